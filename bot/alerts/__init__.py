@@ -1,0 +1,1 @@
+"""From a stored delivery to a message in a channel: ingest, fan-out, posting, settling."""

@@ -1,0 +1,105 @@
+"""The four events of the data service (Interface, Events) and what the bot made of one delivery's payload."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from bot.domain.races import Race, Value
+
+
+class EventKind(StrEnum):
+    """The events, by the service's own names."""
+
+    RESULT_RECEIVED = "result.received"
+    RACE_ABANDONED = "race.abandoned"
+    MEETING_ABANDONED = "meeting.abandoned"
+    RACECARD_PUBLISHED = "racecard.published"
+
+
+class Topic(StrEnum):
+    """What a channel asks for, by the words people type."""
+
+    RESULTS = "results"
+    ABANDONMENTS = "abandonments"
+    RACECARDS = "racecards"
+
+
+TOPIC_OF: dict[EventKind, Topic] = {
+    EventKind.RESULT_RECEIVED: Topic.RESULTS,
+    EventKind.RACE_ABANDONED: Topic.ABANDONMENTS,
+    EventKind.MEETING_ABANDONED: Topic.ABANDONMENTS,
+    EventKind.RACECARD_PUBLISHED: Topic.RACECARDS,
+}
+
+DEFAULT_TOPICS = frozenset({Topic.RESULTS, Topic.ABANDONMENTS})
+"""What `subscribe` means where no topic is typed."""
+
+
+class RacingEvent(Value):
+    """One delivery's payload, read.
+
+    `key` identifies the event: "result.received:rc_1" (see bot.webhooks.payload for what stands in for a race id).
+    `kind` is None for a payload that could not be read: such a one is posted as a plain line rather than dropped.
+    `race` is the race, or what is known of the meeting; `races` are the races a meeting or card names.
+    `occurred_at` and `sequence` are there only where the payload says when it was made, or which version it is.
+    """
+
+    key: str
+    kind: EventKind | None = None
+    name: str | None = None
+    race: Race = Race()
+    races: tuple[Race, ...] = ()
+    reason: str | None = None
+    occurred_at: datetime | None = None
+    sequence: int | None = None
+    unreadable_because: str | None = None
+
+    @property
+    def topic(self) -> Topic | None:
+        """The topic that channels subscribe to, or None where the payload could not be read."""
+        return TOPIC_OF[self.kind] if self.kind else None
+
+    @property
+    def is_abandonment(self) -> bool:
+        """Whether somebody loses money by reading this late."""
+        return self.topic is Topic.ABANDONMENTS
+
+    def facts(self) -> dict[str, str]:
+        """The facts that a later version of the same event is compared by: what readers act on, normalised.
+
+        Only what came is in it, so that an absent fact is never taken for a changed one.
+        """
+        race = self.race
+        facts = {
+            "status": race.status,
+            "reason": self.reason,
+            "off": race.off.text,
+            "race_date": race.race_date,
+            "going": race.going,
+            "course": race.course.course_id or race.course.name,
+            "title": race.title,
+        }
+        for runner in race.placed() if self.kind is EventKind.RESULT_RECEIVED else ():
+            if runner.horse:
+                facts[f"position of {runner.horse.casefold()}"] = str(runner.finishing_position)
+        for named in self.races:
+            label = named.race_id or named.off.text
+            if label:
+                facts[f"race {label}"] = "named"
+        return {name: " ".join(value.split()).casefold() for name, value in facts.items() if value}
+
+
+def changed_facts(old: dict[str, str], new: dict[str, str]) -> dict[str, tuple[str | None, str]]:
+    """The facts that differ between two versions: name → (before, now).
+
+    A fact that either version lacks is not a changed one, with one exception: a placing. Where both versions carry
+    placings, a horse that takes a place which another had is a change, even if it was not named before.
+    """
+    changes: dict[str, tuple[str | None, str]] = {
+        name: (old[name], value) for name, value in new.items() if name in old and old[name] != value
+    }
+    places_before = {(value, name) for name, value in old.items() if name.startswith("position of ")}
+    taken_before = {value for value, _ in places_before}
+    for name, value in new.items():
+        if name.startswith("position of ") and value in taken_before and (value, name) not in places_before:
+            changes.setdefault(name, (old.get(name), value))
+    return changes

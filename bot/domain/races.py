@@ -1,0 +1,81 @@
+"""Races as the bot knows them: what was published, nothing added. A field that did not come is None or empty."""
+
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Value(BaseModel):
+    """A frozen value that can be stored as JSON and read back unchanged."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Course(Value):
+    """Where a race is run. `country` is the course's label; it can differ from the region's code (Interface, Course)."""
+
+    course_id: str | None = None
+    name: str | None = None
+    country: str | None = None
+
+
+class OffTime(Value):
+    """When a race starts.
+
+    `text` is the time as published and is what is shown; `off_at` (aware, UTC) is there only where an offset came with
+    it, because the zone of the service's times is not specified (Spec gap G16).
+    """
+
+    text: str | None = None
+    off_at: datetime | None = None
+
+
+class Runner(Value):
+    """One runner of a race, as published. `position` is text: "1", "2=", "PU"."""
+
+    horse: str | None = None
+    position: str | None = None
+    number: str | None = None
+    draw: str | None = None
+    jockey: str | None = None
+    trainer: str | None = None
+    starting_price: str | None = None
+    official_rating: str | None = None
+
+    @property
+    def finishing_position(self) -> int | None:
+        """The position as a number where it starts with one ("2=" is 2), else None ("PU")."""
+        digits = ""
+        for character in (self.position or "").strip():
+            if character not in "0123456789":
+                break
+            digits += character
+        return int(digits[:6]) if digits else None
+
+
+class Race(Value):
+    """A race, or of a meeting what its races share. `race_date` is the published date, "YYYY-MM-DD" (Spec gap G16)."""
+
+    race_id: str | None = None
+    meeting_id: str | None = None
+    region: str | None = None
+    course: Course = Course()
+    race_date: str | None = None
+    off: OffTime = OffTime()
+    title: str | None = None
+    number: str | None = None
+    race_class: str | None = None
+    race_type: str | None = None
+    distance: str | None = None
+    going: str | None = None
+    surface: str | None = None
+    status: str | None = None
+    abandoned: bool = False
+    reason: str | None = None
+    field_size: int | None = None
+    runners: tuple[Runner, ...] = ()
+
+    def placed(self) -> tuple[Runner, ...]:
+        """The runners with a finishing position, best first; those without one left out."""
+        finished = [runner for runner in self.runners if runner.finishing_position is not None]
+        return tuple(sorted(finished, key=lambda runner: runner.finishing_position or 0))

@@ -1,0 +1,95 @@
+"""The error tree: everything the bot raises on purpose, readable as one list.
+
+RacingBotError
+├── SettingsError                 settings missing or wrong; carries every problem at once
+├── BodyRefused                   an HTTP body that will not be read
+│   ├── BodyTooLarge              over the cap: 413
+│   ├── BodyTooSlow               not whole within the time limit: 408
+│   └── BodyBudgetSpent           too many bodies in flight: 503, try again
+├── StorageError
+│   ├── StorageUnavailable        the database refuses just now: a retry may help
+│   ├── QueueFull                 more waiting to be stored than we hold: a retry helps
+│   └── SecretsUnreadable         no encryption key opens what was stored
+├── CommandError                  what a person typed can't be done; says what would have been right
+├── ServiceError                  the data service refused or failed; see bot.racing.errors for each code
+└── SlackError
+    ├── SlackRefused              Slack answered, and the call was not carried out
+    └── SlackDoubtful             the call was sent, and whether it was carried out is not known
+
+Handlers branch on the class, never on a status or a message.
+"""
+
+from collections.abc import Sequence
+
+
+class RacingBotError(Exception):
+    """Everything the bot raises on purpose."""
+
+
+class SettingsError(RacingBotError):
+    """Settings are missing or wrong. `problems` has one sentence for each, none with a secret in it."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(self.problems))
+
+
+class BodyRefused(RacingBotError):
+    """An HTTP body was not read to its end."""
+
+
+class BodyTooLarge(BodyRefused):
+    """The body is over the cap, by its Content-Length or by what arrived. A retry can't help."""
+
+
+class BodyTooSlow(BodyRefused):
+    """The body was not whole within the time limit."""
+
+
+class BodyBudgetSpent(BodyRefused):
+    """All bodies in flight together are over their budget. A retry helps."""
+
+
+class StorageError(RacingBotError):
+    """The database did not do what was asked."""
+
+
+class StorageUnavailable(StorageError):
+    """The database is full, locked or unreachable. Nothing was stored, or it is not known; a retry may help."""
+
+
+class QueueFull(StorageError):
+    """More waits to be stored than is held in memory. A retry helps."""
+
+
+class SecretsUnreadable(StorageError):
+    """No key of ENCRYPTION_KEYS opens a stored secret."""
+
+
+class CommandError(RacingBotError):
+    """What a person typed can't be done. `str()` is for that person: what was wrong, and what would have been right."""
+
+
+class ServiceError(RacingBotError):
+    """The data service refused or failed. Subclasses, one for each code, are in `bot.racing.errors`."""
+
+
+class SlackError(RacingBotError):
+    """A call to Slack's Web API did not end well. `code` is Slack's error, or our word for what happened."""
+
+    def __init__(self, method: str, code: str) -> None:
+        self.method = method
+        self.code = code
+        super().__init__(f"{method}: {code}")
+
+
+class SlackRefused(SlackError):
+    """Slack answered, and the call was not carried out. `retry_after_s` is set where Slack asks for a wait."""
+
+    def __init__(self, method: str, code: str, *, retry_after_s: float | None = None) -> None:
+        super().__init__(method, code)
+        self.retry_after_s = retry_after_s
+
+
+class SlackDoubtful(SlackError):
+    """The call was sent, and whether it was carried out is not known."""

@@ -1,0 +1,1 @@
+"""Slash commands: one table registers them, one file answers each."""

@@ -1,0 +1,1 @@
+"""Pure builders: a value in, a message's text and blocks out."""

@@ -1,0 +1,1 @@
+"""Receiving the data service's deliveries: signature, payload, endpoint."""
