@@ -1,0 +1,279 @@
+"""Every setting, with its description. The only reader of the environment.
+
+A value is frozen; secrets are `SecretStr` and show as asterisks. `load_settings` reports every problem at once, in
+words that say what to do, and never shows what was given for a secret. A blank value counts as unset.
+"""
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import cached_property
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from cryptography.fernet import Fernet
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError, ValidationInfo, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from bot.errors import SettingsError
+
+MIB = 1024 * 1024
+LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class SubscribeBy(StrEnum):
+    """Who may subscribe a channel."""
+
+    MEMBERS = "members"
+    CREATORS = "creators"
+    ADMINS = "admins"
+
+
+class DoubtfulPosts(StrEnum):
+    """What happens to a post that may have been made, where the channel's history can't be read."""
+
+    REPEAT = "repeat"
+    HOLD = "hold"
+
+
+def _split(value: Any) -> Any:
+    """The parts of a comma-separated setting, without blanks; anything but text is left to pydantic."""
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
+Secrets = Annotated[tuple[SecretStr, ...], NoDecode, BeforeValidator(_split)]
+Percentages = Annotated[tuple[Annotated[int, Field(ge=1, le=100)], ...], NoDecode, BeforeValidator(_split)]
+
+
+class Settings(BaseSettings):
+    """Everything the service is told from outside."""
+
+    model_config = SettingsConfigDict(
+        frozen=True, extra="ignore", hide_input_in_errors=True, env_ignore_empty=True, str_strip_whitespace=True
+    )
+
+    racing_api_url: str = Field(
+        description="Base address of the data service, version segment included: https, or http on loopback."
+    )
+    racing_api_key: SecretStr = Field(
+        description="The data service's API key; sent in the `X-API-Key` header only.", min_length=1
+    )
+    racing_webhook_secrets: Secrets = Field(
+        (), description="Signing secrets of webhook subscriptions, comma-separated, besides those in the database."
+    )
+    racing_race_path: str | None = Field(
+        None,
+        description="Path that reads one race, with `{race_id}`, for those who know it: it is not specified.",
+    )
+    racing_day_path: str | None = Field(
+        None, description="Path that reads one day, with `{date}` and `{region}`, for those who know it."
+    )
+    public_url: str | None = Field(None, description="Our own https address, for `subscribe` and the manifest.")
+    slack_bot_token: SecretStr = Field(description="The bot's token, `xoxb-…`.", min_length=1)
+    slack_app_token: SecretStr | None = Field(
+        None, description="`xapp-…`; set: Socket Mode for commands and interactivity."
+    )
+    slack_signing_secret: SecretStr | None = Field(
+        None, validate_default=True, description="Signs what Slack sends over HTTP; not needed in Socket Mode."
+    )
+    slack_api_url: str = Field("https://slack.com/api/", description="Slack's Web API.")
+    admin_channel: str | None = Field(None, description="Channel id that warnings go to; unset: only the log has them.")
+    admin_users: Words = Field((), description="User ids that may run admin commands, comma-separated.")
+    subscribe_by: SubscribeBy = Field(
+        SubscribeBy.MEMBERS, description="Who may subscribe a channel: `members`, `creators` or `admins`."
+    )
+    database_url: SecretStr = Field(
+        SecretStr("sqlite:///racing-bot.db"),
+        description="`sqlite:///file.db`, or `postgresql://…` for several replicas.",
+    )
+    encryption_keys: Secrets = Field((), description="Fernet keys for secrets at rest, newest first, comma-separated.")
+    quota_warn_at: Percentages = Field(
+        (50, 80, 95, 100), description="Admins are warned at these percentages of the month's quota."
+    )
+    monthly_quota: int | None = Field(None, ge=1, description="Requests a month, where the plan's figure is not yours.")
+    command_quota_share: int = Field(
+        25, ge=1, le=100, description="Percentage of what the month has left that commands may spend."
+    )
+    quota_check_s: int = Field(900, ge=1, description="Seconds between readings of the quota (they cost none).")
+    repair_check_s: int = Field(3600, ge=1, description="Seconds between looks for deliveries that failed.")
+    doubtful_posts: DoubtfulPosts = Field(
+        DoubtfulPosts.REPEAT,
+        description="A post that may have been made, where history can't be read: `repeat` it, marked, or `hold` it.",
+    )
+    settle_s: float = Field(10, ge=0, le=600, description="Seconds to wait before a doubtful post is looked for.")
+    late_after_min: int = Field(10, ge=1, description="A message older than this many minutes says how late it is.")
+    queue_keep_hours: int = Field(72, ge=1, description="How long posts wait for a channel that can't be reached.")
+    body_keep_days: int = Field(30, ge=1, description="How long the bodies of deliveries are kept.")
+    max_body_bytes: int = Field(4 * MIB, ge=1024, le=256 * MIB, description="Largest delivery that is read, in bytes.")
+    host: str = Field("127.0.0.1", description="Address to listen on; the image sets `0.0.0.0`.")
+    port: int = Field(3000, ge=0, le=65535, description="Port to listen on.")
+    metrics_host: str | None = Field(
+        None,
+        description="With `METRICS_PORT`: `/metrics` and the reasons of `/readyz` are served only there.",
+    )
+    metrics_port: int | None = Field(None, validate_default=True, ge=0, le=65535, description="See `METRICS_HOST`.")
+    log_level: Annotated[str, BeforeValidator(lambda value: str(value).strip().lower())] = Field(
+        "info", pattern="^(debug|info|warning|error)$", description="`debug`, `info`, `warning` or `error`."
+    )
+    log_format: Annotated[str, BeforeValidator(lambda value: str(value).strip().lower())] = Field(
+        "console", pattern="^(console|json)$", description="`console` or `json`."
+    )
+
+    @field_validator("racing_api_url")
+    @classmethod
+    def _check_service_address(cls, value: str) -> str:
+        address = check_address(value, loopback_http=True)
+        if not urlsplit(address).path.strip("/"):
+            raise ValueError("has no version segment; give the address with it, such as https://api.example.com/v1")
+        return address
+
+    @field_validator("slack_api_url")
+    @classmethod
+    def _check_slack_address(cls, value: str) -> str:
+        return check_address(value, loopback_http=True) + "/"
+
+    @field_validator("public_url")
+    @classmethod
+    def _check_public_address(cls, value: str | None) -> str | None:
+        return None if value is None else check_address(value, loopback_http=True)
+
+    @field_validator("racing_race_path")
+    @classmethod
+    def _check_race_path(cls, value: str | None) -> str | None:
+        return _check_path(value, {"race_id"}, {"race_id"})
+
+    @field_validator("racing_day_path")
+    @classmethod
+    def _check_day_path(cls, value: str | None) -> str | None:
+        return _check_path(value, {"date", "region"}, {"date"})
+
+    @field_validator("database_url")
+    @classmethod
+    def _check_database(cls, value: SecretStr) -> SecretStr:
+        url = value.get_secret_value().strip()
+        scheme, found, rest = url.partition("://")
+        if not found or scheme not in {"sqlite", "postgresql", "postgres", "postgresql+psycopg"}:
+            raise ValueError("must begin with sqlite:/// or postgresql://")
+        if scheme == "sqlite" and rest.strip("/") in {"", ":memory:"}:
+            raise ValueError("must name a file, such as sqlite:///racing-bot.db: what is only in memory can be lost")
+        return SecretStr(url)
+
+    @field_validator("encryption_keys")
+    @classmethod
+    def _check_encryption_keys(cls, value: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+        for number, key in enumerate(value, start=1):
+            try:
+                Fernet(key.get_secret_value())
+            except ValueError as error:
+                raise ValueError(
+                    f"number {number} is not a Fernet key (32 bytes in url-safe base64); make one with: "
+                    'python -c "from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())"'
+                ) from error
+        return value
+
+    @field_validator("slack_bot_token")
+    @classmethod
+    def _check_bot_token(cls, value: SecretStr) -> SecretStr:
+        return _check_token(value, {"xapp-": "an app-level token", "xoxp-": "a user token"}, "the Bot User OAuth Token")
+
+    @field_validator("slack_app_token")
+    @classmethod
+    def _check_app_token(cls, value: SecretStr | None) -> SecretStr | None:
+        wrong = {"xoxb-": "a bot token", "xoxp-": "a user token"}
+        return None if value is None else _check_token(value, wrong, "the App-Level Token")
+
+    @field_validator("slack_signing_secret")
+    @classmethod
+    def _check_signing_secret(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        if value is None and info.data.get("slack_app_token") is None:
+            raise ValueError(
+                "is missing: set it (Slack: Basic Information, App Credentials), or SLACK_APP_TOKEN for Socket Mode"
+            )
+        return value
+
+    @field_validator("metrics_port")
+    @classmethod
+    def _check_metrics(cls, value: int | None, info: ValidationInfo) -> int | None:
+        if (value is None) != (info.data.get("metrics_host") is None):
+            raise ValueError("and METRICS_HOST go together: set both or neither")
+        return value
+
+    @field_validator("racing_api_key", "slack_bot_token", "slack_app_token")
+    @classmethod
+    def _check_fits_a_header(cls, value: SecretStr | None) -> SecretStr | None:
+        if value and not re.fullmatch(r"[\x21-\x7e]+", value.get_secret_value()):
+            raise ValueError("must be printable ASCII without spaces: look for a quote or a line break pasted with it")
+        return value
+
+    @cached_property
+    def secret_values(self) -> frozenset[str]:
+        """Every secret that was given, for the log to mask."""
+        single = (self.racing_api_key, self.slack_bot_token, self.slack_signing_secret, self.slack_app_token)
+        password = urlsplit(self.database_url.get_secret_value()).password
+        return frozenset(
+            [secret.get_secret_value() for secret in single if secret]
+            + [secret.get_secret_value() for secret in (*self.racing_webhook_secrets, *self.encryption_keys)]
+            + ([password] if password else [])
+        )
+
+
+def check_address(value: str, *, loopback_http: bool) -> str:
+    """The address without a trailing slash; ValueError says what is wrong with it."""
+    address = value.strip()
+    parts = urlsplit(address)
+    if parts.username or parts.password:
+        raise ValueError("must not carry a user name or password")
+    if not parts.hostname or parts.scheme not in {"http", "https"}:
+        raise ValueError("must be a whole address, such as https://api.example.com/v1")
+    if parts.query or parts.fragment:
+        raise ValueError("must not carry a query or a fragment")
+    if parts.scheme == "http" and not (loopback_http and parts.hostname in LOOPBACK_HOSTS):
+        raise ValueError("must be https (http is taken on loopback only)")
+    return address.rstrip("/")
+
+
+def _check_path(value: str | None, known: set[str], needed: set[str]) -> str | None:
+    if value is None:
+        return None
+    names = {part.split("}", 1)[0] for part in value.split("{")[1:]}
+    if not names <= known or not needed <= names:
+        raise ValueError(f"must contain {' and '.join(sorted(f'{{{name}}}' for name in needed))}, and no other braces")
+    if "://" in value:
+        raise ValueError("is a path below RACING_API_URL, not a whole address")
+    return value.lstrip("/")
+
+
+def _check_token(value: SecretStr, wrong: Mapping[str, str], wanted: str) -> SecretStr:
+    token = value.get_secret_value().strip()
+    for prefix, kind in wrong.items():
+        if token.startswith(prefix):
+            raise ValueError(f"is {kind} ({prefix}…); give {wanted}")
+    return SecretStr(token)
+
+
+def load_settings(env_file: str | None = ".env", **overrides: Any) -> Settings:
+    """The settings from the environment (and `.env` where there is one).
+
+    Raises SettingsError with every problem at once; none of them shows a secret.
+    """
+    try:
+        return Settings(_env_file=env_file, **overrides)
+    except ValidationError as error:
+        problems = [_in_words(details) for details in error.errors(include_input=False, include_url=False)]
+    raise SettingsError(problems)
+
+
+def _in_words(details: Any) -> str:
+    """One problem of a ValidationError as a sentence that says what to do."""
+    name = str(details["loc"][0]).upper() if details["loc"] else ""
+    if details["type"] == "missing":
+        description = Settings.model_fields[name.lower()].description
+        return f"{name} is missing. {description}"
+    message = str(details["msg"]).removeprefix("Value error, ")
+    if not name:
+        return message
+    position = (
+        f", number {details['loc'][1] + 1}," if len(details["loc"]) > 1 and isinstance(details["loc"][1], int) else ""
+    )
+    return f"{name}{position} {message[:1].lower() + message[1:]}"

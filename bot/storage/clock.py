@@ -1,0 +1,17 @@
+"""The moment by which leases are measured: the database's own where replicas share one."""
+
+from datetime import UTC, datetime
+
+from sqlalchemy import func, select
+from sqlmodel import Session
+
+from bot.domain.clock import Clock
+
+
+def database_now(session: Session, clock: Clock) -> datetime:
+    """PostgreSQL's clock, since its replicas must agree on who holds a lease; on SQLite the process's own."""
+    bind = session.get_bind()
+    if bind.dialect.name == "sqlite":
+        return clock()
+    moment: datetime = session.execute(select(func.clock_timestamp())).scalar_one()
+    return moment.astimezone(UTC)

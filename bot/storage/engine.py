@@ -1,0 +1,228 @@
+"""The database behind two calls: `write` and `read`.
+
+Units of work that are waiting share one transaction, so that many of them cost one fsync; each runs in a savepoint of
+its own, so that one that fails takes no other with it. One thread writes (SQLite has one writer anyway, and begins
+IMMEDIATE); a few threads read beside it.
+"""
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from sqlalchemy import CursorResult, Engine, UpdateBase, create_engine, event, exc
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import URL, make_url
+from sqlmodel import Session, SQLModel
+
+from bot.errors import QueueFull, StorageUnavailable
+
+T = TypeVar("T")
+Work = Callable[[Session], T]
+
+MAX_TOGETHER = 200
+"""Units that share a transaction at most: more would only make the first of them wait."""
+
+MAX_WAITING = 10_000
+"""Units that wait at most; beyond it the caller is told at once instead of waiting for nothing."""
+
+BUSY_TIMEOUT_MS = 1_000
+"""How long SQLite waits for another process's lock: less than the two seconds in which a delivery is answered."""
+
+READERS = 4
+
+_UNAVAILABLE = (exc.OperationalError, exc.InterfaceError, exc.InternalError, exc.TimeoutError)
+"""The database can't do anything just now; other errors of SQLAlchemy's are ours."""
+
+
+@dataclass(eq=False)
+class _Unit:
+    work: Work[Any]
+    loop: asyncio.AbstractEventLoop
+    future: "asyncio.Future[Any]"
+    result: Any = None
+    error: BaseException | None = None
+
+    def settle(self) -> None:
+        try:
+            self.loop.call_soon_threadsafe(self._set)
+        except RuntimeError:
+            # The loop has ended, and with it whoever waited; the work itself is committed or rolled back by now.
+            return
+
+    def _set(self) -> None:
+        if self.future.done():
+            return
+        if self.error is not None:
+            self.future.set_exception(self.error)
+        else:
+            self.future.set_result(self.result)
+
+
+class Database:
+    """One database, SQLite or PostgreSQL. Connects at the first call; `close` waits for what has begun."""
+
+    def __init__(self, url: str) -> None:
+        self.url = _engine_url(url)
+        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        self._writer = _make_engine(self.url, begin="BEGIN IMMEDIATE", connections=1)
+        self._reader = _make_engine(self.url, begin="BEGIN", connections=READERS)
+        self._waiting: queue.Queue[_Unit | None] = queue.Queue()
+        self._thread: threading.Thread | None = None
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="storage-reader")
+
+    def __repr__(self) -> str:
+        return f"Database({self.url.render_as_string(hide_password=True)!r})"
+
+    @property
+    def writer(self) -> Engine:
+        """The engine that writes; for migrations, and for tools that have no event loop."""
+        return self._writer
+
+    async def write(self, work: Work[T]) -> T:
+        """What `work` returns, after it was committed.
+
+        Raises StorageUnavailable where the database refuses (whether it was committed is then not known), QueueFull
+        where too much waits, or what `work` itself raised (then nothing of it was stored).
+        """
+        if self._waiting.qsize() >= MAX_WAITING:
+            raise QueueFull(f"{MAX_WAITING} writes are waiting")
+        loop = asyncio.get_running_loop()
+        unit = _Unit(work, loop, loop.create_future())
+        self._start_writing()
+        self._waiting.put(unit)
+        result: T = await unit.future
+        return result
+
+    async def read(self, work: Work[T]) -> T:
+        """What `work` reads. Raises StorageUnavailable where the database refuses."""
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, work)
+
+    async def close(self) -> None:
+        """Finish what waits, then let go of every connection."""
+        await asyncio.get_running_loop().run_in_executor(None, self._close)
+
+    def _close(self) -> None:
+        if self._thread is not None:
+            self._waiting.put(None)
+            self._thread.join()
+        self._readers.shutdown()
+        self._writer.dispose()
+        self._reader.dispose()
+
+    def _read(self, work: Work[T]) -> T:
+        try:
+            with Session(self._reader, expire_on_commit=False) as session:
+                return work(session)
+        except _UNAVAILABLE as error:
+            raise StorageUnavailable(_reason(error)) from error
+
+    def _start_writing(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._write_for_ever, name="storage-writer", daemon=True)
+            self._thread.start()
+
+    def _write_for_ever(self) -> None:
+        while (first := self._waiting.get()) is not None:
+            batch = [first]
+            stop = False
+            while len(batch) < MAX_TOGETHER and not stop:
+                try:
+                    unit = self._waiting.get_nowait()
+                except queue.Empty:
+                    break
+                if unit is None:
+                    stop = True
+                else:
+                    batch.append(unit)
+            self._commit_together([unit for unit in batch if not unit.future.cancelled()])
+            if stop:
+                return
+
+    def _commit_together(self, batch: list[_Unit]) -> None:
+        try:
+            with Session(self._writer, expire_on_commit=False) as session, session.begin():
+                for unit in batch:
+                    _run(session, unit, alone=len(batch) == 1)
+        except _UNAVAILABLE as error:
+            for unit in batch:
+                unit.error = unit.error or StorageUnavailable(_reason(error))
+        except BaseException as error:  # noqa: BLE001  the thread must live on, and whoever waits must hear of it
+            for unit in batch:
+                unit.error = unit.error or error
+        for unit in batch:
+            unit.settle()
+
+
+def affected(session: Session, statement: UpdateBase) -> int:
+    """How many rows an UPDATE or DELETE touched."""
+    result = session.execute(statement)
+    assert isinstance(result, CursorResult)
+    return result.rowcount
+
+
+def insert_here(session: Session, table: type[SQLModel]) -> "postgresql.Insert | sqlite.Insert":
+    """An INSERT of this database's own dialect: the one that knows ON CONFLICT."""
+    return sqlite.insert(table) if session.get_bind().dialect.name == "sqlite" else postgresql.insert(table)
+
+
+def _run(session: Session, unit: _Unit, *, alone: bool) -> None:
+    """Run one unit; what goes wrong in it is kept for its caller, what the database refuses is raised for all."""
+    if alone:
+        unit.result = unit.work(session)
+        session.flush()
+        return
+    try:
+        with session.begin_nested():
+            unit.result = unit.work(session)
+    except _UNAVAILABLE:
+        raise
+    except Exception as error:  # noqa: BLE001  handed to whoever asked for this unit
+        unit.error = error
+
+
+def _reason(error: BaseException) -> str:
+    """What the driver said, without the statement and its values."""
+    cause = getattr(error, "orig", None) or error
+    return f"{type(cause).__name__}: {str(cause).splitlines()[0] if str(cause) else ''}"
+
+
+def _engine_url(url: str) -> URL:
+    """The address with the driver that we bring."""
+    parsed = make_url(url)
+    return parsed.set(drivername="postgresql+psycopg") if parsed.drivername.startswith("postgres") else parsed
+
+
+def _make_engine(url: URL, *, begin: str, connections: int) -> Engine:
+    if url.get_backend_name() != "sqlite":
+        return create_engine(
+            url,
+            pool_size=connections,
+            max_overflow=0,
+            pool_pre_ping=True,
+            hide_parameters=True,
+            connect_args={"connect_timeout": 3, "options": "-c lock_timeout=5000 -c statement_timeout=30000"},
+        )
+    engine = create_engine(
+        url,
+        pool_size=connections,
+        max_overflow=0,
+        hide_parameters=True,
+        connect_args={"timeout": BUSY_TIMEOUT_MS / 1000, "check_same_thread": False},
+    )
+
+    @event.listens_for(engine, "connect")
+    def _set_up(connection: Any, _record: Any) -> None:
+        # The driver's own BEGIN comes too late, at the first write: it is ours to give (see "begin" below).
+        connection.isolation_level = None
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={BUSY_TIMEOUT_MS}"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Any) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine

@@ -1,0 +1,114 @@
+"""The inbox: deliveries as they came, each stored once for ever."""
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import func, or_, select, update
+from sqlmodel import Session, col
+
+from bot.storage.engine import insert_here
+from bot.storage.tables import InboxDelivery, InboxState
+
+RETRY_AFTER_S = 5.0
+"""A delivery whose fan-out failed is tried again after this, doubled each time up to ten minutes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Arrival:
+    """A delivery that was received and whose signature was right."""
+
+    event_key: str
+    event_name: str | None
+    body_sha256: str
+    body: bytes
+    received_at: datetime
+
+
+@dataclass(frozen=True)
+class StoredDelivery:
+    """A delivery of the inbox, its body whole again."""
+
+    inbox_id: int
+    event_key: str
+    body: bytes
+    received_at: datetime
+    attempts: int
+
+
+def reference(inbox_id: int) -> str:
+    """How a delivery is called in the log and towards admins."""
+    return f"inbox-{inbox_id}"
+
+
+def store(session: Session, arrivals: Sequence[Arrival]) -> dict[Arrival, bool]:
+    """Whether each is new; a body that the inbox has under its key is not stored again."""
+    unique = {(arrival.event_key, arrival.body_sha256): arrival for arrival in reversed(arrivals)}
+    # In one order everywhere: two replicas that insert the same keys would otherwise wait for each other.
+    rows = [_as_row(unique[key]) for key in sorted(unique)]
+    insert = insert_here(session, InboxDelivery)
+    statement = insert.on_conflict_do_nothing(index_elements=["event_key", "body_sha256"]).returning(
+        col(InboxDelivery.event_key), col(InboxDelivery.body_sha256)
+    )
+    added = {(key, sha256) for key, sha256 in session.execute(statement, rows).all()}
+    return {
+        arrival: (arrival.event_key, arrival.body_sha256) in added
+        and unique[arrival.event_key, arrival.body_sha256] is arrival
+        for arrival in arrivals
+    }
+
+
+def _as_row(arrival: Arrival) -> dict[str, Any]:
+    return {
+        "event_key": arrival.event_key,
+        "event_name": arrival.event_name,
+        "body_sha256": arrival.body_sha256,
+        "body": zlib.compress(arrival.body, level=1),
+        "received_at": arrival.received_at,
+        "state": InboxState.NEW,
+        "attempts": 0,
+    }
+
+
+def take_new(session: Session, now: datetime, limit: int) -> list[StoredDelivery]:
+    """The oldest deliveries that wait for their fan-out, locked against other replicas until the commit."""
+    statement = (
+        select(InboxDelivery)
+        .where(col(InboxDelivery.state) == InboxState.NEW)
+        .where(or_(col(InboxDelivery.not_before).is_(None), col(InboxDelivery.not_before) <= now))
+        .order_by(col(InboxDelivery.id))
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+    return [
+        StoredDelivery(row.id or 0, row.event_key, zlib.decompress(row.body or b""), row.received_at, row.attempts)
+        for row in session.execute(statement).scalars()
+    ]
+
+
+def mark_done(session: Session, inbox_id: int, now: datetime) -> None:
+    """Its posts stand in the same transaction."""
+    session.execute(
+        update(InboxDelivery)
+        .where(col(InboxDelivery.id) == inbox_id)
+        .values(state=InboxState.DONE, done_at=now, error=None)
+    )
+
+
+def mark_failed(session: Session, delivery: StoredDelivery, now: datetime, error: str) -> None:
+    """Fan-out raised; it is tried again later, and later each time."""
+    wait_s = min(RETRY_AFTER_S * 2**delivery.attempts, 600.0)
+    session.execute(
+        update(InboxDelivery)
+        .where(col(InboxDelivery.id) == delivery.inbox_id)
+        .values(attempts=delivery.attempts + 1, not_before=now + timedelta(seconds=wait_s), error=error)
+    )
+
+
+def count_waiting(session: Session) -> int:
+    """How many deliveries wait for their fan-out."""
+    statement = select(func.count()).select_from(InboxDelivery).where(col(InboxDelivery.state) == InboxState.NEW)
+    count: int = session.execute(statement).scalar_one()
+    return count

@@ -1,0 +1,89 @@
+"""Posts: what is to be said in which channel, each once."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import IntEnum
+
+from sqlalchemy import func, select, update
+from sqlmodel import Session, col
+
+from bot.domain.message import Message
+from bot.storage.engine import affected, insert_here
+from bot.storage.tables import EventVersion, Lane, Notice, Post, PostState
+
+
+class Priority(IntEnum):
+    """What goes first within a lane, and across them; equal ones go by receipt."""
+
+    ABANDONMENT = 0
+    ADMIN = 1
+    OTHER = 2
+
+
+@dataclass(frozen=True)
+class NewPost:
+    """A post to be made. `dedupe_key` names it: a second of the same name is never made."""
+
+    channel_id: str
+    dedupe_key: str
+    priority: Priority
+    received_at: datetime
+    event_id: int | None = None
+    content: Message | None = None
+
+
+def add(session: Session, posts: Iterable[NewPost]) -> int:
+    """How many posts were new. Each gets its channel's lane, where there is none yet."""
+    rows = {post.dedupe_key: post for post in posts}
+    if not rows:
+        return 0
+    channels = sorted({post.channel_id for post in rows.values()})
+    first = next(iter(rows.values()))
+    lanes = [{"channel_id": channel_id, "next_free_at": first.received_at} for channel_id in channels]
+    session.execute(insert_here(session, Lane).on_conflict_do_nothing(index_elements=["channel_id"]), lanes)
+    statement = insert_here(session, Post).on_conflict_do_nothing(index_elements=["dedupe_key"])
+    added = session.execute(statement.returning(col(Post.id)), [_as_row(post) for post in rows.values()])
+    return len(added.all())
+
+
+def _as_row(post: NewPost) -> dict[str, object]:
+    return {
+        "channel_id": post.channel_id,
+        "dedupe_key": post.dedupe_key,
+        "event_id": post.event_id,
+        "content": post.content.model_dump_json() if post.content else None,
+        "priority": int(post.priority),
+        "state": PostState.QUEUED,
+        "plain": False,
+        "received_at": post.received_at,
+        "attempts": 0,
+        "looks": 0,
+        "may_be_repeat": False,
+    }
+
+
+def hurry_race(session: Session, race_id: str) -> None:
+    """Give a race's waiting posts an abandonment's priority, so that its abandonment does not overtake them."""
+    of_race = select(col(EventVersion.id)).where(col(EventVersion.race_id) == race_id)
+    session.execute(
+        update(Post)
+        .where(col(Post.state) == PostState.QUEUED, col(Post.event_id).in_(of_race))
+        .values(priority=int(Priority.ABANDONMENT))
+    )
+
+
+def add_notice(session: Session, key: str, channel_id: str | None, message: Message, now: datetime) -> bool:
+    """Whether this was news: a notice of a key is told once, to the admins' channel where there is one."""
+    statement = insert_here(session, Notice).on_conflict_do_nothing(index_elements=["key"])
+    if affected(session, statement.values(key=key, created_at=now)) == 0:
+        return False
+    if channel_id is not None:
+        add(session, [NewPost(channel_id, f"notice:{key}@{channel_id}", Priority.ADMIN, now, content=message)])
+    return True
+
+
+def count_by_state(session: Session) -> dict[str, int]:
+    """How many posts wait, are under way and are parked; the sent ones are not counted, there may be millions."""
+    statement = select(col(Post.state), func.count()).where(col(Post.state) != PostState.SENT).group_by(col(Post.state))
+    return dict(session.execute(statement).tuples().all())

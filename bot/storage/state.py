@@ -1,0 +1,29 @@
+"""Small named values that outlive a restart."""
+
+import json
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import delete, select
+from sqlmodel import Session, col
+
+from bot.storage.engine import insert_here
+from bot.storage.tables import StoredState
+
+
+def get(session: Session, name: str) -> tuple[Any, datetime] | None:
+    """The value of a name and when it was set, or None."""
+    row = session.execute(select(StoredState).where(col(StoredState.name) == name)).scalar_one_or_none()
+    return (json.loads(row.value), row.updated_at) if row else None
+
+
+def put(session: Session, name: str, value: Any, now: datetime) -> None:
+    """Set a name to a JSON value."""
+    values = {"value": json.dumps(value), "updated_at": now}
+    statement = insert_here(session, StoredState).values(name=name, **values)
+    session.execute(statement.on_conflict_do_update(index_elements=["name"], set_=values))
+
+
+def drop(session: Session, name: str) -> None:
+    """Forget a name."""
+    session.execute(delete(StoredState).where(col(StoredState.name) == name))
