@@ -12,9 +12,15 @@ RacingBotError
 │   └── SecretsUnreadable         no encryption key opens what was stored
 ├── CommandError                  what a person typed can't be done; says what would have been right
 ├── ServiceError                  the data service refused or failed; see bot.racing.errors for each code
-└── SlackError
-    ├── SlackRefused              Slack answered, and the call was not carried out
-    └── SlackDoubtful             the call was sent, and whether it was carried out is not known
+└── SlackError                    a call to Slack's Web API did not end well
+    ├── SlackUnreached            the call never left: certainly not carried out, a retry helps
+    ├── SlackDoubtful             the call was sent, and whether it was carried out is not known
+    ├── SlackWait                 Slack asks for a wait, and carried nothing out
+    ├── SlackChannelClosed        the channel is gone, archived or closed to us
+    ├── SlackCredentialsDead      our token is revoked, expired or unknown
+    ├── SlackScopeMissing         the method needs a scope that was not granted
+    ├── SlackMessageRefused       what we sent breaks Slack's rules: our bug
+    └── SlackRefused              a code that we don't know
 
 Handlers branch on the class, never on a status or a message.
 """
@@ -77,19 +83,44 @@ class ServiceError(RacingBotError):
 class SlackError(RacingBotError):
     """A call to Slack's Web API did not end well. `code` is Slack's error, or our word for what happened."""
 
-    def __init__(self, method: str, code: str) -> None:
+    def __init__(self, method: str, code: str, *, details: str | None = None) -> None:
         self.method = method
         self.code = code
-        super().__init__(f"{method}: {code}")
+        self.details = details
+        super().__init__(f"{method}: {code}" + (f" ({details})" if details else ""))
 
 
-class SlackRefused(SlackError):
-    """Slack answered, and the call was not carried out. `retry_after_s` is set where Slack asks for a wait."""
+class SlackUnreached(SlackError):
+    """The call never left (no connection). It was certainly not carried out; a retry helps."""
 
-    def __init__(self, method: str, code: str, *, retry_after_s: float | None = None) -> None:
+
+class SlackDoubtful(SlackError):
+    """The call was sent, and whether it was carried out is not known. Look before repeating it."""
+
+
+class SlackWait(SlackError):
+    """Slack carried nothing out and asks for a wait of `retry_after_s` seconds."""
+
+    def __init__(self, method: str, code: str, retry_after_s: float) -> None:
         super().__init__(method, code)
         self.retry_after_s = retry_after_s
 
 
-class SlackDoubtful(SlackError):
-    """The call was sent, and whether it was carried out is not known."""
+class SlackChannelClosed(SlackError):
+    """The channel is gone, archived or closed to us. A retry helps only after somebody has changed that."""
+
+
+class SlackCredentialsDead(SlackError):
+    """Our token is revoked, expired or unknown. A retry helps only after an operator has changed that."""
+
+
+class SlackScopeMissing(SlackError):
+    """The method needs a scope that was not granted. Other methods may work."""
+
+
+class SlackMessageRefused(SlackError):
+    """What we sent breaks Slack's rules. The same message will be refused again."""
+
+
+class SlackRefused(SlackError):
+    """Slack refused with a code that we don't know. It was not carried out."""

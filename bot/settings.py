@@ -46,12 +46,32 @@ Secrets = Annotated[tuple[SecretStr, ...], NoDecode, BeforeValidator(_split)]
 Percentages = Annotated[tuple[Annotated[int, Field(ge=1, le=100)], ...], NoDecode, BeforeValidator(_split)]
 
 
-class Settings(BaseSettings):
-    """Everything the service is told from outside."""
+class _DatabaseSettings(BaseSettings):
+    """Where the database is: all that some commands need."""
 
     model_config = SettingsConfigDict(
         frozen=True, extra="ignore", hide_input_in_errors=True, env_ignore_empty=True, str_strip_whitespace=True
     )
+
+    database_url: SecretStr = Field(
+        SecretStr("sqlite:///racing-bot.db"),
+        description="`sqlite:///file.db`, or `postgresql://…` for several replicas.",
+    )
+
+    @field_validator("database_url")
+    @classmethod
+    def _check_database(cls, value: SecretStr) -> SecretStr:
+        url = value.get_secret_value().strip()
+        scheme, found, rest = url.partition("://")
+        if not found or scheme not in {"sqlite", "postgresql", "postgres", "postgresql+psycopg"}:
+            raise ValueError("must begin with sqlite:/// or postgresql://")
+        if scheme == "sqlite" and rest.strip("/") in {"", ":memory:"}:
+            raise ValueError("must name a file, such as sqlite:///racing-bot.db: what is only in memory can be lost")
+        return SecretStr(url)
+
+
+class Settings(_DatabaseSettings):
+    """Everything the service is told from outside."""
 
     racing_api_url: str = Field(
         description="Base address of the data service, version segment included: https, or http on loopback."
@@ -82,10 +102,6 @@ class Settings(BaseSettings):
     admin_users: Words = Field((), description="User ids that may run admin commands, comma-separated.")
     subscribe_by: SubscribeBy = Field(
         SubscribeBy.MEMBERS, description="Who may subscribe a channel: `members`, `creators` or `admins`."
-    )
-    database_url: SecretStr = Field(
-        SecretStr("sqlite:///racing-bot.db"),
-        description="`sqlite:///file.db`, or `postgresql://…` for several replicas.",
     )
     encryption_keys: Secrets = Field((), description="Fernet keys for secrets at rest, newest first, comma-separated.")
     quota_warn_at: Percentages = Field(
@@ -147,17 +163,6 @@ class Settings(BaseSettings):
     @classmethod
     def _check_day_path(cls, value: str | None) -> str | None:
         return _check_path(value, {"date", "region"}, {"date"})
-
-    @field_validator("database_url")
-    @classmethod
-    def _check_database(cls, value: SecretStr) -> SecretStr:
-        url = value.get_secret_value().strip()
-        scheme, found, rest = url.partition("://")
-        if not found or scheme not in {"sqlite", "postgresql", "postgres", "postgresql+psycopg"}:
-            raise ValueError("must begin with sqlite:/// or postgresql://")
-        if scheme == "sqlite" and rest.strip("/") in {"", ":memory:"}:
-            raise ValueError("must name a file, such as sqlite:///racing-bot.db: what is only in memory can be lost")
-        return SecretStr(url)
 
     @field_validator("encryption_keys")
     @classmethod
@@ -259,6 +264,15 @@ def load_settings(env_file: str | None = ".env", **overrides: Any) -> Settings:
     """
     try:
         return Settings(_env_file=env_file, **overrides)
+    except ValidationError as error:
+        problems = [_in_words(details) for details in error.errors(include_input=False, include_url=False)]
+    raise SettingsError(problems)
+
+
+def load_database_url(env_file: str | None = ".env") -> str:
+    """DATABASE_URL alone, for commands that need nothing else. Raises SettingsError where it is wrong."""
+    try:
+        return str(_DatabaseSettings(_env_file=env_file).database_url.get_secret_value())
     except ValidationError as error:
         problems = [_in_words(details) for details in error.errors(include_input=False, include_url=False)]
     raise SettingsError(problems)

@@ -11,8 +11,9 @@ from datetime import datetime, timedelta
 from sqlalchemy import ScalarSelect, and_, case, exists, func, or_, select, update
 from sqlmodel import Session, col
 
+from bot.storage import subscriptions
 from bot.storage.engine import affected, insert_here
-from bot.storage.tables import EventVersion, Lane, MethodHold, Post, PostState
+from bot.storage.tables import EventVersion, Lane, MethodHold, Post, PostState, SubscriptionState
 
 POST_METHOD = "chat.postMessage"
 EVERY_METHOD = "*"
@@ -30,6 +31,8 @@ class Claim:
     post: Post
     event: EventVersion | None
     doubtful: bool
+    previous_ts: str | None = None
+    """Where an earlier version of the same event stands in this channel."""
 
 
 def claim(session: Session, now: datetime, *, limit: int, lease_s: float, call_s: float) -> list[Claim]:
@@ -51,7 +54,7 @@ def claim(session: Session, now: datetime, *, limit: int, lease_s: float, call_s
             post.deadline_at = now + timedelta(seconds=call_s)
             post.attempts += 1
             session.add(post)
-        claims.append(Claim(post.channel_id, token, post, event, doubtful))
+        claims.append(Claim(post.channel_id, token, post, event, doubtful, _previous_ts(session, post, event)))
     session.flush()
     return claims
 
@@ -94,6 +97,25 @@ def _heads(session: Session, channel_ids: list[str]) -> list[tuple[Post, EventVe
         .order_by(col(Post.priority), col(Post.id))
     )
     return [(post, event) for post, event in session.execute(statement)]
+
+
+def _previous_ts(session: Session, post: Post, event: EventVersion | None) -> str | None:
+    if event is None or event.version == 1:
+        return None
+    statement = (
+        select(col(Post.message_ts))
+        .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
+        .where(
+            col(EventVersion.event_key) == event.event_key,
+            col(EventVersion.version) < event.version,
+            col(Post.channel_id) == post.channel_id,
+            col(Post.message_ts).is_not(None),
+        )
+        .order_by(col(EventVersion.version).desc())
+        .limit(1)
+    )
+    message_ts: str | None = session.execute(statement).scalar_one_or_none()
+    return message_ts
 
 
 def next_due(session: Session, now: datetime) -> datetime | None:
@@ -165,6 +187,13 @@ def free_lane(session: Session, channel_id: str, now: datetime) -> bool:
         .values(held_because=None, held_at=None, next_free_at=now)
     )
     return affected(session, statement) > 0
+
+
+def reopen_channel(session: Session, channel_id: str, now: datetime) -> int:
+    """How many subscriptions start: the bot is in the channel (again), so what waited for that goes on."""
+    free_lane(session, channel_id, now)
+    closed = (SubscriptionState.WAITING, SubscriptionState.SUSPENDED)
+    return subscriptions.set_state(session, channel_id, SubscriptionState.LIVE, now, only=closed)
 
 
 def hold_method(session: Session, method: str, until: datetime, reason: str) -> None:

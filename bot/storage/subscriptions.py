@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, func, select, update
 from sqlmodel import Session, col
 
 from bot.domain.filters import ChannelFilter
@@ -70,6 +70,18 @@ def set_state(
         .values(state=state, state_reason=reason, updated_at=now)
     )
     return affected(session, statement)
+
+
+def channels_in(session: Session, states: Iterable[SubscriptionState], limit: int) -> list[str]:
+    """Channels with a subscription in one of these states, those that have been longest in it first."""
+    statement = (
+        select(col(ChannelSubscriptionRow.channel_id))
+        .where(col(ChannelSubscriptionRow.state).in_([str(state) for state in states]))
+        .group_by(col(ChannelSubscriptionRow.channel_id))
+        .order_by(func.min(col(ChannelSubscriptionRow.updated_at)))
+        .limit(limit)
+    )
+    return list(session.execute(statement).scalars())
 
 
 def listening(session: Session) -> list[tuple[str, ChannelFilter]]:

@@ -1,1 +1,27 @@
-"""Pure builders: a value in, a message's text and blocks out."""
+"""The messages that channels see for events. Pure builders: a value in, a message's text and blocks out."""
+
+from collections.abc import Callable
+
+from bot.domain.events import EventKind, RacingEvent
+from bot.domain.message import Message
+from bot.slack.messages.context import MessageContext
+from bot.slack.messages.meeting_abandoned import meeting_abandoned
+from bot.slack.messages.race_abandoned import race_abandoned
+from bot.slack.messages.racecard_published import racecard_published
+from bot.slack.messages.result import result
+from bot.slack.messages.unreadable import unreadable
+
+__all__ = ["EVENT_MESSAGES", "MessageContext", "render"]
+
+EVENT_MESSAGES: dict[EventKind, Callable[[RacingEvent, MessageContext], Message]] = {
+    EventKind.RESULT_RECEIVED: result,
+    EventKind.RACE_ABANDONED: race_abandoned,
+    EventKind.MEETING_ABANDONED: meeting_abandoned,
+    EventKind.RACECARD_PUBLISHED: racecard_published,
+}
+
+
+def render(event: RacingEvent, context: MessageContext) -> Message:
+    """The event's message: within Slack's limits whatever came, and with nothing in it that data made Slack do."""
+    build = EVENT_MESSAGES[event.kind] if event.kind else unreadable
+    return build(event, context)

@@ -1,0 +1,270 @@
+"""From the lanes to Slack: lease a lane, mark its first post "sending", commit, call Slack, write down the outcome.
+
+Polling is the truth; wake-ups only make it quicker. What Slack answered decides by its class (bot.errors) what happens:
+nothing here looks at a status or a code.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from sqlmodel import Session
+
+from bot.alerts.notices import Notices
+from bot.alerts.pace import Pace, WorkspacePace
+from bot.domain.clock import Clock
+from bot.domain.message import Message
+from bot.errors import (
+    SlackChannelClosed,
+    SlackCredentialsDead,
+    SlackDoubtful,
+    SlackError,
+    SlackMessageRefused,
+    SlackUnreached,
+    SlackWait,
+    StorageError,
+)
+from bot.logs import get_logger
+from bot.storage import lanes, subscriptions
+from bot.storage.clock import database_now
+from bot.storage.engine import Database
+from bot.storage.lanes import Claim
+from bot.storage.tables import SubscriptionState
+
+log = get_logger(__name__)
+
+CALL_S = 5.0
+"""A call to Slack is over by then."""
+
+LEASE_MARGIN_S = 4.0
+"""A lease outlives its call's deadline by this, so that nobody takes the lane while a call may still be under way."""
+
+AT_ONCE = 32
+"""Lanes that are posted to at the same time."""
+
+POLL_S = 1.0
+
+CREDENTIALS_HOLD_S = 60.0
+"""With dead credentials nothing is sent; one post tries again after this."""
+
+BACKOFF_S = (1.0, 2.0, 5.0, 10.0, 30.0)
+"""Waits after calls that never left, by how often it happened to the post."""
+
+
+class Sender(Protocol):
+    """What the poster needs of Slack. Raises the classes of SlackError."""
+
+    async def post(self, channel_id: str, message: Message, *, post_key: str, timeout_s: float) -> str:
+        """The message's ts."""
+
+    async def find(self, channel_id: str, post_key: str, *, since: datetime) -> str | None:
+        """The ts of the message that carries this key, if the channel's history has it."""
+
+
+Render = Callable[[Claim, datetime], Message]
+"""The message of a claim, as of now. Never raises."""
+
+
+class Settle(Protocol):
+    """What is done with a doubtful post; see bot.alerts.settle."""
+
+    async def __call__(self, claim: Claim) -> "Outcome": ...
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What is to be written down of a claim: `record` names the lane's lease and does nothing once that is lost."""
+
+    name: str
+    record: Callable[[Session, datetime], bool]
+
+
+@dataclass
+class Poster:
+    """Posts what the lanes hold, until its task is cancelled; `finish` then waits for what is under way."""
+
+    database: Database
+    sender: Sender
+    render: Render
+    settle: Settle
+    notices: Notices
+    clock: Clock
+    monotonic: Callable[[], float]
+    wake: asyncio.Event
+    pace: Pace = field(default_factory=Pace)
+    on_outcome: Callable[[str], None] = lambda _name: None
+
+    def __post_init__(self) -> None:
+        self._workspace = WorkspacePace(self.pace)
+        self._under_way: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        """Post for ever."""
+        while True:
+            self.wake.clear()
+            try:
+                wait_s = await self.start_due()
+            except StorageError as error:
+                log.warning("poster_waits", reason=str(error))
+                wait_s = POLL_S
+            await self._rest(wait_s)
+
+    async def finish(self) -> None:
+        """Wait for the calls that are under way; for a graceful stop."""
+        while self._under_way:
+            await asyncio.gather(*self._under_way)
+
+    async def start_due(self) -> float:
+        """Begin what is due. Returns how many seconds may pass before there is more, at most POLL_S."""
+        free = self._workspace.free(self.monotonic())
+        room = AT_ONCE - len(self._under_way)
+        limit = room if free is None else min(room, free)
+        if limit <= 0:
+            return min(POLL_S, self._workspace.wait_s() or POLL_S)
+        claims = await self.database.write(lambda session: self._claim(session, limit))
+        self._workspace.begin(len(claims))
+        for claim in claims:
+            task = asyncio.create_task(self._deliver(claim), name=f"post {claim.channel_id}")
+            self._under_way.add(task)
+            task.add_done_callback(self._done)
+        if len(claims) == limit:
+            return min(POLL_S, self._workspace.wait_s())
+        return await self.database.read(self._wait_s)
+
+    def _claim(self, session: Session, limit: int) -> list[Claim]:
+        now = database_now(session, self.clock)
+        return lanes.claim(session, now, limit=limit, lease_s=CALL_S + LEASE_MARGIN_S, call_s=CALL_S)
+
+    def _wait_s(self, session: Session) -> float:
+        now = database_now(session, self.clock)
+        due = lanes.next_due(session, now)
+        return POLL_S if due is None else min(POLL_S, max(0.02, (due - now).total_seconds()))
+
+    async def _rest(self, wait_s: float) -> None:
+        try:
+            async with asyncio.timeout(wait_s):
+                await self.wake.wait()
+        except TimeoutError:
+            return
+
+    def _done(self, task: "asyncio.Task[None]") -> None:
+        self._under_way.discard(task)
+        self.wake.set()
+
+    async def _deliver(self, claim: Claim) -> None:
+        try:
+            outcome = await (self.settle(claim) if claim.doubtful else self._send(claim))
+        except Exception:
+            # A bug of ours. The post stays "sending", so it will be looked for in Slack before anything else is done.
+            log.exception("post_failed", post=claim.post.dedupe_key)
+            return
+        self.on_outcome(outcome.name)
+        await self._write_down(claim, outcome)
+
+    async def _write_down(self, claim: Claim, outcome: Outcome) -> None:
+        """Record an outcome, again and again until the lease is over: an unrecorded post has to be looked for."""
+        give_up_at = self.monotonic() + CALL_S + LEASE_MARGIN_S
+        while True:
+            try:
+                ours = await self.database.write(
+                    lambda session: outcome.record(session, database_now(session, self.clock))
+                )
+            except StorageError as error:
+                log.warning("outcome_not_written", post=claim.post.dedupe_key, outcome=outcome.name, reason=str(error))
+                if self.monotonic() >= give_up_at:
+                    return
+                await asyncio.sleep(0.2)
+                continue
+            log.info(
+                "post" if ours else "post_lease_lost",
+                post=claim.post.dedupe_key,
+                outcome=outcome.name,
+                attempt=claim.post.attempts,
+            )
+            return
+
+    async def _send(self, claim: Claim) -> Outcome:
+        now = self.clock()
+        message = self.render(claim, now)
+        if claim.post.plain:
+            message = Message(text=message.text)
+        assert claim.post.deadline_at
+        left_s = (claim.post.deadline_at - self.clock()).total_seconds()
+        if left_s <= 0:
+            # This process slept since it took the lane: it is too late to be sure of being the only one.
+            return self._retry(claim, "too late to send", after_s=0.0)
+        try:
+            message_ts = await self.sender.post(
+                claim.channel_id, message, post_key=claim.post.dedupe_key, timeout_s=min(left_s, CALL_S)
+            )
+        except SlackError as error:
+            log.info("post_not_made", post=claim.post.dedupe_key, reason=str(error))
+            return self._refused(claim, error)
+        return Outcome(
+            "sent",
+            lambda session, now: lanes.record_sent(session, claim, message_ts, now, free_at=now + self._channel_pause),
+        )
+
+    @property
+    def _channel_pause(self) -> timedelta:
+        return timedelta(seconds=self.pace.channel_s)
+
+    def _retry(self, claim: Claim, reason: str, *, after_s: float, plain: bool | None = None) -> Outcome:
+        wait = timedelta(seconds=after_s)
+        return Outcome(
+            "retry",
+            lambda session, now: lanes.record_retry(session, claim, free_at=now + wait, error=reason, plain=plain),
+        )
+
+    def _refused(self, claim: Claim, error: SlackError) -> Outcome:
+        reason = str(error)
+        match error:
+            case SlackUnreached():
+                wait_s = BACKOFF_S[min(claim.post.attempts, len(BACKOFF_S)) - 1]
+                return self._retry(claim, reason, after_s=wait_s)
+            case SlackDoubtful():
+                return Outcome(
+                    "doubtful",
+                    lambda session, _now: lanes.record_doubtful(
+                        session, claim, free_at=claim.post.deadline_at or self.clock(), error=reason, looks=0
+                    ),
+                )
+            case SlackWait():
+                return Outcome("wait", lambda session, now: self._hold_method(session, claim, error, now))
+            case SlackChannelClosed():
+                return Outcome("channel_closed", lambda session, now: self._close(session, claim, error.code, now))
+            case SlackCredentialsDead():
+                return Outcome("credentials_dead", lambda session, now: self._stop_all(session, claim, reason, now))
+            case SlackMessageRefused() if not claim.post.plain:
+                log.error("blocks_refused", post=claim.post.dedupe_key, reason=reason)
+                return self._retry(claim, reason, after_s=0.0, plain=True)
+            case _:
+                return Outcome("parked", lambda session, now: self._park(session, claim, reason, now))
+
+    def _hold_method(self, session: Session, claim: Claim, error: SlackWait, now: datetime) -> bool:
+        until = now + timedelta(seconds=error.retry_after_s)
+        lanes.hold_method(session, error.method, until, error.code)
+        return lanes.record_retry(session, claim, free_at=until, error=str(error))
+
+    def _stop_all(self, session: Session, claim: Claim, reason: str, now: datetime) -> bool:
+        until = now + timedelta(seconds=CREDENTIALS_HOLD_S)
+        lanes.hold_method(session, lanes.EVERY_METHOD, until, reason)
+        log.error("slack_credentials_dead", reason=reason)
+        return lanes.record_retry(session, claim, free_at=until, error=reason)
+
+    def _close(self, session: Session, claim: Claim, code: str, now: datetime) -> bool:
+        if not lanes.hold_lane(session, claim, code, now):
+            return False
+        subscriptions.set_state(
+            session, claim.channel_id, SubscriptionState.SUSPENDED, now, reason=code, only=(SubscriptionState.LIVE,)
+        )
+        self.notices.lane_closed(session, claim.channel_id, code, subscriptions.creators(session, claim.channel_id))
+        return True
+
+    def _park(self, session: Session, claim: Claim, reason: str, now: datetime) -> bool:
+        if not lanes.record_parked(session, claim, free_at=now, error=reason):
+            return False
+        self.notices.parked(session, claim.post.dedupe_key, claim.channel_id, reason)
+        return True

@@ -1,0 +1,101 @@
+"""Settling a doubtful post: it was sent, and nobody heard what became of it. Look before repeating.
+
+There is no idempotency key on chat.postMessage. Every post carries its own key in the message's metadata, and the
+channel's history is read twice for it after the call's deadline has passed; only a post that is not there is repeated.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlmodel import Session
+
+from bot.alerts.notices import Notices
+from bot.alerts.poster import Outcome, Sender
+from bot.domain.clock import Clock
+from bot.errors import SlackChannelClosed, SlackCredentialsDead, SlackError, SlackScopeMissing, SlackWait
+from bot.logs import get_logger
+from bot.settings import DoubtfulPosts
+from bot.storage import lanes
+from bot.storage.lanes import Claim
+
+log = get_logger(__name__)
+
+LOOKS = 2
+LOOK_AGAIN_S = 5.0
+"""History may lag a post by seconds."""
+
+LOOK_BACK = timedelta(minutes=5)
+"""How far before the call the history is read: clocks differ."""
+
+
+@dataclass(frozen=True)
+class SettleDoubtful:
+    """Decides what became of a doubtful post, by the channel's history where that can be read."""
+
+    sender: Sender
+    notices: Notices
+    clock: Clock
+    settle_s: float
+    doubtful_posts: DoubtfulPosts
+    channel_s: float
+
+    async def __call__(self, claim: Claim) -> Outcome:
+        """What to write down of it."""
+        post = claim.post
+        assert post.sending_at
+        assert post.deadline_at
+        look_at = post.deadline_at + timedelta(seconds=self.settle_s)
+        if self.clock() < look_at:
+            return self._look_again(claim, look_at, "waiting for its deadline", post.looks)
+        try:
+            found = await self.sender.find(claim.channel_id, post.dedupe_key, since=post.sending_at - LOOK_BACK)
+        except SlackError as error:
+            return self._cannot_look(claim, error)
+        if found is not None:
+            log.info("doubtful_post_found", post=post.dedupe_key, message_ts=found)
+            pause = timedelta(seconds=self.channel_s)
+            return Outcome(
+                "found", lambda session, now: lanes.record_sent(session, claim, found, now, free_at=now + pause)
+            )
+        if post.looks + 1 < LOOKS:
+            again_at = self.clock() + timedelta(seconds=LOOK_AGAIN_S)
+            return self._look_again(claim, again_at, "not in the channel's history yet", post.looks + 1)
+        log.info("doubtful_post_not_there", post=post.dedupe_key)
+        return self._repeat(claim, "not in the channel's history", marked=False)
+
+    def _cannot_look(self, claim: Claim, error: SlackError) -> Outcome:
+        log.info("cannot_look_for_post", post=claim.post.dedupe_key, reason=str(error))
+        match error:
+            case SlackWait():
+                again_at = self.clock() + timedelta(seconds=error.retry_after_s)
+                return self._look_again(claim, again_at, str(error), claim.post.looks)
+            case SlackScopeMissing() | SlackChannelClosed():
+                if self.doubtful_posts is DoubtfulPosts.REPEAT:
+                    return self._repeat(claim, str(error), marked=True)
+                return Outcome("parked", lambda session, now: self._park(session, claim, str(error), now))
+            case SlackCredentialsDead():
+                return self._look_again(claim, self.clock() + timedelta(minutes=1), str(error), claim.post.looks)
+            case _:
+                again_at = self.clock() + timedelta(seconds=LOOK_AGAIN_S)
+                return self._look_again(claim, again_at, str(error), claim.post.looks)
+
+    def _look_again(self, claim: Claim, at: datetime, reason: str, looks: int) -> Outcome:
+        return Outcome(
+            "doubtful",
+            lambda session, _now: lanes.record_doubtful(session, claim, free_at=at, error=reason, looks=looks),
+        )
+
+    def _repeat(self, claim: Claim, reason: str, *, marked: bool) -> Outcome:
+        return Outcome(
+            "repeat",
+            lambda session, now: lanes.record_retry(
+                session, claim, free_at=now, error=reason, may_be_repeat=marked or claim.post.may_be_repeat
+            ),
+        )
+
+    def _park(self, session: Session, claim: Claim, reason: str, now: datetime) -> bool:
+        if not lanes.record_parked(session, claim, free_at=now, error=reason):
+            return False
+        words = f"it may have been posted, and I can't look ({reason})"
+        self.notices.parked(session, claim.post.dedupe_key, claim.channel_id, words)
+        return True

@@ -1,0 +1,362 @@
+"""The composition root: Settings in, a running service out. The only wiring there is."""
+
+import asyncio
+import gc
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+
+import aiohttp
+from sqlmodel import Session
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from bot.alerts.fanout import Fanout
+from bot.alerts.ingest import Ingest
+from bot.alerts.notices import Notices
+from bot.alerts.pace import Pace
+from bot.alerts.poster import Poster
+from bot.alerts.settle import SettleDoubtful
+from bot.book.quota import QuotaBook
+from bot.book.racebook import RaceBook
+from bot.book.reference import ReferenceBook
+from bot.domain.clock import Clock, utc_now
+from bot.errors import StorageError
+from bot.health import Health
+from bot.jobs.check_channels import ChannelCheck
+from bot.jobs.scheduler import Jobs
+from bot.jobs.table import JobParts
+from bot.logs import get_logger
+from bot.metrics import Metrics
+from bot.racing.calls import AccountState
+from bot.racing.client import open_client
+from bot.racing.errors import ServiceFailure
+from bot.racing.timing import Timing
+from bot.settings import Settings
+from bot.slack import guard
+from bot.slack.bolt import make_bolt
+from bot.slack.client import SlackClient, make_session, make_web_client
+from bot.slack.commands.invocation import Desk
+from bot.slack.commands.subscribe import look_whether_member
+from bot.slack.identity import Identity
+from bot.slack.listeners.channels import ChannelListener
+from bot.slack.listeners.commands import CommandListener
+from bot.slack.messages.plain import sentence
+from bot.slack.posts import PostRenderer
+from bot.slack.respond import Responder
+from bot.slack.tasks import Tasks
+from bot.storage import inbox, lanes, posts, state, webhook_subscriptions
+from bot.storage.engine import Database
+from bot.storage.schema import Schema
+from bot.storage.state_store import DatabaseStateStore
+from bot.storage.webhook_subscriptions import Vault
+from bot.web.answers import refuse
+from bot.web.body import BodyReader
+from bot.webhooks import endpoint
+from bot.webhooks.mismatches import MismatchRun
+from bot.webhooks.payload import read_payload
+from bot.webhooks.secrets import SigningSecrets
+
+log = get_logger(__name__)
+
+BODY_BUDGET = 16
+"""All bodies in flight together may be this many times the largest one."""
+
+FINISH_S = 8.0
+"""On a graceful stop, answers that are under way are waited for this long."""
+
+LOOK_S = 5.0
+"""How often the state of the service is looked at for `/readyz` and `/metrics`."""
+
+
+class Service:
+    """The whole service. `app` is its ASGI application, whose lifespan starts and stops everything."""
+
+    def __init__(self, settings: Settings, *, clock: Clock = utc_now, pace: Pace | None = None) -> None:
+        self.settings = settings
+        self.clock = clock
+        self.metrics = Metrics()
+        self.database = Database(settings.database_url.get_secret_value())
+        self.schema = Schema(self.database)
+        self.identity = Identity(settings.slack_bot_token.get_secret_value())
+        self.ingest = Ingest(self.database)
+        self.notices = Notices(settings.admin_channel, sentence, clock=clock)
+        self.fanout = Fanout(self.database, read_payload, notices=self.notices, clock=clock, wake=self.ingest.stored)
+        self._pace = pace or Pace()
+        self._tasks = Tasks()
+        self._loops: list[asyncio.Task[None]] = []
+        self._degraded: dict[str, str] = {}
+        self.health = Health(self._probe, lambda: self._degraded, self.metrics.registry)
+        self.app = Starlette(
+            routes=self._routes(),
+            lifespan=self._lifespan,
+            exception_handlers={HTTPException: _refuse_http, Exception: _refuse_bug},
+        )
+
+    def _routes(self) -> list[Route]:
+        private = self.settings.metrics_host is not None
+        return [
+            Route(endpoint.PATH, self._on_delivery, methods=["POST"]),
+            Route(guard.PATH, self._on_slack, methods=["POST"]),
+            Route("/healthz", self.health.healthz),
+            Route("/readyz", self.health.readyz_without_reasons if private else self.health.readyz),
+            *([] if private else [Route("/metrics", self.health.metrics)]),
+        ]
+
+    def private_app(self) -> Starlette:
+        """What is served on METRICS_HOST:METRICS_PORT."""
+        return Starlette(
+            routes=[
+                Route("/healthz", self.health.healthz),
+                Route("/readyz", self.health.readyz),
+                Route("/metrics", self.health.metrics),
+            ]
+        )
+
+    async def _on_delivery(self, request: Request) -> Response:
+        return await self.webhooks(request)
+
+    async def _on_slack(self, request: Request) -> Response:
+        return await self.slack_events(request)
+
+    @asynccontextmanager
+    async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
+        await self.start()
+        try:
+            yield
+        finally:
+            await self.stop()
+
+    async def start(self) -> None:
+        """Start everything. Nothing outside has to be there: what is not is asked for until it is."""
+        self._session = make_session()
+        self._build()
+        await self.schema.prepare()
+        await self.signing_secrets.reread()
+        for name, run in self._loops_to_run().items():
+            self._loops.append(asyncio.create_task(_for_ever(name, run), name=name))
+        # What start-up made lives as long as the process: the collector need not look at it again.
+        gc.collect()
+        gc.freeze()
+        log.info("started", admin_channel=self.settings.admin_channel, database=repr(self.database))
+
+    async def stop(self) -> None:
+        """Finish what has begun: deliveries that were read are stored, calls to Slack are heard out."""
+        self.jobs.stop()
+        await self.ingest.finish()
+        for loop in self._loops:
+            loop.cancel()
+        await asyncio.gather(*self._loops, return_exceptions=True)
+        await self.poster.finish()
+        await self._tasks.finish(FINISH_S)
+        await self.racing.aclose()
+        await self._session.close()
+        await self.database.close()
+        log.info("stopped")
+
+    def _build(self) -> None:
+        """What needs the running loop: clients, and all that calls through them."""
+        self._build_racing()
+        self._build_slack(self._session)
+        self._build_webhooks()
+        self.jobs = Jobs(
+            JobParts(
+                settings=self.settings,
+                database=self.database,
+                notices=self.notices,
+                quota=self.quota,
+                reference=self.reference,
+                channels=ChannelCheck(
+                    self.database, partial(look_whether_member, self.slack), self.clock, self.fanout.posted
+                ),
+                clock=self.clock,
+            )
+        )
+
+    def _build_racing(self) -> None:
+        settings = self.settings
+        self.racing = open_client(
+            settings.racing_api_url,
+            settings.racing_api_key,
+            DatabaseStateStore(self.database, self.clock),
+            timing=Timing(clock=self.clock),
+            on_meta=self._on_meta,
+            on_latch=self._on_latch,
+        )
+        self.quota = QuotaBook(self.database, self.racing, settings, self.clock)
+        self.reference = ReferenceBook(self.database, self.racing, self.clock)
+        self.races = RaceBook(self.database, self.racing, self.quota, settings, self.clock)
+
+    def _build_slack(self, session: aiohttp.ClientSession) -> None:
+        settings = self.settings
+        self.slack = SlackClient(make_web_client(self.identity.token, settings.slack_api_url, session))
+        desk = Desk(
+            settings, self.database, self.slack, self.identity, self.reference, self.races, self.quota, self.clock
+        )
+        commands = CommandListener(desk, Responder(session, settings.slack_api_url), self._tasks)
+        channels = ChannelListener(self.database, self.identity, self.clock, self.fanout.posted)
+        self.slack_events = guard.SlackEndpoint(
+            bolt=make_bolt(self.identity, commands, channels),
+            signing_secret=settings.slack_signing_secret,
+            bodies=BodyReader(max_bytes=guard.MAX_BODY_BYTES, budget_bytes=guard.BODY_BUDGET_BYTES),
+            clock=self.clock,
+            count=self.metrics.slack_request,
+        )
+        self.poster = Poster(
+            database=self.database,
+            sender=self.slack,
+            render=PostRenderer(self.identity, settings.late_after_min * 60),
+            settle=SettleDoubtful(
+                sender=self.slack,
+                notices=self.notices,
+                clock=self.clock,
+                settle_s=settings.settle_s,
+                doubtful_posts=settings.doubtful_posts,
+                channel_s=self._pace.channel_s,
+            ),
+            notices=self.notices,
+            clock=self.clock,
+            monotonic=time.monotonic,
+            wake=self.fanout.posted,
+            pace=self._pace,
+            on_outcome=self.metrics.post,
+        )
+
+    def _build_webhooks(self) -> None:
+        settings = self.settings
+        vault = Vault([key.get_secret_value() for key in settings.encryption_keys])
+        self.signing_secrets = SigningSecrets(
+            [secret.get_secret_value() for secret in settings.racing_webhook_secrets],
+            lambda: self.database.read(partial(webhook_subscriptions.signing_secrets, vault=vault)),
+            time.monotonic,
+        )
+        self.webhooks = endpoint.WebhookEndpoint(
+            bodies=BodyReader(max_bytes=settings.max_body_bytes, budget_bytes=settings.max_body_bytes * BODY_BUDGET),
+            signing_secrets=self.signing_secrets,
+            mismatches=MismatchRun(self._tell_mismatches),
+            store=self.ingest.store,
+            tell_too_large=self._tell_too_large,
+            clock=self.clock,
+            count=self.metrics.delivery,
+        )
+
+    def _loops_to_run(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
+        return {
+            "schema, then jobs": self._start_jobs,
+            "fanout": self.fanout.run,
+            "poster": self.poster.run,
+            "identity": self._learn_identity,
+            "look": self._look,
+        }
+
+    async def _start_jobs(self) -> None:
+        await self.schema.run()
+        self.jobs.start()
+        await asyncio.Event().wait()
+
+    async def _learn_identity(self) -> None:
+        wait_s = 1.0
+        while not await self.identity.ask(self.slack):
+            log.warning("slack_not_reached", reason=self.identity.problem)
+            await asyncio.sleep(wait_s)
+            wait_s = min(wait_s * 2, 60.0)
+        await asyncio.Event().wait()
+
+    async def _look(self) -> None:
+        """Keep what `/readyz` and `/metrics` say up to date, so that neither reads the database when asked."""
+        while True:
+            try:
+                self._degraded = await self._find_degraded()
+            except StorageError as error:
+                self._degraded = {"storage": str(error)}
+            await asyncio.sleep(LOOK_S)
+
+    async def _find_degraded(self) -> dict[str, str]:
+        waiting = await self.database.read(posts.count_by_state)
+        self.metrics.waiting("deliveries", await self.database.read(inbox.count_waiting))
+        for name in ("queued", "sending", "parked"):
+            self.metrics.waiting(f"posts_{name}", waiting.get(name, 0))
+        holds = await self.database.read(partial(lanes.method_holds, now=self.clock()))
+        found = {f"slack {method}": reason for method, reason in holds.items()}
+        if self.identity.problem:
+            found["slack"] = self.identity.problem
+        if not self.signing_secrets.active:
+            found["webhooks"] = "no signing secret: every delivery is refused; set RACING_WEBHOOK_SECRETS or subscribe"
+        for latch in await self.racing.latches.shut():
+            found[f"data service {latch.code}"] = f"not asked since {latch.since.isoformat()}"
+        found.update({f"job {job}": reason for job, reason in self.jobs.failing.items()})
+        return found
+
+    async def _probe(self) -> None:
+        """Raise StorageError unless a delivery could be stored now."""
+        if self.schema.problem:
+            raise StorageError(self.schema.problem)
+        await self.database.write(partial(state.put, name="ready_probe", value=True, now=self.clock()))
+
+    async def _tell(self, key: str, words: str) -> None:
+        """Tell admins once. What can't be stored is logged: nothing that answers a request may fail for it."""
+
+        def tell(session: Session) -> bool:
+            return self.notices.tell(session, key, words)
+
+        try:
+            if await self.database.write(tell):
+                self.fanout.posted.set()
+        except StorageError as error:
+            log.error("admins_not_told", key=key, words=words, reason=str(error))
+
+    async def _tell_mismatches(self, count: int) -> None:
+        await self._tell(
+            f"signature-mismatch:{self.clock().date().isoformat()}",
+            f"{count} deliveries in a row carried a signature that none of my signing secrets matches: they were "
+            "refused with 401, and the data service will try each again for about a day. Most likely the secret in "
+            "RACING_WEBHOOK_SECRETS is not the one that this subscription was given.",
+        )
+
+    async def _tell_too_large(self) -> None:
+        await self._tell(
+            f"too-large:{self.clock().date().isoformat()}",
+            f"A delivery of more than {self.settings.max_body_bytes} bytes was refused with 413. If it was the data "
+            "service's, raise MAX_BODY_BYTES: it will send it again for about a day.",
+        )
+
+    async def _on_meta(self, before: AccountState, now: AccountState) -> None:
+        if before.plan is None:
+            log.info("account", plan=now.plan, window=now.window)
+            return
+        moment = self.clock().isoformat(timespec="minutes")
+        await self._tell(
+            f"account:{before.plan}:{before.window}>{now.plan}:{now.window}:{moment}",
+            f"The data service now serves us under the plan {now.plan} (window {now.window}); "
+            f"before it was {before.plan} ({before.window}).",
+        )
+
+    async def _on_latch(self, error: ServiceFailure) -> None:
+        moment = self.clock().strftime("%Y-%m") if error.code == "quota_exceeded" else self.clock().date().isoformat()
+        await self._tell(f"refused:{error.code}:{moment}", f"{error.told} Alerts do not depend on it and go on.")
+
+
+async def _for_ever(name: str, run: Callable[[], Awaitable[None]]) -> None:
+    """Run a loop, and begin it again should a bug end it: nothing waits while somebody is woken to restart us."""
+    while True:
+        try:
+            await run()
+        except Exception:
+            log.exception("loop_failed", loop=name)
+            await asyncio.sleep(1.0)
+
+
+async def _refuse_http(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    response = refuse(error.status_code, error.detail)
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _refuse_bug(_request: Request, error: Exception) -> Response:
+    log.error("request_failed", exc_info=error)
+    return refuse(500, "a fault of ours; the log has it")

@@ -1,0 +1,95 @@
+"""`racing-bot`: the command line. Each command reads the settings it needs, and says every problem at once."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bot.errors import SettingsError
+
+app = typer.Typer(
+    name="racing-bot",
+    help="Race results and abandonments, in the Slack channels that asked for them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.command()
+def serve() -> None:
+    """Run the service: web, poster and jobs in one process."""
+    from bot.logs import configure_logging
+    from bot.serving import serve as run
+    from bot.settings import load_settings
+
+    settings = load_settings()
+    configure_logging(settings.log_level, settings.log_format, settings.secret_values)
+    run(settings)
+
+
+@app.command()
+def demo(
+    speed: Annotated[float, typer.Option(min=0.1, max=100, help="How many times quicker the day is played.")] = 1.0,
+    stay: Annotated[bool, typer.Option(help="Stay up until Ctrl-C once the day is over.")] = True,
+) -> None:
+    """Run everything on this machine, with no account anywhere: stand-ins, bot, a day's racing."""
+    # The one line that knows of the sandbox: it is no part of the wheel.
+    try:
+        from bot.sandbox.demo import run_demo
+    except ModuleNotFoundError as error:
+        sys.exit(f"The demo is not part of an installed package ({error}): run it from a clone, as the README says.")
+
+    sys.exit(run_demo(speed=speed, stay=stay))
+
+
+@app.command()
+def migrate() -> None:
+    """Bring the database to the current schema (`serve` does so by itself on SQLite)."""
+    from sqlalchemy.exc import DBAPIError
+
+    from bot.settings import load_database_url
+    from bot.storage.engine import Database
+    from bot.storage.migrate import upgrade
+
+    database = Database(load_database_url())
+    try:
+        upgrade(database)
+    except DBAPIError as error:
+        sys.exit(f"The database at {database!r} can't be migrated: {error.orig}")
+    print(f"The schema of {database!r} is current.")
+
+
+@app.command()
+def manifest(
+    url: Annotated[str | None, typer.Option(help="Our own https address, for Slack over HTTP.")] = None,
+    socket: Annotated[bool, typer.Option("--socket", help="For Socket Mode: no address is needed.")] = False,
+) -> None:
+    """Print manifest.yml, ready to paste into Slack (api.slack.com/apps, Create New App, From a manifest)."""
+    from bot.manifest import for_http, for_socket_mode
+
+    if bool(url) == socket:
+        sys.exit("Give either --url https://your.address, or --socket.")
+    try:
+        print(for_socket_mode() if socket or url is None else for_http(url), end="")
+    except ValueError as error:
+        sys.exit(f"--url {error}")
+
+
+def main() -> None:
+    """Run the command line; settings that are wrong are told in full, without a traceback."""
+    try:
+        app()
+    except SettingsError as error:
+        print("racing-bot can't start with these settings:", file=sys.stderr)
+        for problem in error.problems:
+            print(f"  - {problem}", file=sys.stderr)
+        print(
+            f"Every setting is described in the README. A file {Path('.env').absolute()} is read too.", file=sys.stderr
+        )
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

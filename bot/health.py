@@ -1,0 +1,55 @@
+"""`/healthz`, `/readyz` and `/metrics`."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from bot.errors import StorageError
+
+READY_S = 2.0
+
+
+@dataclass(frozen=True)
+class Health:
+    """Answers about the service itself.
+
+    Ready means: a delivery can be stored. What else is wrong is in the body as `degraded`, so that no load balancer
+    takes the receiver away because Slack is down. `show_reasons` is off where the reasons are for another address.
+    """
+
+    store_probe: Callable[[], Awaitable[None]]
+    degraded: Callable[[], Mapping[str, str]]
+    registry: CollectorRegistry
+
+    async def healthz(self, _request: Request) -> Response:
+        """200: the process answers."""
+        return JSONResponse({"status": "ok"})
+
+    async def readyz(self, _request: Request) -> Response:
+        """200 where a delivery can be stored, else 503."""
+        return await self._ready(show_reasons=True)
+
+    async def readyz_without_reasons(self, _request: Request) -> Response:
+        """The same, without saying why: for an address that strangers reach."""
+        return await self._ready(show_reasons=False)
+
+    async def metrics(self, _request: Request) -> Response:
+        """Prometheus' text format."""
+        return Response(generate_latest(self.registry), media_type=CONTENT_TYPE_LATEST)
+
+    async def _ready(self, *, show_reasons: bool) -> Response:
+        try:
+            async with asyncio.timeout(READY_S):
+                await self.store_probe()
+        except (StorageError, TimeoutError) as error:
+            reason = str(error) or f"the database did not answer within {READY_S:g} s"
+            content = {"status": "unready", "reason": reason} if show_reasons else {"status": "unready"}
+            return JSONResponse(content, 503, {"Retry-After": "5"})
+        degraded = dict(self.degraded())
+        if not show_reasons:
+            return JSONResponse({"status": "degraded" if degraded else "ready"})
+        return JSONResponse({"status": "degraded" if degraded else "ready", "degraded": degraded})

@@ -1,0 +1,46 @@
+"""`manifest.yml`, made ready to paste: for an address, or for Socket Mode. One file can't serve both."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from bot.settings import check_address
+
+PLACES = (Path(__file__).parent / "manifest.yml", Path(__file__).parent.parent / "manifest.yml")
+"""In an installed package, and in a clone."""
+
+EVENTS_PATH = "/slack/events"
+
+
+def read_manifest() -> dict[str, Any]:
+    """The manifest as it stands in the project."""
+    place = next(place for place in PLACES if place.exists())
+    manifest: dict[str, Any] = yaml.safe_load(place.read_text(encoding="utf-8"))
+    return manifest
+
+
+def for_http(url: str) -> str:
+    """The manifest for Slack over HTTP at our address. Raises ValueError where the address is none."""
+    address = check_address(url, loopback_http=False) + EVENTS_PATH
+    manifest = read_manifest()
+    for command in manifest["features"]["slash_commands"]:
+        command["url"] = address
+    manifest["settings"]["event_subscriptions"]["request_url"] = address
+    manifest["settings"]["interactivity"]["request_url"] = address
+    return _as_yaml(manifest)
+
+
+def for_socket_mode() -> str:
+    """The manifest for Socket Mode, in which no address may stand."""
+    manifest = read_manifest()
+    for command in manifest["features"]["slash_commands"]:
+        del command["url"]
+    del manifest["settings"]["event_subscriptions"]["request_url"]
+    del manifest["settings"]["interactivity"]["request_url"]
+    manifest["settings"]["socket_mode_enabled"] = True
+    return _as_yaml(manifest)
+
+
+def _as_yaml(manifest: dict[str, Any]) -> str:
+    return yaml.safe_dump(manifest, sort_keys=False, allow_unicode=True, width=120)

@@ -1,0 +1,85 @@
+"""What Slack's answers mean, method by method: an error code to the class that says what to do about it.
+
+Source: docs.slack.dev/reference/methods/chat.postMessage, "Errors", and the pages of the other methods.
+"""
+
+from bot.errors import (
+    SlackChannelClosed,
+    SlackCredentialsDead,
+    SlackDoubtful,
+    SlackError,
+    SlackMessageRefused,
+    SlackRefused,
+    SlackScopeMissing,
+    SlackWait,
+)
+
+CHANNEL_CLOSED = frozenset(
+    {
+        "is_archived",
+        "channel_not_found",
+        "not_in_channel",
+        "no_permission",
+        "ekm_access_denied",
+        "user_not_found",
+        "cannot_dm_bot",
+        "messages_tab_disabled",
+    }
+)
+"""And every code that begins with `restricted_action`."""
+
+CREDENTIALS_DEAD = frozenset({"account_inactive", "token_revoked", "token_expired", "invalid_auth", "not_authed"})
+
+WAIT = frozenset({"ratelimited", "rate_limited", "service_unavailable", "team_added_to_org"})
+
+DOUBTFUL = frozenset({"fatal_error", "internal_error", "request_timeout"})
+""" "It's possible some aspect of the operation succeeded before the error was raised", says Slack."""
+
+MESSAGE_REFUSED = frozenset(
+    {
+        "invalid_blocks",
+        "invalid_blocks_format",
+        "msg_blocks_too_long",
+        "msg_too_long",
+        "no_text",
+        "invalid_metadata_format",
+        "invalid_metadata_schema",
+        "metadata_too_large",
+        "too_many_attachments",
+        "invalid_attachments",
+    }
+)
+
+POSTING = "chat.postMessage"
+
+WAIT_S = 5.0
+"""Where Slack asks for a wait without saying how long."""
+
+LONGEST_WAIT_S = 300.0
+
+
+def classify(method: str, code: str, *, retry_after: str | None = None, details: str | None = None) -> SlackError:
+    """The error that a code of a method means."""
+    if code in WAIT:
+        return SlackWait(method, code, wait_s(retry_after))
+    if code in DOUBTFUL:
+        return SlackDoubtful(method, code)
+    if code in CREDENTIALS_DEAD or (code == "missing_scope" and method == POSTING):
+        # Without chat:write no post can be made. Elsewhere a missing scope stops that one method.
+        return SlackCredentialsDead(method, code, details=details)
+    if code == "missing_scope":
+        return SlackScopeMissing(method, code, details=details)
+    if code in CHANNEL_CLOSED or code.startswith("restricted_action"):
+        return SlackChannelClosed(method, code)
+    if code in MESSAGE_REFUSED:
+        return SlackMessageRefused(method, code, details=details)
+    return SlackRefused(method, code, details=details)
+
+
+def wait_s(retry_after: str | None) -> float:
+    """Seconds to wait, from a `Retry-After`; a sane figure where it is missing, garbage or negative."""
+    try:
+        seconds = float(retry_after or "")
+    except ValueError:
+        return WAIT_S
+    return min(max(seconds, 1.0), LONGEST_WAIT_S) if seconds == seconds else WAIT_S  # noqa: PLR0124  NaN

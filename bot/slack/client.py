@@ -1,0 +1,141 @@
+"""The Web API as the bot calls it: every way a call can end is one class of SlackError.
+
+slack_sdk's own retries are off: they send a message again that Slack may have accepted.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Any
+
+import aiohttp
+from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
+
+from bot.domain.message import Message
+from bot.errors import SlackDoubtful, SlackUnreached
+from bot.slack.answers import POSTING, WAIT, classify
+
+CALL_S = 10.0
+"""A call that answers a person is over by then; posts pass their own deadline."""
+
+METADATA_EVENT = "racing_bot_post"
+
+HISTORY_PAGE = 100
+HISTORY_PAGES = 20
+"""Far enough back for five minutes of the busiest channel."""
+
+_NEVER_LEFT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
+
+
+def make_web_client(token: str, base_url: str, session: aiohttp.ClientSession) -> AsyncWebClient:
+    """slack_sdk's client on a shared session, without its retries."""
+    return AsyncWebClient(token=token, base_url=base_url, session=session, retry_handlers=[])
+
+
+def make_session() -> aiohttp.ClientSession:
+    """The shared session. Its timeout is the longest any call may take; each call sets its own below it."""
+    timeout = aiohttp.ClientTimeout(total=30, sock_connect=5)
+    return aiohttp.ClientSession(timeout=timeout, connector=aiohttp.TCPConnector(limit=100))
+
+
+class SlackClient:
+    """The calls that the bot makes. Each raises the classes of SlackError, and nothing else of Slack's or aiohttp's."""
+
+    def __init__(self, web: AsyncWebClient) -> None:
+        self.web = web
+
+    async def post(self, channel_id: str, message: Message, *, post_key: str, timeout_s: float) -> str:
+        """Post a message; returns its ts. `post_key` goes into the metadata, by which `find` knows it again."""
+        answer = await self.call(
+            POSTING,
+            lambda: self.web.chat_postMessage(
+                channel=channel_id,
+                text=message.text,
+                blocks=list(message.blocks) or None,
+                metadata={"event_type": METADATA_EVENT, "event_payload": {"post": post_key}},
+                unfurl_links=False,
+                unfurl_media=False,
+            ),
+            timeout_s=timeout_s,
+        )
+        message_ts = answer.get("ts")
+        if not isinstance(message_ts, str) or not message_ts:
+            raise SlackDoubtful(POSTING, "answer without a ts")
+        return message_ts
+
+    async def find(self, channel_id: str, post_key: str, *, since: datetime) -> str | None:
+        """The ts of our message that carries this key, if the channel's history since then has it."""
+        cursor: str | None = None
+        for _ in range(HISTORY_PAGES):
+            answer = await self._history_page(channel_id, since, cursor)
+            for message in answer.get("messages") or []:
+                if _key_of(message) == post_key:
+                    return str(message["ts"])
+            cursor = (answer.get("response_metadata") or {}).get("next_cursor")
+            if not cursor:
+                return None
+        raise SlackDoubtful("conversations.history", f"more than {HISTORY_PAGES} pages since {since.isoformat()}")
+
+    async def _history_page(self, channel_id: str, since: datetime, cursor: str | None) -> AsyncSlackResponse:
+        return await self.call(
+            "conversations.history",
+            lambda: self.web.conversations_history(
+                channel=channel_id,
+                oldest=f"{since.timestamp():.6f}",
+                limit=HISTORY_PAGE,
+                include_all_metadata=True,
+                cursor=cursor,
+            ),
+        )
+
+    async def call(
+        self, method: str, start: Callable[[], Awaitable[AsyncSlackResponse]], *, timeout_s: float = CALL_S
+    ) -> AsyncSlackResponse:
+        """One call, made once. `start` makes it; whatever goes wrong is raised as a class of SlackError."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await start()
+        except _NEVER_LEFT as error:
+            raise SlackUnreached(method, type(error).__name__) from None
+        except TimeoutError:
+            raise SlackDoubtful(method, f"no answer within {timeout_s:g} s") from None
+        except SlackApiError as error:
+            raise _read_refusal(method, error) from None
+        except (aiohttp.ClientError, SlackClientError, json.JSONDecodeError, UnicodeDecodeError, OSError) as error:
+            # The connection broke, or what came back was no answer of Slack's: it may have been carried out.
+            raise SlackDoubtful(method, type(error).__name__) from None
+
+
+def _read_refusal(method: str, error: SlackApiError) -> Exception:
+    """The class of a refusal. An answer that is not Slack's JSON says nothing about what was done."""
+    response: Any = error.response
+    status = int(getattr(response, "status_code", None) or getattr(response, "status", None) or 0)
+    headers = {str(name).lower(): value for name, value in (getattr(response, "headers", None) or {}).items()}
+    data = getattr(response, "data", None)
+    code = data.get("error") if isinstance(data, dict) else None
+    if status == 429:
+        return classify(method, "ratelimited", retry_after=headers.get("retry-after"))
+    if not isinstance(code, str) or not code:
+        return SlackDoubtful(method, f"HTTP {status} that is no answer of Slack's")
+    if status >= 500 and code not in WAIT:
+        return SlackDoubtful(method, f"HTTP {status} {code}")
+    return classify(method, code, retry_after=headers.get("retry-after"), details=_details(data))
+
+
+def _details(data: Any) -> str | None:
+    """What Slack says besides the code: which scope is needed, or which block is wrong."""
+    if needed := data.get("needed"):
+        return f"needs {needed}"
+    messages = (data.get("response_metadata") or {}).get("messages")
+    return "; ".join(str(message) for message in messages[:3]) if isinstance(messages, list) and messages else None
+
+
+def _key_of(message: Any) -> str | None:
+    metadata = message.get("metadata") if isinstance(message, dict) else None
+    if not isinstance(metadata, dict) or metadata.get("event_type") != METADATA_EVENT:
+        return None
+    key = (metadata.get("event_payload") or {}).get("post")
+    return key if isinstance(key, str) else None

@@ -1,0 +1,58 @@
+"""What a person typed, and what a command needs to answer it."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from bot.book.quota import QuotaBook
+from bot.book.racebook import RaceBook
+from bot.book.reference import ReferenceBook
+from bot.domain.clock import Clock
+from bot.domain.message import Message
+from bot.settings import Settings
+from bot.slack.client import SlackClient
+from bot.slack.identity import Identity
+from bot.storage.engine import Database
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """A slash command as it was typed. `text` is what follows the command; `reference` finds it in the log."""
+
+    text: str
+    channel_id: str
+    user_id: str
+    reference: str
+    trigger_id: str | None = None
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What commands work with. Built once, in bot.app."""
+
+    settings: Settings
+    database: Database
+    slack: SlackClient
+    identity: Identity
+    reference: ReferenceBook
+    races: RaceBook
+    quota: QuotaBook
+    clock: Clock
+
+
+Commit = Callable[[Desk, Invocation], Awaitable[Any]]
+"""Runs before the ack and changes what is stored; raises CommandError where the text can't be understood."""
+
+Answer = Callable[[Desk, Invocation, Any], Awaitable[Message]]
+"""Runs after the ack, with what Commit returned (None without one), and gives the answer, shown to its reader only."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command, as a line of the table: registered, documented and listed in the manifest from here."""
+
+    name: str
+    usage: str
+    summary: str
+    answer: Answer
+    commit: Commit | None = None

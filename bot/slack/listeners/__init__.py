@@ -1,0 +1,1 @@
+"""What Bolt calls: one thin file for each kind of thing that Slack sends."""

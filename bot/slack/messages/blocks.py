@@ -1,0 +1,98 @@
+"""Slack's blocks as plain dicts. Every limit is held here, so that no builder of a message has to think of one."""
+
+from collections.abc import Iterable, Sequence
+
+from bot.domain.message import Block, Message
+from bot.slack.messages.text import (
+    BLOCKS_MAX,
+    CONTEXT_ELEMENTS_MAX,
+    FIELD_MAX,
+    FIELDS_MAX,
+    HEADER_MAX,
+    MESSAGE_MAX,
+    SECTION_MAX,
+    TEXT_MAX,
+    clip,
+    size,
+)
+
+CONTAINER = 80
+"""What a text object is taken to weigh beside its text, when all blocks are summed."""
+
+LINE_MAX = 600
+_MORE_ROOM = 40
+
+
+def plain_text(text: str) -> Block:
+    """A text object in which nothing formats."""
+    return {"type": "plain_text", "text": clip(text, SECTION_MAX), "emoji": False}
+
+
+def mrkdwn(text: str) -> Block:
+    """A text object that formats what we wrote, and links nothing by itself."""
+    return {"type": "mrkdwn", "text": clip(text, SECTION_MAX), "verbatim": True}
+
+
+def header(text: str) -> Block:
+    """A header block."""
+    return {"type": "header", "text": plain_text(clip(text, HEADER_MAX))}
+
+
+def section(text: str) -> Block | None:
+    """A section of mrkdwn, or None where there is nothing to say: Slack refuses an empty one."""
+    return {"type": "section", "text": mrkdwn(text)} if text else None
+
+
+def fields(named: Sequence[tuple[str, str | None]]) -> Block | None:
+    """A section of labelled values in two columns; those without a value are left out."""
+    shown = [mrkdwn(clip(f"*{label}*\n{value}", FIELD_MAX)) for label, value in named if value]
+    return {"type": "section", "fields": shown[:FIELDS_MAX]} if shown else None
+
+
+def context(elements: Sequence[Block]) -> Block | None:
+    """A line of small print, or None where there is none."""
+    return {"type": "context", "elements": list(elements[:CONTEXT_ELEMENTS_MAX])} if elements else None
+
+
+def weight(blocks: Iterable[Block]) -> int:
+    """What the blocks count towards MESSAGE_MAX: their texts, and a fixed sum for each container."""
+    return sum(size(text["text"]) + CONTAINER for block in blocks for text in _texts(block))
+
+
+def message(
+    text: str,
+    head: Sequence[Block | None],
+    lines: Iterable[str] = (),
+    total: int = 0,
+    foot: Sequence[Block | None] = (),
+) -> Message:
+    """The message: `head` and `foot` whole, and between them as many of the `total` lines as there is room for."""
+    above = [block for block in head if block]
+    below = [block for block in foot if block]
+    listed = _listed(lines, total, MESSAGE_MAX - weight(above) - weight(below))
+    blocks = (*above, *listed, *below)[:BLOCKS_MAX]
+    return Message(text=clip(text, TEXT_MAX), blocks=blocks)
+
+
+def _listed(lines: Iterable[str], total: int, room: int) -> list[Block]:
+    """Sections with the lines that fit, the last of which says how many more there are."""
+    sections: list[list[str]] = []
+    shown, space, room = 0, 0, room - CONTAINER - _MORE_ROOM
+    for line in lines:
+        cost = size(line := clip(line, LINE_MAX)) + 1
+        opens = cost > space
+        if room < cost + CONTAINER * opens:
+            break
+        if opens:
+            sections.append([])
+            space = SECTION_MAX - _MORE_ROOM
+        sections[-1].append(line)
+        shown, space, room = shown + 1, space - cost, room - cost - CONTAINER * opens
+    if shown < total:
+        sections[-1:] = [[*(sections[-1] if sections else []), f"and {total - shown} more"]]
+    return [block for block in (section("\n".join(section_lines)) for section_lines in sections) if block]
+
+
+def _texts(block: Block) -> list[Block]:
+    """The text objects of a block, wherever it keeps them."""
+    return [*([block["text"]] if "text" in block else []), *block.get("fields", ()), *block.get("elements", ())]

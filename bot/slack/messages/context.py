@@ -1,0 +1,35 @@
+"""What a message says beside the event itself: when it came, how late it is, what it corrects."""
+
+from pydantic import AwareDatetime, Field
+
+from bot.domain.events import RacingEvent
+from bot.domain.races import Value
+from bot.slack.messages.text import safe
+
+
+class MessageContext(Value):
+    """The circumstances of one post.
+
+    `received_at` is when this version was delivered to us, `now` is when the message is made; a message that is more
+    than `late_after_s` seconds late says so. `changes` are the facts in which this version differs from the posted one
+    (`changed_facts`: name → before, now), and `previous_link` is the https address of that message. `order_unknown`:
+    nothing told which version is the newer. `may_be_repeat`: this may have been posted already. `contradicts` is the
+    name of the event that this one contradicts ("race.abandoned"), or says so in words. `data_as_of` as published.
+    `reference` is what admins find the delivery by.
+    """
+
+    received_at: AwareDatetime
+    now: AwareDatetime
+    late_after_s: float
+    changes: dict[str, tuple[str | None, str]] = Field(default_factory=dict)
+    previous_link: str | None = None
+    order_unknown: bool = False
+    may_be_repeat: bool = False
+    contradicts: str | None = None
+    data_as_of: str | None = None
+    reference: str | None = None
+
+
+def region_unknown(event: RacingEvent) -> bool:
+    """Whether this is an abandonment that goes to every region, because its own could not be read."""
+    return event.is_abandonment and safe(event.race.region) is None

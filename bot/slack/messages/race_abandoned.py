@@ -1,0 +1,77 @@
+"""The message for race.abandoned: a race is called off."""
+
+from bot.domain.events import RacingEvent
+from bot.domain.message import Message
+from bot.domain.races import Race
+from bot.slack.messages.asides import asides, late_mark, small_print
+from bot.slack.messages.blocks import fields, header, message, section
+from bot.slack.messages.context import MessageContext
+from bot.slack.messages.corrections import changes_in_words
+from bot.slack.messages.names import (
+    ID_MAX,
+    SHORT_MAX,
+    course_name,
+    race_date,
+    race_details,
+    reason,
+    region_mark,
+)
+from bot.slack.messages.text import safe
+from bot.slack.messages.times import off_for_readers, off_text
+
+
+def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
+    """Which race, where and when, and why; `text` begins with "ABANDONED: ", whatever else there is to say."""
+    race = event.race
+    changed = changes_in_words(context, race.runners)
+    notes = [*([f"Correction: {changed}"] if changed else []), *asides(context)]
+    named = [
+        ("Course", course_name(race) or "course not given"),
+        ("Off", off_for_readers(race.off) or "time not given"),
+        ("Date", race_date(race)),
+        ("Reason", reason(event)),
+        ("Status", _status(race)),
+    ]
+    head = [
+        header(f"ABANDONED: {_course_and_time(race)}{region_mark(event)}"),
+        section(race_details(race)),
+        fields(named),
+        section("\n".join(notes)),
+    ]
+    return message(_text(event, context, notes), head, foot=[small_print(event, context)])
+
+
+def _text(event: RacingEvent, context: MessageContext, notes: list[str]) -> str:
+    facts = [
+        f"ABANDONED: {_course_and_time(event.race)}{region_mark(event)}",
+        _else_named(event.race),
+        reason(event),
+        _other_day(event, context),
+    ]
+    return ". ".join([", ".join(filter(None, facts)), *notes]) + late_mark(event, context)
+
+
+def _course_and_time(race: Race) -> str:
+    """The race, "Kempton 14:30"; what is missing is said to be, because a hole would be read over."""
+    course, off = course_name(race), off_text(race.off)
+    return f"{course} {off}" if course and off else f"{course or 'course not given'}, {off or 'time not given'}"
+
+
+def _status(race: Race) -> str | None:
+    """The race's status where it says more than that the race is abandoned."""
+    status = safe(race.status, SHORT_MAX)
+    return status if status and status.casefold() != "abandoned" else None
+
+
+def _else_named(race: Race) -> str | None:
+    """What else tells the race from others, where course or time doesn't."""
+    if course_name(race) and off_text(race.off):
+        return None
+    race_id = safe(race.race_id, ID_MAX)
+    return safe(race.title) or (f"race {race_id}" if race_id else None)
+
+
+def _other_day(event: RacingEvent, context: MessageContext) -> str | None:
+    """The race's date where it is not the day of receipt: "14:30" alone would be taken for today's."""
+    date = race_date(event.race)
+    return f"on {date}" if date and date != f"{context.received_at:%Y-%m-%d}" else None

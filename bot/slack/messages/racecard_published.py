@@ -1,0 +1,60 @@
+"""The message for racecard.published: declarations are available for a future day."""
+
+from collections.abc import Iterator
+
+from bot.domain.events import RacingEvent
+from bot.domain.message import Message
+from bot.domain.races import Race
+from bot.slack.messages.asides import asides, late_mark, small_print
+from bot.slack.messages.blocks import header, message, section
+from bot.slack.messages.context import MessageContext
+from bot.slack.messages.corrections import changes_in_words
+from bot.slack.messages.names import (
+    SHORT_MAX,
+    card_name,
+    race_date,
+    race_details,
+    race_line,
+    race_name,
+    region_mark,
+    runner_line,
+    runners_count,
+)
+from bot.slack.messages.text import counted, joined, safe
+from bot.slack.messages.times import off_for_readers, off_text
+
+
+def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
+    """The races of a card, or the runners of a race where the delivery is about one."""
+    changed = changes_in_words(context, event.race.runners)
+    off = off_for_readers(event.race.off)
+    head = [
+        header(f"Racecard: {_name(event.race)}{region_mark(event)}"),
+        section(joined([f"Off {off}" if off else None, race_details(event.race)])),
+        section("\n".join([*([f"Changed: {changed}"] if changed else []), *asides(context)])),
+    ]
+    total = len(event.races or event.race.runners)
+    return message(_text(event, context, changed), head, _lines(event), total, [small_print(event, context)])
+
+
+def _text(event: RacingEvent, context: MessageContext, changed: str) -> str:
+    card = f"Racecard: {_name(event.race)}{region_mark(event)}: {_declared(event)}"
+    first = f"CORRECTION: {card}. Changed: {changed}" if changed else card
+    return ". ".join([first, *asides(context)]) + late_mark(event, context)
+
+
+def _name(race: Race) -> str:
+    """A race's own name and date where it has an off time, else the card's."""
+    return joined([race_name(race), race_date(race)], ", ") if off_text(race.off) else card_name(race)
+
+
+def _declared(event: RacingEvent) -> str:
+    declared = counted(len(event.races), "race") if event.races else runners_count(event.race)
+    return f"{declared} declared" if declared else "declarations available"
+
+
+def _lines(event: RacingEvent) -> Iterator[str]:
+    """A line for each race of the card, or else for each runner of the race."""
+    if event.races:
+        return (race_line(race) for race in event.races)
+    return (runner_line(runner, safe(runner.number, SHORT_MAX)) for runner in event.race.runners)

@@ -1,0 +1,102 @@
+"""The message for result.received: a race has settled."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from bot.domain.events import RacingEvent
+from bot.domain.message import Message
+from bot.domain.races import Race, Runner
+from bot.slack.messages.asides import asides, late_mark, small_print
+from bot.slack.messages.blocks import header, message, section
+from bot.slack.messages.context import MessageContext
+from bot.slack.messages.corrections import changes_in_words
+from bot.slack.messages.names import (
+    SHORT_MAX,
+    horse_name,
+    race_details,
+    race_name,
+    region_mark,
+    runner_line,
+)
+from bot.slack.messages.text import clip, joined, safe
+from bot.slack.messages.times import off_for_readers
+
+NO_ORDER = "Settled; no finishing order in the delivery"
+
+USUAL_STATUSES = frozenset(
+    {"result", "results", "resulted", "settled", "official", "finished", "final", "complete", "completed", "weighedin"}
+)
+"""What a settled race is plainly called, in letters alone; any other status is shown."""
+
+_NAMED_IN_TEXT = 6
+_OTHERS_NAMED = 60
+_OTHERS_MAX = 1_500
+_POSITION_MAX = 12
+
+
+def result(event: RacingEvent, context: MessageContext) -> Message:
+    """The placed runners best first, then the others; of a corrected result first what changed."""
+    race = event.race
+    placed, others = _split(race)
+    changed = changes_in_words(context, race.runners)
+    kind = "CORRECTION" if changed else "Result"
+    head = [
+        header(f"{kind}: {race_name(race)}{region_mark(event)}"),
+        section(joined([race_details(race), joined([_off(race), _unusual_status(race)])], "\n")),
+        section("\n".join([*([f"Changed: {changed}"] if changed else []), *asides(context)])),
+        None if placed else section(NO_ORDER),
+    ]
+    lines = (runner_line(runner, safe(runner.position, _POSITION_MAX)) for runner in placed)
+    foot = [section(clip("\n".join(_others_lines(others)), _OTHERS_MAX)), small_print(event, context)]
+    return message(_text(event, context, placed, changed), head, lines, len(placed), foot)
+
+
+def _text(event: RacingEvent, context: MessageContext, placed: Sequence[Runner], changed: str) -> str:
+    name = f"{race_name(event.race)}{region_mark(event)}"
+    order = _order_in_text(placed)
+    first = f"CORRECTION: {name}: {changed}. Now {order}" if changed else f"Result: {name}: {order}"
+    return ". ".join([first, *filter(None, [_unusual_status(event.race)]), *asides(context)]) + late_mark(
+        event, context
+    )
+
+
+def _order_in_text(placed: Sequence[Runner]) -> str:
+    """The first three places: "1 Horse A, 2 Horse B, 3 Horse C"; dead heats can make them more."""
+    if not placed:
+        return NO_ORDER[0].lower() + NO_ORDER[1:]
+    front = [runner for runner in placed if (runner.finishing_position or 0) <= 3] or placed[:1]
+    named = [f"{safe(runner.position, _POSITION_MAX)} {horse_name(runner)}" for runner in front[:_NAMED_IN_TEXT]]
+    more = len(front) - len(named)
+    return ", ".join(named + ([f"and {more} more"] if more else []))
+
+
+def _split(race: Race) -> tuple[list[Runner], list[Runner]]:
+    """The placed runners, best first, and the rest; a position of 0 is how some say unplaced."""
+    return (
+        [runner for runner in race.placed() if runner.finishing_position],
+        [runner for runner in race.runners if not runner.finishing_position],
+    )
+
+
+def _others_lines(others: Sequence[Runner]) -> Iterator[str]:
+    """The runners without a place, grouped by what came instead of one: "PU: Horse D, Horse E"."""
+    groups: dict[str, list[str]] = {}
+    for runner in islice(others, _OTHERS_NAMED):
+        groups.setdefault(safe(runner.position, _POSITION_MAX) or "No position", []).append(horse_name(runner))
+    for position, horses in groups.items():
+        yield f"{position}: {', '.join(horses)}"
+    if len(others) > _OTHERS_NAMED:
+        yield f"and {len(others) - _OTHERS_NAMED} more"
+
+
+def _off(race: Race) -> str | None:
+    off = off_for_readers(race.off)
+    return f"Off {off}" if off else None
+
+
+def _unusual_status(race: Race) -> str | None:
+    """What the race is called where that is not simply settled."""
+    status = safe(race.status, SHORT_MAX)
+    if status and "".join(filter(str.isalpha, status)).casefold() not in USUAL_STATUSES:
+        return f"Status: {status}"
+    return "The delivery marks this race abandoned" if race.abandoned else None

@@ -1,0 +1,59 @@
+"""Times as messages show them: as published, and in the reader's own zone where an offset came (Spec gap G16)."""
+
+from datetime import datetime
+
+from bot.domain.events import RacingEvent
+from bot.domain.races import OffTime
+from bot.slack.messages.context import MessageContext
+from bot.slack.messages.text import safe
+
+_TIME_TEXT_MAX = 40
+_DAY_S = 86_400
+
+
+def utc_clock(moment: datetime, *, seconds: bool = False) -> str:
+    """The moment in UTC: "14:32 UTC", or "14:32:10 UTC"."""
+    # By arithmetic, because `astimezone` overflows at both ends of the calendar.
+    second_of_day = int(moment.timestamp()) % _DAY_S
+    clock = f"{second_of_day // 3600:02}:{second_of_day // 60 % 60:02}"
+    return f"{clock}:{second_of_day % 60:02} UTC" if seconds else f"{clock} UTC"
+
+
+def in_readers_zone(moment: datetime, *, seconds: bool = False) -> str:
+    """A token that Slack shows in each reader's own zone, and as UTC where it can't.
+
+    https://docs.slack.dev/messaging/formatting-message-text#date-formatting
+    """
+    style = "{time_secs}" if seconds else "{time}"
+    return f"<!date^{int(moment.timestamp())}^{style}|{utc_clock(moment, seconds=seconds)}>"
+
+
+def off_text(off: OffTime) -> str | None:
+    """The off time as published; in UTC where only the moment is known; None where nothing is."""
+    moment = aware(off.off_at)
+    return safe(off.text, _TIME_TEXT_MAX) or (utc_clock(moment) if moment else None)
+
+
+def off_for_readers(off: OffTime) -> str | None:
+    """The off time as published, and beside it the reader's own where an offset came with it."""
+    text, moment = safe(off.text, _TIME_TEXT_MAX), aware(off.off_at)
+    if moment is None:
+        return text
+    return f"{text} (your clock: {in_readers_zone(moment)})" if text else in_readers_zone(moment)
+
+
+def minutes_late(event: RacingEvent, context: MessageContext) -> int | None:
+    """How late the message is, in whole minutes; None where that is not worth a word.
+
+    Measured from the event's own time, else from the off time if the delivery came after it (a race can be called off
+    days ahead), and never from later than the receipt.
+    """
+    own, off_at = aware(event.occurred_at), aware(event.race.off.off_at)
+    since = min(own or off_at or context.received_at, context.received_at)
+    late_s = (context.now - since).total_seconds()
+    return int(late_s // 60) if late_s > context.late_after_s and late_s >= 60 else None
+
+
+def aware(moment: datetime | None) -> datetime | None:
+    """The moment, or None where it has no offset: such a one can't be compared with any other."""
+    return moment if moment and moment.utcoffset() is not None else None

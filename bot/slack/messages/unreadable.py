@@ -1,0 +1,33 @@
+"""The message for a payload that could not be read: nothing that was signed is thrown away (Spec gap G1)."""
+
+import re
+from hashlib import sha256
+
+from bot.domain.events import RacingEvent
+from bot.domain.message import Message
+from bot.slack.messages.asides import asides, late_mark, small_print
+from bot.slack.messages.blocks import message, section
+from bot.slack.messages.context import MessageContext
+from bot.slack.messages.text import code, safe
+
+NAME_MAX = 80
+_REFERENCE_LENGTH = 12
+_HASH = re.compile(r"[0-9a-f]{64}\Z")
+
+
+def unreadable(event: RacingEvent, context: MessageContext) -> Message:
+    """A plain line with the reference by which an admin finds the delivery."""
+    name, because = code(event.name, NAME_MAX), safe(event.unreadable_because)
+    line = f"A delivery could not be read. Reference {safe(context.reference) or reference(event.key)}"
+    line += f" (event {name})" if name else ""
+    notes = asides(context)
+    text = ". ".join([line, *notes]) + late_mark(event, context)
+    said = [line, *([f"Because: {because}"] if because else []), *notes]
+    return message(text, [section("\n".join(said))], foot=[small_print(event, context)])
+
+
+def reference(key: str) -> str:
+    """The start of the hash that the event's key ends in, or of the key's own: "inbox-0123456789ab"."""
+    found = _HASH.search(key)
+    digest = found.group() if found else sha256(key.encode("utf-8", "replace")).hexdigest()
+    return f"inbox-{digest[:_REFERENCE_LENGTH]}"

@@ -1,0 +1,32 @@
+"""Slots of scheduled jobs: each is run once, by whichever replica claims it, and taken over if that one dies."""
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import and_, delete, update
+from sqlmodel import Session, col
+
+from bot.storage.engine import affected, insert_here
+from bot.storage.tables import JobRun
+
+KEEP = timedelta(days=7)
+
+
+def claim(session: Session, job: str, slot: str, *, by: str, now: datetime, lease_s: float) -> bool:
+    """Whether the slot is ours to run: nobody has it, or whoever had it did not finish within the lease."""
+    leased_until = now + timedelta(seconds=lease_s)
+    statement = insert_here(session, JobRun).values(job=job, slot=slot, claimed_by=by, leased_until=leased_until)
+    if affected(session, statement.on_conflict_do_nothing(index_elements=["job", "slot"])) > 0:
+        return True
+    abandoned = and_(col(JobRun.done_at).is_(None), col(JobRun.leased_until) <= now)
+    takeover = (
+        update(JobRun)
+        .where(col(JobRun.job) == job, col(JobRun.slot) == slot, abandoned)
+        .values(claimed_by=by, leased_until=leased_until)
+    )
+    return affected(session, takeover) > 0
+
+
+def finish(session: Session, job: str, slot: str, now: datetime) -> None:
+    """The slot is done; old ones of the job are forgotten."""
+    session.execute(update(JobRun).where(col(JobRun.job) == job, col(JobRun.slot) == slot).values(done_at=now))
+    session.execute(delete(JobRun).where(col(JobRun.job) == job, col(JobRun.leased_until) < now - KEEP))

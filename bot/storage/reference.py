@@ -1,0 +1,69 @@
+"""What is kept of the service's lists: courses, regions and other filter values, countries; and what they tell."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from pydantic import TypeAdapter
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from bot.domain.races import Race, Value
+from bot.storage import state
+from bot.storage.tables import BookRace
+
+
+class KnownCourse(Value):
+    """A course of `/courses`, as far as the bot needs it."""
+
+    course_id: str | None = None
+    name: str | None = None
+    shortcode: str | None = None
+    country: str | None = None
+    region: str | None = None
+
+
+_COURSES = TypeAdapter(tuple[KnownCourse, ...])
+_REGIONS = TypeAdapter(tuple[str, ...])
+
+
+def put_courses(session: Session, courses: Sequence[KnownCourse], now: datetime) -> None:
+    """Keep the courses."""
+    state.put(session, "courses", [course.model_dump(exclude_none=True) for course in courses], now)
+
+
+def courses(session: Session) -> tuple[tuple[KnownCourse, ...], datetime] | None:
+    """The courses as last read, and when."""
+    kept = state.get(session, "courses")
+    return (_COURSES.validate_python(kept[0]), kept[1]) if kept else None
+
+
+def put_regions(session: Session, regions: Sequence[str], now: datetime) -> None:
+    """Keep the region codes, exactly as published."""
+    state.put(session, "regions", list(regions), now)
+
+
+def regions(session: Session) -> tuple[tuple[str, ...], datetime] | None:
+    """The region codes as last read, and when."""
+    kept = state.get(session, "regions")
+    return (_REGIONS.validate_python(kept[0]), kept[1]) if kept else None
+
+
+def find_region(session: Session, race: Race) -> str | None:
+    """The region of a race whose payload lacks it: by the race itself in the book, else by its course."""
+    if race.race_id:
+        known = session.execute(
+            select(col(BookRace.region)).where(col(BookRace.race_id) == race.race_id)
+        ).scalar_one_or_none()
+        if known:
+            region: str = known
+            return region
+    kept = courses(session)
+    if kept is None:
+        return None
+    wanted = race.course
+    if wanted.course_id:
+        found = {course.region for course in kept[0] if course.course_id == wanted.course_id}
+    else:
+        found = {course.region for course in kept[0] if wanted.name and course.name == wanted.name}
+    # Two courses of one name in two regions: it is not known which.
+    return found.pop() if len(found) == 1 else None

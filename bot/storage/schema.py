@@ -1,0 +1,45 @@
+"""Getting the database ready while the service runs: it may be unreachable at start, and be there later."""
+
+import asyncio
+
+from sqlalchemy.exc import DBAPIError
+
+from bot.logs import get_logger
+from bot.storage import migrate
+from bot.storage.engine import Database
+
+log = get_logger(__name__)
+
+TRY_AGAIN_S = 2.0
+
+
+class Schema:
+    """Whether the schema is current. SQLite is brought there; on PostgreSQL that is for `racing-bot migrate`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.problem: str | None = "the database has not been looked at yet"
+
+    async def prepare(self) -> bool:
+        """Whether the schema is current now."""
+        try:
+            self.problem = await asyncio.to_thread(self._prepare)
+        except DBAPIError as error:
+            self.problem = f"the database can't be opened: {type(error.orig).__name__}"
+        if self.problem:
+            log.error("schema_not_ready", reason=self.problem)
+        return self.problem is None
+
+    async def run(self) -> None:
+        """Try until the schema is current."""
+        while self.problem and not await self.prepare():
+            await asyncio.sleep(TRY_AGAIN_S)
+
+    def _prepare(self) -> str | None:
+        if self._database.is_sqlite:
+            migrate.upgrade(self._database)
+            return None
+        with self._database.writer.connect() as connection:
+            if migrate.is_current(connection):
+                return None
+        return "the schema is not current: run `racing-bot migrate`"

@@ -1,0 +1,66 @@
+"""Our subscriptions with the data service. What is secret is stored encrypted, with the newest of ENCRYPTION_KEYS."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from sqlalchemy import select, update
+from sqlmodel import Session, col
+
+from bot.errors import SecretsUnreadable
+from bot.storage.engine import affected
+from bot.storage.tables import WebhookSubscriptionRow
+
+
+class Vault:
+    """Encrypts and decrypts with Fernet keys, newest first. Without keys it can do neither."""
+
+    def __init__(self, keys: Sequence[str]) -> None:
+        self._fernet = MultiFernet([Fernet(key) for key in keys]) if keys else None
+
+    def lock(self, secret: str) -> bytes:
+        """The secret, encrypted."""
+        if self._fernet is None:
+            raise SecretsUnreadable("ENCRYPTION_KEYS is not set, so no secret can be stored")
+        return self._fernet.encrypt(secret.encode())
+
+    def open(self, locked: bytes) -> str:
+        """The secret. Raises SecretsUnreadable where no key opens it."""
+        if self._fernet is None:
+            raise SecretsUnreadable("ENCRYPTION_KEYS is not set, and the database holds encrypted secrets")
+        try:
+            return self._fernet.decrypt(locked).decode()
+        except InvalidToken:
+            raise SecretsUnreadable("none of ENCRYPTION_KEYS opens a secret that is stored") from None
+
+
+def live(session: Session) -> Sequence[WebhookSubscriptionRow]:
+    """The subscriptions that have not been retired."""
+    statement = (
+        select(WebhookSubscriptionRow)
+        .where(col(WebhookSubscriptionRow.retired_at).is_(None))
+        .order_by(col(WebhookSubscriptionRow.id))
+    )
+    return session.execute(statement).scalars().all()
+
+
+def add(session: Session, row: WebhookSubscriptionRow) -> int:
+    """Store a subscription; returns its number."""
+    session.add(row)
+    session.flush()
+    return row.id or 0
+
+
+def retire(session: Session, subscription_id: int, now: datetime) -> bool:
+    """Whether there was such a live subscription; its secret is no longer accepted."""
+    statement = (
+        update(WebhookSubscriptionRow)
+        .where(col(WebhookSubscriptionRow.id) == subscription_id, col(WebhookSubscriptionRow.retired_at).is_(None))
+        .values(retired_at=now)
+    )
+    return affected(session, statement) > 0
+
+
+def signing_secrets(session: Session, vault: Vault) -> list[str]:
+    """The signing secrets of the live subscriptions."""
+    return [vault.open(row.secret) for row in live(session) if row.secret is not None]

@@ -1,0 +1,254 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from bot.domain.events import EventKind, RacingEvent, changed_facts
+from bot.domain.races import Course, OffTime, Race, Runner
+from bot.slack.messages import EVENT_MESSAGES, MessageContext, render
+from bot.slack.messages.unreadable import reference
+
+NOW = datetime(2026, 11, 20, 14, 32, 10, tzinfo=UTC)
+CONTEXT = MessageContext(received_at=NOW, now=NOW, late_after_s=600)
+RACE = Race(
+    race_id="rc_1", region="GB", course=Course(name="Kempton"), race_date="2026-11-20", off=OffTime(text="14:30")
+)
+
+
+def finish(*positions):
+    return tuple(
+        Runner(horse=f"Horse {letter}", position=at) for letter, at in zip("ABCDEFGH", positions, strict=False)
+    )
+
+
+def event(kind, race=RACE, **more):
+    return RacingEvent(key="k", kind=kind, race=race, **more)
+
+
+def result(*positions, **more):
+    return event(EventKind.RESULT_RECEIVED, RACE.model_copy(update={"runners": finish(*positions), **more}))
+
+
+def seen(message):
+    texts = [
+        text["text"]
+        for block in message.blocks
+        for text in [
+            *([block["text"]] if "text" in block else []),
+            *block.get("fields", []),
+            *block.get("elements", []),
+        ]
+    ]
+    return "\n".join(texts)
+
+
+def with_context(**changes):
+    return CONTEXT.model_copy(update=changes)
+
+
+def test_every_event_has_a_message():
+    assert set(EVENT_MESSAGES) == set(EventKind)
+
+
+def test_result_text_has_the_first_three():
+    message = render(result("3", "1", "2", "4"), CONTEXT)
+    assert message.text == "Result: Kempton 14:30 (GB): 1 Horse B, 2 Horse C, 3 Horse A"
+
+
+def test_result_lists_placed_runners_best_first_then_the_others():
+    message = render(result("PU", "2", "1", "F", "PU", None), CONTEXT)
+    listed = seen(message)
+    assert "1  Horse C\n2  Horse B\nPU: Horse A, Horse E\nF: Horse D\nNo position: Horse F" in listed
+
+
+def test_dead_heat_keeps_equal_positions():
+    message = render(result("1=", "1=", "3"), CONTEXT)
+    assert message.text.endswith("1= Horse A, 1= Horse B, 3 Horse C")
+
+
+def test_many_in_the_first_three_places_are_counted():
+    assert render(result(*"1" * 8), CONTEXT).text.endswith("1 Horse F, and 2 more")
+
+
+def test_position_of_zero_is_no_place():
+    message = render(result("0", "1"), CONTEXT)
+    assert message.text.endswith(": 1 Horse B")
+    assert "0: Horse A" in seen(message)
+
+
+@pytest.mark.parametrize("positions", [(), (None, None)])
+def test_result_without_an_order_says_so(positions):
+    message = render(result(*positions), CONTEXT)
+    assert message.text == "Result: Kempton 14:30 (GB): settled; no finishing order in the delivery"
+    assert "Settled; no finishing order in the delivery" in seen(message)
+
+
+@pytest.mark.parametrize(("status", "shown"), [("Weighed In", False), ("Official", False), ("Void", True)])
+def test_result_shows_an_unusual_status(status, shown):
+    message = render(result("1", status=status), CONTEXT)
+    assert (f"Status: {status}" in message.text) is shown
+    assert (f"Status: {status}" in seen(message)) is shown
+
+
+def test_result_that_is_also_marked_abandoned_says_so():
+    assert "The delivery marks this race abandoned" in render(result("1", abandoned=True), CONTEXT).text
+
+
+def test_grand_national_is_shown_whole():
+    runners = tuple(
+        Runner(
+            horse=f"A Long Horse Name {n}",
+            position=str(n),
+            jockey="A Jockey",
+            trainer="A Trainer",
+            starting_price="100/1",
+        )
+        for n in range(1, 41)
+    )
+    shown = seen(render(event(EventKind.RESULT_RECEIVED, RACE.model_copy(update={"runners": runners})), CONTEXT))
+    assert "40  A Long Horse Name 40 (A Jockey / A Trainer)  SP 100/1" in shown
+    assert " more" not in shown
+
+
+def test_corrected_result_says_what_changed_and_links_the_earlier_message():
+    old, new = result("1", "2", "3"), result("2", "1", "3")
+    context = with_context(
+        changes=changed_facts(old.facts(), new.facts()), previous_link="https://x.slack.com/archives/C1/p1?a=1&b=2"
+    )
+    assert render(new, context).text == (
+        "CORRECTION: Kempton 14:30 (GB): 1st was Horse A, now Horse B; 2nd was Horse B, now Horse A."
+        " Now 1 Horse B, 2 Horse A, 3 Horse C."
+        " See the <https://x.slack.com/archives/C1/p1?a=1&amp;b=2|earlier message>"
+    )
+    assert "corrected <!date^" in seen(render(new, context))
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "said"),
+    [
+        (("1", "2"), ("DSQ", "1"), "1st was Horse A, now Horse B; Horse A is now DSQ (was 1st)"),
+        (("1", "2"), (None, "1"), "1st is now Horse B, which was 2nd"),
+        (("1", "2"), ("1", "1"), "1st is now Horse A and Horse B"),
+        (("11", "12"), ("12", "11"), "11th was Horse A, now Horse B; 12th was Horse B, now Horse A"),
+        (("PU", "1"), ("2", "1"), "2nd is now Horse A, which was pu"),
+    ],
+)
+def test_correction_says_who_has_which_place_now(before, now, said):
+    old, new = result(*before), result(*now)
+    text = render(new, with_context(changes=changed_facts(old.facts(), new.facts()))).text
+    assert text.startswith(f"CORRECTION: Kempton 14:30 (GB): {said}. Now ")
+
+
+def test_correction_of_other_facts_is_said_in_their_words():
+    changes = {"going": ("good", "soft"), "off": ("14:30", "14:35"), "status": (None, "void")}
+    text = render(result("1"), with_context(changes=changes)).text
+    assert "going was good, now soft; off time was 14:30, now 14:35; status is now void" in text
+
+
+def test_many_corrections_are_counted():
+    changes = {f"fact {n}": ("a", "b") for n in range(9)}
+    assert "; and 4 more. Now" in render(result("1"), with_context(changes=changes)).text
+
+
+@pytest.mark.parametrize("link", ["http://x.example", "https://x|<!channel>", "https://x y", "javascript:alert(1)"])
+def test_link_that_is_no_https_address_is_left_out(link):
+    assert "earlier message" not in render(result("1"), with_context(previous_link=link)).text
+
+
+def test_abandoned_race_names_course_time_region_and_reason():
+    message = render(event(EventKind.RACE_ABANDONED, reason="frozen track"), CONTEXT)
+    assert message.text == "ABANDONED: Kempton 14:30 (GB), frozen track"
+
+
+def test_abandoned_race_of_another_day_names_the_day():
+    race = RACE.model_copy(update={"race_date": "2026-11-28"})
+    assert render(event(EventKind.RACE_ABANDONED, race), CONTEXT).text == "ABANDONED: Kempton 14:30 (GB), on 2026-11-28"
+
+
+def test_abandoned_race_of_unknown_region_is_marked_in_text_and_blocks():
+    message = render(event(EventKind.RACE_ABANDONED, RACE.model_copy(update={"region": None})), CONTEXT)
+    assert message.text == "ABANDONED: Kempton 14:30 (region unknown)"
+    assert "region unknown" in seen(message)
+
+
+def test_abandoned_race_says_what_did_not_come():
+    assert render(event(EventKind.RACE_ABANDONED, Race(region="GB")), CONTEXT).text == (
+        "ABANDONED: course not given, time not given (GB)"
+    )
+    assert render(event(EventKind.RACE_ABANDONED, Race(race_id="rc_9", off=OffTime(text="14:30"))), CONTEXT).text == (
+        "ABANDONED: course not given, 14:30 (region unknown), race rc_9"
+    )
+
+
+def test_abandonment_still_begins_as_one_when_corrected_late_and_contradicting():
+    context = with_context(
+        now=NOW + timedelta(minutes=42),
+        changes={"reason": ("frost", "frozen track")},
+        contradicts="result.received",
+        order_unknown=True,
+    )
+    assert render(event(EventKind.RACE_ABANDONED, reason="frozen track"), context).text == (
+        "ABANDONED: Kempton 14:30 (GB), frozen track. Correction: reason was frost, now frozen track."
+        " Contradicts an earlier message: a result was reported. Which version is the newer is not known (42 min late)"
+    )
+
+
+def test_abandoned_meeting_names_itself_and_counts_its_races():
+    meeting = Race(region="GB", course=Course(name="Ascot"), race_date="2026-11-21")
+    races = (Race(off=OffTime(text="13:00"), title="First"), Race(race_id="rc_2"))
+    message = render(event(EventKind.MEETING_ABANDONED, meeting, races=races, reason="waterlogged"), CONTEXT)
+    assert message.text == "ABANDONED: Ascot, whole meeting, 2026-11-21 (GB), 2 races, waterlogged"
+    assert "13:00  First\nrace rc_2" in seen(message)
+
+
+def test_race_with_a_result_is_not_shown_abandoned():
+    races = (RACE.model_copy(update={"runners": finish("1", "2"), "title": "Settled one"}), Race(race_id="rc_2"))
+    message = render(event(EventKind.MEETING_ABANDONED, races=races), CONTEXT)
+    assert ", 1 race" in message.text
+    assert "Settled one" not in seen(message)
+    assert "1 race of this meeting settled before" in seen(message)
+
+
+def test_racecard_counts_races_or_runners_or_neither():
+    card = Race(region="GB", course=Course(name="Ascot"), race_date="2026-11-21")
+    kind = EventKind.RACECARD_PUBLISHED
+    one_race = RACE.model_copy(update={"field_size": 12})
+    assert (
+        render(event(kind, card, races=(Race(),) * 6), CONTEXT).text
+        == "Racecard: Ascot, 2026-11-21 (GB): 6 races declared"
+    )
+    assert render(event(kind, card), CONTEXT).text == "Racecard: Ascot, 2026-11-21 (GB): declarations available"
+    assert render(event(kind, one_race), CONTEXT).text == (
+        "Racecard: Kempton 14:30, 2026-11-20 (GB): 12 runners declared"
+    )
+
+
+def test_number_of_runners_that_no_race_has_is_not_shown():
+    race = RACE.model_copy(update={"field_size": 10**5_000})
+    assert "declarations available" in render(event(EventKind.RACECARD_PUBLISHED, race), CONTEXT).text
+
+
+def test_unreadable_delivery_is_a_plain_line_with_its_reference():
+    key = f"unreadable:{'0123456789abcdef' * 4}"
+    assert render(RacingEvent(key=key), CONTEXT).text == "A delivery could not be read. Reference inbox-0123456789ab"
+    assert render(RacingEvent(key=key, name="<!here>"), CONTEXT).text.endswith(
+        "inbox-0123456789ab (event `&lt;!here&gt;`)"
+    )
+    assert "Reference inbox-17" in render(RacingEvent(key=key), with_context(reference="inbox-17")).text
+
+
+def test_reference_of_a_key_without_a_hash_is_made_from_the_key():
+    assert reference("what:ever") == reference("what:ever") != reference("what:else")
+
+
+@pytest.mark.parametrize("kind", [*EventKind, None])
+def test_small_print_stands_under_every_message(kind):
+    context = with_context(may_be_repeat=True, data_as_of="2026-11-20T14:00:00+00:00")
+    small_print = [element["text"] for element in render(event(kind), context).blocks[-1]["elements"]]
+    assert small_print == [
+        "GB",
+        "2026-11-20",
+        "race rc_1",
+        "received <!date^1795185130^{time_secs}|14:32:10 UTC>",
+        "data as of 2026-11-20T14:00:00+00:00",
+        "may be a repeat",
+    ]

@@ -1,0 +1,208 @@
+"""Whatever comes in a payload: render never raises, holds every limit, and lets no data act on Slack."""
+
+import json
+import re
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from slack_sdk.models.blocks import Block
+
+from bot.domain.events import EventKind, RacingEvent
+from bot.domain.races import Course, OffTime, Race, Runner
+from bot.slack.messages import MessageContext, render
+from bot.slack.messages.blocks import weight
+from bot.slack.messages.text import MESSAGE_MAX, TEXT_MAX, size
+
+OUR_TOKENS = re.compile(
+    r"<!date\^-?\d+\^\{time(?:_secs)?\}\|\d\d:\d\d(?::\d\d)? UTC>|<https://[^<>|]+\|earlier message>"
+)
+OUR_FORMATTING = re.compile(r"\A\*(?:Course|Off|Date|Reason|Status)\*\n|\(event `[^`]+`\)")
+ENTITY = re.compile(r"&(?!(?:amp|lt|gt);)")
+NOW = datetime(2026, 11, 20, 14, 32, tzinfo=UTC)
+
+HOSTILE = st.sampled_from(
+    [
+        "<!channel>",
+        "<@U1>",
+        "<#C1|general>",
+        "<https://evil.example|Kempton>",
+        "<!date^0^{date}|x>",
+        "*x*",
+        "_x_ ~y~ `z` ```w```",
+        "> quoted",
+        ":skull:",
+        "\u202edlrow\u202c\u2066",
+        "   \n\t",
+        "line\nline\r\nline",
+        "&" * 10_000,
+        "<" * 10_000,
+        "x" * 10_000,
+        "🐎" * 10_000,
+        '"\\' * 5_000,
+        "Ünïcödé & Sons",
+    ]
+)
+TEXTS = st.none() | HOSTILE | st.text(max_size=30).filter(lambda text: "None" not in text)
+ZONES = st.sampled_from([UTC, timezone(timedelta(hours=14)), timezone(timedelta(hours=-14)), None])
+MOMENTS = st.none() | st.datetimes(timezones=ZONES)
+NUMBERS = st.none() | st.integers() | st.just(10**5_000)
+RUNNERS = st.builds(
+    Runner,
+    horse=TEXTS,
+    position=st.sampled_from(["1", "2", "2=", "PU", "0", None]) | TEXTS,
+    number=TEXTS,
+    jockey=TEXTS,
+    trainer=TEXTS,
+    starting_price=TEXTS,
+)
+HOW_MANY = st.sampled_from([0, 1, 3, 40, 500])
+
+
+@st.composite
+def many(draw, values):
+    """A few of the values, again and again up to a number that a race or card may have."""
+    few = draw(st.lists(values, min_size=1, max_size=3))
+    return tuple(few[n % len(few)] for n in range(draw(HOW_MANY)))
+
+
+def races(runners):
+    return st.builds(
+        Race,
+        race_id=TEXTS,
+        meeting_id=TEXTS,
+        region=TEXTS,
+        course=st.builds(Course, course_id=TEXTS, name=TEXTS),
+        race_date=TEXTS,
+        off=st.builds(OffTime, text=TEXTS, off_at=MOMENTS),
+        title=TEXTS,
+        number=TEXTS,
+        race_class=TEXTS,
+        race_type=TEXTS,
+        distance=TEXTS,
+        going=TEXTS,
+        surface=TEXTS,
+        status=TEXTS,
+        abandoned=st.booleans(),
+        reason=TEXTS,
+        field_size=NUMBERS,
+        runners=runners,
+    )
+
+
+EVENTS = st.builds(
+    RacingEvent,
+    key=HOSTILE,
+    kind=st.none() | st.sampled_from(EventKind),
+    name=TEXTS,
+    race=races(many(RUNNERS)),
+    races=many(races(st.just(()))),
+    reason=TEXTS,
+    occurred_at=MOMENTS,
+    sequence=NUMBERS,
+    unreadable_because=TEXTS,
+)
+FACTS = (
+    HOSTILE
+    | st.sampled_from(["position of x", "position of *y*", "status", "off"])
+    | st.text(max_size=10).filter(lambda text: "None" not in text)
+)
+CHANGES = st.dictionaries(FACTS, st.tuples(TEXTS, st.sampled_from(["1", "2", "11"]) | HOSTILE), max_size=12)
+CONTEXTS = st.builds(
+    MessageContext,
+    received_at=st.just(NOW),
+    now=st.datetimes(timezones=st.just(UTC)),
+    late_after_s=st.sampled_from([0.0, 600.0, float("nan")]),
+    changes=CHANGES,
+    previous_link=st.sampled_from([None, "https://x.slack.com/p1?a=1&b=2", "https://x|<!channel>", "x" * 10_000]),
+    order_unknown=st.booleans(),
+    may_be_repeat=st.booleans(),
+    contradicts=TEXTS | st.sampled_from(EventKind),
+    data_as_of=TEXTS,
+    reference=TEXTS,
+)
+
+WORST = Race(
+    **dict.fromkeys(("race_id", "region", "race_date", "title", "number", "race_class", "race_type"), "&" * 10_000),
+    **dict.fromkeys(("distance", "going", "surface", "status", "reason"), "🐎" * 10_000),
+    course=Course(name="<!channel>" * 1_000),
+    off=OffTime(text="<" * 10_000, off_at=NOW),
+    runners=tuple(
+        Runner(horse="<" * 10_000, position=f"{n}>", jockey="&" * 999, trainer="*" * 999) for n in range(500)
+    ),
+)
+WORST_CONTEXT = MessageContext(
+    received_at=NOW,
+    now=NOW + timedelta(days=400),
+    late_after_s=0,
+    changes={f"{n}" + "&" * 500: ("<" * 500, ">" * 500) for n in range(40)},
+    previous_link="https://" + "&" * 480,
+    order_unknown=True,
+    may_be_repeat=True,
+    contradicts="🐎" * 5_000,
+    data_as_of="&" * 5_000,
+)
+
+
+def texts_of(block):
+    """The text objects of a block."""
+    return [*([block["text"]] if "text" in block else []), *block.get("fields", []), *block.get("elements", [])]
+
+
+def check_text(text):
+    left = OUR_TOKENS.sub("", text)
+    assert not set("<>") & set(left)
+    assert not ENTITY.search(left)
+    assert not re.search("[\u202a-\u202e\u2066-\u2069\u200b\x00-\x09\x0b-\x1f]", left)
+    assert "None" not in left
+
+
+def check_formatting(text):
+    data = OUR_FORMATTING.sub("", OUR_TOKENS.sub("", text))
+    assert not set("*~`") & set(data)
+    assert not re.search(r"(?<!\w)_|_(?!\w)", data)
+    assert not any(line.startswith("&gt;") for line in data.splitlines())
+
+
+def check_block(block):
+    model = Block.parse(block)
+    assert model is not None
+    model.to_dict()  # Slack's own model checks the lengths
+    texts = texts_of(block)
+    longest = {"header": 150, "section": 2_000 if "fields" in block else 3_000, "context": 3_000}[block["type"]]
+    assert 1 <= len(texts) <= 10
+    for text in texts:
+        assert 1 <= size(text["text"]) <= longest
+        check_text(text["text"])
+        assert text.get("verbatim") is True if text["type"] == "mrkdwn" else text["emoji"] is False
+        if text["type"] == "mrkdwn":
+            check_formatting(text["text"])
+
+
+def check(event, message):
+    assert 1 <= size(message.text) <= TEXT_MAX
+    assert "\n" not in message.text
+    check_text(message.text)
+    check_formatting(message.text)
+    assert message.text.startswith("ABANDONED: ") is event.is_abandonment
+    assert 1 <= len(message.blocks) <= 50
+    assert weight(message.blocks) <= MESSAGE_MAX
+    assert message.blocks[-1]["type"] == "context"
+    for block in message.blocks:
+        check_block(block)
+    json.dumps(message.blocks).encode()
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(EVENTS, CONTEXTS)
+@example(RacingEvent(key=""), WORST_CONTEXT)
+def test_message_holds_every_limit_and_data_does_nothing(event, context):
+    check(event, render(event, context))
+
+
+@pytest.mark.parametrize("kind", [*EventKind, None])
+@pytest.mark.parametrize("listed", [0, 1, 40, 500])
+def test_message_of_the_longest_fields_holds_every_limit(kind, listed):
+    event = RacingEvent(key="k", kind=kind, name="<" * 999, race=WORST, races=(WORST,) * listed, reason="&" * 10_000)
+    check(event, render(event, WORST_CONTEXT))
