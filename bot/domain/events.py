@@ -63,6 +63,14 @@ class RacingEvent(Value):
         """Whether somebody loses money by reading this late."""
         return self.topic is Topic.ABANDONMENTS
 
+    def is_older_than(self, other: "RacingEvent") -> bool:
+        """Whether the payloads themselves say that this version was made before the other; False where they don't."""
+        if self.sequence is not None and other.sequence is not None:
+            return self.sequence < other.sequence
+        if self.occurred_at is not None and other.occurred_at is not None:
+            return self.occurred_at < other.occurred_at
+        return False
+
     def facts(self) -> dict[str, str]:
         """The facts that a later version of the same event is compared by: what readers act on, normalised.
 
@@ -72,15 +80,17 @@ class RacingEvent(Value):
         facts = {
             "status": race.status,
             "reason": self.reason,
-            "off": race.off.text,
+            "off": race.off.text or (race.off.off_at.isoformat() if race.off.off_at else None),
             "race_date": race.race_date,
             "going": race.going,
-            "course": race.course.course_id or race.course.name,
+            "course": race.course.name,
+            "course id": race.course.course_id,
             "title": race.title,
         }
-        for runner in race.placed() if self.kind is EventKind.RESULT_RECEIVED else ():
-            if runner.horse:
-                facts[f"position of {runner.horse.casefold()}"] = str(runner.finishing_position)
+        for runner in race.runners if self.kind is EventKind.RESULT_RECEIVED else ():
+            if runner.horse and runner.position:
+                horse = " ".join(runner.horse.split()).casefold()
+                facts[f"position of {horse}"] = str(runner.finishing_position or runner.position)
         for named in self.races:
             label = named.race_id or named.off.text
             if label:
@@ -92,13 +102,14 @@ def changed_facts(old: dict[str, str], new: dict[str, str]) -> dict[str, tuple[s
     """The facts that differ between two versions: name → (before, now).
 
     A fact that either version lacks is not a changed one, with one exception: a placing. Where both versions carry
-    placings, a horse that takes a place which another had is a change, even if it was not named before.
+    placings, a horse that takes a place which another had is a change, even if it was not named before. Only numbers
+    are places: that one more horse pulled up takes nothing from another.
     """
     changes: dict[str, tuple[str | None, str]] = {
         name: (old[name], value) for name, value in new.items() if name in old and old[name] != value
     }
     places_before = {(value, name) for name, value in old.items() if name.startswith("position of ")}
-    taken_before = {value for value, _ in places_before}
+    taken_before = {value for value, _ in places_before if value.isdecimal()}
     for name, value in new.items():
         if name.startswith("position of ") and value in taken_before and (value, name) not in places_before:
             changes.setdefault(name, (old.get(name), value))

@@ -23,7 +23,8 @@ class ChannelFilter(Value):
         - a payload that could not be read goes where all regions are taken;
         - an abandonment whose region is unknown goes everywhere that takes abandonments; another event, where all
           regions are taken;
-        - an unknown course is left out by no course filter.
+        - an unknown course is left out by no course filter, nor is one that can't be told from the filter's because
+          the one came by id alone and the other by name.
         """
         if event.topic is None:
             return self.region == ALL_REGIONS and not self.courses
@@ -41,7 +42,13 @@ class ChannelFilter(Value):
             return True
         if any(is_same_course(course, left_out) for left_out in self.not_courses):
             return False
-        return not self.courses or any(is_same_course(course, taken) for taken in self.courses)
+        return not self.courses or any(may_be_same_course(course, taken) for taken in self.courses)
+
+
+def may_be_same_course(one: Course, other: Course) -> bool:
+    """Whether they are the same course, or nothing that both have tells them apart."""
+    comparable = (one.course_id and other.course_id) or (one.name and other.name)
+    return is_same_course(one, other) or not comparable
 
 
 def is_same_course(one: Course, other: Course) -> bool:

@@ -1,0 +1,59 @@
+"""A stranger's bytes as one JSON object, or the reason why they are none (Spec gap G1)."""
+
+import json
+from typing import Any
+
+from bot.errors import RacingBotError
+
+DEEPEST_JSON = 200
+"""Levels. Python's own bound varies with the caller's stack, and the same bytes must read the same everywhere."""
+
+_DECODER = json.JSONDecoder(strict=False)
+"""Lets raw tabs and line breaks in strings pass: they change nothing."""
+
+
+class NotAnObject(RacingBotError):
+    """The bytes are not one JSON object. `str()` is a short sentence that says why."""
+
+
+def read_object(body: bytes) -> dict[str, Any]:
+    """The JSON object of the bytes, or the one object of a list with one. Raises NotAnObject, and nothing else.
+
+    Bytes that are no UTF-8 are kept as lone surrogates, so that one bad letter in a name hides no abandonment.
+    """
+    value = _decode(body)
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if not isinstance(value, dict):
+        raise NotAnObject("The JSON is not one object.")
+    return value
+
+
+def _decode(body: bytes) -> Any:
+    if not body.strip():
+        raise NotAnObject("The body is empty.")
+    try:
+        value = _DECODER.decode(body.decode(json.detect_encoding(body), "surrogateescape"))
+    except RecursionError:
+        raise NotAnObject("The JSON is nested too deeply.") from None
+    except ValueError:
+        raise NotAnObject("The body is not JSON.") from None
+    if body.count(b"{") + body.count(b"[") > DEEPEST_JSON and _is_too_deep(value):
+        raise NotAnObject("The JSON is nested too deeply.")
+    return value
+
+
+def _is_too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(DEEPEST_JSON):
+        level = [child for parent in level for child in _children(parent)]
+        if not level:
+            return False
+    return True
+
+
+def _children(value: Any) -> list[Any]:
+    """The objects and lists right under the value."""
+    if isinstance(value, dict):
+        return [child for child in value.values() if isinstance(child, dict | list)]
+    return [child for child in value if isinstance(child, dict | list)] if isinstance(value, list) else []

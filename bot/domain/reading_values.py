@@ -1,0 +1,112 @@
+"""One JSON value read as text, an identifier, a count or a flag: whatever it came as, or None (Spec gap G2)."""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+Fields = dict[str, Any]
+"""An object's fields by folded name: "race_id", "raceId" and "Race-ID" are all "raceid"."""
+
+LONGEST_NAME = 64
+"""A longer key or event name is nobody's field: it is passed over, so that strangers' keys fill no cache."""
+
+SPOKEN_NAMES = (
+    "name",
+    "displayname",
+    "fullname",
+    "title",
+    "label",
+    "text",
+    "description",
+    "fractional",
+    "value",
+    "code",
+)
+"""What an object says itself by, where a plain value would have done: {"name": "Ascot"}, {"fractional": "5/2"}."""
+
+LONE_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+@lru_cache(maxsize=4096)
+def fold(name: str) -> str:
+    """The name without case and separators, so that one alias stands for snake_case, camelCase and kebab-case."""
+    return "".join(character for character in name.casefold() if character.isalnum())
+
+
+def fields_of(record: Mapping[str, Any]) -> Fields:
+    """The record's fields by folded name, the empty ones left out. The order in which they came makes no difference."""
+    fields: Fields = {}
+    for key in sorted(record):
+        value = record[key]
+        if value is not None and value != "" and len(key) <= LONGEST_NAME:
+            fields.setdefault(fold(key), value)
+    return fields
+
+
+def find(objects: Iterable[Fields], names: Iterable[str], read: Callable[[Any], T | None]) -> T | None:
+    """The first value under one of the names that can be read, object by object, or None."""
+    for fields in objects:
+        for name in names:
+            if name in fields:
+                value = read(fields[name])
+                if value is not None:
+                    return value
+    return None
+
+
+def text(value: Any) -> str | None:
+    """The value as text with white space collapsed, or None. Of an object, its name.
+
+    NUL and lone surrogates go, because no database takes them; other odd characters are for message builders.
+    """
+    if isinstance(value, str):
+        return _storable(value)
+    if isinstance(value, dict):
+        return _spoken(fields_of(value))
+    return _digits(value)
+
+
+def identifier(value: Any) -> str | None:
+    """The id as it came, stripped, or None. Integers are ids too; fractions, flags and objects are not."""
+    if isinstance(value, str):
+        return value.strip() or None
+    if isinstance(value, float) and not value.is_integer():
+        return None
+    return _digits(value)
+
+
+def count(value: Any) -> int | None:
+    """A small whole number, by figure or by text, or None."""
+    digits = identifier(value) or ""
+    return int(digits) if re.fullmatch("[0-9]{1,3}", digits) else None
+
+
+def flag(value: Any) -> bool | None:
+    """True or False however it was spelled, or None where it is neither."""
+    if isinstance(value, dict | list):
+        return None
+    spelled = str(value).strip().casefold()
+    if spelled in {"true", "yes", "y", "1"}:
+        return True
+    return False if spelled in {"false", "no", "n", "0"} else None
+
+
+def _storable(value: str) -> str | None:
+    collapsed = " ".join(value.replace("\x00", "").split())
+    if not collapsed.isascii():
+        collapsed = LONE_SURROGATES.sub("\ufffd", collapsed)
+    return collapsed or None
+
+
+def _digits(value: Any) -> str | None:
+    if isinstance(value, float) and math.isfinite(value):
+        return str(int(value)) if value.is_integer() else repr(value)
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _spoken(fields: Fields) -> str | None:
+    names = (*SPOKEN_NAMES, *(name for name in fields if name.endswith("name")))
+    return find([fields], names, lambda value: None if isinstance(value, dict) else text(value))

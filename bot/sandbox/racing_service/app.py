@@ -1,0 +1,73 @@
+"""Puts the service together as an ASGI app that describes itself at /openapi.json."""
+
+from fastapi import APIRouter, FastAPI, Request, Security
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from fastapi.security import APIKeyHeader, APIKeyQuery
+from starlette.exceptions import HTTPException
+
+from bot.sandbox.racing_service import errors
+from bot.sandbox.racing_service.account_endpoints import add_account
+from bot.sandbox.racing_service.answers import call_of
+from bot.sandbox.racing_service.calls import BASE_PATH
+from bot.sandbox.racing_service.endpoints import add_reading
+from bot.sandbox.racing_service.gate import OPENAPI_PATH, Gate
+from bot.sandbox.racing_service.state import State
+
+
+def build_app(state: State) -> Gate:
+    """The whole service, the gate in front."""
+    app = FastAPI(
+        title="Horse Racing Data Service (stand-in)",
+        version="1.0.0",
+        openapi_url=OPENAPI_PATH,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    # The gate looks at the key; these two only describe it.
+    described = [
+        Security(APIKeyHeader(name="X-API-Key", auto_error=False)),
+        Security(APIKeyQuery(name="key", auto_error=False)),
+    ]
+    router = APIRouter(prefix=BASE_PATH, dependencies=described)
+    add_reading(router, state)
+    add_account(router, state)
+    app.include_router(router)
+    _add_error_handlers(app, state)
+    return Gate(app, state)
+
+
+def _add_error_handlers(app: FastAPI, state: State) -> None:
+    def refused(request: Request, refusal: errors.Refusal) -> Response:
+        call = call_of(request)
+        call.code = refusal.code
+        return errors.refusal_response(refusal, call.request_id, state.switches)
+
+    @app.exception_handler(errors.Refusal)
+    async def on_refusal(request: Request, error: errors.Refusal) -> Response:
+        return refused(request, error)
+
+    @app.exception_handler(RequestValidationError)
+    async def on_invalid(request: Request, error: RequestValidationError) -> Response:
+        return refused(request, _invalid(error))
+
+    @app.exception_handler(HTTPException)
+    async def on_http_error(request: Request, error: HTTPException) -> Response:
+        return refused(request, _refusal_of(error))
+
+
+def _invalid(error: RequestValidationError) -> errors.Refusal:
+    first = error.errors()[0]
+    # A name may be a stranger's and no valid text; neither it nor the value is to break the answer.
+    param = ".".join(str(part).encode("ascii", "backslashreplace").decode() for part in first["loc"][1:])
+    return errors.invalid_param(param or "body", first["msg"].removeprefix("Value error, "))
+
+
+def _refusal_of(error: HTTPException) -> errors.Refusal:
+    """What the framework refuses by itself: an unknown address, a wrong method, a body that is no JSON."""
+    if error.status_code == 404:
+        return errors.not_found()
+    if error.status_code == 405:
+        return errors.method_not_allowed(error.headers or {})
+    return errors.invalid_param("body", "can't be read")

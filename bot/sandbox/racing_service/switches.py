@@ -1,0 +1,39 @@
+"""How the stand-in fills what the specification does not show, and how unkind it is: one frozen value."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+RecordShape = Literal["nested", "flat", "renamed"]
+
+RETRY_GAPS_S: tuple[float, ...] = (30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 29_850)
+"""Spec gap G14: each gap wider than the one before, 24 hours together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Switches:
+    """Every choice the stand-in makes where the interface is silent. Replace the whole value to change one."""
+
+    payload: RecordShape = "nested"  # Spec gap G1
+    attempt_in_body: bool = False  # Spec gap G1: the body counts attempts, so no two are the same bytes
+    races: RecordShape = "nested"  # Spec gap G2
+    subscribe_answer: Literal["secret", "signing_secret", "subscription", "flat"] = "secret"  # Spec gap G3
+    subscribe_status: Literal[200, 201] = 201  # Spec gap G3
+    deliveries: Literal["counted", "listed"] = "counted"  # Spec gap G4
+    failed_while_retrying: bool = False  # Spec gap G4: whether `failed` lists those that are still retried
+    usage: Literal["rows", "period", "renamed"] = "rows"  # Spec gap G5
+    reference: Literal["values", "names", "map", "rows"] = "values"  # Spec gap G6
+    not_found: Literal["json", "html", "empty"] = "json"  # Spec gap G7
+    outside_window: Literal["named", "renamed", "nested"] = "named"  # Spec gap G8
+    newest_first: bool = False  # Spec gap G11
+    default_limit: int = 100
+    max_limit: int = 200  # Spec gap G12
+    last_cursor: Literal["string", "null", "absent"] = "string"  # Interface, Limits 7: each response has one
+    short_page_every: int = 0  # Interface, Limits 7: every nth page is short although more follows; 0 is never
+    retry_gaps_s: tuple[float, ...] = RETRY_GAPS_S  # Spec gap G14
+    repeat_every: int = 0  # Events 3: every nth delivery that was accepted is sent once more; 0 is never
+    delivery_timeout_s: float = 2.0  # Events 5
+    allow_http_loopback: bool = False  # Events 6 knows https only; a demo on one machine has no certificate
+    slow_s: float = 30.0  # how long a request that was told to be slow waits
+    reach: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Endpoint → plans that reach it. One that is not here is reached by all ("Plans reaching it: not shown")."""

@@ -1,0 +1,90 @@
+"""A call's arguments, however they came: a form, a JSON body or the query string, with the token in a header or not."""
+
+import json
+from typing import Any
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+
+from bot.sandbox.slack.refusals import Refused
+from bot.sandbox.slack.values import Json
+
+TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
+
+
+class Arguments:
+    """What a call asks for. In a form every value is text; in JSON it has its own type: both are read alike."""
+
+    def __init__(self, values: Json, token: str | None = None) -> None:
+        self._values = values
+        self.token = token
+
+    def __contains__(self, name: str) -> bool:
+        return self._values.get(name) is not None
+
+    def text(self, name: str) -> str | None:
+        """The value as text, or None where it is missing or empty."""
+        value = self._values.get(name)
+        if value is None or value == "":
+            return None
+        return value if isinstance(value, str) else str(value)
+
+    def required(self, name: str, error: str) -> str:
+        """The value as text; where there is none, the call is refused with `error`."""
+        value = self.text(name)
+        if value is None:
+            raise Refused(error)
+        return value
+
+    def flag(self, name: str) -> bool:
+        """Whether the value says yes."""
+        return str(self._values.get(name, "")).lower() in TRUE_WORDS
+
+    def number(self, name: str, default: int, highest: int) -> int:
+        """A whole number from 1 to `highest`; more is cut to it, less or nonsense is refused as Slack does."""
+        value = self.text(name)
+        if value is None:
+            return default
+        if not (value.isascii() and value.isdigit() and len(value) < 10 and int(value) > 0):
+            raise Refused("invalid_limit")
+        return min(int(value), highest)
+
+    def structure(self, name: str, error: str) -> Any:
+        """The value of a field that holds JSON, as text or as itself; None where it is missing."""
+        value = self._values.get(name)
+        if not isinstance(value, str):
+            return value
+        return _parsed(value, error)
+
+
+async def read_arguments(request: Request) -> Arguments:
+    """The arguments of a request to the Web API; refuses bodies that are neither form nor JSON."""
+    values: Json = dict(request.query_params)
+    values.update(read_body(await request.body(), request.headers.get("content-type", "")))
+    scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
+    token = bearer.strip() if scheme.lower() == "bearer" else values.get("token")
+    values.pop("token", None)
+    return Arguments(values, token if isinstance(token, str) and token else None)
+
+
+def read_body(body: bytes, content_type: str) -> Json:
+    """The fields of a body, by its content type."""
+    try:
+        text = body.decode()
+    except UnicodeDecodeError as error:
+        raise Refused("invalid_charset") from error
+    if not text:
+        return {}
+    if content_type.partition(";")[0].strip().lower() != "application/json":
+        return dict(parse_qsl(text, keep_blank_values=True))
+    values = _parsed(text, "invalid_json")
+    if not isinstance(values, dict):
+        raise Refused("json_not_object")
+    return values
+
+
+def _parsed(text: str, error: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as fault:
+        raise Refused(error) from fault

@@ -1,0 +1,107 @@
+"""Who and what there is in the workspace, and what changes: each change tells the bot by the event that Slack sends."""
+
+from bot.sandbox.slack import payloads, sending
+from bot.sandbox.slack.answers import Answer
+from bot.sandbox.slack.state import WorkspaceState
+from bot.sandbox.slack.values import Channel, Json, PostedMessage, User
+
+
+class Membership(WorkspaceState):
+    """The part of the workspace that adds people and channels, and moves the bot in and out.
+
+    Where a `bot_url` is given the event is sent, and the bot's answers come back; without one only the state changes.
+    """
+
+    def add_user(self, user_id: str, name: str | None = None, *, is_admin: bool = False) -> User:
+        """A new person."""
+        user = User(id=user_id, name=name or user_id.lower(), is_admin=is_admin)
+        self.users[user_id] = user
+        return user
+
+    def add_channel(
+        self,
+        channel_id: str,
+        name: str,
+        *,
+        bot_is_member: bool = True,
+        is_private: bool = False,
+        members: tuple[str, ...] = (),
+    ) -> Channel:
+        """A new channel; everybody known so far is in it unless `members` names those who are."""
+        people = set(members) or (self.users.keys() - {self.bot_user_id})
+        channel = Channel(
+            id=channel_id,
+            name=name,
+            created_at=self.clock(),
+            is_private=is_private,
+            members=people | ({self.bot_user_id} if bot_is_member else set()),
+        )
+        self.channels[channel_id] = channel
+        return channel
+
+    def add_dm(self, user_id: str) -> Channel:
+        """The direct message channel between a person and the bot."""
+        return self.direct_message(user_id)
+
+    def rename(self, channel_id: str, name: str) -> None:
+        self.channels[channel_id].name = name
+        self.changes.notify()
+
+    def say(self, channel_id: str, user_id: str, text: str) -> PostedMessage:
+        """A message that a person writes."""
+        return self.put(
+            PostedMessage(
+                ts=self.timestamps.issue(), channel=channel_id, text=text, user=user_id, received_at=self.clock()
+            )
+        )
+
+    async def invite_bot(
+        self, channel_id: str, bot_url: str | None = None, *, inviter: str = "U0ADMIN"
+    ) -> list[Answer]:
+        """Adds the bot: `member_joined_channel`."""
+        channel = self.channels[channel_id]
+        channel.members.add(self.bot_user_id)
+        event = {"type": "member_joined_channel", **self._member(channel), "inviter": inviter}
+        return await self._tell_bot(bot_url, event)
+
+    async def remove_bot(self, channel_id: str, bot_url: str | None = None, *, by: str = "U0ADMIN") -> list[Answer]:
+        """Removes the bot: `member_left_channel`, then `channel_left` or `group_left`, which is for who left."""
+        channel = self.channels[channel_id]
+        channel.members.discard(self.bot_user_id)
+        left = {"type": f"{_kind(channel)}_left", "channel": channel_id, "actor_id": by}
+        return await self._tell_bot(bot_url, {"type": "member_left_channel", **self._member(channel)}, left)
+
+    async def archive(self, channel_id: str, bot_url: str | None = None, *, by: str = "U0ADMIN") -> list[Answer]:
+        """Archives the channel: `channel_archive` or `group_archive`."""
+        return await self._set_archived(channel_id, bot_url, by, archived=True)
+
+    async def unarchive(self, channel_id: str, bot_url: str | None = None, *, by: str = "U0ADMIN") -> list[Answer]:
+        """Opens the channel again: `channel_unarchive` or `group_unarchive`."""
+        return await self._set_archived(channel_id, bot_url, by, archived=False)
+
+    async def _set_archived(self, channel_id: str, bot_url: str | None, by: str, *, archived: bool) -> list[Answer]:
+        channel = self.channels[channel_id]
+        channel.is_archived = archived
+        what = "archive" if archived else "unarchive"
+        return await self._tell_bot(bot_url, {"type": f"{_kind(channel)}_{what}", "channel": channel_id, "user": by})
+
+    def _member(self, channel: Channel) -> Json:
+        kind = "G" if channel.is_private else "C"
+        return {"user": self.bot_user_id, "channel": channel.id, "channel_type": kind, "team": self.team_id}
+
+    async def _tell_bot(self, bot_url: str | None, *events: Json) -> list[Answer]:
+        self.changes.notify()
+        if bot_url is None:
+            return []
+        return [await self._send_event(bot_url, event) for event in events]
+
+    async def _send_event(
+        self, bot_url: str, event: Json, *, event_id: str | None = None, retry_num: int | None = None
+    ) -> Answer:
+        again = {"X-Slack-Retry-Num": str(retry_num), "X-Slack-Retry-Reason": "http_timeout"}
+        envelope = payloads.event_envelope(self, event, event_id)
+        return await sending.send_json(self, bot_url, envelope, None if retry_num is None else again)
+
+
+def _kind(channel: Channel) -> str:
+    return "group" if channel.is_private else "channel"

@@ -1,0 +1,28 @@
+"""The Web API's methods: the table of all, and one module for each family."""
+
+from collections.abc import Callable
+
+from bot.sandbox.slack.arguments import Arguments
+from bot.sandbox.slack.methods import auth, chat, conversations, history, users, views
+from bot.sandbox.slack.state import WorkspaceState
+from bot.sandbox.slack.values import Json
+
+Method = Callable[[WorkspaceState, Arguments], Json]
+
+METHODS: dict[str, Method] = {
+    "auth.test": auth.test,
+    "chat.postMessage": chat.post_message,
+    "chat.postEphemeral": chat.post_ephemeral,
+    "chat.update": chat.update,
+    "chat.getPermalink": chat.get_permalink,
+    "conversations.info": conversations.info,
+    "conversations.list": conversations.list_all,
+    "conversations.members": conversations.members,
+    "conversations.open": conversations.open_dm,
+    "conversations.history": history.history,
+    "conversations.replies": history.replies,
+    "users.info": users.info,
+    "views.open": views.open_modal,
+    "views.update": views.update,
+    "views.publish": views.publish,
+}

@@ -1,0 +1,77 @@
+"""Messages, channels and people in the shapes in which the Web API shows them."""
+
+from collections.abc import Iterable
+
+from bot.sandbox.slack.state import WorkspaceState
+from bot.sandbox.slack.values import Channel, Json, PostedMessage, User
+
+
+def message_shape(state: WorkspaceState, message: PostedMessage, *, with_metadata: bool) -> Json:
+    """A message as history shows it; every block has an id, and metadata is there where it was asked for."""
+    shape: Json = {
+        "type": "message",
+        "user": message.user,
+        "text": message.text,
+        "ts": message.ts,
+        "team": state.team_id,
+    }
+    if message.user == state.bot_user_id:
+        shape |= {"bot_id": state.bot_id, "app_id": state.app_id}
+    if message.blocks:
+        shape["blocks"] = blocks_with_ids(message.blocks)
+    if message.thread_ts is not None:
+        shape["thread_ts"] = message.thread_ts
+    # Slack marks no edit of a message that carries blocks.
+    if message.edited is not None and not message.blocks:
+        shape["edited"] = {"user": message.user, "ts": message.edited}
+    if with_metadata and message.metadata is not None:
+        shape["metadata"] = message.metadata
+    return shape
+
+
+def blocks_with_ids(blocks: Iterable[Json]) -> list[Json]:
+    """The blocks, each with the id that Slack gives those that came without."""
+    return [{"block_id": f"b{index}", **block} for index, block in enumerate(blocks)]
+
+
+def channel_shape(state: WorkspaceState, channel: Channel) -> Json:
+    """A channel as conversations.info shows it."""
+    shape: Json = {
+        "id": channel.id,
+        "created": int(channel.created_at.timestamp()),
+        "is_archived": channel.is_archived,
+        "is_private": channel.is_private,
+        "is_channel": not channel.is_private,
+        "is_group": channel.is_private and not channel.is_dm,
+        "is_im": channel.is_dm,
+        "is_mpim": False,
+        "context_team_id": state.team_id,
+    }
+    if channel.is_dm:
+        return shape | {"user": channel.dm_user, "is_open": True}
+    return shape | {
+        "name": channel.name,
+        "name_normalized": channel.name,
+        "is_general": False,
+        "is_member": state.bot_is_in(channel),
+        "num_members": len(channel.members),
+        "topic": {"value": "", "creator": "", "last_set": 0},
+        "purpose": {"value": "", "creator": "", "last_set": 0},
+    }
+
+
+def user_shape(state: WorkspaceState, user: User) -> Json:
+    """A person as users.info shows them."""
+    return {
+        "id": user.id,
+        "team_id": state.team_id,
+        "name": user.name,
+        "real_name": user.name,
+        "deleted": False,
+        "is_admin": user.is_admin,
+        "is_owner": False,
+        "is_bot": user.is_bot,
+        "tz": "Europe/London",
+        "tz_offset": 0,
+        "profile": {"real_name": user.name, "display_name": user.name},
+    }

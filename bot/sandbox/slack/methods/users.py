@@ -1,0 +1,17 @@
+"""users.info: who somebody is, and whether they are an admin."""
+
+from bot.sandbox.slack.arguments import Arguments
+from bot.sandbox.slack.methods.access import need_scope
+from bot.sandbox.slack.methods.shapes import user_shape
+from bot.sandbox.slack.refusals import Refused
+from bot.sandbox.slack.state import WorkspaceState
+from bot.sandbox.slack.values import Json
+
+
+def info(state: WorkspaceState, args: Arguments) -> Json:
+    """One person. docs.slack.dev/reference/methods/users.info."""
+    need_scope(state, "users:read")
+    user = state.users.get(args.required("user", "user_not_found"))
+    if user is None:
+        raise Refused("user_not_found")
+    return {"user": user_shape(state, user)}

@@ -1,0 +1,102 @@
+"""views.*: modals and the App Home, judged as Slack does and kept."""
+
+import json
+from typing import Any
+
+from bot.sandbox.slack.arguments import Arguments
+from bot.sandbox.slack.block_checks import ID_LIMIT, Problems, objects, one_of, only, plain_in, problem, string
+from bot.sandbox.slack.blocks import VIEW_BLOCKS, block_problems
+from bot.sandbox.slack.methods.shapes import blocks_with_ids
+from bot.sandbox.slack.refusals import Refused, refused_for
+from bot.sandbox.slack.state import WorkspaceState
+from bot.sandbox.slack.values import Json
+
+# docs.slack.dev/reference/views/modal-views
+TITLE_LIMIT = 24
+PRIVATE_METADATA_LIMIT = 3000
+VIEW_BYTES = 250_000
+_HOME = ("blocks", "private_metadata", "callback_id", "external_id")
+_MODAL = (*_HOME, "title", "submit", "close", "clear_on_close", "notify_on_close", "submit_disabled")
+
+
+def open_modal(state: WorkspaceState, args: Arguments) -> Json:
+    """Opens a modal for whoever set off the trigger. docs.slack.dev/reference/methods/views.open."""
+    trigger_id = args.required("trigger_id", "invalid_trigger_id")
+    view = read_view(state, args, "modal")
+    state.triggers.exchange(trigger_id)
+    return {"view": _store(state, view, f"V{next(state.numbers):06d}")}
+
+
+def update(state: WorkspaceState, args: Arguments) -> Json:
+    """Replaces an open view, unless its hash shows that it has changed since."""
+    view = read_view(state, args, "modal")
+    known = [old for old in state.views.values() if args.text("external_id") == old.get("external_id")]
+    found = state.views.get(args.text("view_id") or "") or (known[0] if args.text("external_id") and known else None)
+    if found is None:
+        raise Refused("not_found")
+    if args.text("hash") not in {None, found["hash"]}:
+        raise Refused("hash_conflict")
+    return {"view": _store(state, view, found["id"])}
+
+
+def publish(state: WorkspaceState, args: Arguments) -> Json:
+    """Shows the App Home of one person."""
+    user = args.required("user_id", "invalid_arguments")
+    if user not in state.users:
+        raise Refused("user_not_found")
+    return {"view": _store(state, read_view(state, args, "home"), f"VHOME{user}")}
+
+
+def read_view(state: WorkspaceState, args: Arguments, kind: str) -> Json:
+    """The call's view, or the refusal that says what is wrong with it."""
+    view = args.structure("view", "invalid_arguments")
+    problems = view_problems(view, kind, refuse_new=state.refuse_new_blocks)
+    if problems:
+        raise refused_for("invalid_arguments", problems)
+    if len(json.dumps(view)) > VIEW_BYTES:
+        raise Refused("view_too_large")
+    assert isinstance(view, dict)
+    return view
+
+
+def view_problems(view: Any, kind: str, *, refuse_new: bool = False) -> list[str]:
+    """What Slack would complain about in a modal ("modal") or App Home ("home"), each with its json-pointer."""
+    if not isinstance(view, dict):
+        return [problem("must be an object", "/view")]
+    return [*_frame(view, kind), *block_problems(view.get("blocks"), most=VIEW_BLOCKS, refuse_new=refuse_new)]
+
+
+def _frame(view: Json, kind: str) -> Problems:
+    yield from one_of(view, "type", "/view", {kind}, required=True)
+    yield from only(view, "/view", *(_MODAL if kind == "modal" else _HOME))
+    if view.get("private_metadata") != "":
+        yield from string(view, "private_metadata", "/view", PRIVATE_METADATA_LIMIT)
+    if view.get("callback_id") != "":
+        yield from string(view, "callback_id", "/view", ID_LIMIT)
+    yield from string(view, "external_id", "/view", ID_LIMIT)
+    if kind == "modal":
+        yield from plain_in(view, "title", "/view", TITLE_LIMIT)
+        yield from plain_in(view, "submit", "/view", TITLE_LIMIT, required=False)
+        yield from plain_in(view, "close", "/view", TITLE_LIMIT, required=False)
+        has_input = any(isinstance(block, dict) and block.get("type") == "input" for block in objects(view, "blocks"))
+        if has_input and "submit" not in view:
+            yield problem("missing required field: submit", "/view")
+
+
+def _store(state: WorkspaceState, view: Json, view_id: str) -> Json:
+    stored = {
+        "callback_id": "",
+        "private_metadata": "",
+        **view,
+        "blocks": blocks_with_ids(view["blocks"]),
+        "id": view_id,
+        "root_view_id": view_id,
+        "team_id": state.team_id,
+        "app_id": state.app_id,
+        "bot_id": state.bot_id,
+        "hash": f"{next(state.numbers)}.sandbox",
+        "state": {"values": {}},
+    }
+    state.views[view_id] = stored
+    state.changes.notify()
+    return stored

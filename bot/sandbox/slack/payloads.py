@@ -1,0 +1,138 @@
+"""The bodies that Slack sends: commands, events, button presses, submitted modals. Field for field."""
+
+import json
+from typing import Any
+
+from bot.sandbox.slack.methods.shapes import blocks_with_ids, message_shape
+from bot.sandbox.slack.response_urls import ResponseUrl
+from bot.sandbox.slack.state import WorkspaceState
+from bot.sandbox.slack.values import Channel, EphemeralMessage, Json, PostedMessage, User
+
+
+def command_fields(
+    state: WorkspaceState, name: str, text: str, *, channel: Channel, user: User, url: ResponseUrl
+) -> dict[str, str]:
+    """The form of a slash command. docs.slack.dev/interactivity/implementing-slash-commands."""
+    return {
+        "token": state.verification_token,
+        "team_id": state.team_id,
+        "team_domain": state.team_domain,
+        "channel_id": channel.id,
+        "channel_name": _shown_name(channel),
+        "user_id": user.id,
+        "user_name": user.name,
+        "command": name,
+        "text": text,
+        "api_app_id": state.app_id,
+        "is_enterprise_install": "false",
+        "response_url": address_of(state, url),
+        "trigger_id": state.triggers.issue(),
+    }
+
+
+def event_envelope(state: WorkspaceState, event: Json, event_id: str | None = None) -> Json:
+    """The Events API's envelope around an event. docs.slack.dev/apis/events-api."""
+    return {
+        "token": state.verification_token,
+        "team_id": state.team_id,
+        "api_app_id": state.app_id,
+        "event": {"event_ts": state.timestamps.issue(), **event},
+        "type": "event_callback",
+        "event_id": event_id or f"Ev{next(state.numbers):08d}",
+        "event_time": int(state.clock().timestamp()),
+        "authorizations": [
+            {
+                "enterprise_id": None,
+                "team_id": state.team_id,
+                "user_id": state.bot_user_id,
+                "is_bot": True,
+                "is_enterprise_install": False,
+            }
+        ],
+        "is_ext_shared_channel": False,
+    }
+
+
+def action_fields(
+    state: WorkspaceState,
+    action_id: str,
+    value: str,
+    *,
+    message: PostedMessage | EphemeralMessage,
+    user: User,
+    url: ResponseUrl,
+) -> dict[str, str]:
+    """The form of a pressed button or a chosen option, by `action_id` in the message's blocks."""
+    channel = state.channels[message.channel]
+    parts: Json = {
+        "type": "block_actions",
+        "container": {
+            "type": "message",
+            "message_ts": message.ts,
+            "channel_id": channel.id,
+            "is_ephemeral": isinstance(message, EphemeralMessage),
+        },
+        "channel": {"id": channel.id, "name": _shown_name(channel)},
+        "state": {"values": {}},
+        "response_url": address_of(state, url),
+        "actions": [_action(state, blocks_with_ids(message.blocks), action_id, value)],
+    }
+    # Slack keeps no ephemeral message, and so sends none along.
+    if isinstance(message, PostedMessage):
+        parts["message"] = message_shape(state, message, with_metadata=True)
+    return _payload(state, user, parts)
+
+
+def view_fields(state: WorkspaceState, view: Json, values: Json, user: User) -> dict[str, str]:
+    """The form of a submitted modal; `values` is its state by block id and action id."""
+    submitted = {**view, "state": {"values": values}}
+    return _payload(state, user, {"type": "view_submission", "view": submitted, "response_urls": []})
+
+
+def address_of(state: WorkspaceState, url: ResponseUrl) -> str:
+    """The response address in full."""
+    if state.address is None:
+        raise RuntimeError("the workspace has no address yet: use `async with workspace.running()`, or set `address`")
+    return state.address + url.path
+
+
+def _payload(state: WorkspaceState, user: User, parts: Json) -> dict[str, str]:
+    shared = {
+        "user": {"id": user.id, "username": user.name, "name": user.name, "team_id": state.team_id},
+        "api_app_id": state.app_id,
+        "token": state.verification_token,
+        "team": {"id": state.team_id, "domain": state.team_domain},
+        "enterprise": None,
+        "is_enterprise_install": False,
+        "trigger_id": state.triggers.issue(),
+    }
+    return {"payload": json.dumps(shared | parts)}
+
+
+def _action(state: WorkspaceState, blocks: list[Json], action_id: str, value: str) -> Json:
+    block, element = _element(blocks, action_id)
+    action: Json = {
+        "action_id": action_id,
+        "block_id": block["block_id"],
+        "type": element["type"],
+        "action_ts": state.timestamps.issue(),
+    }
+    if element["type"] == "button":
+        return action | {"text": element["text"], "value": value}
+    chosen = next((option for option in element.get("options", []) if option.get("value") == value), {"value": value})
+    return action | {"selected_option": chosen}
+
+
+def _element(blocks: list[Json], action_id: str) -> tuple[Json, Json]:
+    for block in blocks:
+        candidates: list[Any] = [*block.get("elements", []), block.get("accessory"), block.get("element")]
+        for element in candidates:
+            if isinstance(element, dict) and element.get("action_id") == action_id:
+                return block, element
+    raise LookupError(f"the message has no element with the action_id {action_id!r}")
+
+
+def _shown_name(channel: Channel) -> str:
+    if channel.is_dm:
+        return "directmessage"
+    return "privategroup" if channel.is_private else channel.name

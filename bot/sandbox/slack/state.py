@@ -1,0 +1,134 @@
+"""The workspace's state: who and what there is in it, and its switches. The methods and the senders share it."""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from itertools import count
+
+from bot.domain.clock import Clock
+from bot.sandbox.slack.changes import Changes
+from bot.sandbox.slack.failures import Failure
+from bot.sandbox.slack.limits import RateLimiter, SlackLimits
+from bot.sandbox.slack.response_urls import ResponseUrls
+from bot.sandbox.slack.timestamps import Timestamps
+from bot.sandbox.slack.triggers import Triggers
+from bot.sandbox.slack.values import Call, Channel, EphemeralMessage, Json, PostedMessage, User
+
+Listener = Callable[[PostedMessage | EphemeralMessage], None]
+
+ANY_METHOD = "*"
+# docs.slack.dev/interactivity: a command, action or event is answered within three seconds.
+ACK_TIMEOUT_S = 3.0
+
+
+class WorkspaceState:
+    """Everything that a workspace remembers. One event loop owns it."""
+
+    team_id = "T0SANDBOX"
+    team_domain = "sandbox"
+    app_id = "A0SANDBOX"
+    bot_id = "B0SANDBOX"
+    bot_user_id = "U0BOT"
+    verification_token = "sandbox-verification"
+
+    def __init__(self, *, bot_token: str, signing_secret: str, clock: Clock, scopes: Iterable[str]) -> None:
+        self.bot_token = bot_token
+        self.signing_secret = signing_secret
+        self.clock = clock
+        self.scopes = set(scopes)
+        self.limits: SlackLimits | None = None
+        self.refuse_new_blocks = False
+        self.history_lag_s = 0.0
+        self.ack_timeout_s = ACK_TIMEOUT_S
+        self.address: str | None = None
+        self.users: dict[str, User] = {}
+        self.channels: dict[str, Channel] = {}
+        self.posted: dict[str, dict[str, PostedMessage]] = {}
+        self.ephemerals: list[EphemeralMessage] = []
+        self.views: dict[str, Json] = {}
+        self.calls: list[Call] = []
+        self.limiter = RateLimiter()
+        self.timestamps = Timestamps(clock)
+        self.triggers = Triggers(clock)
+        self.response_urls = ResponseUrls(clock)
+        self.changes = Changes()
+        self.listeners: list[Listener] = []
+        self.numbers = count(1)
+        self._scripts: dict[str, deque[Failure]] = {}
+        self._lasting: dict[str, Failure] = {}
+
+    def script(self, method: str, failures: Iterable[Failure], *, then_always: Failure | None = None) -> None:
+        """Lets each next call of `method` ("*": of any method) take the next failure.
+
+        After them, `then_always` meets every call, until `script` is called again for that method.
+        """
+        self._scripts[method] = deque(failures)
+        self._lasting.pop(method, None)
+        if then_always is not None:
+            self._lasting[method] = then_always
+
+    def next_failure(self, method: str) -> Failure | None:
+        """The failure that this call takes, or None where all is well."""
+        for name in (method, ANY_METHOD):
+            if self._scripts.get(name):
+                return self._scripts[name].popleft()
+            if name in self._lasting:
+                return self._lasting[name]
+        return None
+
+    def channel_messages(self, channel_id: str) -> list[PostedMessage]:
+        """The messages of a channel, oldest first, replies among them."""
+        return list(self.posted.get(channel_id, {}).values())
+
+    def message(self, channel_id: str, ts: str) -> PostedMessage | None:
+        return self.posted.get(channel_id, {}).get(ts)
+
+    def put(self, message: PostedMessage) -> PostedMessage:
+        """Stores a new message, or an edited one in the place of the old."""
+        self.posted.setdefault(message.channel, {})[message.ts] = message
+        self._tell(message)
+        return message
+
+    def remove(self, message: PostedMessage) -> None:
+        """Deletes a message."""
+        del self.posted[message.channel][message.ts]
+        self.changes.notify()
+
+    def edit(self, message: PostedMessage) -> PostedMessage:
+        """Stores a changed message in the place of the old, marked with the ts of the edit."""
+        return self.put(replace(message, edited=self.timestamps.issue()))
+
+    def put_ephemeral(self, message: EphemeralMessage) -> EphemeralMessage:
+        """Stores what one person alone saw."""
+        self.ephemerals.append(message)
+        self._tell(message)
+        return message
+
+    def log(self, call: Call) -> None:
+        """Adds a call to the log, and wakes who waits."""
+        self.calls.append(call)
+        self.changes.notify()
+
+    def direct_message(self, user_id: str) -> Channel:
+        """The direct message channel between that person and the bot, opened where it was not yet."""
+        for channel in self.channels.values():
+            if channel.dm_user == user_id:
+                return channel
+        channel = Channel(
+            id=f"D{user_id[1:]}",
+            name="directmessage",
+            created_at=self.clock(),
+            is_private=True,
+            dm_user=user_id,
+            members={user_id, self.bot_user_id},
+        )
+        self.channels[channel.id] = channel
+        return channel
+
+    def bot_is_in(self, channel: Channel) -> bool:
+        return self.bot_user_id in channel.members
+
+    def _tell(self, message: PostedMessage | EphemeralMessage) -> None:
+        for listener in list(self.listeners):
+            listener(message)
+        self.changes.notify()

@@ -1,0 +1,37 @@
+"""Trigger ids: what lets a bot open a modal, once, within three seconds of what a person did."""
+
+from datetime import datetime
+from itertools import count
+
+from bot.domain.clock import Clock
+from bot.sandbox.slack.refusals import Refused
+
+# docs.slack.dev/reference/methods/views.open
+TRIGGER_LIFE_S = 3.0
+
+
+class Triggers:
+    """Issues trigger ids, and takes each back once."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._issued: dict[str, datetime] = {}
+        self._used: set[str] = set()
+        self._numbers = count(1)
+
+    def issue(self) -> str:
+        """A new trigger id, good from now."""
+        trigger_id = f"{next(self._numbers)}.sandbox.trigger"
+        self._issued[trigger_id] = self._clock()
+        return trigger_id
+
+    def exchange(self, trigger_id: str) -> None:
+        """Takes the id back, or raises what Slack says of one that is unknown, used or too old."""
+        issued_at = self._issued.get(trigger_id)
+        if issued_at is None:
+            raise Refused("invalid_trigger_id")
+        if trigger_id in self._used:
+            raise Refused("exchanged_trigger_id")
+        if (self._clock() - issued_at).total_seconds() > TRIGGER_LIFE_S:
+            raise Refused("expired_trigger_id")
+        self._used.add(trigger_id)

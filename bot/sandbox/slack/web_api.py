@@ -1,0 +1,127 @@
+"""The workspace over HTTP: `/api/{method}` as Slack's Web API, and the addresses that commands are answered through."""
+
+import asyncio
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from bot.sandbox.serving import cut_connection
+from bot.sandbox.slack.arguments import Arguments, read_arguments, read_body
+from bot.sandbox.slack.failures import Failure, passes
+from bot.sandbox.slack.methods import METHODS
+from bot.sandbox.slack.refusals import Refused
+from bot.sandbox.slack.responding import take_response
+from bot.sandbox.slack.state import WorkspaceState
+from bot.sandbox.slack.values import Call, Json
+
+
+def build_app(state: WorkspaceState) -> Starlette:
+    """The ASGI app of a workspace."""
+    endpoint = _WebApi(state)
+    return Starlette(
+        routes=[
+            Route("/api/{method}", endpoint.call, methods=["GET", "POST"]),
+            Route("/commands/{number:int}", endpoint.respond, methods=["POST"]),
+        ]
+    )
+
+
+@dataclass(frozen=True)
+class _Reply:
+    """What the call comes to, before a scripted failure hides it."""
+
+    body: Json
+    status: int
+    headers: dict[str, str]
+
+
+class _Cut(Response):
+    """No response: the connection is reset."""
+
+    async def __call__(self, scope: Scope, receive: Receive, _send: Send) -> None:
+        await cut_connection(scope, receive)
+
+
+class _WebApi:
+    """The two endpoints, over one state."""
+
+    def __init__(self, state: WorkspaceState) -> None:
+        self._state = state
+
+    async def call(self, request: Request) -> Response:
+        method = request.path_params["method"]
+        try:
+            args: Arguments | Refused = await read_arguments(request)
+        except Refused as refusal:
+            args = refusal
+        except ClientDisconnect:
+            # Nobody is left to read the answer, and a call that never came whole did nothing.
+            return Response(status_code=400)
+        failure = self._state.next_failure(method) or passes()
+        await asyncio.sleep(failure.delay_before_s)
+        reply = self._carry_out(method, args) if failure.carried_out else None
+        self._log(method, args, failure, reply)
+        await asyncio.sleep(failure.delay_after_s)
+        return _answer(failure, reply)
+
+    async def respond(self, request: Request) -> Response:
+        try:
+            url = self._state.response_urls.use(request.path_params["number"])
+            values = read_body(await request.body(), request.headers.get("content-type", ""))
+            take_response(self._state, url, values, via="response_url")
+        except Refused as refusal:
+            status = refusal.status if refusal.status != 200 else 400
+            return JSONResponse(refusal.body, status)
+        except ClientDisconnect:
+            return Response(status_code=400)
+        return PlainTextResponse("ok")
+
+    def _carry_out(self, method: str, args: Arguments | Refused) -> _Reply:
+        scopes = {"X-OAuth-Scopes": ",".join(sorted(self._state.scopes))}
+        try:
+            return _Reply({"ok": True, **self._result(method, args)}, 200, scopes)
+        except Refused as refusal:
+            return _Reply(refusal.body, refusal.status, scopes | refusal.headers)
+
+    def _result(self, method: str, args: Arguments | Refused) -> Json:
+        if isinstance(args, Refused):
+            raise args
+        if method not in METHODS:
+            raise Refused("unknown_method", req_method=method)
+        if args.token is None:
+            raise Refused("not_authed")
+        if args.token != self._state.bot_token:
+            raise Refused("invalid_auth")
+        if self._state.limits is not None:
+            self._state.limiter.take(self._state.limits, method, args.text("channel"), self._state.clock())
+        return METHODS[method](self._state, args)
+
+    def _log(self, method: str, args: Arguments | Refused, failure: Failure, reply: _Reply | None) -> None:
+        error: Any = reply.body.get("error") if reply is not None else None
+        self._state.log(
+            Call(
+                method=method,
+                at=self._state.clock(),
+                channel=args.text("channel") if isinstance(args, Arguments) else None,
+                error=error,
+                carried_out=reply is not None and error is None,
+                failure=None if failure == passes() else failure.name,
+            )
+        )
+
+
+def _answer(failure: Failure, reply: _Reply | None) -> Response:
+    if failure.cut:
+        return _Cut()
+    if failure.status is not None or reply is None:
+        return Response(failure.body, failure.status or 500, failure.headers, failure.content_type)
+    body = json.dumps(reply.body)
+    if failure.truncate:
+        body = body[: len(body) // 2]
+    return Response(body, reply.status, reply.headers, "application/json")

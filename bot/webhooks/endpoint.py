@@ -1,0 +1,88 @@
+"""`POST /webhooks/racing`: size, then signature over the raw bytes, then one committed row; only then 2xx."""
+
+import hashlib
+import secrets
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+
+from bot.domain.clock import Clock
+from bot.errors import BodyBudgetSpent, BodyRefused, BodyTooLarge, StorageError
+from bot.logs import get_logger
+from bot.storage.inbox import Arrival
+from bot.web.answers import RETRY_AFTER_S, refuse
+from bot.web.body import BodyReader
+from bot.webhooks.mismatches import MismatchRun
+from bot.webhooks.payload import identify
+from bot.webhooks.secrets import SigningSecrets
+from bot.webhooks.signature import HEADER, is_signed, read_signature
+
+log = get_logger(__name__)
+
+PATH = "/webhooks/racing"
+
+
+@dataclass(frozen=True)
+class WebhookEndpoint:
+    """Receives deliveries. `store` commits one and says whether it was new; `tell_too_large` tells admins of a 413."""
+
+    bodies: BodyReader
+    signing_secrets: SigningSecrets
+    mismatches: MismatchRun
+    store: Callable[[Arrival], Awaitable[bool]]
+    tell_too_large: Callable[[], Awaitable[None]]
+    clock: Clock
+    count: Callable[[str], None]
+
+    async def __call__(self, request: Request) -> Response:
+        """200 accepted or duplicate, 401, 408, 413 or 503."""
+        reference = f"req-{secrets.token_hex(4)}"
+        try:
+            response = await self._receive(request, reference)
+        except ClientDisconnect:
+            log.info("delivery_cut_off", reference=reference)
+            response = refuse(400, "the connection ended before the body did", reference=reference)
+        except BodyRefused as error:
+            response = await self._refuse_body(error, reference)
+        except StorageError as error:
+            log.warning("delivery_not_taken", reference=reference, reason=str(error))
+            response = refuse(503, "not stored; send it again", retry_after_s=RETRY_AFTER_S, reference=reference)
+        self.count(str(response.status_code))
+        return response
+
+    async def _receive(self, request: Request, reference: str) -> JSONResponse:
+        self.bodies.check_length(request)
+        signature = read_signature(request.headers.getlist(HEADER))
+        if signature is None:
+            log.warning("delivery_unsigned", reference=reference, signatures=len(request.headers.getlist(HEADER)))
+            return refuse(401, f"exactly one {HEADER} of 64 hex digits is needed", reference=reference)
+        async with self.bodies.read(request) as body:
+            if not await self._is_signed(body, signature):
+                log.warning("signature_matches_no_secret", reference=reference, run=self.mismatches.count)
+                return refuse(401, "the signature matches no active secret", reference=reference)
+            event_key, event_name = identify(body)
+            arrival = Arrival(event_key, event_name, hashlib.sha256(body).hexdigest(), body, self.clock())
+            new = await self.store(arrival)
+        log.info("delivery_stored" if new else "delivery_known", reference=reference, event_key=event_key)
+        return JSONResponse({"status": "accepted" if new else "duplicate"})
+
+    async def _is_signed(self, body: bytes, signature: str) -> bool:
+        signed = is_signed(self.signing_secrets.active, body, signature)
+        if not signed and await self.signing_secrets.reread():
+            signed = is_signed(self.signing_secrets.active, body, signature)
+        if signed:
+            self.mismatches.matched()
+        else:
+            await self.mismatches.missed()
+        return signed
+
+    async def _refuse_body(self, error: BodyRefused, reference: str) -> JSONResponse:
+        log.warning("body_refused", reference=reference, reason=str(error))
+        if isinstance(error, BodyTooLarge):
+            await self.tell_too_large()
+            return refuse(413, str(error), reference=reference)
+        if isinstance(error, BodyBudgetSpent):
+            return refuse(503, str(error), retry_after_s=RETRY_AFTER_S, reference=reference)
+        return refuse(408, str(error), reference=reference)

@@ -1,0 +1,247 @@
+"""Races read from shapes that the service might send."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from bot.domain.races import Course, OffTime, Race, Runner
+from bot.domain.reading import read_race
+
+HALF_PAST_ONE_UTC = datetime(2025, 6, 17, 13, 30, tzinfo=UTC)
+
+
+def read_off_of(value):
+    return read_race({"off_time": value}).off
+
+
+def horses_and_positions(record):
+    return [(runner.horse, runner.position) for runner in read_race(record).runners]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {
+            "race_id": "rc_1",
+            "region": "GB",
+            "course_id": "cr_1",
+            "course": "Ascot",
+            "date": "2025-06-17",
+            "off": "14:30",
+        },
+        {
+            "raceId": "rc_1",
+            "regionCode": "GB",
+            "course": {"courseId": "cr_1", "name": "Ascot"},
+            "raceDate": "2025-06-17",
+            "offTime": "14:30",
+        },
+        {
+            "id": "rc_1",
+            "jurisdiction": {"code": "GB", "name": "Great Britain"},
+            "venue": {"id": "cr_1", "title": "Ascot"},
+            "meeting": {"date": "2025-06-17"},
+            "post-time": "14:30:00",
+        },
+        {
+            "type": "race",
+            "id": "rc_1",
+            "attributes": {
+                "course": {"id": "cr_1", "name": " Ascot ", "region": "GB"},
+                "date": "20250617",
+                "time": "1430",
+            },
+        },
+        {
+            "race": {"uid": "rc_1", "off": "14:30"},
+            "meeting": {"course": {"course_id": "cr_1", "name": "Ascot"}, "region": "GB", "meeting_date": "2025-06-17"},
+        },
+    ],
+    ids=["flat", "camel case", "objects and kebab-case", "JSON:API", "race beside meeting"],
+)
+def test_race_reads_the_same_from_every_shape(record):
+    assert read_race(record) == Race(
+        race_id="rc_1",
+        region="GB",
+        course=Course(course_id="cr_1", name="Ascot"),
+        race_date="2025-06-17",
+        off=OffTime(text="14:30"),
+    )
+
+
+def test_race_of_an_unknown_record_is_empty():
+    assert read_race({"weather": "fine", "attempt": 3, "country_code": "GB"}) == Race()
+
+
+def test_race_keeps_every_field_as_published():
+    race = read_race(
+        {
+            "race_number": 3,
+            "title": "Queen  Anne\nStakes",
+            "class": "Class 1",
+            "run_type": "Flat",
+            "distance": {"text": "1m"},
+            "going": {"description": "Good to Firm", "code": "GF"},
+            "surface": "Turf",
+            "status": "Declared",
+            "field_size": "12",
+        }
+    )
+    assert (race.number, race.title, race.race_class, race.race_type) == ("3", "Queen Anne Stakes", "Class 1", "Flat")
+    assert (race.distance, race.going, race.surface) == ("1m", "Good to Firm", "Turf")
+    assert (race.status, race.field_size) == ("Declared", 12)
+
+
+@pytest.mark.parametrize("region", [7, {"id": 7}, {"name": "Great Britain"}, ["GB"], True])
+def test_region_is_unknown_where_no_code_came(region):
+    assert read_race({"region": region}).region is None
+
+
+def test_region_is_not_taken_from_country():
+    race = read_race({"country_code": "IE", "country": "Ireland", "course": {"name": "Down Royal", "region": "GB"}})
+    assert race.region == "GB"
+
+
+def test_region_code_goes_before_its_display_name():
+    assert read_race({"region": "Great Britain", "region_code": "GB"}).region == "GB"
+
+
+def test_course_id_is_known_by_its_shape():
+    assert read_race({"course": "cr_8f2"}).course == Course(course_id="cr_8f2")
+
+
+def test_course_is_not_what_its_track_is_made_of():
+    assert read_race({"track": "Turf", "course": "Ascot"}).course.name == "Ascot"
+    assert read_race({"track": "Ascot"}).course.name == "Ascot"
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "off_at"),
+    [
+        ("14:30", "14:30", None),
+        ("2:30", "2:30", None),
+        ("2:30 pm", "2:30 pm", None),
+        ("1430", "14:30", None),
+        ("2025-06-17T14:30:00", "14:30", None),
+        ("2025-06-17T14:30:00+01:00", "14:30", HALF_PAST_ONE_UTC),
+        ("2025-06-17T13:30:00Z", "13:30", HALF_PAST_ONE_UTC),
+        ("2025-06-17 14:30+0100", "14:30", HALF_PAST_ONE_UTC),
+        (1_750_167_000, None, HALF_PAST_ONE_UTC),
+        ("1750167000000", None, HALF_PAST_ONE_UTC),
+        ({"local": "14:30", "utc": "2025-06-17T13:30:00Z"}, "14:30", HALF_PAST_ONE_UTC),
+        ("2025-06-17", None, None),
+        ("25:00", None, None),
+        ("1:32.50", None, None),
+        ("0001-01-01T00:00:00+14:00", "00:00", None),
+        ("TBC", None, None),
+        (True, None, None),
+        (float("nan"), None, None),
+        (10**400, None, None),
+    ],
+)
+def test_off_time_is_shown_as_published_and_an_instant_only_with_an_offset(value, text, off_at):
+    assert read_off_of(value) == OffTime(text=text, off_at=off_at)
+
+
+def test_off_time_shows_the_local_time_beside_an_instant():
+    off = read_race({"off_at": "2025-06-17T13:30:00Z", "off_time": "14:30"}).off
+    assert off == OffTime(text="14:30", off_at=HALF_PAST_ONE_UTC)
+
+
+@pytest.mark.parametrize(
+    ("record", "race_date"),
+    [
+        ({"date": "2025-06-17"}, "2025-06-17"),
+        ({"race_date": "2025-06-17T23:30:00-05:00"}, "2025-06-17"),
+        ({"off_at": "2025-06-17T23:30:00-05:00"}, "2025-06-17"),
+        ({"date": 20250617}, "2025-06-17"),
+        ({"date": "2025/06/17"}, "2025-06-17"),
+        ({"date": "17/06/2025"}, None),
+        ({"date": "2025-02-30"}, None),
+        ({"date": 1_750_167_000}, None),
+    ],
+)
+def test_race_date_is_the_published_day_never_shifted(record, race_date):
+    assert read_race(record).race_date == race_date
+
+
+@pytest.mark.parametrize(
+    ("record", "abandoned"),
+    [
+        ({"status": "ABANDONED"}, True),
+        ({"status": "Abandoned - waterlogged"}, True),
+        ({"abandoned": "true"}, True),
+        ({"is_abandoned": 1}, True),
+        ({"abandoned": False, "status": "declared"}, False),
+        ({"meeting": {"status": "abandoned"}}, False),
+    ],
+)
+def test_race_is_abandoned_only_where_its_own_record_says_so(record, abandoned):
+    assert read_race(record).abandoned is abandoned
+
+
+def test_runner_is_read_from_objects_numbers_and_other_names():
+    runner = {
+        "horse": {"horse_id": "hs_1", "name": "Frankel"},
+        "finishing_position": 1.0,
+        "cloth_number": 4,
+        "stall": "2",
+        "jockey": {"jockey_name": "T Queally"},
+        "trainerName": "H Cecil",
+        "sp": {"fractional": "1/4", "decimal": 1.25},
+        "or": 140,
+    }
+    assert read_race({"results": [runner]}).runners == (
+        Runner(
+            horse="Frankel",
+            position="1",
+            number="4",
+            draw="2",
+            jockey="T Queally",
+            trainer="H Cecil",
+            starting_price="1/4",
+            official_rating="140",
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        ({"finishing_order": ["A", "B"]}, [("A", "1"), ("B", "2")]),
+        ({"placings": [{"horse": "A"}, {"horse": "B"}]}, [("A", "1"), ("B", "2")]),
+        ({"runners": ["A", "B"]}, [("A", None), ("B", None)]),
+        ({"runners": {"count": 2, "items": ["A", "B"]}}, [("A", None), ("B", None)]),
+        ({"placings": {"data": ["A", "B"]}}, [("A", "1"), ("B", "2")]),
+        ({"result": {"runners": [{"name": "A", "pos": "2="}]}}, [("A", "2=")]),
+        ({"runners": ["A", "B"], "winner": "b"}, [("A", None), ("B", "1")]),
+        ({"runners": [{"horse": "A"}], "winner": {"horse": "C"}}, [("A", None), ("C", "1")]),
+        ({"winner": "A", "runners": [{"horse": "B", "position": 1}]}, [("B", "1")]),
+        ({"runners": [{"runner": {"name": "A"}, "position": 3}]}, [("A", "3")]),
+        ({"runners": [{"horse": "A", "position": 0}]}, [("A", None)]),
+        ({"runners": [{"horse": "A", "position": None, "casualty": "Pulled up"}]}, [("A", "Pulled up")]),
+        ({"runners": [{"horse": "A", "non_runner": True}]}, [("A", "NR")]),
+        ({"results": [{"race_id": "rc_2", "name": "Another race"}]}, []),
+        ({"runners": 12}, []),
+        ({"runners": [None, "", [], {}]}, []),
+    ],
+)
+def test_runners_have_a_position_only_where_one_was_published(record, expected):
+    assert horses_and_positions(record) == expected
+
+
+def test_runners_of_several_lists_are_put_together():
+    record = {
+        "runners": [{"number": 4, "horse": "A", "jockey": "J"}, {"number": 7, "horse": "B"}],
+        "finishing_order": [7, 4],
+    }
+    runners = read_race(record).runners
+    assert [(runner.horse, runner.jockey, runner.position) for runner in runners] == [("A", "J", "2"), ("B", None, "1")]
+
+
+def test_text_drops_only_what_no_database_takes():
+    assert read_race({"title": "A\x00B\ud800 \u202e"}).title == "AB\ufffd \u202e"
+
+
+def test_another_race_gives_nothing_to_this_one():
+    assert read_race({"next_race": {"race_id": "rc_2", "course": "York"}}) == Race()

@@ -1,0 +1,260 @@
+"""Events read from payloads that the service might send, and the keys they are told apart by."""
+
+import json
+from datetime import UTC, datetime
+from hashlib import sha256
+
+import pytest
+
+from bot.domain.events import EventKind
+from bot.webhooks.payload import identify, read_payload
+
+PLACED = {"course": "Ascot", "date": "2025-06-17", "off": "14:30"}
+NATURAL = "course=ascot|date=2025-06-17"
+NOON = datetime(2025, 6, 17, 12, tzinfo=UTC)
+
+
+def as_body(payload):
+    return json.dumps(payload).encode()
+
+
+def read(payload):
+    body = as_body(payload)
+    event = read_payload(body)
+    assert identify(body) == (event.key, event.name)
+    return event
+
+
+def key_of(payload):
+    return read(payload).key
+
+
+@pytest.mark.parametrize(
+    ("body", "because"),
+    [
+        (b"", "The body is empty."),
+        (b" \n", "The body is empty."),
+        (b"\xff\xfe\x00", "The body is not JSON."),
+        (b"event=result.received", "The body is not JSON."),
+        (b'{"event": "result.received"', "The body is not JSON."),
+        (b'{"race_id": ' + b"9" * 5000 + b"}", "The body is not JSON."),
+        (b"3", "The JSON is not one object."),
+        (b"NaN", "The JSON is not one object."),
+        (b"null", "The JSON is not one object."),
+        (b"[]", "The JSON is not one object."),
+        (b'[{"event":"result.received"},{"event":"result.received"}]', "The JSON is not one object."),
+        (b"[" * 10_000 + b"]" * 10_000, "The JSON is nested too deeply."),
+        (b'{"event":"result.received","data":' * 201 + b"1" + b"}" * 201, "The JSON is nested too deeply."),
+        (b"{}", "The payload names no event."),
+        (b'{"race_id": "rc_1"}', "The payload names no event."),
+    ],
+)
+def test_unreadable_body_is_known_by_its_hash_and_says_why(body, because):
+    event = read_payload(body)
+    assert (event.key, event.kind) == (f"unreadable:{sha256(body).hexdigest()}", None)
+    assert event.unreadable_because == because
+    assert identify(body).key == event.key
+
+
+def test_unknown_event_keeps_its_name_and_race():
+    event = read({"event": "race.delayed", "race": {"id": "rc_1"}})
+    assert (event.kind, event.name, event.race.race_id) == (None, "race.delayed", "rc_1")
+    assert event.unreadable_because == "The event's name is not one of the four."
+    assert event.key.startswith("unreadable:")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'\xef\xbb\xbf{"event":"race.abandoned","race_id":"rc_1"}',
+        b'[{"event":"race.abandoned","race_id":"rc_1"}]',
+        b'{"event":"race.abandoned","race_id":"rc_1","sp":NaN,"prize":1e999}',
+        b'{"event":"race.abandoned","race_id":"rc_2","race_id":"rc_1"}',
+        b'{"event":"race.abandoned","race_id":" rc_1 ","title":"a\tb"}',
+        b'{"event":"race.abandoned","race_id":"rc_1","course":"V\xe9lizy"}',
+        '{"event":"race.abandoned","race_id":"rc_1"}'.encode("utf-16"),
+    ],
+    ids=["BOM", "list of one", "NaN", "duplicate key", "raw tab", "Latin-1", "UTF-16"],
+)
+def test_odd_body_is_read_all_the_same(body):
+    assert read_payload(body).key == "race.abandoned:rc_1"
+    assert identify(body) == ("race.abandoned:rc_1", "race.abandoned")
+
+
+@pytest.mark.parametrize(
+    "name", ["result.received", "RESULT_RECEIVED", "result:received", "Result.Received", "resultReceived"]
+)
+@pytest.mark.parametrize(
+    "envelope",
+    [
+        lambda name: {"event": name},
+        lambda name: {"eventType": name},
+        lambda name: {"event": {"name": name}},
+        lambda name: {"event": {"type": name}},
+        lambda name: {"type": "Hurdle", "name": "Queen Anne Stakes", "topic": name},
+        lambda name: {"type": "webhook", "data": {"type": name}},
+        lambda name: {"meta": {"event": name}},
+    ],
+)
+def test_event_name_is_found_however_it_is_spelled(envelope, name):
+    event = read({**envelope(name), "race_id": 7})
+    assert (event.kind, event.name, event.key) == (EventKind.RESULT_RECEIVED, "result.received", "result.received:7")
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"race_id": "rc_1", "id": "evt_1"},
+        {"data": {"raceId": "rc_1", "id": "evt_1"}},
+        {"payload": {"race": {"id": "rc_1"}}},
+        {"race": {"uid": "rc_1"}, "meeting": {"id": "m_1"}, "course": {"id": "cr_1"}},
+        {"data": {"id": "rc_1", **PLACED}},
+        {"data": {"type": "race", "id": "rc_1", "attributes": PLACED}},
+        {"data": {"id": "res_1", "relationships": {"race": {"data": {"type": "race", "id": "rc_1"}}}}},
+        {"race": 3, "race_id": "rc_1"},
+        {"next_race": {"race_id": "rc_2"}, "wrapper": {"race": {"race_id": "rc_1"}}},
+    ],
+)
+def test_race_event_is_known_by_the_races_id(payload):
+    event = read({"event": "result.received", **payload})
+    assert (event.key, event.race.race_id) == ("result.received:rc_1", "rc_1")
+
+
+@pytest.mark.parametrize(
+    ("payload", "key"),
+    [
+        ({"id": "evt_1", **PLACED}, f"race.abandoned:{NATURAL}|off=14:30"),
+        ({"region": "GB", **PLACED}, f"race.abandoned:region=gb|{NATURAL}|off=14:30"),
+        ({"race": 3, **PLACED}, f"race.abandoned:{NATURAL}|off=14:30"),
+        (
+            {"course_id": "cr_1", "off_at": "2025-06-17T14:30:00"},
+            "race.abandoned:course=cr_1|date=2025-06-17|off=14:30",
+        ),
+        ({"id": "evt_1", "course": "Ascot"}, "race.abandoned:id=evt_1"),
+        ({"data": {"id": "x_1"}, "id": "evt_1"}, "race.abandoned:id=x_1"),
+        ({"race": "rc_1a2b"}, "race.abandoned:rc_1a2b"),
+    ],
+)
+def test_race_event_without_a_trusted_id_is_known_by_the_best_there_is(payload, key):
+    assert key_of({"event": "race.abandoned", **payload}) == key
+
+
+def test_race_event_takes_no_id_from_a_list():
+    payload = {"event": "race.abandoned", "races": [{"race_id": "rc_1"}]}
+    assert key_of(payload) == f"race.abandoned:sha256:{sha256(as_body(payload)).hexdigest()}"
+    assert [race.race_id for race in read(payload).races] == ["rc_1"]
+
+
+@pytest.mark.parametrize(
+    ("payload", "key"),
+    [
+        ({"event": "meeting.abandoned", "meeting": {"id": 9, **PLACED}}, "meeting.abandoned:meeting=9"),
+        ({"event": "meeting.abandoned", "data": {"id": "m_1", **PLACED}}, "meeting.abandoned:meeting=m_1"),
+        ({"event": "meeting.abandoned", "id": "evt_1", **PLACED}, f"meeting.abandoned:{NATURAL}"),
+        ({"event": "meeting.abandoned", "race_id": "rc_1", "meeting_id": "m_1"}, "meeting.abandoned:rc_1"),
+        ({"event": "racecard.published", "data": {"id": "rc_1", **PLACED}}, "racecard.published:rc_1"),
+        ({"event": "racecard.published", **PLACED}, f"racecard.published:{NATURAL}|off=14:30"),
+        ({"event": "racecard.published", **PLACED, "races": []}, f"racecard.published:{NATURAL}"),
+        ({"event": "racecard.published", **PLACED, "meeting_id": "M1"}, "racecard.published:meeting=M1|off=14:30"),
+        ({"event": "racecard.published", "meeting_id": "M1", "card": []}, "racecard.published:meeting=M1"),
+        (
+            {"event": "racecard.published", "data": {"id": "m_1", **PLACED, "races": []}},
+            "racecard.published:meeting=m_1",
+        ),
+    ],
+)
+def test_card_event_is_known_by_its_race_its_meeting_or_its_course_and_date(payload, key):
+    assert key_of(payload) == key
+
+
+@pytest.mark.parametrize("race_id", ["x" * 201, "a\nb", "\ud800", "\u202e1"])
+def test_key_shows_no_id_that_is_long_or_unprintable(race_id):
+    key = key_of({"event": "race.abandoned", "race_id": race_id})
+    assert key == f"race.abandoned:{sha256(race_id.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def test_meeting_names_its_races_with_what_they_share():
+    event = read(
+        {
+            "event": "meeting.abandoned",
+            "meeting": {"id": "m_1", "region": "GB", "status": "abandoned", **PLACED, "off": None},
+            "reason": "Waterlogged",
+            "races": [{"id": "rc_1", "off": "14:30"}, "rc_2", "15:05", 3, {"weather": "wet"}],
+        }
+    )
+    assert (event.race.race_id, event.race.meeting_id, event.race.status) == (None, "m_1", "abandoned")
+    assert (event.reason, event.race.abandoned) == ("Waterlogged", True)
+    named = [(race.race_id, race.off.text, race.number) for race in event.races]
+    assert named == [("rc_1", "14:30", None), ("rc_2", None, None), (None, "15:05", None), (None, None, "3")]
+    assert {(race.region, race.course.name, race.race_date) for race in event.races} == {("GB", "Ascot", "2025-06-17")}
+
+
+def test_card_of_several_meetings_names_their_races():
+    meetings = [
+        {"course": "Ascot", "races": [{"race_id": "rc_1"}]},
+        {"course": "York", "region": "GB", "races": [{"race_id": "rc_2"}]},
+    ]
+    event = read({"event": "racecard.published", "date": "2025-06-18", "meetings": meetings})
+    named = [(race.race_id, race.course.name, race.region, race.race_date) for race in event.races]
+    assert named == [("rc_1", "Ascot", None, "2025-06-18"), ("rc_2", "York", "GB", "2025-06-18")]
+
+
+def test_card_of_one_race_takes_its_runners_for_no_races():
+    event = read(
+        {"event": "racecard.published", "race_id": "rc_1", "card": [{"horse": "A"}], "runners": [{"horse": "A"}]}
+    )
+    assert (event.races, [runner.horse for runner in event.race.runners]) == ((), ["A"])
+
+
+def test_race_event_leaves_out_the_other_races_of_its_card():
+    payload = {
+        "event": "result.received",
+        "race": {"id": "rc_1"},
+        "meeting": {"races": [{"id": "rc_1"}, {"id": "rc_2"}]},
+    }
+    assert read(payload).races == ()
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        {"occurred_at": "2025-06-17T12:00:00Z"},
+        {"timestamp": 1_750_161_600},
+        {"createdAt": "2025-06-17T13:00:00+01:00", "race": {"created_at": "2025-01-01T00:00:00Z"}},
+        {"race": {"abandoned_at": "2025-06-17T12:00:00Z"}, "created_at": "2025-06-17T12:00:09Z"},
+        {"time": "2025-06-17T12:00:00Z", "data": {"race_id": "rc_1"}},
+    ],
+)
+def test_event_occurred_when_it_says_so(times):
+    assert read({"event": "race.abandoned", **times}).occurred_at == NOON
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        {"occurred_at": "2025-06-17T12:00:00"},
+        {"timestamp": 12},
+        {"delivered_at": "2025-06-17T12:00:00Z", "delivery": {"timestamp": "2025-06-17T12:00:00Z"}},
+        {"data": {"race_id": "rc_1", "created_at": "2025-06-17T12:00:00Z"}},
+        {"time": "2025-06-17T12:00:00Z", "course": "Ascot"},
+    ],
+)
+def test_event_without_its_own_time_has_none(times):
+    assert read({"event": "race.abandoned", **times}).occurred_at is None
+
+
+@pytest.mark.parametrize(
+    ("payload", "sequence"),
+    [
+        ({"version": 2}, 2),
+        ({"data": {"revision": "3"}, "version": 1}, 1),
+        ({"race": {"sequence": 4.0}}, 4),
+        ({"version": "1.0"}, None),
+        ({"version": True}, None),
+        ({"version": 2**63}, None),
+        ({"version": -1}, None),
+        ({"attempt": 2, "delivery": {"sequence": 9}}, None),
+    ],
+)
+def test_sequence_is_a_whole_number_of_the_event(payload, sequence):
+    assert read({"event": "result.received", **payload}).sequence == sequence
