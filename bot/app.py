@@ -41,10 +41,10 @@ from bot.slack import guard
 from bot.slack.bolt import make_bolt
 from bot.slack.client import SlackClient, make_session, make_web_client
 from bot.slack.commands.invocation import Desk
-from bot.slack.commands.subscribe import look_whether_member
 from bot.slack.identity import Identity
 from bot.slack.listeners.channels import ChannelListener
 from bot.slack.listeners.commands import CommandListener
+from bot.slack.membership import is_member
 from bot.slack.messages.plain import sentence
 from bot.slack.posts import PostRenderer
 from bot.slack.respond import Responder
@@ -170,9 +170,7 @@ class Service:
                 notices=self.notices,
                 quota=self.quota,
                 reference=self.reference,
-                channels=ChannelCheck(
-                    self.database, partial(look_whether_member, self.slack), self.clock, self.fanout.posted
-                ),
+                channels=ChannelCheck(self.database, partial(is_member, self.slack), self.clock, self.fanout.posted),
                 clock=self.clock,
             )
         )
@@ -213,7 +211,6 @@ class Service:
             settle=SettleDoubtful(
                 sender=self.slack,
                 notices=self.notices,
-                clock=self.clock,
                 settle_s=settings.settle_s,
                 doubtful_posts=settings.doubtful_posts,
                 channel_s=self._pace.channel_s,
@@ -307,7 +304,7 @@ class Service:
             if await self.database.write(tell):
                 self.fanout.posted.set()
         except StorageError as error:
-            log.error("admins_not_told", key=key, words=words, reason=str(error))
+            log.warning("admins_not_told", key=key, words=words, reason=str(error))
 
     async def _tell_mismatches(self, count: int) -> None:
         await self._tell(

@@ -140,8 +140,8 @@ class Settings(_DatabaseSettings):
     @classmethod
     def _check_service_address(cls, value: str) -> str:
         address = check_address(value, loopback_http=True)
-        if not urlsplit(address).path.strip("/"):
-            raise ValueError("has no version segment; give the address with it, such as https://api.example.com/v1")
+        if not re.fullmatch(r"v[0-9]+", urlsplit(address).path.rpartition("/")[2]):
+            raise ValueError("must end in the version segment, such as https://api.example.com/v1")
         return address
 
     @field_validator("slack_api_url")

@@ -123,10 +123,11 @@ class Poster:
         limit = room if free is None else min(room, free)
         if limit <= 0:
             return min(POLL_S, self._workspace.wait_s() or POLL_S)
+        begun_at_s = self.monotonic()
         claims = await self.database.write(lambda session: self._claim(session, limit))
         self._workspace.begin(len(claims))
         for claim in claims:
-            task = asyncio.create_task(self._deliver(claim), name=f"post {claim.channel_id}")
+            task = asyncio.create_task(self._deliver(claim, begun_at_s), name=f"post {claim.channel_id}")
             self._under_way.add(task)
             task.add_done_callback(self._done)
         if len(claims) == limit:
@@ -153,9 +154,9 @@ class Poster:
         self._under_way.discard(task)
         self.wake.set()
 
-    async def _deliver(self, claim: Claim) -> None:
+    async def _deliver(self, claim: Claim, begun_at_s: float) -> None:
         try:
-            outcome = await (self.settle(claim) if claim.doubtful else self._send(claim))
+            outcome = await (self.settle(claim) if claim.doubtful else self._send(claim, begun_at_s))
         except Exception:
             # A bug of ours. The post stays "sending", so it will be looked for in Slack before anything else is done.
             log.exception("post_failed", post=claim.post.dedupe_key)
@@ -185,19 +186,18 @@ class Poster:
             )
             return
 
-    async def _send(self, claim: Claim) -> Outcome:
-        now = self.clock()
-        message = self.render(claim, now)
+    async def _send(self, claim: Claim, begun_at_s: float) -> Outcome:
+        message = self.render(claim, self.clock())
         if claim.post.plain:
             message = Message(text=message.text)
-        assert claim.post.deadline_at
-        left_s = (claim.post.deadline_at - self.clock()).total_seconds()
+        # By this process's own clock, from before the lane was taken: replicas' clocks may differ from the database's.
+        left_s = CALL_S - (self.monotonic() - begun_at_s)
         if left_s <= 0:
             # This process slept since it took the lane: it is too late to be sure of being the only one.
             return self._retry(claim, "too late to send", after_s=0.0)
         try:
             message_ts = await self.sender.post(
-                claim.channel_id, message, post_key=claim.post.dedupe_key, timeout_s=min(left_s, CALL_S)
+                claim.channel_id, message, post_key=claim.post.dedupe_key, timeout_s=left_s
             )
         except SlackError as error:
             log.info("post_not_made", post=claim.post.dedupe_key, reason=str(error))
@@ -228,7 +228,7 @@ class Poster:
                 return Outcome(
                     "doubtful",
                     lambda session, _now: lanes.record_doubtful(
-                        session, claim, free_at=claim.post.deadline_at or self.clock(), error=reason, looks=0
+                        session, claim, free_at=claim.post.deadline_at or claim.claimed_at, error=reason, looks=0
                     ),
                 )
             case SlackWait():

@@ -11,7 +11,6 @@ from sqlmodel import Session
 
 from bot.alerts.notices import Notices
 from bot.alerts.poster import Outcome, Sender
-from bot.domain.clock import Clock
 from bot.errors import SlackChannelClosed, SlackCredentialsDead, SlackError, SlackScopeMissing, SlackWait
 from bot.logs import get_logger
 from bot.settings import DoubtfulPosts
@@ -21,7 +20,7 @@ from bot.storage.lanes import Claim
 log = get_logger(__name__)
 
 LOOKS = 2
-LOOK_AGAIN_S = 5.0
+LOOK_AGAIN = timedelta(seconds=5)
 """History may lag a post by seconds."""
 
 LOOK_BACK = timedelta(minutes=5)
@@ -34,7 +33,6 @@ class SettleDoubtful:
 
     sender: Sender
     notices: Notices
-    clock: Clock
     settle_s: float
     doubtful_posts: DoubtfulPosts
     channel_s: float
@@ -45,8 +43,8 @@ class SettleDoubtful:
         assert post.sending_at
         assert post.deadline_at
         look_at = post.deadline_at + timedelta(seconds=self.settle_s)
-        if self.clock() < look_at:
-            return self._look_again(claim, look_at, "waiting for its deadline", post.looks)
+        if claim.claimed_at < look_at:
+            return self._look_again(claim, "waiting for its deadline", look_at - claim.claimed_at, post.looks)
         try:
             found = await self.sender.find(claim.channel_id, post.dedupe_key, since=post.sending_at - LOOK_BACK)
         except SlackError as error:
@@ -58,8 +56,7 @@ class SettleDoubtful:
                 "found", lambda session, now: lanes.record_sent(session, claim, found, now, free_at=now + pause)
             )
         if post.looks + 1 < LOOKS:
-            again_at = self.clock() + timedelta(seconds=LOOK_AGAIN_S)
-            return self._look_again(claim, again_at, "not in the channel's history yet", post.looks + 1)
+            return self._look_again(claim, "not in the channel's history yet", LOOK_AGAIN, post.looks + 1)
         log.info("doubtful_post_not_there", post=post.dedupe_key)
         return self._repeat(claim, "not in the channel's history", marked=False)
 
@@ -67,22 +64,20 @@ class SettleDoubtful:
         log.info("cannot_look_for_post", post=claim.post.dedupe_key, reason=str(error))
         match error:
             case SlackWait():
-                again_at = self.clock() + timedelta(seconds=error.retry_after_s)
-                return self._look_again(claim, again_at, str(error), claim.post.looks)
+                return self._look_again(claim, str(error), timedelta(seconds=error.retry_after_s), claim.post.looks)
             case SlackScopeMissing() | SlackChannelClosed():
                 if self.doubtful_posts is DoubtfulPosts.REPEAT:
                     return self._repeat(claim, str(error), marked=True)
                 return Outcome("parked", lambda session, now: self._park(session, claim, str(error), now))
             case SlackCredentialsDead():
-                return self._look_again(claim, self.clock() + timedelta(minutes=1), str(error), claim.post.looks)
+                return self._look_again(claim, str(error), timedelta(minutes=1), claim.post.looks)
             case _:
-                again_at = self.clock() + timedelta(seconds=LOOK_AGAIN_S)
-                return self._look_again(claim, again_at, str(error), claim.post.looks)
+                return self._look_again(claim, str(error), LOOK_AGAIN, claim.post.looks)
 
-    def _look_again(self, claim: Claim, at: datetime, reason: str, looks: int) -> Outcome:
+    def _look_again(self, claim: Claim, reason: str, after: timedelta, looks: int) -> Outcome:
         return Outcome(
             "doubtful",
-            lambda session, _now: lanes.record_doubtful(session, claim, free_at=at, error=reason, looks=looks),
+            lambda session, now: lanes.record_doubtful(session, claim, free_at=now + after, error=reason, looks=looks),
         )
 
     def _repeat(self, claim: Claim, reason: str, *, marked: bool) -> Outcome:

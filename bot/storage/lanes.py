@@ -31,6 +31,8 @@ class Claim:
     post: Post
     event: EventVersion | None
     doubtful: bool
+    claimed_at: datetime
+    """By the clock that leases are measured by."""
     previous_ts: str | None = None
     """Where an earlier version of the same event stands in this channel."""
 
@@ -54,7 +56,7 @@ def claim(session: Session, now: datetime, *, limit: int, lease_s: float, call_s
             post.deadline_at = now + timedelta(seconds=call_s)
             post.attempts += 1
             session.add(post)
-        claims.append(Claim(post.channel_id, token, post, event, doubtful, _previous_ts(session, post, event)))
+        claims.append(Claim(post.channel_id, token, post, event, doubtful, now, _previous_ts(session, post, event)))
     session.flush()
     return claims
 

@@ -32,8 +32,9 @@ class Schema:
 
     async def run(self) -> None:
         """Try until the schema is current."""
-        while self.problem and not await self.prepare():
+        while self.problem:
             await asyncio.sleep(TRY_AGAIN_S)
+            await self.prepare()
 
     def _prepare(self) -> str | None:
         if self._database.is_sqlite:

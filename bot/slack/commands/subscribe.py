@@ -1,7 +1,6 @@
 """`/racing subscribe`: checked, committed before the ack, then looked whether the bot is in the channel at all."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from sqlmodel import Session
 
@@ -9,18 +8,17 @@ from bot.domain.events import DEFAULT_TOPICS
 from bot.domain.filters import ALL_REGIONS, ChannelFilter
 from bot.domain.message import Message
 from bot.domain.races import Course
-from bot.errors import CommandError, SlackChannelClosed, SlackError
+from bot.errors import CommandError
 from bot.settings import SubscribeBy
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.wanted import Wanted, read_wanted
+from bot.slack.membership import creator, is_member
 from bot.slack.messages.subscriptions import subscribed
 from bot.storage import subscriptions
 from bot.storage.tables import SubscriptionState
 
 CHECK_S = 1.2
 """For looking up regions and courses before the ack, which Slack wants within three seconds."""
-
-MEMBERSHIP_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -50,8 +48,8 @@ async def commit(desk: Desk, invocation: Invocation) -> Subscribed:
 
 async def answer(desk: Desk, invocation: Invocation, committed: Subscribed) -> Message:
     """What will arrive; or, where the bot is not in the channel, how to invite it."""
-    membership = await look_whether_member(desk, invocation.channel_id)
-    if membership is False:
+    member = await is_member(desk.slack, invocation.channel_id)
+    if member is False:
         await desk.database.write(
             lambda session: subscriptions.set_state(
                 session,
@@ -62,23 +60,7 @@ async def answer(desk: Desk, invocation: Invocation, committed: Subscribed) -> M
                 only=(SubscriptionState.LIVE,),
             )
         )
-    return subscribed(committed.filters, committed.unchecked, membership, desk.identity.name)
-
-
-async def look_whether_member(desk: Desk, channel_id: str) -> bool | None:
-    """Whether the bot is in a channel; None where Slack does not say."""
-    if channel_id.startswith("D"):
-        return True
-    try:
-        info = await desk.slack.call(
-            "conversations.info", lambda: desk.slack.web.conversations_info(channel=channel_id), timeout_s=MEMBERSHIP_S
-        )
-    except SlackChannelClosed:
-        return False
-    except SlackError:
-        return None
-    channel: Any = info.get("channel") or {}
-    return bool(channel.get("is_member") or channel.get("is_im"))
+    return subscribed(committed.filters, committed.unchecked, member, desk.identity.name)
 
 
 async def check_may_subscribe(desk: Desk, invocation: Invocation) -> None:
@@ -86,22 +68,13 @@ async def check_may_subscribe(desk: Desk, invocation: Invocation) -> None:
     allowed = desk.settings.subscribe_by
     if allowed is SubscribeBy.MEMBERS or invocation.user_id in desk.settings.admin_users:
         return
-    if allowed is SubscribeBy.CREATORS and await _creator(desk, invocation.channel_id) == invocation.user_id:
+    if (
+        allowed is SubscribeBy.CREATORS
+        and await creator(desk.slack, invocation.channel_id, CHECK_S) == invocation.user_id
+    ):
         return
     who = "the channel's creator and admins" if allowed is SubscribeBy.CREATORS else "admins"
     raise CommandError(f"Only {who} may change what a channel receives here. Ask one of them.")
-
-
-async def _creator(desk: Desk, channel_id: str) -> str | None:
-    try:
-        info = await desk.slack.call(
-            "conversations.info", lambda: desk.slack.web.conversations_info(channel=channel_id), timeout_s=CHECK_S
-        )
-    except SlackError:
-        return None
-    channel: Any = info.get("channel") or {}
-    creator = channel.get("creator")
-    return creator if isinstance(creator, str) else None
 
 
 async def _filters(desk: Desk, wanted: Wanted) -> tuple[list[ChannelFilter], tuple[str, ...]]:

@@ -1,0 +1,47 @@
+"""The service's base address: what may be one, and how paths are joined to it."""
+
+import re
+from ipaddress import ip_address
+from urllib.parse import SplitResult, quote, urlsplit
+
+
+def check_base_url(url: str) -> str | None:
+    """What is wrong with the address, or None: https (http on loopback), and a path that ends in the version."""
+    if not re.fullmatch(r"[\x21-\x7e]+", url) or "\\" in url:
+        return "must be a whole address without spaces, such as https://api.example.com/v1"
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return "is not an address"
+    if port == 0 or not parts.hostname or parts.scheme not in {"http", "https"}:
+        return "must be a whole address, such as https://api.example.com/v1"
+    return _check_parts(parts, url)
+
+
+def _check_parts(parts: SplitResult, url: str) -> str | None:
+    if "@" in parts.netloc:
+        return "must not carry a user name or password"
+    if "?" in url or "#" in url:
+        return "must not carry a query or a fragment"
+    if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
+        return "must be https (http is taken on loopback only)"
+    segments = parts.path.rstrip("/").split("/")
+    if "." in segments or ".." in segments or not re.fullmatch(r"v\d+(\.\d+)*", segments[-1]):
+        return "must end in the version segment, such as https://api.example.com/v1"
+    return None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether the host is this machine, by its name or number."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def fill_path(template: str, **values: str) -> str:
+    """The path with each `{name}` replaced by its value, quoted. ValueError where a value would leave the path."""
+    if any(value in {"", ".", ".."} for value in values.values()):
+        raise ValueError("an empty value, or one of dots, can't stand in a path")
+    return template.format(**{name: quote(value, safe="") for name, value in values.items()})

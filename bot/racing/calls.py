@@ -1,0 +1,149 @@
+"""One call, whole: latch, throttle, request, answer, and the decision whether to repeat it."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from bot.domain.plans import PLANS
+from bot.logs import get_logger
+from bot.racing.envelope import failure_of, read_page
+from bot.racing.errors import QuotaExceeded, ServiceFailure
+from bot.racing.headers import RateReading, read_rate
+from bot.racing.latches import Latches
+from bot.racing.records import Meta, Page
+from bot.racing.retry import Patience, Retry, decide, rate_wait_s
+from bot.racing.throttle import Slot, Throttle
+from bot.racing.timing import Timing
+from bot.racing.transport import Answer, Request, Transport
+
+log = get_logger(__name__)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class AccountState:
+    """What the service last said of the account; None until it has."""
+
+    plan: str | None = None
+    window: str | None = None
+    data_as_of: str | None = None
+
+
+OnMeta = Callable[[AccountState, AccountState], Awaitable[None]]
+"""Told the state before and now, when the plan or the window is another (the first time, the state before is empty).
+
+What it raises fails the call that saw the change.
+"""
+
+OnLatch = Callable[[ServiceFailure], Awaitable[None]]
+"""Told of the refusal that shut a latch. What it raises takes the refusal's place."""
+
+
+async def tell_nobody(*_: object) -> None:
+    """The observer that is there where none was passed in."""
+
+
+class Calls:
+    """Makes calls; what calls share (throttle, latches, the account's state) is here."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        throttle: Throttle,
+        latches: Latches,
+        timing: Timing,
+        *,
+        on_meta: OnMeta = tell_nobody,
+        on_latch: OnLatch = tell_nobody,
+    ) -> None:
+        self.transport = transport
+        self.latches = latches
+        self.state = AccountState()
+        self._throttle = throttle
+        self._timing = timing
+        self._on_meta = on_meta
+        self._on_latch = on_latch
+
+    async def ask(
+        self, request: Request, page: type[Page[T]], *, patience: Patience, background: bool, bare: bool = False
+    ) -> Page[T]:
+        """The answer's page. Raises a ServiceFailure once no further attempt is due."""
+        started, attempt = self._timing.monotonic(), 0
+        while True:
+            attempt += 1
+            left_s = patience.deadline_s - (self._timing.monotonic() - started)
+            try:
+                async with self.latches.gate(request.path) as recheck:
+                    answer = await self._attempt(request, recheck, background=background, patience_s=left_s)
+                    return await self._read(answer, request, page, bare=bare)
+            except ServiceFailure as error:
+                elapsed_s = self._timing.monotonic() - started
+                after_s = self._wait_before_next(error, request, attempt, elapsed_s, patience)
+                if after_s is None:
+                    raise
+            await self._timing.sleep(after_s)
+
+    def _wait_before_next(
+        self, error: ServiceFailure, request: Request, attempt: int, elapsed_s: float, patience: Patience
+    ) -> float | None:
+        decision = decide(
+            error,
+            attempt,
+            elapsed_s,
+            patience=patience,
+            repeatable=request.repeatable,
+            chance=self._timing.chance(),
+        )
+        log.info(
+            "data service failed",
+            path=request.path,
+            failure=type(error).__name__,
+            code=error.code,
+            status=error.status,
+            request_id=error.request_id,
+            attempt=attempt,
+            decision=str(decision),
+        )
+        return decision.after_s if isinstance(decision, Retry) else None
+
+    async def _attempt(
+        self, request: Request, recheck: Callable[[], None], *, background: bool, patience_s: float
+    ) -> Answer:
+        """The answer, if it is a success. Sends one request, or none."""
+        async with self._throttle.slot(request.path, background=background, patience_s=patience_s) as slot:
+            recheck()
+            answer = await self.transport.send(request)
+            failure = failure_of(answer, request.path, self._timing.clock(), self.transport.mask)
+            _note_rate(slot, answer, failure)
+        if failure is None:
+            return answer
+        if await self.latches.refused(failure, self.state.plan):
+            await self._on_latch(failure)
+        raise failure
+
+    async def _read(self, answer: Answer, request: Request, page: type[Page[T]], *, bare: bool) -> Page[T]:
+        found = read_page(answer, request.path, page, self.transport.mask, bare=bare)
+        if isinstance(found, ServiceFailure):
+            raise found
+        await self.latches.answered(request.path, found.meta.plan)
+        if found.meta.plan in PLANS and read_rate(answer.headers).limit is None:
+            self._throttle.learn_limit(PLANS[found.meta.plan].requests_per_minute)
+        await self._remember(found.meta)
+        return found
+
+    async def _remember(self, meta: Meta) -> None:
+        """Keep what the answer says of the account, and tell of a change."""
+        old = self.state
+        self.state = AccountState(
+            plan=meta.plan or old.plan, window=meta.window or old.window, data_as_of=meta.data_as_of or old.data_as_of
+        )
+        if (old.plan, old.window) != (self.state.plan, self.state.window):
+            await self._on_meta(old, self.state)
+
+
+def _note_rate(slot: Slot, answer: Answer, failure: ServiceFailure | None) -> None:
+    """What the answer means for the pace. A proxy's own error page says nothing of the service's count."""
+    reading = read_rate(answer.headers)
+    slot.reading = reading if answer.status < 500 or reading != RateReading() else None
+    if answer.status == 429 and failure is not None and not isinstance(failure, QuotaExceeded):
+        slot.hold_s = rate_wait_s(failure)

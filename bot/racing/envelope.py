@@ -1,0 +1,54 @@
+"""A successful answer's body, read as the envelope `{ meta, data }`."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from bot.racing.errors import AnswerUnreadable, ServiceFailure
+from bot.racing.records import Page
+from bot.racing.refusals import Mask, read_json, read_refusal, request_id_of
+from bot.racing.transport import Answer
+
+T = TypeVar("T")
+
+
+def failure_of(answer: Answer, path: str, now: datetime, mask: Mask) -> ServiceFailure | None:
+    """The failure that the answer stands for, or None where it is a success. Redirects are failures."""
+    return None if 200 <= answer.status < 300 else read_refusal(answer, path, now, mask)
+
+
+def read_page(
+    answer: Answer, path: str, page: type[Page[T]], mask: Mask, *, bare: bool = False
+) -> Page[T] | AnswerUnreadable:
+    """The page, or the failure where there is no envelope; with `bare` any JSON will do as the data.
+
+    The failure is the caller's to raise: a traceback from here could show the body.
+    """
+    body = read_json(answer.body)
+    found = _validated(_enveloped(body) if bare and body is not None else body, page)
+    return found or AnswerUnreadable(
+        path,
+        status=answer.status,
+        request_id=request_id_of(body, answer, mask),
+        message="it is not the envelope of meta and data",
+    )
+
+
+def _enveloped(body: Any) -> dict[str, Any]:
+    """An envelope around an object, made of as much of one as came: for what is shown once and must not be dropped."""
+    parts = body if isinstance(body, Mapping) else {}
+    meta, data = parts.get("meta"), parts.get("data", body)
+    return {
+        "meta": meta if isinstance(meta, Mapping) else {},
+        "data": data if isinstance(data, Mapping) else {"data": data},
+    }
+
+
+def _validated(body: Any, page: type[Page[T]]) -> Page[T] | None:
+    """The page, or None: a ValidationError quotes what it read, and must not be chained to what is raised."""
+    try:
+        return page.model_validate(body)
+    except ValidationError:
+        return None

@@ -1,0 +1,97 @@
+"""The valid values of the filters, from `/reference`, whose shape is not shown beyond its categories (Spec gap G6).
+
+Values are matched exactly, letter case included (Interface, Reference values).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+CATEGORIES = ("goings", "classes", "run_types", "surfaces", "regions", "casualty_reasons")
+SINGULAR = {
+    "going": "goings",
+    "class": "classes",
+    "run_type": "run_types",
+    "surface": "surfaces",
+    "region": "regions",
+    "casualty_reason": "casualty_reasons",
+}
+VALUE_FIELDS = ("value", "code", "region", "name", "label")
+CATEGORY_FIELDS = ("category", "filter", "type", "field", "name")
+LIST_FIELDS = ("values", "items", "data", "options")
+
+
+def read_reference(data: Any) -> dict[str, list[str]]:
+    """The values by category, as published and in order; categories that can't be found are absent.
+
+    Understood are lists, counts by value, and objects with a value, under each category or in one list that names it.
+    """
+    found: dict[str, list[str]] = {}
+    for category, value in _flattened(data):
+        values = found.setdefault(category, [])
+        if value not in values:
+            values.append(value)
+    return found
+
+
+def suggest(typed: str, values: Sequence[str], most: int = 3) -> list[str]:
+    """The values that someone who typed `typed` may have meant, likeliest first; letter case counts for nothing."""
+    by_fold: dict[str, list[str]] = {}
+    for value in values:
+        by_fold.setdefault(value.casefold(), []).append(value)
+    folds = get_close_matches(typed.casefold(), list(by_fold), n=most, cutoff=0.6)
+    return [value for fold in folds for value in by_fold[fold]][:most]
+
+
+def _flattened(data: Any) -> Iterable[tuple[str, str]]:
+    """Pairs of category and value."""
+    if isinstance(data, Mapping):
+        for name, content in data.items():
+            category = category_of(name)
+            pairs = ((category, value) for value in _values(content)) if category else _flattened(content)
+            yield from pairs
+    elif isinstance(data, list):
+        for item in data:
+            yield from _from_item(item)
+
+
+def _from_item(item: Any) -> Iterable[tuple[str, str]]:
+    """Pairs of one item of a list that names its category: one value, or a list of them."""
+    if not isinstance(item, Mapping):
+        return
+    named = next((name for name in CATEGORY_FIELDS if category_of(item.get(name))), None)
+    if named is None:
+        yield from _flattened(item)
+        return
+    category = category_of(item[named]) or ""
+    for value in _values({name: content for name, content in item.items() if name != named}, in_item=True):
+        yield category, value
+
+
+def _values(content: Any, *, in_item: bool = False) -> list[str]:
+    """The values in a category's content."""
+    if isinstance(content, list):
+        return [value for item in content for value in _value(item)]
+    if not isinstance(content, Mapping):
+        return []
+    listed = next((content[name] for name in LIST_FIELDS if isinstance(content.get(name), list | Mapping)), None)
+    if listed is not None:
+        return _values(listed)
+    return _value(content) if in_item else [str(name) for name in content]
+
+
+def _value(item: Any) -> list[str]:
+    """The value that an item stands for: itself, or the first of its fields that can be one."""
+    if isinstance(item, str):
+        return [item]
+    fields = item if isinstance(item, Mapping) else {}
+    return next(([fields[name]] for name in VALUE_FIELDS if isinstance(fields.get(name), str)), [])
+
+
+def category_of(name: Any) -> str | None:
+    """The category that a name means ("Run type" is run_types), or None."""
+    if not isinstance(name, str):
+        return None
+    plain = "_".join(name.replace("-", " ").replace("_", " ").casefold().split())
+    plain = SINGULAR.get(plain, plain)
+    return plain if plain in CATEGORIES else None

@@ -1,0 +1,39 @@
+"""Whether the bot is in a channel, and who made it: asked of Slack."""
+
+from typing import Any
+
+from bot.errors import SlackChannelClosed, SlackError
+from bot.slack.client import SlackClient
+
+MEMBERSHIP_S = 5.0
+
+
+async def is_member(slack: SlackClient, channel_id: str) -> bool | None:
+    """Whether the bot is in a channel; None where Slack does not say."""
+    if channel_id.startswith("D"):
+        return True
+    try:
+        channel = await _channel(slack, channel_id, MEMBERSHIP_S)
+    except SlackChannelClosed:
+        return False
+    except SlackError:
+        return None
+    if channel.get("is_archived"):
+        return False
+    return bool(channel.get("is_member") or channel.get("is_im"))
+
+
+async def creator(slack: SlackClient, channel_id: str, timeout_s: float) -> str | None:
+    """The user id of whoever made a channel; None where Slack does not say."""
+    try:
+        made_by = (await _channel(slack, channel_id, timeout_s)).get("creator")
+    except SlackError:
+        return None
+    return made_by if isinstance(made_by, str) else None
+
+
+async def _channel(slack: SlackClient, channel_id: str, timeout_s: float) -> dict[str, Any]:
+    answer = await slack.call(
+        "conversations.info", lambda: slack.web.conversations_info(channel=channel_id), timeout_s=timeout_s
+    )
+    return answer.get("channel") or {}

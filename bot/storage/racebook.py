@@ -1,0 +1,127 @@
+"""The race book's rows: races by day and region, put together field by field from whoever told of them."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from itertools import islice
+from typing import NamedTuple, TypeVar
+
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from bot.domain.races import Race, Runner, Value
+from bot.storage.engine import insert_here
+from bot.storage.tables import BookRace
+
+V = TypeVar("V", bound=Value)
+
+REGION_UNKNOWN = ""
+
+TOGETHER = 100
+"""Rows of one statement: SQLite takes a limited number of values."""
+
+
+class Kept(NamedTuple):
+    """A race of the book, and when something was last learnt of it."""
+
+    race: Race
+    updated_at: datetime
+
+
+def put(session: Session, races: Iterable[Race], now: datetime, *, region: str | None = None) -> int:
+    """How many of the races went into the book: those that have a date, and an id or a `region` they were listed under.
+
+    What was known of a race and did not come again is kept. `region` is the filter that listed the races: it is true
+    whatever the race itself says. A list is whole, so it also says who runs; a delivery (no region) may name only some.
+    """
+    by_id: dict[str, Race] = {}
+    for race in races:
+        if race.race_date and (race_id := race.race_id or (_own_id(race) if region is not None else None)):
+            by_id[race_id] = merged(by_id[race_id], race, whole=region is not None) if race_id in by_id else race
+    pairs = iter(by_id.items())
+    while batch := dict(islice(pairs, TOGETHER)):
+        _put_batch(session, batch, now, region)
+    return len(by_id)
+
+
+def of_day(session: Session, day: str, region: str | None = None) -> list[Kept]:
+    """The races of a day in the book, of a region or of all."""
+    statement = select(BookRace).where(col(BookRace.race_date) == day).order_by(col(BookRace.race_id))
+    if region is not None:
+        statement = statement.where(col(BookRace.region) == region)
+    rows = session.execute(statement).scalars().all()
+    return [Kept(_with_region(Race.model_validate_json(row.data), row.region), row.updated_at) for row in rows]
+
+
+def merged(known: Race, news: Race, *, whole: bool) -> Race:
+    """The race with what is new of it; what did not come stays. `whole`: the news name all who run, if they name any."""
+    runners = _merged_runners(known.runners, news.runners, whole=whole)
+    # "Not abandoned" and "not said" look the same: only news that speak of the race's status take an abandonment back.
+    abandoned = news.abandoned or (known.abandoned and news.status is None)
+    return _filled(known, news).model_copy(
+        update={
+            "course": _filled(known.course, news.course),
+            "off": _filled(known.off, news.off),
+            "runners": runners,
+            "abandoned": abandoned,
+        }
+    )
+
+
+def _filled(known: V, news: V) -> V:
+    """The news, and what they leave open as it was known."""
+    said = {name for name in type(news).model_fields if getattr(news, name) is not None}
+    return known.model_copy(update={name: getattr(news, name) for name in said})
+
+
+def _merged_runners(known: Sequence[Runner], news: Sequence[Runner], *, whole: bool) -> tuple[Runner, ...]:
+    if not news:
+        return tuple(known)
+    before = {label: runner for runner in known if (label := _label(runner))}
+    now = {label: runner for runner in news if (label := _label(runner))}
+    completed = [_filled(before[label], runner) if (label := _label(runner)) in before else runner for runner in news]
+    missing = [] if whole else [runner for runner in known if _label(runner) not in now]
+    return (*completed, *missing)
+
+
+def _label(runner: Runner) -> str | None:
+    """What a runner is known by: its horse, else its number."""
+    return runner.horse.casefold() if runner.horse else runner.number
+
+
+def _put_batch(session: Session, races: dict[str, Race], now: datetime, region: str | None) -> None:
+    rows = session.execute(select(BookRace).where(col(BookRace.race_id).in_(list(races)))).scalars()
+    known = {row.race_id: (row.region, Race.model_validate_json(row.data)) for row in rows}
+    values = []
+    for race_id, race in races.items():
+        kept_region, before = known.get(race_id, (REGION_UNKNOWN, None))
+        after = merged(before, race, whole=region is not None) if before else race
+        values.append(
+            {
+                "race_id": race_id,
+                "region": _region(region, kept_region, after),
+                "race_date": after.race_date,
+                "data": after.model_dump_json(exclude_defaults=True),
+                "updated_at": now,
+            }
+        )
+    statement = insert_here(session, BookRace).values(values)
+    changed = {name: statement.excluded[name] for name in ("region", "race_date", "data", "updated_at")}
+    session.execute(statement.on_conflict_do_update(index_elements=["race_id"], set_=changed))
+
+
+def _region(listed_under: str | None, kept: str, race: Race) -> str:
+    """The region of a row. A filter's code is never replaced by what a race says, which may be a name."""
+    return listed_under or kept or race.region or REGION_UNKNOWN
+
+
+def _with_region(race: Race, region: str) -> Race:
+    return race.model_copy(update={"region": region}) if region else race
+
+
+def _own_id(race: Race) -> str:
+    """A key of our own for a listed race whose id can't be read: without one it would be missing from its card."""
+    course = race.course.course_id or race.course.name
+    off = race.off.off_at.isoformat() if race.off.off_at else race.off.text
+    facts = "\n".join(str(fact) for fact in (course, race.race_date, off, race.number, race.title))
+    return f"unnamed:{hashlib.sha256(facts.encode()).hexdigest()[:32]}"

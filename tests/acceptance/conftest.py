@@ -1,0 +1,207 @@
+"""The real process against stand-ins over real sockets: signed bytes in at one end, channels out at the other.
+
+A test of this tier may not import from `bot` outside `bot.sandbox`.
+"""
+
+import asyncio
+import hashlib
+import hmac
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from bot.sandbox.racing_service.service import RacingService
+from bot.sandbox.racing_service.switches import Switches
+from bot.sandbox.serving import serve
+from bot.sandbox.slack.workspace import SlackWorkspace
+
+WEBHOOK_SECRET = "whsec-acceptance-1"
+SIGNING_SECRET = "slack-signing-secret-test"
+BOT_TOKEN = "xoxb-test-token-acceptance"
+API_KEY = "acceptance-racing-key"
+READY_S = 15.0
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+@dataclass
+class Bot:
+    """The bot as a process of its own."""
+
+    folder: Path
+    env: dict[str, str]
+    port: int = field(default_factory=free_port)
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def log(self) -> str:
+        return (self.folder / "bot.log").read_text(encoding="utf-8")
+
+    async def start(self, *, ready: bool = True) -> None:
+        env = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG", "VIRTUAL_ENV"}}
+        root = str(Path(__file__).parents[2])
+        log_file = (self.folder / "bot.log").open("ab")
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "bot", "serve"],
+            cwd=self.folder,
+            env=env | {"PYTHONPATH": root, "PORT": str(self.port), "PYTHONWARNINGS": "error"} | self.env,
+            stdout=log_file,
+            stderr=subprocess.STDOUT,
+        )
+        log_file.close()
+        if ready:
+            await self.wait_ready()
+
+    async def wait_ready(self) -> None:
+        async with httpx.AsyncClient() as client, asyncio.timeout(READY_S):
+            while True:
+                assert self.process is not None
+                assert self.process.poll() is None, f"the bot has ended:\n{self.log}"
+                try:
+                    answer = await client.get(f"{self.url}/readyz")
+                except httpx.TransportError:
+                    await asyncio.sleep(0.05)
+                    continue
+                if answer.status_code == 200:
+                    return
+                await asyncio.sleep(0.05)
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+
+    async def stop(self) -> int:
+        """The exit code after a graceful stop."""
+        assert self.process is not None
+        self.process.terminate()
+        return await asyncio.to_thread(self.process.wait, 20)
+
+    async def deliver(self, payload: object, *, secret: str = WEBHOOK_SECRET, **changes: object) -> httpx.Response:
+        """Send a payload the way the service does. `body` and `signature` can be given to be wrong."""
+        body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+        signature = changes.get("signature", hmac.new(secret.encode(), body, hashlib.sha256).hexdigest())
+        headers = {"Content-Type": "application/json"}
+        if signature is not None:
+            headers["X-SVC-Signature"] = str(signature)
+        async with httpx.AsyncClient(timeout=10) as client:
+            return await client.post(f"{self.url}/webhooks/racing", content=body, headers=headers)
+
+
+@dataclass
+class World:
+    """The bot with a Slack and a data service around it."""
+
+    bot: Bot
+    slack: SlackWorkspace
+    service: RacingService
+
+    async def say(self, command: str, text: str, *, channel: str, user: str = "UALICE") -> str:
+        """The text of the answer to a command."""
+        answer = await self.slack.command(self.bot.url, command, text, channel=channel, user=user)
+        assert answer.status == 200, answer
+        responses = await answer.responses(1, timeout_s=15)
+        return json.dumps([response.text for response in responses], ensure_ascii=False)
+
+    async def subscribe(self, channel: str, words: str) -> None:
+        said = await self.say("/racing", f"subscribe {words}", channel=channel)
+        assert "receives" in said, said
+
+    def texts(self, channel: str) -> list[str]:
+        return [message.text for message in self.slack.messages(channel)]
+
+    async def wait_for_posts(self, channel: str, count: int, *, timeout_s: float = 20) -> list[str]:
+        await self.slack.wait_for(lambda: len(self.slack.messages(channel)) >= count, timeout_s=timeout_s)
+        return self.texts(channel)
+
+    async def settle_down(self) -> None:
+        """Wait until the bot has nothing left to do: an answer that comes after everything that was delivered."""
+        marker = {
+            "event": "result.received",
+            "race_id": f"marker-{len(self.texts('CMARK'))}",
+            "region": "MARK",
+            "course": "Marker",
+            "date": "2026-11-20",
+            "off_time": "12:00",
+        }
+        count = len(self.texts("CMARK"))
+        assert (await self.bot.deliver(marker)).status_code == 200
+        await self.wait_for_posts("CMARK", count + 1)
+
+
+@asynccontextmanager
+async def run_world(
+    folder: Path, *, switches: Switches | None = None, start: bool = True, **settings: str
+) -> AsyncIterator[World]:
+    slack = SlackWorkspace(BOT_TOKEN, SIGNING_SECRET)
+    service = RacingService(
+        datetime.now(UTC).date(), api_key=API_KEY, switches=switches or Switches(allow_http_loopback=True)
+    )
+    for channel_id, name in (
+        ("CGB", "gb-racing"),
+        ("CIRE", "ire-racing"),
+        ("CALL", "all-racing"),
+        ("CADMIN", "racing-admins"),
+        ("CMARK", "marker"),
+    ):
+        slack.add_channel(channel_id, name, bot_is_member=True)
+    slack.add_user("UALICE", "alice")
+    async with service, slack.running(), serve(service.app) as service_address:
+        bot = Bot(
+            folder,
+            {
+                "RACING_API_URL": f"{service_address}/v1",
+                "RACING_API_KEY": API_KEY,
+                "RACING_WEBHOOK_SECRETS": WEBHOOK_SECRET,
+                "SLACK_BOT_TOKEN": BOT_TOKEN,
+                "SLACK_SIGNING_SECRET": SIGNING_SECRET,
+                "SLACK_API_URL": slack.api_url,
+                "ADMIN_CHANNEL": "CADMIN",
+                "DATABASE_URL": f"sqlite:///{folder / 'bot.db'}",
+                "LOG_FORMAT": "json",
+            }
+            | settings,
+        )
+        world = World(bot, slack, service)
+        try:
+            if start:
+                await bot.start()
+            yield world
+        finally:
+            if bot.process is not None and bot.process.poll() is None:
+                bot.kill()
+
+
+@pytest_asyncio.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    async with run_world(tmp_path) as running:
+        yield running
+
+
+@pytest.fixture
+def make_world(tmp_path: Path):
+    """A world whose start and settings the test chooses."""
+
+    def make(**settings: object):
+        return run_world(tmp_path, **settings)  # type: ignore[arg-type]
+
+    return make

