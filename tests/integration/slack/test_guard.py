@@ -1,0 +1,151 @@
+"""`POST /slack/events`: what is refused, and that nothing is a 500."""
+
+import asyncio
+import json
+import time
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import SecretStr
+from slack_bolt.async_app import AsyncApp
+from slack_bolt.authorization import AuthorizeResult
+from slack_sdk.web.async_client import AsyncWebClient
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from bot.domain.clock import utc_now
+from bot.sandbox.slack import signing
+from bot.slack.guard import PATH, SlackEndpoint
+from bot.web.body import BodyReader
+
+SECRET = "guard-secret"
+MAX_BYTES = 64 * 1024
+
+
+def make_client(heard: list) -> httpx.AsyncClient:
+    async def authorize(**_):
+        return AuthorizeResult(enterprise_id=None, team_id="T1", bot_token="xoxb-test", bot_user_id="UBOT")
+
+    bolt = AsyncApp(
+        process_before_response=True,
+        request_verification_enabled=False,
+        authorize=authorize,
+        client=AsyncWebClient(retry_handlers=[]),
+    )
+
+    @bolt.command("/racecard")
+    async def on_racecard(ack, body):
+        heard.append(body["text"])
+        await ack()
+
+    endpoint = SlackEndpoint(
+        bolt=bolt,
+        signing_secret=SecretStr(SECRET),
+        bodies=BodyReader(max_bytes=MAX_BYTES, budget_bytes=16 * MAX_BYTES, body_s=0.3),
+        clock=utc_now,
+        count=lambda _status: None,
+    )
+
+    async def receive(request):
+        return await endpoint(request)
+
+    app = Starlette(routes=[Route(PATH, receive, methods=["POST"])])
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://bot")
+
+
+async def send(client, body: bytes, content_type="application/x-www-form-urlencoded", *, at=None, secret=SECRET):
+    timestamp = int(time.time()) if at is None else at
+    headers = {
+        "X-Slack-Request-Timestamp": str(timestamp),
+        "X-Slack-Signature": signing.sign(secret, timestamp, body),
+        "Content-Type": content_type,
+    }
+    return await client.post(PATH, content=body, headers=headers)
+
+
+def command(text: str) -> bytes:
+    return urlencode(
+        {"command": "/racecard", "text": text, "channel_id": "C1", "user_id": "U1", "team_id": "T1"}
+    ).encode()
+
+
+@pytest.mark.parametrize("text", ["payload", "payload=1", "GB payload=x", "100% & more", "«Ascot»", ""])
+async def test_command_reaches_bolt_whatever_its_words(text):
+    heard: list = []
+    async with make_client(heard) as client:
+        assert (await send(client, command(text))).status_code == 200
+    assert heard == [text]
+
+
+async def test_url_verification_is_answered():
+    async with make_client([]) as client:
+        body = json.dumps({"type": "url_verification", "challenge": "c-1"}).encode()
+        answer = await send(client, body, "application/json")
+    assert (answer.status_code, answer.json()) == (200, {"challenge": "c-1"})
+
+
+@pytest.mark.parametrize("age_s", [301, -301, 86_400])
+async def test_timestamp_more_than_five_minutes_off_is_refused_either_way(age_s):
+    async with make_client([]) as client:
+        assert (await send(client, command("GB"), at=int(time.time()) - age_s)).status_code == 401
+
+
+@pytest.mark.parametrize("at", ["", "now", "1e9", "-5", "١٢٣".encode(), "9" * 40])
+async def test_timestamp_that_is_no_number_is_refused(at):
+    async with make_client([]) as client:
+        headers = {"X-Slack-Request-Timestamp": at, "X-Slack-Signature": "v0=" + "0" * 64}
+        assert (await client.post(PATH, content=b"x=1", headers=headers)).status_code == 401
+
+
+@pytest.mark.parametrize("signature", [None, "", "v0=", "v0=" + "0" * 64, "v1=" + "0" * 64, "v0=é".encode("latin-1")])
+async def test_wrong_signature_is_refused(signature):
+    async with make_client([]) as client:
+        headers = {"X-Slack-Request-Timestamp": str(int(time.time()))}
+        if signature is not None:
+            headers["X-Slack-Signature"] = signature
+        assert (await client.post(PATH, content=command("GB"), headers=headers)).status_code == 401
+
+
+async def test_unsigned_large_body_is_refused_without_being_read():
+    read = 0
+
+    async def body():
+        nonlocal read
+        for _ in range(20 * 1024):
+            read += 1024
+            yield b"x" * 1024
+
+    async with make_client([]) as client:
+        assert (await client.post(PATH, content=body())).status_code == 401
+    assert read <= 1024
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        (b"\xff\xfe\xfa", "application/x-www-form-urlencoded"),
+        (b"{", "application/json"),
+        (b"[" * 100_000, "application/json"),
+        (b"payload=" + b"%5B" * 20_000, "application/x-www-form-urlencoded"),
+        (b"[1]", "application/json"),
+        (b"payload=nope", "application/x-www-form-urlencoded"),
+        (b"&".join(b"a=1" for _ in range(5_000)), "application/x-www-form-urlencoded"),
+        (b"x" * (MAX_BYTES + 1), "application/x-www-form-urlencoded"),
+    ],
+)
+async def test_signed_body_that_can_not_be_read_is_refused(body, content_type):
+    async with make_client([]) as client:
+        assert (await send(client, body, content_type)).status_code in {400, 413}
+
+
+@settings(max_examples=60, deadline=None)
+@given(body=st.binary(max_size=2_000), content_type=st.sampled_from(["application/json", "text/plain", ""]))
+def test_no_signed_body_is_a_500(body, content_type):
+    async def check():
+        async with make_client([]) as client:
+            return (await send(client, body, content_type)).status_code
+
+    assert asyncio.run(check()) in {200, 400, 404}
