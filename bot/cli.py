@@ -45,6 +45,29 @@ def demo(
 
 
 @app.command()
+def subscribe(
+    region: Annotated[str | None, typer.Option(help="Only this region's deliveries; all of them unless given.")] = None,
+    event: Annotated[list[str] | None, typer.Option(help="Only this event; may be given again. All four else.")] = None,
+    again: Annotated[bool, typer.Option("--again", help="Though there is a live subscription already.")] = False,
+    retire: Annotated[int | None, typer.Option(help="Stop accepting the secret of the one of this number.")] = None,
+) -> None:
+    """Subscribe PUBLIC_URL to the data service's deliveries, and store the signing secret."""
+    import asyncio
+
+    from bot.errors import RacingBotError
+    from bot.settings import load_settings
+    from bot.subscribing import run_subscribe
+
+    settings = load_settings()
+    try:
+        print(asyncio.run(run_subscribe(settings, region=region, events=event or [], again=again, retire=retire)))
+    except RacingBotError as error:
+        if isinstance(error, SettingsError):
+            raise
+        sys.exit(str(error))
+
+
+@app.command()
 def migrate() -> None:
     """Bring the database to the current schema (`serve` does so by itself on SQLite)."""
     from sqlalchemy.exc import DBAPIError

@@ -1,6 +1,6 @@
 """Our subscriptions with the data service. What is secret is stored encrypted, with the newest of ENCRYPTION_KEYS."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
@@ -59,6 +59,17 @@ def retire(session: Session, subscription_id: int, now: datetime) -> bool:
         .values(retired_at=now)
     )
     return affected(session, statement) > 0
+
+
+def uncovered(session: Session, region: str | None, events: Iterable[str]) -> list[str]:
+    """Of these events, those that no live subscription of ours delivers for the region (None: for all of them).
+
+    Nothing where we know of no subscription: it may have been made elsewhere, its secret standing in the settings.
+    """
+    rows = live(session)
+    here = [row for row in rows if row.region is None or row.region == region]
+    delivered = {event for row in here for event in row.events.split(",")}
+    return [event for event in events if event not in delivered] if rows else []
 
 
 def signing_secrets(session: Session, vault: Vault) -> list[str]:

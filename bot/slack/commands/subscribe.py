@@ -1,10 +1,11 @@
 """`/racing subscribe`: checked, committed before the ack, then looked whether the bot is in the channel at all."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from sqlmodel import Session
 
-from bot.domain.events import DEFAULT_TOPICS
+from bot.domain.events import DEFAULT_TOPICS, TOPIC_OF
 from bot.domain.filters import ALL_REGIONS, ChannelFilter
 from bot.domain.message import Message
 from bot.domain.races import Course
@@ -14,7 +15,7 @@ from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.wanted import Wanted, read_wanted
 from bot.slack.membership import creator, is_member
 from bot.slack.messages.subscriptions import subscribed
-from bot.storage import subscriptions
+from bot.storage import subscriptions, webhook_subscriptions
 from bot.storage.tables import SubscriptionState
 
 CHECK_S = 1.2
@@ -60,7 +61,19 @@ async def answer(desk: Desk, invocation: Invocation, committed: Subscribed) -> M
                 only=(SubscriptionState.LIVE,),
             )
         )
-    return subscribed(committed.filters, committed.unchecked, member, desk.identity.name)
+    uncovered = await desk.database.read(partial(_uncovered, filters=committed.filters))
+    return subscribed(committed.filters, committed.unchecked, member, desk.identity.name, uncovered)
+
+
+def _uncovered(session: Session, filters: tuple[ChannelFilter, ...]) -> list[str]:
+    """What was asked for and our own subscription with the service does not deliver, each as "event from region"."""
+    missing = []
+    for chosen in filters:
+        region = None if chosen.region == ALL_REGIONS else chosen.region
+        events = [kind for kind, topic in TOPIC_OF.items() if topic in chosen.topics]
+        where = f"from {chosen.region}" if region else "from all regions"
+        missing += [f"{event} {where}" for event in webhook_subscriptions.uncovered(session, region, events)]
+    return missing
 
 
 async def check_may_subscribe(desk: Desk, invocation: Invocation) -> None:

@@ -35,7 +35,11 @@ def describe(chosen: ChannelFilter) -> str:
 
 
 def subscribed(
-    filters: Sequence[ChannelFilter], unchecked: Sequence[str], is_member: bool | None, bot_name: str
+    filters: Sequence[ChannelFilter],
+    unchecked: Sequence[str],
+    is_member: bool | None,
+    bot_name: str,
+    uncovered: Sequence[str],
 ) -> Message:
     """What will arrive, and when that begins."""
     what = "; ".join(describe(chosen) for chosen in filters)
@@ -43,6 +47,10 @@ def subscribed(
     if unchecked:
         parts.append(
             f"I could not check {_and(list(unchecked))} against the data service just now: it was taken as typed."
+        )
+    if uncovered:
+        parts.append(
+            f"But the data service is not asked to deliver {_and(list(uncovered))}: an admin has to subscribe to it."
         )
     if is_member is False:
         parts[0] = f"Saved, but I am not in this channel yet: type /invite @{bot_name} here. Then it receives {what}."

@@ -1,0 +1,157 @@
+"""`racing-bot subscribe`: our subscription with the data service, made once, its secret stored before it is shown."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from sqlmodel import Session
+
+from bot.domain.clock import Clock, utc_now
+from bot.domain.events import EventKind
+from bot.errors import RacingBotError, SettingsError, StorageError
+from bot.logs import get_logger
+from bot.racing.client import RacingClient, open_client
+from bot.racing.errors import ServiceFailure, ServiceUnreachable
+from bot.settings import Settings
+from bot.storage import state, webhook_subscriptions
+from bot.storage.engine import Database
+from bot.storage.schema import Schema
+from bot.storage.state_store import DatabaseStateStore
+from bot.storage.tables import WebhookSubscriptionRow
+from bot.storage.webhook_subscriptions import Vault
+from bot.webhooks.endpoint import PATH
+
+log = get_logger(__name__)
+
+
+class SubscribingFailed(RacingBotError):
+    """The subscription was not made, or nothing is known of it; `str()` says what to do."""
+
+
+@dataclass(frozen=True)
+class Subscribing:
+    """Makes and retires subscriptions."""
+
+    database: Database
+    vault: Vault
+    client: RacingClient
+    clock: Clock
+
+    async def subscribe(
+        self, public_url: str, events: Sequence[EventKind], region: str | None, *, again: bool
+    ) -> tuple[int, str]:
+        """The number of the new subscription, and what to show: its secret, or where none was found the whole answer.
+
+        The database and the encryption are proved to work before the service is asked: it shows the secret only once.
+        """
+        await self._prove_storage()
+        live = await self.database.read(webhook_subscriptions.live)
+        if live and not again:
+            raise SubscribingFailed(
+                f"There is a live subscription already:\n{described(live)}\nThe service would deliver everything twice "
+                "(the bot posts it once). Give --again to make another, and --retire to stop accepting an old one."
+            )
+        row = WebhookSubscriptionRow(
+            url=public_url + PATH, events=",".join(events), region=region, created_at=self.clock()
+        )
+        shown = await self._ask(row, events)
+        try:
+            return await self.database.write(partial(webhook_subscriptions.add, row=row)), shown
+        except StorageError as error:
+            # The service shows it only once: what can't be stored must at least be seen.
+            raise SubscribingFailed(
+                f"The subscription was made, but could not be stored ({error}). Put its signing secret into "
+                f"RACING_WEBHOOK_SECRETS yourself; this is all there is of it:\n{shown}"
+            ) from error
+
+    async def retire(self, number: int) -> None:
+        """Stop accepting a subscription's secret. The service has no way to end it (Spec gap G15)."""
+        if not await self.database.write(
+            partial(webhook_subscriptions.retire, subscription_id=number, now=self.clock())
+        ):
+            live = await self.database.read(webhook_subscriptions.live)
+            raise SubscribingFailed(f"There is no live subscription {number}. Live are:\n{described(live) or '(none)'}")
+
+    async def _prove_storage(self) -> None:
+        proof = self.vault.lock("proof")
+
+        def prove(session: Session) -> None:
+            state.put(session, "vault_proof", proof.decode(), self.clock())
+
+        await self.database.write(prove)
+        kept = await self.database.read(partial(state.get, name="vault_proof"))
+        if kept is None or self.vault.open(kept[0].encode()) != "proof":
+            raise SubscribingFailed("What was stored could not be read back: nothing was asked of the service.")
+
+    async def _ask(self, row: WebhookSubscriptionRow, events: Sequence[EventKind]) -> str:
+        try:
+            page = await self.client.subscribe_webhook(row.url, [str(event) for event in events], row.region)
+        except ServiceUnreachable as error:
+            doubt = (
+                " It may have been made all the same, with a secret that nobody has seen: ask again with --again."
+                if error.may_have_arrived
+                else ""
+            )
+            raise SubscribingFailed(f"{error.told}{doubt}") from error
+        except ServiceFailure as error:
+            raise SubscribingFailed(error.told) from error
+        secret = page.data.secret
+        if secret is not None:
+            row.secret = self.vault.lock(secret.get_secret_value())
+            return secret.get_secret_value()
+        answer = page.model_dump_json()
+        row.answer = self.vault.lock(answer)
+        return answer
+
+
+def described(rows: Sequence[WebhookSubscriptionRow]) -> str:
+    """Subscriptions, one a line."""
+    return "\n".join(
+        f"  {row.id}: {row.url}, {row.events}, {row.region or 'all regions'}, since {row.created_at:%Y-%m-%d %H:%M} UTC"
+        + ("" if row.secret else " (no signing secret was recognised in the service's answer)")
+        for row in rows
+    )
+
+
+async def run_subscribe(
+    settings: Settings, *, region: str | None, events: Sequence[str], again: bool, retire: int | None
+) -> str:
+    """What to tell whoever typed the command. Raises SettingsError, SubscribingFailed and StorageError."""
+    chosen = _check(settings, events)
+    database = Database(settings.database_url.get_secret_value())
+    store = DatabaseStateStore(database, utc_now)
+    client = open_client(settings.racing_api_url, settings.racing_api_key, store)
+    vault = Vault([key.get_secret_value() for key in settings.encryption_keys])
+    subscribing = Subscribing(database, vault, client, utc_now)
+    try:
+        if not await Schema(database).prepare():
+            raise SubscribingFailed("The database is not ready: run `racing-bot migrate`. Nothing was asked.")
+        if retire is not None:
+            await subscribing.retire(retire)
+            return f"Subscription {retire} is retired: deliveries signed with its secret are refused from now on."
+        assert settings.public_url
+        number, shown = await subscribing.subscribe(settings.public_url, chosen, region, again=again)
+    finally:
+        await client.aclose()
+        await database.close()
+    return (
+        f"Subscription {number} is made and its secret stored, encrypted: a running bot takes it by itself.\n"
+        f"The service will not show it again:\n{shown}"
+    )
+
+
+def _check(settings: Settings, events: Sequence[str]) -> list[EventKind]:
+    """The events that were asked for. Raises SettingsError with everything that is missing."""
+    problems = []
+    if not settings.public_url:
+        problems.append("PUBLIC_URL is missing: the https address at which the data service reaches this bot.")
+    if not settings.encryption_keys:
+        problems.append(
+            "ENCRYPTION_KEYS is missing: the secret is stored encrypted. Make one with: "
+            'python -c "from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())"'
+        )
+    known = {str(kind) for kind in EventKind}
+    problems += [f"--event {one} is none; there are {', '.join(sorted(known))}." for one in events if one not in known]
+    if problems:
+        raise SettingsError(problems)
+    return [EventKind(one) for one in events] or list(EventKind)
