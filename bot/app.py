@@ -187,7 +187,7 @@ class Service:
         )
         self.quota = QuotaBook(self.database, self.racing, settings, self.clock)
         self.reference = ReferenceBook(self.database, self.racing, self.clock)
-        self.races = RaceBook(self.database, self.racing, self.quota, settings, self.clock)
+        self.races = RaceBook(self.database, self.racing, self.clock, self.quota)
 
     def _build_slack(self, session: aiohttp.ClientSession) -> None:
         settings = self.settings

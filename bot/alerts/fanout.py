@@ -10,7 +10,7 @@ from sqlmodel import Session
 
 from bot.alerts.notices import Notices
 from bot.domain.clock import Clock
-from bot.domain.events import RacingEvent, changed_facts
+from bot.domain.events import CONTRADICTIONS, EventKind, RacingEvent, VersionRemarks, changed_facts
 from bot.domain.filters import ChannelFilter
 from bot.errors import StorageError
 from bot.logs import get_logger
@@ -19,6 +19,7 @@ from bot.storage.engine import Database
 from bot.storage.inbox import StoredDelivery
 from bot.storage.posts import NewPost, Priority
 from bot.storage.reference import find_region
+from bot.storage.tables import EventVersion
 
 log = get_logger(__name__)
 
@@ -95,16 +96,13 @@ class Fanout:
         reference = inbox.reference(delivery.inbox_id)
         event = _with_region(session, event)
         previous = events.latest(session, event.key)
-        changes: events.Changes = {}
-        if previous is not None:
-            known, _ = events.read(previous)
-            changes = changed_facts(known.facts(), event.facts())
-            if not changes or event.is_older_than(known):
-                log.info("same_event_again", reference=reference, event_key=event.key, older=bool(changes))
-                return
+        remarks = _remarks(session, event, previous)
+        if remarks is None:
+            log.info("same_event_again", reference=reference, event_key=event.key)
+            return
         version = previous.version + 1 if previous else 1
         row = events.add(
-            session, event, version, changes=changes, inbox_id=delivery.inbox_id, received_at=delivery.received_at
+            session, event, version, remarks=remarks, inbox_id=delivery.inbox_id, received_at=delivery.received_at
         )
         channels = sorted({channel_id for channel_id, chosen in listening if chosen.matches(event)})
         if event.is_abandonment and event.race.race_id:
@@ -121,6 +119,27 @@ class Fanout:
         if event.kind is None:
             self._notices.unreadable(session, event, reference)
         log.info("fanned_out", reference=reference, event_key=event.key, version=version, channels=len(channels))
+
+
+def _remarks(session: Session, event: RacingEvent, previous: EventVersion | None) -> VersionRemarks | None:
+    """What is to be said of this version; None where it is no news: nothing changed, or it is the older one."""
+    contradicts = _contradicted(session, event)
+    if previous is None:
+        return VersionRemarks(contradicts=contradicts)
+    known, _ = events.read(previous)
+    changes = changed_facts(known.facts(), event.facts())
+    newer = event.is_newer_than(known)
+    if not changes or newer is False:
+        return None
+    return VersionRemarks(changes=changes, order_unknown=newer is None, contradicts=contradicts)
+
+
+def _contradicted(session: Session, event: RacingEvent) -> EventKind | None:
+    """The kind of event that was received of the same race, and can't be true together with this one."""
+    other = CONTRADICTIONS.get(event.kind) if event.kind else None
+    if other is None or event.race.race_id is None:
+        return None
+    return other if events.of_race(session, event.race.race_id, other) else None
 
 
 def _with_region(session: Session, event: RacingEvent) -> RacingEvent:

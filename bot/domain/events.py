@@ -3,6 +3,8 @@
 from datetime import datetime
 from enum import StrEnum
 
+from pydantic import Field
+
 from bot.domain.races import Race, Value
 
 
@@ -63,13 +65,13 @@ class RacingEvent(Value):
         """Whether somebody loses money by reading this late."""
         return self.topic is Topic.ABANDONMENTS
 
-    def is_older_than(self, other: "RacingEvent") -> bool:
-        """Whether the payloads themselves say that this version was made before the other; False where they don't."""
-        if self.sequence is not None and other.sequence is not None:
-            return self.sequence < other.sequence
-        if self.occurred_at is not None and other.occurred_at is not None:
-            return self.occurred_at < other.occurred_at
-        return False
+    def is_newer_than(self, other: "RacingEvent") -> bool | None:
+        """Whether the payloads themselves say that this version was made after the other; None where they don't."""
+        if self.sequence is not None and other.sequence is not None and self.sequence != other.sequence:
+            return self.sequence > other.sequence
+        if self.occurred_at is not None and other.occurred_at is not None and self.occurred_at != other.occurred_at:
+            return self.occurred_at > other.occurred_at
+        return None
 
     def facts(self) -> dict[str, str]:
         """The facts that a later version of the same event is compared by: what readers act on, normalised.
@@ -96,6 +98,25 @@ class RacingEvent(Value):
             if label:
                 facts[f"race {label}"] = "named"
         return {name: " ".join(value.split()).casefold() for name, value in facts.items() if value}
+
+
+class VersionRemarks(Value):
+    """What is to be said of a version of an event, beside the event itself.
+
+    `changes` are the facts that it changed (see `changed_facts`). `order_unknown`: nothing in the payloads told which
+    of the two is the newer. `contradicts` is the event of the same race that can't be true together with this one.
+    """
+
+    changes: dict[str, tuple[str | None, str]] = Field(default_factory=dict)
+    order_unknown: bool = False
+    contradicts: EventKind | None = None
+
+
+CONTRADICTIONS = {
+    EventKind.RESULT_RECEIVED: EventKind.RACE_ABANDONED,
+    EventKind.RACE_ABANDONED: EventKind.RESULT_RECEIVED,
+}
+"""A race is not both settled and called off."""
 
 
 def changed_facts(old: dict[str, str], new: dict[str, str]) -> dict[str, tuple[str | None, str]]:

@@ -12,7 +12,7 @@ class Value(BaseModel):
 
 
 class Course(Value):
-    """Where a race is run. `country` is the course's label; it can differ from the region's code (Interface, Course)."""
+    """Where a race is run. `country` is the course's label; it can differ from the region's code."""
 
     course_id: str | None = None
     name: str | None = None

@@ -35,13 +35,15 @@ class PostRenderer:
     def _render(self, claim: Claim, now: datetime) -> Message:
         if claim.event is None:
             return Message.model_validate_json(claim.post.content or "")
-        event, changes = events.read(claim.event)
+        event, remarks = events.read(claim.event)
         link = self.identity.permalink(claim.channel_id, claim.previous_ts) if claim.previous_ts else None
         context = MessageContext(
             received_at=claim.post.received_at,
             now=max(now, claim.post.received_at),
             late_after_s=self.late_after_s,
-            changes=changes,
+            changes=remarks.changes,
+            order_unknown=remarks.order_unknown,
+            contradicts=remarks.contradicts,
             previous_link=link,
             may_be_repeat=claim.post.may_be_repeat,
             reference=inbox.reference(claim.event.inbox_id),

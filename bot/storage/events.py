@@ -1,15 +1,12 @@
 """Events and their versions: what deliveries said, each version once."""
 
-import json
 from datetime import datetime
 
 from sqlalchemy import select, update
 from sqlmodel import Session, col
 
-from bot.domain.events import EventKind, RacingEvent
+from bot.domain.events import EventKind, RacingEvent, VersionRemarks
 from bot.storage.tables import EventVersion
-
-Changes = dict[str, tuple[str | None, str]]
 
 
 def latest(session: Session, event_key: str) -> EventVersion | None:
@@ -24,7 +21,7 @@ def latest(session: Session, event_key: str) -> EventVersion | None:
 
 
 def add(
-    session: Session, event: RacingEvent, version: int, *, changes: Changes, inbox_id: int, received_at: datetime
+    session: Session, event: RacingEvent, version: int, *, remarks: VersionRemarks, inbox_id: int, received_at: datetime
 ) -> EventVersion:
     """Store a version of an event."""
     row = EventVersion(
@@ -35,7 +32,7 @@ def add(
         race_id=event.race.race_id,
         meeting_id=event.race.meeting_id,
         data=event.model_dump_json(exclude_defaults=True),
-        changes=json.dumps(changes) if changes else None,
+        remarks=remarks.model_dump_json(exclude_defaults=True) if remarks != VersionRemarks() else None,
         inbox_id=inbox_id,
         received_at=received_at,
     )
@@ -60,7 +57,6 @@ def of_race(session: Session, race_id: str, kind: EventKind) -> EventVersion | N
     return session.execute(statement).scalar_one_or_none()
 
 
-def read(row: EventVersion) -> tuple[RacingEvent, Changes]:
-    """The event of a row, and what that version changed."""
-    changes: Changes = {name: (before, now) for name, (before, now) in json.loads(row.changes or "{}").items()}
-    return RacingEvent.model_validate_json(row.data), changes
+def read(row: EventVersion) -> tuple[RacingEvent, VersionRemarks]:
+    """The event of a row, and what is to be said of that version."""
+    return RacingEvent.model_validate_json(row.data), VersionRemarks.model_validate_json(row.remarks or "{}")

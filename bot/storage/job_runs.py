@@ -15,7 +15,8 @@ def claim(session: Session, job: str, slot: str, *, by: str, now: datetime, leas
     """Whether the slot is ours to run: nobody has it, or whoever had it did not finish within the lease."""
     leased_until = now + timedelta(seconds=lease_s)
     statement = insert_here(session, JobRun).values(job=job, slot=slot, claimed_by=by, leased_until=leased_until)
-    if affected(session, statement.on_conflict_do_nothing(index_elements=["job", "slot"])) > 0:
+    statement = statement.on_conflict_do_nothing(index_elements=["job", "slot"])
+    if session.execute(statement.returning(col(JobRun.slot))).first() is not None:
         return True
     abandoned = and_(col(JobRun.done_at).is_(None), col(JobRun.leased_until) <= now)
     takeover = (

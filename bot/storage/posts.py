@@ -9,7 +9,7 @@ from sqlalchemy import func, select, update
 from sqlmodel import Session, col
 
 from bot.domain.message import Message
-from bot.storage.engine import affected, insert_here
+from bot.storage.engine import insert_here
 from bot.storage.tables import EventVersion, Lane, Notice, Post, PostState
 
 
@@ -75,8 +75,10 @@ def hurry_race(session: Session, race_id: str) -> None:
 
 def add_notice(session: Session, key: str, channel_id: str | None, message: Message, now: datetime) -> bool:
     """Whether this was news: a notice of a key is told once, to the admins' channel where there is one."""
-    statement = insert_here(session, Notice).on_conflict_do_nothing(index_elements=["key"])
-    if affected(session, statement.values(key=key, created_at=now)) == 0:
+    statement = insert_here(session, Notice).values(key=key, created_at=now)
+    statement = statement.on_conflict_do_nothing(index_elements=["key"])
+    # Asked by what comes back: a driver's row count of an INSERT is not to be relied on.
+    if session.execute(statement.returning(col(Notice.key))).first() is None:
         return False
     if channel_id is not None:
         add(session, [NewPost(channel_id, f"notice:{key}@{channel_id}", Priority.ADMIN, now, content=message)])

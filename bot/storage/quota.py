@@ -52,9 +52,7 @@ def put_reading(session: Session, reading: QuotaReading) -> None:
         reading=reading.model_copy(update={"rows": ()}), spent_by_commands=spent(session, reading.month).by_commands
     )
     state.put(session, _LATEST, latest.model_dump(mode="json"), reading.taken_at)
-    session.add(
-        QuotaSample(taken_at=reading.taken_at, month=reading.month, used=reading.used, certain=reading.certain)
-    )
+    session.add(QuotaSample(taken_at=reading.taken_at, month=reading.month, used=reading.used, certain=reading.certain))
     session.execute(delete(QuotaSample).where(col(QuotaSample.taken_at) < reading.taken_at - KEEP_SAMPLES))
 
 

@@ -31,8 +31,9 @@ class Kept(NamedTuple):
 def put(session: Session, races: Iterable[Race], now: datetime, *, region: str | None = None) -> int:
     """How many of the races went into the book: those that have a date, and an id or a `region` they were listed under.
 
-    What was known of a race and did not come again is kept. `region` is the filter that listed the races: it is true
-    whatever the race itself says. A list is whole, so it also says who runs; a delivery (no region) may name only some.
+    What was known of a race and did not come again is kept. `region` is the filter that listed the races, "" for the
+    list of all: a filter's code is true whatever the race itself says. A list is whole, so it also says who runs; a
+    delivery (None) may name only some.
     """
     by_id: dict[str, Race] = {}
     for race in races:
@@ -54,7 +55,7 @@ def of_day(session: Session, day: str, region: str | None = None) -> list[Kept]:
 
 
 def merged(known: Race, news: Race, *, whole: bool) -> Race:
-    """The race with what is new of it; what did not come stays. `whole`: the news name all who run, if they name any."""
+    """The race with what is new of it; what did not come stays. `whole`: the news name all who run, or nobody."""
     runners = _merged_runners(known.runners, news.runners, whole=whole)
     # "Not abandoned" and "not said" look the same: only news that speak of the race's status take an abandonment back.
     abandoned = news.abandoned or (known.abandoned and news.status is None)

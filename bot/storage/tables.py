@@ -66,8 +66,8 @@ class EventVersion(SQLModel, table=True):
     meeting_id: str | None = None
     data: str = Field(sa_column=_text())
     """The RacingEvent, as JSON."""
-    changes: str | None = Field(default=None, sa_column=_text(nullable=True))
-    """What this version changed: fact → [before, now], as JSON; null for the first."""
+    remarks: str | None = Field(default=None, sa_column=_text(nullable=True))
+    """What is to be said of it beside the event itself: the VersionRemarks, as JSON; null where there is nothing."""
     inbox_id: int = Field(sa_column=Column(BigKey, ForeignKey("inbox.id"), nullable=False))
     received_at: datetime
     posts: int = 0

@@ -104,3 +104,31 @@ async def test_event_that_nobody_subscribed_to_is_done_all_the_same(pipeline):
     await pipeline.post_all()
     assert await pipeline.deliver(result(region="FR")) is False
     assert await pipeline.waiting() == {}
+
+
+async def test_correction_says_what_changed_and_that_the_order_is_unknown(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.deliver(result(winner="Blue Moon"))
+    await pipeline.deliver(result(winner="Green Field"))
+    await pipeline.post_all()
+    text = pipeline.texts("CGB")[1]
+    assert text.startswith("CORRECTION: Ascot 14:30 (GB): 1st is now Green Field")
+    assert "is not known" in text
+
+
+async def test_result_after_an_abandonment_of_the_race_says_so(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.deliver(abandonment("rc_1"))
+    await pipeline.post_all()
+    await pipeline.deliver(result("rc_1"))
+    await pipeline.post_all()
+    first, second = pipeline.slack.messages("CGB")
+    assert first.text.startswith("ABANDONED")
+    assert "abandon" in str(second.blocks).lower()
+
+
+async def test_unknown_event_is_told_to_admins_once_for_its_name(pipeline):
+    for number in range(3):
+        await pipeline.deliver({"event": "race.exploded", "race_id": f"rc_{number}"})
+    await pipeline.post_all()
+    assert len(pipeline.texts("CADMIN")) == 1

@@ -22,7 +22,7 @@ async def deliver_one(pipeline, payload=None):
 
 
 async def past_waits(pipeline, seconds):
-    """As if so many seconds had passed: by the clock that is passed in, and in what PostgreSQL's own is held against."""
+    """As if so many seconds had passed, by the clock that is passed in and by PostgreSQL's own."""
     pipeline.clock.forward(seconds)
     long_ago = pipeline.clock.now.replace(year=2020)
 

@@ -135,7 +135,7 @@ def upgrade() -> None:
         sa.Column("race_id", sa.String(), nullable=True),
         sa.Column("meeting_id", sa.String(), nullable=True),
         sa.Column("data", sa.Text(), nullable=False),
-        sa.Column("changes", sa.Text(), nullable=True),
+        sa.Column("remarks", sa.Text(), nullable=True),
         sa.Column("inbox_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("received_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("posts", sa.Integer(), nullable=False),

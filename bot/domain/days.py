@@ -1,0 +1,72 @@
+"""Days: as people type them, and as a plan's window limits them.
+
+A day is a published race date (Spec gap G16). "Today" is the date in UTC, because no other zone is known to be right;
+whoever answers with a day says which date it took. Days are compared as "YYYY-MM-DD".
+"""
+
+import re
+from datetime import UTC, date, datetime, timedelta
+
+ARCHIVE_STARTS = 2017
+"""Interface, What the service does."""
+
+_ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_LIKE_A_DATE = re.compile(r"[0-9]{1,4}([-/.])[0-9]{1,2}(?:\1[0-9]{1,4})?|[0-9]{8}")
+_BOUND = re.compile(r"([0-9]{4})(?:-([0-9]{2})-([0-9]{2}))?(?![0-9])")
+_ARROW = re.compile(r"\s*(?:→|⟶|➔|=>|->|–|—|\.\.|\bto\b)\s*")  # noqa: RUF001  dashes that stand for an arrow
+_RELATIVE = {"yesterday": -1, "today": 0, "tomorrow": 1}
+
+
+def utc_today(now: datetime) -> date:
+    """The date in UTC."""
+    return now.astimezone(UTC).date()
+
+
+def day_before(day: date) -> str:
+    """The day before, as "YYYY-MM-DD"."""
+    return (day - timedelta(days=1)).isoformat()
+
+
+def parse_day(word: str, today: date) -> date | None:
+    """The day that a word means, or None where it is no day at all. ValueError where it is meant as one and is none."""
+    if word.lower() in _RELATIVE:
+        return today + timedelta(days=_RELATIVE[word.lower()])
+    if _ISO.fullmatch(word):
+        return date.fromisoformat(word)
+    if _LIKE_A_DATE.fullmatch(word):
+        raise ValueError(f"{word} is not written as YYYY-MM-DD")
+    return None
+
+
+def is_outside(window: str | None, day: date) -> bool:
+    """Whether the day lies outside a plan's window, or before the archive starts.
+
+    A window is "a start year, an arrow, and an end such as `upcoming`" (Interface, meta). A bound that can't be read
+    excludes nothing.
+    """
+    start, end = _bounds(window)
+    return day.year < ARCHIVE_STARTS or day.isoformat() < (start or "") or (end is not None and day.isoformat() > end)
+
+
+def widens(before: str | None, now: str | None) -> bool:
+    """Whether a window may show what an earlier one did not, so that what was read under that one is not the whole."""
+    if before is None or now is None or before == now:
+        return False
+    (old_start, _), (new_start, _) = _bounds(before), _bounds(now)
+    if old_start is None or new_start is None or new_start < old_start:
+        return True
+    return _ARROW.split(before.strip())[1:] != _ARROW.split(now.strip())[1:]
+
+
+def _bounds(window: str | None) -> tuple[str | None, str | None]:
+    """The first and the last day that a window has in it; None for one that is open or can't be read."""
+    parts = _ARROW.split((window or "").strip(), maxsplit=1)
+    start = _BOUND.match(parts[0])
+    end = _BOUND.match(parts[1]) if len(parts) > 1 else None
+    return _bound(start, "-01-01"), _bound(end, "-12-31")
+
+
+def _bound(found: "re.Match[str] | None", rest_of_year: str) -> str | None:
+    if found is None:
+        return None
+    return found[0] if found[2] else found[1] + rest_of_year

@@ -1,0 +1,144 @@
+"""`racing-bot demo` as a newcomer runs it: a process, its output, and nothing left when it is gone."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LINE = re.compile(r"^(?:#(?P<channel>[\w-]+))? +[│┃┊] (?P<text>.*)$")
+DONE_S = 40
+
+
+@contextmanager
+def demo(folder: Path, *options: str):
+    """The running demo, its output in a file; killed with all its children where the test fails."""
+    env = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME"}}
+    with (folder / "demo.out").open("wb") as out:
+        process = psutil.Popen(
+            [sys.executable, "-m", "bot", "demo", "--speed", "20", *options],
+            cwd=folder,
+            env=env | {"PYTHONPATH": str(ROOT), "TMPDIR": str(folder), "PYTHONUTF8": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
+    children = []
+    try:
+        children = process.children(recursive=True)
+        yield process
+    finally:
+        if process.is_running():
+            children = process.children(recursive=True)
+            for each in (*children, process):
+                each.kill()
+        process.wait()
+
+
+def output(folder: Path) -> str:
+    return (folder / "demo.out").read_text(encoding="utf-8")
+
+
+def shown(folder: Path) -> dict[str, list[str]]:
+    """What was posted, by channel: a line without a channel's name belongs to the one above."""
+    texts: dict[str, list[str]] = {}
+    channel = ""
+    for line in output(folder).splitlines():
+        if (found := LINE.match(line)) and "┊" not in line:
+            channel = found["channel"] or channel
+            texts.setdefault(channel, []).append(found["text"])
+    return texts
+
+
+@pytest.fixture(scope="module")
+def day(tmp_path_factory):
+    """A folder with the output of one day that was played to its end."""
+    folder = tmp_path_factory.mktemp("day")
+    with demo(folder, "--no-stay") as process:
+        assert process.wait(DONE_S) == 0, output(folder)
+    return folder
+
+
+def test_day_is_played_without_a_traceback_and_leaves_nothing(day):
+    said = output(day)
+    assert "Traceback" not in said
+    assert "What you saw" in said
+    assert [path.name for path in day.iterdir()] == ["demo.out"]
+    assert max(map(len, said.splitlines())) <= 100
+
+
+def test_abandonments_stand_in_the_channels_that_asked_and_in_no_other(day):
+    abandoned = {
+        channel: [text for text in texts if text.startswith("ABANDONED: ")] for channel, texts in shown(day).items()
+    }
+    assert [len(abandoned[name]) for name in ("gb-racing", "ire-racing", "everything")] == [1, 1, 2]
+    assert abandoned.get("racing-admins", []) == []
+    assert "(GB)" in abandoned["gb-racing"][0]
+    assert "whole meeting" in abandoned["ire-racing"][0]
+    assert "(IRE)" in abandoned["ire-racing"][0]
+
+
+def test_results_stand_in_the_channels_of_their_region_only(day):
+    results = {
+        channel: [text for text in texts if text.startswith(("Result: ", "CORRECTION: "))]
+        for channel, texts in shown(day).items()
+    }
+    assert len(results["gb-racing"]) == 3
+    assert all("(GB)" in text for text in results["gb-racing"])
+    assert len(results["ire-racing"]) == 1
+    assert results["everything"] == []
+
+
+def test_admins_are_warned_of_the_quota(day):
+    assert re.search(r"quota|requests", " ".join(shown(day)["racing-admins"]))
+
+
+def test_repeat_and_forgery_do_not_get_through(day):
+    said = output(day)
+    assert "the same once more: 200 duplicate, not posted twice" in said
+    assert "with a forged signature: 401, refused" in said
+    assert "9 taken, 1 known already and not posted twice, 1 forged and refused" in " ".join(said.split())
+
+
+@pytest.mark.parametrize("words", ["Tomorrow's declarations", "Still up. Press Ctrl-C"])
+def test_ctrl_c_stops_everything_at_any_moment(tmp_path, words):
+    with demo(tmp_path) as process:
+        deadline = time.monotonic() + DONE_S
+        while words not in output(tmp_path):
+            assert process.poll() is None, output(tmp_path)
+            assert time.monotonic() < deadline, output(tmp_path)
+            time.sleep(0.05)
+        children = process.children(recursive=True)
+        assert children, "the service is a process of its own"
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0, output(tmp_path)
+        _, left = psutil.wait_procs(children, timeout=1)
+        assert left == []
+    assert output(tmp_path).endswith("Stopped.\n")
+    assert "Traceback" not in output(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["demo.out"]
+
+
+def test_bot_that_dies_is_told_of_with_its_log(tmp_path):
+    with demo(tmp_path) as process:
+        deadline = time.monotonic() + DONE_S
+        while "types /racing subscribe" not in output(tmp_path):
+            assert process.poll() is None, output(tmp_path)
+            assert time.monotonic() < deadline, output(tmp_path)
+            time.sleep(0.05)
+        (service,) = process.children()
+        service.kill()
+        assert process.wait(20) == 1
+    said = output(tmp_path)
+    assert "The bot ended by itself, with exit code -9." in said
+    (log,) = tmp_path.glob("racing-bot-demo-*/bot.log")
+    assert "".join(str(log).split()) in "".join(said.split())
+    assert "Traceback" not in said

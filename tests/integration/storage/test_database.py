@@ -1,0 +1,145 @@
+"""The database on both engines: transactions that are shared, failures that are not, and the schema."""
+
+import asyncio
+import sqlite3
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+import pytest
+from cryptography.fernet import Fernet
+from sqlalchemy import event, text
+
+from bot.errors import SecretsUnreadable, StorageUnavailable
+from bot.storage import job_runs, migrate, state, webhook_subscriptions
+from bot.storage.engine import Database
+from bot.storage.schema import Schema
+from bot.storage.tables import WebhookSubscriptionRow
+from bot.storage.webhook_subscriptions import Vault
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+
+
+async def test_writes_that_wait_share_commits(database):
+    commits = []
+    event.listen(database.writer, "commit", lambda _connection: commits.append(1))
+    await asyncio.gather(
+        *(database.write(partial(state.put, name=f"n{number}", value=number, now=NOW)) for number in range(200))
+    )
+    assert len(commits) < 20
+    kept = [await database.read(partial(state.get, name=f"n{number}")) for number in range(200)]
+    assert [value for value, _ in kept] == list(range(200))
+
+
+async def test_write_that_fails_takes_no_other_with_it(database):
+    def fail(session):
+        state.put(session, "half", 1, NOW)
+        raise ZeroDivisionError
+
+    good, bad, also_good = await asyncio.gather(
+        database.write(partial(state.put, name="a", value=1, now=NOW)),
+        database.write(fail),
+        database.write(partial(state.put, name="b", value=2, now=NOW)),
+        return_exceptions=True,
+    )
+    assert (good, also_good) == (None, None)
+    assert isinstance(bad, ZeroDivisionError)
+    assert await database.read(partial(state.get, name="half")) is None
+    assert await database.read(partial(state.get, name="b")) == (2, NOW)
+
+
+async def test_cancelled_caller_does_not_stop_the_writer(database):
+    waiting = asyncio.create_task(database.write(partial(state.put, name="a", value=1, now=NOW)))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await database.write(partial(state.put, name="b", value=2, now=NOW))
+    assert (await database.read(partial(state.get, name="b")))[0] == 2
+
+
+async def test_locked_sqlite_is_unavailable_and_recovers(tmp_path):
+    database = Database(f"sqlite:///{tmp_path / 'bot.db'}")
+    migrate.upgrade(database)
+    other = sqlite3.connect(tmp_path / "bot.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StorageUnavailable, match="locked"):
+        await database.write(partial(state.put, name="a", value=1, now=NOW))
+    other.execute("ROLLBACK")
+    other.close()
+    await database.write(partial(state.put, name="a", value=1, now=NOW))
+    await database.close()
+
+
+async def test_full_disk_is_unavailable_and_recovers(tmp_path):
+    database = Database(f"sqlite:///{tmp_path / 'bot.db'}")
+    migrate.upgrade(database)
+
+    def limit_pages(session, pages):
+        session.execute(text(f"PRAGMA max_page_count={pages}"))
+
+    await database.write(partial(limit_pages, pages=1))
+    with pytest.raises(StorageUnavailable, match="full"):
+        await database.write(partial(state.put, name="big", value="x" * 1_000_000, now=NOW))
+    await database.write(partial(limit_pages, pages=1_000_000))
+    await database.write(partial(state.put, name="big", value="x" * 1_000_000, now=NOW))
+    await database.close()
+
+
+async def test_unreachable_postgresql_is_unavailable_and_its_password_is_not_shown():
+    database = Database("postgresql://someone:hunter2@127.0.0.1:1/none")
+    with pytest.raises(StorageUnavailable) as caught:
+        await database.write(partial(state.put, name="a", value=1, now=NOW))
+    assert "hunter2" not in f"{caught.value} {database!r}"
+    schema = Schema(database)
+    assert await schema.prepare() is False
+    assert "hunter2" not in str(schema.problem)
+    await database.close()
+
+
+async def test_schema_is_current_after_an_upgrade_and_not_before(database, tmp_path):
+    with database.writer.begin() as connection:
+        assert migrate.is_current(connection)
+    fresh = Database(f"sqlite:///{tmp_path / 'fresh.db'}")
+    with fresh.writer.begin() as connection:
+        assert not migrate.is_current(connection)
+    await fresh.close()
+
+
+async def test_slot_is_run_once_and_taken_over_from_a_dead_claimant(database):
+    def claim(by, now, slot="s1"):
+        return database.write(lambda session: job_runs.claim(session, "job", slot, by=by, now=now, lease_s=60))
+
+    assert await claim("a", NOW) is True
+    assert await claim("b", NOW) is False
+    assert await claim("b", NOW + timedelta(seconds=61)) is True
+    await database.write(partial(job_runs.finish, job="job", slot="s1", now=NOW))
+    assert await claim("c", NOW + timedelta(hours=1)) is False
+    assert await claim("c", NOW, slot="s2") is True
+
+
+async def test_secrets_are_encrypted_and_keys_rotate(database):
+    old, new = Fernet.generate_key().decode(), Fernet.generate_key().decode()
+    row = WebhookSubscriptionRow(
+        url="https://bot.example/webhooks/racing",
+        events="result.received",
+        created_at=NOW,
+        secret=Vault([old]).lock("s3"),
+    )
+    assert row.secret
+    assert b"s3" not in row.secret
+    number = await database.write(partial(webhook_subscriptions.add, row=row))
+    rotated = Vault([new, old])
+    assert await database.read(partial(webhook_subscriptions.signing_secrets, vault=rotated)) == ["s3"]
+    with pytest.raises(SecretsUnreadable):
+        await database.read(partial(webhook_subscriptions.signing_secrets, vault=Vault([new])))
+    assert await database.write(partial(webhook_subscriptions.retire, subscription_id=number, now=NOW))
+    assert await database.read(partial(webhook_subscriptions.signing_secrets, vault=rotated)) == []
+
+
+async def test_uncovered_events_are_those_that_no_subscription_delivers(database):
+    uncovered = webhook_subscriptions.uncovered
+    asked = ["result.received", "race.abandoned"]
+    assert await database.read(partial(uncovered, region="GB", events=asked)) == []
+    row = WebhookSubscriptionRow(url="https://b", events="result.received", region="GB", created_at=NOW)
+    await database.write(partial(webhook_subscriptions.add, row=row))
+    assert await database.read(partial(uncovered, region="GB", events=asked)) == ["race.abandoned"]
+    assert await database.read(partial(uncovered, region="IRE", events=asked)) == asked
+    assert await database.read(partial(uncovered, region=None, events=asked)) == asked

@@ -1,0 +1,157 @@
+"""A stand-in for the client of the data service: its own lists, the real walk, and a record of what was asked."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+
+from bot.racing.calls import AccountState
+from bot.racing.errors import InvalidParam
+from bot.racing.records import AnyPage, CoursePage, Meta, RacePage
+from bot.racing.walk import walk
+from bot.settings import Settings
+from bot.storage.engine import Database
+from bot.storage.migrate import upgrade
+
+START = datetime(2026, 11, 20, 12, tzinfo=UTC)
+TODAY = START.date()
+
+
+class FakeTime:
+    """A clock that is set by hand."""
+
+    def __init__(self):
+        self.now = START
+
+    def __call__(self):
+        return self.now
+
+    def pass_(self, **units):
+        self.now += timedelta(**units)
+
+
+class FakeLatches:
+    """Notes what usage readings were told."""
+
+    def __init__(self):
+        self.readings = []
+
+    async def usage_reads(self, used, allowance):
+        self.readings.append((used, allowance))
+
+
+@dataclass
+class FakeClient:
+    """Lists races in order of date and id, some a page, and answers or raises what it was told."""
+
+    races: list = field(default_factory=list)
+    newest_first: bool = False
+    page_size: int = 3
+    meta: dict = field(default_factory=lambda: {"plan": "free", "window": "2017 → upcoming", "data_as_of": "as of"})
+    failure: Exception | None = None
+    fail_after: int = 0
+    answers: dict = field(default_factory=dict)
+    asked: list = field(default_factory=list)
+    refuse_cursors: bool = False
+    state: AccountState = field(default_factory=AccountState)
+    latches: FakeLatches = field(default_factory=FakeLatches)
+
+    async def races_page(self, region=None, limit=200, cursor=None):
+        self.asked.append((region, cursor))
+        if self.failure and len(self.asked) > self.fail_after:
+            raise self.failure
+        if cursor and self.refuse_cursors:
+            self.refuse_cursors = False
+            raise InvalidParam("races/search", code="invalid_param", status=422)
+        mine = [race for race in self.races if region is None or race.get("region", region) == region]
+        ordered = sorted(mine, key=_place, reverse=self.newest_first)
+        if cursor:
+            after = tuple(cursor.split("/"))
+            ordered = [race for race in ordered if (_place(race) < after if self.newest_first else _place(race) > after)]
+        page, more = ordered[: self.page_size], len(ordered) > self.page_size
+        meta = Meta(**self.meta, has_more=more, next_cursor="/".join(_place(page[-1])) if more else None)
+        return RacePage.model_validate({"meta": meta, "data": page})
+
+    def walk_races(self, position):
+        async def fetch(cursor):
+            return await self.races_page(position.region, position.limit, cursor)
+
+        return walk("races/search", fetch, position.cursor)
+
+    async def courses(self):
+        return CoursePage.model_validate({"meta": Meta(), "data": await self._answer("courses")})
+
+    async def reference(self):
+        return AnyPage(meta=Meta(), data=await self._answer("reference"))
+
+    async def usage(self, by=None):
+        return AnyPage(meta=Meta(**self.meta), data=await self._answer(f"usage by {by}"))
+
+    async def _answer(self, name):
+        self.asked.append(name)
+        answer = self.answers[name]
+        if callable(answer):
+            answer = await answer()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def _place(race):
+    return str(race.get("date") or race.get("filed_under")), race["race_id"]
+
+
+def race(race_id, day, region="GB", course="Ascot", **fields):
+    """A race record as the service might show it."""
+    return {"race_id": race_id, "date": day, "region": region, "course": course, **fields}
+
+
+def days(first, last, each=1, **fields):
+    """`each` races on every day from the first to the last, given as days from today."""
+    return [
+        race(f"r{offset + 5000:05}-{number}", (TODAY + timedelta(days=offset)).isoformat(), **fields)
+        for offset in range(first, last + 1)
+        for number in range(each)
+    ]
+
+
+def day(offset):
+    """A day, counted from today."""
+    return date.fromordinal(TODAY.toordinal() + offset)
+
+
+@pytest.fixture
+def clock():
+    return FakeTime()
+
+
+@pytest.fixture
+def client():
+    return FakeClient()
+
+
+@pytest.fixture
+async def database(tmp_path):
+    database = Database(f"sqlite:///{tmp_path}/book.db")
+    upgrade(database)
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+def make_settings():
+    def make(**given):
+        return Settings(
+            racing_api_url="https://api.example.com/v1",
+            racing_api_key="key-of-a-test",
+            slack_bot_token="xoxb-test",
+            slack_signing_secret="signing",
+            **given,
+        )
+
+    return make
+
+
+@pytest.fixture
+def settings(make_settings):
+    return make_settings()

@@ -1,0 +1,286 @@
+"""Fails when only half of an addition was done: what stands in two places is compared. See CONTRIBUTING.md."""
+
+import ast
+import re
+from datetime import date
+from enum import Enum
+from inspect import getmembers, isclass
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from pydantic import SecretStr
+from sqlmodel import SQLModel
+from starlette.routing import Route
+
+from bot import errors as our_errors
+from bot.app import Service
+from bot.cli import app as command_line
+from bot.domain.events import TOPIC_OF, EventKind
+from bot.domain.plans import PLANS
+from bot.jobs.table import JOBS
+from bot.manifest import read_manifest
+from bot.racing import errors as service_errors
+from bot.racing.refusals import BY_STATUS
+from bot.sandbox.racing_service.account_endpoints import EventName
+from bot.sandbox.racing_service.service import RacingService
+from bot.settings import Settings
+from bot.slack import answers
+from bot.slack.commands.table import RACING_COMMANDS, SLASH_COMMANDS
+from bot.slack.listeners import channels
+from bot.slack.messages import EVENT_MESSAGES
+from bot.storage import migrate, tables
+from bot.storage.engine import Database
+from bot.webhooks.payload import read_payload
+
+ROOT = Path(__file__).parents[2]
+GAPS = [f"G{number}" for number in range(1, 17)]
+NAMED_GAPS = re.compile(r"Spec gaps? (G\d+(?:(?:, | and )G\d+)*)")
+CODES = {"unauthorized", "upgrade_required", "outside_window", "invalid_param"} | {
+    *("rate_limited", "quota_exceeded", "server_error")
+}
+"""Interface, Errors."""
+
+NO_EFFECT = "no effect yet"
+
+
+def text(path):
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def rows(path, heading):
+    """The rows of the first table below a heading, each a list of cells."""
+    below = re.split(rf"^#+ {re.escape(heading)}$", text(path), maxsplit=1, flags=re.MULTILINE)[1]
+    table = re.search(r"(?:^ *\|.*\n)+", below, flags=re.MULTILINE)
+    assert table, f"{path} has no table below {heading!r}"
+    lines = table[0].splitlines()[2:]
+    return [[cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+
+
+def code_in(cell):
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def production():
+    return [path for path in (ROOT / "bot").rglob("*.py") if "sandbox" not in path.parts]
+
+
+def settings():
+    return Settings(
+        _env_file=None,
+        racing_api_url="https://api.example.com/v1",
+        racing_api_key="key-of-a-test",
+        slack_bot_token="xoxb-test",
+        slack_signing_secret="secret-of-a-test",
+    )
+
+
+# Events
+
+
+def test_every_event_has_topic_message_and_row_in_the_message_rules():
+    assert set(TOPIC_OF) == set(EventKind)
+    assert set(EVENT_MESSAGES) == set(EventKind)
+    documented = {name for row in rows("docs/messages.md", "What is said") for name in code_in(row[0])}
+    assert documented == {*EventKind}
+
+
+def test_every_event_is_read_from_a_payload_of_its_name():
+    for kind in EventKind:
+        body = f'{{"event": "{kind}", "data": {{"race": {{"race_id": "rc_1"}}}}}}'
+        assert read_payload(body.encode()).kind is kind
+
+
+async def test_stand_in_publishes_every_event():
+    today = date(2026, 11, 20)
+    async with RacingService(today) as service:
+        service.subscribe("https://bot.example.com/webhooks/racing", frozenset(EventKind))
+        first, second = service.racing.meetings(today)[:2]
+        service.settle(first.races[0].race_id)
+        service.abandon_race(first.races[1].race_id, "Frozen track")
+        service.abandon_meeting(second.meeting_id, "Waterlogged")
+        service.publish_racecards(service.racing.last_day)
+        published = {delivery.happening.event for delivery in service.deliveries}
+    assert published == {*EventKind} == set(get_args(EventName))
+
+
+# Settings, commands, endpoints, scopes: code and README
+
+
+def default_of(field):
+    value = field.default
+    if field.is_required():
+        return "needed"
+    if value is None or value == ():
+        return "unset"
+    if isinstance(value, SecretStr):
+        value = value.get_secret_value()
+    value = value.value if isinstance(value, Enum) else value
+    return "`" + (",".join(map(str, value)) if isinstance(value, tuple) else str(value)) + "`"
+
+
+def test_every_setting_stands_in_the_readme_with_its_default():
+    documented = {code_in(name)[0]: default for name, default, _ in rows("README.md", "Settings")}
+    assert documented == {name.upper(): default_of(field) for name, field in Settings.model_fields.items()}
+    assert all(field.description for field in Settings.model_fields.values())
+
+
+def test_readme_says_of_exactly_the_unread_settings_that_they_have_no_effect_yet():
+    code = "\n".join(path.read_text(encoding="utf-8") for path in production() if path.name != "settings.py")
+    unread = {name.upper() for name in Settings.model_fields if not re.search(rf"\.{name}\b", code)}
+    marked = {code_in(name)[0] for name, _, meaning in rows("README.md", "Settings") if NO_EFFECT in meaning}
+    assert marked == unread
+
+
+def test_every_command_stands_in_the_readme_as_in_the_table():
+    own = {name: command for name, command in SLASH_COMMANDS.items() if command}
+    spelled = own | {
+        f"/racing {name}": command for name, command in RACING_COMMANDS.items() if command not in own.values()
+    }
+    documented = {code_in(usage)[0]: summary for usage, summary in rows("README.md", "Commands")}
+    assert documented == {f"{name} {one.usage}".strip(): one.summary for name, one in spelled.items()}
+
+
+def test_manifest_has_exactly_the_registered_commands_with_their_hints():
+    manifest = {one["command"]: one for one in read_manifest()["features"]["slash_commands"]}
+    assert set(manifest) == set(SLASH_COMMANDS)
+    for name, command in SLASH_COMMANDS.items():
+        if command is not None:
+            assert (manifest[name]["usage_hint"], manifest[name]["description"]) == (command.usage, command.summary)
+    hinted = set(re.findall(r"[a-z]+", manifest["/racing"]["usage_hint"]))
+    alone = {name for name in RACING_COMMANDS if f"/{name}" not in SLASH_COMMANDS}
+    assert alone <= hinted, "a command of /racing is not in its usage hint"
+
+
+def test_manifest_has_exactly_the_events_that_are_listened_to():
+    heard = {"member_joined_channel", "member_left_channel", *channels.CLOSING_EVENTS, *channels.OPENING_EVENTS}
+    assert set(read_manifest()["settings"]["event_subscriptions"]["bot_events"]) == heard
+
+
+def test_scopes_of_the_manifest_stand_in_the_readme():
+    scopes = read_manifest()["oauth_config"]["scopes"]
+    optional = set(scopes["bot_optional"])
+    documented = {code_in(scope)[0]: need for scope, need, _ in rows("README.md", "Scopes")}
+    assert documented == {scope: "optional" if scope in optional else "needed" for scope in scopes["bot"]}
+
+
+def test_every_shell_command_stands_in_the_readme():
+    names = {str(one.name or (one.callback and one.callback.__name__)) for one in command_line.registered_commands}
+    assert {code_in(row[0])[0].split()[1] for row in rows("README.md", "Command line")} == names
+
+
+def test_every_http_endpoint_stands_in_the_readme():
+    routes = [route for route in Service(settings()).app.routes if isinstance(route, Route)]
+    served = {f"{min((route.methods or set()) - {'HEAD'})} {route.path}" for route in routes}
+    assert {code_in(row[0])[0] for row in rows("README.md", "HTTP")} == served
+
+
+# Errors
+
+
+def tree(module):
+    """Class name → name of the class it stands below, as the module's docstring draws it."""
+    drawn: dict[str, str | None] = {}
+    path: list[str] = []
+    for line in module.__doc__.splitlines():
+        found = re.match(r"((?:│   |    )*)(├── |└── )?([A-Z][A-Za-z]+)(?: {2,}|$)", line)
+        if found:
+            depth = len(found[1]) // 4 + bool(found[2])
+            path[depth:] = [found[3]]
+            drawn[found[3]] = path[depth - 1] if depth else None
+    return drawn
+
+
+@pytest.mark.parametrize("module", [our_errors, service_errors])
+def test_error_tree_in_the_docstring_is_the_tree_of_the_classes(module):
+    defined = {
+        name: one.mro()[1].__name__
+        for name, one in getmembers(module, isclass)
+        if issubclass(one, our_errors.RacingBotError) and one.__module__ == module.__name__
+    }
+    drawn = tree(module)
+    assert set(defined) <= set(drawn), "a class that the tree lacks"
+    assert {name: drawn[name] for name in defined if drawn[name]} == {
+        name: base for name, base in defined.items() if drawn[name]
+    }
+    assert {name for name, below in drawn.items() if below} <= set(defined), "the tree has a class that is none"
+
+
+def test_every_error_code_of_the_interface_has_a_class_of_its_own():
+    assert set(service_errors.BY_CODE) == CODES
+    assert len(set(service_errors.BY_CODE.values())) == len(CODES)
+    assert BY_STATUS[404] is service_errors.NotFound
+
+
+def test_no_error_code_of_slacks_is_in_two_sets():
+    sets = [value for _, value in getmembers(answers) if isinstance(value, frozenset)]
+    assert len(sets) >= 5
+    assert sum(map(len, sets)) == len(frozenset().union(*sets))
+
+
+# Documents
+
+
+def test_every_spec_gap_has_a_row_whose_paths_deal_with_it():
+    documented = {row[0]: row for row in rows("docs/spec-gaps.md", "What the specification does not show")}
+    assert list(documented) == GAPS
+    named = {
+        path: set(re.findall(r"G\d+", " ".join(NAMED_GAPS.findall(path.read_text("utf-8"))))) for path in production()
+    }
+    assert set().union(*named.values()) <= set(GAPS), "the code names a gap that docs/spec-gaps.md lacks"
+    for gap, row in documented.items():
+        assert all(row), f"{gap} has an empty cell"
+        where = {ROOT / path for path in code_in(row[-1])}
+        assert where <= set(production()), f"{gap} points to a file that is not there"
+        dealing = {path for path, gaps in named.items() if gap in gaps}
+        assert not dealing or where & dealing, f"{gap} is dealt with in {sorted(map(str, dealing))}"
+
+
+def test_every_job_stands_in_the_architecture():
+    assert {code_in(row[0])[0] for row in rows("docs/architecture.md", "Jobs")} == {job.id for job in JOBS}
+
+
+@pytest.mark.parametrize("path", ["CONTRIBUTING.md", "README.md", "docs/architecture.md", "docs/glossary.md"])
+def test_paths_named_in_documents_exist(path):
+    named = re.findall(r"`((?:bot|docs|tests|bench|\.ci)/[\w./-]*)`", text(path))
+    linked = [str(Path(path).parent / link) for link in re.findall(r"\]\((?!https?:)([^)#]+)\)", text(path))]
+    # The recipes make up names of files that are yet to be written.
+    invented = {"bot/slack/messages/race_delayed.py", "bot/slack/commands/results.py"} | {
+        "bot/storage/migrations/versions/0002_what_it_does.py"
+    }
+    assert [one for one in [*named, *linked] if one not in invented and not (ROOT / one).exists()] == []
+
+
+def test_every_package_of_the_bot_stands_in_the_map():
+    drawn = text("docs/architecture.md").split("## Map", 1)[1]
+    packages = {path.parent.name for path in (ROOT / "bot").glob("*/__init__.py")}
+    assert {name for name in packages if f"  {name}/" not in drawn} == set()
+
+
+def test_plans_are_those_of_the_interface():
+    assert set(PLANS) == {"free", "live", "archive", "complete", "analyst"}
+
+
+# Storage
+
+
+def test_migrations_produce_exactly_the_tables(tmp_path):
+    assert tables.__name__, "imported so that SQLModel.metadata is whole"
+    database = Database(f"sqlite:///{tmp_path}/empty.db")
+    migrate.upgrade(database)
+    with database.writer.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), SQLModel.metadata) == []
+    database.writer.dispose()
+
+
+def test_nothing_happens_at_import():
+    """No module of the bot calls anything at its top level that opens, reads or starts something."""
+    starters = {"open", "create_engine", "Database", "AsyncClient", "AsyncWebClient", "AsyncIOScheduler", "Settings"}
+    for path in production():
+        for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(statement, ast.Assign | ast.AnnAssign | ast.Expr):
+                calls = [node.func for node in ast.walk(statement) if isinstance(node, ast.Call)]
+                names = {getattr(called, "id", getattr(called, "attr", "")) for called in calls}
+                assert not names & starters, f"{path} at line {statement.lineno}"

@@ -1,0 +1,109 @@
+"""The log: one format for all lines, and no secret in any of them."""
+
+import io
+import json
+import logging
+import sys
+
+import pytest
+import structlog
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.logs import MASK, QUIET_LOGGERS, MaskSecrets, configure_logging, get_logger
+
+SECRET = "whsec-5ecret-of-a-test"
+
+
+@pytest.fixture
+def log_to(monkeypatch):
+    """Configures the log and gives what is written; puts everything back afterwards."""
+    root = logging.getLogger()
+    before = root.handlers[:], root.level, {name: logging.getLogger(name).level for name in QUIET_LOGGERS}
+    written = io.StringIO()
+
+    def configure(level="info", log_format="json", secrets=(SECRET,)):
+        monkeypatch.setattr(sys, "stderr", written)
+        configure_logging(level, log_format, secrets)
+        return written
+
+    yield configure
+    structlog.reset_defaults()
+    structlog.contextvars.clear_contextvars()
+    root.handlers[:], levels = before[0], before[2]
+    root.setLevel(before[1])
+    for name, old in levels.items():
+        logging.getLogger(name).setLevel(old)
+
+
+def fail():
+    raise RuntimeError(f"boom {SECRET}")
+
+
+def lines(written):
+    return [json.loads(line) for line in written.getvalue().splitlines()]
+
+
+def test_log_line_carries_its_values_and_where_it_came_from(log_to):
+    written = log_to()
+    get_logger("bot.test").info("stored", reference="inbox-1")
+    (line,) = lines(written)
+    assert (line["event"], line["reference"], line["level"], line["logger"]) == (
+        *("stored", "inbox-1", "info", "bot.test"),
+    )
+    assert line["timestamp"].endswith("Z")
+
+
+def test_log_lines_of_libraries_have_the_same_form(log_to):
+    written = log_to()
+    logging.getLogger("some.library").warning("said %s", "something", extra={"more": 1})
+    (line,) = lines(written)
+    assert (line["event"], line["logger"], line["more"]) == ("said something", "some.library", 1)
+
+
+@pytest.mark.parametrize("log_format", ["json", "console"])
+def test_log_masks_secrets_in_our_lines_in_libraries_and_in_tracebacks(log_to, log_format):
+    written = log_to(log_format=log_format)
+    log = get_logger("bot.test")
+    log.info("event %s", SECRET, value=f"before {SECRET} after")
+    logging.getLogger("some.library").error("said %s", SECRET)
+    try:
+        fail()
+    except RuntimeError:
+        log.exception("failed")
+        logging.getLogger("some.library").exception("failed too")
+    told = written.getvalue()
+    assert SECRET not in told
+    assert told.count(MASK) >= 5
+    assert "boom" in told
+
+
+def test_log_level_leaves_out_what_is_below_it(log_to):
+    written = log_to(level="warning")
+    get_logger("bot.test").info("quiet")
+    get_logger("bot.test").warning("loud")
+    assert [line["event"] for line in lines(written)] == ["loud"]
+
+
+def test_log_leaves_out_info_of_libraries_that_show_keys_or_addresses(log_to):
+    written = log_to(level="debug")
+    for name in QUIET_LOGGERS:
+        logging.getLogger(name).info("HTTP Request: GET https://api.example.com/v1?key=…")
+    assert written.getvalue() == ""
+
+
+def test_mask_leaves_short_secrets_and_other_values_alone():
+    mask = MaskSecrets(["abc", SECRET])
+    event = {"event": "abc", "count": 3, "nothing": None}
+    assert mask(None, "info", dict(event)) == event
+
+
+def test_mask_takes_the_longer_of_two_secrets_that_begin_alike():
+    mask = MaskSecrets(["secret", "secret-and-more"])
+    assert mask(None, "info", {"event": "a secret-and-more b"}) == {"event": f"a {MASK} b"}
+
+
+@given(st.text(), st.text(), st.text(alphabet="abcdefgh0123456789", min_size=6, max_size=40))
+def test_mask_leaves_no_secret_in_any_text(before, after, secret):
+    masked = MaskSecrets([secret])(None, "info", {"event": before + secret + after})
+    assert secret not in masked["event"]

@@ -1,0 +1,123 @@
+"""The app manifest, in the project and as printed: what Slack would say of it."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft7Validator
+
+from bot.manifest import for_http, for_socket_mode, read_manifest
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = ROOT.parent / "shared" / "slack" / "manifest.schema.2.0.0.json"
+ADDRESS = "https://bot.example.com"
+
+FORMS: dict[str, Any] = {
+    "project": read_manifest,
+    "http": lambda: yaml.safe_load(for_http(ADDRESS)),
+    "socket": lambda: yaml.safe_load(for_socket_mode()),
+}
+
+SCOPES_OF_EVENTS = {
+    "member_joined_channel": {"channels:read", "groups:read"},
+    "member_left_channel": {"channels:read", "groups:read"},
+    "channel_left": {"channels:read"},
+    "channel_archive": {"channels:read"},
+    "channel_unarchive": {"channels:read"},
+    "group_left": {"groups:read"},
+    "group_archive": {"groups:read"},
+    "group_unarchive": {"groups:read"},
+}
+"""docs.slack.dev/reference/events: an event is only sent to an app that has its scope."""
+
+
+@pytest.fixture(params=FORMS)
+def manifest(request):
+    return FORMS[request.param]()
+
+
+def texts(value):
+    if isinstance(value, dict):
+        return [found for one in value.values() for found in texts(one)]
+    if isinstance(value, list):
+        return [found for one in value for found in texts(one)]
+    return [value] if isinstance(value, str) else []
+
+
+def test_manifest_is_valid_by_slacks_own_schema(manifest):
+    if not SCHEMA.exists():
+        pytest.skip("Slack's schema is not beside this clone")
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    problems = [f"{error.json_path}: {error.message}" for error in Draft7Validator(schema).iter_errors(manifest)]
+    assert problems == []
+
+
+def test_manifest_keeps_slacks_limits(manifest):
+    about = manifest["display_information"]
+    assert 1 <= len(about["name"]) <= 35
+    assert 1 <= len(about["description"]) <= 140
+    # docs.slack.dev/reference/app-manifest says 174, the schema says 175.
+    assert 175 <= len(about["long_description"]) <= 4000
+    assert re.fullmatch("#[0-9a-fA-F]{6}", about["background_color"])
+    assert 1 <= len(manifest["features"]["bot_user"]["display_name"]) <= 80
+    for command in manifest["features"]["slash_commands"]:
+        assert re.fullmatch("/[a-z0-9_-]{1,31}", command["command"])
+        assert 1 <= len(command["description"]) <= 2000
+        assert 1 <= len(command["usage_hint"]) <= 1000
+    assert manifest["_metadata"]["major_version"] == 2
+
+
+def test_manifest_asks_for_the_scopes_that_its_events_need(manifest):
+    scopes = manifest["oauth_config"]["scopes"]
+    assert set(scopes["bot_optional"]) < set(scopes["bot"]), "docs.slack.dev/reference/app-manifest#oauth"
+    needed = set(scopes["bot"]) - set(scopes["bot_optional"])
+    for event in manifest["settings"]["event_subscriptions"]["bot_events"]:
+        assert SCOPES_OF_EVENTS[event] <= needed
+
+
+def test_http_form_points_everything_at_the_address():
+    manifest = FORMS["http"]()
+    settings = manifest["settings"]
+    urls = [command["url"] for command in manifest["features"]["slash_commands"]]
+    urls += [settings["event_subscriptions"]["request_url"], settings["interactivity"]["request_url"]]
+    assert set(urls) == {f"{ADDRESS}/slack/events"}
+    assert settings["socket_mode_enabled"] is False
+    assert "YOUR-ADDRESS" not in for_http(ADDRESS)
+
+
+def test_http_form_takes_a_trailing_slash_and_a_path():
+    assert f"{ADDRESS}/bot/slack/events" in for_http(f"{ADDRESS}/bot/")
+
+
+@pytest.mark.parametrize(
+    "wrong", ["bot.example.com", "http://bot.example.com", "http://localhost:3000", "https://", ""]
+)
+def test_http_form_refuses_what_slack_could_not_reach(wrong):
+    with pytest.raises(ValueError, match="must be"):
+        for_http(wrong)
+
+
+def test_socket_form_has_no_address_anywhere():
+    manifest = FORMS["socket"]()
+    assert [one for one in texts(manifest) if "://" in one] == []
+    assert all("url" not in command for command in manifest["features"]["slash_commands"])
+    assert manifest["settings"]["socket_mode_enabled"] is True
+    assert manifest["settings"]["interactivity"] == {"is_enabled": True}
+
+
+def test_both_forms_say_the_same_beside_the_addresses():
+    http, socket = FORMS["http"](), FORMS["socket"]()
+    assert http["oauth_config"] == socket["oauth_config"]
+    assert http["display_information"] == socket["display_information"]
+    commands = [{**command, "url": None} for command in http["features"]["slash_commands"]]
+    assert commands == [{**command, "url": None} for command in socket["features"]["slash_commands"]]
+
+
+def test_printed_form_is_readable_text():
+    printed = for_http(ADDRESS)
+    assert printed.endswith("\n")
+    assert max(map(len, printed.splitlines())) <= 200
+    assert "\\u" not in printed
