@@ -75,7 +75,7 @@ def _config(app: Any, host: str, port: int, *, lifespan: Any) -> uvicorn.Config:
 
 
 def _loop_factory() -> Any:
-    """uvloop's loop where there is one (not on Windows)."""
+    """The loop of uvloop where there is one (not on Windows)."""
     try:
         import uvloop  # noqa: PLC0415  not installed everywhere
     except ImportError:

@@ -14,7 +14,7 @@ from bot.domain.events import CONTRADICTIONS, EventKind, RacingEvent, VersionRem
 from bot.domain.filters import ChannelFilter
 from bot.errors import StorageError
 from bot.logs import get_logger
-from bot.storage import events, inbox, posts, subscriptions
+from bot.storage import events, inbox, posts, racebook, subscriptions
 from bot.storage.engine import Database
 from bot.storage.inbox import StoredDelivery
 from bot.storage.posts import NewPost, Priority
@@ -95,6 +95,7 @@ class Fanout:
     def _post(self, session: Session, delivery: StoredDelivery, event: RacingEvent, listening: Listening) -> None:
         reference = inbox.reference(delivery.inbox_id)
         event = _with_region(session, event)
+        self._learn(session, event, reference)
         previous = events.latest(session, event.key)
         remarks = _remarks(session, event, previous)
         if remarks is None:
@@ -119,6 +120,15 @@ class Fanout:
         if event.kind is None:
             self._notices.unreadable(session, event, reference)
         log.info("fanned_out", reference=reference, event_key=event.key, version=version, channels=len(channels))
+
+    def _learn(self, session: Session, event: RacingEvent, reference: str) -> None:
+        """Put what the delivery says of races into the race book: it cost no quota."""
+        try:
+            with session.begin_nested():
+                racebook.put(session, [event.race, *event.races], self._clock())
+        except Exception:
+            # The book is a convenience; the alert is what people pay for.
+            log.exception("race_book_not_written", reference=reference)
 
 
 def _remarks(session: Session, event: RacingEvent, previous: EventVersion | None) -> VersionRemarks | None:

@@ -116,11 +116,11 @@ class World:
     service: RacingService
 
     async def say(self, command: str, text: str, *, channel: str, user: str = "UALICE") -> str:
-        """The text of the answer to a command."""
+        """The answer to a command, text and blocks."""
         answer = await self.slack.command(self.bot.url, command, text, channel=channel, user=user)
         assert answer.status == 200, answer
         responses = await answer.responses(1, timeout_s=15)
-        return json.dumps([response.text for response in responses], ensure_ascii=False)
+        return json.dumps([[response.text, response.blocks] for response in responses], ensure_ascii=False)
 
     async def subscribe(self, channel: str, words: str) -> None:
         said = await self.say("/racing", f"subscribe {words}", channel=channel)

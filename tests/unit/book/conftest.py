@@ -67,7 +67,9 @@ class FakeClient:
         ordered = sorted(mine, key=_place, reverse=self.newest_first)
         if cursor:
             after = tuple(cursor.split("/"))
-            ordered = [race for race in ordered if (_place(race) < after if self.newest_first else _place(race) > after)]
+            ordered = [
+                race for race in ordered if (_place(race) < after if self.newest_first else _place(race) > after)
+            ]
         page, more = ordered[: self.page_size], len(ordered) > self.page_size
         meta = Meta(**self.meta, has_more=more, next_cursor="/".join(_place(page[-1])) if more else None)
         return RacePage.model_validate({"meta": meta, "data": page})
@@ -101,21 +103,21 @@ def _place(race):
     return str(race.get("date") or race.get("filed_under")), race["race_id"]
 
 
-def race(race_id, day, region="GB", course="Ascot", **fields):
+def make_race(race_id, day, region="GB", course="Ascot", **fields):
     """A race record as the service might show it."""
     return {"race_id": race_id, "date": day, "region": region, "course": course, **fields}
 
 
-def days(first, last, each=1, **fields):
+def make_days(first, last, each=1, **fields):
     """`each` races on every day from the first to the last, given as days from today."""
     return [
-        race(f"r{offset + 5000:05}-{number}", (TODAY + timedelta(days=offset)).isoformat(), **fields)
+        make_race(f"r{offset + 5000:05}-{number}", (TODAY + timedelta(days=offset)).isoformat(), **fields)
         for offset in range(first, last + 1)
         for number in range(each)
     ]
 
 
-def day(offset):
+def from_today(offset):
     """A day, counted from today."""
     return date.fromordinal(TODAY.toordinal() + offset)
 
@@ -155,3 +157,18 @@ def make_settings():
 @pytest.fixture
 def settings(make_settings):
     return make_settings()
+
+
+@pytest.fixture
+def race():
+    return make_race
+
+
+@pytest.fixture
+def days():
+    return make_days
+
+
+@pytest.fixture
+def day():
+    return from_today

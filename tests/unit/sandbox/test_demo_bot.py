@@ -28,6 +28,30 @@ async def test_work_ends_with_the_process_that_it_needs(tmp_path):
         await waiting
 
 
+async def test_end_of_the_process_is_told_where_work_fails_because_of_it(tmp_path):
+    bot = BotProcess(tmp_path)
+    bot._process = await asyncio.create_subprocess_exec("sleep", "30")
+
+    async def fails_when_it_ends():
+        bot._process.kill()
+        raise DemoFailed("no answer")
+
+    with pytest.raises(DemoFailed, match="ended by itself, with exit code -9"):
+        await bot.while_alive(fails_when_it_ends())
+
+
+async def test_work_that_fails_by_itself_is_told_as_it_was(tmp_path):
+    bot = BotProcess(tmp_path)
+    bot._process = await asyncio.create_subprocess_exec("sleep", "30")
+
+    async def fails():
+        raise DemoFailed("no answer")
+
+    with pytest.raises(DemoFailed, match="no answer"):
+        await bot.while_alive(fails())
+    await bot.stop()
+
+
 async def test_work_that_is_done_gives_its_result_and_leaves_the_process(tmp_path):
     bot = BotProcess(tmp_path)
     bot._process = await asyncio.create_subprocess_exec("sleep", "30")

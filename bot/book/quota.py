@@ -1,0 +1,154 @@
+"""The quota book: what `/account/usage` says, read for the current month, with how sure that is.
+
+The endpoint's period and names are not shown (Spec gap G5). Dated rows are summed over the month in UTC; a total counts
+as the month's if it names the month, or has been seen to fall at a month's turn; else what we saw is a lower bound.
+"""
+
+from datetime import timedelta
+from typing import Any
+
+from sqlmodel import Session
+
+from bot.book.usage_reading import Usage, read_usage
+from bot.domain.clock import Clock
+from bot.domain.plans import PLANS
+from bot.domain.quota import QuotaReading, QuotaSource, commands_left, month_key, staleness_s
+from bot.domain.races import Value
+from bot.racing.client import RacingClient
+from bot.racing.errors import InvalidParam
+from bot.racing.records import Page
+from bot.settings import Settings
+from bot.storage import quota, state
+from bot.storage.engine import Database
+
+BY_DAY, BY_ENDPOINT = "day", "endpoint"
+
+_TOTAL = "quota.total"
+
+
+class TotalSeen(Value):
+    """What totals of an unknown period were seen: the month's first, the last, and whether they fall as months turn.
+
+    `monthly` is True once a total fell at a turn, False for good once it fell at another time.
+    """
+
+    month: str
+    first: int
+    last: int
+    monthly: bool | None = None
+
+    def then(self, total: int, month: str, *, near_turn: bool) -> "TotalSeen":
+        """What was seen, with one more total."""
+        fell = total < self.last
+        monthly = self.monthly
+        if fell and not near_turn and month == self.month:
+            monthly = False
+        elif fell and monthly is None:
+            monthly = True
+        first = total if month != self.month or fell else self.first
+        return TotalSeen(month=month, first=first, last=total, monthly=monthly)
+
+
+class QuotaBook:
+    """Reads the quota, and keeps what it read."""
+
+    def __init__(self, database: Database, client: RacingClient, settings: Settings, clock: Clock) -> None:
+        self._database = database
+        self._client = client
+        self._settings = settings
+        self._clock = clock
+
+    async def read(self, by: str = BY_DAY) -> QuotaReading:
+        """The reading of this moment, with rows by day or by endpoint. Costs no quota. Raises ServiceError."""
+        page = await self._ask_by_day()
+        usage = read_usage(page.data)
+        plan = page.meta.plan or self._client.state.plan
+        reading = await self._database.write(lambda session: self._keep(session, usage, plan))
+        if reading.certain and reading.limit is not None:
+            await self._client.latches.usage_reads(reading.used, reading.limit)
+        if by == BY_ENDPOINT:
+            by_endpoint = read_usage((await self._client.usage(by=BY_ENDPOINT)).data)
+            return reading.model_copy(update={"rows": by_endpoint.rows, "grouped_by": BY_ENDPOINT})
+        return reading.model_copy(update={"rows": usage.rows})
+
+    async def latest(self) -> QuotaReading | None:
+        """This month's latest reading, without rows and without asking; None before the first."""
+        month = month_key(self._clock())
+        found = await self._database.read(lambda session: quota.latest(session, month))
+        return found.reading if found else None
+
+    async def commands_left(self) -> int | None:
+        """Requests that commands may still make by COMMAND_QUOTA_SHARE; None where the quota is not known."""
+        month = month_key(self._clock())
+        found, spent = await self._database.read(
+            lambda session: (quota.latest(session, month), quota.spent(session, month))
+        )
+        if found is None:
+            return None
+        return commands_left(
+            found.reading.limit,
+            found.reading.used,
+            spent=spent.by_commands,
+            spent_at_reading=found.spent_by_commands,
+            share=self._settings.command_quota_share,
+        )
+
+    async def staleness_s(self) -> int:
+        """Seconds for which what was read counts as fresh, by what the month has left."""
+        latest = await self.latest()
+        return staleness_s(latest.left if latest else None)
+
+    async def _ask_by_day(self) -> Page[Any]:
+        """Usage by day. "Grouping by day is also offered", but the value that asks for it is not shown."""
+        try:
+            return await self._client.usage(by=BY_DAY)
+        except InvalidParam:
+            return await self._client.usage()
+
+    def _keep(self, session: Session, usage: Usage, plan: str | None) -> QuotaReading:
+        now = self._clock()
+        month = month_key(now)
+        used, certain, source = self._figure(session, usage, month)
+        known, sums = PLANS.get(plan or ""), usage.in_month(month) or usage
+        reading = QuotaReading(
+            taken_at=now,
+            month=month,
+            used=used,
+            certain=certain,
+            source=source,
+            limit=self._settings.monthly_quota or (known.requests_per_month if known else None),
+            plan=plan,
+            errors=sums.errors,
+            refusals=sums.refusals,
+        )
+        quota.put_reading(session, reading)
+        return reading
+
+    def _figure(self, session: Session, usage: Usage, month: str) -> tuple[int, bool, QuotaSource]:
+        """Requests of the month, whether that is certain, and where it is from."""
+        own = quota.spent(session, month).requests
+        dated = usage.in_month(month)
+        if dated is not None and dated.requests is not None:
+            # Rows that reach back only some days lose the month's first ones: their sum falls, and is not the month's.
+            highest = quota.most_used(session, month)
+            return max(dated.requests, highest), dated.requests >= highest, QuotaSource.ROWS
+        if usage.total is None:
+            return own, False, QuotaSource.OWN_COUNT
+        if usage.period == month:
+            return usage.total, True, QuotaSource.TOTAL
+        seen = self._see_total(session, usage.total, month)
+        if seen.monthly:
+            return usage.total, True, QuotaSource.TOTAL
+        # However long the total's period is, it grew by no more than what was used since the month's first reading.
+        grown = usage.total - seen.first
+        return (grown, False, QuotaSource.TOTAL) if grown > own else (own, False, QuotaSource.OWN_COUNT)
+
+    def _see_total(self, session: Session, total: int, month: str) -> TotalSeen:
+        now = self._clock()
+        kept = state.get(session, _TOTAL)
+        first = TotalSeen(month=month, first=total, last=total)
+        # Where the service keeps another zone, its month turns some hours before or after ours (Spec gap G13).
+        near_turn = now.day == 1 or (now + timedelta(days=1)).day == 1
+        seen = TotalSeen.model_validate(kept[0]).then(total, month, near_turn=near_turn) if kept else first
+        state.put(session, _TOTAL, seen.model_dump(), now)
+        return seen

@@ -1,0 +1,34 @@
+"""Looks whether closed channels are open to the bot again: Slack's event that said so may have been lost."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+
+from bot.domain.clock import Clock
+from bot.storage import lanes, subscriptions
+from bot.storage.engine import Database
+from bot.storage.tables import SubscriptionState
+
+CLOSED = (SubscriptionState.WAITING, SubscriptionState.SUSPENDED)
+
+AT_MOST = 40
+"""Channels that are asked about in one run: conversations.info allows about fifty calls a minute."""
+
+
+@dataclass(frozen=True)
+class ChannelCheck:
+    """Reopens closed channels in which the bot is a member again. `is_member` asks Slack; None is "it didn't say"."""
+
+    database: Database
+    is_member: Callable[[str], Awaitable[bool | None]]
+    clock: Clock
+    wake: asyncio.Event
+
+    async def __call__(self) -> None:
+        """Ask about each closed channel, the longest closed first."""
+        channels = await self.database.read(lambda session: subscriptions.channels_in(session, CLOSED, AT_MOST))
+        for channel_id in channels:
+            if await self.is_member(channel_id):
+                await self.database.write(partial(lanes.reopen_channel, channel_id=channel_id, now=self.clock()))
+                self.wake.set()

@@ -1,0 +1,88 @@
+"""Runs the jobs: every replica has its own scheduler, and a slot is run by whoever claims its row.
+
+A job store that two schedulers share runs jobs twice (APScheduler 3): it is kept in memory, and the claim is ours.
+"""
+
+import secrets
+from datetime import datetime
+from functools import partial
+
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+from apscheduler.triggers.interval import IntervalTrigger
+
+from bot.errors import StorageError
+from bot.jobs.table import JOBS, Job, JobParts
+from bot.logs import get_logger
+from bot.storage import job_runs
+from bot.storage.clock import database_now
+
+log = get_logger(__name__)
+
+LEASE_S = 300.0
+"""A claimed slot that is not done after this is taken over."""
+
+
+class Jobs:
+    """The scheduled jobs of this process. `failing` are those whose last run raised, with the reason."""
+
+    def __init__(self, parts: JobParts) -> None:
+        self._parts = parts
+        self._replica = secrets.token_hex(4)
+        self._scheduler = AsyncIOScheduler(
+            timezone="UTC",
+            # The default lets a run be skipped that is a second late.
+            job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
+        )
+        self.failing: dict[str, str] = {}
+
+    def start(self) -> None:
+        """Run each job now, and then at its interval."""
+        for job in JOBS:
+            every_s = job.every_s(self._parts.settings)
+            self._scheduler.add_job(
+                self.run, IntervalTrigger(seconds=every_s), args=[job], id=job.id, next_run_time=self._parts.clock()
+            )
+        self._scheduler.start()
+
+    def stop(self) -> None:
+        """Start no more runs."""
+        if self._scheduler.running:
+            self._scheduler.shutdown(wait=False)
+
+    async def run(self, job: Job) -> bool:
+        """Whether the slot was ours, and the job ran."""
+        every_s = job.every_s(self._parts.settings)
+        try:
+            slot = await self._claim(job, every_s)
+            if slot is None:
+                return False
+            await job.run(self._parts)
+            await self._parts.database.write(partial(job_runs.finish, job=job.id, slot=slot, now=self._parts.clock()))
+        except Exception as error:  # noqa: BLE001  logged, and shown by /readyz
+            # One run that fails is no reason to have no more: the slot stays open, and another replica may take it.
+            level = log.warning if isinstance(error, StorageError) else log.exception
+            level("job_failed", job=job.id, reason=str(error))
+            self.failing[job.id] = str(error)
+            return False
+        self.failing.pop(job.id, None)
+        return True
+
+    async def _claim(self, job: Job, every_s: int) -> str | None:
+        slot = slot_of(self._parts.clock(), every_s)
+        ours = await self._parts.database.write(
+            lambda session: job_runs.claim(
+                session,
+                job.id,
+                slot,
+                by=self._replica,
+                now=database_now(session, self._parts.clock),
+                lease_s=min(LEASE_S, float(every_s)),
+            )
+        )
+        return slot if ours else None
+
+
+def slot_of(now: datetime, every_s: int) -> str:
+    """The name of the slot that a moment falls into: the same in every replica."""
+    start = int(now.timestamp()) // every_s * every_s
+    return datetime.fromtimestamp(start, now.tzinfo).isoformat()

@@ -1,0 +1,57 @@
+"""The jobs, on one screen: what runs, how often, and by which function."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from bot.alerts.notices import Notices
+from bot.book.quota import QuotaBook
+from bot.book.reference import ReferenceBook
+from bot.domain.clock import Clock
+from bot.jobs.check_channels import ChannelCheck
+from bot.jobs.check_quota import check_quota
+from bot.jobs.refresh_reference import refresh_reference
+from bot.settings import Settings
+from bot.storage.engine import Database
+
+DAY_S = 86_400
+
+
+@dataclass(frozen=True)
+class JobParts:
+    """What jobs work with. Built once, in bot.app."""
+
+    settings: Settings
+    database: Database
+    notices: Notices
+    quota: QuotaBook
+    reference: ReferenceBook
+    channels: ChannelCheck
+    clock: Clock
+
+
+@dataclass(frozen=True)
+class Job:
+    """A scheduled job. `every_s` gives its interval in seconds from the settings."""
+
+    id: str
+    every_s: Callable[[Settings], int]
+    run: Callable[[JobParts], Awaitable[None]]
+
+
+async def _check_quota(parts: JobParts) -> None:
+    await check_quota(parts.quota, parts.notices, parts.database, parts.settings.quota_warn_at, parts.clock)
+
+
+async def _refresh_reference(parts: JobParts) -> None:
+    await refresh_reference(parts.reference)
+
+
+async def _check_channels(parts: JobParts) -> None:
+    await parts.channels()
+
+
+JOBS: tuple[Job, ...] = (
+    Job("check_quota", lambda settings: settings.quota_check_s, _check_quota),
+    Job("refresh_reference", lambda _settings: DAY_S, _refresh_reference),
+    Job("check_channels", lambda _settings: 600, _check_channels),
+)

@@ -1,0 +1,124 @@
+"""The service itself as the demo runs it: a process of its own, started as in production, that knows only stand-ins."""
+
+import asyncio
+import os
+import socket
+import sys
+from collections.abc import Coroutine, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+import httpx
+
+from bot.sandbox.serving import LOOPBACK
+
+READY_S = 30.0
+STOP_S = 15.0
+LOG_LINES = 15
+_POLL_S = 0.05
+_END_SHOWS_S = 0.5
+_KEPT = frozenset({"PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT", "TEMP", "TMP"})
+"""What a process needs of its surroundings; no setting of the developer's own bot is among it."""
+
+Result = TypeVar("Result")
+
+
+class DemoFailed(Exception):
+    """The demo can't go on; `str()` says why."""
+
+
+class BotProcess:
+    """`python -m bot serve` in a folder of its own, where no `.env` of anybody's is found. Its log is a file there."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._process: asyncio.subprocess.Process | None = None
+        self.port = free_port()
+        self.log_path = folder / "bot.log"
+
+    @property
+    def url(self) -> str:
+        """Where it answers."""
+        return f"http://{LOOPBACK}:{self.port}"
+
+    async def start(self, settings: Mapping[str, str]) -> None:
+        """Return when it is ready; raises DemoFailed where it does not become so."""
+        own = {
+            "PYTHONPATH": str(Path(__file__).parents[2]),
+            "HOST": LOOPBACK,
+            "PORT": str(self.port),
+            "DATABASE_URL": f"sqlite:///{self._folder / 'bot.db'}",
+        }
+        with self.log_path.open("wb") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                *("-m", "bot", "serve"),
+                cwd=self._folder,
+                env={name: value for name, value in os.environ.items() if name in _KEPT} | own | dict(settings),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                # Ctrl-C reaches everything in the terminal's group: when the bot stops is for the demo to say.
+                start_new_session=True,
+            )
+        try:
+            async with asyncio.timeout(READY_S):
+                await self.while_alive(self._ready())
+        except TimeoutError as error:
+            raise DemoFailed(f"The bot was not ready within {READY_S:g} seconds.") from error
+
+    async def while_alive(self, work: Coroutine[None, None, Result]) -> Result:
+        """What `work` returns; raises DemoFailed as soon as the process ends."""
+        assert self._process is not None, "started before anything is done with it"
+        working, ended = asyncio.create_task(work), asyncio.create_task(self._process.wait())
+        try:
+            await asyncio.wait({working, ended}, return_when=asyncio.FIRST_COMPLETED)
+            if working.done() and working.exception() is not None:
+                # It may have failed because the process is going: if so, that is what has to be told.
+                await asyncio.wait({ended}, timeout=_END_SHOWS_S)
+            if ended.done() and (not working.done() or working.exception() is not None):
+                raise DemoFailed(f"The bot ended by itself, with exit code {ended.result()}.")
+            return working.result()
+        finally:
+            for task in (working, ended):
+                task.cancel()
+            await asyncio.gather(working, ended, return_exceptions=True)
+
+    async def stop(self) -> None:
+        """End the process: gracefully, and by force where that takes too long."""
+        process = self._process
+        if process is None or process.returncode is not None:
+            return
+        process.terminate()
+        try:
+            await asyncio.wait_for(process.wait(), STOP_S)
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+        finally:
+            # Interrupted while waiting: nothing may be left behind.
+            if process.returncode is None:
+                process.kill()
+
+    def log_end(self) -> str:
+        """The last lines of its log."""
+        if not self.log_path.exists():
+            return ""
+        return "\n".join(self.log_path.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:])
+
+    async def _ready(self) -> None:
+        async with httpx.AsyncClient(trust_env=False) as client:
+            while True:
+                # Refused connections: not listening yet. Whether it still lives is looked at elsewhere.
+                with suppress(httpx.TransportError):
+                    if (await client.get(f"{self.url}/readyz")).status_code == httpx.codes.OK:
+                        return
+                await asyncio.sleep(_POLL_S)
+
+
+def free_port() -> int:
+    """A port that was free just now."""
+    with socket.socket() as found:
+        found.bind((LOOPBACK, 0))
+        return int(found.getsockname()[1])

@@ -1,0 +1,89 @@
+"""Slack's messages as lines of a terminal: markup becomes style, tokens their words, blocks one line under another."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from rich.text import Text
+
+from bot.sandbox.slack.values import Json
+
+_TOKEN = re.compile(r"<([^<>\n]+)>")
+_STYLED = re.compile(
+    r"(?<![\w*])\*(?P<bold>[^\s*](?:[^*\n]*[^\s*])?)\*(?![\w*])"
+    r"|`(?P<code>[^`\n]+)`"
+    r"|(?<!\w)_(?P<italic>[^\s_](?:[^_\n]*[^\s_])?)_(?!\w)"
+)
+_STYLES = {"bold": "bold", "code": "cyan", "italic": "italic"}
+_BETWEEN = " · "
+
+
+def readable(markup: str, names: Mapping[str, str] | None = None) -> Text:
+    """The mrkdwn as it reads: "*14:30*" in bold, a date token as its fallback, entities as their characters.
+
+    `names` are those of people and channels by id, for "<@U1>" and "<#C1>". docs.slack.dev/messaging/formatting
+    """
+    known = names or {}
+    worded = _TOKEN.sub(lambda token: _in_words(token[1], known), markup)
+    text, end = Text(), 0
+    for styled in _STYLED.finditer(worded):
+        kind = str(styled.lastgroup)
+        text.append(unescaped(worded[end : styled.start()]))
+        text.append(unescaped(styled[kind]), _STYLES[kind])
+        end = styled.end()
+    return text.append(unescaped(worded[end:]))
+
+
+def unescaped(text: str) -> str:
+    """The text with Slack's three entities as the characters that they stand for."""
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+def body_lines(blocks: Iterable[Json], text: str, names: Mapping[str, str] | None = None) -> list[Text]:
+    """The message without its small print, a header first; `text` where the blocks show nothing."""
+    shown = [line for block in blocks if block.get("type") != "context" for line in _block_lines(block, names)]
+    return shown or list(readable(text, names).split("\n"))
+
+
+def small_print(blocks: Iterable[Json], names: Mapping[str, str] | None = None) -> list[Text]:
+    """The context blocks of a message, one line each."""
+    return [line for block in blocks if block.get("type") == "context" for line in _block_lines(block, names)]
+
+
+def _block_lines(block: Json, names: Mapping[str, str] | None) -> Iterator[Text]:
+    """The lines of one block; nothing for one that only a mouse can use."""
+    kind = block.get("type")
+    if kind == "header":
+        for line in _read(block["text"], names):
+            line.stylize("bold")
+            yield line
+    elif kind == "section":
+        yield from _read(block.get("text", {}), names)
+        yield from _joined(block.get("fields", ()), ": ", names)
+    elif kind == "context":
+        yield from _joined((each for each in block["elements"] if "text" in each), " ", names)
+
+
+def _joined(texts: Iterable[Json], within: str, names: Mapping[str, str] | None) -> Iterator[Text]:
+    """Several texts on one line; the lines of each are put together by `within`."""
+    parts = [Text(within).join(_read(text, names)) for text in texts]
+    if parts:
+        yield Text(_BETWEEN).join(parts)
+
+
+def _read(text: Json, names: Mapping[str, str] | None) -> list[Text]:
+    """The lines of a text object."""
+    content = text.get("text", "")
+    if not content:
+        return []
+    whole = readable(content, names) if text.get("type") == "mrkdwn" else Text(unescaped(content))
+    return list(whole.split("\n"))
+
+
+def _in_words(token: str, names: Mapping[str, str]) -> str:
+    """What Slack shows for the inside of "<…>", still escaped: a label or fallback, a name, else the address."""
+    target, _, label = token.partition("|")
+    if target.startswith(("@", "#")):
+        return target[0] + (label or names.get(target[1:], target[1:]))
+    if target.startswith("!"):
+        return label or f"@{target[1:].partition('^')[0]}"
+    return label or target.removeprefix("mailto:")

@@ -1,0 +1,59 @@
+"""Lets the person at the terminal type commands once the day is over, where there is such a person."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from typing import TextIO
+
+from bot.sandbox.demo_stage import CHANNELS, Stage
+
+CHANNEL, USER = "C0ALL", "U0ALICE"
+
+
+async def stay_up(stage: Stage, stdin: TextIO) -> None:
+    """Answers what is typed, until cancelled. Deliveries that were not taken are tried again meanwhile."""
+    delivering = asyncio.create_task(stage.service.run_deliveries())
+    try:
+        if stdin.isatty():
+            stage.screen.plain("Type a command as if in #everything, such as /racecard IRE or /racing help.")
+            async for line in typed_lines(stdin.fileno()):
+                await answer(stage, line)
+        await delivering
+    finally:
+        delivering.cancel()
+
+
+async def answer(stage: Stage, line: str) -> None:
+    """Shows the bot's answer to a line such as "/racecard IRE"; a channel's name before it says where it is typed."""
+    where, _, rest = line.strip().partition(" ")
+    by_name = {f"#{name}": channel_id for channel_id, name in CHANNELS.items()}
+    channel_id, command = (by_name[where], rest.strip()) if where in by_name else (CHANNEL, line.strip())
+    if command:
+        problem = await stage.say(channel_id, USER, command)
+        if problem is not None:
+            stage.screen.note(problem)
+
+
+async def typed_lines(descriptor: int) -> AsyncIterator[str]:
+    """The lines that come through a terminal or pipe, until its end; none where the loop can't watch it (Windows).
+
+    No thread waits in `read`: it would outlive Ctrl-C.
+    """
+    loop, arrived = asyncio.get_running_loop(), asyncio.Event()
+    try:
+        loop.add_reader(descriptor, arrived.set)
+    except (NotImplementedError, PermissionError):
+        return
+    kept = b""
+    try:
+        while True:
+            await arrived.wait()
+            arrived.clear()
+            part = os.read(descriptor, 4096)
+            if not part:
+                return
+            *lines, kept = (kept + part).split(b"\n")
+            for line in lines:
+                yield line.decode(errors="replace")
+    finally:
+        loop.remove_reader(descriptor)

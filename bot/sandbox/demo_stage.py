@@ -1,0 +1,113 @@
+"""The demo's stage: stand-ins, channels and people around the real bot, and what one can do there."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+
+from bot.sandbox.demo_bot import BotProcess, DemoFailed
+from bot.sandbox.demo_screen import Screen
+from bot.sandbox.racing_service.service import RacingService
+from bot.sandbox.racing_service.switches import Switches
+from bot.sandbox.serving import serve
+from bot.sandbox.slack.workspace import SlackWorkspace
+
+CHANNELS = {"C0GB": "gb-racing", "C0IRE": "ire-racing", "C0ALL": "everything", "C0ADMIN": "racing-admins"}
+ADMINS = "C0ADMIN"
+PEOPLE = {"U0ALICE": "alice", "U0BOB": "bob"}
+COMMANDS = ("/racing", "/racecard", "/usage")
+EVENTS = ("result.received", "race.abandoned", "meeting.abandoned", "racecard.published")
+PLAN = "live"
+QUOTA_CHECK_S = 2
+ANSWER_S = 30.0
+ARRIVE_S = 30.0
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Everything that the day is played with. `speed` divides the pauses, and nothing else."""
+
+    service: RacingService
+    slack: SlackWorkspace
+    bot: BotProcess
+    screen: Screen
+    service_url: str
+    speed: float
+
+    @property
+    def webhook_url(self) -> str:
+        """Where deliveries go."""
+        return f"{self.bot.url}/webhooks/racing"
+
+    async def pause(self, seconds: float) -> None:
+        """Time to read what was shown."""
+        await asyncio.sleep(seconds / self.speed)
+
+    async def say(self, channel_id: str, user_id: str, line: str) -> str | None:
+        """A person types a command: None once its answer is there, else what was wrong."""
+        name, _, words = line.strip().partition(" ")
+        if name not in COMMANDS:
+            return f"{name} is no command here; Slack knows {', '.join(COMMANDS)}."
+        answer = await self.slack.command(self.bot.url, name, words, channel=channel_id, user=user_id)
+        if answer.error is not None:
+            return f"{line}: Slack would show {answer.error}."
+        try:
+            await answer.responses(timeout_s=ANSWER_S)
+        except TimeoutError:
+            return f"{line}: no answer within {ANSWER_S:g} seconds."
+        return None
+
+    async def wait_for(self, arrived: Callable[[], bool], what: str) -> None:
+        """Return when it has arrived; raises DemoFailed where it does not."""
+        try:
+            await self.slack.wait_for(arrived, ARRIVE_S)
+        except TimeoutError as error:
+            raise DemoFailed(f"Nothing came within {ARRIVE_S:g} seconds, but should have: {what}.") from error
+
+    async def subscribe_webhook(self) -> str:
+        """The signing secret of a subscription to everything, made over HTTP as anybody makes one."""
+        async with httpx.AsyncClient(trust_env=False) as client:
+            answer = await client.post(
+                f"{self.service_url}/webhooks/subscribe",
+                headers={"X-API-Key": self.service.api_key},
+                json={"url": self.webhook_url, "events": list(EVENTS)},
+            )
+        answer.raise_for_status()
+        return str(answer.json()["data"]["secret"])
+
+    async def start_bot(self) -> None:
+        """Subscribe, and start the bot with the secret and the stand-ins' addresses."""
+        await self.bot.start(
+            {
+                "RACING_API_URL": self.service_url,
+                "RACING_API_KEY": self.service.api_key,
+                "RACING_WEBHOOK_SECRETS": await self.subscribe_webhook(),
+                "SLACK_BOT_TOKEN": self.slack.bot_token,
+                "SLACK_SIGNING_SECRET": self.slack.signing_secret,
+                "SLACK_API_URL": self.slack.api_url,
+                "ADMIN_CHANNEL": ADMINS,
+                "QUOTA_CHECK_S": str(QUOTA_CHECK_S),
+            }
+        )
+
+
+@asynccontextmanager
+async def open_stage(folder: Path, screen: Screen, speed: float) -> AsyncIterator[Stage]:
+    """The stage with both stand-ins up; the bot is stopped first of all when the block ends."""
+    slack = SlackWorkspace()
+    for user_id, name in PEOPLE.items():
+        slack.add_user(user_id, name)
+    for channel_id, name in CHANNELS.items():
+        slack.add_channel(channel_id, name)
+    slack.on_message(screen.message)
+    service = RacingService(datetime.now(UTC).date(), plan=PLAN, switches=Switches(allow_http_loopback=True))
+    async with service, slack.running(), serve(service.app) as address:
+        bot = BotProcess(folder)
+        try:
+            yield Stage(service, slack, bot, screen, f"{address}/v1", speed)
+        finally:
+            await bot.stop()

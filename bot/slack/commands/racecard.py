@@ -1,0 +1,23 @@
+"""`/racecard`: the cards of a day, in a region or all, at a course or all."""
+
+from typing import Any
+
+from bot.domain.days import utc_today
+from bot.domain.message import Message
+from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.commands.words import find_place, read_words
+from bot.slack.messages.card import racecard
+
+CHECK_S = 3.0
+"""For looking up the region and the course; the rest of the answer's time is for reading the card."""
+
+
+async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
+    """The card. Raises CommandError for a word that is not understood, ServiceError where there is nothing to show."""
+    today = utc_today(desk.clock())
+    asked = read_words(invocation.text, today)
+    place = await find_place(desk.reference, asked, CHECK_S)
+    card = await desk.races.card(place.region, asked.day, place.course)
+    if card.failure is not None and not card.meetings:
+        raise card.failure
+    return racecard(card, today, place.unchecked)

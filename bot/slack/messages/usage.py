@@ -1,0 +1,96 @@
+"""The answer of `/usage`: used, left, the forecast, how sure it is, and a line for each day or endpoint."""
+
+from bot.domain.message import Message
+from bot.domain.quota import Forecast, QuotaReading, QuotaSource, UsageRow
+from bot.slack.messages.blocks import context, fields, header, message, mrkdwn, section
+from bot.slack.messages.text import counted, joined, safe
+from bot.slack.messages.times import in_readers_zone
+
+HOW_SURE = {
+    QuotaSource.ROWS: "Counted from the service's days of this month (UTC).",
+    QuotaSource.TOTAL: "The service's own total for the month.",
+    QuotaSource.OWN_COUNT: "",
+}
+LOWER_BOUND = {
+    QuotaSource.ROWS: "At least this: the service's days no longer reach back to the first of the month.",
+    QuotaSource.TOTAL: "At least this: by so much the service's total has grown since this month's first reading.",
+    QuotaSource.OWN_COUNT: "At least this: only what this bot itself counted, because the service names no period.",
+}
+
+
+def usage(reading: QuotaReading, expected: Forecast | None) -> Message:
+    """The month's quota."""
+    at_least = "" if reading.certain else "at least "
+    percent = f" ({reading.percent}%)" if reading.percent is not None else ""
+    used = f"{at_least}{reading.used:,}{percent}"
+    head = [
+        header(f"Quota, {reading.month}"),
+        fields(
+            [
+                ("Used", used),
+                ("Limit", _limit(reading)),
+                ("Left", None if reading.left is None else _left(reading)),
+                ("At this pace", _expected(expected)),
+                ("Errors", _number(reading.errors)),
+                ("Refusals", _number(reading.refusals)),
+            ]
+        ),
+        section(_how_sure(reading)),
+    ]
+    text = joined([f"Quota {reading.month}: {used} used", f"limit {_limit(reading)}", _expected(expected)])
+    rows = _in_order(reading)
+    title = (
+        section(f"*By {reading.grouped_by}*") if rows else section(f"The service gave no rows by {reading.grouped_by}.")
+    )
+    foot = context([mrkdwn(f"read {in_readers_zone(reading.taken_at)}"), mrkdwn("reading it costs no quota")])
+    return message(text, [*head, title], map(_row, rows), len(rows), [foot])
+
+
+def _limit(reading: QuotaReading) -> str:
+    if reading.limit is None:
+        return "not known: an admin can set MONTHLY_QUOTA"
+    plan = safe(reading.plan, 40)
+    return f"{reading.limit:,}" + (f" ({plan})" if plan else "")
+
+
+def _left(reading: QuotaReading) -> str:
+    at_most = "" if reading.certain else "at most "
+    return f"{at_most}{reading.left:,}"
+
+
+def _expected(expected: Forecast | None) -> str | None:
+    if expected is None:
+        return None
+    runs_out = f", runs out on {expected.runs_out_on.isoformat()}" if expected.runs_out_on else ""
+    return f"{expected.month_total:,} by the end of the month{runs_out}"
+
+
+def _how_sure(reading: QuotaReading) -> str:
+    return (HOW_SURE if reading.certain else LOWER_BOUND)[reading.source]
+
+
+def _in_order(reading: QuotaReading) -> list[UsageRow]:
+    """Days newest first, endpoints by their use."""
+    if reading.grouped_by == "day":
+        return sorted(reading.rows, key=lambda row: row.label, reverse=True)
+    return sorted(reading.rows, key=lambda row: (-(row.requests or 0), row.label))
+
+
+def _row(row: UsageRow) -> str:
+    label = safe(row.label, 80) or "?"
+    return f"• {label}: " + joined(
+        [
+            _counted(row.requests, "request"),
+            _counted(row.errors, "error") if row.errors else None,
+            _counted(row.refusals, "refusal") if row.refusals else None,
+        ],
+        ", ",
+    )
+
+
+def _counted(number: int | None, noun: str) -> str | None:
+    return None if number is None else counted(number, noun).replace(str(number), f"{number:,}", 1)
+
+
+def _number(number: int | None) -> str | None:
+    return None if number is None else f"{number:,}"

@@ -1,0 +1,98 @@
+"""Commands typed in Slack, answered by the real process."""
+
+import pytest
+
+from tests.acceptance.payloads import abandoned, result
+
+
+async def test_help_lists_every_command(world):
+    said = await world.say("/racing", "help", channel="CGB")
+    for word in ("subscribe", "unsubscribe", "list", "racecard", "usage"):
+        assert f"/racing {word}" in said
+
+
+async def test_subscriptions_are_said_back_listed_and_ended(world):
+    said = await world.say("/racing", "subscribe GB IRE results abandonments", channel="CGB")
+    assert "results and abandonments from GB" in said
+    assert "from IRE" in said
+    listed = await world.say("/racing", "list", channel="CGB")
+    assert "GB" in listed
+    assert "<@UALICE>" in listed
+    assert "IRE" in await world.say("/racing", "unsubscribe GB", channel="CGB")
+    assert "no subscriptions left" in await world.say("/racing", "unsubscribe all", channel="CGB")
+    assert "no subscriptions" in await world.say("/racing", "list", channel="CGB")
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "expected"),
+    [
+        ("/racing", "subscribe gb", "GB"),
+        ("/racing", "subscribe GBB", "GB"),
+        ("/racing", "subscribe", "/racing subscribe"),
+        ("/racing", "frobnicate", "subscribe"),
+        ("/racing", "unsubscribe FR", "no subscriptions"),
+        ("/racecard", "GB nextweek", "nextweek"),
+        ("/racecard", "GB 2026-02-30", "2026-02-30"),
+        ("/usage", "sideways", "endpoint"),
+    ],
+)
+async def test_error_says_what_would_have_been_right(world, command, text, expected):
+    said = await world.say(command, text, channel="CGB")
+    assert expected in said
+    assert world.slack.messages("CGB") == []
+
+
+async def test_subscription_waits_for_the_bot_and_starts_on_joining(world):
+    world.slack.add_channel("CNEW", "new-channel", bot_is_member=False)
+    said = await world.say("/racing", "subscribe GB", channel="CNEW")
+    assert "/invite @racing-bot" in said
+    await world.bot.deliver(result("rc_before"))
+    assert "waiting" in await world.say("/racing", "list", channel="CNEW")
+    await world.slack.invite_bot("CNEW", world.bot.url)
+    assert "live" in await world.say("/racing", "list", channel="CNEW")
+    await world.bot.deliver(result("rc_after", course="Bath"))
+    (text,) = await world.wait_for_posts("CNEW", 1)
+    assert "Bath" in text
+
+
+async def test_removed_bot_suspends_and_comes_back_with_what_waited(world):
+    await world.subscribe("CGB", "GB")
+    await world.slack.remove_bot("CGB", world.bot.url)
+    await world.bot.deliver(abandoned())
+    assert "suspended" in await world.say("/racing", "list", channel="CGB")
+    await world.slack.invite_bot("CGB", world.bot.url)
+    (text,) = await world.wait_for_posts("CGB", 1)
+    assert text.startswith("ABANDONED")
+
+
+async def test_racecard_shows_the_day_of_a_region(world):
+    today = world.service.racing.today
+    meetings = world.service.racing.meetings(today, "GB")
+    world.service.set_plan("analyst")
+    said = await world.say("/racecard", "GB today", channel="CGB")
+    assert today.isoformat() in said
+    assert any(meeting.course.name in said for meeting in meetings), said
+
+
+async def test_racing_racecard_is_the_same_command(world):
+    world.service.set_plan("analyst")
+    one = await world.say("/racecard", "GB", channel="CGB")
+    other = await world.say("/racing", "racecard GB", channel="CGB")
+    assert one == other
+
+
+async def test_usage_shows_used_and_limit(world):
+    world.service.set_used(7_500)
+    said = await world.say("/usage", "", channel="CGB")
+    assert "15,000" in said
+    assert "7,5" in said
+
+
+async def test_command_whose_text_is_payload_is_answered(world):
+    assert "payload" in await world.say("/racecard", "payload", channel="CGB")
+
+
+async def test_service_that_is_down_leaves_no_command_without_an_answer(world):
+    world.service.fail_next("*", "drop", times=200)
+    said = await world.say("/usage", "", channel="CGB")
+    assert "reach" in said or "again" in said

@@ -1,0 +1,101 @@
+"""Starts, stops and outages of the real process."""
+
+import asyncio
+
+import httpx
+
+from bot.sandbox.slack import failures
+from tests.acceptance.payloads import abandoned, result
+
+
+async def readiness(world) -> tuple[int, dict]:
+    async with httpx.AsyncClient() as client:
+        answer = await client.get(f"{world.bot.url}/readyz")
+    return answer.status_code, answer.json()
+
+
+async def test_starts_and_takes_deliveries_while_nothing_outside_answers(make_world):
+    async with make_world(RACING_API_URL="http://127.0.0.1:9/v1") as world:
+        await world.subscribe("CGB", "GB")
+        await world.bot.stop()
+        api_url = world.bot.env["SLACK_API_URL"]
+        port = int(api_url.split(":")[2].split("/")[0])
+        # Nobody listens where Slack was.
+        world.bot.env["SLACK_API_URL"] = "http://127.0.0.1:9/api/"
+        await world.bot.start()
+        assert (await world.bot.deliver(abandoned())).status_code == 200
+        for _ in range(100):
+            status, body = await readiness(world)
+            if "slack" in body["degraded"]:
+                break
+            await asyncio.sleep(0.1)
+        assert status == 200
+        assert "slack" in body["degraded"]
+        assert port
+        await world.bot.stop()
+        world.bot.env["SLACK_API_URL"] = api_url
+        await world.bot.start()
+        (text,) = await world.wait_for_posts("CGB", 1, timeout_s=40)
+        assert text.startswith("ABANDONED")
+
+
+async def test_posting_begins_when_slack_answers_again(world):
+    await world.subscribe("CGB", "GB")
+    world.slack.script("chat.postMessage", [failures.rate_limited(1)] * 2)
+    await world.bot.deliver(result())
+    assert len(await world.wait_for_posts("CGB", 1)) == 1
+
+
+async def test_wrong_secret_is_told_to_admins_once(world):
+    for number in range(8):
+        assert (await world.bot.deliver(result(f"rc_{number}"), secret="wrong")).status_code == 401
+    (told,) = await world.wait_for_posts("CADMIN", 1)
+    assert "5 deliveries in a row" in told
+    assert "RACING_WEBHOOK_SECRETS" in told
+
+
+async def test_too_large_delivery_is_413_and_told(make_world):
+    async with make_world(MAX_BODY_BYTES="2048") as world:
+        answer = await world.bot.deliver(b"x" * 4096)
+        assert answer.status_code == 413
+        (told,) = await world.wait_for_posts("CADMIN", 1)
+        assert "MAX_BODY_BYTES" in told
+
+
+async def test_admins_are_warned_once_per_threshold(make_world):
+    async with make_world(QUOTA_CHECK_S="1") as world:
+        world.service.set_used(8_000)
+        (first,) = await world.wait_for_posts("CADMIN", 1)
+        assert "of 15,000 requests are used (53%)" in first
+        world.service.set_used(14_500)
+        texts = await world.wait_for_posts("CADMIN", 2)
+        assert "(96%)" in texts[1] or "(97%)" in texts[1]
+        await world.bot.stop()
+        await world.bot.start()
+        await asyncio.sleep(2.5)
+        assert len(world.texts("CADMIN")) == 2
+
+
+async def test_no_secret_is_in_the_log_or_in_an_answer(world):
+    await world.subscribe("CGB", "GB")
+    await world.bot.deliver(result())
+    await world.bot.deliver(b"not json")
+    world.service.fail_next("*", 500, times=5)
+    await world.say("/usage", "", channel="CGB")
+    await world.wait_for_posts("CGB", 1)
+    async with httpx.AsyncClient() as client:
+        metrics = (await client.get(f"{world.bot.url}/metrics")).text
+    assert "racing_bot_deliveries_total" in metrics
+    for secret in (
+        value for name, value in world.bot.env.items() if "KEY" in name or "SECRET" in name or "TOKEN" in name
+    ):
+        assert secret not in world.bot.log + metrics
+
+
+async def test_settings_that_are_wrong_are_listed_at_once_and_nothing_starts(make_world):
+    async with make_world(start=False, RACING_API_KEY="", SLACK_BOT_TOKEN="xapp-test-token", PORT="many") as world:
+        await world.bot.start(ready=False)
+        assert await asyncio.to_thread(world.bot.process.wait, 10) == 2
+        for name in ("RACING_API_KEY", "SLACK_BOT_TOKEN", "PORT"):
+            assert name in world.bot.log
+        assert "xapp-test-token" not in world.bot.log

@@ -1,0 +1,107 @@
+from datetime import UTC, datetime
+
+import pytest
+from sqlmodel import select
+
+from bot.alerts.notices import Notices
+from bot.book.quota import QuotaBook
+from bot.domain.message import Message
+from bot.jobs.check_quota import check_quota
+from bot.jobs.refresh_reference import refresh_reference
+from bot.racing.errors import ServerFault
+from bot.storage.tables import Notice
+
+THRESHOLDS = (50, 80, 95, 100)
+
+
+@pytest.fixture
+def told():
+    return []
+
+
+@pytest.fixture
+def check(database, client, settings, clock, told):
+    def render(words):
+        told.append(words)
+        return Message(text=words)
+
+    class Once(Notices):
+        def tell(self, session, key, words):
+            before = len(told)
+            news = super().tell(session, key, words)
+            if not news:
+                del told[before:]
+            return news
+
+    book = QuotaBook(database, client, settings, clock)
+    notices = Once("C1", render, clock=clock)
+
+    async def run(used):
+        client.answers["usage by day"] = [{"date": clock().date().isoformat(), "requests": used}]
+        await check_quota(book, notices, database, THRESHOLDS, clock)
+
+    return run
+
+
+async def test_admins_are_told_of_the_highest_threshold_once(check, told, database):
+    await check(1_000)
+    assert told == []
+    await check(12_500)
+    await check(12_600)
+    assert told == [
+        "The data service's quota for 2026-11: 12,500 of 15,000 requests are used (83%). "
+        "At this pace it runs out on 2026-11-24."
+    ]
+    await check(15_000)
+    assert "used up" in told[1]
+
+
+async def test_lower_thresholds_are_marked_in_the_same_go(check, database):
+    await check(12_500)
+    stored = await database.read(lambda session: {row.key for row in session.exec(select(Notice))})
+    assert stored == {"quota:2026-11:50", "quota:2026-11:80"}
+
+
+async def test_admins_are_told_anew_when_the_month_turns(check, told, clock):
+    await check(8_000)
+    clock.now = datetime(2026, 12, 1, 6, tzinfo=UTC)
+    await check(10)
+    await check(20)
+    clock.now = datetime(2026, 12, 20, tzinfo=UTC)
+    await check(8_000)
+    assert [words[:20] for words in told] == [told[0][:20], "A new month has begu", told[0][:20]]
+
+
+async def test_turn_of_a_month_without_warnings_is_not_told(check, told, clock):
+    await check(10)
+    clock.now = datetime(2026, 12, 1, 6, tzinfo=UTC)
+    await check(10)
+    assert told == []
+
+
+async def test_another_plan_warns_anew(check, told, client):
+    await check(12_500)
+    client.meta["plan"] = "archive"
+    await check(12_500)
+    await check(121_000)
+    assert len(told) == 2
+    assert "150,000" in told[1]
+
+
+async def test_admins_are_asked_once_for_a_limit_that_is_not_known(check, told, client):
+    client.meta["plan"] = "platinum"
+    await check(10)
+    await check(20)
+    assert len(told) == 1
+    assert "MONTHLY_QUOTA" in told[0]
+
+
+async def test_failures_are_not_raised(database, client, settings, clock):
+    client.answers["usage by day"] = ServerFault("account/usage", code="server_error", status=500)
+    await check_quota(QuotaBook(database, client, settings, clock), None, database, THRESHOLDS, clock)
+
+    class Failing:
+        async def refresh(self):
+            raise ServerFault("courses", code="server_error", status=500)
+
+    await refresh_reference(Failing())

@@ -1,0 +1,209 @@
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+
+from bot.book.card import Coverage
+from bot.book.racebook import Budget, RaceBook
+from bot.domain.races import Course, Race
+from bot.racing.calls import AccountState
+from bot.racing.errors import Latched, QuotaExceeded, ServerFault
+from bot.storage import quota as quota_rows
+from bot.storage import racebook as rows
+
+
+class FakeQuota(SimpleNamespace):
+    left: int | None = None
+
+    async def staleness_s(self):
+        return 900
+
+    async def commands_left(self):
+        return self.left
+
+
+@pytest.fixture
+def quota():
+    return FakeQuota()
+
+
+@pytest.fixture
+def book(database, client, clock, quota):
+    return RaceBook(database, client, clock, quota)
+
+
+def titles(card):
+    return [race.race_id for meeting in card.meetings for race in meeting.races]
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+async def test_card_shows_a_days_races_once_the_list_is_read_past_it(book, client, days, day, newest_first):
+    client.newest_first = newest_first
+    client.races = days(-20, 5, each=2)
+    card = await book.card("GB", day(0))
+    assert (card.coverage, titles(card)) == (Coverage.COMPLETE, ["r05000-0", "r05000-1"])
+    assert card.read_at is not None
+    assert card.data_as_of == "as of"
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+async def test_card_says_no_racing_only_where_that_is_proven(book, client, days, day, newest_first):
+    client.newest_first = newest_first
+    client.races = days(-20, -1) + days(1, 5)
+    unread = await book.card("GB", day(0), budget=Budget(pages=1))
+    assert (unread.coverage, unread.meetings) == (Coverage.UNREAD, ())
+    assert unread.reached
+    proven = await book.card("GB", day(0))
+    assert (proven.coverage, proven.meetings) == (Coverage.COMPLETE, ())
+
+
+async def test_card_is_read_once_while_fresh_and_again_when_stale(book, client, clock, days, race, day):
+    client.races = days(-20, 5)
+    await book.card("GB", day(0))
+    asked = len(client.asked)
+    await book.card("GB", day(0))
+    assert len(client.asked) == asked
+    clock.pass_(minutes=16)
+    client.races.append(race("r05000-new", day(0).isoformat()))
+    assert "r05000-new" in titles(await book.card("GB", day(0)))
+    assert len(client.asked) <= asked + 3
+
+
+async def test_walk_goes_on_in_another_process(database, client, clock, quota, days, day):
+    client.races = days(-60, 5)
+    first = RaceBook(database, client, clock, quota)
+    assert (await first.card("GB", day(0), budget=Budget(pages=5))).coverage is Coverage.UNREAD
+    second = RaceBook(database, client, clock, quota)
+    assert (await second.card("GB", day(0), budget=Budget(pages=100))).coverage is Coverage.COMPLETE
+    cursors = [cursor for _, cursor in client.asked]
+    assert len(cursors) == len(set(cursors))
+
+
+async def test_walk_whose_cursor_is_refused_starts_again(book, client, days, day):
+    client.races = days(-60, 5)
+    await book.card("GB", day(0), budget=Budget(pages=5))
+    client.refuse_cursors = True
+    assert (await book.card("GB", day(0), budget=Budget(pages=100))).coverage is Coverage.COMPLETE
+    assert [cursor for _, cursor in client.asked].count(None) == 2
+
+
+async def test_concurrent_cards_of_a_region_are_read_once(book, client, days, day):
+    client.races = days(-20, 5)
+    cards = await asyncio.gather(*(book.card("GB", day(0)) for _ in range(5)))
+    assert {card.coverage for card in cards} == {Coverage.COMPLETE}
+    assert len(client.asked) == len(set(client.asked))
+
+
+async def test_card_of_all_regions_is_walked_without_a_region(book, client, days, race, day):
+    client.races = [*days(0, 3), race("ire-1", day(0).isoformat(), region="IRE", course="Naas")]
+    card = await book.card(None, day(0))
+    assert [(meeting.course.name, meeting.region) for meeting in card.meetings] == [("Ascot", "GB"), ("Naas", "IRE")]
+    assert {region for region, _ in client.asked} == {None}
+
+
+async def test_card_at_a_course_leaves_the_others_out(book, client, race, day):
+    client.races = [race("a", day(0).isoformat()), race("b", day(0).isoformat(), course="Naas")]
+    card = await book.card("GB", day(0), Course(course_id="cr_1", name="Naas"))
+    assert (card.coverage, titles(card)) == (Coverage.COMPLETE, ["b"])
+
+
+async def test_card_at_a_course_is_not_whole_beside_a_race_of_unknown_course(book, client, race, day):
+    client.races = [race("a", day(0).isoformat(), course=None)]
+    card = await book.card("GB", day(0), Course(name="Naas"))
+    assert (card.coverage, titles(card)) == (Coverage.UNREAD, [])
+
+
+async def test_card_outside_the_window_asks_nothing(book, client, day):
+    client.state = AccountState(window="2025 → upcoming")
+    card = await book.card("GB", day(0).replace(year=2024))
+    assert (card.coverage, card.window, client.asked) == (Coverage.OUTSIDE_WINDOW, "2025 → upcoming", [])
+
+
+async def test_walk_starts_again_when_a_plan_shows_more(book, client, clock, days, day):
+    client.meta["window"] = "2026 → upcoming"
+    client.races = days(-20, 5)
+    await book.card("GB", day(0))
+    client.meta["window"] = "2017 → upcoming"
+    client.races = days(-400, -390) + client.races
+    clock.pass_(minutes=16)
+    await book.card("GB", day(0))
+    card = await book.card("GB", day(-395))
+    assert (card.coverage, len(titles(card))) == (Coverage.COMPLETE, 1)
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        QuotaExceeded("races/search", code="quota_exceeded", status=429),
+        Latched("races/search", code="quota_exceeded"),
+    ],
+)
+async def test_card_says_that_the_quota_stopped_it(book, client, days, day, refusal):
+    client.races, client.failure, client.fail_after = days(-20, 5), refusal, 2
+    card = await book.card("GB", day(0))
+    assert (card.coverage, card.failure) == (Coverage.QUOTA, refusal)
+
+
+async def test_card_keeps_what_was_read_before_a_failure(book, client, clock, days, day):
+    client.races = days(-20, 5)
+    await book.card("GB", day(0))
+    clock.pass_(minutes=16)
+    client.failure = ServerFault("races/search", code="server_error", status=500, request_id="req_7")
+    card = await book.card("GB", day(0))
+    assert (card.coverage, titles(card)) == (Coverage.FAILED, ["r05000-0"])
+    assert "req_7" in card.failure.told
+
+
+async def test_commands_stop_at_their_share_of_the_quota(book, client, quota, database, days, day):
+    client.races = days(-60, 5)
+    quota.left = 2
+    card = await book.card("GB", day(0))
+    assert (card.coverage, card.failure, len(client.asked)) == (Coverage.QUOTA, None, 2)
+    spent = await database.read(lambda session: quota_rows.spent(session, "2026-11"))
+    assert (spent.requests, spent.by_commands) == (2, 2)
+    quota.left = 0
+    await book.card("GB", day(0))
+    assert len(client.asked) == 2
+
+
+async def test_card_is_answered_in_time_while_another_reads(book, client, days, day):
+    client.races = days(-20, 5)
+    started = asyncio.Event()
+
+    async def never(*_):
+        started.set()
+        await asyncio.Event().wait()
+
+    client.races_page = never
+    card = await book.card("GB", day(0), budget=Budget(seconds=0.05))
+    assert (started.is_set(), card.coverage) == (True, Coverage.UNREAD)
+
+
+async def test_races_without_a_day_leave_the_card_unproven(book, client, race, day):
+    client.races = [race("a", day(-1).isoformat()), race("b", None, filed_under=day(0).isoformat())]
+    card = await book.card("GB", day(0))
+    assert card.coverage is Coverage.UNREAD
+    assert len(client.asked) == 1
+
+
+async def test_races_without_an_id_stand_on_the_card(book, client, race, day):
+    client.races = [race("a", day(0).isoformat(), off_time="14:30"), race("b", day(0).isoformat(), off_time="15:00")]
+    client.page_size = 9
+    page = client.races_page
+
+    async def without_ids(*asked):
+        answer = await page(*asked)
+        for record in answer.data:
+            del record.__pydantic_extra__["race_id"]
+        return answer
+
+    client.races_page = without_ids
+    card = await book.card("GB", day(0))
+    assert [race.off.text for race in card.meetings[0].races] == ["14:30", "15:00"]
+
+
+async def test_book_learns_from_deliveries_without_asking(book, client, database, day):
+    told = Race(race_id="r1", region="GB", race_date=day(0).isoformat(), course=Course(name="Ascot"))
+    await database.write(lambda session: book.learn(session, told))
+    kept = await database.read(lambda session: rows.of_day(session, day(0).isoformat(), "GB"))
+    assert ([one.race for one in kept], client.asked) == ([told], [])

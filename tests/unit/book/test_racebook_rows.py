@@ -1,0 +1,82 @@
+from datetime import UTC, datetime
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.domain.races import Course, OffTime, Race, Runner
+from bot.storage import racebook
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+DAY = "2026-11-20"
+
+texts = st.none() | st.sampled_from(["x", "y"])
+runners = st.lists(st.builds(Runner, horse=st.sampled_from(["A", "B", "C"]), position=texts), max_size=3).map(tuple)
+some_races = st.builds(
+    Race,
+    race_id=st.just("r1"),
+    race_date=st.just(DAY),
+    title=texts,
+    going=texts,
+    status=texts,
+    abandoned=st.booleans(),
+    course=st.builds(Course, course_id=texts, name=texts),
+    off=st.builds(OffTime, text=texts),
+    runners=runners,
+)
+
+
+@given(known=some_races, news=some_races, whole=st.booleans())
+def test_merged_race_loses_nothing_that_did_not_come_again(known, news, whole):
+    after = racebook.merged(known, news, whole=whole)
+    for name in ("title", "going", "status"):
+        assert getattr(after, name) == (getattr(news, name) or getattr(known, name))
+    assert after.course.name == (news.course.name or known.course.name)
+    assert after.off.text == (news.off.text or known.off.text)
+    assert {runner.horse for runner in after.runners} >= {runner.horse for runner in news.runners}
+    if not whole:
+        assert {runner.horse for runner in after.runners} >= {runner.horse for runner in known.runners}
+
+
+@given(race=some_races)
+def test_merging_a_race_with_itself_changes_nothing_but_doubled_runners(race):
+    assert racebook.merged(race, race, whole=True).model_copy(update={"runners": ()}) == race.model_copy(
+        update={"runners": ()}
+    )
+
+
+def test_result_of_placed_runners_keeps_those_who_were_declared():
+    declared = Race(runners=(Runner(horse="A", jockey="J"), Runner(horse="B")))
+    result = Race(runners=(Runner(horse="A", position="1"),))
+    after = racebook.merged(declared, result, whole=False)
+    assert after.runners == (Runner(horse="A", jockey="J", position="1"), Runner(horse="B"))
+
+
+def test_list_takes_out_who_no_longer_runs():
+    declared = Race(runners=(Runner(horse="A"), Runner(horse="B")))
+    assert racebook.merged(declared, Race(runners=(Runner(horse="A"),)), whole=True).runners == (Runner(horse="A"),)
+
+
+def test_abandonment_is_taken_back_only_by_news_of_the_status():
+    called_off = Race(abandoned=True, reason="Frost")
+    assert racebook.merged(called_off, Race(), whole=True).abandoned
+    assert not racebook.merged(called_off, Race(status="declared"), whole=True).abandoned
+
+
+async def test_region_of_a_filter_outlives_what_a_race_says(database):
+    race = Race(race_id="r1", region="Great Britain", race_date=DAY)
+    await database.write(lambda session: racebook.put(session, [race], NOW, region="GB"))
+    await database.write(lambda session: racebook.put(session, [race], NOW, region=""))
+    await database.write(lambda session: racebook.put(session, [race], NOW))
+    kept = await database.read(lambda session: racebook.of_day(session, DAY, "GB"))
+    assert [one.race.region for one in kept] == ["GB"]
+
+
+async def test_delivery_without_id_or_day_is_left_out(database):
+    races = [Race(race_date=DAY), Race(race_id="r1")]
+    assert await database.write(lambda session: racebook.put(session, races, NOW)) == 0
+
+
+async def test_many_races_go_into_the_book_at_once(database):
+    races = [Race(race_id=f"r{number}", race_date=DAY, region="GB") for number in range(450)]
+    assert await database.write(lambda session: racebook.put(session, races, NOW, region="GB")) == 450
+    assert len(await database.read(lambda session: racebook.of_day(session, DAY))) == 450

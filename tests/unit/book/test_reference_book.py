@@ -1,0 +1,109 @@
+import asyncio
+
+import pytest
+
+from bot.book.reference import RegionCheck, ReferenceBook
+from bot.domain.races import Course
+from bot.errors import CommandError
+from bot.racing.errors import ServerFault, UpgradeRequired
+
+COURSES = [
+    {"course_id": "cr_1", "name": "Ascot", "shortcode": "ASC", "country": "England", "region": "GB"},
+    {"course_id": "cr_2", "name": "Naas", "shortcode": None, "country": "Ireland", "region": "IRE"},
+    {"course_id": "cr_3", "name": "Newcastle", "country": "England", "region": "GB"},
+    {"course_id": "cr_4", "name": "Newcastle", "country": "Australia", "region": "AUS"},
+]
+REFERENCE = {"regions": [{"value": "GB", "count": 9}, {"value": "gb", "count": 1}, {"value": "IRE", "count": 4}]}
+FAULT = ServerFault("reference", code="server_error", status=500)
+NOT_IN_PLAN = UpgradeRequired("reference", code="upgrade_required", status=403)
+
+
+@pytest.fixture
+def book(database, client, clock):
+    client.answers = {"courses": COURSES, "reference": REFERENCE}
+    return ReferenceBook(database, client, clock)
+
+
+async def test_regions_are_as_published_and_asked_for_once_a_day(book, client, clock):
+    assert await book.regions() == ("GB", "gb", "IRE")
+    clock.pass_(hours=23)
+    await book.regions()
+    assert client.asked == ["courses", "reference"]
+    clock.pass_(hours=2)
+    await book.regions()
+    assert len(client.asked) == 4
+
+
+async def test_regions_come_from_courses_where_the_plan_has_no_reference(book, client):
+    client.answers["reference"] = NOT_IN_PLAN
+    assert await book.regions() == ("AUS", "GB", "IRE")
+    await book.refresh()
+
+
+async def test_regions_stay_as_they_were_while_the_service_fails(book, client, clock):
+    await book.regions()
+    client.answers["reference"] = FAULT
+    clock.pass_(days=2)
+    assert await book.regions() == ("GB", "gb", "IRE")
+
+
+async def test_regions_are_unknown_where_neither_list_comes_and_nobody_asks_again_at_once(book, client, clock):
+    client.answers = {"courses": FAULT, "reference": FAULT}
+    assert await book.regions() is None
+    assert await book.check_region("GB", timeout_s=1) == RegionCheck("GB", known=False)
+    assert await book.check_course("Ascot", timeout_s=1) == Course(name="Ascot")
+    assert len(client.asked) == 2
+    clock.pass_(minutes=2)
+    await book.regions()
+    assert len(client.asked) == 4
+
+
+async def test_refresh_raises_what_went_wrong(book, client):
+    client.answers["courses"] = FAULT
+    with pytest.raises(ServerFault):
+        await book.refresh()
+    assert await book.regions() == ("GB", "gb", "IRE")
+
+
+async def test_callers_share_one_refresh(book, client):
+    await asyncio.gather(*(book.regions() for _ in range(5)), book.courses())
+    assert client.asked == ["courses", "reference"]
+
+
+async def test_check_gives_up_in_time_and_the_refresh_goes_on(book, client):
+    release = asyncio.Event()
+
+    async def slowly():
+        await release.wait()
+        return COURSES
+
+    client.answers["courses"] = slowly
+    assert await book.check_region("XX", timeout_s=0.02) == RegionCheck("XX", known=False)
+    release.set()
+    assert (await book.check_region("GB", timeout_s=5)).known
+    assert client.asked == ["courses", "reference"]
+
+
+async def test_region_is_checked_exactly(book):
+    assert await book.check_region("gb") == RegionCheck("gb", known=True)
+    with pytest.raises(CommandError, match=r'no region "Ire"\. Did you mean IRE\? Regions: GB, gb, IRE\.'):
+        await book.check_region("Ire")
+
+
+@pytest.mark.parametrize("typed", ["cr_1", "Ascot", "ASC"])
+async def test_course_is_found_by_id_name_or_shortcode(book, typed):
+    course = await book.check_course(typed)
+    assert course == Course(course_id="cr_1", name="Ascot", country="England")
+    assert await book.region_of(course) == "GB"
+
+
+async def test_course_that_is_none_gets_near_misses(book):
+    with pytest.raises(CommandError, match=r'no course "ascott"\. Did you mean Ascot'):
+        await book.check_course("ascott")
+    with pytest.raises(CommandError, match=r'"x{80}…"\.$'):
+        await book.check_course("x" * 40_000)
+
+
+async def test_course_whose_name_is_shared_asks_for_the_id(book):
+    with pytest.raises(CommandError, match=r"cr_3 \(GB\) or cr_4 \(AUS\)"):
+        await book.check_course("Newcastle")

@@ -1,0 +1,80 @@
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.domain.days import day_before, is_outside, parse_day, widens
+
+TODAY = date(2026, 3, 1)
+
+
+@pytest.mark.parametrize(
+    ("word", "day"),
+    [
+        ("today", TODAY),
+        ("Tomorrow", date(2026, 3, 2)),
+        ("yesterday", date(2026, 2, 28)),
+        ("2026-11-21", date(2026, 11, 21)),
+        ("Ascot", None),
+        ("GB", None),
+        ("2026", None),
+    ],
+)
+def test_day_is_what_the_word_means(word, day):
+    assert parse_day(word, TODAY) == day
+
+
+@pytest.mark.parametrize(
+    "word", ["2026-02-30", "2026-13-01", "21/11/2026", "21.11.26", "20261121", "2026-1-2", "0000-01-01"]
+)
+def test_day_that_is_none_is_refused(word):
+    with pytest.raises(ValueError, match=r"."):
+        parse_day(word, TODAY)
+
+
+@given(word=st.text(max_size=12))
+def test_day_of_any_text_is_a_day_or_none_or_refused(word):
+    try:
+        assert parse_day(word, TODAY) is None or isinstance(parse_day(word, TODAY), date)
+    except ValueError:
+        assert any(character.isdigit() for character in word)
+
+
+def test_day_before_is_the_day_before():
+    assert day_before(TODAY) == "2026-02-28"
+
+
+@pytest.mark.parametrize(
+    ("window", "day", "outside"),
+    [
+        ("2023 → upcoming", "2022-12-31", True),
+        ("2023 → upcoming", "2023-01-01", False),
+        ("2023 -> 2024", "2024-12-31", False),
+        ("2023 -> 2024", "2025-01-01", True),
+        ("2023-06-01→2024-02-03", "2023-05-31", True),
+        ("2023-06-01→2024-02-03", "2024-02-04", True),
+        ("2023-06-01→2024-02-03", "2024-02-03", False),
+        ("whatever", "2026-01-01", False),
+        (None, "2026-01-01", False),
+        (None, "2016-12-31", True),
+    ],
+)
+def test_window_excludes_days_before_and_after_it(window, day, outside):
+    assert is_outside(window, date.fromisoformat(day)) is outside
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "wider"),
+    [
+        (None, "2023 → upcoming", False),
+        ("2023 → upcoming", None, False),
+        ("2023 → upcoming", "2023 → upcoming", False),
+        ("2023 → upcoming", "2024 → upcoming", False),
+        ("2023 → upcoming", "2017 → upcoming", True),
+        ("2023 → 2024", "2023 → upcoming", True),
+        ("unread", "2017 → upcoming", True),
+    ],
+)
+def test_window_is_wider_where_it_may_show_more(before, now, wider):
+    assert widens(before, now) is wider
