@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 import aiohttp
-from sqlmodel import Session
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -32,9 +31,7 @@ from bot.jobs.scheduler import Jobs
 from bot.jobs.table import JobParts
 from bot.logs import get_logger
 from bot.metrics import Metrics
-from bot.racing.calls import AccountState
 from bot.racing.client import open_client
-from bot.racing.errors import ServiceFailure
 from bot.racing.timing import Timing
 from bot.settings import Settings
 from bot.slack import guard
@@ -54,6 +51,7 @@ from bot.storage.engine import Database
 from bot.storage.schema import Schema
 from bot.storage.state_store import DatabaseStateStore
 from bot.storage.webhook_subscriptions import Vault
+from bot.telling import Telling
 from bot.web.answers import refuse
 from bot.web.body import BodyReader
 from bot.webhooks import endpoint
@@ -86,6 +84,7 @@ class Service:
         self.ingest = Ingest(self.database)
         self.notices = Notices(settings.admin_channel, sentence, clock=clock)
         self.fanout = Fanout(self.database, read_payload, notices=self.notices, clock=clock, wake=self.ingest.stored)
+        self.telling = Telling(self.database, self.notices, settings.max_body_bytes, clock, self.fanout.posted)
         self._pace = pace or Pace()
         self._tasks = Tasks()
         self._loops: list[asyncio.Task[None]] = []
@@ -182,8 +181,8 @@ class Service:
             settings.racing_api_key,
             DatabaseStateStore(self.database, self.clock),
             timing=Timing(clock=self.clock),
-            on_meta=self._on_meta,
-            on_latch=self._on_latch,
+            on_meta=self.telling.account,
+            on_latch=self.telling.latch,
         )
         self.quota = QuotaBook(self.database, self.racing, settings, self.clock)
         self.reference = ReferenceBook(self.database, self.racing, self.clock)
@@ -234,9 +233,9 @@ class Service:
         self.webhooks = endpoint.WebhookEndpoint(
             bodies=BodyReader(max_bytes=settings.max_body_bytes, budget_bytes=settings.max_body_bytes * BODY_BUDGET),
             signing_secrets=self.signing_secrets,
-            mismatches=MismatchRun(self._tell_mismatches),
+            mismatches=MismatchRun(self.telling.mismatches),
             store=self.ingest.store,
-            tell_too_large=self._tell_too_large,
+            tell_too_large=self.telling.too_large,
             clock=self.clock,
             count=self.metrics.delivery,
         )
@@ -293,48 +292,6 @@ class Service:
         if self.schema.problem:
             raise StorageError(self.schema.problem)
         await self.database.write(partial(state.put, name="ready_probe", value=True, now=self.clock()))
-
-    async def _tell(self, key: str, words: str) -> None:
-        """Tell admins once. What can't be stored is logged: nothing that answers a request may fail for it."""
-
-        def tell(session: Session) -> bool:
-            return self.notices.tell(session, key, words)
-
-        try:
-            if await self.database.write(tell):
-                self.fanout.posted.set()
-        except StorageError as error:
-            log.warning("admins_not_told", key=key, words=words, reason=str(error))
-
-    async def _tell_mismatches(self, count: int) -> None:
-        await self._tell(
-            f"signature-mismatch:{self.clock().date().isoformat()}",
-            f"{count} deliveries in a row carried a signature that none of my signing secrets matches: they were "
-            "refused with 401, and the data service will try each again for about a day. Most likely the secret in "
-            "RACING_WEBHOOK_SECRETS is not the one that this subscription was given.",
-        )
-
-    async def _tell_too_large(self) -> None:
-        await self._tell(
-            f"too-large:{self.clock().date().isoformat()}",
-            f"A delivery of more than {self.settings.max_body_bytes} bytes was refused with 413. If it was the data "
-            "service's, raise MAX_BODY_BYTES: it will send it again for about a day.",
-        )
-
-    async def _on_meta(self, before: AccountState, now: AccountState) -> None:
-        if before.plan is None:
-            log.info("account", plan=now.plan, window=now.window)
-            return
-        moment = self.clock().isoformat(timespec="minutes")
-        await self._tell(
-            f"account:{before.plan}:{before.window}>{now.plan}:{now.window}:{moment}",
-            f"The data service now serves us under the plan {now.plan} (window {now.window}); "
-            f"before it was {before.plan} ({before.window}).",
-        )
-
-    async def _on_latch(self, error: ServiceFailure) -> None:
-        moment = self.clock().strftime("%Y-%m") if error.code == "quota_exceeded" else self.clock().date().isoformat()
-        await self._tell(f"refused:{error.code}:{moment}", f"{error.told} Alerts do not depend on it and go on.")
 
 
 async def _for_ever(name: str, run: Callable[[], Awaitable[None]]) -> None:

@@ -42,7 +42,8 @@ class RacingEvent(Value):
     `key` identifies the event: "result.received:rc_1" (see bot.webhooks.payload for what stands in for a race id).
     `kind` is None for a payload that could not be read: such a one is posted as a plain line rather than dropped.
     `race` is the race, or what is known of the meeting; `races` are the races a meeting or card names.
-    `occurred_at` and `sequence` are there only where the payload says when it was made, or which version it is.
+    `data_as_of` is how current the service's data was, as published. `occurred_at` and `sequence` are there only where
+    the payload says when it was made, or which version it is.
     """
 
     key: str
@@ -53,6 +54,7 @@ class RacingEvent(Value):
     reason: str | None = None
     occurred_at: datetime | None = None
     sequence: int | None = None
+    data_as_of: str | None = None
     unreadable_because: str | None = None
 
     @property

@@ -9,14 +9,16 @@ from datetime import timedelta
 import httpx
 
 from bot.sandbox.demo_bot import DemoFailed
-from bot.sandbox.demo_stage import ADMINS, CHANNELS, Stage
+from bot.sandbox.demo_stage import ADMINS, CHANNELS, PLAN, Stage
 from bot.sandbox.racing_day import Meeting, Race
 from bot.sandbox.racing_service.deliverer import SIGNATURE_HEADER, sign
 from bot.sandbox.racing_service.outbox import Attempt, Delivery
+from bot.sandbox.racing_service.plans import PLANS
 
 RESULT, RACE_OFF, MEETING_OFF, CARD = "result.received", "race.abandoned", "meeting.abandoned", "racecard.published"
 READ_S = 1.4
-QUOTA, USED = 250_000, 203_000
+QUOTA = PLANS[PLAN].per_month
+USED = QUOTA * 81 // 100
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,9 @@ COMMANDS = ("/racing", "/racecard", "/usage")
 EVENTS = ("result.received", "race.abandoned", "meeting.abandoned", "racecard.published")
 PLAN = "live"
 QUOTA_CHECK_S = 2
+PATIENCE_S = 10.0
+"""Both services give the bot less, two and three seconds; a slow machine is no reason for the demo to fail."""
+
 ANSWER_S = 30.0
 ARRIVE_S = 30.0
 
@@ -99,12 +102,14 @@ class Stage:
 async def open_stage(folder: Path, screen: Screen, speed: float) -> AsyncIterator[Stage]:
     """The stage with both stand-ins up; the bot is stopped first of all when the block ends."""
     slack = SlackWorkspace()
+    slack.ack_timeout_s = PATIENCE_S
     for user_id, name in PEOPLE.items():
         slack.add_user(user_id, name)
     for channel_id, name in CHANNELS.items():
         slack.add_channel(channel_id, name)
     slack.on_message(screen.message)
-    service = RacingService(datetime.now(UTC).date(), plan=PLAN, switches=Switches(allow_http_loopback=True))
+    switches = Switches(allow_http_loopback=True, delivery_timeout_s=PATIENCE_S)
+    service = RacingService(datetime.now(UTC).date(), plan=PLAN, switches=switches)
     async with service, slack.running(), serve(service.app) as address:
         bot = BotProcess(folder)
         try:

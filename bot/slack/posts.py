@@ -45,6 +45,7 @@ class PostRenderer:
             order_unknown=remarks.order_unknown,
             contradicts=remarks.contradicts,
             previous_link=link,
+            data_as_of=event.data_as_of,
             may_be_repeat=claim.post.may_be_repeat,
             reference=inbox.reference(claim.event.inbox_id),
         )

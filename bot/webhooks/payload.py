@@ -53,6 +53,9 @@ SEQUENCE = ("sequence", "seq", "revision", "version")
 LARGEST_SEQUENCE = 2**63 - 1
 """What a database's integer holds."""
 
+DATA_AS_OF = ("dataasof",)
+"""The envelope's field (Interface, Response envelope); a delivery may have it too."""
+
 TIMES = ("occurredat", "eventtime", "eventat")
 TIMES_OF: dict[Topic, tuple[str, ...]] = {
     Topic.RESULTS: ("settledat", "resultat", "resultedat"),
@@ -116,6 +119,7 @@ def read_payload(body: bytes) -> RacingEvent:
         reason=race.reason,
         occurred_at=_occurred_at(found),
         sequence=find([part.fields for part in _carried(found)], SEQUENCE, _read_sequence),
+        data_as_of=find((part.fields for part in found.parts), DATA_AS_OF, text),
         unreadable_because=_why_unread(found.named),
     )
 

@@ -253,6 +253,12 @@ def test_paths_named_in_documents_exist(path):
     assert [one for one in [*named, *linked] if one not in invented and not (ROOT / one).exists()] == []
 
 
+def test_checks_run_the_test_command_of_the_readme():
+    (command,) = re.findall(r"^readonly TEST_COMMAND='(.+)'$", text(".ci/run"), flags=re.MULTILINE)
+    assert command in text("README.md").splitlines()
+    assert command.replace("uv run pytest", "uv run racing-bot demo") in text("README.md").splitlines()
+
+
 def test_every_package_of_the_bot_stands_in_the_map():
     drawn = text("docs/architecture.md").split("## Map", 1)[1]
     packages = {path.parent.name for path in (ROOT / "bot").glob("*/__init__.py")}

@@ -78,7 +78,7 @@ async def find_place(reference: ReferenceBook, asked: Asked, timeout_s: float) -
         return Place(region=region, unchecked=unchecked)
     meant_region = rest.casefold() in {code.casefold() for code in regions or ()}
     if not find_courses(courses or (), rest) and (courses or meant_region):
-        raise CommandError(_not_understood(rest, regions or (), course_words(courses)))
+        raise CommandError(_not_understood(rest, regions or (), course_words(courses or ())))
     return await _at_course(reference, rest, region, unchecked, timeout_s)
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -44,14 +45,16 @@ class FakeLatches:
 class FakeClient:
     """Lists races in order of date and id, some a page, and answers or raises what it was told."""
 
-    races: list = field(default_factory=list)
+    races: list[Any] = field(default_factory=list)
     newest_first: bool = False
     page_size: int = 3
-    meta: dict = field(default_factory=lambda: {"plan": "free", "window": "2017 → upcoming", "data_as_of": "as of"})
+    meta: dict[str, Any] = field(
+        default_factory=lambda: {"plan": "free", "window": "2017 → upcoming", "data_as_of": "as of"}
+    )
     failure: Exception | None = None
     fail_after: int = 0
-    answers: dict = field(default_factory=dict)
-    asked: list = field(default_factory=list)
+    answers: dict[str, Any] = field(default_factory=dict)
+    asked: list[Any] = field(default_factory=list)
     refuse_cursors: bool = False
     state: AccountState = field(default_factory=AccountState)
     latches: FakeLatches = field(default_factory=FakeLatches)

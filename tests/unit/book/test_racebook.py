@@ -28,8 +28,13 @@ def quota():
 
 
 @pytest.fixture
-def book(database, client, clock, quota):
-    return RaceBook(database, client, clock, quota)
+def make_book(database, client, clock, quota):
+    return lambda: RaceBook(database, client, clock, quota)
+
+
+@pytest.fixture
+def book(make_book):
+    return make_book()
 
 
 def titles(card):
@@ -57,24 +62,22 @@ async def test_card_says_no_racing_only_where_that_is_proven(book, client, days,
     assert (proven.coverage, proven.meetings) == (Coverage.COMPLETE, ())
 
 
-async def test_card_is_read_once_while_fresh_and_again_when_stale(book, client, clock, days, race, day):
+async def test_card_is_read_once_while_fresh_and_again_when_stale(book, client, clock, days, day):
     client.races = days(-20, 5)
     await book.card("GB", day(0))
     asked = len(client.asked)
     await book.card("GB", day(0))
     assert len(client.asked) == asked
     clock.pass_(minutes=16)
-    client.races.append(race("r05000-new", day(0).isoformat()))
-    assert "r05000-new" in titles(await book.card("GB", day(0)))
+    client.races += days(0, 0, each=2)[1:]
+    assert "r05000-1" in titles(await book.card("GB", day(0)))
     assert len(client.asked) <= asked + 3
 
 
-async def test_walk_goes_on_in_another_process(database, client, clock, quota, days, day):
+async def test_walk_goes_on_in_another_process(make_book, client, days, day):
     client.races = days(-60, 5)
-    first = RaceBook(database, client, clock, quota)
-    assert (await first.card("GB", day(0), budget=Budget(pages=5))).coverage is Coverage.UNREAD
-    second = RaceBook(database, client, clock, quota)
-    assert (await second.card("GB", day(0), budget=Budget(pages=100))).coverage is Coverage.COMPLETE
+    assert (await make_book().card("GB", day(0), budget=Budget(pages=5))).coverage is Coverage.UNREAD
+    assert (await make_book().card("GB", day(0), budget=Budget(pages=100))).coverage is Coverage.COMPLETE
     cursors = [cursor for _, cursor in client.asked]
     assert len(cursors) == len(set(cursors))
 
@@ -154,16 +157,21 @@ async def test_card_keeps_what_was_read_before_a_failure(book, client, clock, da
     assert "req_7" in card.failure.told
 
 
-async def test_commands_stop_at_their_share_of_the_quota(book, client, quota, database, days, day):
+async def test_commands_stop_at_their_share_of_the_quota(book, client, quota, days, day):
     client.races = days(-60, 5)
     quota.left = 2
     card = await book.card("GB", day(0))
     assert (card.coverage, card.failure, len(client.asked)) == (Coverage.QUOTA, None, 2)
-    spent = await database.read(lambda session: quota_rows.spent(session, "2026-11"))
-    assert (spent.requests, spent.by_commands) == (2, 2)
     quota.left = 0
     await book.card("GB", day(0))
     assert len(client.asked) == 2
+
+
+async def test_pages_that_commands_read_are_counted(book, client, database, days, day):
+    client.races = days(-60, 5)
+    await book.card("GB", day(0), budget=Budget(pages=4))
+    spent = await database.read(lambda session: quota_rows.spent(session, "2026-11"))
+    assert (spent.requests, spent.by_commands) == (4, 4)
 
 
 async def test_card_is_answered_in_time_while_another_reads(book, client, days, day):

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from bot.book.reference import RegionCheck, ReferenceBook
+from bot.book.reference import ReferenceBook, RegionCheck
 from bot.domain.races import Course
 from bot.errors import CommandError
 from bot.racing.errors import ServerFault, UpgradeRequired

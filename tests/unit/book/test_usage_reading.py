@@ -3,8 +3,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.book.usage_reading import read_usage
+from bot.domain.quota import UsageRow
 
 DAYS = [("2026-10-31", 5), ("2026-11-01", 7), ("2026-11-20", 12)]
+
+
+def requests_of(data, month):
+    row = read_usage(data).in_month(month)
+    return row and row.requests
 
 
 @pytest.mark.parametrize(
@@ -18,12 +24,12 @@ DAYS = [("2026-10-31", 5), ("2026-11-01", 7), ("2026-11-20", 12)]
     ],
 )
 def test_usage_of_days_is_summed_over_a_month(data):
-    assert read_usage(data).in_month("2026-11").requests == 19
-    assert read_usage(data).in_month("2026-12").requests == 0
+    assert requests_of(data, "2026-11") == 19
+    assert requests_of(data, "2026-12") == 0
 
 
 def test_usage_of_months_is_read():
-    assert read_usage([{"month": "2026-11", "requests": 40}]).in_month("2026-11").requests == 40
+    assert requests_of([{"month": "2026-11", "requests": 40}], "2026-11") == 40
 
 
 def test_usage_of_endpoints_belongs_to_no_month():
@@ -39,7 +45,7 @@ def test_usage_of_a_named_period_is_that_months():
 
 def test_usage_of_a_day_without_a_figure_is_no_sum():
     usage = read_usage([{"date": "2026-11-01", "requests": 7}, {"date": "2026-11-02", "errors": 1}])
-    assert usage.in_month("2026-11").requests is None
+    assert usage.in_month("2026-11") == UsageRow(label="2026-11")
 
 
 json_values = st.recursive(

@@ -95,6 +95,7 @@ def test_walk_of_a_list_without_order_proves_only_what_it_read_whole(days, size)
         seen = PageSeen(NOW, start.cursor, None if is_last else str(end), is_last, days[at:end])
         walk, pages = after_page(walk, start.read, seen, iso(-1), NOW - FRESH_FOR), pages + 1
     if walk.order is Order.NONE and is_proven(walk, iso(0), NOW - FRESH_FOR):
+        assert walk.newest_pass is not None
         assert walk.newest_pass.ended
         assert at + size >= len(days)
 

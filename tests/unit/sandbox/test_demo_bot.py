@@ -30,10 +30,10 @@ async def test_work_ends_with_the_process_that_it_needs(tmp_path):
 
 async def test_end_of_the_process_is_told_where_work_fails_because_of_it(tmp_path):
     bot = BotProcess(tmp_path)
-    bot._process = await asyncio.create_subprocess_exec("sleep", "30")
+    bot._process = process = await asyncio.create_subprocess_exec("sleep", "30")
 
     async def fails_when_it_ends():
-        bot._process.kill()
+        process.kill()
         raise DemoFailed("no answer")
 
     with pytest.raises(DemoFailed, match="ended by itself, with exit code -9"):

@@ -58,7 +58,7 @@ def test_same_message_in_a_second_channel_is_one_line():
     screen.message(post("Racecard: Ascot: 20 races", "C2", blocks))
     lines = out.getvalue().splitlines()
     assert lines[0] == "#gb-racing      │ Racecard: Ascot"
-    assert lines[POST_LINES - 1].endswith("… and 16 more lines")
+    assert lines[POST_LINES - 1].endswith(f"… and {21 - (POST_LINES - 1)} more lines")
     assert lines[POST_LINES:] == ["#everything     │ Racecard: Ascot: 20 races"]
 
 

@@ -1,0 +1,62 @@
+"""`python -m bench [--quick]`: every measure in one run, and one table of them."""
+
+import asyncio
+import multiprocessing
+import socket
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from bench import client, delivery, ingest, starts
+from bench.common import FULL, QUICK, Measure, Plan, table
+from bench.load import LOOPBACK
+from bench.outside import Outside
+from bot.sandbox.serving import serve
+from bot.serving import _loop_factory
+
+
+async def measure_bot(plan: Plan) -> list[Measure]:
+    """Everything that is measured of the bot's own process, one after another."""
+    outside = Outside()
+    with tempfile.TemporaryDirectory(prefix="bench-") as name:
+        folder = Path(name)
+        async with serve(outside) as outside_url:
+            return [
+                *await starts.measure(folder, outside_url, plan),
+                *await ingest.measure(folder, outside_url, plan),
+                *await delivery.measure(folder, outside, outside_url, plan),
+            ]
+
+
+def measure_client(plan: Plan) -> list[Measure]:
+    """The data service's client beside bare httpx; see bench/client.py."""
+    listener = socket.create_server((LOOPBACK, 0))
+    server = multiprocessing.get_context("spawn").Process(target=client.serve, args=(listener,), daemon=True)
+    server.start()
+    try:
+        port = listener.getsockname()[1]
+        ours, bare = asyncio.run(client.measure(f"http://{LOOPBACK}:{port}/v1", plan.client_s))
+    finally:
+        server.terminate()
+        server.join()
+        listener.close()
+    return [
+        Measure("reading races: bare httpx", bare, "/s"),
+        Measure("reading races: the bot's client", ours, "/s"),
+        Measure("reading races: client / httpx", ours / bare, "ratio"),
+    ]
+
+
+def main() -> None:
+    """Measure, and print."""
+    plan = QUICK if "--quick" in sys.argv[1:] else FULL
+    started = time.perf_counter()
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        measures = runner.run(measure_bot(plan))
+    print(table([*measures, *measure_client(plan)]))
+    print(f"\nin {time.perf_counter() - started:.0f} s{', quick: rough' if plan is QUICK else ''}")
+
+
+if __name__ == "__main__":
+    main()

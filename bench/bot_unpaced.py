@@ -1,0 +1,27 @@
+"""The bot without Slack's pace, as a process: `python -m bench.bot_unpaced`, with the settings in the environment.
+
+Slack takes one post a second in a channel, which would be all that is measured. No setting turns that off, rightly.
+"""
+
+import asyncio
+
+import uvicorn
+
+from bot.alerts.pace import Pace
+from bot.app import Service
+from bot.logs import configure_logging
+from bot.serving import _config, _loop_factory
+from bot.settings import load_settings
+
+
+def main() -> None:
+    """Serve as `racing-bot serve` does, until SIGTERM."""
+    settings = load_settings(env_file=None)
+    configure_logging(settings.log_level, settings.log_format, settings.secret_values)
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        service = Service(settings, pace=Pace(channel_s=0, workspace_per_minute=None))
+        runner.run(uvicorn.Server(_config(service.app, settings.host, settings.port, lifespan="on")).serve())
+
+
+if __name__ == "__main__":
+    main()

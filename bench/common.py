@@ -1,0 +1,107 @@
+"""What a measure is, and the report of all of them: percentiles, ratios, targets, one table."""
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How long the measures take."""
+
+    rounds: int
+    """Each server's turns: they alternate, so that a noisy machine is noisy for all."""
+    round_s: float
+    fixed_rate_s: float
+    idle_deliveries: int
+    delivery_s: float
+    drained_posts: int
+    starts: int
+    client_s: float
+
+
+FULL = Plan(5, 2.0, 15.0, 100, 10.0, 3_000, 5, 10.0)
+QUICK = Plan(2, 0.6, 3.0, 20, 2.0, 1_000, 1, 1.5)
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """A target that is met at this value and above."""
+
+    value: float
+
+    def __str__(self) -> str:
+        return f"≥ {number(self.value)}"
+
+    def is_met_by(self, value: float) -> bool:
+        return value >= self.value
+
+
+@dataclass(frozen=True)
+class Below:
+    """A target that is met below this value."""
+
+    value: float
+
+    def __str__(self) -> str:
+        return f"< {number(self.value)}"
+
+    def is_met_by(self, value: float) -> bool:
+        return value < self.value
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One line of the report. `unit` is "ratio" where two values of this run were divided."""
+
+    name: str
+    value: float
+    unit: str
+    target: AtLeast | Below | None = None
+
+    @property
+    def verdict(self) -> str:
+        """Whether the target is met; nothing where there is none. What could not be measured meets none."""
+        if self.target is None:
+            return ""
+        return "met" if self.target.is_met_by(self.value) else "NOT MET"
+
+
+def percentile(values: Sequence[float], percent: float) -> float:
+    """The smallest value that so many percent of the values do not exceed; NaN of none."""
+    if not values:
+        return math.nan
+    return sorted(values)[max(0, math.ceil(len(values) * percent / 100) - 1)]
+
+
+def paired_ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
+    """The median of the rounds' ratios: each round's two turns stood next to each other, and had the same noise."""
+    ratios = [one / other for one, other in zip(ours, theirs, strict=True) if other]
+    return statistics.median(ratios) if ratios else math.nan
+
+
+def percentiles(name: str, seconds: Sequence[float], targets: dict[int, AtLeast | Below | None]) -> list[Measure]:
+    """A line in milliseconds for each percentile."""
+    return [
+        Measure(f"{name}, p{percent}", percentile(seconds, percent) * 1000, "ms", target)
+        for percent, target in targets.items()
+    ]
+
+
+def number(value: float) -> str:
+    """A number with as many digits as say something: 12,345, 123, 12.3, 1.23."""
+    size = abs(value)
+    return f"{value:,.0f}" if size >= 100 else f"{value:.1f}" if size >= 10 else f"{value:.3g}"
+
+
+def table(measures: Sequence[Measure]) -> str:
+    """The report, a line for each measure."""
+    rows = [("measure", "value", "unit", "target", "")]
+    rows += [(each.name, number(each.value), each.unit, str(each.target or ""), each.verdict) for each in measures]
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    lines = [
+        f"{name:<{widths[0]}}  {value:>{widths[1]}} {unit:<{widths[2]}}  {target:>{widths[3]}}  {verdict}".rstrip()
+        for name, value, unit, target, verdict in rows
+    ]
+    return "\n".join([lines[0], "-" * (sum(widths) + 7), *lines[1:]])

@@ -1,0 +1,152 @@
+"""The load generator: keep-alive connections that carry one request at a time, in a closed loop or at a fixed rate.
+
+An HTTP library would cost more than the servers that are measured: a request is bytes made beforehand, and of the
+answer only the status is read.
+"""
+
+import asyncio
+import re
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import cast
+
+LOOPBACK = "127.0.0.1"
+ACCEPTED = 200
+LATE_S = 0.01
+"""A generator that is later than this with one request in a hundred did not keep the rate."""
+
+_LENGTH = re.compile(rb"\r\ncontent-length: *([0-9]+)", re.IGNORECASE)
+
+
+@dataclass
+class Load:
+    """What became of some requests. Latencies are seconds: of a fixed rate, from the moment that was planned."""
+
+    seconds: float = 0.0
+    latencies: list[float] = field(default_factory=list)
+    refused: int = 0
+    """Answers other than 200, and connections that broke."""
+    due: list[float] = field(default_factory=list)
+    """The planned moments (time.perf_counter), in the order of the requests."""
+    lateness: list[float] = field(default_factory=list)
+    """By how much the generator itself was late."""
+
+    @property
+    def per_s(self) -> float:
+        """Accepted requests a second."""
+        return len(self.latencies) / self.seconds
+
+    def note(self, status: int, latency_s: float) -> None:
+        """Count an answer."""
+        if status == ACCEPTED:
+            self.latencies.append(latency_s)
+        else:
+            self.refused += 1
+
+
+class Connection(asyncio.Protocol):
+    """A connection to a server of this machine. The answer has to carry a Content-Length."""
+
+    def __init__(self) -> None:
+        self._received = b""
+        self._status: asyncio.Future[int] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        # uvloop's transports are no subclasses of asyncio's.
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        head, found, body = self._received.partition(b"\r\n\r\n")
+        length = _LENGTH.search(head)
+        if not found or length is None or len(body) < int(length[1]):
+            return
+        self._received = b""
+        if self._status is not None and not self._status.done():
+            self._status.set_result(int(head[9:12]))
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        if self._status is not None and not self._status.done():
+            self._status.set_exception(ConnectionResetError("the server closed the connection"))
+
+    async def ask(self, request: bytes) -> int:
+        """The status of the answer; 0 where the connection broke."""
+        self._status = asyncio.get_running_loop().create_future()
+        self._transport.write(request)
+        try:
+            return await self._status
+        except ConnectionResetError:
+            return 0
+
+    def close(self) -> None:
+        self._transport.close()
+
+
+@asynccontextmanager
+async def connected(port: int, connections: int = 1) -> AsyncIterator[list[Connection]]:
+    """So many open connections."""
+    loop = asyncio.get_running_loop()
+    opened = [(await loop.create_connection(Connection, LOOPBACK, port))[1] for _ in range(connections)]
+    try:
+        yield opened
+    finally:
+        for connection in opened:
+            connection.close()
+
+
+async def closed_loop(port: int, requests: Iterator[bytes], *, seconds: float, connections: int = 32) -> Load:
+    """As many requests as the server takes, each connection sending its next one when the last was answered."""
+    load = Load()
+    started = time.perf_counter()
+
+    async def work(connection: Connection) -> None:
+        while time.perf_counter() - started < seconds:
+            request = next(requests)
+            sent = time.perf_counter()
+            load.note(await connection.ask(request), time.perf_counter() - sent)
+
+    async with connected(port, connections) as opened:
+        started = time.perf_counter()
+        await asyncio.gather(*map(work, opened))
+        load.seconds = time.perf_counter() - started
+    return load
+
+
+async def fixed_rate(
+    port: int, requests: Iterator[bytes], *, per_s: float, seconds: float, connections: int = 64
+) -> Load:
+    """Requests at even distances, whatever the server does: a slow answer delays no later request's planned moment."""
+    load = Load()
+    prepared = list(islice(requests, int(per_s * seconds)))
+    async with connected(port, connections) as opened, asyncio.TaskGroup() as tasks:
+        free: asyncio.LifoQueue[Connection] = asyncio.LifoQueue()
+        for connection in opened:
+            free.put_nowait(connection)
+
+        async def send(request: bytes, due: float) -> None:
+            connection = await free.get()
+            status = await connection.ask(request)
+            load.note(status, time.perf_counter() - due)
+            if status:
+                free.put_nowait(connection)
+
+        started = time.perf_counter() + 0.05
+        for number, request in enumerate(prepared):
+            due = started + number / per_s
+            await _reach(due)
+            load.due.append(due)
+            load.lateness.append(time.perf_counter() - due)
+            tasks.create_task(send(request, due))
+    load.seconds = time.perf_counter() - started
+    return load
+
+
+async def _reach(moment: float) -> None:
+    """Return at a moment of time.perf_counter. A timer may ring up to a millisecond early."""
+    for wait_s in iter(lambda: moment - time.perf_counter(), None):
+        if wait_s <= 0:
+            return
+        await asyncio.sleep(wait_s)

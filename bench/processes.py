@@ -1,0 +1,123 @@
+"""Servers as processes of their own: started, waited for, measured, ended."""
+
+import asyncio
+import os
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from bench.load import ACCEPTED, LOOPBACK, connected
+from bench.payloads import SECRET, get
+
+ROOT = Path(__file__).parents[1]
+READY_S = 20.0
+PASSED_ON = ("PATH", "HOME", "LANG", "VIRTUAL_ENV", "TMPDIR")
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server. `ready_s`: from the start of the process to the first 200 of /readyz."""
+
+    port: int
+    process: "subprocess.Popen[bytes]"
+    ready_s: float
+
+    @property
+    def memory_mib(self) -> float:
+        """What it holds resident now."""
+        return float(psutil.Process(self.process.pid).memory_info().rss) / 1024**2
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """Deliveries that were stored and not fanned out, and how long that then took."""
+
+    deliveries: int
+    seconds: float
+
+    @property
+    def per_s(self) -> float:
+        """Deliveries fanned out a second."""
+        return self.deliveries / self.seconds
+
+
+def free_port() -> int:
+    """A port that nothing listens on."""
+    with socket.socket() as found:
+        found.bind((LOOPBACK, 0))
+        return int(found.getsockname()[1])
+
+
+@asynccontextmanager
+async def running(
+    *command: str, port: int, folder: Path, settings: Mapping[str, str] | None = None
+) -> AsyncIterator[Server]:
+    """A Python module as a server, from when it is ready until the block ends. Its output goes to a file."""
+    started = time.perf_counter()
+    process = _start(command, folder, folder / f"{port}.log", settings or {})
+    try:
+        await _ready(process, port, folder)
+        yield Server(port, process, time.perf_counter() - started)
+    finally:
+        process.terminate()
+        await asyncio.to_thread(process.wait, READY_S)
+
+
+def bot_settings(port: int, outside_url: str, database: Path) -> dict[str, str]:
+    """The bot's settings: as in production, with JSON lines in a file, and all that is outside on this machine."""
+    return {
+        "PORT": str(port),
+        "RACING_API_URL": f"{outside_url}/v1",
+        "RACING_API_KEY": "bench-key-0123456789",
+        "RACING_WEBHOOK_SECRETS": SECRET,
+        "SLACK_BOT_TOKEN": "xoxb-bench-0123456789",
+        "SLACK_SIGNING_SECRET": "bench-signing-0123456789",
+        "SLACK_API_URL": f"{outside_url}/api/",
+        "DATABASE_URL": f"sqlite:///{database}",
+        "LOG_FORMAT": "json",
+    }
+
+
+async def empty_inbox(database: Path, *, timeout_s: float = 60.0) -> Backlog:
+    """Waits until the bot has fanned out all that it stored: it would slow whoever is measured next."""
+    started = time.perf_counter()
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+        (deliveries,) = connection.execute("SELECT count(*) FROM inbox WHERE state = 'new'").fetchone()
+        while connection.execute("SELECT 1 FROM inbox WHERE state = 'new' LIMIT 1").fetchone():
+            if time.perf_counter() - started > timeout_s:
+                raise TimeoutError(f"the inbox was not empty after {timeout_s:g} s")
+            await asyncio.sleep(0.02)
+    return Backlog(deliveries, time.perf_counter() - started)
+
+
+def _start(command: tuple[str, ...], folder: Path, log: Path, settings: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+    environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    environment |= {"PYTHONPATH": str(ROOT), **settings}
+    with log.open("wb") as output:
+        return subprocess.Popen(
+            [sys.executable, "-m", *command], cwd=folder, env=environment, stdout=output, stderr=output
+        )
+
+
+async def _ready(process: "subprocess.Popen[bytes]", port: int, folder: Path) -> None:
+    async with asyncio.timeout(READY_S):
+        while not await _answers(port):
+            if process.poll() is not None:
+                raise RuntimeError((folder / f"{port}.log").read_text(encoding="utf-8"))
+            await asyncio.sleep(0.005)
+
+
+async def _answers(port: int) -> bool:
+    try:
+        async with connected(port) as (connection,):
+            return await connection.ask(get("/readyz")) == ACCEPTED
+    except OSError:
+        return False

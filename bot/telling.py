@@ -1,0 +1,87 @@
+"""What the service notices about itself and tells admins, once. None of it may fail what noticed it."""
+
+import asyncio
+from dataclasses import dataclass
+from functools import partial
+
+from sqlmodel import Session
+
+from bot.alerts.notices import Notices
+from bot.domain.clock import Clock
+from bot.errors import StorageError
+from bot.logs import get_logger
+from bot.racing.calls import AccountState
+from bot.racing.errors import ServiceFailure
+from bot.storage import state
+from bot.storage.engine import Database
+
+log = get_logger(__name__)
+
+ACCOUNT = "account"
+"""Under this name the plan and window last seen are kept."""
+
+
+@dataclass(frozen=True)
+class Telling:
+    """Tells admins through the durable queue. What can't be stored is logged, and no more."""
+
+    database: Database
+    notices: Notices
+    max_body_bytes: int
+    clock: Clock
+    wake: asyncio.Event
+
+    async def mismatches(self, count: int) -> None:
+        """A run of signatures that no secret matches."""
+        await self._tell(
+            f"signature-mismatch:{self._today()}",
+            f"{count} deliveries in a row carried a signature that none of my signing secrets matches: they were "
+            "refused with 401, and the data service will try each again for about a day. Most likely the secret in "
+            "RACING_WEBHOOK_SECRETS is not the one that this subscription was given.",
+        )
+
+    async def too_large(self) -> None:
+        """A body over the cap."""
+        await self._tell(
+            f"too-large:{self._today()}",
+            f"A delivery of more than {self.max_body_bytes} bytes was refused with 413. If it was the data service's, "
+            "raise MAX_BODY_BYTES: it will send it again for about a day.",
+        )
+
+    async def latch(self, error: ServiceFailure) -> None:
+        """A refusal after which the client asks no more."""
+        period = self.clock().strftime("%Y-%m") if error.code == "quota_exceeded" else self._today()
+        await self._tell(f"refused:{error.code}:{period}", f"{error.told} Alerts do not depend on it and go on.")
+
+    async def account(self, _before: AccountState, now: AccountState) -> None:
+        """The plan or the window is not what this process saw last; admins hear of it once, restart or not."""
+        try:
+            await self.database.write(partial(self._note_account, now=now))
+        except StorageError as error:
+            log.warning("account_not_noted", plan=now.plan, window=now.window, reason=str(error))
+
+    def _note_account(self, session: Session, now: AccountState) -> None:
+        account = {"plan": now.plan, "window": now.window}
+        kept = state.get(session, ACCOUNT)
+        if kept is not None and kept[0] == account:
+            return
+        state.put(session, ACCOUNT, account, self.clock())
+        log.info("account", plan=now.plan, window=now.window)
+        if kept is not None:
+            before, since = kept
+            self.notices.tell(
+                session,
+                f"account:{now.plan}:{now.window}:after:{since.isoformat()}",
+                f"The data service now serves us under the plan {now.plan} (window {now.window}); "
+                f"before it was {before.get('plan')} ({before.get('window')}).",
+            )
+
+    async def _tell(self, key: str, words: str) -> None:
+        try:
+            if await self.database.write(partial(self.notices.tell, key=key, words=words)):
+                self.wake.set()
+        except StorageError as error:
+            log.warning("admins_not_told", key=key, words=words, reason=str(error))
+
+    def _today(self) -> str:
+        return self.clock().date().isoformat()

@@ -1,0 +1,160 @@
+import re
+from datetime import UTC, date, datetime
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.book.card import Card, Coverage, by_meeting
+from bot.domain.races import Course, OffTime, Race
+from bot.racing.errors import ServerFault
+from bot.slack.commands import racecard as command
+from bot.slack.commands.invocation import Invocation
+from bot.slack.messages.blocks import weight
+from bot.slack.messages.card import racecard
+from bot.slack.messages.text import BLOCKS_MAX, MESSAGE_MAX, SECTION_MAX, size
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+TODAY = NOW.date()
+TOMORROW = date(2026, 11, 21)
+
+
+def make_race(off="14:30", course="Ascot", **fields):
+    return Race(race_id=f"{course}-{off}", region="GB", course=Course(name=course), off=OffTime(text=off), **fields)
+
+
+def make_card(races=(), coverage=Coverage.COMPLETE, **fields):
+    given = {"day": TODAY, "region": "GB", "course": None, "meetings": by_meeting(list(races)), "coverage": coverage}
+    return Card(**given | fields)
+
+
+def shown(message):
+    texts = [block["text"]["text"] for block in message.blocks if "text" in block]
+    return "\n".join(texts + [one["text"] for block in message.blocks for one in block.get("elements", ())])
+
+
+def test_card_lists_each_courses_races_in_order():
+    races = [
+        make_race("14:30", title="Novices' Hurdle", distance="2m", race_class="4", field_size=12, going="Good"),
+        make_race("9:30", title="Early Stakes", going="Good"),
+        make_race("15:00", course="Naas", title="Flat Race", abandoned=True, reason="Frost"),
+    ]
+    text = shown(racecard(make_card(races, data_as_of="2026-11-20T11:59:00+00:00", read_at=NOW), TODAY))
+    assert text.index("9:30  Early Stakes") < text.index("14:30  Novices' Hurdle · 2m · Class 4 · 12 runners")
+    assert "*Ascot* · Going: Good" in text
+    assert "15:00  Flat Race · *abandoned*: Frost" in text
+    assert "Racecard: GB, 2026-11-20" in text
+    assert "data as of 2026-11-20T11" in text
+
+
+@pytest.mark.parametrize(
+    ("card", "said"),
+    [
+        (make_card(), "No racing: the data service lists none for GB on 2026-11-20."),
+        (make_card(region=None), "lists none for all regions"),
+        (make_card(course=Course(name="Ascot")), r"none for Ascot \(GB\)"),
+        (make_card(day=TOMORROW), "No card has been published yet for GB on 2026-11-21"),
+        (make_card(coverage=Coverage.UNREAD, reached="2019-03-02"), "Not read yet: .* come to 2019-03-02. Ask again"),
+        (make_card([make_race()], Coverage.PARTIAL), "This may not be all: "),
+        (make_card(coverage=Coverage.OUTSIDE_WINDOW, window="2023 → upcoming"), r"outside your plan's window \(2023 →"),
+        (make_card(coverage=Coverage.QUOTA), "Not read: stopped by quota. .*COMMAND_QUOTA_SHARE|Not read: stopped by"),
+        (
+            make_card([make_race()], Coverage.FAILED, failure=ServerFault("races/search", request_id="req_7")),
+            r"This may not be all\. The data service failed.*req_7",
+        ),
+    ],
+)
+def test_card_says_what_is_not_known(card, said):
+    message = racecard(card, TODAY)
+    assert re.search(said, shown(message))
+    if card.coverage is not Coverage.COMPLETE:
+        assert "No racing" not in shown(message)
+
+
+def test_card_of_unchecked_words_does_not_say_that_there_is_no_racing():
+    text = shown(racecard(make_card(region="XX"), TODAY, ("XX",)))
+    assert "No racing" not in text
+    assert "I could not check XX" in text
+
+
+names = st.text(max_size=120)
+racing = st.builds(make_race, off=names, course=names, title=names, distance=names, going=names)
+
+
+@given(races=st.lists(racing, max_size=12), repeat=st.sampled_from([1, 30]), coverage=st.sampled_from(Coverage))
+def test_card_stays_within_slacks_limits(races, repeat, coverage):
+    many = [
+        race.model_copy(update={"course": Course(name=f"{race.course.name}{number}")})
+        for number in range(repeat)
+        for race in races
+    ]
+    message = racecard(make_card(many, coverage), TODAY)
+    assert len(message.blocks) <= BLOCKS_MAX
+    assert weight(message.blocks) <= MESSAGE_MAX
+    for block in message.blocks:
+        assert block["type"] == "context" or 0 < size(block["text"]["text"]) <= SECTION_MAX
+
+
+def test_card_too_large_says_how_many_meetings_are_left_out():
+    races = [make_race(f"{hour}:00", f"Course {number:03}") for number in range(99) for hour in range(12, 18)]
+    message = racecard(make_card(races), TODAY)
+    text = shown(message)
+    left = int(re.findall(r"and (\d+) more meetings: add a course", text)[0])
+    assert left + text.count("*Course") == 99
+
+
+def test_meeting_too_long_says_how_many_races_are_left_out():
+    races = [make_race(f"{number:05}", title="x" * 90) for number in range(100)]
+    text = shown(racecard(make_card(races), TODAY))
+    left = int(re.findall(r"and (\d+) more", text)[0])
+    assert left + len(re.findall(r"^\d{5}", text, re.MULTILINE)) == 100
+
+
+class Reference:
+    """A reference book whose lists never came."""
+
+    async def regions(self, _timeout_s):
+        return None
+
+    async def courses(self, _timeout_s):
+        return None
+
+    async def check_course(self, typed, _timeout_s):
+        return Course(name=typed)
+
+
+@pytest.fixture
+def asked():
+    return []
+
+
+@pytest.fixture
+def make_desk(asked):
+    def make(card):
+        async def give(*args):
+            asked.append(args)
+            return card
+
+        return SimpleNamespace(clock=lambda: NOW, reference=Reference(), races=SimpleNamespace(card=give))
+
+    return make
+
+
+def typed(text):
+    return Invocation(text=text, channel_id="C1", user_id="U1", reference="cmd-1")
+
+
+async def test_racecard_asks_for_what_was_typed(make_desk, asked):
+    desk = make_desk(make_card([make_race()]))
+    await command.answer(desk, typed("GB tomorrow “Ascot Heath”"), None)
+    await command.answer(desk, typed(""), None)
+    assert asked == [("GB", TOMORROW, Course(name="Ascot Heath")), (None, TODAY, None)]
+
+
+async def test_racecard_raises_a_failure_that_leaves_nothing_to_show(make_desk):
+    failure = ServerFault("races/search", request_id="req_7")
+    with pytest.raises(ServerFault):
+        await command.answer(make_desk(make_card(coverage=Coverage.FAILED, failure=failure)), typed(""), None)
+    with_races = make_card([make_race()], Coverage.FAILED, failure=failure)
+    assert "req_7" in shown(await command.answer(make_desk(with_races), typed(""), None))

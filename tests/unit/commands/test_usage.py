@@ -1,0 +1,84 @@
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bot.domain.quota import QuotaReading, QuotaSource, UsageRow
+from bot.errors import CommandError
+from bot.slack.commands import usage as command
+from bot.slack.commands.invocation import Invocation
+
+NOON = datetime(2026, 11, 16, tzinfo=UTC)
+
+
+def make_reading(**fields):
+    given = {"taken_at": NOON, "month": "2026-11", "used": 10_000, "certain": True, "source": QuotaSource.ROWS}
+    return QuotaReading(**given | {"limit": 15_000, "plan": "free"} | fields)
+
+
+async def answer(text, reading):
+    asked = []
+
+    async def read(by):
+        asked.append(by)
+        return reading
+
+    desk: Any = SimpleNamespace(quota=SimpleNamespace(read=read))
+    typed = Invocation(text=text, channel_id="C1", user_id="U1", reference="cmd-1")
+    message = await command.answer(desk, typed, None)
+    return asked, message
+
+
+def shown(message):
+    texts = [block["text"]["text"] for block in message.blocks if "text" in block]
+    return "\n".join(texts + [one["text"] for block in message.blocks for one in block.get("fields", ())])
+
+
+@pytest.mark.parametrize(
+    ("text", "by"), [("", "day"), (" Day ", "day"), ("endpoint", "endpoint"), ("“endpoints”", "endpoint")]
+)
+async def test_usage_is_grouped_as_typed(text, by):
+    asked, _ = await answer(text, make_reading())
+    assert asked == [by]
+
+
+@pytest.mark.parametrize("text", ["week", "day endpoint"])
+async def test_usage_by_another_word_is_told_what_would_be_right(text):
+    with pytest.raises(CommandError, match="/usage endpoint"):
+        await answer(text, make_reading())
+
+
+async def test_usage_says_used_left_and_forecast():
+    rows = (UsageRow(label="2026-11-01", requests=4_000), UsageRow(label="2026-11-02", requests=6_000, errors=3))
+    _, message = await answer("", make_reading(rows=rows, errors=3, refusals=0))
+    text = shown(message)
+    for said in ("10,000 (66%)", "15,000 (free)", "*Left*\n5,000", "20,000 by the end of the month"):
+        assert said in text
+    assert "runs out on 2026-11-23" in text
+    assert text.index("2026-11-02: 6,000 requests, 3 errors") < text.index("2026-11-01: 4,000 requests")
+    assert "Quota 2026-11: 10,000 (66%) used" in message.text
+
+
+async def test_usage_says_where_the_figure_is_a_lower_bound():
+    _, message = await answer("", make_reading(certain=False, source=QuotaSource.OWN_COUNT))
+    text = shown(message)
+    assert "at least 10,000" in text
+    assert "at most 5,000" in text
+    assert "only what this bot itself counted" in text
+
+
+async def test_usage_without_a_limit_shows_no_percentages():
+    _, message = await answer("endpoint", make_reading(limit=None, plan=None, grouped_by="endpoint"))
+    text = shown(message)
+    assert "%" not in text
+    assert "MONTHLY_QUOTA" in text
+    assert "no rows by endpoint" in text
+
+
+async def test_usage_of_many_endpoints_stays_within_slacks_limits():
+    rows = tuple(UsageRow(label=f"/<!here>/{number}" * 9, requests=number) for number in range(5_000))
+    _, message = await answer("endpoint", make_reading(rows=rows, grouped_by="endpoint"))
+    assert len(message.blocks) <= 50
+    assert "<!" not in shown(message)
+    assert "more" in shown(message)

@@ -1,0 +1,130 @@
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.book.reference import ReferenceBook
+from bot.domain.races import Course
+from bot.errors import CommandError
+from bot.slack.commands.words import Place, find_place, read_words
+from bot.storage import reference as rows
+from bot.storage.engine import Database
+from bot.storage.migrate import upgrade
+from bot.storage.reference import KnownCourse
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+TODAY = NOW.date()
+COURSES = [
+    KnownCourse(course_id="cr_1", name="Ascot", shortcode="ASC", region="GB"),
+    KnownCourse(course_id="cr_2", name="Ascot Heath", region="AUS"),
+    KnownCourse(course_id="cr_3", name="Fairyhouse's End", region="IRE"),
+]
+
+
+@pytest.fixture
+async def make_book(tmp_path):
+    database = Database(f"sqlite:///{tmp_path}/words.db")
+    upgrade(database)
+
+    async def make(regions=("GB", "IRE", "AUS"), courses=COURSES):
+        nobody: Any = None
+        book = ReferenceBook(database, nobody, lambda: NOW)
+        # The lists are as they are kept: nothing is to be asked for.
+        book._refreshed_at = NOW
+        if regions:
+            await database.write(lambda session: rows.put_regions(session, regions, NOW))
+        if courses:
+            await database.write(lambda session: rows.put_courses(session, courses, NOW))
+        return book
+
+    yield make
+    await database.close()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'GB 2026-11-21 "Ascot Heath"',
+        "“Ascot Heath”  2026-11-21 GB",
+        "«Ascot Heath»\t2026-11-21\u00a0GB",
+        "2026-11-21 \u2018Ascot Heath\u2019 GB",
+        "GB Ascot Heath tomorrow",
+        'tomorrow course:"Ascot Heath" region:GB',
+    ],
+)
+def test_words_come_in_any_order_quotes_and_spaces(text):
+    asked = read_words(text, TODAY)
+    assert asked.day == date(2026, 11, 21)
+    assert "GB" in asked.others
+    assert " ".join(word for word in asked.others if word != "GB").strip("\u2018\u2019") == "Ascot Heath"
+
+
+def test_words_without_a_day_mean_today():
+    assert (read_words("", TODAY).day, read_words("GB", TODAY).day) == (TODAY, TODAY)
+    assert read_words("all", TODAY).others == ()
+
+
+@pytest.mark.parametrize("text", ["today tomorrow", "2026-02-30", "21/11/2026"])
+def test_words_with_no_day_or_two_are_refused(text):
+    with pytest.raises(CommandError, match=r"day|One day"):
+        read_words(text, TODAY)
+
+
+@given(text=st.text(max_size=60))
+def test_words_of_any_text_are_read_or_refused(text):
+    try:
+        asked = read_words(text, TODAY)
+    except CommandError:
+        return
+    assert all(word.strip() for word in asked.others)
+
+
+async def place_of(book, text):
+    return await find_place(book, read_words(text, TODAY), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "region", "course_id"),
+    [
+        ("", None, None),
+        ("all tomorrow", None, None),
+        ("IRE", "IRE", None),
+        ("Ascot", "GB", "cr_1"),
+        ("ASC GB", "GB", "cr_1"),
+        ("cr_2", "AUS", "cr_2"),
+        ("Ascot Heath", "AUS", "cr_2"),
+        ("AUS \u2018Ascot Heath\u2019 tomorrow", "AUS", "cr_2"),
+        ("Fairyhouse's End", "IRE", "cr_3"),
+    ],
+)
+async def test_place_is_the_region_and_course_that_were_named(make_book, text, region, course_id):
+    place = await place_of(await make_book(), text)
+    assert (place.region, place.course.course_id if place.course else None) == (region, course_id)
+    assert place.unchecked == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("gb", "Did you mean GB"),
+        ("Ascto", "Did you mean Ascot"),
+        ("GB IRE", "One region at a time"),
+        ("IRE Ascot", "Ascot is in GB, not in IRE"),
+        ("zzzzzz", "I understand a region such as GB"),
+    ],
+)
+async def test_place_that_is_none_is_told_what_would_be_right(make_book, text, told):
+    with pytest.raises(CommandError, match=told):
+        await place_of(await make_book(), text)
+
+
+async def test_place_is_taken_as_typed_where_there_are_no_lists(make_book):
+    book = await make_book(regions=None, courses=None)
+    assert await place_of(book, "GB Ascot") == Place("GB", Course(name="Ascot"), ("GB", "Ascot"))
+
+
+async def test_place_without_courses_still_knows_a_mistyped_region(make_book):
+    with pytest.raises(CommandError, match="Did you mean GB"):
+        await place_of(await make_book(courses=None), "gb")
