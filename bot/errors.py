@@ -11,6 +11,7 @@ RacingBotError
 │   ├── QueueFull                 more waiting to be stored than we hold: a retry helps
 │   └── SecretsUnreadable         no encryption key opens what was stored
 ├── CommandError                  what a person typed can't be done; says what would have been right
+├── SubscribingFailed             `racing-bot subscribe` did not do what was asked; says what to do
 ├── ServiceError                  the data service refused or failed; see bot.racing.errors for each code
 └── SlackError                    a call to Slack's Web API did not end well
     ├── SlackUnreached            the call never left: certainly not carried out, a retry helps
@@ -74,6 +75,10 @@ class SecretsUnreadable(StorageError):
 
 class CommandError(RacingBotError):
     """What a person typed can't be done. `str()` is for that person: what was wrong, and what would have been right."""
+
+
+class SubscribingFailed(RacingBotError):
+    """A subscription with the data service was not made, or nothing is known of it; `str()` says what to do."""
 
 
 class ServiceError(RacingBotError):

@@ -3,7 +3,7 @@
 import logging
 import logging.config
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import structlog
@@ -26,6 +26,10 @@ class MaskSecrets:
         return {name: self._masked(value) for name, value in event_dict.items()}
 
     def _masked(self, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {self._masked(name): self._masked(item) for name, item in value.items()}
+        if isinstance(value, list | tuple | set | frozenset):
+            return [self._masked(item) for item in value]
         if not isinstance(value, str):
             return value
         for secret in self._secrets:

@@ -8,7 +8,7 @@ from sqlmodel import Session
 
 from bot.domain.clock import Clock, utc_now
 from bot.domain.events import EventKind
-from bot.errors import RacingBotError, SettingsError, StorageError
+from bot.errors import SettingsError, StorageError, SubscribingFailed
 from bot.logs import get_logger
 from bot.racing.client import RacingClient, open_client
 from bot.racing.errors import ServiceFailure, ServiceUnreachable
@@ -22,10 +22,6 @@ from bot.storage.webhook_subscriptions import Vault
 from bot.webhooks.endpoint import PATH
 
 log = get_logger(__name__)
-
-
-class SubscribingFailed(RacingBotError):
-    """The subscription was not made, or nothing is known of it; `str()` says what to do."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Starts, stops and outages of the real process."""
 
 import asyncio
+from typing import Any
 
 import httpx
 
@@ -8,7 +9,7 @@ from bot.sandbox.slack import failures
 from tests.acceptance.payloads import abandoned, result
 
 
-async def readiness(world) -> tuple[int, dict]:
+async def readiness(world) -> tuple[int, dict[str, Any]]:
     async with httpx.AsyncClient() as client:
         answer = await client.get(f"{world.bot.url}/readyz")
     return answer.status_code, answer.json()

@@ -179,5 +179,5 @@ async def make_pipeline(database, slack):
 
 
 @pytest_asyncio.fixture
-async def pipeline(make_pipeline) -> Pipeline:
+async def pipeline(make_pipeline):
     return make_pipeline()

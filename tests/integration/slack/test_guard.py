@@ -25,7 +25,7 @@ SECRET = "guard-secret"
 MAX_BYTES = 64 * 1024
 
 
-def make_client(heard: list) -> httpx.AsyncClient:
+def make_client(heard: list[str]) -> httpx.AsyncClient:
     async def authorize(**_):
         return AuthorizeResult(enterprise_id=None, team_id="T1", bot_token="xoxb-test", bot_user_id="UBOT")
 
@@ -74,7 +74,7 @@ def command(text: str) -> bytes:
 
 @pytest.mark.parametrize("text", ["payload", "payload=1", "GB payload=x", "100% & more", "«Ascot»", ""])
 async def test_command_reaches_bolt_whatever_its_words(text):
-    heard: list = []
+    heard: list[str] = []
     async with make_client(heard) as client:
         assert (await send(client, command(text))).status_code == 200
     assert heard == [text]
