@@ -22,11 +22,12 @@ async def measure_bot(plan: Plan) -> list[Measure]:
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         folder = Path(name)
         async with serve(outside) as outside_url:
-            return [
-                *await starts.measure(folder, outside_url, plan),
-                *await ingest.measure(folder, outside_url, plan),
-                *await delivery.measure(folder, outside, outside_url, plan),
-            ]
+            _say("starting")
+            started = await starts.measure(folder, outside_url, plan)
+            _say("taking deliveries")
+            taken = await ingest.measure(folder, outside_url, plan)
+            _say("posting")
+            return [*started, *taken, *await delivery.measure(folder, outside, outside_url, plan)]
 
 
 def measure_client(plan: Plan) -> list[Measure]:
@@ -48,13 +49,19 @@ def measure_client(plan: Plan) -> list[Measure]:
     ]
 
 
+def _say(what: str) -> None:
+    print(f"{what} …", file=sys.stderr)
+
+
 def main() -> None:
     """Measure, and print."""
     plan = QUICK if "--quick" in sys.argv[1:] else FULL
     started = time.perf_counter()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         measures = runner.run(measure_bot(plan))
-    print(table([*measures, *measure_client(plan)]))
+    _say("reading races")
+    measures += measure_client(plan)
+    print(table(measures))
     print(f"\nin {time.perf_counter() - started:.0f} s{', quick: rough' if plan is QUICK else ''}")
 
 

@@ -21,8 +21,26 @@ class Plan:
     client_s: float
 
 
-FULL = Plan(5, 2.0, 15.0, 100, 10.0, 3_000, 5, 10.0)
-QUICK = Plan(2, 0.6, 3.0, 20, 2.0, 1_000, 1, 1.5)
+FULL = Plan(
+    rounds=5,
+    round_s=1.0,
+    fixed_rate_s=10.0,
+    idle_deliveries=100,
+    delivery_s=10.0,
+    drained_posts=3_000,
+    starts=5,
+    client_s=10.0,
+)
+QUICK = Plan(
+    rounds=2,
+    round_s=0.5,
+    fixed_rate_s=2.0,
+    idle_deliveries=20,
+    delivery_s=2.0,
+    drained_posts=1_000,
+    starts=1,
+    client_s=1.5,
+)
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ def bot_settings(port: int, outside_url: str, database: Path) -> dict[str, str]:
     }
 
 
-async def empty_inbox(database: Path, *, timeout_s: float = 60.0) -> Backlog:
+async def empty_inbox(database: Path, *, timeout_s: float = 90.0) -> Backlog:
     """Waits until the bot has fanned out all that it stored: it would slow whoever is measured next."""
     started = time.perf_counter()
     with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:

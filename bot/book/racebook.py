@@ -46,7 +46,9 @@ class Standing:
 
     @property
     def is_proven(self) -> bool:
-        """Whether all that the service lists of the day was read, and lately enough."""
+        """Whether all that the service has of the day was read, and lately enough: outside the window nothing is."""
+        if self.stopped_by is Coverage.OUTSIDE_WINDOW:
+            return False
         return is_proven(self.walk, self.errand.day.isoformat(), self.errand.fresh_since)
 
 

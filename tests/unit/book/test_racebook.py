@@ -122,6 +122,14 @@ async def test_card_outside_the_window_asks_nothing(book, client, day):
     assert (card.coverage, card.window, client.asked) == (Coverage.OUTSIDE_WINDOW, "2025 → upcoming", [])
 
 
+@pytest.mark.parametrize("newest_first", [False, True])
+async def test_card_outside_the_window_is_never_an_empty_day(book, client, days, day, newest_first):
+    client.newest_first, client.races = newest_first, days(-20, 5)
+    client.meta["window"] = "2026 → upcoming"
+    await book.card("GB", day(-30))
+    assert (await book.card("GB", day(-1000))).coverage is Coverage.OUTSIDE_WINDOW
+
+
 async def test_walk_starts_again_when_a_plan_shows_more(book, client, clock, days, day):
     client.meta["window"] = "2026 → upcoming"
     client.races = days(-20, 5)

@@ -1,6 +1,6 @@
 from datetime import UTC, date, datetime, timedelta
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.book.walk_state import (
@@ -58,22 +58,22 @@ class List:
         return is_proven(self.walk, day, fresh_since)
 
 
-offsets = st.integers(-8, 6)
-races = st.sets(st.tuples(offsets.map(iso), st.sampled_from("abcdef")), max_size=40)
-visits = st.lists(
-    st.tuples(offsets, st.integers(1, 6), st.sampled_from([0, 5, 60, 26 * 60]), races), min_size=1, max_size=8
-)
+offsets = st.integers(-5, 5)
+races = st.sets(st.tuples(offsets.map(iso), st.sampled_from("abc")), max_size=30)
+waits_min = st.sampled_from([0, 5, 60, 26 * 60, 50 * 60])
+visits = st.lists(st.tuples(offsets, st.integers(1, 6), waits_min, races), min_size=1, max_size=6)
 
 
-@given(races=races, page_size=st.integers(1, 7), newest_first=st.booleans(), visits=visits)
+@settings(max_examples=600)
+@given(races=races, page_size=st.integers(1, 4), newest_first=st.booleans(), visits=visits)
 def test_walk_never_claims_a_day_whose_races_it_does_not_know(races, page_size, newest_first, visits):
     served = List(races, page_size, newest_first=newest_first)
     for offset, pages, wait_min, declared in visits:
         served.now += timedelta(minutes=wait_min)
         if wait_min >= 15:
-            # Cards are declared for days to come and today, also before days that were read already.
-            today = served.now.date().isoformat()
-            served.races |= {one for one in declared if one[0] >= today}
+            # Races come for every day that isn't settled, also before days that were read already.
+            yesterday = (served.now.date() - timedelta(days=1)).isoformat()
+            served.races |= {one for one in declared if one[0] >= yesterday}
         day = iso(offset)
         if served.read(day, pages):
             assert {one for one in served.races if one[0] == day} <= served.known
@@ -148,3 +148,25 @@ def test_walk_goes_on_over_empty_pages():
     empty = PageSeen(NOW, None, "c1", is_last=False, dates=[])
     walk = after_page(Walk(limit=9), Read.PASS, empty, iso(-1), NOW - FRESH_FOR)
     assert next_start(walk, iso(0), iso(-1), NOW - FRESH_FOR) == Start(Read.PASS, "c1")
+
+
+def test_stretches_are_not_joined_over_a_day_that_was_read_in_part():
+    older = Stretch(after=iso(-9), before=iso(-4), cursor="older")
+    newer = Stretch(after=iso(-3), before=iso(-1), cursor="newer")
+    walk = Walk(limit=9, order=Order.NEWEST_FIRST, stretches=(newer, older))
+    to_the_edge = PageSeen(NOW, "newer", "next", is_last=False, dates=[iso(-3), iso(-4)])
+    walk = after_page(walk, Read.STRETCH, to_the_edge, iso(-1), NOW - FRESH_FOR)
+    assert len(walk.stretches) == 2
+    assert not is_proven(walk, iso(-4), NOW - FRESH_FOR)
+    into_it = PageSeen(NOW, "next", "further", is_last=False, dates=[iso(-4), iso(-5)])
+    walk = after_page(walk, Read.STRETCH, into_it, iso(-1), NOW - FRESH_FOR)
+    assert walk.stretches == (Stretch(after=iso(-9), before=iso(-1), cursor="older"),)
+
+
+def test_yesterday_is_not_settled_by_a_page_that_ends_in_it():
+    served = List([(iso(-2), "b"), (iso(-1), "b"), (iso(0), "b"), (iso(1), "b")], 2, newest_first=False)
+    assert served.read(iso(-1), 9)
+    served.now += timedelta(hours=1)
+    served.races.add((iso(-1), "a"))
+    assert served.read(iso(-1), 9)
+    assert (iso(-1), "a") in served.known
