@@ -1,4 +1,7 @@
-"""Reads region codes and courses anew, so that commands find them fresh."""
+"""Keeps regions and courses at hand, so that commands, and deliveries without a region, need not wait for the service.
+
+It runs every hour and asks once a day: a service that was away is asked again within the hour.
+"""
 
 from bot.book.reference import ReferenceBook
 from bot.errors import RacingBotError
@@ -8,8 +11,9 @@ log = get_logger(__name__)
 
 
 async def refresh_reference(reference: ReferenceBook) -> None:
-    """Read both lists once. A failure is logged: what was kept stays, and commands ask again by themselves."""
+    """Have both lists, not older than a day. A failure is logged: what was kept stays."""
     try:
-        await reference.refresh()
+        await reference.regions()
+        await reference.courses()
     except RacingBotError as error:
         log.warning("reference_not_refreshed", reason=str(error))

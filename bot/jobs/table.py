@@ -13,7 +13,7 @@ from bot.jobs.refresh_reference import refresh_reference
 from bot.settings import Settings
 from bot.storage.engine import Database
 
-DAY_S = 86_400
+HOUR_S = 3_600
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,6 @@ async def _check_channels(parts: JobParts) -> None:
 
 JOBS: tuple[Job, ...] = (
     Job("check_quota", lambda settings: settings.quota_check_s, _check_quota),
-    Job("refresh_reference", lambda _settings: DAY_S, _refresh_reference),
+    Job("refresh_reference", lambda _settings: HOUR_S, _refresh_reference),
     Job("check_channels", lambda _settings: 600, _check_channels),
 )
