@@ -13,7 +13,7 @@ from bench.common import FULL, QUICK, Measure, Plan, table
 from bench.load import LOOPBACK
 from bench.outside import Outside
 from bot.sandbox.serving import serve
-from bot.serving import _loop_factory
+from bot.serving import loop_factory
 
 
 async def measure_bot(plan: Plan) -> list[Measure]:
@@ -57,7 +57,7 @@ def main() -> None:
     """Measure, and print."""
     plan = QUICK if "--quick" in sys.argv[1:] else FULL
     started = time.perf_counter()
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
         measures = runner.run(measure_bot(plan))
     _say("reading races")
     measures += measure_client(plan)

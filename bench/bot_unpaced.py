@@ -10,7 +10,7 @@ import uvicorn
 from bot.alerts.pace import Pace
 from bot.app import Service
 from bot.logs import configure_logging
-from bot.serving import _config, _loop_factory
+from bot.serving import loop_factory, uvicorn_config
 from bot.settings import load_settings
 
 
@@ -18,9 +18,9 @@ def main() -> None:
     """Serve as `racing-bot serve` does, until SIGTERM."""
     settings = load_settings(env_file=None)
     configure_logging(settings.log_level, settings.log_format, settings.secret_values)
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
         service = Service(settings, pace=Pace(channel_s=0, workspace_per_minute=None))
-        runner.run(uvicorn.Server(_config(service.app, settings.host, settings.port, lifespan="on")).serve())
+        runner.run(uvicorn.Server(uvicorn_config(service.app, settings.host, settings.port, lifespan="on")).serve())
 
 
 if __name__ == "__main__":

@@ -114,9 +114,11 @@ def _queue(session: Session, races: int) -> None:
         arrival = Arrival(event.key, event.name, f"{number:064}", body, now)
         inbox.store(session, [arrival])
         (delivery,) = inbox.take_new(session, now, 1)
-        row = events.add(session, event, 1, remarks=VersionRemarks(), inbox_id=delivery.inbox_id, received_at=now)
+        row = events.make(event, 1, remarks=VersionRemarks(), inbox_id=delivery.inbox_id, received_at=now)
+        session.add(row)
+        session.flush()
         posts.add(
             session,
             [NewPost(channel, f"{event.key}#1@{channel}", Priority.OTHER, now, row.id) for channel in CHANNELS],
         )
-        inbox.mark_done(session, delivery.inbox_id, now)
+        inbox.mark_done(session, [delivery.inbox_id], now)

@@ -85,11 +85,16 @@ class Connection(asyncio.Protocol):
         self._transport.close()
 
 
+async def connect(port: int) -> Connection:
+    """An open connection. Raises OSError where nothing listens."""
+    _, connection = await asyncio.get_running_loop().create_connection(Connection, LOOPBACK, port)
+    return connection
+
+
 @asynccontextmanager
 async def connected(port: int, connections: int = 1) -> AsyncIterator[list[Connection]]:
-    """So many open connections."""
-    loop = asyncio.get_running_loop()
-    opened = [(await loop.create_connection(Connection, LOOPBACK, port))[1] for _ in range(connections)]
+    """So many open connections. What is added to the list meanwhile is closed with them."""
+    opened = [await connect(port) for _ in range(connections)]
     try:
         yield opened
     finally:
@@ -115,23 +120,45 @@ async def closed_loop(port: int, requests: Iterator[bytes], *, seconds: float, c
     return load
 
 
+@dataclass
+class Pool:
+    """Connections of which any may carry a request; where none is free, another is opened."""
+
+    port: int
+    opened: list[Connection]
+
+    def __post_init__(self) -> None:
+        self._free = list(self.opened)
+
+    async def ask(self, request: bytes) -> int:
+        """The status of the answer; 0 where there was none."""
+        try:
+            connection = self._free.pop() if self._free else await self._another()
+        except OSError:
+            return 0
+        status = await connection.ask(request)
+        if status:
+            self._free.append(connection)
+        return status
+
+    async def _another(self) -> Connection:
+        connection = await connect(self.port)
+        self.opened.append(connection)
+        return connection
+
+
 async def fixed_rate(
     port: int, requests: Iterator[bytes], *, per_s: float, seconds: float, connections: int = 64
 ) -> Load:
-    """Requests at even distances, whatever the server does: a slow answer delays no later request's planned moment."""
+    """Requests at even distances, whatever the server does: a slow answer delays no later request."""
     load = Load()
     prepared = list(islice(requests, int(per_s * seconds)))
     async with connected(port, connections) as opened, asyncio.TaskGroup() as tasks:
-        free: asyncio.LifoQueue[Connection] = asyncio.LifoQueue()
-        for connection in opened:
-            free.put_nowait(connection)
+        pool = Pool(port, opened)
 
         async def send(request: bytes, due: float) -> None:
-            connection = await free.get()
-            status = await connection.ask(request)
+            status = await pool.ask(request)
             load.note(status, time.perf_counter() - due)
-            if status:
-                free.put_nowait(connection)
 
         started = time.perf_counter() + 0.05
         for number, request in enumerate(prepared):

@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from bench.payloads import PATH, SECRET
-from bot.serving import _config, _loop_factory
+from bot.serving import loop_factory, uvicorn_config
 from bot.storage.engine import Database
 from bot.storage.migrate import upgrade
 from bot.storage.tables import InboxDelivery
@@ -78,8 +78,8 @@ def main() -> None:
     """Serve what the command line names, with the bot's own uvicorn configuration."""
     name, port, *rest = sys.argv[1:]
     app = bare() if name == "bare" else commit_per_request(*rest)
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(uvicorn.Server(_config(app, "127.0.0.1", int(port), lifespan="off")).serve())
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        runner.run(uvicorn.Server(uvicorn_config(app, "127.0.0.1", int(port), lifespan="off")).serve())
 
 
 if __name__ == "__main__":

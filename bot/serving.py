@@ -36,18 +36,18 @@ def serve(settings: Settings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         # uvicorn raises the signal once more when it has stopped; by then there is nothing left to do but leave.
         signal.signal(number, _leave)
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(_serve(settings))
 
 
 async def _serve(settings: Settings) -> None:
     service = Service(settings)
-    public = uvicorn.Server(_config(service.app, settings.host, settings.port, lifespan="on"))
+    public = uvicorn.Server(uvicorn_config(service.app, settings.host, settings.port, lifespan="on"))
     if settings.metrics_host is None or settings.metrics_port is None:
         await public.serve()
     else:
         private = _PrivateServer(
-            _config(service.private_app(), settings.metrics_host, settings.metrics_port, lifespan="off")
+            uvicorn_config(service.private_app(), settings.metrics_host, settings.metrics_port, lifespan="off")
         )
         task = asyncio.create_task(private.serve())
         await public.serve()
@@ -57,7 +57,8 @@ async def _serve(settings: Settings) -> None:
         sys.exit(1)
 
 
-def _config(app: Any, host: str, port: int, *, lifespan: Any) -> uvicorn.Config:
+def uvicorn_config(app: Any, host: str, port: int, *, lifespan: Any) -> uvicorn.Config:
+    """How every server of ours is set up."""
     return uvicorn.Config(
         app,
         host=host,
@@ -74,7 +75,7 @@ def _config(app: Any, host: str, port: int, *, lifespan: Any) -> uvicorn.Config:
     )
 
 
-def _loop_factory() -> Any:
+def loop_factory() -> Any:
     """The loop of uvloop where there is one (not on Windows)."""
     try:
         import uvloop  # noqa: PLC0415  not installed everywhere

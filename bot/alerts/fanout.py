@@ -9,12 +9,13 @@ from collections.abc import Callable, Sequence
 from sqlmodel import Session
 
 from bot.alerts.notices import Notices
+from bot.alerts.versions import KnownEvents
 from bot.domain.clock import Clock
-from bot.domain.events import CONTRADICTIONS, EventKind, RacingEvent, VersionRemarks, changed_facts
+from bot.domain.events import RacingEvent
 from bot.domain.filters import ChannelFilter
 from bot.errors import StorageError
 from bot.logs import get_logger
-from bot.storage import events, inbox, posts, racebook, subscriptions
+from bot.storage import inbox, posts, racebook, subscriptions
 from bot.storage.engine import Database
 from bot.storage.inbox import StoredDelivery
 from bot.storage.posts import NewPost, Priority
@@ -23,7 +24,7 @@ from bot.storage.tables import EventVersion
 
 log = get_logger(__name__)
 
-TOGETHER = 25
+TOGETHER = 20
 """Deliveries that share a transaction: ingest waits while it runs."""
 
 POLL_S = 1.0
@@ -70,86 +71,73 @@ class Fanout:
 
     def _take_and_post(self, session: Session) -> int:
         deliveries = inbox.take_new(session, self._clock(), TOGETHER)
-        listening = subscriptions.listening(session) if deliveries else []
-        for delivery in deliveries:
-            self._post_one(session, delivery, listening)
-        return len(deliveries)
-
-    def _post_one(self, session: Session, delivery: StoredDelivery, listening: Listening) -> None:
-        reference = inbox.reference(delivery.inbox_id)
+        if not deliveries:
+            return 0
+        listening = subscriptions.listening(session)
         try:
             with session.begin_nested():
-                event = self._read(delivery)
-                self._post(session, delivery, event, listening)
-                inbox.mark_done(session, delivery.inbox_id, self._clock())
+                self._post(session, deliveries, listening)
+        except Exception:  # noqa: BLE001  found and logged below, one at a time
+            for delivery in deliveries:
+                self._post_alone(session, delivery, listening)
+        return len(deliveries)
+
+    def _post_alone(self, session: Session, delivery: StoredDelivery, listening: Listening) -> None:
+        """One delivery in a savepoint of its own, because one of its neighbours or itself could not be done."""
+        try:
+            with session.begin_nested():
+                self._post(session, [delivery], listening)
         except Exception as error:
             # Whatever it was, the delivery stays in the inbox, and the others go on.
+            reference = inbox.reference(delivery.inbox_id)
             log.exception("fanout_failed", reference=reference, attempts=delivery.attempts + 1)
             inbox.mark_failed(session, delivery, self._clock(), f"{type(error).__name__}: {error}")
+
+    def _post(self, session: Session, deliveries: Sequence[StoredDelivery], listening: Listening) -> None:
+        """The new versions of events that these deliveries bring, and their posts, each in one statement for all."""
+        read = [(delivery, _with_region(session, self._read(delivery))) for delivery in deliveries]
+        self._learn(session, [event for _, event in read])
+        known = KnownEvents(session, [event for _, event in read])
+        versions: list[tuple[EventVersion, RacingEvent, list[str]]] = []
+        for delivery, event in read:
+            reference = inbox.reference(delivery.inbox_id)
+            version = known.next_version(event, delivery.inbox_id, delivery.received_at)
+            if version is None:
+                log.info("same_event_again", reference=reference, event_key=event.key)
+                continue
+            channels = sorted({channel_id for channel_id, chosen in listening if chosen.matches(event)})
+            version.posts = len(channels)
+            versions.append((version, event, channels))
+            if event.kind is None:
+                self._notices.unreadable(session, event, reference)
+            log.info("fanned_out", reference=reference, event_key=event.key, channels=len(channels))
+        session.add_all([version for version, _, _ in versions])
+        session.flush()
+        posts.add(session, [post for version, event, channels in versions for post in _posts(version, event, channels)])
+        posts.hurry_races(session, [event.race.race_id for _, event, _ in versions if event.is_abandonment])
+        inbox.mark_done(session, [delivery.inbox_id for delivery in deliveries], self._clock())
 
     def _read(self, delivery: StoredDelivery) -> RacingEvent:
         if delivery.attempts >= GIVE_UP_READING_AFTER:
             return RacingEvent(key=delivery.event_key, unreadable_because="it could not be processed")
         return self._read_payload(delivery.body)
 
-    def _post(self, session: Session, delivery: StoredDelivery, event: RacingEvent, listening: Listening) -> None:
-        reference = inbox.reference(delivery.inbox_id)
-        event = _with_region(session, event)
-        self._learn(session, event, reference)
-        previous = events.latest(session, event.key)
-        remarks = _remarks(session, event, previous)
-        if remarks is None:
-            log.info("same_event_again", reference=reference, event_key=event.key)
-            return
-        version = previous.version + 1 if previous else 1
-        row = events.add(
-            session, event, version, remarks=remarks, inbox_id=delivery.inbox_id, received_at=delivery.received_at
-        )
-        channels = sorted({channel_id for channel_id, chosen in listening if chosen.matches(event)})
-        if event.is_abandonment and event.race.race_id:
-            posts.hurry_race(session, event.race.race_id)
-        priority = Priority.ABANDONMENT if event.is_abandonment else Priority.OTHER
-        posts.add(
-            session,
-            [
-                NewPost(channel_id, f"{event.key}#{version}@{channel_id}", priority, delivery.received_at, row.id)
-                for channel_id in channels
-            ],
-        )
-        row.posts = len(channels)
-        if event.kind is None:
-            self._notices.unreadable(session, event, reference)
-        log.info("fanned_out", reference=reference, event_key=event.key, version=version, channels=len(channels))
-
-    def _learn(self, session: Session, event: RacingEvent, reference: str) -> None:
-        """Put what the delivery says of races into the race book: it cost no quota."""
+    def _learn(self, session: Session, read: Sequence[RacingEvent]) -> None:
+        """Put what deliveries say of races into the race book: it cost no quota."""
         try:
             with session.begin_nested():
-                racebook.put(session, [event.race, *event.races], self._clock())
+                racebook.put(session, [race for event in read for race in (event.race, *event.races)], self._clock())
         except Exception:
             # The book is a convenience; the alert is what people pay for.
-            log.exception("race_book_not_written", reference=reference)
+            log.exception("race_book_not_written", events=[event.key for event in read])
 
 
-def _remarks(session: Session, event: RacingEvent, previous: EventVersion | None) -> VersionRemarks | None:
-    """What is to be said of this version; None where it is no news: nothing changed, or it is the older one."""
-    contradicts = _contradicted(session, event)
-    if previous is None:
-        return VersionRemarks(contradicts=contradicts)
-    known, _ = events.read(previous)
-    changes = changed_facts(known.facts(), event.facts())
-    newer = event.is_newer_than(known)
-    if not changes or newer is False:
-        return None
-    return VersionRemarks(changes=changes, order_unknown=newer is None, contradicts=contradicts)
-
-
-def _contradicted(session: Session, event: RacingEvent) -> EventKind | None:
-    """The kind of event that was received of the same race, and can't be true together with this one."""
-    other = CONTRADICTIONS.get(event.kind) if event.kind else None
-    if other is None or event.race.race_id is None:
-        return None
-    return other if events.of_race(session, event.race.race_id, other) else None
+def _posts(version: EventVersion, event: RacingEvent, channels: Sequence[str]) -> list[NewPost]:
+    priority = Priority.ABANDONMENT if event.is_abandonment else Priority.OTHER
+    return [
+        NewPost(channel_id, f"{event.key}#{version.version}@{channel_id}", priority, version.received_at, version.id)
+        for channel_id in channels
+    ]
 
 
 def _with_region(session: Session, event: RacingEvent) -> RacingEvent:

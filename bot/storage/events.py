@@ -1,30 +1,41 @@
 """Events and their versions: what deliveries said, each version once."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
-from sqlalchemy import select, update
+from sqlalchemy import select
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind, RacingEvent, VersionRemarks
 from bot.storage.tables import EventVersion
 
 
-def latest(session: Session, event_key: str) -> EventVersion | None:
-    """The newest version that is stored of an event."""
+def latest(session: Session, event_keys: Iterable[str]) -> dict[str, EventVersion]:
+    """The newest version that is stored of each event."""
     statement = (
         select(EventVersion)
-        .where(col(EventVersion.event_key) == event_key)
-        .order_by(col(EventVersion.version).desc())
-        .limit(1)
+        .where(col(EventVersion.event_key).in_(sorted(event_keys)))
+        .order_by(col(EventVersion.version))
     )
-    return session.execute(statement).scalar_one_or_none()
+    return {row.event_key: row for row in session.execute(statement).scalars()}
 
 
-def add(
-    session: Session, event: RacingEvent, version: int, *, remarks: VersionRemarks, inbox_id: int, received_at: datetime
+def kinds_of_races(session: Session, race_ids: Iterable[str]) -> set[tuple[str, EventKind]]:
+    """Which kinds of event are stored of each race, whatever key they came under."""
+    ids = sorted(race_ids)
+    if not ids:
+        return set()
+    statement = (
+        select(col(EventVersion.race_id), col(EventVersion.kind)).where(col(EventVersion.race_id).in_(ids)).distinct()
+    )
+    return {(race_id, EventKind(kind)) for race_id, kind in session.execute(statement) if race_id and kind}
+
+
+def make(
+    event: RacingEvent, version: int, *, remarks: VersionRemarks, inbox_id: int, received_at: datetime
 ) -> EventVersion:
-    """Store a version of an event."""
-    row = EventVersion(
+    """A version of an event, to be added to a session."""
+    return EventVersion(
         event_key=event.key,
         version=version,
         kind=event.kind,
@@ -36,25 +47,6 @@ def add(
         inbox_id=inbox_id,
         received_at=received_at,
     )
-    session.add(row)
-    session.flush()
-    return row
-
-
-def set_posts(session: Session, event_id: int, posts: int) -> None:
-    """Note to how many channels a version went."""
-    session.execute(update(EventVersion).where(col(EventVersion.id) == event_id).values(posts=posts))
-
-
-def of_race(session: Session, race_id: str, kind: EventKind) -> EventVersion | None:
-    """The newest version of a race's event of that kind, whatever key it came under."""
-    statement = (
-        select(EventVersion)
-        .where(col(EventVersion.race_id) == race_id, col(EventVersion.kind) == kind)
-        .order_by(col(EventVersion.id).desc())
-        .limit(1)
-    )
-    return session.execute(statement).scalar_one_or_none()
 
 
 def read(row: EventVersion) -> tuple[RacingEvent, VersionRemarks]:

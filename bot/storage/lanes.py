@@ -8,18 +8,27 @@ import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import ScalarSelect, and_, case, exists, func, or_, select, update
+from sqlalchemy import (
+    Function,
+    ScalarSelect,
+    and_,
+    case,
+    exists,
+    func,
+    or_,
+    select,
+    update,
+)
 from sqlmodel import Session, col
 
 from bot.storage import subscriptions
 from bot.storage.engine import affected, insert_here
+from bot.storage.posts import IS_UNSENT
 from bot.storage.tables import EventVersion, Lane, MethodHold, Post, PostState, SubscriptionState
 
 POST_METHOD = "chat.postMessage"
 EVERY_METHOD = "*"
 """Held when Slack no longer takes our token: then nothing is sent at all."""
-
-_UNDER_WAY = (PostState.QUEUED, PostState.SENDING)
 
 
 @dataclass(frozen=True)
@@ -61,21 +70,26 @@ def claim(session: Session, now: datetime, *, limit: int, lease_s: float, call_s
     return claims
 
 
-def _head_of_lane() -> ScalarSelect[int]:
+def _head_of_lane() -> Function[int]:
     """The id of a lane's first post. A doubtful one is settled before anything follows it."""
-    return (
-        select(col(Post.id))
-        .where(col(Post.channel_id) == col(Lane.channel_id), col(Post.state).in_(_UNDER_WAY))
-        .order_by(case((col(Post.state) == PostState.SENDING, 0), else_=1), col(Post.priority), col(Post.id))
-        .limit(1)
-        .correlate(Lane)
-        .scalar_subquery()
-    )
+
+    def first(state: PostState) -> ScalarSelect[int]:
+        return (
+            select(col(Post.id))
+            .where(col(Post.channel_id) == col(Lane.channel_id), IS_UNSENT, col(Post.state) == state)
+            .order_by(col(Post.priority), col(Post.id))
+            .limit(1)
+            .correlate(Lane)
+            .scalar_subquery()
+        )
+
+    return func.coalesce(first(PostState.SENDING), first(PostState.QUEUED))
 
 
 def _lock_lanes(session: Session, now: datetime, limit: int) -> list[str]:
     statement = (
         select(col(Lane.channel_id))
+        .select_from(Lane)
         .join(Post, col(Post.id) == _head_of_lane())
         .where(
             col(Lane.held_because).is_(None),
@@ -93,7 +107,8 @@ def _heads(session: Session, channel_ids: list[str]) -> list[tuple[Post, EventVe
     """The lanes' first posts, read after the lanes were locked: before, another replica may have sent them."""
     statement = (
         select(Post, EventVersion)
-        .join(Lane, col(Post.id) == _head_of_lane())
+        .select_from(Lane)
+        .join(Post, col(Post.id) == _head_of_lane())
         .outerjoin(EventVersion, col(EventVersion.id) == col(Post.event_id))
         .where(col(Lane.channel_id).in_(channel_ids))
         .order_by(col(Post.priority), col(Post.id))
@@ -122,7 +137,9 @@ def _previous_ts(session: Session, post: Post, event: EventVersion | None) -> st
 
 def next_due(session: Session, now: datetime) -> datetime | None:
     """The first moment at which a lane that has something to post is free; None if none has."""
-    waiting = exists().where(col(Post.channel_id) == col(Lane.channel_id), col(Post.state).in_(_UNDER_WAY))
+    waiting = exists().where(
+        col(Post.channel_id) == col(Lane.channel_id), IS_UNSENT, col(Post.state) != PostState.PARKED
+    )
     free_at = case(
         (and_(col(Lane.leased_until).is_not(None), col(Lane.leased_until) > col(Lane.next_free_at)), Lane.leased_until),
         else_=col(Lane.next_free_at),

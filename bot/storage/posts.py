@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
 
-from sqlalchemy import func, select, update
+from sqlalchemy import func, literal_column, select, update
 from sqlmodel import Session, col
 
 from bot.domain.message import Message
 from bot.storage.engine import insert_here
 from bot.storage.tables import EventVersion, Lane, Notice, Post, PostState
+
+IS_UNSENT = col(Post.state).in_([literal_column(f"'{state}'") for state in ("queued", "sending", "parked")])
+"""As literals, and as the index says it: otherwise SQLite does not use an index over some states only."""
 
 
 class Priority(IntEnum):
@@ -63,12 +66,15 @@ def _as_row(post: NewPost) -> dict[str, object]:
     }
 
 
-def hurry_race(session: Session, race_id: str) -> None:
-    """Give a race's waiting posts an abandonment's priority, so that its abandonment does not overtake them."""
-    of_race = select(col(EventVersion.id)).where(col(EventVersion.race_id) == race_id)
+def hurry_races(session: Session, race_ids: Iterable[str | None]) -> None:
+    """Give races' waiting posts an abandonment's priority, so that an abandonment does not overtake its own race's."""
+    ids = sorted({race_id for race_id in race_ids if race_id})
+    if not ids:
+        return
+    of_race = select(col(EventVersion.id)).where(col(EventVersion.race_id).in_(ids))
     session.execute(
         update(Post)
-        .where(col(Post.state) == PostState.QUEUED, col(Post.event_id).in_(of_race))
+        .where(IS_UNSENT, col(Post.state) == PostState.QUEUED, col(Post.event_id).in_(of_race))
         .values(priority=int(Priority.ABANDONMENT))
     )
 
@@ -87,5 +93,5 @@ def add_notice(session: Session, key: str, channel_id: str | None, message: Mess
 
 def count_by_state(session: Session) -> dict[str, int]:
     """How many posts wait, are under way and are parked; the sent ones are not counted, there may be millions."""
-    statement = select(col(Post.state), func.count()).where(col(Post.state) != PostState.SENT).group_by(col(Post.state))
+    statement = select(col(Post.state), func.count()).where(IS_UNSENT).group_by(col(Post.state))
     return {state: count for state, count in session.execute(statement)}  # noqa: C416  rows are no pairs to mypy

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import lru_cache
 
 from sqlalchemy import delete, func, select, update
 from sqlmodel import Session, col
@@ -105,6 +106,7 @@ def read_filter(row: ChannelSubscriptionRow) -> ChannelFilter:
     return _filter(row.filter)
 
 
+@lru_cache(maxsize=4096)
 def _filter(text: str) -> ChannelFilter:
     return ChannelFilter.model_validate_json(text)
 

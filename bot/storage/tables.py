@@ -141,8 +141,8 @@ class Post(SQLModel, table=True):
             "state",
             "priority",
             "id",
-            postgresql_where=text("state in ('queued', 'sending')"),
-            sqlite_where=text("state in ('queued', 'sending')"),
+            postgresql_where=text("state IN ('queued', 'sending', 'parked')"),
+            sqlite_where=text("state IN ('queued', 'sending', 'parked')"),
         ),
         Index("ix_post_event_id", "event_id"),
     )

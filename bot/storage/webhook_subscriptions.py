@@ -8,14 +8,18 @@ from sqlalchemy import select, update
 from sqlmodel import Session, col
 
 from bot.errors import SecretsUnreadable
+from bot.logs import get_logger
 from bot.storage.engine import affected
 from bot.storage.tables import WebhookSubscriptionRow
+
+log = get_logger(__name__)
 
 
 class Vault:
     """Encrypts and decrypts with Fernet keys, newest first. Without keys it can do neither."""
 
     def __init__(self, keys: Sequence[str]) -> None:
+        self._newest = Fernet(keys[0]) if keys else None
         self._fernet = MultiFernet([Fernet(key) for key in keys]) if keys else None
 
     def lock(self, secret: str) -> bytes:
@@ -32,6 +36,23 @@ class Vault:
             return self._fernet.decrypt(locked).decode()
         except InvalidToken:
             raise SecretsUnreadable("none of ENCRYPTION_KEYS opens a secret that is stored") from None
+
+    def renew(self, locked: bytes | None) -> bytes | None:
+        """The same secret under the newest key; as it is where that can't be done or is done already."""
+        if self._newest is None or self._fernet is None or locked is None:
+            return locked
+        try:
+            self._newest.decrypt(locked)
+        except InvalidToken:
+            return self._rotated(self._fernet, locked)
+        return locked
+
+    @staticmethod
+    def _rotated(fernet: MultiFernet, locked: bytes) -> bytes:
+        try:
+            return fernet.rotate(locked)
+        except InvalidToken:
+            return locked
 
 
 def live(session: Session) -> Sequence[WebhookSubscriptionRow]:
@@ -73,5 +94,28 @@ def uncovered(session: Session, region: str | None, events: Iterable[str]) -> li
 
 
 def signing_secrets(session: Session, vault: Vault) -> list[str]:
-    """The signing secrets of the live subscriptions."""
-    return [vault.open(row.secret) for row in live(session) if row.secret is not None]
+    """The signing secrets of the live subscriptions.
+
+    One that no key opens takes no other with it; raises SecretsUnreadable where not a single one can be opened.
+    """
+    opened, failure = [], None
+    for row in live(session):
+        try:
+            opened += [vault.open(row.secret)] if row.secret is not None else []
+        except SecretsUnreadable as error:
+            log.warning("stored_secret_not_readable", subscription=row.id, reason=str(error))
+            failure = error
+    if failure is not None and not opened:
+        raise failure
+    return opened
+
+
+def renew(session: Session, vault: Vault) -> int:
+    """How many subscriptions' secrets were put under the newest key; the older keys can be dropped then."""
+    renewed = 0
+    for row in session.execute(select(WebhookSubscriptionRow)).scalars():
+        secret, answer = vault.renew(row.secret), vault.renew(row.answer)
+        if (secret, answer) != (row.secret, row.answer):
+            row.secret, row.answer = secret, answer
+            renewed += 1
+    return renewed

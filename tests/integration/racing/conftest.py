@@ -1,10 +1,8 @@
 """A scripted data service, reached in two ways: through respx, and over a socket of this machine."""
 
-import asyncio
 import json
 import socket
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
@@ -17,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bot.racing.client import open_client
-from bot.racing.timing import Timing
+from tests.integration.racing.backends import FakeTime, Memory
 
 KEY = "sk_recognisable_0123456789"
 META = {
@@ -105,39 +103,6 @@ async def over_a_socket(service):
 async def service(request):
     async for ready in request.param(Service()):
         yield ready
-
-
-class FakeTime:
-    """Time that passes only when somebody sleeps."""
-
-    def __init__(self):
-        self.start = datetime(2025, 11, 20, 12, tzinfo=UTC)
-        self.now_s = 0.0
-        self.slept: list[float] = []
-
-    def clock(self):
-        return self.start + timedelta(seconds=self.now_s)
-
-    async def sleep(self, seconds):
-        self.slept.append(seconds)
-        self.now_s += seconds
-        await asyncio.sleep(0)
-
-    def timing(self):
-        return Timing(self.clock, lambda: self.now_s, self.sleep, lambda: 1.0)
-
-
-class Memory:
-    """A StateStore in memory."""
-
-    def __init__(self):
-        self.values: dict[str, dict[str, Any]] = {}
-
-    async def get(self, name: str) -> dict[str, Any] | None:
-        return self.values.get(name)
-
-    async def set(self, name: str, value: dict[str, Any]) -> None:
-        self.values[name] = value
 
 
 @pytest.fixture

@@ -120,13 +120,13 @@ async def test_secrets_are_encrypted_and_keys_rotate(database):
         url="https://bot.example/webhooks/racing",
         events="result.received",
         created_at=NOW,
-        secret=Vault([old]).lock("s3"),
+        secret=Vault([old]).lock("signing secret"),
     )
     assert row.secret
-    assert b"s3" not in row.secret
+    assert b"signing secret" not in row.secret
     number = await database.write(partial(webhook_subscriptions.add, row=row))
     rotated = Vault([new, old])
-    assert await database.read(partial(webhook_subscriptions.signing_secrets, vault=rotated)) == ["s3"]
+    assert await database.read(partial(webhook_subscriptions.signing_secrets, vault=rotated)) == ["signing secret"]
     with pytest.raises(SecretsUnreadable):
         await database.read(partial(webhook_subscriptions.signing_secrets, vault=Vault([new])))
     assert await database.write(partial(webhook_subscriptions.retire, subscription_id=number, now=NOW))

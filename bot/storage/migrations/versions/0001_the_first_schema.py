@@ -182,8 +182,8 @@ def upgrade() -> None:
             "ix_post_lane",
             ["channel_id", "state", "priority", "id"],
             unique=False,
-            postgresql_where=sa.text("state in ('queued', 'sending')"),
-            sqlite_where=sa.text("state in ('queued', 'sending')"),
+            postgresql_where=sa.text("state IN ('queued', 'sending', 'parked')"),
+            sqlite_where=sa.text("state IN ('queued', 'sending', 'parked')"),
         )
 
 
@@ -191,8 +191,8 @@ def downgrade() -> None:
     with op.batch_alter_table("post", schema=None) as batch_op:
         batch_op.drop_index(
             "ix_post_lane",
-            postgresql_where=sa.text("state in ('queued', 'sending')"),
-            sqlite_where=sa.text("state in ('queued', 'sending')"),
+            postgresql_where=sa.text("state IN ('queued', 'sending', 'parked')"),
+            sqlite_where=sa.text("state IN ('queued', 'sending', 'parked')"),
         )
         batch_op.drop_index("ix_post_event_id")
 
