@@ -9,6 +9,7 @@ from bot.book.reference import ReferenceBook
 from bot.domain.clock import Clock
 from bot.jobs.check_channels import ChannelCheck
 from bot.jobs.check_quota import check_quota
+from bot.jobs.prune_bodies import prune_bodies
 from bot.jobs.refresh_reference import refresh_reference
 from bot.settings import Settings
 from bot.storage.engine import Database
@@ -46,6 +47,10 @@ async def _refresh_reference(parts: JobParts) -> None:
     await refresh_reference(parts.reference)
 
 
+async def _prune_bodies(parts: JobParts) -> None:
+    await prune_bodies(parts.database, parts.settings.body_keep_days, parts.clock)
+
+
 async def _check_channels(parts: JobParts) -> None:
     await parts.channels()
 
@@ -53,5 +58,6 @@ async def _check_channels(parts: JobParts) -> None:
 JOBS: tuple[Job, ...] = (
     Job("check_quota", lambda settings: settings.quota_check_s, _check_quota),
     Job("refresh_reference", lambda _settings: HOUR_S, _refresh_reference),
+    Job("prune_bodies", lambda _settings: HOUR_S, _prune_bodies),
     Job("check_channels", lambda _settings: 600, _check_channels),
 )

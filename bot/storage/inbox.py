@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import func, literal_column, or_, select, update
 from sqlmodel import Session, col
 
-from bot.storage.engine import insert_here
+from bot.storage.engine import affected, insert_here
 from bot.storage.tables import InboxDelivery, InboxState
 
 RETRY_AFTER_S = 5.0
@@ -116,3 +116,24 @@ def count_waiting(session: Session) -> int:
     statement = select(func.count()).select_from(InboxDelivery).where(_IS_NEW)
     count: int = session.execute(statement).scalar_one()
     return count
+
+
+def received_before(session: Session, before: datetime, *, after_id: int, limit: int) -> list[int]:
+    """The next deliveries by number that were received before a moment; none once the next is younger."""
+    statement = (
+        select(col(InboxDelivery.id), col(InboxDelivery.received_at))
+        .where(col(InboxDelivery.id) > after_id)
+        .order_by(col(InboxDelivery.id))
+        .limit(limit)
+    )
+    return [number for number, received_at in session.execute(statement) if number and received_at < before]
+
+
+def forget_bodies(session: Session, inbox_ids: Sequence[int]) -> int:
+    """How many bodies were forgotten: those of deliveries that are done."""
+    statement = (
+        update(InboxDelivery)
+        .where(col(InboxDelivery.id).in_(inbox_ids), col(InboxDelivery.state) == InboxState.DONE)
+        .values(body=None)
+    )
+    return affected(session, statement)
