@@ -48,6 +48,7 @@ from bot.slack.respond import Responder
 from bot.slack.tasks import Tasks
 from bot.storage import inbox, lanes, posts, state, webhook_subscriptions
 from bot.storage.engine import Database
+from bot.storage.replicas import Replicas
 from bot.storage.schema import Schema
 from bot.storage.state_store import DatabaseStateStore
 from bot.storage.webhook_subscriptions import Vault
@@ -67,6 +68,9 @@ BODY_BUDGET = 16
 FINISH_S = 8.0
 """On a graceful stop, answers that are under way are waited for this long."""
 
+POSTER = "poster"
+"""The loop that is told to stop instead of being cancelled."""
+
 LOOK_S = 5.0
 """How often the state of the service is looked at for `/readyz` and `/metrics`."""
 
@@ -80,6 +84,7 @@ class Service:
         self.metrics = Metrics()
         self.database = Database(settings.database_url.get_secret_value())
         self.schema = Schema(self.database)
+        self.replicas = Replicas(self.database, clock)
         self.identity = Identity(settings.slack_bot_token.get_secret_value())
         self.ingest = Ingest(self.database)
         self.notices = Notices(settings.admin_channel, sentence, clock=clock)
@@ -147,13 +152,16 @@ class Service:
         """Finish what has begun: deliveries that were read are stored, calls to Slack are heard out."""
         self.jobs.stop()
         await self.ingest.finish()
+        self.poster.stop()
         for loop in self._loops:
-            loop.cancel()
+            if loop.get_name() != POSTER:
+                loop.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)
         await self.poster.finish()
         await self._tasks.finish(FINISH_S)
         await self.racing.aclose()
         await self._session.close()
+        await self.replicas.leave()
         await self.database.close()
         log.info("stopped")
 
@@ -181,6 +189,7 @@ class Service:
             settings.racing_api_key,
             DatabaseStateStore(self.database, self.clock),
             timing=Timing(clock=self.clock),
+            replicas=lambda: self.replicas.count,
             on_meta=self.telling.account,
             on_latch=self.telling.latch,
         )
@@ -224,10 +233,10 @@ class Service:
 
     def _build_webhooks(self) -> None:
         settings = self.settings
-        vault = Vault([key.get_secret_value() for key in settings.encryption_keys])
+        self.vault = Vault([key.get_secret_value() for key in settings.encryption_keys])
         self.signing_secrets = SigningSecrets(
             [secret.get_secret_value() for secret in settings.racing_webhook_secrets],
-            lambda: self.database.read(partial(webhook_subscriptions.signing_secrets, vault=vault)),
+            lambda: self.database.read(partial(webhook_subscriptions.signing_secrets, vault=self.vault)),
             time.monotonic,
         )
         self.webhooks = endpoint.WebhookEndpoint(
@@ -242,17 +251,27 @@ class Service:
 
     def _loops_to_run(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
         return {
-            "schema, then jobs": self._start_jobs,
+            "schema, then jobs and replicas": self._start_jobs,
             "fanout": self.fanout.run,
-            "poster": self.poster.run,
+            POSTER: self.poster.run,
             "identity": self._learn_identity,
             "look": self._look,
         }
 
     async def _start_jobs(self) -> None:
         await self.schema.run()
+        await self._renew_secrets()
+        # Counted before anything is asked by itself: the service's limit is divided by the number of replicas.
+        await self.replicas.beat()
         self.jobs.start()
-        await asyncio.Event().wait()
+        await self.replicas.run()
+
+    async def _renew_secrets(self) -> None:
+        """Have every stored secret under the newest of ENCRYPTION_KEYS, so that the older ones can be dropped."""
+        try:
+            await self.database.write(partial(webhook_subscriptions.renew, vault=self.vault))
+        except StorageError as error:
+            log.warning("stored_secrets_not_renewed", reason=str(error))
 
     async def _learn_identity(self) -> None:
         wait_s = 1.0
@@ -269,6 +288,8 @@ class Service:
                 self._degraded = await self._find_degraded()
             except StorageError as error:
                 self._degraded = {"storage": str(error)}
+            # Also without a mismatch: one that was retired must not be accepted any longer.
+            await self.signing_secrets.reread()
             await asyncio.sleep(LOOK_S)
 
     async def _find_degraded(self) -> dict[str, str]:
@@ -295,10 +316,10 @@ class Service:
 
 
 async def _for_ever(name: str, run: Callable[[], Awaitable[None]]) -> None:
-    """Run a loop, and begin it again should a bug end it: nothing waits while somebody is woken to restart us."""
+    """Run a loop to its end, and begin it again should a bug end it: nothing waits for somebody to restart us."""
     while True:
         try:
-            await run()
+            return await run()
         except Exception:
             log.exception("loop_failed", loop=name)
             await asyncio.sleep(1.0)

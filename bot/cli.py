@@ -1,12 +1,21 @@
 """`racing-bot`: the command line. Each command reads the settings it needs, and says every problem at once."""
 
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from bot.errors import SettingsError
+
+
+class Latch(StrEnum):
+    """What keeps the bot from asking the data service."""
+
+    QUOTA = "quota"
+    KEY = "key"
+
 
 app = typer.Typer(
     name="racing-bot",
@@ -65,6 +74,23 @@ def subscribe(
         if isinstance(error, SettingsError):
             raise
         sys.exit(str(error))
+
+
+@app.command()
+def unlatch(
+    which: Annotated[Latch | None, typer.Argument(help="Only this latch; both unless given.")] = None,
+) -> None:
+    """Have the data service asked again after it refused the month's quota, or the key."""
+    import asyncio
+
+    from bot.errors import StorageError
+    from bot.settings import load_settings
+    from bot.unlatching import run_unlatch
+
+    try:
+        print(asyncio.run(run_unlatch(load_settings(), which)))
+    except StorageError as error:
+        sys.exit(f"The latches could not be read: {error}")
 
 
 @app.command()

@@ -8,8 +8,6 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from bot.errors import StorageError
-
 READY_S = 2.0
 
 
@@ -45,7 +43,7 @@ class Health:
         try:
             async with asyncio.timeout(READY_S):
                 await self.store_probe()
-        except (StorageError, TimeoutError) as error:
+        except Exception as error:  # noqa: BLE001  whatever it is, a delivery could not be stored
             reason = str(error) or f"the database did not answer within {READY_S:g} s"
             content = {"status": "unready", "reason": reason} if show_reasons else {"status": "unready"}
             return JSONResponse(content, 503, {"Retry-After": "5"})

@@ -9,6 +9,7 @@ from types import FrameType
 from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from bot.app import Service
 from bot.logs import get_logger
@@ -21,6 +22,45 @@ CONNECTIONS = 2_000
 
 GRACE_S = 10
 """On a stop, requests that are under way are waited for this long; longer than a body may take."""
+
+
+HEADERS_S = 10.0
+"""A request's headers are whole by then, or its connection is closed: silent connections would use them all up."""
+
+
+class PatientProtocol(HttpToolsProtocol):
+    """uvicorn's protocol, with an end to its patience with connections that never say what they want."""
+
+    _headers_late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn types it
+        """Wait for the first request's headers."""
+        super().connection_made(transport)
+        self._wait_for_headers()
+
+    def on_message_begin(self) -> None:
+        """Wait for a later request's headers; the first one's are waited for already."""
+        super().on_message_begin()
+        if self._headers_late is None:
+            self._wait_for_headers()
+
+    def on_headers_complete(self) -> None:
+        """The headers are there."""
+        self._stop_waiting()
+        super().on_headers_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nobody is there to wait for."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _wait_for_headers(self) -> None:
+        self._headers_late = self.loop.call_later(HEADERS_S, self.transport.close)
+
+    def _stop_waiting(self) -> None:
+        if self._headers_late is not None:
+            self._headers_late.cancel()
+            self._headers_late = None
 
 
 class _PrivateServer(uvicorn.Server):
@@ -49,12 +89,23 @@ async def _serve(settings: Settings) -> None:
         private = _PrivateServer(
             uvicorn_config(service.private_app(), settings.metrics_host, settings.metrics_port, lifespan="off")
         )
-        task = asyncio.create_task(private.serve())
+        task = asyncio.create_task(_serve_privately(private, public))
         await public.serve()
         private.should_exit = True
         await task
+        if not private.started:
+            sys.exit(1)
     if not public.started:
         sys.exit(1)
+
+
+async def _serve_privately(private: uvicorn.Server, public: uvicorn.Server) -> None:
+    """Serve the private address; where that can't be had, stop the public one in good order."""
+    try:
+        await private.serve()
+    except SystemExit:
+        log.warning("metrics_address_not_to_be_had", host=private.config.host, port=private.config.port)
+        public.should_exit = True
 
 
 def uvicorn_config(app: Any, host: str, port: int, *, lifespan: Any) -> uvicorn.Config:
@@ -64,7 +115,7 @@ def uvicorn_config(app: Any, host: str, port: int, *, lifespan: Any) -> uvicorn.
         host=host,
         port=port,
         lifespan=lifespan,
-        http="httptools",
+        http=PatientProtocol,
         ws="none",
         log_config=None,
         access_log=False,

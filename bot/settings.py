@@ -8,12 +8,15 @@ import re
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from cryptography.fernet import Fernet
 from pydantic import BeforeValidator, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
 
 from bot.errors import SettingsError
 
@@ -67,6 +70,17 @@ class _DatabaseSettings(BaseSettings):
             raise ValueError("must begin with sqlite:/// or postgresql://")
         if scheme == "sqlite" and rest.strip("/") in {"", ":memory:"}:
             raise ValueError("must name a file, such as sqlite:///racing-bot.db: what is only in memory can be lost")
+        try:
+            parsed = make_url(url)
+        except (ValueError, ArgumentError):
+            raise ValueError(
+                "can't be read as an address: characters such as @ : / [ in a password are to be %-escaped"
+            ) from None
+        if scheme == "sqlite" and not rest.startswith("/"):
+            raise ValueError("needs three slashes: sqlite:///file.db, or four before an absolute path")
+        folder = Path(parsed.database or "").parent
+        if scheme == "sqlite" and not folder.is_dir():
+            raise ValueError(f"names a file in the folder {folder}, which does not exist")
         return SecretStr(url)
 
 
@@ -163,6 +177,15 @@ class Settings(_DatabaseSettings):
     @classmethod
     def _check_day_path(cls, value: str | None) -> str | None:
         return _check_path(value, {"date", "region"}, {"date"})
+
+    @field_validator("admin_channel")
+    @classmethod
+    def _check_admin_channel(cls, value: str | None) -> str | None:
+        if value is not None and re.search(r"[\s#@<>]", value):
+            raise ValueError(
+                "must be the channel's id, such as C0123456789 (in Slack: the channel's details, at the end)"
+            )
+        return value
 
     @field_validator("encryption_keys")
     @classmethod

@@ -11,7 +11,7 @@ from bot.domain.events import EventKind
 from bot.errors import SettingsError, StorageError, SubscribingFailed
 from bot.logs import get_logger
 from bot.racing.client import RacingClient, open_client
-from bot.racing.errors import ServiceFailure, ServiceUnreachable
+from bot.racing.errors import AnswerUnreadable, ServerFault, ServiceFailure, ServiceUnreachable
 from bot.settings import Settings
 from bot.storage import state, webhook_subscriptions
 from bot.storage.engine import Database
@@ -25,6 +25,32 @@ log = get_logger(__name__)
 
 
 @dataclass(frozen=True)
+class Made:
+    """A subscription just made: its number, and what must be shown, since the service will not show it again.
+
+    That is its secret, or the service's whole answer where no secret was recognised in it (Spec gap G3).
+    """
+
+    number: int
+    shown: str
+    recognised: bool
+
+    @property
+    def told(self) -> str:
+        """What whoever typed the command is told."""
+        if self.recognised:
+            return (
+                f"Subscription {self.number} is made and its secret stored, encrypted: a running bot takes it by "
+                f"itself.\nThe service will not show it again:\n{self.shown}"
+            )
+        return (
+            f"Subscription {self.number} is made, but no signing secret was recognised in the service's answer. All of "
+            "the answer is stored, encrypted. Find the secret in it, put it into RACING_WEBHOOK_SECRETS and start the "
+            f"bot again: until then deliveries are refused. The service will not show it again:\n{self.shown}"
+        )
+
+
+@dataclass(frozen=True)
 class Subscribing:
     """Makes and retires subscriptions."""
 
@@ -33,10 +59,8 @@ class Subscribing:
     client: RacingClient
     clock: Clock
 
-    async def subscribe(
-        self, public_url: str, events: Sequence[EventKind], region: str | None, *, again: bool
-    ) -> tuple[int, str]:
-        """The number of the new subscription, and what to show: its secret, or where none was found the whole answer.
+    async def subscribe(self, public_url: str, events: Sequence[EventKind], region: str | None, *, again: bool) -> Made:
+        """The new subscription.
 
         The database and the encryption are proved to work before the service is asked: it shows the secret only once.
         """
@@ -51,8 +75,9 @@ class Subscribing:
             url=public_url + PATH, events=",".join(events), region=region, created_at=self.clock()
         )
         shown = await self._ask(row, events)
+        recognised = row.secret is not None
         try:
-            return await self.database.write(partial(webhook_subscriptions.add, row=row)), shown
+            return Made(await self.database.write(partial(webhook_subscriptions.add, row=row)), shown, recognised)
         except StorageError as error:
             # The service shows it only once: what can't be stored must at least be seen.
             raise SubscribingFailed(
@@ -82,15 +107,8 @@ class Subscribing:
     async def _ask(self, row: WebhookSubscriptionRow, events: Sequence[EventKind]) -> str:
         try:
             page = await self.client.subscribe_webhook(row.url, [str(event) for event in events], row.region)
-        except ServiceUnreachable as error:
-            doubt = (
-                " It may have been made all the same, with a secret that nobody has seen: ask again with --again."
-                if error.may_have_arrived
-                else ""
-            )
-            raise SubscribingFailed(f"{error.told}{doubt}") from error
         except ServiceFailure as error:
-            raise SubscribingFailed(error.told) from error
+            raise SubscribingFailed(f"{_told(error)}{_doubt(error)}") from error
         secret = page.data.secret
         if secret is not None:
             row.secret = self.vault.lock(secret.get_secret_value())
@@ -98,6 +116,27 @@ class Subscribing:
         answer = page.model_dump_json()
         row.answer = self.vault.lock(answer)
         return answer
+
+
+def _told(error: ServiceFailure) -> str:
+    """What went wrong. The command asks once, so it does not say that trying again did not help."""
+    if not isinstance(error, ServerFault):
+        return error.told
+    request = f" Quote the request id when you report it. (request {error.request_id})" if error.request_id else ""
+    return f"The data service failed.{request}"
+
+
+def _doubt(error: ServiceFailure) -> str:
+    """That the subscription may have been made although no answer tells its secret; nothing where it was not."""
+    unseen = isinstance(error, ServerFault | AnswerUnreadable) or (
+        isinstance(error, ServiceUnreachable) and error.may_have_arrived
+    )
+    if not unseen:
+        return " No subscription was made."
+    return (
+        " The subscription may have been made all the same, with a secret that nobody has seen; it was asked for once "
+        "and is not asked for again by itself. To ask again, type the same command again."
+    )
 
 
 def described(rows: Sequence[WebhookSubscriptionRow]) -> str:
@@ -113,7 +152,7 @@ async def run_subscribe(
     settings: Settings, *, region: str | None, events: Sequence[str], again: bool, retire: int | None
 ) -> str:
     """What to tell whoever typed the command. Raises SettingsError, SubscribingFailed and StorageError."""
-    chosen = _check(settings, events)
+    chosen = _check(settings, events) if retire is None else []
     database = Database(settings.database_url.get_secret_value())
     store = DatabaseStateStore(database, utc_now)
     client = open_client(settings.racing_api_url, settings.racing_api_key, store)
@@ -126,14 +165,10 @@ async def run_subscribe(
             await subscribing.retire(retire)
             return f"Subscription {retire} is retired: deliveries signed with its secret are refused from now on."
         assert settings.public_url
-        number, shown = await subscribing.subscribe(settings.public_url, chosen, region, again=again)
+        return (await subscribing.subscribe(settings.public_url, chosen, region, again=again)).told
     finally:
         await client.aclose()
         await database.close()
-    return (
-        f"Subscription {number} is made and its secret stored, encrypted: a running bot takes it by itself.\n"
-        f"The service will not show it again:\n{shown}"
-    )
 
 
 def _check(settings: Settings, events: Sequence[str]) -> list[EventKind]:

@@ -11,7 +11,7 @@ from bot.domain.clock import Clock
 from bot.errors import StorageError
 from bot.logs import get_logger
 from bot.racing.calls import AccountState
-from bot.racing.errors import ServiceFailure
+from bot.racing.errors import UNLATCH, ServiceFailure
 from bot.storage import state
 from bot.storage.engine import Database
 
@@ -31,9 +31,9 @@ class Telling:
     clock: Clock
     wake: asyncio.Event
 
-    async def mismatches(self, count: int) -> None:
-        """A run of signatures that no secret matches."""
-        await self._tell(
+    async def mismatches(self, count: int) -> bool:
+        """Whether a run of signatures that no secret matches could be told."""
+        return await self._tell(
             f"signature-mismatch:{self._today()}",
             f"{count} deliveries in a row carried a signature that none of my signing secrets matches: they were "
             "refused with 401, and the data service will try each again for about a day. Most likely the secret in "
@@ -51,7 +51,12 @@ class Telling:
     async def latch(self, error: ServiceFailure) -> None:
         """A refusal after which the client asks no more."""
         period = self.clock().strftime("%Y-%m") if error.code == "quota_exceeded" else self._today()
-        await self._tell(f"refused:{error.code}:{period}", f"{error.told} Alerts do not depend on it and go on.")
+        which = "quota" if error.code == "quota_exceeded" else "key"
+        await self._tell(
+            f"refused:{error.code}:{period}",
+            f"{error.told} The data service is not asked again until that has changed, or somebody who knows that it "
+            f"has types: {UNLATCH} {which}. Alerts do not depend on it and go on.",
+        )
 
     async def account(self, _before: AccountState, now: AccountState) -> None:
         """The plan or the window is not what this process saw last; admins hear of it once, restart or not."""
@@ -76,12 +81,15 @@ class Telling:
                 f"before it was {before.get('plan')} ({before.get('window')}).",
             )
 
-    async def _tell(self, key: str, words: str) -> None:
+    async def _tell(self, key: str, words: str) -> bool:
+        """Whether it could be stored."""
         try:
             if await self.database.write(partial(self.notices.tell, key=key, words=words)):
                 self.wake.set()
         except StorageError as error:
             log.warning("admins_not_told", key=key, words=words, reason=str(error))
+            return False
+        return True
 
     def _today(self) -> str:
         return self.clock().date().isoformat()

@@ -9,17 +9,17 @@ from collections.abc import Callable, Sequence
 from sqlmodel import Session
 
 from bot.alerts.notices import Notices
+from bot.alerts.regions import KnownRegions
 from bot.alerts.versions import KnownEvents
 from bot.domain.clock import Clock
-from bot.domain.events import RacingEvent
+from bot.domain.events import EventKind, RacingEvent
 from bot.domain.filters import ChannelFilter
 from bot.errors import StorageError
 from bot.logs import get_logger
 from bot.storage import inbox, posts, racebook, subscriptions
-from bot.storage.engine import Database
+from bot.storage.engine import Database, is_unavailable
 from bot.storage.inbox import StoredDelivery
 from bot.storage.posts import NewPost, Priority
-from bot.storage.reference import find_region
 from bot.storage.tables import EventVersion
 
 log = get_logger(__name__)
@@ -30,8 +30,11 @@ TOGETHER = 20
 POLL_S = 1.0
 """The truth is in the table; a wake-up only makes it quicker."""
 
-GIVE_UP_READING_AFTER = 5
-"""Tries after which a payload that our code fails on is posted as one that can't be read."""
+POSTS_TOGETHER = 2_000
+"""Posts of one transaction, reached by few deliveries where very many channels listen."""
+
+GIVE_UP_AFTER = 5
+"""Tries after which a payload that our code fails on is posted with no more than who it is for."""
 
 ReadPayload = Callable[[bytes], RacingEvent]
 Listening = Sequence[tuple[str, ChannelFilter]]
@@ -76,8 +79,11 @@ class Fanout:
         listening = subscriptions.listening(session)
         try:
             with session.begin_nested():
-                self._post(session, deliveries, listening)
-        except Exception:  # noqa: BLE001  found and logged below, one at a time
+                return self._post(session, deliveries, listening)
+        except Exception as error:
+            if is_unavailable(error):
+                raise
+            # It is found, and logged, one at a time.
             for delivery in deliveries:
                 self._post_alone(session, delivery, listening)
         return len(deliveries)
@@ -88,18 +94,28 @@ class Fanout:
             with session.begin_nested():
                 self._post(session, [delivery], listening)
         except Exception as error:
+            if is_unavailable(error):
+                raise
             # Whatever it was, the delivery stays in the inbox, and the others go on.
             reference = inbox.reference(delivery.inbox_id)
             log.exception("fanout_failed", reference=reference, attempts=delivery.attempts + 1)
             inbox.mark_failed(session, delivery, self._clock(), f"{type(error).__name__}: {error}")
 
-    def _post(self, session: Session, deliveries: Sequence[StoredDelivery], listening: Listening) -> None:
-        """The new versions of events that these deliveries bring, and their posts, each in one statement for all."""
-        read = [(delivery, _with_region(session, self._read(delivery))) for delivery in deliveries]
+    def _post(self, session: Session, deliveries: Sequence[StoredDelivery], listening: Listening) -> int:
+        """How many deliveries were done: their new versions of events, and the posts of these, a statement for all.
+
+        The rest is left for the next transaction where these make very many posts.
+        """
+        regions = KnownRegions(session, {chosen.region for _, chosen in listening})
+        read = [(delivery, regions.applied_to(self._read(delivery))) for delivery in deliveries]
         self._learn(session, [event for _, event in read])
         known = KnownEvents(session, [event for _, event in read])
         versions: list[tuple[EventVersion, RacingEvent, list[str]]] = []
+        done: list[int] = []
         for delivery, event in read:
+            if sum(version.posts for version, _, _ in versions) >= POSTS_TOGETHER:
+                break
+            done.append(delivery.inbox_id)
             reference = inbox.reference(delivery.inbox_id)
             version = known.next_version(event, delivery.inbox_id, delivery.received_at)
             if version is None:
@@ -115,19 +131,31 @@ class Fanout:
         session.flush()
         posts.add(session, [post for version, event, channels in versions for post in _posts(version, event, channels)])
         posts.hurry_races(session, [event.race.race_id for _, event, _ in versions if event.is_abandonment])
-        inbox.mark_done(session, [delivery.inbox_id for delivery in deliveries], self._clock())
+        inbox.mark_done(session, done, self._clock())
+        return len(done)
 
     def _read(self, delivery: StoredDelivery) -> RacingEvent:
-        if delivery.attempts >= GIVE_UP_READING_AFTER:
-            return RacingEvent(key=delivery.event_key, unreadable_because="it could not be processed")
-        return self._read_payload(delivery.body)
+        """The event of a delivery; after many tries, no more of it than what decides who is told."""
+        if delivery.attempts < GIVE_UP_AFTER:
+            return self._read_payload(delivery.body)
+        because = "it could not be processed"
+        try:
+            event = self._read_payload(delivery.body)
+        except Exception:
+            log.exception("payload_not_read", reference=inbox.reference(delivery.inbox_id))
+            kind = next((kind for kind in EventKind if kind == delivery.event_name), None)
+            return RacingEvent(key=delivery.event_key, kind=kind, name=delivery.event_name, unreadable_because=because)
+        race = event.race.model_copy(update={"runners": ()})
+        return event.model_copy(update={"race": race, "races": (), "unreadable_because": because})
 
     def _learn(self, session: Session, read: Sequence[RacingEvent]) -> None:
         """Put what deliveries say of races into the race book: it cost no quota."""
         try:
             with session.begin_nested():
                 racebook.put(session, [race for event in read for race in (event.race, *event.races)], self._clock())
-        except Exception:
+        except Exception as error:
+            if is_unavailable(error):
+                raise
             # The book is a convenience; the alert is what people pay for.
             log.exception("race_book_not_written", events=[event.key for event in read])
 
@@ -138,14 +166,6 @@ def _posts(version: EventVersion, event: RacingEvent, channels: Sequence[str]) -
         NewPost(channel_id, f"{event.key}#{version.version}@{channel_id}", priority, version.received_at, version.id)
         for channel_id in channels
     ]
-
-
-def _with_region(session: Session, event: RacingEvent) -> RacingEvent:
-    """The event with its region, looked up by its race or its course where the payload lacks it."""
-    if event.race.region is not None or event.kind is None:
-        return event
-    region = find_region(session, event.race)
-    return event.model_copy(update={"race": event.race.model_copy(update={"region": region})}) if region else event
 
 
 async def _wait(event: asyncio.Event, timeout_s: float) -> None:

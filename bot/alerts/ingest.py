@@ -1,6 +1,7 @@
 """Store, then answer: a delivery that was accepted is on disk. Requests that arrive together share a commit."""
 
 import asyncio
+import contextlib
 from collections import deque
 
 from bot.errors import QueueFull, StorageError, StorageUnavailable
@@ -40,13 +41,16 @@ class Ingest:
         if len(self._waiting) >= self._capacity:
             raise QueueFull(f"{self._capacity} deliveries are waiting to be stored")
         future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._waiting.append((arrival, future))
+        entry = (arrival, future)
+        self._waiting.append(entry)
         if self._storing is None or self._storing.done():
             self._storing = asyncio.create_task(self._store_waiting(), name="ingest")
         try:
             async with asyncio.timeout(self._patience_s):
                 return await future
         except TimeoutError:
+            with contextlib.suppress(ValueError):
+                self._waiting.remove(entry)
             raise StorageUnavailable(f"not stored within {self._patience_s} s") from None
 
     async def finish(self) -> None:

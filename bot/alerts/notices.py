@@ -9,6 +9,7 @@ from bot.domain.events import RacingEvent
 from bot.domain.message import Message
 from bot.logs import get_logger
 from bot.storage import posts
+from bot.storage.lanes import Claim
 
 log = get_logger(__name__)
 
@@ -53,11 +54,14 @@ class Notices:
             f"nothing is deleted, and what waits is kept. Unarchive it or invite me back, and it goes on.{made_by}",
         )
 
-    def parked(self, session: Session, dedupe_key: str, channel_id: str, error: str) -> None:
-        """A post was given up."""
+    def parked(self, session: Session, claim: Claim, error: str) -> None:
+        """A post was given up. Of a notice that is only logged: a notice about it would fare no better."""
+        if claim.event is None:
+            log.error("notice_not_posted", post=claim.post.dedupe_key, reason=error)
+            return
         self.tell(
             session,
-            f"parked:{dedupe_key}",
-            f"A message for channel {channel_id} was not posted: {error}. It is kept, and not tried again by itself "
-            f"({dedupe_key}).",
+            f"parked:{claim.post.dedupe_key}",
+            f"A message for channel {claim.channel_id} was not posted: {error}. It is kept, and not tried again by "
+            f"itself ({claim.post.dedupe_key}).",
         )

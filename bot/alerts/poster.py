@@ -59,8 +59,8 @@ class Sender(Protocol):
     async def post(self, channel_id: str, message: Message, *, post_key: str, timeout_s: float) -> str:
         """The message's ts."""
 
-    async def find(self, channel_id: str, post_key: str, *, since: datetime) -> str | None:
-        """The ts of the message that carries this key, if the channel's history has it."""
+    async def find(self, channel_id: str, post_key: str, *, since: datetime, until: datetime) -> str | None:
+        """The ts of the message that carries this key, if the channel's history of that time has it."""
 
 
 Render = Callable[[Claim, datetime], Message]
@@ -99,10 +99,11 @@ class Poster:
     def __post_init__(self) -> None:
         self._workspace = WorkspacePace(self.pace)
         self._under_way: set[asyncio.Task[None]] = set()
+        self._stopping = False
 
     async def run(self) -> None:
-        """Post for ever."""
-        while True:
+        """Post until told to stop. To cancel it would leave claims without the task that is to send them."""
+        while not self._stopping:
             self.wake.clear()
             try:
                 wait_s = await self.start_due()
@@ -111,10 +112,15 @@ class Poster:
                 wait_s = POLL_S
             await self._rest(wait_s)
 
+    def stop(self) -> None:
+        """Begin nothing more: `run` ends once what it is at is done."""
+        self._stopping = True
+        self.wake.set()
+
     async def finish(self) -> None:
         """Wait for the calls that are under way; for a graceful stop."""
         while self._under_way:
-            await asyncio.gather(*self._under_way)
+            await asyncio.gather(*self._under_way, return_exceptions=True)
 
     async def start_due(self) -> float:
         """Begin what is due. Returns how many seconds may pass before there is more, at most POLL_S."""
@@ -172,7 +178,7 @@ class Poster:
                 ours = await self.database.write(
                     lambda session: outcome.record(session, database_now(session, self.clock))
                 )
-            except StorageError as error:
+            except Exception as error:  # noqa: BLE001  whatever it was: Slack may have the post, and this says so
                 log.warning("outcome_not_written", post=claim.post.dedupe_key, outcome=outcome.name, reason=str(error))
                 if self.monotonic() >= give_up_at:
                     return
@@ -228,7 +234,12 @@ class Poster:
                 return Outcome(
                     "doubtful",
                     lambda session, _now: lanes.record_doubtful(
-                        session, claim, free_at=claim.post.deadline_at or claim.claimed_at, error=reason, looks=0
+                        session,
+                        claim,
+                        free_at=claim.post.deadline_at or claim.claimed_at,
+                        error=reason,
+                        looks=0,
+                        failed_looks=0,
                     ),
                 )
             case SlackWait():
@@ -264,7 +275,7 @@ class Poster:
         return True
 
     def _park(self, session: Session, claim: Claim, reason: str, now: datetime) -> bool:
-        if not lanes.record_parked(session, claim, free_at=now, error=reason):
+        if not lanes.record_parked(session, claim, free_at=now + self._channel_pause, error=reason):
             return False
-        self.notices.parked(session, claim.post.dedupe_key, claim.channel_id, reason)
+        self.notices.parked(session, claim, reason)
         return True

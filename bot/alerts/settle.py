@@ -4,6 +4,7 @@ There is no idempotency key on chat.postMessage. Every post carries its own key 
 channel's history is read twice for it after the call's deadline has passed; only a post that is not there is repeated.
 """
 
+import asyncio
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -11,7 +12,14 @@ from sqlmodel import Session
 
 from bot.alerts.notices import Notices
 from bot.alerts.poster import Outcome, Sender
-from bot.errors import SlackChannelClosed, SlackCredentialsDead, SlackError, SlackScopeMissing, SlackWait
+from bot.errors import (
+    SlackChannelClosed,
+    SlackCredentialsDead,
+    SlackError,
+    SlackScopeMissing,
+    SlackUnreached,
+    SlackWait,
+)
 from bot.logs import get_logger
 from bot.settings import DoubtfulPosts
 from bot.storage import lanes
@@ -24,7 +32,13 @@ LOOK_AGAIN = timedelta(seconds=5)
 """History may lag a post by seconds."""
 
 LOOK_BACK = timedelta(minutes=5)
-"""How far before the call the history is read: clocks differ."""
+"""How far before the call the history is read, and how far after its deadline: clocks differ."""
+
+LOOK_S = 7.0
+"""A look is over by then, which is within the lane's lease."""
+
+GIVE_UP_LOOKING_AFTER = 6
+"""Looks that failed, after which a post is treated as one that can't be looked for."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +60,15 @@ class SettleDoubtful:
         if claim.claimed_at < look_at:
             return self._look_again(claim, "waiting for its deadline", look_at - claim.claimed_at, post.looks)
         try:
-            found = await self.sender.find(claim.channel_id, post.dedupe_key, since=post.sending_at - LOOK_BACK)
+            async with asyncio.timeout(LOOK_S):
+                found = await self.sender.find(
+                    claim.channel_id,
+                    post.dedupe_key,
+                    since=post.sending_at - LOOK_BACK,
+                    until=post.deadline_at + LOOK_BACK,
+                )
+        except TimeoutError:
+            return self._cannot_look(claim, SlackUnreached("conversations.history", f"not read within {LOOK_S:g} s"))
         except SlackError as error:
             return self._cannot_look(claim, error)
         if found is not None:
@@ -65,19 +87,28 @@ class SettleDoubtful:
         match error:
             case SlackWait():
                 return self._look_again(claim, str(error), timedelta(seconds=error.retry_after_s), claim.post.looks)
-            case SlackScopeMissing() | SlackChannelClosed():
-                if self.doubtful_posts is DoubtfulPosts.REPEAT:
-                    return self._repeat(claim, str(error), marked=True)
-                return Outcome("parked", lambda session, now: self._park(session, claim, str(error), now))
             case SlackCredentialsDead():
                 return self._look_again(claim, str(error), timedelta(minutes=1), claim.post.looks)
+            case SlackScopeMissing() | SlackChannelClosed():
+                return self._unsettled(claim, str(error))
+            case _ if claim.post.failed_looks + 1 >= GIVE_UP_LOOKING_AFTER:
+                return self._unsettled(claim, str(error))
             case _:
-                return self._look_again(claim, str(error), LOOK_AGAIN, claim.post.looks)
+                return self._look_again(claim, str(error), LOOK_AGAIN, claim.post.looks, failed=True)
 
-    def _look_again(self, claim: Claim, reason: str, after: timedelta, looks: int) -> Outcome:
+    def _unsettled(self, claim: Claim, reason: str) -> Outcome:
+        """What the operator chose for a post that can't be looked for."""
+        if self.doubtful_posts is DoubtfulPosts.REPEAT:
+            return self._repeat(claim, reason, marked=True)
+        return Outcome("parked", lambda session, now: self._park(session, claim, reason, now))
+
+    def _look_again(self, claim: Claim, reason: str, after: timedelta, looks: int, *, failed: bool = False) -> Outcome:
+        failed_looks = claim.post.failed_looks + failed
         return Outcome(
             "doubtful",
-            lambda session, now: lanes.record_doubtful(session, claim, free_at=now + after, error=reason, looks=looks),
+            lambda session, now: lanes.record_doubtful(
+                session, claim, free_at=now + after, error=reason, looks=looks, failed_looks=failed_looks
+            ),
         )
 
     def _repeat(self, claim: Claim, reason: str, *, marked: bool) -> Outcome:
@@ -89,8 +120,8 @@ class SettleDoubtful:
         )
 
     def _park(self, session: Session, claim: Claim, reason: str, now: datetime) -> bool:
-        if not lanes.record_parked(session, claim, free_at=now, error=reason):
+        free_at = now + timedelta(seconds=self.channel_s)
+        if not lanes.record_parked(session, claim, free_at=free_at, error=reason):
             return False
-        words = f"it may have been posted, and I can't look ({reason})"
-        self.notices.parked(session, claim.post.dedupe_key, claim.channel_id, words)
+        self.notices.parked(session, claim, f"it may have been posted, and I can't look ({reason})")
         return True

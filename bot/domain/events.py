@@ -94,7 +94,7 @@ class RacingEvent(Value):
         for runner in race.runners if self.kind is EventKind.RESULT_RECEIVED else ():
             if runner.horse and runner.position:
                 horse = " ".join(runner.horse.split()).casefold()
-                facts[f"position of {horse}"] = str(runner.finishing_position or runner.position)
+                facts[POSITION_OF + horse] = str(runner.finishing_position or runner.position)
         for named in self.races:
             label = named.race_id or named.off.text
             if label:
@@ -121,6 +121,10 @@ CONTRADICTIONS = {
 """A race is not both settled and called off."""
 
 
+POSITION_OF = "position of "
+"""How the facts of placings are named: "position of blue moon"."""
+
+
 def changed_facts(old: dict[str, str], new: dict[str, str]) -> dict[str, tuple[str | None, str]]:
     """The facts that differ between two versions: name → (before, now).
 
@@ -131,9 +135,25 @@ def changed_facts(old: dict[str, str], new: dict[str, str]) -> dict[str, tuple[s
     changes: dict[str, tuple[str | None, str]] = {
         name: (old[name], value) for name, value in new.items() if name in old and old[name] != value
     }
-    places_before = {(value, name) for name, value in old.items() if name.startswith("position of ")}
+    places_before = {(value, name) for name, value in old.items() if name.startswith(POSITION_OF)}
     taken_before = {value for value, _ in places_before if value.isdecimal()}
     for name, value in new.items():
-        if name.startswith("position of ") and value in taken_before and (value, name) not in places_before:
+        if name.startswith(POSITION_OF) and value in taken_before and (value, name) not in places_before:
             changes.setdefault(name, (old.get(name), value))
     return changes
+
+
+def brings_placings(old: dict[str, str], new: dict[str, str]) -> bool:
+    """Whether the new version is the first that carries placings: people wait for them."""
+    return not _places(old) and bool(_places(new))
+
+
+def united_facts(old: dict[str, str], new: dict[str, str]) -> dict[str, str]:
+    """What is known by both versions, the newer one being right. Whoever had a place that another has now, has none."""
+    places = set(_places(new).values())
+    kept = {name: value for name, value in old.items() if name not in _places(old) or value not in places}
+    return kept | new
+
+
+def _places(facts: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in facts.items() if name.startswith(POSITION_OF)}

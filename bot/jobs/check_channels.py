@@ -27,8 +27,10 @@ class ChannelCheck:
 
     async def __call__(self) -> None:
         """Ask about each closed channel, the longest closed first."""
-        channels = await self.database.read(lambda session: subscriptions.channels_in(session, CLOSED, AT_MOST))
-        for channel_id in channels:
+        held = await self.database.read(partial(lanes.held_channels, limit=AT_MOST))
+        closed = await self.database.read(lambda session: subscriptions.channels_in(session, CLOSED, AT_MOST))
+        # The admins' channel has a lane and no subscription; it must come back all the same.
+        for channel_id in list(dict.fromkeys([*held, *closed]))[:AT_MOST]:
             if await self.is_member(channel_id):
                 await self.database.write(partial(lanes.reopen_channel, channel_id=channel_id, now=self.clock()))
                 self.wake.set()

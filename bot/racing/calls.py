@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from bot.domain.plans import PLANS
+from bot.errors import StorageError
 from bot.logs import get_logger
 from bot.racing.envelope import failure_of, read_page
 from bot.racing.errors import QuotaExceeded, ServiceFailure
@@ -125,14 +126,20 @@ class Calls:
         found = read_page(answer, request.path, page, self.transport.mask, bare=bare)
         if isinstance(found, ServiceFailure):
             raise found
-        await self.latches.answered(request.path, found.meta.plan)
         if found.meta.plan in PLANS and read_rate(answer.headers).limit is None:
             self._throttle.learn_limit(PLANS[found.meta.plan].requests_per_minute)
-        await self._remember(found.meta)
+        try:
+            await self._remember(request.path, found.meta)
+        except StorageError as error:
+            if request.repeatable:
+                raise
+            # It can't be asked for again, so what it says outweighs what we could not note of it.
+            log.warning("answer_not_noted", path=request.path, reason=str(error))
         return found
 
-    async def _remember(self, meta: Meta) -> None:
-        """Keep what the answer says of the account, and tell of a change."""
+    async def _remember(self, path: str, meta: Meta) -> None:
+        """Keep what the answer says of the account, open what it disproves, and tell of a change."""
+        await self.latches.answered(path, meta.plan)
         old = self.state
         self.state = AccountState(
             plan=meta.plan or old.plan, window=meta.window or old.window, data_as_of=meta.data_as_of or old.data_as_of

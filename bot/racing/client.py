@@ -24,7 +24,7 @@ from bot.racing.retry import FOR_BACKGROUND, FOR_COMMANDS
 from bot.racing.throttle import Throttle, one_replica
 from bot.racing.timing import Timing
 from bot.racing.transport import Request, Transport
-from bot.racing.walk import Step, collect, walk
+from bot.racing.walk import Step, collect, collect_any, walk
 
 T = TypeVar("T")
 PAGE_SIZE = 200
@@ -68,7 +68,7 @@ class RacingClient:
 
     async def countries(self) -> CountryPage:
         """Every country of the archive, and what it publishes."""
-        return await self._get("countries", CountryPage)
+        return await collect(self._walk("countries", CountryPage, {}))
 
     async def courses(self) -> CoursePage:
         """Every course, all pages as one where the service pages them."""
@@ -76,7 +76,7 @@ class RacingClient:
 
     async def reference(self) -> AnyPage:
         """The valid values of every filter, as they came (Spec gap G6); see bot.racing.values."""
-        return await self._get("reference", AnyPage)
+        return await self._whole("reference", {})
 
     async def races_page(
         self, region: str | None = None, limit: int = PAGE_SIZE, cursor: str | None = None
@@ -94,7 +94,8 @@ class RacingClient:
     ) -> Page[SubscriptionRecord]:
         """The subscription just made, with its secret, which is never shown again. Asked once, whatever happens.
 
-        After ServiceUnreachable with `may_have_arrived`, or AnswerUnreadable, it may have been made all the same.
+        After ServiceUnreachable with `may_have_arrived`, ServerFault or AnswerUnreadable (too large to be read), it
+        may have been made all the same.
         """
         body: dict[str, JsonValue] = {"url": url, "events": [*events]}
         if region is not None:
@@ -112,11 +113,15 @@ class RacingClient:
 
     async def usage(self, by: str | None = None) -> AnyPage:
         """Requests, errors and refusals, as they came (Spec gap G5). `by="endpoint"` is specified. Costs no quota."""
-        return await self._get(USAGE_PATH, AnyPage, {"by": by})
+        return await self._whole(USAGE_PATH, {"by": by})
 
     async def read_path(self, template: str, **values: str) -> AnyPage:
         """What is at a path that an operator knows of (Spec gaps G9, G10), its `{names}` filled in."""
-        return await self._get(fill_path(template, **values), AnyPage)
+        return await self._whole(fill_path(template, **values), {})
+
+    async def _whole(self, path: str, query: dict[str, str | int | None]) -> AnyPage:
+        """An answer of any shape. None of these is specified to be paged, but `has_more` is followed where it comes."""
+        return await collect_any(self._walk(path, AnyPage, query))
 
     def _walk(
         self,

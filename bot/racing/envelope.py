@@ -22,12 +22,12 @@ def failure_of(answer: Answer, path: str, now: datetime, mask: Mask) -> ServiceF
 def read_page(
     answer: Answer, path: str, page: type[Page[T]], mask: Mask, *, bare: bool = False
 ) -> Page[T] | AnswerUnreadable:
-    """The page, or the failure where there is no envelope; with `bare` any JSON will do as the data.
+    """The page, or the failure where there is no envelope; with `bare` whatever came will do as the data.
 
     The failure is the caller's to raise: a traceback from here could show the body.
     """
     body = read_json(answer.body)
-    found = _validated(_enveloped(body) if bare and body is not None else body, page)
+    found = _validated(_enveloped(body, answer.body) if bare else body, page)
     return found or AnswerUnreadable(
         path,
         status=answer.status,
@@ -36,14 +36,17 @@ def read_page(
     )
 
 
-def _enveloped(body: Any) -> dict[str, Any]:
-    """An envelope around an object, made of as much of one as came: for what is shown once and must not be dropped."""
-    parts = body if isinstance(body, Mapping) else {}
-    meta, data = parts.get("meta"), parts.get("data", body)
-    return {
-        "meta": meta if isinstance(meta, Mapping) else {},
-        "data": data if isinstance(data, Mapping) else {"data": data},
-    }
+def _enveloped(body: Any, raw: bytes) -> dict[str, Any]:
+    """An envelope around an object, made of as much of one as came: for what is shown once and must not be dropped.
+
+    What stands beside `data` is kept with it. What is no JSON is kept as text, its broken bytes escaped.
+    """
+    if body is None:
+        return {"meta": {}, "data": {"body": raw.decode(errors="backslashreplace")}}
+    parts = dict(body) if isinstance(body, Mapping) else {"data": body}
+    meta = parts.pop("meta") if isinstance(parts.get("meta"), Mapping) else {}
+    is_envelope = list(parts) == ["data"] and isinstance(parts["data"], Mapping)
+    return {"meta": meta, "data": parts["data"] if is_envelope else parts}
 
 
 def _validated(body: Any, page: type[Page[T]]) -> Page[T] | None:

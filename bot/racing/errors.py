@@ -25,6 +25,9 @@ from typing import Any, ClassVar
 
 from bot.errors import ServiceError
 
+UNLATCH = "racing-bot unlatch"
+"""The command by which an admin has the service asked again."""
+
 
 class ServiceFailure(ServiceError):
     """What every failure carries.
@@ -205,10 +208,14 @@ class Latched(ServiceFailure):
 
     def _sentences(self) -> str:
         if self.code == Unauthorized.known_code:
-            return "The data service does not accept the bot's key, and is not asked again until an admin changes it."
+            return (
+                "The data service does not accept the bot's key, and is not asked again until an admin changes it "
+                f"(or says that it was refused by mistake: {UNLATCH} key)."
+            )
         return (
             "This month's allowance of requests is used up, so the data service is not asked again "
-            "until the month turns, the plan changes, or an admin says so."
+            "until the month turns, the plan or the key changes, usage reads below the allowance, or an admin says so "
+            f"({UNLATCH} quota)."
         )
 
 

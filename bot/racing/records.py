@@ -4,7 +4,7 @@ Read tolerantly: fields that are not specified are kept, a field that is missing
 an item of a list that is no object is left out.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import (
@@ -18,6 +18,9 @@ from pydantic import (
 )
 
 T = TypeVar("T")
+
+SECRET_NAMES = frozenset({"secret", "signingsecret", "webhooksecret", "webhooksigningsecret"})
+"""Names that can mean nothing but the signing secret (Spec gap G3), letters and digits alone."""
 
 
 def _or_none(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
@@ -118,9 +121,14 @@ class SubscriptionRecord(Record):
 
     @property
     def secret(self) -> SecretStr | None:
-        """The signing secret, shown this once: the first text under a name that speaks of a secret, at any depth."""
-        found = _find_secret(self.model_extra)
-        return SecretStr(found) if found else None
+        """The signing secret, shown this once: the text under a name that means it, or else speaks of it, at any depth.
+
+        None where several texts may be it: a wrong one would be taken for it, and the right one lost.
+        """
+        named = list(_named_secrets(self.model_extra))
+        meant = {text for name, text in named if name in SECRET_NAMES}
+        found = meant or {text for _, text in named}
+        return SecretStr(found.pop()) if len(found) == 1 else None
 
     def __repr__(self) -> str:
         return f"SubscriptionRecord(fields={sorted(self.fields)})"
@@ -128,13 +136,18 @@ class SubscriptionRecord(Record):
     __str__ = __repr__
 
 
-def _find_secret(value: Any) -> str | None:
+def _named_secrets(value: Any) -> Iterator[tuple[str, str]]:
+    """Plain name and text of everything whose name speaks of a secret."""
     if isinstance(value, list):
-        return next((found for found in map(_find_secret, value) if found), None)
-    if not isinstance(value, Mapping):
-        return None
-    named = [item for name, item in value.items() if "secret" in name.lower() and isinstance(item, str) and item]
-    return named[0] if named else _find_secret(list(value.values()))
+        for item in value:
+            yield from _named_secrets(item)
+    elif isinstance(value, Mapping):
+        for name, item in value.items():
+            plain = "".join(char for char in name.lower() if char.isalnum())
+            if "secret" in plain and isinstance(item, str) and item:
+                yield plain, item
+            else:
+                yield from _named_secrets(item)
 
 
 CountryPage = Page[Rows[CountryRecord]]

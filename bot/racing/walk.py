@@ -3,9 +3,10 @@
 Cursors are opaque: they are passed back as they came, compared, and never parsed.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from functools import reduce
+from typing import Any, Generic, TypeVar
 
 from bot.racing.errors import InvalidParam, WalkBroken
 from bot.racing.records import Meta, Page
@@ -75,6 +76,22 @@ def _problem(meta: Meta, seen: set[str | None], empty: int) -> str | None:
     if meta.next_cursor in seen:
         return "its cursor came before"
     return f"{empty} empty pages in a row" if empty >= MOST_EMPTY_PAGES else None
+
+
+async def collect_any(steps: AsyncGenerator[Step[Any]]) -> Page[Any]:
+    """All pages of an answer whose shape is not shown, as one: lists joined, objects merged by name."""
+    pages = [step.page async for step in steps]
+    whole = reduce(joined, (page.data for page in pages))
+    return Page[Any].model_construct(meta=pages[-1].meta, data=whole)
+
+
+def joined(one: Any, other: Any) -> Any:
+    """Two pages' data as one; where they are of different kinds, or neither list nor object, the later."""
+    if isinstance(one, list) and isinstance(other, list):
+        return one + other
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return {**one, **{name: joined(one[name], item) if name in one else item for name, item in other.items()}}
+    return other
 
 
 async def collect(steps: AsyncGenerator[Step[T]]) -> Page[list[T]]:

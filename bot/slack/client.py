@@ -37,7 +37,8 @@ def make_web_client(token: str, base_url: str, session: aiohttp.ClientSession) -
 
 def make_session() -> aiohttp.ClientSession:
     """The shared session. Its timeout is the longest any call may take; each call sets its own below it."""
-    timeout = aiohttp.ClientTimeout(total=30, sock_connect=5)
+    # To connect takes less than any call may: otherwise a call that never left would look like one that did.
+    timeout = aiohttp.ClientTimeout(total=30, sock_connect=2.5)
     return aiohttp.ClientSession(timeout=timeout, connector=aiohttp.TCPConnector(limit=100))
 
 
@@ -66,11 +67,11 @@ class SlackClient:
             raise SlackDoubtful(POSTING, "answer without a ts")
         return message_ts
 
-    async def find(self, channel_id: str, post_key: str, *, since: datetime) -> str | None:
-        """The ts of our message that carries this key, if the channel's history since then has it."""
+    async def find(self, channel_id: str, post_key: str, *, since: datetime, until: datetime) -> str | None:
+        """The ts of our message that carries this key, if the channel's history of that time has it."""
         cursor: str | None = None
         for _ in range(HISTORY_PAGES):
-            answer = await self._history_page(channel_id, since, cursor)
+            answer = await self._history_page(channel_id, since, until, cursor)
             for message in answer.get("messages") or []:
                 if _key_of(message) == post_key:
                     return str(message["ts"])
@@ -79,12 +80,15 @@ class SlackClient:
                 return None
         raise SlackDoubtful("conversations.history", f"more than {HISTORY_PAGES} pages since {since.isoformat()}")
 
-    async def _history_page(self, channel_id: str, since: datetime, cursor: str | None) -> AsyncSlackResponse:
+    async def _history_page(
+        self, channel_id: str, since: datetime, until: datetime, cursor: str | None
+    ) -> AsyncSlackResponse:
         return await self.call(
             "conversations.history",
             lambda: self.web.conversations_history(
                 channel=channel_id,
                 oldest=f"{since.timestamp():.6f}",
+                latest=f"{until.timestamp():.6f}",
                 limit=HISTORY_PAGE,
                 include_all_metadata=True,
                 cursor=cursor,

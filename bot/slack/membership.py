@@ -10,8 +10,6 @@ MEMBERSHIP_S = 5.0
 
 async def is_member(slack: SlackClient, channel_id: str) -> bool | None:
     """Whether the bot is in a channel; None where Slack does not say."""
-    if channel_id.startswith("D"):
-        return True
     try:
         channel = await _channel(slack, channel_id, MEMBERSHIP_S)
     except SlackChannelClosed:

@@ -34,8 +34,24 @@ BUSY_TIMEOUT_MS = 1_000
 
 READERS = 4
 
-_UNAVAILABLE = (exc.OperationalError, exc.InterfaceError, exc.InternalError, exc.TimeoutError)
-"""The database can't do anything just now; other errors of SQLAlchemy's are ours."""
+_UNAVAILABLE = (
+    exc.OperationalError,
+    exc.InterfaceError,
+    exc.InternalError,
+    exc.TimeoutError,
+    # What statements after a broken one get: the transaction is dead, whoever broke it.
+    exc.PendingRollbackError,
+    exc.ResourceClosedError,
+)
+_NO_SUCH_TABLE = ("42P01", "42703")
+"""PostgreSQL's codes for a table or column that is not there: the schema is not current yet."""
+
+
+def is_unavailable(error: BaseException) -> bool:
+    """Whether the database can't do it just now; other errors of SQLAlchemy's are ours."""
+    if isinstance(error, exc.ProgrammingError):
+        return getattr(error.orig, "sqlstate", None) in _NO_SUCH_TABLE
+    return isinstance(error, _UNAVAILABLE)
 
 
 @dataclass(eq=False)
@@ -117,7 +133,9 @@ class Database:
         try:
             with Session(self._reader, expire_on_commit=False) as session:
                 return work(session)
-        except _UNAVAILABLE as error:
+        except exc.SQLAlchemyError as error:
+            if not is_unavailable(error):
+                raise
             raise StorageUnavailable(_reason(error)) from error
 
     def _start_writing(self) -> None:
@@ -147,12 +165,10 @@ class Database:
             with Session(self._writer, expire_on_commit=False) as session, session.begin():
                 for unit in batch:
                     _run(session, unit, alone=len(batch) == 1)
-        except _UNAVAILABLE as error:
-            for unit in batch:
-                unit.error = unit.error or StorageUnavailable(_reason(error))
         except BaseException as error:  # noqa: BLE001  the thread must live on, and whoever waits must hear of it
+            told = StorageUnavailable(_reason(error)) if is_unavailable(error) else error
             for unit in batch:
-                unit.error = unit.error or error
+                unit.error = unit.error or told
         for unit in batch:
             unit.settle()
 
@@ -178,9 +194,10 @@ def _run(session: Session, unit: _Unit, *, alone: bool) -> None:
     try:
         with session.begin_nested():
             unit.result = unit.work(session)
-    except _UNAVAILABLE:
-        raise
-    except Exception as error:  # noqa: BLE001  handed to whoever asked for this unit
+    except Exception as error:
+        if is_unavailable(error):
+            raise
+        # Handed to whoever asked for this unit.
         unit.error = error
 
 
@@ -204,7 +221,15 @@ def _make_engine(url: URL, *, begin: str, connections: int) -> Engine:
             max_overflow=0,
             pool_pre_ping=True,
             hide_parameters=True,
-            connect_args={"connect_timeout": 3, "options": "-c lock_timeout=5000 -c statement_timeout=30000"},
+            connect_args={
+                "connect_timeout": 3,
+                "options": "-c lock_timeout=5000 -c statement_timeout=30000",
+                # A server that has fallen silent is given up after seconds: there is only one writer to hang.
+                "tcp_user_timeout": 5000,
+                "keepalives_idle": 5,
+                "keepalives_interval": 2,
+                "keepalives_count": 2,
+            },
         )
     engine = create_engine(
         url,

@@ -1,5 +1,6 @@
 """Events and their versions: what deliveries said, each version once."""
 
+import json
 from collections.abc import Iterable
 from datetime import datetime
 
@@ -32,7 +33,13 @@ def kinds_of_races(session: Session, race_ids: Iterable[str]) -> set[tuple[str, 
 
 
 def make(
-    event: RacingEvent, version: int, *, remarks: VersionRemarks, inbox_id: int, received_at: datetime
+    event: RacingEvent,
+    version: int,
+    *,
+    facts: dict[str, str],
+    remarks: VersionRemarks,
+    inbox_id: int,
+    received_at: datetime,
 ) -> EventVersion:
     """A version of an event, to be added to a session."""
     return EventVersion(
@@ -43,10 +50,23 @@ def make(
         race_id=event.race.race_id,
         meeting_id=event.race.meeting_id,
         data=event.model_dump_json(exclude_defaults=True),
+        facts=json.dumps(facts),
         remarks=remarks.model_dump_json(exclude_defaults=True) if remarks != VersionRemarks() else None,
         inbox_id=inbox_id,
         received_at=received_at,
     )
+
+
+def facts_of(row: EventVersion) -> dict[str, str]:
+    """What is known of an event by this version and those before it."""
+    facts: dict[str, str] = json.loads(row.facts)
+    return facts
+
+
+def set_facts(row: EventVersion, facts: dict[str, str]) -> None:
+    """Keep what a delivery added that was no news in itself."""
+    if facts != facts_of(row):
+        row.facts = json.dumps(facts)
 
 
 def read(row: EventVersion) -> tuple[RacingEvent, VersionRemarks]:

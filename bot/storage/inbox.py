@@ -37,6 +37,7 @@ class StoredDelivery:
 
     inbox_id: int
     event_key: str
+    event_name: str | None
     body: bytes
     received_at: datetime
     attempts: int
@@ -82,12 +83,20 @@ def take_new(session: Session, now: datetime, limit: int) -> list[StoredDelivery
         select(InboxDelivery)
         .where(_IS_NEW)
         .where(or_(col(InboxDelivery.not_before).is_(None), col(InboxDelivery.not_before) <= now))
-        .order_by(col(InboxDelivery.id))
+        # By receipt: those that shared a commit were inserted in the order of their keys.
+        .order_by(col(InboxDelivery.received_at), col(InboxDelivery.id))
         .limit(limit)
         .with_for_update(skip_locked=True)
     )
     return [
-        StoredDelivery(row.id or 0, row.event_key, zlib.decompress(row.body or b""), row.received_at, row.attempts)
+        StoredDelivery(
+            row.id or 0,
+            row.event_key,
+            row.event_name,
+            zlib.decompress(row.body or b""),
+            row.received_at,
+            row.attempts,
+        )
         for row in session.execute(statement).scalars()
     ]
 

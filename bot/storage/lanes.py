@@ -19,6 +19,7 @@ from sqlalchemy import (
     select,
     update,
 )
+from sqlalchemy.orm import Mapped
 from sqlmodel import Session, col
 
 from bot.storage import subscriptions
@@ -70,12 +71,12 @@ def claim(session: Session, now: datetime, *, limit: int, lease_s: float, call_s
     return claims
 
 
-def _head_of_lane() -> Function[int]:
-    """The id of a lane's first post. A doubtful one is settled before anything follows it."""
+def _of_head(column: Mapped[int] | Mapped[int | None]) -> Function[int]:
+    """A column of a lane's first post. A doubtful one is settled before anything follows it."""
 
     def first(state: PostState) -> ScalarSelect[int]:
         return (
-            select(col(Post.id))
+            select(column)
             .where(col(Post.channel_id) == col(Lane.channel_id), IS_UNSENT, col(Post.state) == state)
             .order_by(col(Post.priority), col(Post.id))
             .limit(1)
@@ -87,16 +88,17 @@ def _head_of_lane() -> Function[int]:
 
 
 def _lock_lanes(session: Session, now: datetime, limit: int) -> list[str]:
+    """Free lanes that have something to post, the most urgent first. Nothing but the lanes is looked through."""
+    head = _of_head(col(Post.id))
     statement = (
         select(col(Lane.channel_id))
-        .select_from(Lane)
-        .join(Post, col(Post.id) == _head_of_lane())
         .where(
             col(Lane.held_because).is_(None),
             col(Lane.next_free_at) <= now,
             or_(col(Lane.leased_until).is_(None), col(Lane.leased_until) <= now),
+            head.is_not(None),
         )
-        .order_by(col(Post.priority), col(Post.id))
+        .order_by(_of_head(col(Post.priority)), head)
         .limit(limit)
         .with_for_update(of=Lane, skip_locked=True)
     )
@@ -108,7 +110,7 @@ def _heads(session: Session, channel_ids: list[str]) -> list[tuple[Post, EventVe
     statement = (
         select(Post, EventVersion)
         .select_from(Lane)
-        .join(Post, col(Post.id) == _head_of_lane())
+        .join(Post, col(Post.id) == _of_head(col(Post.id)))
         .outerjoin(EventVersion, col(EventVersion.id) == col(Post.event_id))
         .where(col(Lane.channel_id).in_(channel_ids))
         .order_by(col(Post.priority), col(Post.id))
@@ -173,14 +175,19 @@ def record_retry(
         state=PostState.QUEUED,
         error=error,
         looks=0,
+        failed_looks=0,
         plain=claimed.post.plain if plain is None else plain,
         may_be_repeat=claimed.post.may_be_repeat if may_be_repeat is None else may_be_repeat,
     )
 
 
-def record_doubtful(session: Session, claimed: Claim, *, free_at: datetime, error: str, looks: int) -> bool:
+def record_doubtful(
+    session: Session, claimed: Claim, *, free_at: datetime, error: str, looks: int, failed_looks: int
+) -> bool:
     """It stays "sending": nobody knows whether it was posted. The lane is looked at again at `free_at`."""
-    return _release(session, claimed, free_at=free_at) and _set(session, claimed, looks=looks, error=error)
+    return _release(session, claimed, free_at=free_at) and _set(
+        session, claimed, looks=looks, failed_looks=failed_looks, error=error
+    )
 
 
 def record_parked(session: Session, claimed: Claim, *, free_at: datetime, error: str) -> bool:
@@ -213,6 +220,14 @@ def reopen_channel(session: Session, channel_id: str, now: datetime) -> int:
     free_lane(session, channel_id, now)
     closed = (SubscriptionState.WAITING, SubscriptionState.SUSPENDED)
     return subscriptions.set_state(session, channel_id, SubscriptionState.LIVE, now, only=closed)
+
+
+def held_channels(session: Session, limit: int) -> list[str]:
+    """Channels whose lane is held, those that have been longest first."""
+    statement = (
+        select(col(Lane.channel_id)).where(col(Lane.held_because).is_not(None)).order_by(col(Lane.held_at)).limit(limit)
+    )
+    return list(session.execute(statement).scalars())
 
 
 def hold_method(session: Session, method: str, until: datetime, reason: str) -> None:

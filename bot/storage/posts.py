@@ -62,6 +62,7 @@ def _as_row(post: NewPost) -> dict[str, object]:
         "received_at": post.received_at,
         "attempts": 0,
         "looks": 0,
+        "failed_looks": 0,
         "may_be_repeat": False,
     }
 
@@ -73,15 +74,16 @@ def hurry_races(session: Session, race_ids: Iterable[str | None]) -> None:
         return
     of_race = select(col(EventVersion.id)).where(col(EventVersion.race_id).in_(ids))
     session.execute(
-        update(Post)
-        .where(IS_UNSENT, col(Post.state) == PostState.QUEUED, col(Post.event_id).in_(of_race))
-        .values(priority=int(Priority.ABANDONMENT))
+        update(Post).where(IS_UNSENT, col(Post.event_id).in_(of_race)).values(priority=int(Priority.ABANDONMENT))
     )
 
 
 def add_notice(session: Session, key: str, channel_id: str | None, message: Message, now: datetime) -> bool:
-    """Whether this was news: a notice of a key is told once, to the admins' channel where there is one."""
-    statement = insert_here(session, Notice).values(key=key, created_at=now)
+    """Whether this was news: a notice of a key is told once, to the admins' channel where there is one.
+
+    Without a channel it is told to the log, under a key of its own: once there is a channel, it is told there.
+    """
+    statement = insert_here(session, Notice).values(key=key if channel_id else f"log:{key}", created_at=now)
     statement = statement.on_conflict_do_nothing(index_elements=["key"])
     # Asked by what comes back: a driver's row count of an INSERT is not to be relied on.
     if session.execute(statement.returning(col(Notice.key))).first() is None:

@@ -31,7 +31,13 @@ class InboxDelivery(SQLModel, table=True):
     __tablename__ = "inbox"
     __table_args__ = (
         UniqueConstraint("event_key", "body_sha256", name="uq_inbox_event_key_body_sha256"),
-        Index("ix_inbox_new", "id", postgresql_where=text("state = 'new'"), sqlite_where=text("state = 'new'")),
+        Index(
+            "ix_inbox_new",
+            "received_at",
+            "id",
+            postgresql_where=text("state = 'new'"),
+            sqlite_where=text("state = 'new'"),
+        ),
     )
 
     id: int | None = Field(default=None, sa_column=_growing_key())
@@ -66,6 +72,8 @@ class EventVersion(SQLModel, table=True):
     meeting_id: str | None = None
     data: str = Field(sa_column=_text())
     """The RacingEvent, as JSON."""
+    facts: str = Field(sa_column=_text())
+    """What is known of the event by all its versions so far, as JSON: what the next one is compared with."""
     remarks: str | None = Field(default=None, sa_column=_text(nullable=True))
     """What is to be said of it beside the event itself: the VersionRemarks, as JSON; null where there is nothing."""
     inbox_id: int = Field(sa_column=Column(BigKey, ForeignKey("inbox.id"), nullable=False))
@@ -165,7 +173,9 @@ class Post(SQLModel, table=True):
     deadline_at: datetime | None = None
     """The call is over by then, whatever became of it."""
     looks: int = 0
-    """How often the channel's history was looked through for a doubtful post."""
+    """How often the channel's history was looked through for a doubtful post, in vain."""
+    failed_looks: int = 0
+    """How often it could not be looked through."""
     may_be_repeat: bool = False
     message_ts: str | None = None
     sent_at: datetime | None = None

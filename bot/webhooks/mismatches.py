@@ -7,18 +7,23 @@ TELL_AFTER = 5
 
 
 class MismatchRun:
-    """Counts wrong signatures since the last right one, and tells once when there have been TELL_AFTER of them."""
+    """Counts wrong signatures since the last right one, and tells once when there have been TELL_AFTER of them.
 
-    def __init__(self, tell: Callable[[int], Awaitable[None]]) -> None:
+    `tell` says whether it could; until it could, each further one tries again.
+    """
+
+    def __init__(self, tell: Callable[[int], Awaitable[bool]]) -> None:
         self._tell = tell
+        self._told = False
         self.count = 0
 
     def matched(self) -> None:
         """A right signature ends the run."""
         self.count = 0
+        self._told = False
 
     async def missed(self) -> None:
         """A wrong one makes it longer."""
         self.count += 1
-        if self.count == TELL_AFTER:
-            await self._tell(self.count)
+        if self.count >= TELL_AFTER and not self._told:
+            self._told = await self._tell(self.count)

@@ -7,12 +7,12 @@ from bot.logs import get_logger
 
 log = get_logger(__name__)
 
-REREAD_S = 5.0
+REREAD_S = 2.0
 """The stored secrets are read again at most this often: `racing-bot subscribe` may have added one meanwhile."""
 
 
 class SigningSecrets:
-    """Every active secret. What is stored is read at start, and again when a signature matches none."""
+    """Every active secret. What is stored is read at start, every few seconds, and when a signature matches none."""
 
     def __init__(
         self,

@@ -96,3 +96,42 @@ async def test_service_that_is_down_leaves_no_command_without_an_answer(world):
     world.service.fail_next("*", "drop", times=200)
     said = await world.say("/usage", "", channel="CGB")
     assert "reach" in said or "again" in said
+
+
+async def test_subscribing_adds_up_and_courses_are_ended_singly(world):
+    one, other = [
+        meeting.course.name for meeting in world.service.racing.meetings(None, "GB") if meeting.course.region == "GB"
+    ][:2]
+    channel = "CGB"
+    assert f"only {one}" in await world.say("/racing", f'subscribe GB course:"{one}"', channel=channel)
+    both = await world.say("/racing", f"subscribe GB course:“{other}” racecards", channel=channel)
+    if one != other:
+        assert f"only {one} and {other}" in both
+        left = await world.say("/racing", f'unsubscribe course:"{other}"', channel=channel)
+        assert f"only {one}" in left
+        assert other not in left
+    assert "No subscription" in await world.say("/racing", "unsubscribe course:Nowhere", channel=channel)
+    widened = await world.say("/racing", "subscribe GB", channel=channel)
+    assert "only" not in widened
+    assert "no subscriptions left" in await world.say("/racing", "unsubscribe GB", channel=channel)
+
+
+async def test_course_of_another_region_is_refused_with_what_would_be_right(world):
+    course = next(
+        meeting.course for meeting in world.service.racing.meetings(None, "IRE") if meeting.course.region == "IRE"
+    )
+    said = await world.say("/racing", f'subscribe GB course:"{course.name}"', channel="CGB")
+    assert "is a course of IRE" in said
+    assert "no subscriptions" in await world.say("/racing", "list", channel="CGB")
+
+
+async def test_subscribing_again_reopens_a_channel_that_slack_had_closed(world):
+    from bot.sandbox.slack import failures
+
+    await world.subscribe("CGB", "GB")
+    world.slack.script("chat.postMessage", [failures.slack_error("restricted_action")])
+    await world.bot.deliver(abandoned())
+    await world.wait_for_posts("CADMIN", 1)
+    await world.subscribe("CGB", "GB")
+    (text,) = await world.wait_for_posts("CGB", 1)
+    assert text.startswith("ABANDONED")

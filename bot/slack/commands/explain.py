@@ -19,8 +19,8 @@ def explain(error: Exception, reference: str) -> Message:
         case StorageError():
             log.warning("command_not_stored", reference=reference, reason=str(error))
             return sentence(
-                f"I could not reach my own storage, so nothing was changed. Try again in a moment; if it stays so, "
-                f"give an admin the reference {reference}."
+                "I could not reach my own storage, so this may not have been saved: /racing list shows what is. "
+                f"Try again in a moment; if it stays so, give an admin the reference {reference}."
             )
         case SlackError():
             log.warning("command_refused_by_slack", reference=reference, reason=str(error))

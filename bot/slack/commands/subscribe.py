@@ -1,12 +1,13 @@
 """`/racing subscribe`: checked, committed before the ack, then looked whether the bot is in the channel at all."""
 
+import asyncio
 from dataclasses import dataclass
 from functools import partial
 
 from sqlmodel import Session
 
 from bot.domain.events import DEFAULT_TOPICS, TOPIC_OF
-from bot.domain.filters import ALL_REGIONS, ChannelFilter
+from bot.domain.filters import ALL_REGIONS, ChannelFilter, is_same_course
 from bot.domain.message import Message
 from bot.domain.races import Course
 from bot.errors import CommandError
@@ -15,7 +16,7 @@ from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.wanted import Wanted, read_wanted
 from bot.slack.membership import creator, is_member
 from bot.slack.messages.subscriptions import subscribed
-from bot.storage import subscriptions, webhook_subscriptions
+from bot.storage import lanes, subscriptions, webhook_subscriptions
 from bot.storage.tables import SubscriptionState
 
 CHECK_S = 1.2
@@ -42,7 +43,7 @@ async def commit(desk: Desk, invocation: Invocation) -> Subscribed:
     filters, unchecked = await _filters(desk, wanted)
 
     def save(session: Session) -> tuple[ChannelFilter, ...]:
-        return tuple(_save(session, desk, invocation, chosen, wanted) for chosen in filters)
+        return tuple(_save(session, desk, invocation, chosen) for chosen in filters)
 
     return Subscribed(await desk.database.write(save), unchecked)
 
@@ -51,18 +52,26 @@ async def answer(desk: Desk, invocation: Invocation, committed: Subscribed) -> M
     """What will arrive; or, where the bot is not in the channel, how to invite it."""
     member = await is_member(desk.slack, invocation.channel_id)
     if member is False:
-        await desk.database.write(
-            lambda session: subscriptions.set_state(
-                session,
-                invocation.channel_id,
-                SubscriptionState.WAITING,
-                desk.clock(),
-                reason="the bot is not in the channel",
-                only=(SubscriptionState.LIVE,),
-            )
-        )
+        await desk.database.write(partial(_let_wait, channel_id=invocation.channel_id, desk=desk))
+        # Whoever was just invited while we asked has been told of it before the subscription waited for it.
+        member = await is_member(desk.slack, invocation.channel_id)
+    if member:
+        now = desk.clock()
+        await desk.database.write(partial(lanes.reopen_channel, channel_id=invocation.channel_id, now=now))
     uncovered = await desk.database.read(partial(_uncovered, filters=committed.filters))
     return subscribed(committed.filters, committed.unchecked, member, desk.identity.name, uncovered)
+
+
+def _let_wait(session: Session, channel_id: str, desk: Desk) -> None:
+    """The bot is not in the channel: its subscriptions wait for that."""
+    subscriptions.set_state(
+        session,
+        channel_id,
+        SubscriptionState.WAITING,
+        desk.clock(),
+        reason="the bot is not in the channel",
+        only=(SubscriptionState.LIVE,),
+    )
 
 
 def _uncovered(session: Session, filters: tuple[ChannelFilter, ...]) -> list[str]:
@@ -91,41 +100,46 @@ async def check_may_subscribe(desk: Desk, invocation: Invocation) -> None:
 
 
 async def _filters(desk: Desk, wanted: Wanted) -> tuple[list[ChannelFilter], tuple[str, ...]]:
-    unchecked: list[str] = []
-    regions: list[str] = []
-    for typed in wanted.regions:
-        region = await desk.reference.check_region(typed, timeout_s=CHECK_S)
-        regions.append(region.region)
-        if not region.known:
-            unchecked.append(region.region)
+    # One deadline for all the words together: they are checked before the ack.
+    loop = asyncio.get_running_loop()
+    until = loop.time() + CHECK_S
+
+    def left_s() -> float:
+        return max(0.01, until - loop.time())
+
+    checked = [await desk.reference.check_region(typed, timeout_s=left_s()) for typed in wanted.regions]
+    regions = [one.region for one in checked]
     if wanted.everything or not regions:
         regions = [ALL_REGIONS]
-    courses = tuple([await _course(desk, typed) for typed in wanted.courses])
-    not_courses = tuple([await _course(desk, typed) for typed in wanted.not_courses])
-    topics = wanted.topics or DEFAULT_TOPICS
+    courses = tuple([await desk.reference.check_course(typed, timeout_s=left_s()) for typed in wanted.courses])
+    not_courses = tuple([await desk.reference.check_course(typed, timeout_s=left_s()) for typed in wanted.not_courses])
+    if ALL_REGIONS not in regions:
+        await _check_courses_are_in(desk, courses, regions)
     filters = [
-        ChannelFilter(region=region, topics=topics, courses=courses, not_courses=not_courses) for region in regions
+        ChannelFilter(region=region, topics=wanted.topics or DEFAULT_TOPICS, courses=courses, not_courses=not_courses)
+        for region in regions
     ]
-    unchecked.extend(course.name for course in (*courses, *not_courses) if course.course_id is None and course.name)
+    unchecked = [one.region for one in checked if not one.known]
+    unchecked += [course.name for course in (*courses, *not_courses) if course.course_id is None and course.name]
     return filters, tuple(unchecked)
 
 
-async def _course(desk: Desk, typed: str) -> Course:
-    return await desk.reference.check_course(typed, timeout_s=CHECK_S)
+async def _check_courses_are_in(desk: Desk, courses: tuple[Course, ...], regions: list[str]) -> None:
+    """Raise CommandError for a course that is in none of the regions: nothing of it would ever arrive."""
+    for course in courses:
+        region = await desk.reference.region_of(course)
+        if region is not None and region not in regions:
+            raise CommandError(
+                f"{course.name} is a course of {region}, not of {' or '.join(regions)}. "
+                f'/racing subscribe {region} course:"{course.name}" would be right.'
+            )
 
 
-def _save(session: Session, desk: Desk, invocation: Invocation, chosen: ChannelFilter, wanted: Wanted) -> ChannelFilter:
-    """Add to what the channel has of that region: topics add up, course filters are replaced where some were typed."""
+def _save(session: Session, desk: Desk, invocation: Invocation, chosen: ChannelFilter) -> ChannelFilter:
+    """Add to what the channel has of that region: it never receives less by subscribing, but for a course left out."""
     for row in subscriptions.of_channel(session, invocation.channel_id):
         if row.region == chosen.region:
-            before = subscriptions.read_filter(row)
-            chosen = chosen.model_copy(
-                update={
-                    "topics": before.topics | (wanted.topics or DEFAULT_TOPICS),
-                    "courses": chosen.courses or before.courses,
-                    "not_courses": chosen.not_courses or before.not_courses,
-                }
-            )
+            chosen = _added(subscriptions.read_filter(row), chosen)
     subscriptions.save(
         session,
         invocation.channel_id,
@@ -135,3 +149,19 @@ def _save(session: Session, desk: Desk, invocation: Invocation, chosen: ChannelF
         now=desk.clock(),
     )
     return chosen
+
+
+def _added(before: ChannelFilter, chosen: ChannelFilter) -> ChannelFilter:
+    """Both filters together. One that names no course takes them all."""
+    narrow = before.courses and chosen.courses
+    return chosen.model_copy(
+        update={
+            "topics": before.topics | chosen.topics,
+            "courses": _union(before.courses, chosen.courses) if narrow else (),
+            "not_courses": _union(before.not_courses, chosen.not_courses),
+        }
+    )
+
+
+def _union(one: tuple[Course, ...], other: tuple[Course, ...]) -> tuple[Course, ...]:
+    return (*one, *(course for course in other if not any(is_same_course(course, known) for known in one)))

@@ -1,11 +1,13 @@
 """`/racing unsubscribe`: regions, topics, or all; what is left is said back."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlmodel import Session
 
 from bot.domain.filters import ChannelFilter
 from bot.domain.message import Message
+from bot.domain.races import Course
 from bot.errors import CommandError
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.subscribe import check_may_subscribe
@@ -49,23 +51,59 @@ def _remove(session: Session, desk: Desk, channel_id: str, wanted: Wanted) -> Un
     if unknown:
         raise CommandError(f"This channel has no subscription to {', '.join(unknown)}. It has: {there}.")
     chosen = [row for row in rows if not wanted.regions or row.region in wanted.regions]
+    if wanted.courses or wanted.not_courses:
+        chosen = _with_these_courses(chosen, wanted)
     for row in chosen:
         _end(session, desk, row, wanted)
     left = subscriptions.of_channel(session, channel_id)
     return Unsubscribed(len(chosen), tuple(subscriptions.read_filter(row) for row in left))
 
 
+def _with_these_courses(rows: Sequence[ChannelSubscriptionRow], wanted: Wanted) -> list[ChannelSubscriptionRow]:
+    """The subscriptions whose filters name a course that was typed. Raises CommandError where a course is in none."""
+    filters = [subscriptions.read_filter(row) for row in rows]
+    for typed, named in (
+        *((typed, [one.courses for one in filters]) for typed in wanted.courses),
+        *((typed, [one.not_courses for one in filters]) for typed in wanted.not_courses),
+    ):
+        if not any(_is_called(course, typed) for courses in named for course in courses):
+            raise CommandError(
+                f"No subscription of this channel names the course {typed}, so nothing was changed. /racing list shows "
+                'what there is; /racing subscribe GB -course:"Name" would leave one out.'
+            )
+    return [row for row, one in zip(rows, filters, strict=True) if _without_courses(one, wanted) != one]
+
+
+def _without_courses(before: ChannelFilter, wanted: Wanted) -> ChannelFilter:
+    """The filter without the courses that were typed, in either of its lists."""
+    courses = tuple(one for one in before.courses if not any(_is_called(one, typed) for typed in wanted.courses))
+    not_courses = tuple(
+        one for one in before.not_courses if not any(_is_called(one, typed) for typed in wanted.not_courses)
+    )
+    return before.model_copy(update={"courses": courses, "not_courses": not_courses})
+
+
+def _is_called(course: Course, typed: str) -> bool:
+    return typed.casefold() in {name.casefold() for name in (course.name, course.course_id) if name}
+
+
 def _end(session: Session, desk: Desk, row: ChannelSubscriptionRow, wanted: Wanted) -> None:
-    """Take the topics out of a subscription; without topics, or with none left, remove it."""
+    """Take topics or courses out of a subscription; with nothing named, or nothing left to receive, remove it."""
     before = subscriptions.read_filter(row)
-    topics = before.topics - wanted.topics if wanted.topics else frozenset()
-    if not topics:
+    after = _without_courses(before, wanted)
+    # Without its last course a filter would take every course: that is more, not less.
+    ends = bool(before.courses) and not after.courses
+    if wanted.topics:
+        after = after.model_copy(update={"topics": before.topics - wanted.topics})
+    elif after == before:
+        ends = True
+    if ends or not after.topics:
         subscriptions.remove(session, row.channel_id, [row.region])
         return
     subscriptions.save(
         session,
         row.channel_id,
-        before.model_copy(update={"topics": topics}),
+        after,
         state=SubscriptionState(row.state),
         user_id=row.created_by,
         now=desk.clock(),

@@ -8,6 +8,7 @@ from typing import Any
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.domain.message import Message
+from bot.errors import StorageUnavailable
 from bot.logs import get_logger
 from bot.slack.commands.explain import explain
 from bot.slack.commands.invocation import Command, Desk, Invocation
@@ -57,6 +58,9 @@ class CommandListener:
             try:
                 async with asyncio.timeout(COMMIT_S):
                     committed = await command.commit(self.desk, invocation)
+            except TimeoutError:
+                slow = StorageUnavailable(f"not saved within {COMMIT_S} s")
+                return self._answer_later(body, explain(slow, invocation.reference), invocation.reference)
             except Exception as error:  # noqa: BLE001  explained to the person, and logged there
                 return self._answer_later(body, explain(error, invocation.reference), invocation.reference)
         return self._answer(body, command, invocation, committed)

@@ -1,7 +1,10 @@
 """What Slack can answer, and what becomes of the post: on both engines, against the stand-in."""
 
+from datetime import timedelta
+
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
+from sqlmodel import col
 
 from bot.alerts.pace import Pace
 from bot.sandbox.slack import failures
@@ -28,7 +31,8 @@ async def past_waits(pipeline, seconds):
 
     def move(session):
         session.execute(update(Lane).values(next_free_at=long_ago, leased_until=None))
-        session.execute(update(Post).values(deadline_at=long_ago))
+        for post in session.execute(select(Post).where(col(Post.deadline_at).is_not(None))).scalars():
+            post.deadline_at -= timedelta(seconds=seconds)
 
     await pipeline.database.write(move)
 

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from bot.errors import StorageUnavailable
 from bot.racing import errors
 from bot.racing.client import WalkPosition
 from bot.racing.walk import collect
@@ -59,11 +60,51 @@ async def test_client_subscribes_a_webhook_and_keeps_the_secret_out_of_sight(ser
     }
 
 
-@pytest.mark.parametrize("body", [{"secret": "whsec_1"}, {"data": [{"secret": "whsec_1"}]}, [{"secret": "whsec_1"}]])
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"secret": "whsec_1"},
+        {"data": [{"secret": "whsec_1"}]},
+        [{"secret": "whsec_1"}],
+        {"meta": {}, "data": {"id": 1}, "signing_secret": "whsec_1"},
+        {"meta": "none", "data": None, "secret": "whsec_1"},
+    ],
+)
 async def test_client_loses_no_secret_to_an_unexpected_envelope(service, client, body):
     service.reply(200, body)
     page = await client.subscribe_webhook("https://bot.example.com/", ["race.abandoned"])
     assert page.data.secret.get_secret_value() == "whsec_1"
+
+
+@pytest.mark.parametrize("body", [b"whsec_1 is your secret", b"", b"null", b"\xff\xfewhsec_1", b'"whsec_1"', b"[1, 2]"])
+async def test_client_keeps_whatever_a_subscription_was_answered_with(service, client, body):
+    service.reply(201, body)
+    page = await client.subscribe_webhook("https://bot.example.com/", ["race.abandoned"])
+    assert page.data.secret is None
+    assert ("whsec_1" in page.model_dump_json()) is (b"whsec_1" in body)
+    assert len(service.seen) == 1
+
+
+async def test_client_loses_no_secret_because_something_else_could_not_be_stored(service, open_racing):
+    async def on_meta(*_):
+        raise StorageUnavailable("database is locked")
+
+    client = open_racing(on_meta=on_meta)
+    service.data({"secret": "whsec_1"})
+    page = await client.subscribe_webhook("https://bot.example.com/", ["race.abandoned"])
+    assert page.data.secret.get_secret_value() == "whsec_1"
+    with pytest.raises(StorageUnavailable):
+        await open_racing(on_meta=on_meta).reference()
+
+
+@pytest.mark.parametrize("name", ["countries", "reference", "usage", "read_path"])
+async def test_client_follows_has_more_where_it_is_not_specified(service, client, name):
+    service.data([{"name": "one"}], has_more=True, next_cursor="c1")
+    service.data([{"name": "two"}])
+    call, _, path, query = CALLS[name]
+    page = await call(client)
+    assert len(page.data) == 2
+    assert [(seen.path, seen.query) for seen in service.seen] == [(path, query), (path, {**query, "cursor": "c1"})]
 
 
 async def test_client_follows_has_more_on_courses_and_deliveries(service, client):

@@ -36,12 +36,14 @@ class Seen:
 
     def __init__(self) -> None:
         self.mismatches: list[int] = []
+        self.can_tell = True
         self.too_large = 0
         self.statuses: list[str] = []
         self.stored: list[str] = []
 
-    async def tell_mismatches(self, count: int) -> None:
+    async def tell_mismatches(self, count: int) -> bool:
         self.mismatches.append(count)
+        return self.can_tell
 
     async def tell_too_large(self) -> None:
         self.too_large += 1
@@ -188,6 +190,14 @@ async def test_run_of_wrong_signatures_is_told_once_with_the_count(client, seen)
     for _ in range(4):
         await client.post(PATH, content=b"{}", headers={"X-SVC-Signature": "a" * 64})
     assert seen.mismatches == [5]
+
+
+async def test_run_that_could_not_be_told_is_told_with_the_next_one(client, seen):
+    seen.can_tell = False
+    for count in range(1, 8):
+        seen.can_tell = count > 6
+        await client.post(PATH, content=b"{}", headers={"X-SVC-Signature": "a" * 64})
+    assert seen.mismatches == [5, 6, 7]
 
 
 async def test_secret_that_was_stored_meanwhile_is_found(seen):

@@ -73,6 +73,9 @@ def test_deliveries_are_read_bare_or_within_an_object(data):
         {"secret": "whsec_1"},
         {"subscription": {"id": "wh_1", "webhookSecret": "whsec_1"}},
         {"data": [{"secret": "", "deep": {"Secret": "whsec_1"}}]},
+        {"secret_hint": "…c_1", "secret_id": "ws_7", "signing-secret": "whsec_1"},
+        {"webhook_secret": "whsec_1", "previous_secret": "whsec_0", "old": {"secret": "whsec_1"}},
+        {"the_secret": "whsec_1", "rotates": False},
     ],
 )
 def test_subscription_gives_its_secret_and_shows_it_nowhere(data):
@@ -85,11 +88,30 @@ def test_subscription_without_a_secret_says_so():
     assert SubscriptionRecord.model_validate({"id": "wh_1"}).secret is None
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"secret": "whsec_1", "before": {"secret": "whsec_0"}},
+        {"secret": "whsec_1", "signing_secret": "whsec_0"},
+        {"secret_id": "ws_7", "secret_value": "whsec_1"},
+        {"secret": 7, "secrets": ["whsec_1"]},
+    ],
+)
+def test_subscription_takes_none_of_several_that_may_be_its_secret(data):
+    assert SubscriptionRecord.model_validate(data).secret is None
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=8,
 )
+
+
+@given(json_values, st.sampled_from(["secret", "signing_secret", "other"]))
+def test_subscription_from_a_stranger_has_a_secret_or_none_without_a_crash(data, name):
+    secret = SubscriptionRecord.model_validate({name: data, "deep": [data]}).secret
+    assert secret is None or secret.get_secret_value()
 
 
 @given(st.dictionaries(st.sampled_from([*COURSE, "model_config", "model_extra", "self", "__dict__"]), json_values))

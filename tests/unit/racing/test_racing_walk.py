@@ -1,10 +1,12 @@
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.racing.errors import InvalidParam, WalkBroken
 from bot.racing.records import Meta, Page
-from bot.racing.walk import MOST_EMPTY_PAGES, collect, walk
+from bot.racing.walk import MOST_EMPTY_PAGES, collect, collect_any, joined, walk
 
 
 def page(data, **meta):
@@ -119,6 +121,37 @@ async def test_walk_through_nothing_but_empty_pages_comes_to_an_end():
     with pytest.raises(WalkBroken):
         await collect(walk("races/search", fetch))
     assert len(asked) == MOST_EMPTY_PAGES
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "whole"),
+    [
+        ([1], [2], [1, 2]),
+        ({"regions": ["GB"]}, {"regions": ["IRE"], "goings": ["Good"]}, {"regions": ["GB", "IRE"], "goings": ["Good"]}),
+        (
+            {"by_day": {"rows": [1]}, "total": 1},
+            {"by_day": {"rows": [2]}, "total": 2},
+            {"by_day": {"rows": [1, 2]}, "total": 2},
+        ),
+        ([1], {"a": 1}, {"a": 1}),
+        (1, None, None),
+    ],
+)
+def test_pages_of_any_shape_are_joined(one, other, whole):
+    assert joined(one, other) == whole
+
+
+async def test_answer_of_any_shape_is_followed_where_has_more_comes():
+    pages = {
+        None: Page[Any](meta=Meta(has_more=True, next_cursor="a", plan="free"), data={"regions": ["GB"]}),
+        "a": Page[Any](meta=Meta(has_more=False, plan="live"), data={"regions": ["IRE"]}),
+    }
+
+    async def fetch(cursor):
+        return pages[cursor]
+
+    page = await collect_any(walk("reference", fetch))
+    assert (page.data, page.meta.plan) == ({"regions": ["GB", "IRE"]}, "live")
 
 
 cursors = st.none() | st.sampled_from(["", "a", "b", "c", "d"])

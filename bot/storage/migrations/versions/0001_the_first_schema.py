@@ -56,7 +56,7 @@ def upgrade() -> None:
     with op.batch_alter_table("inbox", schema=None) as batch_op:
         batch_op.create_index(
             "ix_inbox_new",
-            ["id"],
+            ["received_at", "id"],
             unique=False,
             postgresql_where=sa.text("state = 'new'"),
             sqlite_where=sa.text("state = 'new'"),
@@ -135,6 +135,7 @@ def upgrade() -> None:
         sa.Column("race_id", sa.String(), nullable=True),
         sa.Column("meeting_id", sa.String(), nullable=True),
         sa.Column("data", sa.Text(), nullable=False),
+        sa.Column("facts", sa.Text(), nullable=False),
         sa.Column("remarks", sa.Text(), nullable=True),
         sa.Column("inbox_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("received_at", sa.DateTime(timezone=True), nullable=False),
@@ -165,6 +166,7 @@ def upgrade() -> None:
         sa.Column("sending_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("deadline_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("looks", sa.Integer(), nullable=False),
+        sa.Column("failed_looks", sa.Integer(), nullable=False),
         sa.Column("may_be_repeat", sa.Boolean(), nullable=False),
         sa.Column("message_ts", sa.String(), nullable=True),
         sa.Column("sent_at", sa.DateTime(timezone=True), nullable=True),

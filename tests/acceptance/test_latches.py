@@ -1,0 +1,72 @@
+"""After a refusal that would only be repeated the bot asks no more, restart or not; and no alert waits for it."""
+
+import sqlite3
+
+from tests.acceptance.command_line import run_command
+from tests.acceptance.payloads import abandoned, result
+
+
+def asked(world) -> int:
+    """How many requests cost quota, or would have."""
+    return sum(request.endpoint != "/account/usage" for request in world.service.requests)
+
+
+def replicas(world) -> int:
+    """How many replicas note that they run."""
+    with sqlite3.connect(world.bot.folder / "bot.db") as connection:
+        (count,) = connection.execute("SELECT count(*) FROM stored_state WHERE name LIKE 'replica:%'").fetchone()
+    return int(count)
+
+
+async def wait_for_admins(world, words: str) -> None:
+    await world.slack.wait_for(lambda: any(words in text for text in world.texts("CADMIN")), timeout_s=15)
+
+
+async def test_used_up_quota_latches_over_a_restart_holds_up_no_alert_and_opens_at_a_word(make_world):
+    async with make_world(start=False) as world:
+        world.service.set_used(15_000)
+        # Usage would tell before the refusal does, and open the latch again by itself.
+        world.service.fail_next("/account/usage", "server_error", times=1_000)
+        await world.bot.start()
+        await wait_for_admins(world, "racing-bot unlatch quota")
+        before = asked(world)
+        assert before == 1
+        for restart in (False, True):
+            if restart:
+                world.bot.kill()
+                await world.bot.start()
+            said = await world.say("/racecard", "GB", channel="CGB")
+            assert "used up" in said
+            assert "racing-bot unlatch quota" in said
+            assert asked(world) == before
+        await world.subscribe("CGB", "GB")
+        await world.bot.deliver(abandoned())
+        (text,) = await world.wait_for_posts("CGB", 1, timeout_s=5)
+        assert text.startswith("ABANDONED")
+        # The month is as it was, but somebody has bought more requests: the running bot takes the word.
+        world.service.set_used(0)
+        ran = await run_command(world.bot, "unlatch", "quota")
+        assert (ran.code, ran.said.split(";")[0]) == (0, "quota: open again")
+        said = await world.say("/racecard", "GB", channel="CGB")
+        assert "used up" not in said
+        assert asked(world) > before
+        assert "Nothing is latched" in (await run_command(world.bot, "unlatch")).said
+
+
+async def test_rotated_key_latches_and_deliveries_go_on(world):
+    await world.subscribe("CGB", "GB")
+    new_key = world.service.rotate_key()
+    said = await world.say("/usage", "", channel="CGB")
+    assert "does not accept the bot's key" in said
+    await wait_for_admins(world, "racing-bot unlatch key")
+    requests = len(world.service.requests)
+    assert "does not accept the bot's key" in await world.say("/usage", "", channel="CGB")
+    assert len(world.service.requests) == requests
+    await world.bot.deliver(result())
+    assert len(await world.wait_for_posts("CGB", 1, timeout_s=5)) == 1
+    assert replicas(world) == 1
+    assert await world.bot.stop() == 0
+    assert replicas(world) == 0
+    world.bot.env["RACING_API_KEY"] = new_key
+    await world.bot.start()
+    assert "15,000" in await world.say("/usage", "", channel="CGB")

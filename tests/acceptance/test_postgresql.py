@@ -1,0 +1,67 @@
+"""The real process on a real PostgreSQL: started before its schema, and as two replicas of one bot."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+
+from tests.acceptance.conftest import Bot
+from tests.acceptance.payloads import abandoned, result
+from tests.postgres import new_postgres_database
+
+
+def migrate(url: str) -> None:
+    root = str(Path(__file__).parents[2])
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": root, "DATABASE_URL": url}
+    subprocess.run([sys.executable, "-m", "bot", "migrate"], env=env, check=True, capture_output=True)
+
+
+async def test_starts_before_its_schema_and_takes_deliveries_once_it_is_there(make_world, postgres_server):
+    url = new_postgres_database(postgres_server)
+    async with make_world(start=False, DATABASE_URL=url) as world:
+        await world.bot.start(ready=False)
+        async with httpx.AsyncClient() as client, asyncio.timeout(10):
+            while True:
+                try:
+                    answer = await client.get(f"{world.bot.url}/readyz")
+                    break
+                except httpx.TransportError:
+                    await asyncio.sleep(0.05)
+        assert (answer.status_code, "migrate" in answer.text) == (503, True)
+        refused = await world.bot.deliver(result())
+        assert (refused.status_code, "retry-after" in refused.headers) == (503, True)
+        await asyncio.to_thread(migrate, url)
+        await world.bot.wait_ready()
+        await world.subscribe("CGB", "GB")
+        assert (await world.bot.deliver(result())).status_code == 200
+        assert len(await world.wait_for_posts("CGB", 1)) == 1
+
+
+async def test_two_replicas_are_one_bot(make_world, postgres_server, tmp_path):
+    url = new_postgres_database(postgres_server)
+    await asyncio.to_thread(migrate, url)
+    async with make_world(DATABASE_URL=url) as world:
+        folder = tmp_path / "other"
+        folder.mkdir()
+        other = Bot(folder, world.bot.env)
+        await other.start()
+        try:
+            await world.subscribe("CGB", "GB")
+            await world.subscribe("CALL", "all")
+            both = (world.bot, other)
+            answers = await asyncio.gather(
+                *(both[n % 2].deliver(result(f"rc_{n % 4}", course=f"Course {n % 4}")) for n in range(24))
+            )
+            assert sorted(answer.json()["status"] for answer in answers) == ["accepted"] * 4 + ["duplicate"] * 20
+            assert (await other.deliver(abandoned())).status_code == 200
+            world.bot.kill()
+            texts = await world.wait_for_posts("CGB", 5, timeout_s=40)
+            await world.wait_for_posts("CALL", 5, timeout_s=40)
+            assert len(set(texts)) == 5
+            assert await other.stop() == 0
+        finally:
+            if other.process is not None and other.process.poll() is None:
+                other.kill()

@@ -1,0 +1,114 @@
+"""The main job with a service that fills the gaps of its specification in every way: one bot, all combinations."""
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import product
+
+import pytest
+
+from bot.sandbox.racing_day import Meeting
+from bot.sandbox.racing_places import REGION_CODES
+from bot.sandbox.racing_service.outbox import Subscription
+from tests.acceptance.conftest import WEBHOOK_SECRET
+
+EVENTS = frozenset({"result.received", "race.abandoned", "meeting.abandoned", "racecard.published"})
+
+COMBINATIONS = [
+    {"payload": payload, "attempt_in_body": attempt_in_body, "repeat_every": repeat_every}
+    for payload, attempt_in_body, repeat_every in product(("nested", "flat", "renamed"), (False, True), (0, 1))
+]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Racing that something happens to. A region has a channel of its own."""
+
+    region: str
+    ran: Meeting
+    lost: Meeting
+    coming: list[Meeting]
+
+    @property
+    def channel(self) -> str:
+        return f"C{self.region}"
+
+    def expected(self) -> list[str]:
+        """How the messages begin: the result twice, since it is corrected."""
+        result = f"{self.ran.course.name} {self.ran.races[0].off_time} ({self.region})"
+        return sorted(
+            [
+                f"Result: {result}",
+                f"CORRECTION: {result}",
+                f"ABANDONED: {self.ran.course.name} {self.ran.races[1].off_time} ({self.region})",
+                f"ABANDONED: {self.lost.course.name}, whole meeting, {self.lost.race_date} ({self.region})",
+                *(f"Racecard: {one.course.name}, {one.race_date} ({self.region})" for one in self.coming),
+            ]
+        )
+
+
+def places(racing) -> Iterator[Place]:
+    """Places, two in a region, of meetings that no other place has."""
+    for region in REGION_CODES:
+        near = [meeting for days in range(1, -8, -1) for meeting in _meetings(racing, days, region)]
+        coming = sorted(filter(None, (_meetings(racing, days, region) for days in (2, 3, 4))), key=len)
+        if len(near) >= 4 and len(coming) >= 2:
+            yield Place(region, near[0], near[1], coming[0])
+            yield Place(region, near[2], near[3], coming[1])
+
+
+def _meetings(racing, days, region) -> list[Meeting]:
+    """The meetings so many days from today."""
+    found: list[Meeting] = racing.meetings(racing.today + timedelta(days=days), region)
+    return found
+
+
+async def happen(service, place):
+    """All that can happen, delivered: what comes second goes out after the first was taken."""
+    race, other = place.ran.races[:2]
+    service.settle(race.race_id)
+    service.abandon_race(other.race_id, "Frozen track")
+    service.abandon_meeting(place.lost.meeting_id, "Waterlogged")
+    service.publish_racecards(place.coming[0].race_date, place.region)
+    await service.deliver_due()
+    service.correct(race.race_id)
+    await service.deliver_due()
+
+
+def is_done(bot) -> bool:
+    """Whether all that came has been dealt with, and all that was to be posted is posted."""
+    with sqlite3.connect(bot.folder / "bot.db") as connection:
+        (deliveries,) = connection.execute("SELECT count(*) FROM inbox WHERE state = 'new'").fetchone()
+        (posts,) = connection.execute("SELECT count(*) FROM post WHERE state <> 'sent'").fetchone()
+    return (deliveries, posts) == (0, 0)
+
+
+@pytest.mark.timeout(90)
+async def test_every_event_is_posted_once_for_every_combination(world):
+    service = world.service
+    service.subscriptions.append(
+        Subscription("sub_1", f"{world.bot.url}/webhooks/racing", EVENTS, None, WEBHOOK_SECRET)
+    )
+    chosen = list(zip(COMBINATIONS, places(service.racing), strict=False))
+    assert len(chosen) == len(COMBINATIONS)
+    expected: dict[str, list[str]] = {}
+    for combination, place in chosen:
+        if place.channel not in expected:
+            world.slack.add_channel(place.channel, place.region.lower(), bot_is_member=True)
+            await world.subscribe(place.channel, f"{place.region} results abandonments racecards")
+        expected.setdefault(place.channel, []).extend(place.expected())
+        service.switch(**combination)
+        await happen(service, place)
+    assert {delivery.status for delivery in service.deliveries} == {"delivered"}
+    assert sum(len(delivery.attempts) for delivery in service.deliveries) > len(service.deliveries)
+    async with asyncio.timeout(60):
+        while not is_done(world.bot):  # noqa: ASYNC110  another process has no event to wait for
+            await asyncio.sleep(0.2)
+    for channel, beginnings in expected.items():
+        texts = sorted(world.texts(channel))
+        assert len(texts) == len(beginnings), texts
+        for text, beginning in zip(texts, sorted(beginnings), strict=True):
+            assert text.startswith(beginning), (text, beginning)
+    assert world.texts("CADMIN") == []
