@@ -114,7 +114,9 @@ def _queue(session: Session, races: int) -> None:
         arrival = Arrival(event.key, event.name, f"{number:064}", body, now)
         inbox.store(session, [arrival])
         (delivery,) = inbox.take_new(session, now, 1)
-        row = events.make(event, 1, facts=event.facts(), remarks=VersionRemarks(), inbox_id=delivery.inbox_id, received_at=now)
+        row = events.make(
+            event, 1, facts=event.facts(), remarks=VersionRemarks(), inbox_id=delivery.inbox_id, received_at=now
+        )
         session.add(row)
         session.flush()
         posts.add(

@@ -139,8 +139,8 @@ async def test_service_is_not_asked_where_the_secret_could_not_be_kept(make_worl
         for name in ("PUBLIC_URL is missing", "ENCRYPTION_KEYS is missing", "--event race.run"):
             assert name in missing.said
         nowhere = await run_command(world.bot, "subscribe", DATABASE_URL=f"sqlite:///{world.bot.folder}/none/bot.db")
-        assert nowhere.code == 1
-        assert "database" in nowhere.said
+        assert nowhere.code == 2
+        assert "does not exist" in nowhere.said
         assert (await run_command(world.bot, "migrate")).code == 0
         with sqlite3.connect(world.bot.folder / "bot.db", isolation_level=None) as other:
             other.execute("BEGIN IMMEDIATE")
