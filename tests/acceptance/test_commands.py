@@ -1,7 +1,5 @@
 """Commands typed in Slack, answered by the real process."""
 
-import pytest
-
 from tests.acceptance.payloads import abandoned, result
 
 
@@ -23,22 +21,22 @@ async def test_subscriptions_are_said_back_listed_and_ended(world):
     assert "no subscriptions" in await world.say("/racing", "list", channel="CGB")
 
 
-@pytest.mark.parametrize(
-    ("command", "text", "expected"),
-    [
-        ("/racing", "subscribe gb", "GB"),
-        ("/racing", "subscribe GBB", "GB"),
-        ("/racing", "subscribe", "/racing subscribe"),
-        ("/racing", "frobnicate", "subscribe"),
-        ("/racing", "unsubscribe FR", "no subscriptions"),
-        ("/racecard", "GB nextweek", "nextweek"),
-        ("/racecard", "GB 2026-02-30", "2026-02-30"),
-        ("/usage", "sideways", "endpoint"),
-    ],
-)
-async def test_error_says_what_would_have_been_right(world, command, text, expected):
-    said = await world.say(command, text, channel="CGB")
-    assert expected in said
+MISTAKES = [
+    ("/racing", "subscribe gb", "GB"),
+    ("/racing", "subscribe GBB", "GB"),
+    ("/racing", "subscribe", "/racing subscribe"),
+    ("/racing", "frobnicate", "subscribe"),
+    ("/racing", "unsubscribe FR", "no subscriptions"),
+    ("/racecard", "GB nextweek", "nextweek"),
+    ("/racecard", "GB 2026-02-30", "2026-02-30"),
+    ("/racecard", "payload", "payload"),
+    ("/usage", "sideways", "endpoint"),
+]
+
+
+async def test_error_says_what_would_have_been_right(world):
+    for command, text, expected in MISTAKES:
+        assert expected in await world.say(command, text, channel="CGB"), (command, text)
     assert world.slack.messages("CGB") == []
 
 
@@ -86,10 +84,6 @@ async def test_usage_shows_used_and_limit(world):
     said = await world.say("/usage", "", channel="CGB")
     assert "15,000" in said
     assert "7,5" in said
-
-
-async def test_command_whose_text_is_payload_is_answered(world):
-    assert "payload" in await world.say("/racecard", "payload", channel="CGB")
 
 
 async def test_service_that_is_down_leaves_no_command_without_an_answer(world):

@@ -134,7 +134,8 @@ async def make_pipeline(database, slack):
         pace = pace or Pace(channel_s=0.0, workspace_per_minute=None)
         client = SlackClient(make_web_client(TOKEN, slack.api_url, session))
         notices = Notices("CADMIN", sentence, clock=clock)
-        ingest = Ingest(database)
+        # Patient: what a test is about is not how busy the machine is.
+        ingest = Ingest(database, patience_s=20)
         fanout = Fanout(database, read_payload, notices=notices, clock=clock, wake=ingest.stored)
         poster = Poster(
             database=database,

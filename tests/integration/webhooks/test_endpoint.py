@@ -80,7 +80,7 @@ def seen() -> Seen:
 
 @pytest.fixture
 async def client(database: Database, seen: Seen):
-    ingest = Ingest(database)
+    ingest = Ingest(database, patience_s=20)
     async with client_of(make_app(seen, ingest.store)) as client:
         yield SimpleNamespace(post=client.post, database=database)
 
