@@ -299,8 +299,12 @@ class Service:
             self.metrics.waiting(f"posts_{name}", waiting.get(name, 0))
         holds = await self.database.read(partial(lanes.method_holds, now=self.clock()))
         found = {f"slack {method}": reason for method, reason in holds.items()}
-        if self.identity.problem:
-            found["slack"] = self.identity.problem
+        problems = {
+            "fan-out": self.fanout.problem,
+            "poster": self.poster.problem,
+            "slack": self.identity.problem,
+        }
+        found.update({name: problem for name, problem in problems.items() if problem})
         if not self.signing_secrets.active:
             found["webhooks"] = "no signing secret: every delivery is refused; set RACING_WEBHOOK_SECRETS or subscribe"
         for latch in await self.racing.latches.shut():

@@ -37,6 +37,12 @@ class MaskSecrets:
         return value
 
 
+def _without_colours(_logger: WrappedLogger, _method: str, event_dict: EventDict) -> EventDict:
+    """Drop uvicorn's second, coloured copy of its message."""
+    event_dict.pop("color_message", None)
+    return event_dict
+
+
 def configure_logging(level: str, log_format: str, secrets: Iterable[str] = ()) -> None:
     """Send every line, ours and the libraries', to stderr in one format."""
     shared: list[Processor] = [
@@ -57,7 +63,7 @@ def configure_logging(level: str, log_format: str, secrets: Iterable[str] = ()) 
     )
     formatter = structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=shared,
-        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, _without_colours, renderer],
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter)

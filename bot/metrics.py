@@ -11,6 +11,9 @@ class Metrics:
         self._deliveries = self._counter("deliveries", "Deliveries, by the status they were answered with", "status")
         self._slack_requests = self._counter("slack_requests", "Slack's requests, by their answer's status", "status")
         self._posts = self._counter("posts", "Calls that were to post, by what became of them", "outcome")
+        for status in ("200", "401", "413", "503"):
+            # There from the start: a rate over a series that begins with its first fault does not see that fault.
+            self._deliveries.labels(status)
         self._waiting = Gauge("racing_bot_waiting", "What waits in the database", ["what"], registry=self.registry)
 
     def delivery(self, status: str) -> None:

@@ -82,15 +82,18 @@ def serve(settings: Settings) -> None:
 
 async def _serve(settings: Settings) -> None:
     service = Service(settings)
-    public = uvicorn.Server(uvicorn_config(service.app, settings.host, settings.port, lifespan="on"))
+    config = uvicorn_config(service.app, settings.host, settings.port, lifespan="on")
+    # Before anything is started: an address that is taken ends it here, in one line.
+    sockets = [config.bind_socket()]
+    public = uvicorn.Server(config)
     if settings.metrics_host is None or settings.metrics_port is None:
-        await public.serve()
+        await public.serve(sockets)
     else:
         private = _PrivateServer(
             uvicorn_config(service.private_app(), settings.metrics_host, settings.metrics_port, lifespan="off")
         )
         task = asyncio.create_task(_serve_privately(private, public))
-        await public.serve()
+        await public.serve(sockets)
         private.should_exit = True
         await task
         if not private.started:

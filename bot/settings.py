@@ -218,6 +218,8 @@ class Settings(_DatabaseSettings):
             raise ValueError(
                 "is missing: set it (Slack: Basic Information, App Credentials), or SLACK_APP_TOKEN for Socket Mode"
             )
+        if value is not None and re.search(r"[\s<>]", value.get_secret_value()):
+            raise ValueError("is no secret of Slack's: it has spaces or brackets in it")
         return value
 
     @field_validator("metrics_port")
@@ -253,7 +255,7 @@ def check_address(value: str, *, loopback_http: bool) -> str:
     if "@" in parts.netloc:
         raise ValueError("must not carry a user name or password")
     if not parts.hostname or parts.scheme not in {"http", "https"}:
-        raise ValueError("must be a whole address, such as https://api.example.com/v1")
+        raise ValueError("must be a whole address, such as https://example.com")
     if "?" in address or "#" in address:
         raise ValueError("must not carry a query or a fragment")
     if parts.scheme == "http" and not (loopback_http and parts.hostname in LOOPBACK_HOSTS):

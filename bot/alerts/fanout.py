@@ -52,6 +52,7 @@ class Fanout:
         self._clock = clock
         self._wake = wake
         self.posted = asyncio.Event()
+        self.problem: str | None = None
 
     async def run(self) -> None:
         """Fan out for ever: when woken, and every second besides."""
@@ -59,8 +60,10 @@ class Fanout:
             self._wake.clear()
             try:
                 done = await self.run_once()
+                self.problem = None
             except StorageError as error:
-                log.warning("fanout_waits", reason=str(error))
+                self.problem = str(error)
+                log.warning("fanout_waits", reason=self.problem)
                 done = 0
             if done < TOGETHER:
                 await _wait(self._wake, POLL_S)

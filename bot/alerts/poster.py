@@ -100,6 +100,7 @@ class Poster:
         self._workspace = WorkspacePace(self.pace)
         self._under_way: set[asyncio.Task[None]] = set()
         self._stopping = False
+        self.problem: str | None = None
 
     async def run(self) -> None:
         """Post until told to stop. To cancel it would leave claims without the task that is to send them."""
@@ -107,8 +108,10 @@ class Poster:
             self.wake.clear()
             try:
                 wait_s = await self.start_due()
+                self.problem = None
             except StorageError as error:
-                log.warning("poster_waits", reason=str(error))
+                self.problem = str(error)
+                log.warning("poster_waits", reason=self.problem)
                 wait_s = POLL_S
             await self._rest(wait_s)
 

@@ -8,7 +8,6 @@ from bot.alerts.notices import Notices
 from bot.book.quota import QuotaBook
 from bot.domain.clock import Clock
 from bot.domain.quota import QuotaReading, forecast, month_before, thresholds_reached
-from bot.errors import RacingBotError
 from bot.logs import get_logger
 from bot.storage import quota, state
 from bot.storage.engine import Database
@@ -21,12 +20,9 @@ _LIMIT_SEEN = "quota.limit_seen"
 async def check_quota(
     quota_book: QuotaBook, notices: Notices, database: Database, thresholds: Sequence[int], clock: Clock
 ) -> None:
-    """Read the quota once, and tell what is news. A failure is logged: the next run is soon."""
-    try:
-        reading = await quota_book.read()
-        await database.write(lambda session: _tell(session, notices, reading, thresholds, clock))
-    except RacingBotError as error:
-        log.warning("quota_not_read", reason=str(error))
+    """Read the quota once, and tell what is news. Raises ServiceError and StorageError: the scheduler says so."""
+    reading = await quota_book.read()
+    await database.write(lambda session: _tell(session, notices, reading, thresholds, clock))
 
 
 def _tell(session: Session, notices: Notices, reading: QuotaReading, thresholds: Sequence[int], clock: Clock) -> None:

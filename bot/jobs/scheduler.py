@@ -10,7 +10,7 @@ from functools import partial
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.interval import IntervalTrigger
 
-from bot.errors import StorageError
+from bot.errors import RacingBotError
 from bot.jobs.table import JOBS, Job, JobParts
 from bot.logs import get_logger
 from bot.storage import job_runs
@@ -60,7 +60,7 @@ class Jobs:
             await self._parts.database.write(partial(job_runs.finish, job=job.id, slot=slot, now=self._parts.clock()))
         except Exception as error:  # noqa: BLE001  logged, and shown by /readyz
             # One run that fails is no reason to have no more: the slot stays open, and another replica may take it.
-            level = log.warning if isinstance(error, StorageError) else log.exception
+            level = log.warning if isinstance(error, RacingBotError) else log.exception
             level("job_failed", job=job.id, reason=str(error))
             self.failing[job.id] = str(error)
             return False

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import TextIO
 
 from bot.sandbox.demo_stage import CHANNELS, Stage
@@ -34,22 +34,22 @@ async def answer(stage: Stage, line: str) -> None:
             stage.screen.note(problem)
 
 
-async def typed_lines(descriptor: int) -> AsyncIterator[str]:
+async def typed_lines(descriptor: int) -> AsyncGenerator[str]:
     """The lines that come through a terminal or pipe, until its end; none where the loop can't watch it (Windows).
 
-    No thread waits in `read`: it would outlive Ctrl-C.
+    No thread waits in `read`: it would outlive Ctrl-C. It is read once for each time that the loop finds something to
+    read, since a second time would wait for the next line and stop everything else meanwhile.
     """
-    loop, arrived = asyncio.get_running_loop(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+    arrived: asyncio.Queue[bytes] = asyncio.Queue()
     try:
-        loop.add_reader(descriptor, arrived.set)
+        loop.add_reader(descriptor, lambda: arrived.put_nowait(os.read(descriptor, 4096)))
     except (NotImplementedError, PermissionError):
         return
     kept = b""
     try:
         while True:
-            await arrived.wait()
-            arrived.clear()
-            part = os.read(descriptor, 4096)
+            part = await arrived.get()
             if not part:
                 return
             *lines, kept = (kept + part).split(b"\n")

@@ -100,3 +100,22 @@ async def test_settings_that_are_wrong_are_listed_at_once_and_nothing_starts(mak
         for name in ("RACING_API_KEY", "SLACK_BOT_TOKEN", "PORT"):
             assert name in world.bot.log
         assert "xapp-test-token" not in world.bot.log
+
+
+async def test_service_that_can_not_be_reached_is_named_by_readyz(make_world):
+    async with make_world(RACING_API_URL="http://127.0.0.1:9/v1") as world, asyncio.timeout(30):
+        while "job check_quota" not in (await readiness(world))[1]["degraded"]:  # noqa: ASYNC110  another process
+            await asyncio.sleep(0.2)
+        assert (await readiness(world))[0] == 200
+
+
+async def test_port_that_is_taken_ends_the_start_in_one_line(make_world):
+    async with make_world() as world:
+        folder = world.bot.folder / "second"
+        folder.mkdir()
+        second = type(world.bot)(folder, world.bot.env | {"DATABASE_URL": f"sqlite:///{folder}/b.db"}, world.bot.port)
+        await second.start(ready=False)
+        assert second.process is not None
+        assert await asyncio.to_thread(second.process.wait, 10) not in {0, None}
+        assert "already in use" in second.log
+        assert "Traceback" not in second.log

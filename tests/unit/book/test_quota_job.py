@@ -96,9 +96,10 @@ async def test_admins_are_asked_once_for_a_limit_that_is_not_known(check, told, 
     assert "MONTHLY_QUOTA" in told[0]
 
 
-async def test_failures_are_not_raised(database, client, settings, clock):
+async def test_failure_is_left_to_the_scheduler_to_tell(database, client, settings, clock):
     fault = ServerFault("account/usage", code="server_error", status=500)
     client.answers = {"usage by day": fault, "courses": fault, "reference": fault}
     notices = Notices(None, lambda words: Message(text=words), clock=clock)
-    await check_quota(QuotaBook(database, client, settings, clock), notices, database, THRESHOLDS, clock)
+    with pytest.raises(ServerFault):
+        await check_quota(QuotaBook(database, client, settings, clock), notices, database, THRESHOLDS, clock)
     await refresh_reference(ReferenceBook(database, client, clock))

@@ -27,6 +27,23 @@ async def test_lines_come_whole_however_they_arrive():
     assert lines == ["/racecard IRE", "/usage", "\N{REPLACEMENT CHARACTER}"]
 
 
+async def test_loop_goes_on_after_a_line_while_no_other_is_typed():
+    reading, writing = os.pipe()
+    lines = typed_lines(reading)
+    async with asyncio.timeout(5):
+        os.write(writing, b"/usage\n")
+        assert await anext(lines) == "/usage"
+        waiting = asyncio.ensure_future(anext(lines))
+        for _ in range(20):
+            await asyncio.sleep(0.001)
+        assert not waiting.done()
+        os.write(writing, b"/racecard\n")
+        assert await waiting == "/racecard"
+    await lines.aclose()
+    os.close(writing)
+    os.close(reading)
+
+
 class Said:
     """A stage that keeps what is said on it."""
 
