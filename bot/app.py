@@ -261,6 +261,7 @@ class Service:
     async def _start_jobs(self) -> None:
         await self.schema.run()
         await self._renew_secrets()
+        self.racing.recall(await self.telling.last_account())
         # Counted before anything is asked by itself: the service's limit is divided by the number of replicas.
         await self.replicas.beat()
         self.jobs.start()

@@ -6,9 +6,10 @@ from functools import partial
 
 from sqlmodel import Session
 
+from bot.book.reference import ReferenceBook
 from bot.domain.clock import Clock, utc_now
 from bot.domain.events import EventKind
-from bot.errors import SettingsError, StorageError, SubscribingFailed
+from bot.errors import CommandError, SettingsError, StorageError, SubscribingFailed
 from bot.logs import get_logger
 from bot.racing.client import RacingClient, open_client
 from bot.racing.errors import AnswerUnreadable, ServerFault, ServiceFailure, ServiceUnreachable
@@ -22,6 +23,9 @@ from bot.storage.webhook_subscriptions import Vault
 from bot.webhooks.endpoint import PATH
 
 log = get_logger(__name__)
+
+REGION_CHECK_S = 30.0
+"""For the lists against which --region is checked. Nobody's ack waits here."""
 
 
 @dataclass(frozen=True)
@@ -165,10 +169,22 @@ async def run_subscribe(
             await subscribing.retire(retire)
             return f"Subscription {retire} is retired: deliveries signed with its secret are refused from now on."
         assert settings.public_url
+        if region is not None:
+            await _check_region(ReferenceBook(database, client, utc_now), region)
         return (await subscribing.subscribe(settings.public_url, chosen, region, again=again)).told
     finally:
         await client.aclose()
         await database.close()
+
+
+async def _check_region(reference: ReferenceBook, region: str) -> None:
+    """Raise SubscribingFailed for a region that the service does not have: nothing would ever be delivered."""
+    try:
+        checked = await reference.check_region(region, timeout_s=REGION_CHECK_S)
+    except CommandError as error:
+        raise SubscribingFailed(f"{error} Nothing was asked.") from error
+    if not checked.known:
+        log.warning("region_not_checked", region=region, reason="the data service gave no list to check it against")
 
 
 def _check(settings: Settings, events: Sequence[str]) -> list[EventKind]:
@@ -185,4 +201,4 @@ def _check(settings: Settings, events: Sequence[str]) -> list[EventKind]:
     problems += [f"--event {one} is none; there are {', '.join(sorted(known))}." for one in events if one not in known]
     if problems:
         raise SettingsError(problems)
-    return [EventKind(one) for one in events] or list(EventKind)
+    return list(dict.fromkeys(EventKind(one) for one in events)) or list(EventKind)

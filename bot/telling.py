@@ -58,12 +58,27 @@ class Telling:
             f"has types: {UNLATCH} {which}. Alerts do not depend on it and go on.",
         )
 
-    async def account(self, _before: AccountState, now: AccountState) -> None:
-        """The plan or the window is not what this process saw last; admins hear of it once, restart or not."""
+    async def account(self, _before: AccountState, now: AccountState) -> bool:
+        """Whether it could be noted that plan or window are not what this process saw last.
+
+        Admins hear of a change once, restart or not; what could not be noted is tried again with the next answer.
+        """
         try:
             await self.database.write(partial(self._note_account, now=now))
         except StorageError as error:
             log.warning("account_not_noted", plan=now.plan, window=now.window, reason=str(error))
+            return False
+        self.wake.set()
+        return True
+
+    async def last_account(self) -> AccountState:
+        """What was noted last; empty before the first answer, or where it can't be read."""
+        try:
+            kept = await self.database.read(partial(state.get, name=ACCOUNT))
+        except StorageError as error:
+            log.warning("account_not_read", reason=str(error))
+            return AccountState()
+        return AccountState(plan=kept[0].get("plan"), window=kept[0].get("window")) if kept else AccountState()
 
     def _note_account(self, session: Session, now: AccountState) -> None:
         account = {"plan": now.plan, "window": now.window}

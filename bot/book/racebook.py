@@ -123,7 +123,7 @@ class RaceBook:
             return None, None
         except ServiceError as error:
             log.info("racebook_stopped", region=errand.region, reason=str(error))
-            return _stopped_by(error), error
+            return _stopped_by(error, errand.day), error
         return (None if was_enough or pages == budget.pages else Coverage.QUOTA), None
 
     def _window(self, walk: Walk) -> str | None:
@@ -131,8 +131,9 @@ class RaceBook:
         return self._client.state.window or walk.window
 
 
-def _stopped_by(error: ServiceError) -> Coverage:
-    if isinstance(error, OutsideWindow):
+def _stopped_by(error: ServiceError, day: date) -> Coverage:
+    """Why it ended. A refusal that is about another date says nothing about this day."""
+    if isinstance(error, OutsideWindow) and error.requested_date == day.isoformat():
         return Coverage.OUTSIDE_WINDOW
     # A latch keeps the code of the refusal that shut it.
     is_quota = isinstance(error, ServiceFailure) and error.code == QuotaExceeded.known_code

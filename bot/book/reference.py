@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from http import HTTPStatus
 from typing import TypeVar
 
 from sqlmodel import Session
@@ -13,7 +14,16 @@ from bot.domain.races import Course
 from bot.errors import CommandError, ServiceError, StorageError
 from bot.logs import get_logger
 from bot.racing.client import RacingClient
-from bot.racing.errors import NotFound, UpgradeRequired
+from bot.racing.errors import (
+    AnswerUnreadable,
+    Latched,
+    NotFound,
+    RateLimited,
+    ServerFault,
+    ServiceFailure,
+    ServiceUnreachable,
+    UpgradeRequired,
+)
 from bot.racing.records import CoursePage
 from bot.racing.values import read_reference, suggest
 from bot.storage import reference
@@ -27,6 +37,12 @@ FRESH_FOR = timedelta(days=1)
 
 ASK_AGAIN_AFTER = timedelta(minutes=1)
 """After a refresh that failed, or that left one of the lists out, the service is not asked by every command."""
+
+ASK_AGAIN_AFTER_REFUSAL = timedelta(hours=1)
+"""A list that was refused, or came with nothing to be read, will be no other in a minute, and each try costs quota."""
+
+PASSING = (RateLimited, ServerFault, ServiceUnreachable, Latched)
+"""Failures that asking again soon may mend; a latched client is not asking the service at all."""
 
 TYPED_MAX = 80
 """What is looked at of a typed word: no code or course name is longer, and likeness costs time by the character."""
@@ -42,6 +58,14 @@ class RegionCheck:
     known: bool
 
 
+@dataclass(frozen=True)
+class _PutOff:
+    """A list that is not asked for again until later, and the refusal; without one it came with nothing in it."""
+
+    until: datetime
+    error: ServiceError | None
+
+
 class ReferenceBook:
     """Region codes and courses. One refresh serves all who wait for it."""
 
@@ -51,6 +75,7 @@ class ReferenceBook:
         self._clock = clock
         self._refreshing: asyncio.Task[ServiceError | None] | None = None
         self._refreshed_at: datetime | None = None
+        self._put_off: dict[str, _PutOff] = {}
 
     async def regions(self, timeout_s: float | None = None) -> tuple[str, ...] | None:
         """The region codes as published; the stale ones where new ones don't come in time; None without any."""
@@ -91,17 +116,16 @@ class ReferenceBook:
         return found.pop() if len(found) == 1 else None
 
     async def refresh(self) -> None:
-        """Read both lists anew and keep what came. Raises ServiceError where one of them did not."""
+        """Read anew what is older than a day and keep what came. Raises ServiceError where one of them did not."""
         error = await self._refresh_together()
         if error is not None:
             raise error
 
     async def _kept(self, read: Callable[[Session], tuple[T, datetime] | None], timeout_s: float | None) -> T | None:
         kept = await self._database.read(read)
-        now = self._clock()
-        if kept and now - kept[1] < FRESH_FOR:
+        if kept and self._is_fresh(kept):
             return kept[0]
-        if self._refreshed_at is None or now - self._refreshed_at >= ASK_AGAIN_AFTER:
+        if self._refreshed_at is None or self._clock() - self._refreshed_at >= ASK_AGAIN_AFTER:
             try:
                 async with asyncio.timeout(timeout_s):
                     await self._refresh_together()
@@ -121,23 +145,61 @@ class ReferenceBook:
         return await asyncio.shield(self._refreshing)
 
     async def _refresh(self) -> ServiceError | None:
-        courses, courses_error = await _attempt(self._client.courses)
-        values, values_error = await _attempt(self._client.reference)
-        regions = read_reference(values.data).get("regions", []) if values else []
-        known = _known_courses(courses) if courses else []
+        try:
+            return await self._refresh_stale()
+        finally:
+            # Also where what came could not be kept: the next command would ask for it all again.
+            self._refreshed_at = self._clock()
+
+    async def _refresh_stale(self) -> ServiceError | None:
+        """Ask for each list that is older than a day, and keep what came; or what went wrong."""
+        kept_courses = await self._database.read(reference.courses)
+        kept_regions = await self._database.read(reference.regions)
+        new_courses: Sequence[KnownCourse] = ()
+        new_regions: Sequence[str] = ()
+        courses_error = regions_error = None
+        if not self._is_fresh(kept_courses):
+            new_courses, courses_error = await self._ask("courses", self._ask_courses)
+        if not self._is_fresh(kept_regions):
+            new_regions, regions_error = await self._ask("regions", self._ask_regions)
+            # A list that only failed to come leaves the one that was kept; where there is none, the courses tell.
+            if not new_regions and (kept_regions is None or _is_left_to_courses(regions_error)):
+                fresh_courses = kept_courses[0] if kept_courses and self._is_fresh(kept_courses) else ()
+                new_regions = _regions_of(new_courses or fresh_courses)
+        await self._keep(new_courses, new_regions)
+        return courses_error or (None if isinstance(regions_error, UpgradeRequired) else regions_error)
+
+    async def _ask(self, name: str, ask: Callable[[], Awaitable[list[T]]]) -> tuple[Sequence[T], ServiceError | None]:
+        """The list, or why there is none; the refusal of before while it is put off."""
+        put_off = self._put_off.get(name)
+        if put_off and self._clock() < put_off.until:
+            return (), put_off.error
+        found, error = await _attempt(ask)
+        self._put_off.pop(name, None)
+        if not found and not isinstance(error, PASSING):
+            self._put_off[name] = _PutOff(self._clock() + ASK_AGAIN_AFTER_REFUSAL, error)
+        return found or (), error
+
+    async def _ask_courses(self) -> list[KnownCourse]:
+        return _known_courses(await self._client.courses())
+
+    async def _ask_regions(self) -> list[str]:
+        return read_reference((await self._client.reference()).data).get("regions", [])
+
+    async def _keep(self, courses: Sequence[KnownCourse], regions: Sequence[str]) -> None:
         now = self._clock()
 
         def keep(session: Session) -> None:
-            if known:
-                reference.put_courses(session, known, now)
-            # A list that only failed to come leaves the one that was kept; where the plan has none, the courses tell.
-            from_courses = isinstance(values_error, UpgradeRequired | NotFound) or reference.regions(session) is None
-            if regions or (known and from_courses):
-                reference.put_regions(session, regions or _regions_of(known), now)
+            if courses:
+                reference.put_courses(session, courses, now)
+            if regions:
+                reference.put_regions(session, regions, now)
 
-        await self._database.write(keep)
-        self._refreshed_at = now
-        return courses_error or (None if isinstance(values_error, UpgradeRequired) else values_error)
+        if courses or regions:
+            await self._database.write(keep)
+
+    def _is_fresh(self, kept: tuple[object, datetime] | None) -> bool:
+        return kept is not None and self._clock() - kept[1] < FRESH_FOR
 
 
 def find_courses(courses: Sequence[KnownCourse], typed: str) -> list[KnownCourse]:
@@ -168,6 +230,12 @@ async def _attempt(ask: Callable[[], Awaitable[T]]) -> tuple[T | None, ServiceEr
     except ServiceError as error:
         log.info("reference_refused", reason=str(error))
         return None, error
+
+
+def _is_left_to_courses(error: ServiceError | None) -> bool:
+    """Whether `/reference` has no regions for this key: it came without (no error), or it is not there to be read."""
+    forbidden = isinstance(error, ServiceFailure) and error.status == HTTPStatus.FORBIDDEN
+    return error is None or forbidden or isinstance(error, UpgradeRequired | NotFound | AnswerUnreadable)
 
 
 def _known_courses(page: CoursePage) -> list[KnownCourse]:

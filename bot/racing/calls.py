@@ -30,7 +30,7 @@ class AccountState:
     data_as_of: str | None = None
 
 
-OnMeta = Callable[[AccountState, AccountState], Awaitable[None]]
+OnMeta = Callable[[AccountState, AccountState], Awaitable[bool | None]]
 """Told the state before and now, when the plan or the window is another (the first time, the state before is empty).
 
 What it raises fails the call that saw the change.
@@ -60,6 +60,7 @@ class Calls:
         self.transport = transport
         self.latches = latches
         self.state = AccountState()
+        self._told: tuple[str | None, str | None] = (None, None)
         self._throttle = throttle
         self._timing = timing
         self._on_meta = on_meta
@@ -144,8 +145,9 @@ class Calls:
         self.state = AccountState(
             plan=meta.plan or old.plan, window=meta.window or old.window, data_as_of=meta.data_as_of or old.data_as_of
         )
-        if (old.plan, old.window) != (self.state.plan, self.state.window):
-            await self._on_meta(old, self.state)
+        account = (self.state.plan, self.state.window)
+        if account != self._told and await self._on_meta(old, self.state) is not False:
+            self._told = account
 
 
 def _note_rate(slot: Slot, answer: Answer, failure: ServiceFailure | None) -> None:

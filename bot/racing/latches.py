@@ -114,6 +114,10 @@ class Latches:
             await self.open(UNAUTHORIZED)
         if quota and (path != USAGE_PATH or (quota.plan and plan and quota.plan != plan)):
             await self.open(QUOTA)
+        elif quota and plan and quota.plan is None:
+            # The refusal was the first answer since the start: only now is it known which plan is used up.
+            self._shut[QUOTA] = quota.model_copy(update={"plan": plan})
+            await self._store.set(_name(QUOTA), self._shut[QUOTA].model_dump(mode="json"))
 
     async def usage_reads(self, used: int, allowance: int) -> None:
         """Open the quota's latch where usage reads below the allowance."""

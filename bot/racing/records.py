@@ -19,7 +19,21 @@ from pydantic import (
 
 T = TypeVar("T")
 
-SECRET_NAMES = frozenset({"secret", "signingsecret", "webhooksecret", "webhooksigningsecret"})
+SECRET_NAMES = frozenset(
+    {
+        "secret",
+        "secretkey",
+        "signingsecret",
+        "signingkey",
+        "signaturesecret",
+        "webhooksecret",
+        "webhooksigningsecret",
+        "subscriptionsecret",
+        "endpointsecret",
+        "sharedsecret",
+        "hmacsecret",
+    }
+)
 """Names that can mean nothing but the signing secret (Spec gap G3), letters and digits alone."""
 
 
@@ -121,13 +135,11 @@ class SubscriptionRecord(Record):
 
     @property
     def secret(self) -> SecretStr | None:
-        """The signing secret, shown this once: the text under a name that means it, or else speaks of it, at any depth.
+        """The signing secret, shown this once: the only text under a name that means it, at any depth.
 
-        None where several texts may be it: a wrong one would be taken for it, and the right one lost.
+        None where there is none, or several: a wrong one would be taken for it, and the right one lost.
         """
-        named = list(_named_secrets(self.model_extra))
-        meant = {text for name, text in named if name in SECRET_NAMES}
-        found = meant or {text for _, text in named}
+        found = set(_signing_secrets(self.model_extra))
         return SecretStr(found.pop()) if len(found) == 1 else None
 
     def __repr__(self) -> str:
@@ -136,18 +148,25 @@ class SubscriptionRecord(Record):
     __str__ = __repr__
 
 
-def _named_secrets(value: Any) -> Iterator[tuple[str, str]]:
-    """Plain name and text of everything whose name speaks of a secret."""
+def _signing_secrets(value: Any) -> Iterator[str]:
+    """Every text under a name that means a signing secret, or under `value` or `key` in an object of that name."""
     if isinstance(value, list):
         for item in value:
-            yield from _named_secrets(item)
+            yield from _signing_secrets(item)
     elif isinstance(value, Mapping):
         for name, item in value.items():
-            plain = "".join(char for char in name.lower() if char.isalnum())
-            if "secret" in plain and isinstance(item, str) and item:
-                yield plain, item
+            if "".join(char for char in name.lower() if char.isalnum()) in SECRET_NAMES:
+                yield from _texts(item)
             else:
-                yield from _named_secrets(item)
+                yield from _signing_secrets(item)
+
+
+def _texts(item: Any) -> Iterator[str]:
+    if isinstance(item, str) and item:
+        yield item
+    elif isinstance(item, Mapping):
+        yield from (text for name, text in item.items() if name in {"value", "key"} and isinstance(text, str) and text)
+        yield from _signing_secrets(item)
 
 
 CountryPage = Page[Rows[CountryRecord]]

@@ -94,6 +94,9 @@ class Transport:
                 return await self._exchange(request)
         except httpx.DecodingError:
             return AnswerUnreadable(request.path, message="its compression is broken")
+        except httpx.InvalidURL:
+            # A cursor of tens of thousands of characters, say. It was not asked, and can't be.
+            return AnswerUnreadable(request.path, message="what it gave to go on with is too long to be asked for")
         except (httpx.HTTPError, OSError) as error:
             return _unreachable(request.path, error)
 

@@ -16,7 +16,9 @@ SINGULAR = {
     "region": "regions",
     "casualty_reason": "casualty_reasons",
 }
-VALUE_FIELDS = ("value", "code", "region", "name", "label")
+VALUE_FIELDS = ("value", "code", "region_code", "region", "id", "key", "name", "label")
+"""Codes before names: a value stands beside the name that people know it by, and filters take the value."""
+
 CATEGORY_FIELDS = ("category", "filter", "type", "field", "name")
 LIST_FIELDS = ("values", "items", "data", "options")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Generic, TypeVar
 
-from bot.racing.errors import InvalidParam, WalkBroken
+from bot.racing.errors import InvalidParam, OutsideWindow, WalkBroken
 from bot.racing.records import Meta, Page
 
 T = TypeVar("T")
@@ -39,14 +39,15 @@ async def walk(
     """The pages from `cursor` on, while the service says that there are more: a short or empty page is not the end.
 
     `fetch` asks the same question each time and adds the cursor. Raises WalkBroken after the page whose next cursor is
-    missing or was seen before. A stored cursor that is refused starts the walk from the beginning, once.
+    missing or was seen before. A stored cursor that is refused, as none or as outside the plan's window by now, starts
+    the walk from the beginning, once.
     """
     seen, empty = {cursor}, 0
     started_again = False
     while True:
         try:
             page = await fetch(cursor)
-        except InvalidParam:
+        except (InvalidParam, OutsideWindow):
             if len(seen) > 1 or cursor is None:
                 raise
             cursor, seen, started_again = None, {None}, True

@@ -1,10 +1,11 @@
 """The four endpoints that read racing: /countries, /courses, /reference, /races/search."""
 
+import re
 from datetime import date
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
-from pydantic import AfterValidator, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from bot.sandbox.racing_day import Race
 from bot.sandbox.racing_places import REGION_CODES
@@ -25,8 +26,16 @@ def _known_region(code: str) -> str:
     return code
 
 
+def _plainly_written(limit: object) -> object:
+    if isinstance(limit, str) and not re.fullmatch(r"[1-9][0-9]*", limit):
+        raise ValueError("must be a whole number from 1, written in digits alone")
+    return limit
+
+
 RegionCode = Annotated[str, AfterValidator(_known_region), WithJsonSchema({"type": "string", "enum": [*REGION_CODES]})]
-Limit = Annotated[int | None, Query(ge=1, json_schema_extra={"maximum": LARGEST_LIMIT})]
+Limit = Annotated[
+    int | None, BeforeValidator(_plainly_written), Query(ge=1, json_schema_extra={"maximum": LARGEST_LIMIT})
+]
 Cursor = Annotated[str | None, Query(description="The value of a previous answer's meta.next_cursor.")]
 
 
@@ -64,7 +73,9 @@ def _add_search(router: APIRouter, state: State) -> None:
         cursor: Cursor = None,
     ) -> Any:
         """Races for a subset across many dates, cursor-paginated."""
-        query = ListQuery("/races/search", {"region": region}, effective_limit(limit, state), cursor)
+        # The cursor is bound to the limit as it was sent: to add or drop it is a change, even at the usual size.
+        bound = {"region": region, "limit": None if limit is None else str(limit)}
+        query = ListQuery("/races/search", bound, effective_limit(limit, state), cursor)
         records, paging = _search(query, state)
         return enveloped(request, state, records, paging)
 

@@ -271,3 +271,17 @@ async def test_client_follows_no_redirect(service, client):
     with pytest.raises(errors.UnknownRefusal):
         await client.countries()
     assert len(service.seen) == 1
+
+
+async def test_client_tells_of_a_change_until_it_could_be_told(service, open_racing):
+    told, fail = [], [True]
+
+    async def on_meta(_before, now):
+        told.append(now.plan)
+        return not (fail and fail.pop())
+
+    client = open_racing(on_meta=on_meta)
+    for _ in range(3):
+        service.data([])
+        await client.countries()
+    assert len(told) == 2

@@ -130,6 +130,7 @@ async def test_cursor_before_the_window_is_outside_window(clock, shape, shown):
     "query",
     [
         *("limit=0", "limit=-1", "limit=201", "limit=many", "limit=1e2", "limit=" + "9" * 5000, "limit="),
+        *("limit=1.0", "limit=%2B5", "limit=0200", "limit=%205", "limit=5%20", "limit=1_0", "limit=%D9%A3"),
         *("region=gb", "region=XX", "region=", "cursor=", "cursor=abc", "cursor=%F0%9F%90%8E", "region=%00"),
         *("date=2025-11-20", "region=GB&region=FR", "limit=1&limit=1", "Region=GB"),
     ],
@@ -157,6 +158,14 @@ async def test_changed_filter_in_mid_walk_is_invalid_param(client, change):
     cursor = (await client.get("/races/search", params={"limit": 3})).json()["meta"]["next_cursor"]
     params = {"limit": 3, "cursor": cursor} | change
     refused_with(await client.get("/races/search", params=params), 422, "invalid_param")
+
+
+@pytest.mark.parametrize(("first", "then"), [({}, {"limit": 100}), ({"limit": 100}, {})])
+async def test_limit_added_or_dropped_in_mid_walk_is_invalid_param(service, client, first, then):
+    service.switch(default_limit=100)
+    cursor = (await client.get("/races/search", params=first)).json()["meta"]["next_cursor"]
+    refused_with(await client.get("/races/search", params=then | {"cursor": cursor}), 422, "invalid_param")
+    assert (await client.get("/races/search", params=first | {"cursor": cursor})).status_code == 200
 
 
 async def test_cursor_of_another_list_is_invalid_param(client):

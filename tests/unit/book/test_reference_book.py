@@ -4,8 +4,8 @@ import pytest
 
 from bot.book.reference import ReferenceBook, RegionCheck
 from bot.domain.races import Course
-from bot.errors import CommandError
-from bot.racing.errors import ServerFault, UpgradeRequired
+from bot.errors import CommandError, StorageError
+from bot.racing.errors import AnswerUnreadable, InvalidParam, NotFound, ServerFault, UnknownRefusal, UpgradeRequired
 
 COURSES = [
     {"course_id": "cr_1", "name": "Ascot", "shortcode": "ASC", "country": "England", "region": "GB"},
@@ -16,6 +16,8 @@ COURSES = [
 REFERENCE = {"regions": [{"value": "GB", "count": 9}, {"value": "gb", "count": 1}, {"value": "IRE", "count": 4}]}
 FAULT = ServerFault("reference", code="server_error", status=500)
 NOT_IN_PLAN = UpgradeRequired("reference", code="upgrade_required", status=403)
+
+NOT_VALID = InvalidParam("reference", code="invalid_param", status=422)
 
 
 @pytest.fixture
@@ -107,3 +109,70 @@ async def test_course_that_is_none_gets_near_misses(book):
 async def test_course_whose_name_is_shared_asks_for_the_id(book):
     with pytest.raises(CommandError, match=r"cr_3 \(GB\) or cr_4 \(AUS\)"):
         await book.check_course("Newcastle")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *({}, {"goings": ["Good"]}, AnswerUnreadable("reference", status=200)),
+        *(NOT_IN_PLAN, NotFound("reference", status=404), UnknownRefusal("reference", code="forbidden", status=403)),
+    ],
+    ids=repr,
+)
+async def test_regions_of_the_courses_replace_older_ones_and_are_good_for_a_day(book, client, clock, answer):
+    await book.regions()
+    clock.pass_(days=2)
+    client.answers["reference"] = answer
+    client.asked.clear()
+    for _ in range(3):
+        assert await book.regions() == ("AUS", "GB", "IRE")
+        await book.courses()
+        clock.pass_(minutes=2)
+    assert client.asked == ["courses", "reference"]
+
+
+async def test_list_that_is_fresh_is_not_asked_for_with_the_other(book, client, clock):
+    await book.regions()
+    clock.pass_(days=2)
+    client.answers["reference"] = FAULT
+    await book.regions()
+    client.asked.clear()
+    clock.pass_(minutes=2)
+    await book.regions()
+    await book.courses()
+    assert client.asked == ["reference"]
+
+
+async def test_list_that_is_refused_is_asked_for_again_after_an_hour(book, client, clock):
+    await book.regions()
+    clock.pass_(days=2)
+    client.answers["reference"] = NOT_VALID
+    client.asked.clear()
+    for _ in range(5):
+        assert await book.regions() == ("GB", "gb", "IRE")
+        clock.pass_(minutes=11)
+    with pytest.raises(InvalidParam):
+        await book.refresh()
+    assert client.asked == ["courses", "reference"]
+    clock.pass_(minutes=6)
+    await book.regions()
+    assert client.asked == ["courses", "reference", "reference"]
+
+
+async def test_courses_that_come_later_tell_the_regions_of_a_plan_without_reference(book, client, clock):
+    client.answers = {"courses": FAULT, "reference": NOT_IN_PLAN}
+    assert await book.regions() is None
+    client.answers["courses"] = COURSES
+    clock.pass_(minutes=2)
+    assert await book.regions() == ("AUS", "GB", "IRE")
+    assert client.asked == ["courses", "reference", "courses"]
+
+
+async def test_lists_that_cannot_be_kept_are_not_asked_for_at_once_again(book, database, client, monkeypatch):
+    async def fail(_work):
+        raise StorageError("the disk is full")
+
+    monkeypatch.setattr(database, "write", fail)
+    assert await book.regions() is None
+    assert await book.courses() is None
+    assert client.asked == ["courses", "reference"]

@@ -134,6 +134,14 @@ async def test_quota_latch_opens_when_usage_shows_another_plan(latches, plan, op
     assert await is_open(latches) is opens
 
 
+async def test_quota_latch_that_was_shut_before_the_plan_was_known_opens_when_it_changes(latches):
+    await latches.refused(quota_exceeded(), None)
+    await latches.answered("account/usage", "free")
+    assert not await is_open(latches)
+    await latches.answered("account/usage", "live")
+    assert await is_open(latches)
+
+
 @pytest.mark.parametrize(("used", "opens"), [(14_999, True), (15_000, False), (16_000, False)])
 async def test_quota_latch_opens_when_usage_reads_below_the_allowance(latches, used, opens):
     await latches.refused(quota_exceeded(), "free")

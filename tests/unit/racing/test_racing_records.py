@@ -75,7 +75,8 @@ def test_deliveries_are_read_bare_or_within_an_object(data):
         {"data": [{"secret": "", "deep": {"Secret": "whsec_1"}}]},
         {"secret_hint": "…c_1", "secret_id": "ws_7", "signing-secret": "whsec_1"},
         {"webhook_secret": "whsec_1", "previous_secret": "whsec_0", "old": {"secret": "whsec_1"}},
-        {"the_secret": "whsec_1", "rotates": False},
+        {"secret_expires_at": "2027-01-01", "signing_key": "whsec_1"},
+        {"secret_id": "sec_9", "secret": {"id": "sec_9", "value": "whsec_1"}},
     ],
 )
 def test_subscription_gives_its_secret_and_shows_it_nowhere(data):
@@ -84,8 +85,17 @@ def test_subscription_gives_its_secret_and_shows_it_nowhere(data):
     assert "whsec_1" not in f"{subscription} {subscription!r}"
 
 
-def test_subscription_without_a_secret_says_so():
-    assert SubscriptionRecord.model_validate({"id": "wh_1"}).secret is None
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"id": "wh_1"},
+        {"secret_note": "shown once", "signing": {"key": "whsec_1"}},
+        {"secret_expires_at": "2027-01-01"},
+        {"secret": "whsec_1", "old": {"secret": "whsec_0"}},
+    ],
+)
+def test_subscription_without_a_secret_that_is_sure_has_none(data):
+    assert SubscriptionRecord.model_validate(data).secret is None
 
 
 @pytest.mark.parametrize(

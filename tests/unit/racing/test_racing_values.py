@@ -28,6 +28,13 @@ def test_reference_is_read_in_any_likely_shape(data):
     assert read_reference(data) == {"regions": ["GB", "IRE"], "goings": ["Good"]}
 
 
+@pytest.mark.parametrize("field", ["value", "code", "region_code", "region", "id", "key"])
+def test_reference_takes_the_code_and_not_the_name_beside_it(field):
+    named = {"name": "Great Britain", "label": "Britain", field: "GB"}
+    assert read_reference({"regions": [named]}) == {"regions": ["GB"]}
+    assert read_reference([{"category": "regions", **named}]) == {"regions": ["GB"]}
+
+
 def test_reference_keeps_values_that_differ_in_case_alone():
     assert read_reference({"run types": ["Flat", "flat"]}) == {"run_types": ["Flat", "flat"]}
 

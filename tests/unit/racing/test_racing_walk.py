@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.racing.errors import InvalidParam, WalkBroken
+from bot.racing.errors import InvalidParam, OutsideWindow, WalkBroken
 from bot.racing.records import Meta, Page
 from bot.racing.walk import MOST_EMPTY_PAGES, collect, collect_any, joined, walk
 
@@ -61,6 +61,19 @@ async def test_walk_starts_again_once_when_the_stored_cursor_is_refused():
     pages = Pages(THREE)
     steps = [step async for step in walk("races/search", pages.fetch, "stale")]
     assert pages.asked == ["stale", None, "a", "b"]
+    assert all(step.started_again for step in steps)
+
+
+async def test_walk_starts_again_where_the_window_no_longer_reaches_the_stored_cursor():
+    pages, refusals = Pages(THREE), iter([OutsideWindow("races/search", code="outside_window", status=403)])
+
+    async def fetch(cursor):
+        for refusal in refusals:
+            raise refusal
+        return await pages.fetch(cursor)
+
+    steps = [step async for step in walk("races/search", fetch, "before the window")]
+    assert pages.asked == [None, "a", "b"]
     assert all(step.started_again for step in steps)
 
 
