@@ -27,7 +27,8 @@ def _known_region(code: str) -> str:
 
 
 def _plainly_written(limit: object) -> object:
-    if isinstance(limit, str) and not re.fullmatch(r"[1-9][0-9]*", limit):
+    if isinstance(limit, str) and not re.fullmatch(r"[1-9][0-9]*(\.0+)?", limit):
+        # "1.0" is an integer to JSON Schema, and so to the description that is served.
         raise ValueError("must be a whole number from 1, written in digits alone")
     return limit
 
