@@ -1,11 +1,10 @@
 """The four endpoints that read racing: /countries, /courses, /reference, /races/search."""
 
-import re
 from datetime import date
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
-from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+from pydantic import AfterValidator, WithJsonSchema
 
 from bot.sandbox.racing_day import Race
 from bot.sandbox.racing_places import REGION_CODES
@@ -26,17 +25,8 @@ def _known_region(code: str) -> str:
     return code
 
 
-def _plainly_written(limit: object) -> object:
-    if isinstance(limit, str) and not re.fullmatch(r"[1-9][0-9]*(\.0+)?", limit):
-        # "1.0" is an integer to JSON Schema, and so to the description that is served.
-        raise ValueError("must be a whole number from 1, written in digits alone")
-    return limit
-
-
 RegionCode = Annotated[str, AfterValidator(_known_region), WithJsonSchema({"type": "string", "enum": [*REGION_CODES]})]
-Limit = Annotated[
-    int | None, BeforeValidator(_plainly_written), Query(ge=1, json_schema_extra={"maximum": LARGEST_LIMIT})
-]
+Limit = Annotated[int | None, Query(ge=1, json_schema_extra={"maximum": LARGEST_LIMIT})]
 Cursor = Annotated[str | None, Query(description="The value of a previous answer's meta.next_cursor.")]
 
 
