@@ -11,6 +11,7 @@ from sqlmodel import Session
 from bot.alerts.notices import Notices
 from bot.alerts.regions import KnownRegions
 from bot.alerts.versions import KnownEvents
+from bot.alerts.waking import rest
 from bot.domain.clock import Clock
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.filters import ChannelFilter
@@ -66,7 +67,7 @@ class Fanout:
                 log.warning("fanout_waits", reason=self.problem)
                 done = 0
             if done < TOGETHER:
-                await _wait(self._wake, POLL_S)
+                await rest(self._wake, POLL_S)
 
     async def run_once(self) -> int:
         """How many deliveries were fanned out."""
@@ -169,11 +170,3 @@ def _posts(version: EventVersion, event: RacingEvent, channels: Sequence[str]) -
         NewPost(channel_id, f"{event.key}#{version.version}@{channel_id}", priority, version.received_at, version.id)
         for channel_id in channels
     ]
-
-
-async def _wait(event: asyncio.Event, timeout_s: float) -> None:
-    try:
-        async with asyncio.timeout(timeout_s):
-            await event.wait()
-    except TimeoutError:
-        return

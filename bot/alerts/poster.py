@@ -14,6 +14,7 @@ from sqlmodel import Session
 
 from bot.alerts.notices import Notices
 from bot.alerts.pace import Pace, WorkspacePace
+from bot.alerts.waking import rest
 from bot.domain.clock import Clock
 from bot.domain.message import Message
 from bot.errors import (
@@ -113,7 +114,7 @@ class Poster:
                 self.problem = str(error)
                 log.warning("poster_waits", reason=self.problem)
                 wait_s = POLL_S
-            await self._rest(wait_s)
+            await rest(self.wake, wait_s)
 
     def stop(self) -> None:
         """Begin nothing more: `run` ends once what it is at is done."""
@@ -151,13 +152,6 @@ class Poster:
         now = database_now(session, self.clock)
         due = lanes.next_due(session, now)
         return POLL_S if due is None else min(POLL_S, max(0.02, (due - now).total_seconds()))
-
-    async def _rest(self, wait_s: float) -> None:
-        try:
-            async with asyncio.timeout(wait_s):
-                await self.wake.wait()
-        except TimeoutError:
-            return
 
     def _done(self, task: "asyncio.Task[None]") -> None:
         self._under_way.discard(task)

@@ -33,17 +33,25 @@ class KnownEvents:
         What a delivery adds to the facts without changing any is kept all the same: the next one is compared with it.
         """
         previous = self._latest.get(event.key)
-        known = events.facts_of(previous) if previous else {}
-        facts = event.facts()
-        remarks = self._remarks(event, previous, known, received_at)
+        if previous is None:
+            known: dict[str, str] = {}
+            remarks: VersionRemarks | None = VersionRemarks(contradicts=self._contradicted(event))
+        else:
+            stored, _ = events.read(previous)
+            newer = event.is_newer_than(stored)
+            # Where the payloads say nothing, the order of receipt does.
+            if newer is False or (newer is None and received_at < previous.received_at):
+                return None
+            known = events.facts_of(previous)
+            remarks = self._remarks(event, known, order_unknown=newer is None)
+            if remarks is None:
+                events.set_facts(previous, united_facts(known, event.facts()))
         if remarks is None:
-            if previous is not None and not self._is_older(event, previous, received_at):
-                events.set_facts(previous, united_facts(known, facts))
             return None
         version = events.make(
             event,
             previous.version + 1 if previous else 1,
-            facts=united_facts(known, facts),
+            facts=united_facts(known, event.facts()),
             remarks=remarks,
             inbox_id=inbox_id,
             received_at=received_at,
@@ -53,28 +61,15 @@ class KnownEvents:
             self._kinds.add((event.race.race_id, event.kind))
         return version
 
-    def _remarks(
-        self, event: RacingEvent, previous: EventVersion | None, known: dict[str, str], received_at: datetime
-    ) -> VersionRemarks | None:
-        """What is to be said of this version; None where nothing changed, or where it is the older one."""
-        contradicts = self._contradicted(event)
-        if previous is None:
-            return VersionRemarks(contradicts=contradicts)
-        if self._is_older(event, previous, received_at):
-            return None
+    def _remarks(self, event: RacingEvent, known: dict[str, str], *, order_unknown: bool) -> VersionRemarks | None:
+        """What is to be said of a version that is not the first; None where it changes nothing."""
         facts = event.facts()
         changes = changed_facts(known, facts)
         if not changes and not brings_placings(known, facts):
             return None
-        stored, _ = events.read(previous)
-        order_unknown = bool(changes) and event.is_newer_than(stored) is None
-        return VersionRemarks(changes=changes, order_unknown=order_unknown, contradicts=contradicts)
-
-    def _is_older(self, event: RacingEvent, previous: EventVersion, received_at: datetime) -> bool:
-        """Whether the payloads say so, or, where they say nothing, whether it was received before."""
-        stored, _ = events.read(previous)
-        newer = event.is_newer_than(stored)
-        return received_at < previous.received_at if newer is None else not newer
+        return VersionRemarks(
+            changes=changes, order_unknown=bool(changes) and order_unknown, contradicts=self._contradicted(event)
+        )
 
     def _contradicted(self, event: RacingEvent) -> EventKind | None:
         """The kind of event that was received of the same race, and can't be true together with this one."""

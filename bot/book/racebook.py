@@ -8,8 +8,6 @@ import asyncio
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from sqlmodel import Session
-
 from bot.book.card import Card, Coverage, at_course, by_meeting
 from bot.book.quota import QuotaBook
 from bot.book.reader import Errand, Reader
@@ -62,10 +60,6 @@ class RaceBook:
         self._quota = quota
         self._reader = Reader(database, client, clock)
         self._reading: dict[str | None, asyncio.Lock] = {}
-
-    def learn(self, session: Session, race: Race) -> None:
-        """Put a delivery's race into the book, which costs nothing."""
-        racebook.put(session, [race], self._clock())
 
     async def card(
         self, region: str | None, day: date, course: Course | None = None, budget: Budget | None = None

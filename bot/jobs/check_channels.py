@@ -8,9 +8,6 @@ from functools import partial
 from bot.domain.clock import Clock
 from bot.storage import lanes, subscriptions
 from bot.storage.engine import Database
-from bot.storage.tables import SubscriptionState
-
-CLOSED = (SubscriptionState.WAITING, SubscriptionState.SUSPENDED)
 
 AT_MOST = 40
 """Channels that are asked about in one run: conversations.info allows about fifty calls a minute."""
@@ -28,7 +25,7 @@ class ChannelCheck:
     async def __call__(self) -> None:
         """Ask about each closed channel, the longest closed first."""
         held = await self.database.read(partial(lanes.held_channels, limit=AT_MOST))
-        closed = await self.database.read(lambda session: subscriptions.channels_in(session, CLOSED, AT_MOST))
+        closed = await self.database.read(partial(subscriptions.closed_channels, limit=AT_MOST))
         # The admins' channel has a lane and no subscription; it must come back all the same.
         for channel_id in list(dict.fromkeys([*held, *closed]))[:AT_MOST]:
             if await self.is_member(channel_id):

@@ -218,8 +218,7 @@ def free_lane(session: Session, channel_id: str, now: datetime) -> bool:
 def reopen_channel(session: Session, channel_id: str, now: datetime) -> int:
     """How many subscriptions start: the bot is in the channel (again), so what waited for that goes on."""
     free_lane(session, channel_id, now)
-    closed = (SubscriptionState.WAITING, SubscriptionState.SUSPENDED)
-    return subscriptions.set_state(session, channel_id, SubscriptionState.LIVE, now, only=closed)
+    return subscriptions.set_state(session, channel_id, SubscriptionState.LIVE, now, only=subscriptions.CLOSED)
 
 
 def held_channels(session: Session, limit: int) -> list[str]:

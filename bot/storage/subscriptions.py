@@ -11,6 +11,9 @@ from bot.domain.filters import ChannelFilter
 from bot.storage.engine import affected
 from bot.storage.tables import ChannelSubscriptionRow, SubscriptionState
 
+CLOSED = (SubscriptionState.WAITING, SubscriptionState.SUSPENDED)
+"""States that end when the bot is in the channel (again)."""
+
 
 def of_channel(session: Session, channel_id: str) -> Sequence[ChannelSubscriptionRow]:
     """A channel's subscriptions, by region."""
@@ -73,11 +76,11 @@ def set_state(
     return affected(session, statement)
 
 
-def channels_in(session: Session, states: Iterable[SubscriptionState], limit: int) -> list[str]:
-    """Channels with a subscription in one of these states, those that have been longest in it first."""
+def closed_channels(session: Session, limit: int) -> list[str]:
+    """Channels with a subscription that is CLOSED, those that have been so longest first."""
     statement = (
         select(col(ChannelSubscriptionRow.channel_id))
-        .where(col(ChannelSubscriptionRow.state).in_([str(state) for state in states]))
+        .where(col(ChannelSubscriptionRow.state).in_([str(state) for state in CLOSED]))
         .group_by(col(ChannelSubscriptionRow.channel_id))
         .order_by(func.min(col(ChannelSubscriptionRow.updated_at)))
         .limit(limit)

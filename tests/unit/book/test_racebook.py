@@ -218,8 +218,8 @@ async def test_races_without_an_id_stand_on_the_card(book, client, race, day):
     assert [race.off.text for race in card.meetings[0].races] == ["14:30", "15:00"]
 
 
-async def test_book_learns_from_deliveries_without_asking(book, client, database, day):
+async def test_book_learns_from_deliveries_without_asking(client, database, day, clock):
     told = Race(race_id="r1", region="GB", race_date=day(0).isoformat(), course=Course(name="Ascot"))
-    await database.write(lambda session: book.learn(session, told))
+    await database.write(lambda session: rows.put(session, [told], clock()))
     kept = await database.read(lambda session: rows.of_day(session, day(0).isoformat(), "GB"))
     assert ([one.race for one in kept], client.asked) == ([told], [])
