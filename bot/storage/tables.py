@@ -61,6 +61,7 @@ class EventVersion(SQLModel, table=True):
         UniqueConstraint("event_key", "version", name="uq_event_event_key_version"),
         Index("ix_event_race_id", "race_id"),
         Index("ix_event_meeting_id", "meeting_id"),
+        Index("ix_event_race_date", "race_date", "kind"),
     )
 
     id: int | None = Field(default=None, sa_column=_growing_key())
@@ -70,6 +71,8 @@ class EventVersion(SQLModel, table=True):
     region: str | None = None
     race_id: str | None = None
     meeting_id: str | None = None
+    race_date: str | None = None
+    """As published, where it was."""
     data: str = Field(sa_column=_text())
     """The RacingEvent, as JSON."""
     facts: str = Field(sa_column=_text())
@@ -80,6 +83,15 @@ class EventVersion(SQLModel, table=True):
     received_at: datetime
     posts: int = 0
     """To how many channels it went; 0 is an event that nobody had subscribed to."""
+
+
+class NamedRace(SQLModel, table=True):
+    """A race that an abandoned meeting names: by it, the race's own abandonment is known for a part of the meeting."""
+
+    __tablename__ = "named_race"
+
+    race_id: str = Field(sa_column=Column(Text, primary_key=True))
+    event_key: str = Field(sa_column=Column(Text, primary_key=True))
 
 
 class SubscriptionState(StrEnum):
@@ -135,6 +147,8 @@ class PostState(StrEnum):
     SENT = "sent"
     PARKED = "parked"
     """Not sent, and not tried again by itself; its lane goes on."""
+    FOLDED = "folded"
+    """Needs no call of its own: another message of the channel says it, the one of `edits_post_id`."""
 
 
 class Post(SQLModel, table=True):
@@ -153,6 +167,12 @@ class Post(SQLModel, table=True):
             sqlite_where=text("state IN ('queued', 'sending', 'parked')"),
         ),
         Index("ix_post_event_id", "event_id"),
+        Index(
+            "ix_post_edits_post_id",
+            "edits_post_id",
+            postgresql_where=text("edits_post_id IS NOT NULL"),
+            sqlite_where=text("edits_post_id IS NOT NULL"),
+        ),
     )
 
     id: int | None = Field(default=None, sa_column=_growing_key())
@@ -160,6 +180,8 @@ class Post(SQLModel, table=True):
     dedupe_key: str = Field(sa_column=_text())
     """Names the message for this channel: a second one of the same name is never made. It goes to Slack as metadata."""
     event_id: int | None = Field(default=None, sa_column=Column(BigKey, ForeignKey("event.id"), nullable=True))
+    edits_post_id: int | None = Field(default=None, sa_column=Column(BigKey, nullable=True))
+    """Set: no new message, but an edit of that post's. No foreign key: SQLite would have to copy the table for it."""
     content: str | None = Field(default=None, sa_column=_text(nullable=True))
     """A Message as JSON, for what is no event."""
     priority: int
@@ -190,6 +212,17 @@ class MethodHold(SQLModel, table=True):
     method: str = Field(primary_key=True)
     until: datetime
     reason: str
+
+
+class MethodPace(SQLModel, table=True):
+    """What is left of a method's own limit, for all replicas together: a bucket of calls that fills with time."""
+
+    __tablename__ = "method_pace"
+
+    method: str = Field(primary_key=True)
+    calls: float
+    """Calls that may be made at once, as of `counted_at`."""
+    counted_at: datetime
 
 
 class Notice(SQLModel, table=True):
