@@ -186,7 +186,8 @@ def _off_values(sources: Sources) -> Iterator[Any]:
     for objects, names in ((sources.own, OFF + OFF_OWN), (sources.data, OFF)):
         for fields in objects:
             for name in names:
-                yield from spread_off(fields.get(name))
+                if name in fields:
+                    yield from spread_off(fields[name])
 
 
 def _read_region(value: Any) -> str | None:

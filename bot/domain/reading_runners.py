@@ -84,7 +84,9 @@ def _entries(value: Any) -> list[list[Any]]:
     """The list that the value is, or those that it holds: {"count": 2, "items": […]}."""
     if isinstance(value, list):
         return [value]
-    held = fields_of(value) if isinstance(value, dict) else {}
+    if not isinstance(value, dict):
+        return []
+    held = fields_of(value)
     return [held[name] for name in (*RUNNER_LISTS, *HOLDING) if isinstance(held.get(name), list)]
 
 

@@ -108,5 +108,9 @@ def _digits(value: Any) -> str | None:
 
 
 def _spoken(fields: Fields) -> str | None:
-    names = (*SPOKEN_NAMES, *(name for name in fields if name.endswith("name")))
-    return find([fields], names, lambda value: None if isinstance(value, dict) else text(value))
+    named = find([fields], SPOKEN_NAMES, _plain_text)
+    return named or find([fields], (name for name in fields if name.endswith("name")), _plain_text)
+
+
+def _plain_text(value: Any) -> str | None:
+    return None if isinstance(value, dict) else text(value)

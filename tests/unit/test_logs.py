@@ -107,3 +107,15 @@ def test_mask_takes_the_longer_of_two_secrets_that_begin_alike():
 def test_mask_leaves_no_secret_in_any_text(before, after, secret):
     masked = MaskSecrets([secret])(None, "info", {"event": before + secret + after})
     assert secret not in masked["event"]
+
+
+def test_log_that_cannot_be_written_stops_nothing(log_to, monkeypatch):
+    written = log_to()
+
+    def full(_text):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(written, "write", full)
+    get_logger("bot.test").warning("stored")
+    monkeypatch.undo()
+    assert written.getvalue() == ""
