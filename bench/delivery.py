@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -34,14 +35,14 @@ LOST_AFTER_S = 20.0
 
 async def measure(folder: Path, outside: Outside, outside_url: str, plan: Plan) -> list[Measure]:
     """Times from request to post, when idle and at a fixed rate; posts a second of a queue; memory."""
-    database, port = folder / "delivery.db", free_port()
-    await _subscribe(Database(f"sqlite:///{database}"))
-    settings = bot_settings(port, outside_url, database)
+    url, port = f"sqlite:///{folder / 'delivery.db'}", free_port()
+    await subscribe(Database(url), zip(CHANNELS, REGIONS, strict=True))
+    settings = bot_settings(port, outside_url, url)
     async with running("bench.bot_unpaced", port=port, folder=folder, settings=settings) as bot:
         await _one_by_one(port, outside, Results("w", REGIONS), WARM_UP)
         idle = await _one_by_one(port, outside, Results("i", REGIONS), plan.idle_deliveries)
         loaded, lost = await _at_rate(port, outside, plan.delivery_s)
-        drained = await _drain(Database(f"sqlite:///{database}"), outside, plan.drained_posts)
+        drained = await _drain(Database(url), outside, plan.drained_posts)
         memory = bot.memory_mib
     return [
         *percentiles("webhook to Slack, idle", idle, {50: None, 95: None, 99: None}),
@@ -52,9 +53,11 @@ async def measure(folder: Path, outside: Outside, outside_url: str, plan: Plan) 
     ]
 
 
-async def _subscribe(database: Database) -> None:
+async def subscribe(database: Database, pairs: Iterable[tuple[str, str]]) -> None:
+    """A new database in which channels are subscribed to the results of regions."""
+
     def save(session: Session) -> None:
-        for channel_id, region in zip(CHANNELS, REGIONS, strict=True):
+        for channel_id, region in pairs:
             chosen = ChannelFilter(region=region, topics=frozenset({Topic.RESULTS}))
             subscriptions.save(
                 session, channel_id, chosen, state=SubscriptionState.LIVE, user_id="UBENCH", now=datetime.now(UTC)
@@ -113,7 +116,7 @@ def _queue(session: Session, races: int) -> None:
         event = read_payload(body)
         arrival = Arrival(event.key, event.name, f"{number:064}", body, now)
         inbox.store(session, [arrival])
-        (delivery,) = inbox.take_new(session, now, 1)
+        (delivery,) = inbox.waiting(session, now, 1)
         row = events.make(
             event, 1, facts=event.facts(), remarks=VersionRemarks(), inbox_id=delivery.inbox_id, received_at=now
         )

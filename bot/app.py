@@ -88,7 +88,14 @@ class Service:
         self.identity = Identity(settings.slack_bot_token.get_secret_value())
         self.ingest = Ingest(self.database)
         self.notices = Notices(settings.admin_channel, sentence, clock=clock)
-        self.fanout = Fanout(self.database, read_payload, notices=self.notices, clock=clock, wake=self.ingest.stored)
+        self.fanout = Fanout(
+            self.database,
+            read_payload,
+            notices=self.notices,
+            clock=clock,
+            wake=self.ingest.stored,
+            pressure=self.ingest.pressure,
+        )
         self.telling = Telling(self.database, self.notices, settings.max_body_bytes, clock, self.fanout.posted)
         self._pace = pace or Pace()
         self._tasks = Tasks()

@@ -23,17 +23,19 @@ class MaskSecrets:
         self._secrets = sorted((secret for secret in secrets if len(secret) >= 6), key=len, reverse=True)
 
     def __call__(self, _logger: WrappedLogger, _method: str, event_dict: EventDict) -> EventDict:
-        return {name: self._masked(value) for name, value in event_dict.items()}
+        for name, value in event_dict.items():
+            event_dict[name] = self._masked(value)
+        return event_dict
 
     def _masked(self, value: Any) -> Any:
+        if isinstance(value, str):
+            for secret in self._secrets:
+                value = value.replace(secret, MASK)
+            return value
         if isinstance(value, Mapping):
             return {self._masked(name): self._masked(item) for name, item in value.items()}
         if isinstance(value, list | tuple | set | frozenset):
             return [self._masked(item) for item in value]
-        if not isinstance(value, str):
-            return value
-        for secret in self._secrets:
-            value = value.replace(secret, MASK)
         return value
 
 

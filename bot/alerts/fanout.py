@@ -4,6 +4,7 @@ All of it happens in the transaction that marks the delivery done, so that a cra
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 
 from sqlmodel import Session
@@ -25,7 +26,7 @@ from bot.storage.tables import EventVersion
 
 log = get_logger(__name__)
 
-TOGETHER = 20
+TOGETHER = 25
 """Deliveries that share a transaction: ingest waits while it runs."""
 
 POLL_S = 1.0
@@ -37,21 +38,35 @@ POSTS_TOGETHER = 2_000
 GIVE_UP_AFTER = 5
 """Tries after which a payload that our code fails on is posted with no more than who it is for."""
 
+NOT_PROCESSED = "it could not be processed"
+
 ReadPayload = Callable[[bytes], RacingEvent]
+Read = tuple[StoredDelivery, RacingEvent | Exception]
 Listening = Sequence[tuple[str, ChannelFilter]]
 
 
 class Fanout:
-    """Turns deliveries into posts. `posted` is set when there is something for the poster."""
+    """Turns deliveries into posts. `posted` is set when there is something for the poster.
+
+    `pressure` says how many times as long as it works it is to pause, so that ingest is not held up.
+    """
 
     def __init__(
-        self, database: Database, read_payload: ReadPayload, *, notices: Notices, clock: Clock, wake: asyncio.Event
+        self,
+        database: Database,
+        read_payload: ReadPayload,
+        *,
+        notices: Notices,
+        clock: Clock,
+        wake: asyncio.Event,
+        pressure: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self._database = database
         self._read_payload = read_payload
         self._notices = notices
         self._clock = clock
         self._wake = wake
+        self._pressure = pressure
         self.posted = asyncio.Event()
         self.problem: str | None = None
 
@@ -59,44 +74,57 @@ class Fanout:
         """Fan out for ever: when woken, and every second besides."""
         while True:
             self._wake.clear()
+            began_s = time.monotonic()
             try:
-                done = await self.run_once()
+                await self.run_once()
                 self.problem = None
             except StorageError as error:
                 self.problem = str(error)
                 log.warning("fanout_waits", reason=self.problem)
-                done = 0
-            if done < TOGETHER:
-                await rest(self._wake, POLL_S)
+            # Deliveries that are being stored go before those that are on disk already.
+            await asyncio.sleep((time.monotonic() - began_s) * self._pressure())
+            await rest(self._wake, POLL_S)
 
     async def run_once(self) -> int:
         """How many deliveries were fanned out."""
-        done = await self._database.write(self._take_and_post)
+        # Reading bodies is most of the work: ingest, which needs the writer, does not wait for it.
+        read = await self._database.read(self._read_waiting)
+        if not read:
+            return 0
+        done = await self._database.write(lambda session: self._post_those(session, read))
         if done:
             self.posted.set()
+        if done < len(read) or len(read) == TOGETHER:
+            self._wake.set()
         return done
 
-    def _take_and_post(self, session: Session) -> int:
-        deliveries = inbox.take_new(session, self._clock(), TOGETHER)
-        if not deliveries:
+    def _read_waiting(self, session: Session) -> list[Read]:
+        return [(delivery, self._read(delivery)) for delivery in inbox.waiting(session, self._clock(), TOGETHER)]
+
+    def _post_those(self, session: Session, read: Sequence[Read]) -> int:
+        """How many deliveries were dealt with, of those that still wait."""
+        still = inbox.still_waiting(session, [delivery.inbox_id for delivery, _ in read])
+        read = [(delivery, event) for delivery, event in read if delivery.inbox_id in still]
+        if not read:
             return 0
         listening = subscriptions.listening(session)
         try:
             with session.begin_nested():
-                return self._post(session, deliveries, listening)
+                return self._post(session, read, listening)
         except Exception as error:
             if is_unavailable(error):
                 raise
             # It is found, and logged, one at a time.
-            for delivery in deliveries:
-                self._post_alone(session, delivery, listening)
-        return len(deliveries)
+            for each in read:
+                self._post_alone(session, each, listening)
+        return len(read)
 
-    def _post_alone(self, session: Session, delivery: StoredDelivery, listening: Listening) -> None:
+    def _post_alone(self, session: Session, read: Read, listening: Listening) -> None:
         """One delivery in a savepoint of its own, because one of its neighbours or itself could not be done."""
+        delivery, _ = read
         try:
             with session.begin_nested():
-                self._post(session, [delivery], listening)
+                self._post(session, [read], listening)
         except Exception as error:
             if is_unavailable(error):
                 raise
@@ -105,18 +133,18 @@ class Fanout:
             log.exception("fanout_failed", reference=reference, attempts=delivery.attempts + 1)
             inbox.mark_failed(session, delivery, self._clock(), f"{type(error).__name__}: {error}")
 
-    def _post(self, session: Session, deliveries: Sequence[StoredDelivery], listening: Listening) -> int:
+    def _post(self, session: Session, read: Sequence[Read], listening: Listening) -> int:
         """How many deliveries were done: their new versions of events, and the posts of these, a statement for all.
 
         The rest is left for the next transaction where these make very many posts.
         """
         regions = KnownRegions(session, {chosen.region for _, chosen in listening})
-        read = [(delivery, regions.applied_to(self._read(delivery))) for delivery in deliveries]
-        self._learn(session, [event for _, event in read])
-        known = KnownEvents(session, [event for _, event in read])
+        told = [(delivery, regions.applied_to(_raised(event))) for delivery, event in read]
+        self._learn(session, [event for _, event in told])
+        known = KnownEvents(session, [event for _, event in told])
         versions: list[tuple[EventVersion, RacingEvent, list[str]]] = []
         done: list[int] = []
-        for delivery, event in read:
+        for delivery, event in told:
             if sum(version.posts for version, _, _ in versions) >= POSTS_TOGETHER:
                 break
             done.append(delivery.inbox_id)
@@ -138,19 +166,16 @@ class Fanout:
         inbox.mark_done(session, done, self._clock())
         return len(done)
 
-    def _read(self, delivery: StoredDelivery) -> RacingEvent:
-        """The event of a delivery; after many tries, no more of it than what decides who is told."""
-        if delivery.attempts < GIVE_UP_AFTER:
-            return self._read_payload(delivery.body)
-        because = "it could not be processed"
+    def _read(self, delivery: StoredDelivery) -> RacingEvent | Exception:
+        """The event of a delivery, or what our own code failed on; after many tries, no more than who is told."""
         try:
             event = self._read_payload(delivery.body)
-        except Exception:
-            log.exception("payload_not_read", reference=inbox.reference(delivery.inbox_id))
-            kind = next((kind for kind in EventKind if kind == delivery.event_name), None)
-            return RacingEvent(key=delivery.event_key, kind=kind, name=delivery.event_name, unreadable_because=because)
+        except Exception as error:  # noqa: BLE001  kept: the delivery is marked with it, and tried again
+            return error if delivery.attempts < GIVE_UP_AFTER else _as_named(delivery)
+        if delivery.attempts < GIVE_UP_AFTER:
+            return event
         race = event.race.model_copy(update={"runners": ()})
-        return event.model_copy(update={"race": race, "races": (), "unreadable_because": because})
+        return event.model_copy(update={"race": race, "races": (), "unreadable_because": NOT_PROCESSED})
 
     def _learn(self, session: Session, read: Sequence[RacingEvent]) -> None:
         """Put what deliveries say of races into the race book: it cost no quota."""
@@ -162,6 +187,19 @@ class Fanout:
                 raise
             # The book is a convenience; the alert is what people pay for.
             log.exception("race_book_not_written", events=[event.key for event in read])
+
+
+def _raised(event: RacingEvent | Exception) -> RacingEvent:
+    """The event; raises what reading it raised."""
+    if isinstance(event, Exception):
+        raise event
+    return event
+
+
+def _as_named(delivery: StoredDelivery) -> RacingEvent:
+    """What is known of a delivery that our code fails on."""
+    kind = next((kind for kind in EventKind if kind == delivery.event_name), None)
+    return RacingEvent(key=delivery.event_key, kind=kind, name=delivery.event_name, unreadable_because=NOT_PROCESSED)
 
 
 def _posts(version: EventVersion, event: RacingEvent, channels: Sequence[str]) -> list[NewPost]:

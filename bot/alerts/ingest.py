@@ -22,6 +22,13 @@ PATIENCE_S = 1.5
 """A delivery is answered within a couple of seconds (Interface, Events 5), stored or not."""
 
 
+PRESSING = 4
+"""Deliveries that wait before those on disk already are to wait as long as they are worked at."""
+
+MOST_PRESSURE = 8.0
+"""Even then a ninth of the time is theirs: what was accepted is to be posted too."""
+
+
 class Ingest:
     """Stores deliveries. `on_stored` is called after each commit that brought something new."""
 
@@ -52,6 +59,10 @@ class Ingest:
             with contextlib.suppress(ValueError):
                 self._waiting.remove(entry)
             raise StorageUnavailable(f"not stored within {self._patience_s} s") from None
+
+    def pressure(self) -> float:
+        """How hard deliveries press: 0 where none waits to be stored, at most MOST_PRESSURE."""
+        return min(len(self._waiting) / PRESSING, MOST_PRESSURE)
 
     async def finish(self) -> None:
         """Store what waits; for a graceful stop."""

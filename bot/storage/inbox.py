@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import func, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, func, literal, literal_column, or_, select, update
 from sqlmodel import Session, col
 
+from bot.domain.events import EventKind
 from bot.storage.engine import affected, insert_here
 from bot.storage.tables import InboxDelivery, InboxState
 
@@ -18,6 +19,11 @@ RETRY_AFTER_S = 5.0
 
 _IS_NEW = col(InboxDelivery.state) == literal_column("'new'")
 """As a literal: the index of new deliveries is of no use to a statement whose state is a parameter."""
+
+_IS_URGENT = col(InboxDelivery.event_name).in_(
+    [literal_column(f"'{kind}'") for kind in (EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED)]
+)
+"""As literals, and as the index says it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +63,8 @@ def store(session: Session, arrivals: Sequence[Arrival]) -> dict[Arrival, bool]:
     statement = insert.on_conflict_do_nothing(index_elements=["event_key", "body_sha256"]).returning(
         col(InboxDelivery.event_key), col(InboxDelivery.body_sha256)
     )
-    added = {(key, sha256) for key, sha256 in session.execute(statement, rows).all()}
+    # On the connection: the session would make objects of rows that nobody needs.
+    added = {(key, sha256) for key, sha256 in session.connection().execute(statement, rows)}
     return {
         arrival: (arrival.event_key, arrival.body_sha256) in added
         and unique[arrival.event_key, arrival.body_sha256] is arrival
@@ -77,28 +84,60 @@ def _as_row(arrival: Arrival) -> dict[str, Any]:
     }
 
 
-def take_new(session: Session, now: datetime, limit: int) -> list[StoredDelivery]:
-    """The oldest deliveries that wait for their fan-out, locked against other replicas until the commit."""
+def waiting(session: Session, now: datetime, limit: int) -> list[StoredDelivery]:
+    """Deliveries that wait for their fan-out: abandonments first, but not before what waits of their races.
+
+    Then by receipt. Nothing is locked: see `still_waiting`.
+    """
+    urgent = _waiting(session, now, limit, _IS_URGENT)
+    names = {key for delivery in urgent for key in _keys_of_its_race(delivery)}
+    before = _waiting(session, now, limit, col(InboxDelivery.event_key).in_(sorted(names))) if names else []
+    first = {delivery.inbox_id: delivery for delivery in [*before, *urgent]}
+    first = dict(sorted(first.items(), key=lambda item: (item[1].received_at, item[0])))
+    if len(first) < limit:
+        first |= {
+            delivery.inbox_id: delivery
+            for delivery in _waiting(session, now, limit, literal(value=True))
+            if delivery.inbox_id not in first
+        }
+    return list(first.values())[:limit]
+
+
+def still_waiting(session: Session, inbox_ids: Sequence[int]) -> set[int]:
+    """Those that no other replica has fanned out meanwhile, locked until the commit."""
     statement = (
-        select(InboxDelivery)
-        .where(_IS_NEW)
-        .where(or_(col(InboxDelivery.not_before).is_(None), col(InboxDelivery.not_before) <= now))
-        # By receipt: those that shared a commit were inserted in the order of their keys.
-        .order_by(col(InboxDelivery.received_at), col(InboxDelivery.id))
-        .limit(limit)
+        select(col(InboxDelivery.id))
+        .where(col(InboxDelivery.id).in_(inbox_ids), _IS_NEW)
+        .order_by(col(InboxDelivery.id))
         .with_for_update(skip_locked=True)
     )
-    return [
-        StoredDelivery(
-            row.id or 0,
-            row.event_key,
-            row.event_name,
-            zlib.decompress(row.body or b""),
-            row.received_at,
-            row.attempts,
+    return {number for number in session.execute(statement).scalars() if number}
+
+
+def _waiting(session: Session, now: datetime, limit: int, which: ColumnElement[bool]) -> list[StoredDelivery]:
+    row = InboxDelivery
+    statement = (
+        select(
+            col(row.id), col(row.event_key), col(row.event_name), col(row.body), col(row.received_at), col(row.attempts)
         )
-        for row in session.execute(statement).scalars()
+        .where(_IS_NEW, which)
+        .where(or_(col(row.not_before).is_(None), col(row.not_before) <= now))
+        # By receipt: those that shared a commit were inserted in the order of their keys.
+        .order_by(col(row.received_at), col(row.id))
+        .limit(limit)
+    )
+    return [
+        StoredDelivery(number or 0, key, name, zlib.decompress(body or b""), received_at, attempts)
+        for number, key, name, body, received_at, attempts in session.execute(statement)
     ]
+
+
+def _keys_of_its_race(delivery: StoredDelivery) -> list[str]:
+    """The keys under which the other events of an abandoned race are stored: an abandonment does not overtake them."""
+    named = delivery.event_key.removeprefix(f"{EventKind.RACE_ABANDONED}:")
+    if named == delivery.event_key:
+        return []
+    return [f"{kind}:{named}" for kind in (EventKind.RESULT_RECEIVED, EventKind.RACECARD_PUBLISHED)]
 
 
 def mark_done(session: Session, inbox_ids: Sequence[int], now: datetime) -> None:

@@ -18,7 +18,7 @@ V = TypeVar("V", bound=Value)
 REGION_UNKNOWN = ""
 
 TOGETHER = 100
-"""Rows of one statement: SQLite takes a limited number of values."""
+"""Races that are looked up at once: SQLite takes a limited number of values."""
 
 
 class Kept(NamedTuple):
@@ -91,8 +91,12 @@ def _label(runner: Runner) -> str | None:
 
 
 def _put_batch(session: Session, races: dict[str, Race], now: datetime, region: str | None) -> None:
-    rows = session.execute(select(BookRace).where(col(BookRace.race_id).in_(list(races)))).scalars()
-    known = {row.race_id: (row.region, Race.model_validate_json(row.data)) for row in rows}
+    rows = session.execute(
+        select(col(BookRace.race_id), col(BookRace.region), col(BookRace.data)).where(
+            col(BookRace.race_id).in_(list(races))
+        )
+    )
+    known = {race_id: (kept_region, Race.model_validate_json(data)) for race_id, kept_region, data in rows}
     values = []
     for race_id, race in races.items():
         kept_region, before = known.get(race_id, (REGION_UNKNOWN, None))
@@ -106,9 +110,10 @@ def _put_batch(session: Session, races: dict[str, Race], now: datetime, region: 
                 "updated_at": now,
             }
         )
-    statement = insert_here(session, BookRace).values(values)
+    statement = insert_here(session, BookRace)
     changed = {name: statement.excluded[name] for name in ("region", "race_date", "data", "updated_at")}
-    session.execute(statement.on_conflict_do_update(index_elements=["race_id"], set_=changed))
+    # On the connection, which hands all rows to the driver at once.
+    session.connection().execute(statement.on_conflict_do_update(index_elements=["race_id"], set_=changed), values)
 
 
 def _region(listed_under: str | None, kept: str, race: Race) -> str:

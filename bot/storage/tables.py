@@ -38,6 +38,13 @@ class InboxDelivery(SQLModel, table=True):
             postgresql_where=text("state = 'new'"),
             sqlite_where=text("state = 'new'"),
         ),
+        Index(
+            "ix_inbox_urgent",
+            "received_at",
+            "id",
+            postgresql_where=text("state = 'new' AND event_name IN ('race.abandoned', 'meeting.abandoned')"),
+            sqlite_where=text("state = 'new' AND event_name IN ('race.abandoned', 'meeting.abandoned')"),
+        ),
     )
 
     id: int | None = Field(default=None, sa_column=_growing_key())

@@ -17,7 +17,7 @@ def arrival(number, age_days):
 async def store(database, arrivals, *, done=True):
     new = await database.write(lambda session: inbox.store(session, arrivals))
     if done:
-        taken = await database.write(lambda session: inbox.take_new(session, NOW, 10_000))
+        taken = await database.write(lambda session: inbox.waiting(session, NOW, 10_000))
         await database.write(lambda session: inbox.mark_done(session, [one.inbox_id for one in taken], NOW))
     return list(new.values())
 
@@ -34,5 +34,5 @@ async def test_old_bodies_are_forgotten_once_and_their_keys_are_kept(database):
 async def test_delivery_that_still_waits_keeps_its_body(database):
     await store(database, [arrival(1, 40)], done=False)
     assert await prune_bodies(database, 30, lambda: NOW) == 0
-    (waiting,) = await database.write(lambda session: inbox.take_new(session, NOW, 5))
+    (waiting,) = await database.write(lambda session: inbox.waiting(session, NOW, 5))
     assert waiting.body == b"{}"

@@ -93,7 +93,7 @@ async def test_delivery_is_stored_before_it_is_accepted(client):
     body = b'{"event": "result.received", "race_id": "rc_1"}'
     answer = await post(client, body)
     assert (answer.status_code, answer.json()) == (200, {"status": "accepted"})
-    (stored,) = await client.database.write(lambda s: inbox.take_new(s, datetime(2026, 11, 20, tzinfo=UTC), 5))
+    (stored,) = await client.database.write(lambda s: inbox.waiting(s, datetime(2026, 11, 20, tzinfo=UTC), 5))
     assert (stored.body, stored.event_key) == (body, "result.received:rc_1")
     again = await post(client, body)
     assert (again.status_code, again.json()) == (200, {"status": "duplicate"})

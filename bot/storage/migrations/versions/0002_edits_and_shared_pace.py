@@ -1,4 +1,4 @@
-"""Posts that edit others, races named by meetings, and a pace that replicas share."""
+"""Posts that edit others, races named by meetings, a pace that replicas share, abandonments found first."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -23,6 +23,16 @@ def upgrade() -> None:
         sa.Column("counted_at", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("method"),
     )
+    urgent = "state = 'new' AND event_name IN ('race.abandoned', 'meeting.abandoned')"
+    with op.batch_alter_table("inbox", schema=None) as batch_op:
+        batch_op.create_index(
+            "ix_inbox_urgent",
+            ["received_at", "id"],
+            unique=False,
+            postgresql_where=sa.text(urgent),
+            sqlite_where=sa.text(urgent),
+        )
+
     with op.batch_alter_table("event", schema=None) as batch_op:
         batch_op.add_column(sa.Column("race_date", sa.String(), nullable=True))
         batch_op.create_index("ix_event_race_date", ["race_date", "kind"], unique=False)
