@@ -19,7 +19,7 @@ from bot.storage.engine import Database
 from bot.storage.schema import Schema
 from bot.storage.state_store import DatabaseStateStore
 from bot.storage.tables import WebhookSubscriptionRow
-from bot.storage.webhook_subscriptions import Vault
+from bot.storage.vault import Vault
 from bot.webhooks.endpoint import PATH
 
 log = get_logger(__name__)

@@ -11,12 +11,15 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import CursorResult, Engine, UpdateBase, create_engine, event, exc
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
 from sqlmodel import Session, SQLModel
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql, sqlite
 
 from bot.errors import QueueFull, StorageUnavailable
 
@@ -182,7 +185,10 @@ def affected(session: Session, statement: UpdateBase) -> int:
 
 def insert_here(session: Session, table: type[SQLModel]) -> "postgresql.Insert | sqlite.Insert":
     """An INSERT of this database's own dialect: the one that knows ON CONFLICT."""
-    return sqlite.insert(table) if session.get_bind().dialect.name == "sqlite" else postgresql.insert(table)
+    # By name, so that the dialect that is not used is not loaded.
+    dialect: Any = import_module(f"sqlalchemy.dialects.{session.get_bind().dialect.name}")
+    insert: postgresql.Insert | sqlite.Insert = dialect.insert(table)
+    return insert
 
 
 def _run(session: Session, unit: _Unit, *, alone: bool) -> None:

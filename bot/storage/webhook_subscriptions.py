@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from sqlalchemy import select, update
 from sqlmodel import Session, col
 
@@ -11,48 +10,9 @@ from bot.errors import SecretsUnreadable
 from bot.logs import get_logger
 from bot.storage.engine import affected
 from bot.storage.tables import WebhookSubscriptionRow
+from bot.storage.vault import Vault
 
 log = get_logger(__name__)
-
-
-class Vault:
-    """Encrypts and decrypts with Fernet keys, newest first. Without keys it can do neither."""
-
-    def __init__(self, keys: Sequence[str]) -> None:
-        self._newest = Fernet(keys[0]) if keys else None
-        self._fernet = MultiFernet([Fernet(key) for key in keys]) if keys else None
-
-    def lock(self, secret: str) -> bytes:
-        """The secret, encrypted."""
-        if self._fernet is None:
-            raise SecretsUnreadable("ENCRYPTION_KEYS is not set, so no secret can be stored")
-        return self._fernet.encrypt(secret.encode())
-
-    def open(self, locked: bytes) -> str:
-        """The secret. Raises SecretsUnreadable where no key opens it."""
-        if self._fernet is None:
-            raise SecretsUnreadable("ENCRYPTION_KEYS is not set, and the database holds encrypted secrets")
-        try:
-            return self._fernet.decrypt(locked).decode()
-        except InvalidToken:
-            raise SecretsUnreadable("none of ENCRYPTION_KEYS opens a secret that is stored") from None
-
-    def renew(self, locked: bytes | None) -> bytes | None:
-        """The same secret under the newest key; as it is where that can't be done or is done already."""
-        if self._newest is None or self._fernet is None or locked is None:
-            return locked
-        try:
-            self._newest.decrypt(locked)
-        except InvalidToken:
-            return self._rotated(self._fernet, locked)
-        return locked
-
-    @staticmethod
-    def _rotated(fernet: MultiFernet, locked: bytes) -> bytes:
-        try:
-            return fernet.rotate(locked)
-        except InvalidToken:
-            return locked
 
 
 def live(session: Session) -> Sequence[WebhookSubscriptionRow]:

@@ -9,10 +9,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
 from pydantic import SecretStr
-from sqlmodel import SQLModel
 from starlette.routing import Route
 
 from bot import errors as our_errors
@@ -31,8 +28,6 @@ from bot.slack import answers
 from bot.slack.commands.table import RACING_COMMANDS, SLASH_COMMANDS
 from bot.slack.listeners import channels
 from bot.slack.messages import EVENT_MESSAGES
-from bot.storage import migrate, tables
-from bot.storage.engine import Database
 from bot.webhooks.payload import read_payload
 
 ROOT = Path(__file__).parents[2]
@@ -270,15 +265,6 @@ def test_plans_are_those_of_the_interface():
 
 
 # Storage
-
-
-def test_migrations_produce_exactly_the_tables(tmp_path):
-    assert tables.__name__, "imported so that SQLModel.metadata is whole"
-    database = Database(f"sqlite:///{tmp_path}/empty.db")
-    migrate.upgrade(database)
-    with database.writer.connect() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), SQLModel.metadata) == []
-    database.writer.dispose()
 
 
 def test_nothing_happens_at_import():

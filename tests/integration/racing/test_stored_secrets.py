@@ -10,7 +10,7 @@ from cryptography.fernet import Fernet
 from bot.errors import SecretsUnreadable
 from bot.storage import webhook_subscriptions
 from bot.storage.tables import WebhookSubscriptionRow
-from bot.storage.webhook_subscriptions import Vault
+from bot.storage.vault import Vault
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 OLD, NEW, LOST = (Fernet.generate_key().decode() for _ in range(3))

@@ -14,7 +14,7 @@ from bot.storage import job_runs, migrate, state, webhook_subscriptions
 from bot.storage.engine import Database
 from bot.storage.schema import Schema
 from bot.storage.tables import WebhookSubscriptionRow
-from bot.storage.webhook_subscriptions import Vault
+from bot.storage.vault import Vault
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 

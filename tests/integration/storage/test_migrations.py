@@ -1,0 +1,74 @@
+"""A new database is made at once, an older one migrated: both come to the same tables."""
+
+import asyncio
+
+import pytest_asyncio
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import inspect, text
+from sqlmodel import SQLModel
+
+from bot.storage import migrate
+from bot.storage.engine import Database
+from tests.postgres import new_postgres_database
+
+
+@pytest_asyncio.fixture(params=["sqlite", "postgresql"])
+async def empty_database(request, tmp_path):
+    """A database with nothing in it."""
+    if request.param == "sqlite":
+        url = f"sqlite:///{tmp_path / 'empty.db'}"
+    else:
+        url = await asyncio.to_thread(new_postgres_database, request.getfixturevalue("postgres_server"))
+    opened = Database(url)
+    yield opened
+    await opened.close()
+
+
+def shape(connection):
+    """Every table's columns, constraints and indexes, in one order."""
+    found = inspect(connection)
+    return {
+        table: (
+            sorted((c["name"], str(c["type"]), c["nullable"]) for c in found.get_columns(table)),
+            found.get_pk_constraint(table)["constrained_columns"],
+            sorted((u["name"], u["column_names"]) for u in found.get_unique_constraints(table)),
+            sorted((k["constrained_columns"], k["referred_table"]) for k in found.get_foreign_keys(table)),
+            sorted(
+                (i["name"], i["column_names"], {k: str(v) for k, v in i.get("dialect_options", {}).items()})
+                for i in found.get_indexes(table)
+            ),
+        )
+        for table in sorted(found.get_table_names())
+    }
+
+
+def test_new_database_has_what_all_migrations_come_to(empty_database):
+    with empty_database.writer.begin() as connection:
+        migrate.apply_migrations(connection)
+        migrated = shape(connection)
+        assert migrate.is_current(connection)
+        assert compare_metadata(MigrationContext.configure(connection), SQLModel.metadata) == []
+        SQLModel.metadata.drop_all(connection)
+        connection.execute(text("DROP TABLE alembic_version"))
+    migrate.upgrade(empty_database)
+    with empty_database.writer.connect() as connection:
+        made = shape(connection)
+        assert migrate.is_current(connection)
+        assert MigrationContext.configure(connection).get_current_revision() == migrate.head()
+    assert made.keys() == migrated.keys()
+    for table, expected in migrated.items():
+        assert made[table] == expected, table
+
+
+def test_older_database_is_migrated_with_what_it_holds(empty_database):
+    with empty_database.writer.begin() as connection:
+        migrate.apply_migrations(connection, to="0001")
+        connection.execute(
+            text("INSERT INTO notice (key, created_at) VALUES ('told', :at)"), {"at": "2026-11-20 12:00:00.000000"}
+        )
+        assert not migrate.is_current(connection)
+    migrate.upgrade(empty_database)
+    with empty_database.writer.connect() as connection:
+        assert migrate.is_current(connection)
+        assert connection.execute(text("SELECT key FROM notice")).scalars().all() == ["told"]
