@@ -54,6 +54,12 @@ _COLON_OF_AN_EMOJI_OR_ADDRESS = re.compile(
     r"|:(?=//)"
 )
 _DOT_OF_A_DOMAIN = re.compile(r"(?<=\w\w)\.(?=[^\W\d_]{2})|(?<=\w)\.(?=[a-z]{2})")  # not that of "P.Nicholls"
+_MAY_FORMAT = re.compile("[&<>*~`_:.]")
+_IN_SOME_PLACES = (
+    ("_", _UNDERSCORE_AT_A_WORDS_EDGE, "\N{FULLWIDTH LOW LINE}"),
+    (":", _COLON_OF_AN_EMOJI_OR_ADDRESS, "\N{RATIO}"),
+    (".", _DOT_OF_A_DOMAIN, "\N{ONE DOT LEADER}"),
+)
 _UNIT = re.compile(r"<[^<>]*>|&(?:amp|lt|gt);|.", re.DOTALL)
 
 
@@ -75,7 +81,10 @@ def code(value: str | None, limit: int = DATA_MAX) -> str | None:
 
 def flatten(value: str) -> str:
     """The text on one line, without what can't be seen or would turn what follows around."""
-    seen = " ".join(value.split())[:_READ_MAX].translate(_BLANK)
+    seen = " ".join(value.split())[:_READ_MAX]
+    if seen.isascii() and seen.isprintable():
+        return seen
+    seen = seen.translate(_BLANK)
     return " ".join("".join(c for c in seen if unicodedata.category(c) not in _DROPPED).split())
 
 
@@ -84,19 +93,21 @@ def escape(value: str) -> str:
 
     An underscore within a word stays ("rc_1"): it formats nothing there, and ids are for copying.
     """
+    if not _MAY_FORMAT.search(value):
+        return value
     if value.startswith(">"):
         # Even as an entity it would quote the line that it begins.
         value = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}" + value[1:]
     value = value.translate(_LOOK_ALIKES)
-    value = _UNDERSCORE_AT_A_WORDS_EDGE.sub("\N{FULLWIDTH LOW LINE}", value)
-    value = _COLON_OF_AN_EMOJI_OR_ADDRESS.sub("\N{RATIO}", value)
-    value = _DOT_OF_A_DOMAIN.sub("\N{ONE DOT LEADER}", value)
+    for character, pattern, look_alike in _IN_SOME_PLACES:
+        if character in value:
+            value = pattern.sub(look_alike, value)
     return value.translate(_ENTITIES)
 
 
 def size(text: str) -> int:
     """The length in UTF-16 units, the larger of the two ways in which Slack may count."""
-    return len(text) + sum(character > "\uffff" for character in text)
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def clip(text: str, limit: int) -> str:
