@@ -22,6 +22,10 @@ LEASE_S = 300.0
 """A claimed slot that is not done after this is taken over."""
 
 
+TRY_EVERY_S = 60
+"""How often a slot is tried for, at least: one that its claimant did not finish is taken over within its own time."""
+
+
 class Jobs:
     """The scheduled jobs of this process. `failing` are those whose last run raised, with the reason."""
 
@@ -36,11 +40,11 @@ class Jobs:
         self.failing: dict[str, str] = {}
 
     def start(self) -> None:
-        """Run each job now, and then at its interval."""
+        """Run each job now, and then once in each of its slots."""
         for job in JOBS:
-            every_s = job.every_s(self._parts.settings)
+            try_every_s = min(job.every_s(self._parts.settings), TRY_EVERY_S)
             self._scheduler.add_job(
-                self.run, IntervalTrigger(seconds=every_s), args=[job], id=job.id, next_run_time=self._parts.clock()
+                self.run, IntervalTrigger(seconds=try_every_s), args=[job], id=job.id, next_run_time=self._parts.clock()
             )
         self._scheduler.start()
 
