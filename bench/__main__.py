@@ -1,15 +1,19 @@
 """`python -m bench [--quick]`: every measure in one run, and one table of them."""
 
 import asyncio
+import math
 import multiprocessing
 import socket
 import sys
 import tempfile
 import time
+import traceback
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
-from bench import client, delivery, ingest, starts
-from bench.common import FULL, QUICK, Measure, Plan, table
+from bench import channels, client, delivery, ingest, keys, overload, postgres, starts
+from bench.common import FULL, QUICK, Below, Measure, Plan, table
 from bench.load import LOOPBACK
 from bench.outside import Outside
 from bot.sandbox.serving import serve
@@ -21,13 +25,17 @@ async def measure_bot(plan: Plan) -> list[Measure]:
     outside = Outside()
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         folder = Path(name)
-        async with serve(outside) as outside_url:
-            _say("starting")
-            started = await starts.measure(folder, outside_url, plan)
-            _say("taking deliveries")
-            taken = await ingest.measure(folder, outside_url, plan)
-            _say("posting")
-            return [*started, *taken, *await delivery.measure(folder, outside, outside_url, plan)]
+        with postgres.server(folder / "postgres") as new_postgres:
+            async with serve(outside) as outside_url:
+                parts = {
+                    "starting": partial(starts.measure, folder, outside_url, plan),
+                    "taking deliveries": partial(ingest.measure, folder, outside_url, new_postgres, plan),
+                    "more than it can take": partial(overload.measure, folder, outside_url, plan),
+                    "posting": partial(delivery.measure, folder, outside, outside_url, plan),
+                    "many channels": partial(channels.measure, folder, outside, outside_url, plan),
+                    "many keys": partial(keys.measure, folder, new_postgres, plan),
+                }
+                return [line for name, part in parts.items() for line in await said(name, part)]
 
 
 def measure_client(plan: Plan) -> list[Measure]:
@@ -47,6 +55,16 @@ def measure_client(plan: Plan) -> list[Measure]:
         Measure("reading races: the bot's client", ours, "/s"),
         Measure("reading races: client / httpx", ours / bare, "ratio"),
     ]
+
+
+async def said(what: str, part: Callable[[], Awaitable[list[Measure]]]) -> list[Measure]:
+    """The lines of a part; of one that failed, a line that says so. It costs no other part its own."""
+    _say(what)
+    try:
+        return await part()
+    except Exception as error:  # noqa: BLE001  whatever went wrong is to be read in the table
+        traceback.print_exc()
+        return [Measure(f"{what}: failed, {type(error).__name__}", math.nan, "", Below(1))]
 
 
 def _say(what: str) -> None:

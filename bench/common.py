@@ -19,6 +19,13 @@ class Plan:
     drained_posts: int
     starts: int
     client_s: float
+    kept_keys: int
+    """So many deliveries the fuller inbox has had already."""
+    batches: int
+    """What each inbox is given in a round."""
+    events: int
+    """To each number of channels."""
+    overload_s: float
 
 
 FULL = Plan(
@@ -30,6 +37,10 @@ FULL = Plan(
     drained_posts=3_000,
     starts=5,
     client_s=10.0,
+    kept_keys=1_000_000,
+    batches=40,
+    events=10,
+    overload_s=10.0,
 )
 QUICK = Plan(
     rounds=2,
@@ -37,9 +48,13 @@ QUICK = Plan(
     fixed_rate_s=2.0,
     idle_deliveries=20,
     delivery_s=2.0,
-    drained_posts=1_000,
+    drained_posts=600,
     starts=1,
     client_s=1.5,
+    kept_keys=200_000,
+    batches=20,
+    events=1,
+    overload_s=2.0,
 )
 
 

@@ -1,7 +1,7 @@
-"""Taking deliveries: the bot beside a bare server and a commit for each request; its latency at 1,000 a second."""
+"""Taking deliveries: the bot, on both databases, beside a bare server and a commit for each request; its latency."""
 
-from collections.abc import Iterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -9,20 +9,27 @@ from statistics import median
 from bench.common import AtLeast, Below, Measure, Plan, paired_ratio, percentile, percentiles
 from bench.load import LATE_S, Load, closed_loop, fixed_rate
 from bench.payloads import Results
-from bench.processes import Backlog, Server, bot_settings, empty_inbox, free_port, running
+from bench.postgres import NewDatabase
+from bench.processes import Backlog, Server, baseline, bot_settings, empty_inbox, free_port, running
+from bot.storage.engine import Database
+from bot.storage.migrate import upgrade
 
 CONNECTIONS = 32
+BOT = "bot (stored, then answered)"
+BOT_ON_POSTGRESQL = "bot on PostgreSQL"
 FIXED_RATE = 1_000
 WARM_UP_S = 0.3
 
 
 @dataclass
 class Contender:
-    """A server under load, and what its rounds came to."""
+    """A server under load, and what its rounds came to. `database`: the bot's, in which its fan-out goes on."""
 
     server: Server
     requests: Iterator[bytes]
+    database: Database | None = None
     loads: list[Load] = field(default_factory=list)
+    backlogs: list[Backlog] = field(default_factory=list)
 
     @property
     def rates(self) -> list[float]:
@@ -30,63 +37,70 @@ class Contender:
         return [load.per_s for load in self.loads]
 
     async def take_turn(self, seconds: float) -> None:
-        """Be loaded for so long."""
+        """Be loaded for so long. The bot ends its fan-out before the next one's turn."""
         self.loads.append(await closed_loop(self.server.port, self.requests, seconds=seconds, connections=CONNECTIONS))
+        if self.database is not None:
+            self.backlogs.append(await empty_inbox(self.database))
 
 
-async def measure(folder: Path, outside_url: str, plan: Plan) -> list[Measure]:
-    """Requests a second of the three, their ratios, and the bot's latency at a fixed rate."""
-    database, port = folder / "ingest.db", free_port()
-    settings = bot_settings(port, outside_url, database)
+async def measure(folder: Path, outside_url: str, new_postgres: NewDatabase | None, plan: Plan) -> list[Measure]:
+    """Requests a second of each, their ratios, and the bot's latency at a fixed rate."""
     async with AsyncExitStack() as stack:
-        bot = Contender(
-            await stack.enter_async_context(running("bot", "serve", port=port, folder=folder, settings=settings)),
-            Results("b").requests(),
-        )
-        bare = Contender(await stack.enter_async_context(_baseline("bare", folder=folder)), Results("a").requests())
-        url = f"sqlite:///{folder / 'commits.db'}"
-        commits = Contender(
-            await stack.enter_async_context(_baseline("commit-per-request", url, folder=folder)),
-            Results("c").requests(),
-        )
-        backlogs = await _alternate(bot, (bare, commits), database, plan)
-        steady = await fixed_rate(port, Results("d").requests(), per_s=FIXED_RATE, seconds=plan.fixed_rate_s)
-        memory = Measure("memory of the bot after these requests", bot.server.memory_mib, "MiB", Below(110))
-    return [*_rates(bot, bare, commits, backlogs), *_latency(steady), memory]
+        enter = stack.enter_async_context
+        named = {
+            "bare server": Contender(await enter(baseline("bare", folder=folder)), Results("a").requests()),
+            BOT: await enter(_bot(f"sqlite:///{folder / 'ingest.db'}", "b", folder, outside_url)),
+            "a commit for each request": Contender(
+                await enter(baseline("commit-per-request", f"sqlite:///{folder / 'commits.db'}", folder=folder)),
+                Results("c").requests(),
+            ),
+        }
+        if new_postgres is not None:
+            named[BOT_ON_POSTGRESQL] = await enter(_bot(new_postgres(), "p", folder, outside_url))
+        await _alternate(named.values(), plan)
+        server = named[BOT].server
+        steady = await fixed_rate(server.port, Results("d").requests(), per_s=FIXED_RATE, seconds=plan.fixed_rate_s)
+        memory = Measure("memory of the bot after these requests", server.memory_mib, "MiB", Below(110))
+    return [*_rates(named), *_latency(steady), memory]
 
 
-def _baseline(name: str, *rest: str, folder: Path) -> AbstractAsyncContextManager[Server]:
-    port = free_port()
-    return running("bench.servers", name, str(port), *rest, port=port, folder=folder)
+@asynccontextmanager
+async def _bot(database_url: str, prefix: str, folder: Path, outside_url: str) -> AsyncIterator[Contender]:
+    database, port = Database(database_url), free_port()
+    upgrade(database)
+    settings = bot_settings(port, outside_url, database_url)
+    async with running("bot", "serve", port=port, folder=folder, settings=settings) as server:
+        yield Contender(server, Results(prefix).requests(), database)
+    await database.close()
 
 
-async def _alternate(bot: Contender, others: tuple[Contender, ...], database: Path, plan: Plan) -> list[Backlog]:
-    """Each in turn, after a warm-up that does not count. The bot ends its fan-out before the next one's turn."""
-    backlogs = []
+async def _alternate(contenders: Collection[Contender], plan: Plan) -> None:
+    """Each in turn, after a warm-up that does not count."""
     for seconds in (WARM_UP_S, *[plan.round_s] * plan.rounds):
-        await bot.take_turn(seconds)
-        backlogs.append(await empty_inbox(database))
-        for other in others:
-            await other.take_turn(seconds)
-    for contender in (bot, *others):
-        del contender.loads[0]
-    return backlogs[1:]
+        for contender in contenders:
+            await contender.take_turn(seconds)
+    for contender in contenders:
+        del contender.loads[0], contender.backlogs[:1]
 
 
-def _rates(bot: Contender, bare: Contender, commits: Contender, backlogs: list[Backlog]) -> list[Measure]:
-    named = {"bare server": bare, "bot (stored, then answered)": bot, "a commit for each request": commits}
+def _rates(named: Mapping[str, Contender]) -> list[Measure]:
     lines = []
     for name, contender in named.items():
         latencies = [latency for load in contender.loads for latency in load.latencies]
         lines.append(Measure(f"ingest: {name}", median(contender.rates), "/s"))
         lines += percentiles(f"ingest: {name}", latencies, {50: None, 99: None})
     refused = sum(load.refused for contender in named.values() for load in contender.loads)
+    targets = {"bare server": AtLeast(0.25), "a commit for each request": AtLeast(8), BOT_ON_POSTGRESQL: None}
+    bot = named[BOT]
     return [
         *lines,
-        Measure("ingest: bot / bare server", paired_ratio(bot.rates, bare.rates), "ratio", AtLeast(0.25)),
-        Measure("ingest: bot / a commit for each request", paired_ratio(bot.rates, commits.rates), "ratio", AtLeast(8)),
+        *(
+            Measure(f"ingest: bot / {name}", paired_ratio(bot.rates, named[name].rates), "ratio", target)
+            for name, target in targets.items()
+            if name in named
+        ),
         Measure("ingest: refused", refused, "requests", Below(1)),
-        Measure("fan-out of the backlog, no channel listening", median(each.per_s for each in backlogs), "/s"),
+        Measure("fan-out of the backlog, no channel listening", median(each.per_s for each in bot.backlogs), "/s"),
     ]
 
 

@@ -7,6 +7,7 @@ answer only the status is read.
 import asyncio
 import re
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -18,7 +19,11 @@ ACCEPTED = 200
 LATE_S = 0.01
 """A generator that is later than this with one request in a hundred did not keep the rate."""
 
+UNANSWERED_S = 10.0
+"""What is not answered so long after the last moment that was planned counts as never answered."""
+
 _LENGTH = re.compile(rb"\r\ncontent-length: *([0-9]+)", re.IGNORECASE)
+_LAST_ANSWER = re.compile(rb"\r\nconnection: *close", re.IGNORECASE)
 
 
 @dataclass
@@ -27,8 +32,10 @@ class Load:
 
     seconds: float = 0.0
     latencies: list[float] = field(default_factory=list)
-    refused: int = 0
-    """Answers other than 200, and connections that broke."""
+    answers: Counter[int] = field(default_factory=Counter)
+    """How often each status came; 0 stands for a connection that broke."""
+    accepted: list[int] = field(default_factory=list)
+    """Of a fixed rate: the numbers of the requests that were answered 200."""
     due: list[float] = field(default_factory=list)
     """The planned moments (time.perf_counter), in the order of the requests."""
     lateness: list[float] = field(default_factory=list)
@@ -37,20 +44,30 @@ class Load:
     @property
     def per_s(self) -> float:
         """Accepted requests a second."""
-        return len(self.latencies) / self.seconds
+        return self.answers[ACCEPTED] / self.seconds
+
+    @property
+    def refused(self) -> int:
+        """Answers other than 200, and connections that broke."""
+        return self.answers.total() - self.answers[ACCEPTED]
+
+    @property
+    def offered_per_s(self) -> float:
+        """Of a fixed rate: requests a second as they were sent, not as they were planned."""
+        return (len(self.due) - 1) / (self.due[-1] + self.lateness[-1] - self.due[0] - self.lateness[0])
 
     def note(self, status: int, latency_s: float) -> None:
         """Count an answer."""
+        self.answers[status] += 1
         if status == ACCEPTED:
             self.latencies.append(latency_s)
-        else:
-            self.refused += 1
 
 
 class Connection(asyncio.Protocol):
     """A connection to a server of this machine. The answer has to carry a Content-Length."""
 
     def __init__(self) -> None:
+        self.is_open = True
         self._received = b""
         self._status: asyncio.Future[int] | None = None
 
@@ -65,10 +82,12 @@ class Connection(asyncio.Protocol):
         if not found or length is None or len(body) < int(length[1]):
             return
         self._received = b""
+        self.is_open = not _LAST_ANSWER.search(head)
         if self._status is not None and not self._status.done():
             self._status.set_result(int(head[9:12]))
 
     def connection_lost(self, _error: Exception | None) -> None:
+        self.is_open = False
         if self._status is not None and not self._status.done():
             self._status.set_exception(ConnectionResetError("the server closed the connection"))
 
@@ -133,13 +152,25 @@ class Pool:
     async def ask(self, request: bytes) -> int:
         """The status of the answer; 0 where there was none."""
         try:
-            connection = self._free.pop() if self._free else await self._another()
+            connection = self.one_that_is_free() or await self._another()
         except OSError:
             return 0
         status = await connection.ask(request)
         if status:
             self._free.append(connection)
         return status
+
+    def break_off(self) -> None:
+        """Wait for no answer any longer."""
+        for connection in self.opened:
+            connection.close()
+
+    def one_that_is_free(self) -> Connection | None:
+        """A connection that carries nothing and has not been closed."""
+        while self._free:
+            if (connection := self._free.pop()).is_open:
+                return connection
+        return None
 
     async def _another(self) -> Connection:
         connection = await connect(self.port)
@@ -156,9 +187,11 @@ async def fixed_rate(
     async with connected(port, connections) as opened, asyncio.TaskGroup() as tasks:
         pool = Pool(port, opened)
 
-        async def send(request: bytes, due: float) -> None:
+        async def send(number: int, request: bytes, due: float) -> None:
             status = await pool.ask(request)
             load.note(status, time.perf_counter() - due)
+            if status == ACCEPTED:
+                load.accepted.append(number)
 
         started = time.perf_counter() + 0.05
         for number, request in enumerate(prepared):
@@ -166,7 +199,8 @@ async def fixed_rate(
             await _reach(due)
             load.due.append(due)
             load.lateness.append(time.perf_counter() - due)
-            tasks.create_task(send(request, due))
+            tasks.create_task(send(number, request, due))
+        asyncio.get_running_loop().call_later(UNANSWERED_S, pool.break_off)
     load.seconds = time.perf_counter() - started
     return load
 

@@ -3,12 +3,11 @@
 import asyncio
 import os
 import socket
-import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, closing
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +15,8 @@ import psutil
 
 from bench.load import ACCEPTED, LOOPBACK, connected
 from bench.payloads import SECRET, get
+from bot.storage import inbox
+from bot.storage.engine import Database
 
 ROOT = Path(__file__).parents[1]
 READY_S = 20.0
@@ -71,7 +72,13 @@ async def running(
         await asyncio.to_thread(process.wait, READY_S)
 
 
-def bot_settings(port: int, outside_url: str, database: Path) -> dict[str, str]:
+def baseline(name: str, *rest: str, folder: Path) -> AbstractAsyncContextManager[Server]:
+    """One of the servers that the bot is compared with; see bench/servers.py."""
+    port = free_port()
+    return running("bench.servers", name, str(port), *rest, port=port, folder=folder)
+
+
+def bot_settings(port: int, outside_url: str, database_url: str) -> dict[str, str]:
     """The bot's settings: as in production, with JSON lines in a file, and all that is outside on this machine."""
     return {
         "PORT": str(port),
@@ -81,20 +88,19 @@ def bot_settings(port: int, outside_url: str, database: Path) -> dict[str, str]:
         "SLACK_BOT_TOKEN": "xoxb-bench-0123456789",
         "SLACK_SIGNING_SECRET": "bench-signing-0123456789",
         "SLACK_API_URL": f"{outside_url}/api/",
-        "DATABASE_URL": f"sqlite:///{database}",
+        "DATABASE_URL": database_url,
         "LOG_FORMAT": "json",
     }
 
 
-async def empty_inbox(database: Path, *, timeout_s: float = 90.0) -> Backlog:
+async def empty_inbox(database: Database, *, timeout_s: float = 90.0) -> Backlog:
     """Waits until the bot has fanned out all that it stored: it would slow whoever is measured next."""
     started = time.perf_counter()
-    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
-        (deliveries,) = connection.execute("SELECT count(*) FROM inbox WHERE state = 'new'").fetchone()
-        while connection.execute("SELECT 1 FROM inbox WHERE state = 'new' LIMIT 1").fetchone():
-            if time.perf_counter() - started > timeout_s:
-                raise TimeoutError(f"the inbox was not empty after {timeout_s:g} s")
-            await asyncio.sleep(0.02)
+    deliveries = await database.read(inbox.count_waiting)
+    while await database.read(inbox.count_waiting):
+        if time.perf_counter() - started > timeout_s:
+            raise TimeoutError(f"the inbox was not empty after {timeout_s:g} s")
+        await asyncio.sleep(0.02)
     return Backlog(deliveries, time.perf_counter() - started)
 
 

@@ -12,7 +12,7 @@ async def measure(folder: Path, outside_url: str, plan: Plan) -> list[Measure]:
     seconds = []
     for number in range(plan.starts):
         port = free_port()
-        settings = bot_settings(port, outside_url, folder / f"start-{number}.db")
+        settings = bot_settings(port, outside_url, f"sqlite:///{folder / f'start-{number}.db'}")
         async with running("bot", "serve", port=port, folder=folder, settings=settings) as bot:
             seconds.append(bot.ready_s)
     return [Measure("start of the process to ready", median(seconds), "s", Below(1.5))]

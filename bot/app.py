@@ -6,8 +6,10 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import TYPE_CHECKING
 
 import aiohttp
+from slack_bolt.async_app import AsyncApp
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -19,6 +21,7 @@ from bot.alerts.ingest import Ingest
 from bot.alerts.notices import Notices
 from bot.alerts.pace import Pace
 from bot.alerts.poster import Poster
+from bot.alerts.reopening import Reopening
 from bot.alerts.settle import SettleDoubtful
 from bot.book.quota import QuotaBook
 from bot.book.racebook import RaceBook
@@ -27,6 +30,7 @@ from bot.domain.clock import Clock, utc_now
 from bot.errors import StorageError
 from bot.health import Health
 from bot.jobs.check_channels import ChannelCheck
+from bot.jobs.end_pauses import PauseEnd
 from bot.jobs.scheduler import Jobs
 from bot.jobs.table import JobParts
 from bot.logs import get_logger
@@ -41,8 +45,10 @@ from bot.slack.commands.invocation import Desk
 from bot.slack.identity import Identity
 from bot.slack.listeners.channels import ChannelListener
 from bot.slack.listeners.commands import CommandListener
+from bot.slack.listeners.direct_messages import DirectMessageListener
 from bot.slack.membership import is_member
 from bot.slack.messages.plain import sentence
+from bot.slack.messages.waited import waited
 from bot.slack.posts import PostRenderer
 from bot.slack.respond import Responder
 from bot.slack.tasks import Tasks
@@ -51,7 +57,7 @@ from bot.storage.engine import Database
 from bot.storage.replicas import Replicas
 from bot.storage.schema import Schema
 from bot.storage.state_store import DatabaseStateStore
-from bot.storage.webhook_subscriptions import Vault
+from bot.storage.vault import Vault
 from bot.telling import Telling
 from bot.web.answers import refuse
 from bot.web.body import BodyReader
@@ -60,6 +66,9 @@ from bot.webhooks.mismatches import MismatchRun
 from bot.webhooks.payload import read_payload
 from bot.webhooks.secrets import SigningSecrets
 
+if TYPE_CHECKING:
+    from bot.slack.socket_mode import SocketMode
+
 log = get_logger(__name__)
 
 BODY_BUDGET = 16
@@ -67,6 +76,9 @@ BODY_BUDGET = 16
 
 FINISH_S = 8.0
 """On a graceful stop, answers that are under way are waited for this long."""
+
+ENVELOPES_S = 3.0
+"""And what Slack waits for an ack of; it waits no longer."""
 
 POSTER = "poster"
 """The loop that is told to stop instead of being cancelled."""
@@ -88,6 +100,7 @@ class Service:
         self.identity = Identity(settings.slack_bot_token.get_secret_value())
         self.ingest = Ingest(self.database)
         self.notices = Notices(settings.admin_channel, sentence, clock=clock)
+        self.reopening = Reopening(waited)
         self.fanout = Fanout(
             self.database,
             read_payload,
@@ -164,6 +177,8 @@ class Service:
             if loop.get_name() != POSTER:
                 loop.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)
+        if self.socket_mode:
+            await self.socket_mode.finish(ENVELOPES_S)
         await self.poster.finish()
         await self._tasks.finish(FINISH_S)
         await self.racing.aclose()
@@ -184,7 +199,10 @@ class Service:
                 notices=self.notices,
                 quota=self.quota,
                 reference=self.reference,
-                channels=ChannelCheck(self.database, partial(is_member, self.slack), self.clock, self.fanout.posted),
+                channels=ChannelCheck(
+                    self.database, partial(is_member, self.slack), self.reopening, self.clock, self.fanout.posted
+                ),
+                pauses=PauseEnd(self.database, self.reopening, self.clock, self.fanout.posted),
                 clock=self.clock,
             )
         )
@@ -208,12 +226,26 @@ class Service:
         settings = self.settings
         self.slack = SlackClient(make_web_client(self.identity.token, settings.slack_api_url, session))
         desk = Desk(
-            settings, self.database, self.slack, self.identity, self.reference, self.races, self.quota, self.clock
+            settings=settings,
+            database=self.database,
+            slack=self.slack,
+            identity=self.identity,
+            reference=self.reference,
+            races=self.races,
+            quota=self.quota,
+            reopening=self.reopening,
+            clock=self.clock,
+            wake=self.fanout.posted,
         )
         commands = CommandListener(desk, Responder(session, settings.slack_api_url), self._tasks)
-        channels = ChannelListener(self.database, self.identity, self.clock, self.fanout.posted)
+        channels = ChannelListener(
+            self.database, self.identity, self.notices, self.reopening, self.clock, self.fanout.posted
+        )
+        direct_messages = DirectMessageListener(self.database, self.clock, self.fanout.posted)
+        bolt = make_bolt(self.identity, [commands, channels, direct_messages])
+        self.socket_mode = self._make_socket_mode(bolt)
         self.slack_events = guard.SlackEndpoint(
-            bolt=make_bolt(self.identity, commands, channels),
+            bolt=bolt,
             signing_secret=settings.slack_signing_secret,
             bodies=BodyReader(max_bytes=guard.MAX_BODY_BYTES, budget_bytes=guard.BODY_BUDGET_BYTES),
             clock=self.clock,
@@ -238,6 +270,14 @@ class Service:
             on_outcome=self.metrics.post,
         )
 
+    def _make_socket_mode(self, bolt: AsyncApp) -> "SocketMode | None":
+        """What listens by SLACK_APP_TOKEN; None where Slack comes by HTTP."""
+        if self.settings.slack_app_token is None:
+            return None
+        from bot.slack.socket_mode import SocketMode  # noqa: PLC0415  memory that most don't need
+
+        return SocketMode(bolt, self.slack, self.settings.slack_app_token, count=self.metrics.slack_request)
+
     def _build_webhooks(self) -> None:
         settings = self.settings
         self.vault = Vault([key.get_secret_value() for key in settings.encryption_keys])
@@ -258,6 +298,7 @@ class Service:
 
     def _loops_to_run(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
         return {
+            **({"socket mode": self.socket_mode.run} if self.socket_mode else {}),
             "schema, then jobs and replicas": self._start_jobs,
             "fanout": self.fanout.run,
             POSTER: self.poster.run,
@@ -311,6 +352,7 @@ class Service:
             "fan-out": self.fanout.problem,
             "poster": self.poster.problem,
             "slack": self.identity.problem,
+            "socket mode": self.socket_mode and self.socket_mode.problem,
         }
         found.update({name: problem for name, problem in problems.items() if problem})
         if not self.signing_secrets.active:

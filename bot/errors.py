@@ -21,6 +21,7 @@ RacingBotError
     ├── SlackCredentialsDead      our token is revoked, expired or unknown
     ├── SlackScopeMissing         the method needs a scope that was not granted
     ├── SlackMessageRefused       what we sent breaks Slack's rules: our bug
+    ├── SlackEditRefused          a message can't be edited, or not any more
     └── SlackRefused              a code that we don't know
 
 Handlers branch on the class, never on a status or a message.
@@ -125,6 +126,10 @@ class SlackScopeMissing(SlackError):
 
 class SlackMessageRefused(SlackError):
     """What we sent breaks Slack's rules. The same message will be refused again."""
+
+
+class SlackEditRefused(SlackError):
+    """The message can't be edited, or not any more. What was to be said needs a message of its own."""
 
 
 class SlackRefused(SlackError):

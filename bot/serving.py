@@ -81,6 +81,7 @@ def serve(settings: Settings) -> None:
 
 
 async def _serve(settings: Settings) -> None:
+    sys.setswitchinterval(0.001)
     service = Service(settings)
     config = uvicorn_config(service.app, settings.host, settings.port, lifespan="on")
     # Before anything is started: an address that is taken ends it here, in one line.

@@ -9,7 +9,9 @@ from collections.abc import Callable, Sequence
 
 from sqlmodel import Session
 
+from bot.alerts.meetings import KnownMeetings
 from bot.alerts.notices import Notices
+from bot.alerts.plan import Plan
 from bot.alerts.regions import KnownRegions
 from bot.alerts.versions import KnownEvents
 from bot.alerts.waking import rest
@@ -21,8 +23,6 @@ from bot.logs import get_logger
 from bot.storage import inbox, posts, racebook, subscriptions
 from bot.storage.engine import Database, is_unavailable
 from bot.storage.inbox import StoredDelivery
-from bot.storage.posts import NewPost, Priority
-from bot.storage.tables import EventVersion
 
 log = get_logger(__name__)
 
@@ -141,28 +141,29 @@ class Fanout:
         regions = KnownRegions(session, {chosen.region for _, chosen in listening})
         told = [(delivery, regions.applied_to(_raised(event))) for delivery, event in read]
         self._learn(session, [event for _, event in told])
-        known = KnownEvents(session, [event for _, event in told])
-        versions: list[tuple[EventVersion, RacingEvent, list[str]]] = []
+        meetings = KnownMeetings(session, [event for _, event in told])
+        known = KnownEvents(session, [event for _, event in told], meetings)
+        plan = Plan(session, meetings)
+        hurried: list[str | None] = []
         done: list[int] = []
         for delivery, event in told:
-            if sum(version.posts for version, _, _ in versions) >= POSTS_TOGETHER:
+            if plan.posts >= POSTS_TOGETHER:
                 break
             done.append(delivery.inbox_id)
             reference = inbox.reference(delivery.inbox_id)
-            version = known.next_version(event, delivery.inbox_id, delivery.received_at)
-            if version is None:
+            news = known.news(event, delivery.inbox_id, delivery.received_at)
+            if news is None:
                 log.info("same_event_again", reference=reference, event_key=event.key)
                 continue
-            channels = sorted({channel_id for channel_id, chosen in listening if chosen.matches(event)})
-            version.posts = len(channels)
-            versions.append((version, event, channels))
+            channels = sorted({channel_id for channel_id, chosen in listening if chosen.matches(news.event)})
+            news.version.posts = len(channels)
+            plan.add(news, channels)
+            hurried += [event.race.race_id] if event.is_abandonment else []
             if event.kind is None:
                 self._notices.unreadable(session, event, reference)
             log.info("fanned_out", reference=reference, event_key=event.key, channels=len(channels))
-        session.add_all([version for version, _, _ in versions])
-        session.flush()
-        posts.add(session, [post for version, event, channels in versions for post in _posts(version, event, channels)])
-        posts.hurry_races(session, [event.race.race_id for _, event, _ in versions if event.is_abandonment])
+        plan.carry_out()
+        posts.hurry_races(session, hurried)
         inbox.mark_done(session, done, self._clock())
         return len(done)
 
@@ -200,11 +201,3 @@ def _as_named(delivery: StoredDelivery) -> RacingEvent:
     """What is known of a delivery that our code fails on."""
     kind = next((kind for kind in EventKind if kind == delivery.event_name), None)
     return RacingEvent(key=delivery.event_key, kind=kind, name=delivery.event_name, unreadable_because=NOT_PROCESSED)
-
-
-def _posts(version: EventVersion, event: RacingEvent, channels: Sequence[str]) -> list[NewPost]:
-    priority = Priority.ABANDONMENT if event.is_abandonment else Priority.OTHER
-    return [
-        NewPost(channel_id, f"{event.key}#{version.version}@{channel_id}", priority, version.received_at, version.id)
-        for channel_id in channels
-    ]

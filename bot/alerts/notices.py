@@ -1,6 +1,7 @@
 """What admins are told, each thing once, through the same durable posting as everything else."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 
 from sqlmodel import Session
 
@@ -9,7 +10,7 @@ from bot.domain.events import RacingEvent
 from bot.domain.message import Message
 from bot.logs import get_logger
 from bot.storage import posts
-from bot.storage.lanes import Claim
+from bot.storage.lanes import Claim, Held
 
 log = get_logger(__name__)
 
@@ -43,20 +44,36 @@ class Notices:
             f"{reference}, and a plain line was posted in the channels that take all regions.",
         )
 
-    def lane_closed(self, session: Session, channel_id: str, reason: str, creators: list[str]) -> None:
-        """A channel can't be posted to any more."""
-        day = self._clock().date().isoformat()
+    def channel_closed(
+        self, session: Session, channel_id: str, reason: str, closed_at: datetime, creators: Iterable[str]
+    ) -> None:
+        """A channel can't be posted to any more; told once a closing, to admins and to whoever subscribed it."""
+        key = f"closed:{channel_id}:{closed_at.isoformat()}"
+        what = (
+            f"Slack no longer lets me post in channel {channel_id} ({reason}). Its subscriptions are suspended, "
+            "nothing is deleted, and what waits is kept. Unarchive it or invite me back, and it goes on."
+        )
+        creators = sorted(filter(is_person, creators))
         made_by = f" Subscribed by {', '.join(creators)}." if creators else ""
+        self.tell(session, key, what + made_by)
+        for user_id in creators:
+            message = self._render(f"{what} I tell you because you subscribed it.")
+            posts.add_notice(session, f"{key}:{user_id}", user_id, message, self._clock())
+
+    def given_up(self, session: Session, channel_id: str, held: Held, keep_hours: int) -> None:
+        """Messages have waited too long for their channel; told with the first of them, once a closing."""
+        since = held.since.astimezone(UTC)
         self.tell(
             session,
-            f"lane:{channel_id}:{reason}:{day}",
-            f"Slack no longer lets me post in channel {channel_id} ({reason}). Its subscriptions are suspended, "
-            f"nothing is deleted, and what waits is kept. Unarchive it or invite me back, and it goes on.{made_by}",
+            f"given-up:{channel_id}:{since.isoformat()}",
+            f"Messages for channel {channel_id} are being given up, each once it has waited more than {keep_hours} "
+            f"hours ({held.because} since {since:%Y-%m-%d %H:%M} UTC). They are kept, but not posted: /racing trace "
+            "says of a race who was told. Once the channel is back, a summary there says how many they were.",
         )
 
     def parked(self, session: Session, claim: Claim, error: str) -> None:
         """A post was given up. Of a notice that is only logged: a notice about it would fare no better."""
-        if claim.event is None:
+        if claim.post.dedupe_key.startswith(posts.NOTICE):
             log.error("notice_not_posted", post=claim.post.dedupe_key, reason=error)
             return
         self.tell(
@@ -65,3 +82,11 @@ class Notices:
             f"A message for channel {claim.channel_id} was not posted: {error}. It is kept, and not tried again by "
             f"itself ({claim.post.dedupe_key}).",
         )
+
+
+def is_person(channel_id: str) -> bool:
+    """Whether it is a user's id, which stands for the direct messages with that person.
+
+    Source: docs.slack.dev/reference/methods/chat.postMessage, "Channels".
+    """
+    return channel_id.startswith(("U", "W"))

@@ -5,6 +5,7 @@ nothing here looks at a status or a code.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -12,8 +13,9 @@ from typing import Protocol
 
 from sqlmodel import Session
 
-from bot.alerts.notices import Notices
-from bot.alerts.pace import Pace, WorkspacePace
+from bot.alerts.closing import close_channel
+from bot.alerts.notices import Notices, is_person
+from bot.alerts.pace import Pace
 from bot.alerts.waking import rest
 from bot.domain.clock import Clock
 from bot.domain.message import Message
@@ -21,6 +23,7 @@ from bot.errors import (
     SlackChannelClosed,
     SlackCredentialsDead,
     SlackDoubtful,
+    SlackEditRefused,
     SlackError,
     SlackMessageRefused,
     SlackUnreached,
@@ -28,11 +31,10 @@ from bot.errors import (
     StorageError,
 )
 from bot.logs import get_logger
-from bot.storage import lanes, subscriptions
+from bot.storage import lanes, pace
 from bot.storage.clock import database_now
 from bot.storage.engine import Database
 from bot.storage.lanes import Claim
-from bot.storage.tables import SubscriptionState
 
 log = get_logger(__name__)
 
@@ -54,14 +56,29 @@ BACKOFF_S = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Waits after calls that never left, by how often it happened to the post."""
 
 
+@dataclass(frozen=True)
+class LookedAt:
+    """A page of a channel's history: the ts of the message that was looked for, or where the history goes on."""
+
+    message_ts: str | None
+    next_cursor: str | None
+
+
 class Sender(Protocol):
     """What the poster needs of Slack. Raises the classes of SlackError."""
 
     async def post(self, channel_id: str, message: Message, *, post_key: str, timeout_s: float) -> str:
         """The message's ts."""
 
-    async def find(self, channel_id: str, post_key: str, *, since: datetime, until: datetime) -> str | None:
-        """The ts of the message that carries this key, if the channel's history of that time has it."""
+    async def update(
+        self, channel_id: str, message_ts: str, message: Message, *, post_key: str, timeout_s: float
+    ) -> None:
+        """Put another message in the place of the one at `message_ts`; to do it twice changes nothing."""
+
+    async def find(
+        self, channel_id: str, post_key: str, *, since: datetime, until: datetime, cursor: str | None
+    ) -> LookedAt:
+        """The ts of the message that carries this key, if this page of the channel's history of that time has it."""
 
 
 Render = Callable[[Claim, datetime], Message]
@@ -70,6 +87,9 @@ Render = Callable[[Claim, datetime], Message]
 
 class Settle(Protocol):
     """What is done with a doubtful post; see bot.alerts.settle."""
+
+    def calls_slack(self, claim: Claim) -> bool:
+        """Whether Slack is asked for it now: before its deadline it only waits."""
 
     async def __call__(self, claim: Claim) -> "Outcome": ...
 
@@ -98,7 +118,7 @@ class Poster:
     on_outcome: Callable[[str], None] = lambda _name: None
 
     def __post_init__(self) -> None:
-        self._workspace = WorkspacePace(self.pace)
+        self._limits = self.pace.limits
         self._under_way: set[asyncio.Task[None]] = set()
         self._stopping = False
         self.problem: str | None = None
@@ -128,29 +148,38 @@ class Poster:
 
     async def start_due(self) -> float:
         """Begin what is due. Returns how many seconds may pass before there is more, at most POLL_S."""
-        free = self._workspace.free(self.monotonic())
         room = AT_ONCE - len(self._under_way)
-        limit = room if free is None else min(room, free)
-        if limit <= 0:
-            return min(POLL_S, self._workspace.wait_s() or POLL_S)
+        if room <= 0:
+            return POLL_S
         begun_at_s = self.monotonic()
-        claims = await self.database.write(lambda session: self._claim(session, limit))
-        self._workspace.begin(len(claims))
+        claims = await self.database.write(lambda session: self._claim(session, room))
         for claim in claims:
             task = asyncio.create_task(self._deliver(claim, begun_at_s), name=f"post {claim.channel_id}")
             self._under_way.add(task)
             task.add_done_callback(self._done)
-        if len(claims) == limit:
-            return min(POLL_S, self._workspace.wait_s())
-        return await self.database.read(self._wait_s)
+        # Without room, whichever call ends first wakes the loop.
+        return POLL_S if len(claims) == room else await self.database.read(self._wait_s)
 
     def _claim(self, session: Session, limit: int) -> list[Claim]:
+        taken = pace.take(session, self._limits) if self._limits else {}
+        if self._limits and not taken:
+            # Another replica is claiming: `_wait_s` finds what is due, and this one tries again at once.
+            return []
+        # Looked at only now, so that what the last replica wrote into a bucket is past.
         now = database_now(session, self.clock)
-        return lanes.claim(session, now, limit=limit, lease_s=CALL_S + LEASE_MARGIN_S, call_s=CALL_S)
+        buckets = {method: bucket.at(now) for method, bucket in taken.items()}
+        allowed = dict.fromkeys(self._limits, 0) | {method: int(bucket.calls) for method, bucket in buckets.items()}
+        claims = lanes.claim(session, now, limit=limit, lease_s=CALL_S + LEASE_MARGIN_S, call_s=CALL_S, allowed=allowed)
+        calls = Counter(
+            claim.method for claim in claims if claim.method != lanes.LOOK_METHOD or self.settle.calls_slack(claim)
+        )
+        for method in buckets.keys() & calls.keys():
+            pace.put_back(session, method, buckets[method].without(calls[method]))
+        return claims
 
     def _wait_s(self, session: Session) -> float:
         now = database_now(session, self.clock)
-        due = lanes.next_due(session, now)
+        due = lanes.next_due(session, now, pace.spent_until(session, self._limits, now) if self._limits else {})
         return POLL_S if due is None else min(POLL_S, max(0.02, (due - now).total_seconds()))
 
     def _done(self, task: "asyncio.Task[None]") -> None:
@@ -190,8 +219,10 @@ class Poster:
             return
 
     async def _send(self, claim: Claim, begun_at_s: float) -> Outcome:
+        if claim.edited and claim.edited.message_ts is None:
+            return self._not_edited(claim, "its message was not posted")
         message = self.render(claim, self.clock())
-        if claim.post.plain:
+        if claim.post.plain or (claim.edited and claim.edited.plain):
             message = Message(text=message.text)
         # By this process's own clock, from before the lane was taken: replicas' clocks may differ from the database's.
         left_s = CALL_S - (self.monotonic() - begun_at_s)
@@ -199,16 +230,25 @@ class Poster:
             # This process slept since it took the lane: it is too late to be sure of being the only one.
             return self._retry(claim, "too late to send", after_s=0.0)
         try:
-            message_ts = await self.sender.post(
-                claim.channel_id, message, post_key=claim.post.dedupe_key, timeout_s=left_s
-            )
+            message_ts = await self._call(claim, message, left_s)
         except SlackError as error:
             log.info("post_not_made", post=claim.post.dedupe_key, reason=str(error))
             return self._refused(claim, error)
+        # The limit of edits is the method's, not the channel's.
+        pause = timedelta(0) if claim.edited else self._channel_pause
         return Outcome(
-            "sent",
-            lambda session, now: lanes.record_sent(session, claim, message_ts, now, free_at=now + self._channel_pause),
+            "sent", lambda session, now: lanes.record_sent(session, claim, message_ts, now, free_at=now + pause)
         )
+
+    async def _call(self, claim: Claim, message: Message, timeout_s: float) -> str:
+        edited = claim.edited
+        if edited is None or edited.message_ts is None:
+            post_key = claim.post.dedupe_key
+            return await self.sender.post(claim.channel_id, message, post_key=post_key, timeout_s=timeout_s)
+        await self.sender.update(
+            claim.channel_id, edited.message_ts, message, post_key=edited.dedupe_key, timeout_s=timeout_s
+        )
+        return edited.message_ts
 
     @property
     def _channel_pause(self) -> timedelta:
@@ -221,12 +261,23 @@ class Poster:
             lambda session, now: lanes.record_retry(session, claim, free_at=now + wait, error=reason, plain=plain),
         )
 
+    def _back_off(self, claim: Claim, reason: str) -> Outcome:
+        return self._retry(claim, reason, after_s=BACKOFF_S[min(claim.post.attempts, len(BACKOFF_S)) - 1])
+
+    def _not_edited(self, claim: Claim, reason: str) -> Outcome:
+        return Outcome(
+            "not_edited",
+            lambda session, now: lanes.record_not_edited(session, claim, free_at=now, error=reason),
+        )
+
     def _refused(self, claim: Claim, error: SlackError) -> Outcome:
         reason = str(error)
         match error:
             case SlackUnreached():
-                wait_s = BACKOFF_S[min(claim.post.attempts, len(BACKOFF_S)) - 1]
-                return self._retry(claim, reason, after_s=wait_s)
+                return self._back_off(claim, reason)
+            case SlackDoubtful() if claim.edited:
+                # If it was made, to make it again changes nothing.
+                return self._back_off(claim, reason)
             case SlackDoubtful():
                 return Outcome(
                     "doubtful",
@@ -248,13 +299,16 @@ class Poster:
             case SlackMessageRefused() if not claim.post.plain:
                 log.error("blocks_refused", post=claim.post.dedupe_key, reason=reason)
                 return self._retry(claim, reason, after_s=0.0, plain=True)
+            case SlackEditRefused() | SlackMessageRefused() if claim.edited:
+                return self._not_edited(claim, reason)
             case _:
                 return Outcome("parked", lambda session, now: self._park(session, claim, reason, now))
 
     def _hold_method(self, session: Session, claim: Claim, error: SlackWait, now: datetime) -> bool:
         until = now + timedelta(seconds=error.retry_after_s)
         lanes.hold_method(session, error.method, until, error.code)
-        return lanes.record_retry(session, claim, free_at=until, error=str(error))
+        # The lane goes on with what needs another method.
+        return lanes.record_retry(session, claim, free_at=now, error=str(error))
 
     def _stop_all(self, session: Session, claim: Claim, reason: str, now: datetime) -> bool:
         until = now + timedelta(seconds=CREDENTIALS_HOLD_S)
@@ -263,12 +317,12 @@ class Poster:
         return lanes.record_retry(session, claim, free_at=until, error=reason)
 
     def _close(self, session: Session, claim: Claim, code: str, now: datetime) -> bool:
-        if not lanes.hold_lane(session, claim, code, now):
+        if is_person(claim.channel_id):
+            # Nobody can reopen a person's direct messages for us, and what they would have said admins know.
+            return self._park(session, claim, code, now)
+        if not lanes.record_retry(session, claim, free_at=now, error=code):
             return False
-        subscriptions.set_state(
-            session, claim.channel_id, SubscriptionState.SUSPENDED, now, reason=code, only=(SubscriptionState.LIVE,)
-        )
-        self.notices.lane_closed(session, claim.channel_id, code, subscriptions.creators(session, claim.channel_id))
+        close_channel(session, self.notices, claim.channel_id, code, now)
         return True
 
     def _park(self, session: Session, claim: Claim, reason: str, now: datetime) -> bool:

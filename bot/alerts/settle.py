@@ -2,19 +2,24 @@
 
 There is no idempotency key on chat.postMessage. Every post carries its own key in the message's metadata, and the
 channel's history is read twice for it after the call's deadline has passed; only a post that is not there is repeated.
+The history leaves out replies in threads, and the bot posts none, so that none has to be looked for.
+
+A claim reads one page, because each page is a call of conversations.history, whose number is limited; the next claim
+goes on from there.
 """
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from sqlmodel import Session
 
 from bot.alerts.notices import Notices
-from bot.alerts.poster import Outcome, Sender
+from bot.alerts.poster import LookedAt, Outcome, Sender
 from bot.errors import (
     SlackChannelClosed,
     SlackCredentialsDead,
+    SlackDoubtful,
     SlackError,
     SlackScopeMissing,
     SlackUnreached,
@@ -35,10 +40,22 @@ LOOK_BACK = timedelta(minutes=5)
 """How far before the call the history is read, and how far after its deadline: clocks differ."""
 
 LOOK_S = 7.0
-"""A look is over by then, which is within the lane's lease."""
+"""A page is read by then, which is within the lane's lease."""
+
+PAGES = 100
+"""Far enough back for ten minutes of the busiest channel, even where Slack gives 15 messages a page."""
 
 GIVE_UP_LOOKING_AFTER = 6
 """Looks that failed, after which a post is treated as one that can't be looked for."""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """How far a look has come: of which call and which time it is, and where the history goes on."""
+
+    look: tuple[int | None, datetime | None, int]
+    cursor: str | None = None
+    pages: int = 0
 
 
 @dataclass(frozen=True)
@@ -50,43 +67,85 @@ class SettleDoubtful:
     settle_s: float
     doubtful_posts: DoubtfulPosts
     channel_s: float
+    _places: dict[str, _Place] = field(default_factory=dict)
+    """Looks that are not at their end, one a channel. Another process begins such a look again."""
+
+    def calls_slack(self, claim: Claim) -> bool:
+        """Whether the claim reads history: its deadline has passed long enough ago."""
+        return claim.claimed_at >= self._look_at(claim)
 
     async def __call__(self, claim: Claim) -> Outcome:
         """What to write down of it."""
         post = claim.post
-        assert post.sending_at
-        assert post.deadline_at
-        look_at = post.deadline_at + timedelta(seconds=self.settle_s)
-        if claim.claimed_at < look_at:
-            return self._look_again(claim, "waiting for its deadline", look_at - claim.claimed_at, post.looks)
+        if not self.calls_slack(claim):
+            wait = self._look_at(claim) - claim.claimed_at
+            return self._look_again(claim, "waiting for its deadline", wait, post.looks)
+        place = self._place(claim)
         try:
-            async with asyncio.timeout(LOOK_S):
-                found = await self.sender.find(
-                    claim.channel_id,
-                    post.dedupe_key,
-                    since=post.sending_at - LOOK_BACK,
-                    until=post.deadline_at + LOOK_BACK,
-                )
-        except TimeoutError:
-            return self._cannot_look(claim, SlackUnreached("conversations.history", f"not read within {LOOK_S:g} s"))
+            page = await self._read(claim, place)
+        except SlackWait as error:
+            self._places[claim.channel_id] = place
+            return self._hold_looks(claim, error)
         except SlackError as error:
             return self._cannot_look(claim, error)
-        if found is not None:
-            log.info("doubtful_post_found", post=post.dedupe_key, message_ts=found)
-            pause = timedelta(seconds=self.channel_s)
-            return Outcome(
-                "found", lambda session, now: lanes.record_sent(session, claim, found, now, free_at=now + pause)
-            )
+        if page.message_ts is not None:
+            return self._found(claim, page.message_ts)
+        if page.next_cursor is not None:
+            self._places[claim.channel_id] = _Place(place.look, page.next_cursor, place.pages + 1)
+            return self._look_again(claim, "reading the channel's history", timedelta(0), post.looks)
         if post.looks + 1 < LOOKS:
             return self._look_again(claim, "not in the channel's history yet", LOOK_AGAIN, post.looks + 1)
         log.info("doubtful_post_not_there", post=post.dedupe_key)
         return self._repeat(claim, "not in the channel's history", marked=False)
 
+    def _look_at(self, claim: Claim) -> datetime:
+        assert claim.post.deadline_at
+        return claim.post.deadline_at + timedelta(seconds=self.settle_s)
+
+    def _place(self, claim: Claim) -> _Place:
+        """Where this look goes on: at its beginning, unless it is the one that was interrupted in this channel."""
+        look = (claim.post.id, claim.post.sending_at, claim.post.looks)
+        place = self._places.pop(claim.channel_id, None)
+        return place if place and place.look == look else _Place(look)
+
+    async def _read(self, claim: Claim, place: _Place) -> LookedAt:
+        post = claim.post
+        assert post.sending_at
+        assert post.deadline_at
+        if place.pages >= PAGES:
+            raise SlackDoubtful(lanes.LOOK_METHOD, f"more than {PAGES} pages")
+        try:
+            async with asyncio.timeout(LOOK_S):
+                return await self.sender.find(
+                    claim.channel_id,
+                    post.dedupe_key,
+                    since=post.sending_at - LOOK_BACK,
+                    until=post.deadline_at + LOOK_BACK,
+                    cursor=place.cursor,
+                )
+        except TimeoutError:
+            raise SlackUnreached(lanes.LOOK_METHOD, f"not read within {LOOK_S:g} s") from None
+
+    def _found(self, claim: Claim, message_ts: str) -> Outcome:
+        log.info("doubtful_post_found", post=claim.post.dedupe_key, message_ts=message_ts)
+        pause = timedelta(seconds=self.channel_s)
+        return Outcome(
+            "found", lambda session, now: lanes.record_sent(session, claim, message_ts, now, free_at=now + pause)
+        )
+
+    def _hold_looks(self, claim: Claim, error: SlackWait) -> Outcome:
+        """Slack asks for a wait: nobody looks before it is over, and posts go on."""
+
+        def record(session: Session, now: datetime) -> bool:
+            until = now + timedelta(seconds=error.retry_after_s)
+            lanes.hold_method(session, error.method, until, error.code)
+            return self._doubtful(session, claim, until, str(error), claim.post.looks)
+
+        return Outcome("wait", record)
+
     def _cannot_look(self, claim: Claim, error: SlackError) -> Outcome:
         log.info("cannot_look_for_post", post=claim.post.dedupe_key, reason=str(error))
         match error:
-            case SlackWait():
-                return self._look_again(claim, str(error), timedelta(seconds=error.retry_after_s), claim.post.looks)
             case SlackCredentialsDead():
                 return self._look_again(claim, str(error), timedelta(minutes=1), claim.post.looks)
             case SlackScopeMissing() | SlackChannelClosed():
@@ -103,12 +162,17 @@ class SettleDoubtful:
         return Outcome("parked", lambda session, now: self._park(session, claim, reason, now))
 
     def _look_again(self, claim: Claim, reason: str, after: timedelta, looks: int, *, failed: bool = False) -> Outcome:
-        failed_looks = claim.post.failed_looks + failed
         return Outcome(
             "doubtful",
-            lambda session, now: lanes.record_doubtful(
-                session, claim, free_at=now + after, error=reason, looks=looks, failed_looks=failed_looks
-            ),
+            lambda session, now: self._doubtful(session, claim, now + after, reason, looks, failed=failed),
+        )
+
+    def _doubtful(
+        self, session: Session, claim: Claim, free_at: datetime, reason: str, looks: int, *, failed: bool = False
+    ) -> bool:
+        failed_looks = claim.post.failed_looks + failed
+        return lanes.record_doubtful(
+            session, claim, free_at=free_at, error=reason, looks=looks, failed_looks=failed_looks
         )
 
     def _repeat(self, claim: Claim, reason: str, *, marked: bool) -> Outcome:

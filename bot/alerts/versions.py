@@ -1,10 +1,12 @@
 """What is news: the versions of events that are stored, against what deliveries say."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlmodel import Session
 
+from bot.alerts.meetings import KnownMeetings
 from bot.domain.events import (
     CONTRADICTIONS,
     EventKind,
@@ -12,46 +14,66 @@ from bot.domain.events import (
     VersionRemarks,
     brings_placings,
     changed_facts,
+    is_lesser,
     united_facts,
 )
+from bot.domain.merging import completed
 from bot.storage import events
 from bot.storage.tables import EventVersion
+
+
+@dataclass(frozen=True)
+class News:
+    """A version that is to be told: its row, and the event with all that is known of it.
+
+    `rings`: it is worth a message of its own, because an edit rings nobody's bell.
+    """
+
+    version: EventVersion
+    event: RacingEvent
+    remarks: VersionRemarks
+    rings: bool
 
 
 class KnownEvents:
     """What is stored of the events that a transaction is about, read at once; kept up to date as versions are made."""
 
-    def __init__(self, session: Session, about: Iterable[RacingEvent]) -> None:
+    def __init__(self, session: Session, about: Iterable[RacingEvent], meetings: KnownMeetings) -> None:
         about = list(about)
+        self._meetings = meetings
         self._latest = events.latest(session, {event.key for event in about})
         races = {event.race.race_id for event in about if event.race.race_id and event.kind in CONTRADICTIONS}
         self._kinds = events.kinds_of_races(session, races)
 
-    def next_version(self, event: RacingEvent, inbox_id: int, received_at: datetime) -> EventVersion | None:
+    def news(self, event: RacingEvent, inbox_id: int, received_at: datetime) -> News | None:
         """The version to be stored of an event; None where it is no news.
 
         What a delivery adds to the facts without changing any is kept all the same: the next one is compared with it.
         """
-        previous = self._latest.get(event.key)
+        previous, facts = self._latest.get(event.key), event.facts()
         if previous is None:
             known: dict[str, str] = {}
-            remarks: VersionRemarks | None = VersionRemarks(contradicts=self._contradicted(event))
+            remarks = VersionRemarks(contradicts=self._contradicted(event, is_first=True))
+            rings = True
         else:
-            stored, _ = events.read(previous)
+            stored, said = events.read(previous)
             newer = event.is_newer_than(stored)
             # Where the payloads say nothing, the order of receipt does.
             if newer is False or (newer is None and received_at < previous.received_at):
                 return None
             known = events.facts_of(previous)
-            remarks = self._remarks(event, known, order_unknown=newer is None)
-            if remarks is None:
-                events.set_facts(previous, united_facts(known, event.facts()))
-        if remarks is None:
-            return None
+            event = completed(event, stored)
+            remarks = self._remarks(event, stored, changed_facts(known, facts), order_unknown=newer is None)
+            first_placings = brings_placings(known, facts)
+            if not (remarks.changes or remarks.more_races or first_placings):
+                events.set_facts(previous, united_facts(known, facts))
+                return None
+            contradicts_now = remarks.contradicts is not None and said.contradicts is None
+            rings = first_placings or contradicts_now or not is_lesser(remarks.changes)
         version = events.make(
             event,
             previous.version + 1 if previous else 1,
-            facts=united_facts(known, event.facts()),
+            facts=united_facts(known, facts),
             remarks=remarks,
             inbox_id=inbox_id,
             received_at=received_at,
@@ -59,19 +81,33 @@ class KnownEvents:
         self._latest[event.key] = version
         if event.race.race_id and event.kind:
             self._kinds.add((event.race.race_id, event.kind))
-        return version
+        self._meetings.learn(event)
+        return News(version, event, remarks, rings)
 
-    def _remarks(self, event: RacingEvent, known: dict[str, str], *, order_unknown: bool) -> VersionRemarks | None:
-        """What is to be said of a version that is not the first; None where it changes nothing."""
-        facts = event.facts()
-        changes = changed_facts(known, facts)
-        if not changes and not brings_placings(known, facts):
-            return None
+    def _remarks(
+        self,
+        event: RacingEvent,
+        stored: RacingEvent,
+        changes: dict[str, tuple[str | None, str]],
+        *,
+        order_unknown: bool,
+    ) -> VersionRemarks:
+        """What is to be said of a version that is not the first."""
         return VersionRemarks(
-            changes=changes, order_unknown=bool(changes) and order_unknown, contradicts=self._contradicted(event)
+            changes=changes,
+            order_unknown=bool(changes) and order_unknown,
+            contradicts=self._contradicted(event, is_first=False),
+            more_races=max(0, len(event.races) - len(stored.races)),
         )
 
-    def _contradicted(self, event: RacingEvent) -> EventKind | None:
-        """The kind of event that was received of the same race, and can't be true together with this one."""
+    def _contradicted(self, event: RacingEvent, *, is_first: bool) -> EventKind | None:
+        """The kind of event that was received of the same race, and can't be true together with this one.
+
+        A meeting's abandonment is contradicted by the first version of a result only: what comes of it after the
+        meeting's own message left the race out contradicts nothing.
+        """
         other = CONTRADICTIONS.get(event.kind) if event.kind else None
-        return other if other and (event.race.race_id, other) in self._kinds else None
+        if other and (event.race.race_id, other) in self._kinds:
+            return other
+        is_named = event.kind is EventKind.RESULT_RECEIVED and bool(self._meetings.naming(event.race.race_id))
+        return EventKind.MEETING_ABANDONED if is_named and is_first else None

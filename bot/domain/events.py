@@ -1,5 +1,6 @@
 """The four events of the data service (Interface, Events) and what the bot made of one delivery's payload."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
 
@@ -82,7 +83,7 @@ class RacingEvent(Value):
         """
         race = self.race
         facts = {
-            "status": race.status,
+            STATUS: race.status,
             "reason": self.reason,
             "off": race.off.text or (race.off.off_at.isoformat() if race.off.off_at else None),
             "race_date": race.race_date,
@@ -95,10 +96,6 @@ class RacingEvent(Value):
             if runner.horse and runner.position:
                 horse = " ".join(runner.horse.split()).casefold()
                 facts[POSITION_OF + horse] = str(runner.finishing_position or runner.position)
-        for named in self.races:
-            label = named.race_id or named.off.text
-            if label:
-                facts[f"race {label}"] = "named"
         return {name: " ".join(value.split()).casefold() for name, value in facts.items() if value}
 
 
@@ -107,11 +104,13 @@ class VersionRemarks(Value):
 
     `changes` are the facts that it changed (see `changed_facts`). `order_unknown`: nothing in the payloads told which
     of the two is the newer. `contradicts` is the event of the same race that can't be true together with this one.
+    `more_races` is how many races it names that no version before it did.
     """
 
     changes: dict[str, tuple[str | None, str]] = Field(default_factory=dict)
     order_unknown: bool = False
     contradicts: EventKind | None = None
+    more_races: int = 0
 
 
 CONTRADICTIONS = {
@@ -121,6 +120,7 @@ CONTRADICTIONS = {
 """A race is not both settled and called off."""
 
 
+STATUS = "status"
 POSITION_OF = "position of "
 """How the facts of placings are named: "position of blue moon"."""
 
@@ -141,6 +141,11 @@ def changed_facts(old: dict[str, str], new: dict[str, str]) -> dict[str, tuple[s
         if name.startswith(POSITION_OF) and value in taken_before and (value, name) not in places_before:
             changes.setdefault(name, (old.get(name), value))
     return changes
+
+
+def is_lesser(changes: Iterable[str]) -> bool:
+    """Whether these changed facts are worth no new message: neither a placing nor the race's status is among them."""
+    return not any(name == STATUS or name.startswith(POSITION_OF) for name in changes)
 
 
 def brings_placings(old: dict[str, str], new: dict[str, str]) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 
+from bot.alerts.reopening import Reopening
 from bot.domain.clock import Clock
 from bot.storage import lanes, subscriptions
 from bot.storage.engine import Database
@@ -19,15 +20,16 @@ class ChannelCheck:
 
     database: Database
     is_member: Callable[[str], Awaitable[bool | None]]
+    reopening: Reopening
     clock: Clock
     wake: asyncio.Event
 
     async def __call__(self) -> None:
-        """Ask about each closed channel, the longest closed first."""
-        held = await self.database.read(partial(lanes.held_channels, limit=AT_MOST))
-        closed = await self.database.read(partial(subscriptions.closed_channels, limit=AT_MOST))
+        """Ask about the closed channels; where they are very many, about some of them, in the end about each."""
+        held = await self.database.read(partial(lanes.held_channels, limit=AT_MOST // 2))
+        closed = await self.database.read(partial(subscriptions.closed_channels, limit=AT_MOST // 2))
         # The admins' channel has a lane and no subscription; it must come back all the same.
-        for channel_id in list(dict.fromkeys([*held, *closed]))[:AT_MOST]:
+        for channel_id in dict.fromkeys([*held, *closed]):
             if await self.is_member(channel_id):
-                await self.database.write(partial(lanes.reopen_channel, channel_id=channel_id, now=self.clock()))
+                await self.database.write(partial(self.reopening.try_again, channel_id=channel_id, now=self.clock()))
                 self.wake.set()

@@ -9,6 +9,8 @@ from bot.book.reference import ReferenceBook
 from bot.domain.clock import Clock
 from bot.jobs.check_channels import ChannelCheck
 from bot.jobs.check_quota import check_quota
+from bot.jobs.end_pauses import PauseEnd
+from bot.jobs.expire_queue import expire_queue
 from bot.jobs.prune_bodies import prune_bodies
 from bot.jobs.refresh_reference import refresh_reference
 from bot.settings import Settings
@@ -27,6 +29,7 @@ class JobParts:
     quota: QuotaBook
     reference: ReferenceBook
     channels: ChannelCheck
+    pauses: PauseEnd
     clock: Clock
 
 
@@ -55,9 +58,19 @@ async def _check_channels(parts: JobParts) -> None:
     await parts.channels()
 
 
+async def _end_pauses(parts: JobParts) -> None:
+    await parts.pauses()
+
+
+async def _expire_queue(parts: JobParts) -> None:
+    await expire_queue(parts.database, parts.notices, parts.settings.queue_keep_hours, parts.clock)
+
+
 JOBS: tuple[Job, ...] = (
     Job("check_quota", lambda settings: settings.quota_check_s, _check_quota),
     Job("refresh_reference", lambda _settings: HOUR_S, _refresh_reference),
     Job("prune_bodies", lambda _settings: HOUR_S, _prune_bodies),
     Job("check_channels", lambda _settings: 600, _check_channels),
+    Job("end_pauses", lambda _settings: 30, _end_pauses),
+    Job("expire_queue", lambda _settings: HOUR_S, _expire_queue),
 )

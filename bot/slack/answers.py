@@ -7,6 +7,7 @@ from bot.errors import (
     SlackChannelClosed,
     SlackCredentialsDead,
     SlackDoubtful,
+    SlackEditRefused,
     SlackError,
     SlackMessageRefused,
     SlackRefused,
@@ -51,6 +52,7 @@ MESSAGE_REFUSED = frozenset(
 )
 
 POSTING = "chat.postMessage"
+EDITING = "chat.update"
 
 WAIT_S = 5.0
 """Where Slack asks for a wait without saying how long."""
@@ -64,8 +66,8 @@ def classify(method: str, code: str, *, retry_after: str | None = None, details:
         return SlackWait(method, code, wait_s(retry_after))
     if code in DOUBTFUL:
         return SlackDoubtful(method, code)
-    if code in CREDENTIALS_DEAD or (code == "missing_scope" and method == POSTING):
-        # Without chat:write no post can be made. Elsewhere a missing scope stops that one method.
+    if code in CREDENTIALS_DEAD or (code == "missing_scope" and method in {POSTING, EDITING}):
+        # Without chat:write no post can be made or edited. Elsewhere a missing scope stops that one method.
         return SlackCredentialsDead(method, code, details=details)
     if code == "missing_scope":
         return SlackScopeMissing(method, code, details=details)
@@ -73,6 +75,10 @@ def classify(method: str, code: str, *, retry_after: str | None = None, details:
         return SlackChannelClosed(method, code)
     if code in MESSAGE_REFUSED:
         return SlackMessageRefused(method, code, details=details)
+    if method == EDITING:
+        # `edit_window_closed`, `cant_update_message`, `message_not_found`, `is_inactive`, and whatever we don't know:
+        # what can't be edited is posted anew, and that call tells what else is wrong.
+        return SlackEditRefused(method, code, details=details)
     return SlackRefused(method, code, details=details)
 
 

@@ -1,6 +1,7 @@
 """The Bolt app: built from its parts, with its listeners registered by name."""
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Protocol
 
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
@@ -9,13 +10,17 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.logs import get_logger
 from bot.slack.identity import Identity
-from bot.slack.listeners.channels import ChannelListener
-from bot.slack.listeners.commands import CommandListener
 
 log = get_logger(__name__)
 
 
-def make_bolt(identity: Identity, commands: CommandListener, channels: ChannelListener) -> AsyncApp:
+class Listener(Protocol):
+    """What Bolt calls for one kind of thing that Slack sends."""
+
+    def register(self, bolt: AsyncApp) -> None: ...
+
+
+def make_bolt(identity: Identity, listeners: Iterable[Listener]) -> AsyncApp:
     """The app. Requests reach it verified (bot.slack.guard), so it verifies nothing itself.
 
     It acks before it answers (`process_before_response`), which saves the ten milliseconds by which Bolt otherwise
@@ -31,8 +36,8 @@ def make_bolt(identity: Identity, commands: CommandListener, channels: ChannelLi
         authorize=authorize,
         client=AsyncWebClient(retry_handlers=[]),
     )
-    commands.register(bolt)
-    channels.register(bolt)
+    for listener in listeners:
+        listener.register(bolt)
 
     @bolt.error
     async def on_error(error: Exception, body: dict[str, Any]) -> BoltResponse:

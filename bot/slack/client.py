@@ -14,9 +14,10 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
+from bot.alerts.poster import LookedAt
 from bot.domain.message import Message
 from bot.errors import SlackDoubtful, SlackUnreached
-from bot.slack.answers import POSTING, WAIT, classify
+from bot.slack.answers import EDITING, POSTING, WAIT, classify
 
 CALL_S = 10.0
 """A call that answers a person is over by then; posts pass their own deadline."""
@@ -24,8 +25,7 @@ CALL_S = 10.0
 METADATA_EVENT = "racing_bot_post"
 
 HISTORY_PAGE = 100
-HISTORY_PAGES = 20
-"""Far enough back for five minutes of the busiest channel."""
+"""Slack may give fewer: 15 to an app that is sold outside its Marketplace (docs.slack.dev/changelog, 2025-05-29)."""
 
 _NEVER_LEFT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 
@@ -56,7 +56,7 @@ class SlackClient:
                 channel=channel_id,
                 text=message.text,
                 blocks=list(message.blocks) or None,
-                metadata={"event_type": METADATA_EVENT, "event_payload": {"post": post_key}},
+                metadata=_metadata(post_key),
                 unfurl_links=False,
                 unfurl_media=False,
             ),
@@ -67,23 +67,28 @@ class SlackClient:
             raise SlackDoubtful(POSTING, "answer without a ts")
         return message_ts
 
-    async def find(self, channel_id: str, post_key: str, *, since: datetime, until: datetime) -> str | None:
-        """The ts of our message that carries this key, if the channel's history of that time has it."""
-        cursor: str | None = None
-        for _ in range(HISTORY_PAGES):
-            answer = await self._history_page(channel_id, since, until, cursor)
-            for message in answer.get("messages") or []:
-                if _key_of(message) == post_key:
-                    return str(message["ts"])
-            cursor = (answer.get("response_metadata") or {}).get("next_cursor")
-            if not cursor:
-                return None
-        raise SlackDoubtful("conversations.history", f"more than {HISTORY_PAGES} pages since {since.isoformat()}")
+    async def update(
+        self, channel_id: str, message_ts: str, message: Message, *, post_key: str, timeout_s: float
+    ) -> None:
+        """Put another message in the place of ours at `message_ts`, under the key that it was posted with."""
+        await self.call(
+            EDITING,
+            lambda: self.web.chat_update(
+                channel=channel_id,
+                ts=message_ts,
+                text=message.text,
+                # An empty list takes the old blocks away; left out, they would stay.
+                blocks=list(message.blocks),
+                metadata=_metadata(post_key),
+            ),
+            timeout_s=timeout_s,
+        )
 
-    async def _history_page(
-        self, channel_id: str, since: datetime, until: datetime, cursor: str | None
-    ) -> AsyncSlackResponse:
-        return await self.call(
+    async def find(
+        self, channel_id: str, post_key: str, *, since: datetime, until: datetime, cursor: str | None
+    ) -> LookedAt:
+        """The ts of our message that carries this key, if one page of the channel's history of that time has it."""
+        answer = await self.call(
             "conversations.history",
             lambda: self.web.conversations_history(
                 channel=channel_id,
@@ -94,6 +99,10 @@ class SlackClient:
                 cursor=cursor,
             ),
         )
+        for message in answer.get("messages") or []:
+            if _key_of(message) == post_key:
+                return LookedAt(str(message["ts"]), None)
+        return LookedAt(None, (answer.get("response_metadata") or {}).get("next_cursor") or None)
 
     async def call(
         self, method: str, start: Callable[[], Awaitable[AsyncSlackResponse]], *, timeout_s: float = CALL_S
@@ -135,6 +144,10 @@ def _details(data: Any) -> str | None:
         return f"needs {needed}"
     messages = (data.get("response_metadata") or {}).get("messages")
     return "; ".join(str(message) for message in messages[:3]) if isinstance(messages, list) and messages else None
+
+
+def _metadata(post_key: str) -> dict[str, Any]:
+    return {"event_type": METADATA_EVENT, "event_payload": {"post": post_key}}
 
 
 def _key_of(message: Any) -> str | None:

@@ -58,7 +58,7 @@ class SlackEndpoint:
         """Bolt's answer; or 400, 401, 408, 413 or 503."""
         try:
             self.bodies.check_length(request)
-            response = self._refuse_headers(request)
+            response = self._refuse_unread(request)
             if response is None:
                 async with self.bodies.read(request) as body:
                     response = await self._verified(request, body)
@@ -73,8 +73,10 @@ class SlackEndpoint:
         self.count(str(response.status_code))
         return response
 
-    def _refuse_headers(self, request: Request) -> Response | None:
-        """A 401 for headers that no body could make right, before the body is read."""
+    def _refuse_unread(self, request: Request) -> Response | None:
+        """A 404 or 401 for what no body could make right, before the body is read."""
+        if self.signing_secret is None:
+            return refuse(404, "Slack comes by Socket Mode here: SLACK_SIGNING_SECRET is not set")
         timestamps = request.headers.getlist("X-Slack-Request-Timestamp")
         signatures = request.headers.getlist("X-Slack-Signature")
         if len(timestamps) != 1 or len(signatures) != 1:
@@ -88,9 +90,8 @@ class SlackEndpoint:
     async def _verified(self, request: Request, body: bytes) -> Response:
         timestamp = request.headers["X-Slack-Request-Timestamp"]
         signature = request.headers["X-Slack-Signature"].lower()
-        if self.signing_secret is None:
-            return refuse(404, "commands come by Socket Mode here: SLACK_SIGNING_SECRET is not set")
-        if not hmac.compare_digest(sign(self.signing_secret, timestamp, body), signature):
+        secret = self.signing_secret
+        if secret is None or not hmac.compare_digest(sign(secret, timestamp, body), signature):
             return refuse(401, "the signature does not match")
         try:
             payload = read_body(body.decode(), request.headers.get("content-type", ""))

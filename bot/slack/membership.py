@@ -7,10 +7,16 @@ from bot.slack.client import SlackClient
 
 MEMBERSHIP_S = 5.0
 
+DIRECT_MESSAGE = "D"
+"""How the ids of direct messages begin. People can type commands in those between two of them, too."""
+
 
 async def is_member(slack: SlackClient, channel_id: str) -> bool | None:
-    """Whether the bot is in a channel; None where Slack does not say."""
+    """Whether the bot is in a channel, or a direct message is one with it; None where Slack does not say."""
     try:
+        if channel_id.startswith(DIRECT_MESSAGE):
+            await _first_message(slack, channel_id)
+            return True
         channel = await _channel(slack, channel_id, MEMBERSHIP_S)
     except SlackChannelClosed:
         return False
@@ -18,7 +24,7 @@ async def is_member(slack: SlackClient, channel_id: str) -> bool | None:
         return None
     if channel.get("is_archived"):
         return False
-    return bool(channel.get("is_member") or channel.get("is_im"))
+    return bool(channel.get("is_member"))
 
 
 async def creator(slack: SlackClient, channel_id: str, timeout_s: float) -> str | None:
@@ -35,3 +41,15 @@ async def _channel(slack: SlackClient, channel_id: str, timeout_s: float) -> dic
         "conversations.info", lambda: slack.web.conversations_info(channel=channel_id), timeout_s=timeout_s
     )
     return answer.get("channel") or {}
+
+
+async def _first_message(slack: SlackClient, channel_id: str) -> None:
+    """Raises SlackChannelClosed for a direct message that is not with us.
+
+    conversations.info would need a scope of its own for them; im:history has another use besides (bot.slack.listeners).
+    """
+    await slack.call(
+        "conversations.history",
+        lambda: slack.web.conversations_history(channel=channel_id, limit=1),
+        timeout_s=MEMBERSHIP_S,
+    )

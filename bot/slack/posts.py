@@ -3,13 +3,15 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from bot.domain.events import VersionRemarks
 from bot.domain.message import Message
 from bot.logs import get_logger
 from bot.slack.identity import Identity
-from bot.slack.messages import MessageContext, render
+from bot.slack.messages import Corrected, MessageContext, render
 from bot.slack.messages.plain import sentence
 from bot.storage import events, inbox
 from bot.storage.lanes import Claim
+from bot.storage.shown import Shown
 
 log = get_logger(__name__)
 
@@ -33,20 +35,38 @@ class PostRenderer:
             return sentence(f"{kind}an event came that I could not show: {about}. The log of the bot has more.")
 
     def _render(self, claim: Claim, now: datetime) -> Message:
-        if claim.event is None:
+        shown = claim.shown
+        if shown is None:
             return Message.model_validate_json(claim.post.content or "")
-        event, remarks = events.read(claim.event)
-        link = self.identity.permalink(claim.channel_id, claim.previous_ts) if claim.previous_ts else None
+        event, latest = events.read(shown.newest)
+        _, remarks = events.read(shown.own)
+        post = shown.post
         context = MessageContext(
-            received_at=claim.post.received_at,
-            now=max(now, claim.post.received_at),
+            received_at=post.received_at,
+            # How late it came does not change when it is edited.
+            now=max(post.sent_at or now, post.received_at),
             late_after_s=self.late_after_s,
             changes=remarks.changes,
-            order_unknown=remarks.order_unknown,
+            corrected=_corrected(shown, latest),
+            order_unknown=remarks.order_unknown or latest.order_unknown,
             contradicts=remarks.contradicts,
-            previous_link=link,
+            previous_link=self._link(claim, claim.previous_ts),
+            in_meeting=shown.in_meeting,
+            meeting_link=self._link(claim, shown.meeting_ts),
+            lost=tuple(events.read(version)[0] for version in shown.lost),
+            settled=shown.settled,
             data_as_of=event.data_as_of,
-            may_be_repeat=claim.post.may_be_repeat,
-            reference=inbox.reference(claim.event.inbox_id),
+            may_be_repeat=post.may_be_repeat,
+            reference=inbox.reference(shown.own.inbox_id),
         )
         return render(event, context)
+
+    def _link(self, claim: Claim, message_ts: str | None) -> str | None:
+        return self.identity.permalink(claim.channel_id, message_ts) if message_ts else None
+
+
+def _corrected(shown: Shown, latest: VersionRemarks) -> Corrected | None:
+    """What the newest version changed in a message that was made for an earlier one."""
+    if shown.newest.version == shown.own.version:
+        return None
+    return Corrected(at=shown.newest.received_at, changes=latest.changes, more_races=latest.more_races)

@@ -1,10 +1,10 @@
 """Events and their versions: what deliveries said, each version once."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import select, union
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind, RacingEvent, VersionRemarks
@@ -32,6 +32,30 @@ def kinds_of_races(session: Session, race_ids: Iterable[str]) -> set[tuple[str, 
     return {(race_id, EventKind(kind)) for race_id, kind in session.execute(statement) if race_id and kind}
 
 
+def related(
+    session: Session,
+    kind: EventKind,
+    *,
+    keys: Collection[str] = (),
+    race_ids: Collection[str] = (),
+    meeting_ids: Collection[str] = (),
+    race_dates: Collection[str] = (),
+) -> dict[str, EventVersion]:
+    """The newest version of each event of a kind that has one of these keys, ids or dates: each by an index."""
+    ways = (
+        (col(EventVersion.event_key), keys),
+        (col(EventVersion.race_id), race_ids),
+        (col(EventVersion.meeting_id), meeting_ids),
+        (col(EventVersion.race_date), race_dates),
+    )
+    found = [
+        select(col(EventVersion.event_key)).where(col(EventVersion.kind) == kind, column.in_(sorted(values)))
+        for column, values in ways
+        if values
+    ]
+    return latest(session, session.execute(union(*found)).scalars()) if found else {}
+
+
 def make(
     event: RacingEvent,
     version: int,
@@ -49,6 +73,7 @@ def make(
         region=event.race.region,
         race_id=event.race.race_id,
         meeting_id=event.race.meeting_id,
+        race_date=event.race.race_date,
         data=event.model_dump_json(exclude_defaults=True),
         facts=json.dumps(facts),
         remarks=remarks.model_dump_json(exclude_defaults=True) if remarks != VersionRemarks() else None,

@@ -5,31 +5,67 @@ through `_release`, which names the lease: a worker whose lease another has take
 """
 
 import secrets
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from sqlalchemy import (
+    ColumnElement,
     Function,
     ScalarSelect,
     and_,
     case,
     exists,
     func,
+    literal_column,
     or_,
     select,
     update,
 )
-from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import Mapped, aliased
 from sqlmodel import Session, col
 
-from bot.storage import subscriptions
+from bot.domain.events import EventKind
+from bot.storage import shown as showing
 from bot.storage.engine import affected, insert_here
-from bot.storage.posts import IS_UNSENT
-from bot.storage.tables import EventVersion, Lane, MethodHold, Post, PostState, SubscriptionState
+from bot.storage.posts import IS_UNSENT, Priority
+from bot.storage.shown import Shown
+from bot.storage.tables import ChannelSubscriptionRow, EventVersion, Lane, MethodHold, Post, PostState
 
 POST_METHOD = "chat.postMessage"
+EDIT_METHOD = "chat.update"
+LOOK_METHOD = "conversations.history"
 EVERY_METHOD = "*"
 """Held when Slack no longer takes our token: then nothing is sent at all."""
+
+PAUSED = "paused"
+"""Why a lane is held whose channel asked for a pause: its events wait, and notices for it still go out."""
+
+_IS_OPEN = or_(col(Lane.held_because).is_(None), col(Lane.held_because) == PAUSED)
+
+_METHOD = case(
+    (col(Post.edits_post_id).is_not(None), literal_column(f"'{EDIT_METHOD}'")),
+    (col(Post.state) == PostState.SENDING, literal_column(f"'{LOOK_METHOD}'")),
+    else_=literal_column(f"'{POST_METHOD}'"),
+)
+"""What a waiting post needs next, as `Claim.method` says it."""
+
+
+_EDITED = aliased(Post)
+_EDITS_WHAT_WAITS = exists().where(
+    col(_EDITED.id) == col(Post.edits_post_id),
+    col(_EDITED.state).in_([PostState.QUEUED, PostState.SENDING]),
+)
+"""An edit's message goes first: where that is passed over, so is the edit."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """Why a lane was held, and since when."""
+
+    because: str
+    since: datetime
 
 
 @dataclass(frozen=True)
@@ -45,81 +81,151 @@ class Claim:
     """By the clock that leases are measured by."""
     previous_ts: str | None = None
     """Where an earlier version of the same event stands in this channel."""
+    shown: Shown | None = None
+    """What its message is to show; None of what is no event."""
+
+    @property
+    def edited(self) -> Post | None:
+        """The post whose message it edits; None where it is a message of its own."""
+        return self.shown.post if self.shown and self.post.edits_post_id is not None else None
+
+    @property
+    def method(self) -> str:
+        """The method of Slack's that the post needs next; a doubtful message is looked for before anything else."""
+        if self.post.edits_post_id is not None:
+            return EDIT_METHOD
+        return LOOK_METHOD if self.doubtful else POST_METHOD
 
 
-def claim(session: Session, now: datetime, *, limit: int, lease_s: float, call_s: float) -> list[Claim]:
-    """Up to `limit` free lanes that have something to post, abandonments first, leased for `lease_s` seconds."""
-    if limit <= 0 or _held_until(session, now) is not None:
+def claim(
+    session: Session,
+    now: datetime,
+    *,
+    limit: int,
+    lease_s: float,
+    call_s: float,
+    allowed: Mapping[str, int] | None = None,
+) -> list[Claim]:
+    """Up to `limit` free lanes that have something to post, abandonments first, leased for `lease_s` seconds.
+
+    `allowed`: how many claims each method may have, any number where it is not named. What needs a method that is held
+    or has had its number is passed over.
+    """
+    holds = _holds(session, now)
+    if EVERY_METHOD in holds:
         return []
-    claims = []
-    for post, event in _heads(session, _lock_lanes(session, now, limit)):
-        token = secrets.token_hex(8)
-        session.execute(
-            update(Lane)
-            .where(col(Lane.channel_id) == post.channel_id)
-            .values(lease_token=token, leased_until=now + timedelta(seconds=lease_s))
-        )
-        doubtful = post.state == PostState.SENDING
-        if not doubtful:
-            post.state = PostState.SENDING
-            post.sending_at = now
-            post.deadline_at = now + timedelta(seconds=call_s)
-            post.attempts += 1
-            session.add(post)
-        claims.append(Claim(post.channel_id, token, post, event, doubtful, now, _previous_ts(session, post, event)))
-    session.flush()
-    return claims
+    left = dict(allowed or {}) | dict.fromkeys(holds, 0)
+    claims: list[Claim] = []
+    passed_over = True
+    # Whoever is passed over has taken another's place within the limit: then once more, without that method.
+    while passed_over and len(claims) < limit:
+        spent = [method for method, calls in left.items() if calls < 1]
+        passed_over = False
+        for post, event in _heads(session, _lock_lanes(session, now, limit - len(claims), spent), spent):
+            # An edit that nobody heard of is simply made again: it is the same whether it was made before or not.
+            doubtful = post.state == PostState.SENDING and post.edits_post_id is None
+            begun = Claim(post.channel_id, secrets.token_hex(8), post, event, doubtful, now)
+            if left.get(begun.method, 1) < 1:
+                passed_over = True
+                continue
+            if begun.method in left:
+                left[begun.method] -= 1
+            _begin(session, begun, lease_s=lease_s, call_s=call_s)
+            claims.append(begun)
+        session.flush()
+    return _with_shown(session, claims)
 
 
-def _of_head(column: Mapped[int] | Mapped[int | None]) -> Function[int]:
+def _with_shown(session: Session, claims: list[Claim]) -> list[Claim]:
+    said = showing.shown(session, [(claim.post, claim.event) for claim in claims if claim.event])
+    return [
+        replace(claim, shown=what, previous_ts=_previous_ts(session, what.post, what.own)) if what else claim
+        for claim, what in ((claim, said.get(claim.post.id or 0)) for claim in claims)
+    ]
+
+
+def _begin(session: Session, begun: Claim, *, lease_s: float, call_s: float) -> None:
+    now, post = begun.claimed_at, begun.post
+    session.execute(
+        update(Lane)
+        .where(col(Lane.channel_id) == begun.channel_id)
+        .values(lease_token=begun.token, leased_until=now + timedelta(seconds=lease_s))
+    )
+    if not begun.doubtful:
+        post.state = PostState.SENDING
+        post.sending_at = now
+        post.deadline_at = now + timedelta(seconds=call_s)
+        post.attempts += 1
+        session.add(post)
+
+
+def _first(column: ColumnElement[Any] | Mapped[Any], state: PostState, spent: Collection[str]) -> ScalarSelect[Any]:
+    """A column of a lane's first post of a state, those left out that need a method of `spent`."""
+    wanted = [col(Post.channel_id) == col(Lane.channel_id), IS_UNSENT, col(Post.state) == state]
+    if state is PostState.QUEUED:
+        wanted.append(or_(col(Lane.held_because).is_(None), col(Post.priority) == int(Priority.ADMIN)))
+    if spent:
+        wanted.append(_METHOD.not_in(spent))
+    if POST_METHOD in spent:
+        wanted.append(~_EDITS_WHAT_WAITS)
+    return (
+        select(column)
+        .where(*wanted)
+        .order_by(col(Post.priority), col(Post.id))
+        .limit(1)
+        .correlate(Lane)
+        .scalar_subquery()
+    )
+
+
+def _of_head(column: ColumnElement[Any] | Mapped[Any], spent: Collection[str] = ()) -> Function[Any]:
     """A column of a lane's first post. A doubtful one is settled before anything follows it."""
-
-    def first(state: PostState) -> ScalarSelect[int]:
-        return (
-            select(column)
-            .where(col(Post.channel_id) == col(Lane.channel_id), IS_UNSENT, col(Post.state) == state)
-            .order_by(col(Post.priority), col(Post.id))
-            .limit(1)
-            .correlate(Lane)
-            .scalar_subquery()
-        )
-
-    return func.coalesce(first(PostState.SENDING), first(PostState.QUEUED))
+    return func.coalesce(_first(column, PostState.SENDING, ()), _first(column, PostState.QUEUED, spent))
 
 
-def _lock_lanes(session: Session, now: datetime, limit: int) -> list[str]:
+def _has_head(spent: Collection[str]) -> ColumnElement[bool]:
+    """Whether a lane has something to post by another method than those."""
+    return _of_head(_METHOD, spent).not_in(spent) if spent else _of_head(col(Post.id)).is_not(None)
+
+
+def _urgency(spent: Collection[str]) -> ColumnElement[int]:
+    """The priority of the most urgent post of a lane: an abandonment may wait behind one that has to be settled."""
+    doubtful, queued = (_first(col(Post.priority), state, spent) for state in (PostState.SENDING, PostState.QUEUED))
+    return case((or_(doubtful.is_(None), queued < doubtful), queued), else_=doubtful)
+
+
+def _lock_lanes(session: Session, now: datetime, limit: int, spent: Collection[str]) -> list[str]:
     """Free lanes that have something to post, the most urgent first. Nothing but the lanes is looked through."""
-    head = _of_head(col(Post.id))
     statement = (
         select(col(Lane.channel_id))
         .where(
-            col(Lane.held_because).is_(None),
+            _IS_OPEN,
             col(Lane.next_free_at) <= now,
             or_(col(Lane.leased_until).is_(None), col(Lane.leased_until) <= now),
-            head.is_not(None),
+            _has_head(spent),
         )
-        .order_by(_of_head(col(Post.priority)), head)
+        .order_by(_urgency(spent), _of_head(col(Post.id), spent))
         .limit(limit)
         .with_for_update(of=Lane, skip_locked=True)
     )
     return list(session.execute(statement).scalars())
 
 
-def _heads(session: Session, channel_ids: list[str]) -> list[tuple[Post, EventVersion | None]]:
+def _heads(session: Session, channel_ids: list[str], spent: Collection[str]) -> list[tuple[Post, EventVersion | None]]:
     """The lanes' first posts, read after the lanes were locked: before, another replica may have sent them."""
     statement = (
         select(Post, EventVersion)
         .select_from(Lane)
-        .join(Post, col(Post.id) == _of_head(col(Post.id)))
+        .join(Post, col(Post.id) == _of_head(col(Post.id), spent))
         .outerjoin(EventVersion, col(EventVersion.id) == col(Post.event_id))
         .where(col(Lane.channel_id).in_(channel_ids))
-        .order_by(col(Post.priority), col(Post.id))
+        .order_by(_urgency(spent), col(Post.id))
     )
     return [(post, event) for post, event in session.execute(statement)]
 
 
-def _previous_ts(session: Session, post: Post, event: EventVersion | None) -> str | None:
-    if event is None or event.version == 1:
+def _previous_ts(session: Session, post: Post, event: EventVersion) -> str | None:
+    if event.version == 1:
         return None
     statement = (
         select(col(Post.message_ts))
@@ -128,6 +234,7 @@ def _previous_ts(session: Session, post: Post, event: EventVersion | None) -> st
             col(EventVersion.event_key) == event.event_key,
             col(EventVersion.version) < event.version,
             col(Post.channel_id) == post.channel_id,
+            col(Post.edits_post_id).is_(None),
             col(Post.message_ts).is_not(None),
         )
         .order_by(col(EventVersion.version).desc())
@@ -137,26 +244,37 @@ def _previous_ts(session: Session, post: Post, event: EventVersion | None) -> st
     return message_ts
 
 
-def next_due(session: Session, now: datetime) -> datetime | None:
-    """The first moment at which a lane that has something to post is free; None if none has."""
-    waiting = exists().where(
-        col(Post.channel_id) == col(Lane.channel_id), IS_UNSENT, col(Post.state) != PostState.PARKED
-    )
+def next_due(session: Session, now: datetime, spent: Mapping[str, datetime] | None = None) -> datetime | None:
+    """The first moment at which a lane that has something to post is free; None if none has.
+
+    `spent`: methods that have no call left, and until when; those that are held count besides.
+    """
+    waits = dict(spent or {})
+    for method, until in _holds(session, now).items():
+        waits[method] = max(until, waits.get(method, until))
     free_at = case(
         (and_(col(Lane.leased_until).is_not(None), col(Lane.leased_until) > col(Lane.next_free_at)), Lane.leased_until),
         else_=col(Lane.next_free_at),
     )
-    statement = select(func.min(free_at)).where(waiting, col(Lane.held_because).is_(None))
+    statement = select(func.min(free_at)).where(_has_head(waits), _IS_OPEN)
     first: datetime | None = session.execute(statement).scalar_one_or_none()
-    held_until = _held_until(session, now)
-    return max(first, held_until) if first and held_until else first
+    if EVERY_METHOD in waits:
+        return first and max(first, waits[EVERY_METHOD])
+    # What waits for a method is looked at when that is free again; in vain, where nothing needs it.
+    return min([*waits.values(), *([first] if first else [])], default=None)
 
 
 def record_sent(session: Session, claimed: Claim, message_ts: str, now: datetime, *, free_at: datetime) -> bool:
-    """Whether the result was ours to write: the post is sent, and its lane free again at `free_at`."""
-    return _release(session, claimed, free_at=free_at) and _set(
-        session, claimed, state=PostState.SENT, message_ts=message_ts, sent_at=now, error=None
-    )
+    """Whether the result was ours to write: the post is sent, and its lane free again at `free_at`.
+
+    So are the edits that its message said with it; of a doubtful one it is not known which those were.
+    """
+    if not _release(session, claimed, free_at=free_at):
+        return False
+    sent = {"state": PostState.SENT, "message_ts": message_ts, "sent_at": now, "error": None}
+    if claimed.shown and claimed.shown.edits and not claimed.doubtful:
+        session.execute(update(Post).where(col(Post.id).in_(claimed.shown.edits)).values(**sent))
+    return _set(session, claimed, **sent)
 
 
 def record_retry(
@@ -191,41 +309,76 @@ def record_doubtful(
 
 
 def record_parked(session: Session, claimed: Claim, *, free_at: datetime, error: str) -> bool:
-    """Not sent, and not tried again by itself; the lane goes on."""
-    return _release(session, claimed, free_at=free_at) and _set(session, claimed, state=PostState.PARKED, error=error)
+    """Not sent, and not tried again by itself; the lane goes on. What was folded into it has to be said after all."""
+    if not _release(session, claimed, free_at=free_at):
+        return False
+    folded = update(Post).where(col(Post.edits_post_id) == claimed.post.id, col(Post.state) == PostState.FOLDED)
+    done = _set(session, claimed, state=PostState.PARKED, error=error)
+    session.execute(folded.values(state=PostState.QUEUED))
+    return done
 
 
-def hold_lane(session: Session, claimed: Claim, reason: str, now: datetime) -> bool:
-    """The channel is gone or closed to us: its queue waits, its post back at the head."""
-    return record_retry(session, claimed, free_at=now, error=reason) and bool(
-        affected(
-            session,
-            update(Lane).where(col(Lane.channel_id) == claimed.channel_id).values(held_because=reason, held_at=now),
-        )
-    )
+def record_not_edited(session: Session, claimed: Claim, *, free_at: datetime, error: str) -> bool:
+    """The message can't be edited: the edit becomes a message of its own, where no other in the channel says it.
+
+    A corrected version in a message of its own takes over what else the old message was to say.
+    """
+    shown, event = claimed.shown, claimed.event
+    if shown is None or event is None or not _release(session, claimed, free_at=free_at):
+        return False
+    corrects = event.event_key == shown.own.event_key
+    if not (corrects or event.kind == EventKind.RACE_ABANDONED):
+        return _set(session, claimed, state=PostState.FOLDED, error=error)
+    if corrects and shown.post is not claimed.post:
+        others = update(Post).where(col(Post.edits_post_id) == claimed.post.edits_post_id)
+        session.execute(others.where(col(Post.id) != claimed.post.id).values(edits_post_id=claimed.post.id))
+    return _set(session, claimed, state=PostState.QUEUED, edits_post_id=None, plain=False, error=error)
 
 
-def free_lane(session: Session, channel_id: str, now: datetime) -> bool:
-    """Whether the lane had been held: the channel is back, and its queue goes on."""
-    statement = (
-        update(Lane)
-        .where(col(Lane.channel_id) == channel_id, col(Lane.held_because).is_not(None))
-        .values(held_because=None, held_at=None, next_free_at=now)
-    )
-    return affected(session, statement) > 0
+def hold_lane(session: Session, channel_id: str, reason: str, now: datetime) -> None:
+    """From now on the lane's queue waits. One that is held stays as it is, but for a paused one that is closed."""
+    lane = insert_here(session, Lane).values(channel_id=channel_id, next_free_at=now)
+    session.execute(lane.on_conflict_do_nothing(index_elements=["channel_id"]))
+    held = col(Lane.held_because)
+    is_new = held.is_(None) if reason == PAUSED else or_(held.is_(None), held == PAUSED)
+    statement = update(Lane).where(col(Lane.channel_id) == channel_id, is_new)
+    session.execute(statement.values(held_because=reason, held_at=now))
 
 
-def reopen_channel(session: Session, channel_id: str, now: datetime) -> int:
-    """How many subscriptions start: the bot is in the channel (again), so what waited for that goes on."""
-    free_lane(session, channel_id, now)
-    return subscriptions.set_state(session, channel_id, SubscriptionState.LIVE, now, only=subscriptions.CLOSED)
+def free_lane(session: Session, channel_id: str, now: datetime, *, only: str | None = None) -> Held | None:
+    """What the lane was held for, and since when; None where it was open. Its queue goes on.
+
+    `only`: leave it held where it is for another reason than that.
+    """
+    statement = select(Lane).where(col(Lane.channel_id) == channel_id, col(Lane.held_because).is_not(None))
+    if only is not None:
+        statement = statement.where(col(Lane.held_because) == only)
+    lane = session.execute(statement.with_for_update()).scalar_one_or_none()
+    if lane is None:
+        return None
+    held = Held(lane.held_because or "", lane.held_at or now)
+    lane.held_because, lane.held_at, lane.next_free_at = None, None, now
+    session.flush()
+    return held
 
 
 def held_channels(session: Session, limit: int) -> list[str]:
-    """Channels whose lane is held, those that have been longest first."""
+    """Some of the channels that are closed to us, other ones each time; the paused ones left out."""
     statement = (
-        select(col(Lane.channel_id)).where(col(Lane.held_because).is_not(None)).order_by(col(Lane.held_at)).limit(limit)
+        select(col(Lane.channel_id))
+        .where(col(Lane.held_because).is_not(None), col(Lane.held_because) != PAUSED)
+        .order_by(func.random())
+        .limit(limit)
     )
+    return list(session.execute(statement).scalars())
+
+
+def pauses_over(session: Session, now: datetime, limit: int) -> list[str]:
+    """Paused channels whose pause has ended, or that have no subscription left that is paused."""
+    goes_on = exists().where(
+        col(ChannelSubscriptionRow.channel_id) == col(Lane.channel_id), col(ChannelSubscriptionRow.paused_until) > now
+    )
+    statement = select(col(Lane.channel_id)).where(col(Lane.held_because) == PAUSED, ~goes_on).limit(limit)
     return list(session.execute(statement).scalars())
 
 
@@ -241,12 +394,10 @@ def method_holds(session: Session, now: datetime) -> dict[str, str]:
     return {row.method: row.reason for row in session.execute(statement).scalars()}
 
 
-def _held_until(session: Session, now: datetime) -> datetime | None:
-    statement = select(func.max(col(MethodHold.until))).where(
-        col(MethodHold.method).in_([POST_METHOD, EVERY_METHOD]), col(MethodHold.until) > now
-    )
-    until: datetime | None = session.execute(statement).scalar_one_or_none()
-    return until
+def _holds(session: Session, now: datetime) -> dict[str, datetime]:
+    """What is held just now: method → until when."""
+    statement = select(MethodHold).where(col(MethodHold.until) > now)
+    return {row.method: row.until for row in session.execute(statement).scalars()}
 
 
 def _release(session: Session, claimed: Claim, *, free_at: datetime) -> bool:

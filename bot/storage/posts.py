@@ -6,8 +6,10 @@ from datetime import datetime
 from enum import IntEnum
 
 from sqlalchemy import func, literal_column, select, update
+from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
+from bot.domain.events import EventKind
 from bot.domain.message import Message
 from bot.storage.engine import insert_here
 from bot.storage.tables import EventVersion, Lane, Notice, Post, PostState
@@ -16,9 +18,15 @@ IS_UNSENT = col(Post.state).in_([literal_column(f"'{state}'") for state in ("que
 """As literals, and as the index says it: otherwise SQLite does not use an index over some states only."""
 
 
+NOTICE = "notice:"
+"""How the names of notices begin."""
+
+
 class Priority(IntEnum):
     """What goes first within a lane, and across them; equal ones go by receipt."""
 
+    WAITED = -1
+    """The summary of what waited in a lane that was held: before what came later."""
     ABANDONMENT = 0
     ADMIN = 1
     OTHER = 2
@@ -26,7 +34,10 @@ class Priority(IntEnum):
 
 @dataclass(frozen=True)
 class NewPost:
-    """A post to be made. `dedupe_key` names it: a second of the same name is never made."""
+    """A post to be made. `dedupe_key` names it: a second of the same name is never made.
+
+    `edits_post_id`: no new message, but an edit of that post's. `folded`: that message says it already.
+    """
 
     channel_id: str
     dedupe_key: str
@@ -34,6 +45,8 @@ class NewPost:
     received_at: datetime
     event_id: int | None = None
     content: Message | None = None
+    edits_post_id: int | None = None
+    folded: bool = False
 
 
 def add(session: Session, posts: Iterable[NewPost]) -> int:
@@ -55,9 +68,10 @@ def _as_row(post: NewPost) -> dict[str, object]:
         "channel_id": post.channel_id,
         "dedupe_key": post.dedupe_key,
         "event_id": post.event_id,
+        "edits_post_id": post.edits_post_id,
         "content": post.content.model_dump_json() if post.content else None,
         "priority": int(post.priority),
-        "state": PostState.QUEUED,
+        "state": PostState.FOLDED if post.folded else PostState.QUEUED,
         "plain": False,
         "received_at": post.received_at,
         "attempts": 0,
@@ -65,6 +79,44 @@ def _as_row(post: NewPost) -> dict[str, object]:
         "failed_looks": 0,
         "may_be_repeat": False,
     }
+
+
+def messages_of(session: Session, event_key: str, *, locked: bool = False) -> dict[str, int]:
+    """The message in which each channel has an event, sent or waiting: channel → the newest of its posts.
+
+    `locked`: none of them is given up before the transaction ends.
+    """
+    statement = (
+        select(col(Post.channel_id), col(Post.id))
+        .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
+        .where(
+            col(EventVersion.event_key) == event_key,
+            col(Post.edits_post_id).is_(None),
+            col(Post.state) != PostState.PARKED,
+        )
+        .order_by(col(Post.id))
+    )
+    if locked:
+        statement = statement.with_for_update(read=True, of=Post)
+    return {channel_id: post_id for channel_id, post_id in session.execute(statement) if post_id}
+
+
+def meetings_saying(session: Session, race_id: str) -> dict[int, str]:
+    """The messages of abandoned meetings that say of a race that it is called off: post → channel."""
+    said, message, meeting = aliased(Post), aliased(Post), aliased(EventVersion)
+    statement = (
+        select(col(message.id), col(message.channel_id))
+        .select_from(EventVersion)
+        .join(said, col(said.event_id) == col(EventVersion.id))
+        .join(message, col(message.id) == col(said.edits_post_id))
+        .join(meeting, col(meeting.id) == col(message.event_id))
+        .where(
+            col(EventVersion.race_id) == race_id,
+            col(EventVersion.kind) == EventKind.RACE_ABANDONED,
+            col(meeting.kind) == EventKind.MEETING_ABANDONED,
+        )
+    )
+    return {post_id: channel_id for post_id, channel_id in session.execute(statement) if post_id}
 
 
 def hurry_races(session: Session, race_ids: Iterable[str | None]) -> None:
@@ -89,7 +141,7 @@ def add_notice(session: Session, key: str, channel_id: str | None, message: Mess
     if session.execute(statement.returning(col(Notice.key))).first() is None:
         return False
     if channel_id is not None:
-        add(session, [NewPost(channel_id, f"notice:{key}@{channel_id}", Priority.ADMIN, now, content=message)])
+        add(session, [NewPost(channel_id, f"{NOTICE}{key}@{channel_id}", Priority.ADMIN, now, content=message)])
     return True
 
 

@@ -1,7 +1,7 @@
 """Channels' subscriptions."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 
 from sqlalchemy import delete, func, select, update
@@ -13,6 +13,9 @@ from bot.storage.tables import ChannelSubscriptionRow, SubscriptionState
 
 CLOSED = (SubscriptionState.WAITING, SubscriptionState.SUSPENDED)
 """States that end when the bot is in the channel (again)."""
+
+UNTIL_RESUMED = datetime(9999, 1, 1, tzinfo=UTC)
+"""The end of a pause that has none: a channel whose `paused_until` is set is paused, whatever has closed it besides."""
 
 
 def of_channel(session: Session, channel_id: str) -> Sequence[ChannelSubscriptionRow]:
@@ -28,8 +31,11 @@ def of_channel(session: Session, channel_id: str) -> Sequence[ChannelSubscriptio
 def save(
     session: Session, channel_id: str, chosen: ChannelFilter, *, state: SubscriptionState, user_id: str, now: datetime
 ) -> ChannelSubscriptionRow:
-    """Subscribe a channel to a region, or replace the filter of the subscription it has."""
+    """Subscribe a channel to a region, or replace the filter of the subscription it has; a pause goes on."""
     row = _find(session, channel_id, chosen.region)
+    pause_ends = paused_until(session, channel_id, now)
+    if pause_ends is not None and state is SubscriptionState.LIVE:
+        state = SubscriptionState.PAUSED
     if row is None:
         row = ChannelSubscriptionRow(
             channel_id=channel_id,
@@ -43,6 +49,7 @@ def save(
     row.filter = chosen.model_dump_json()
     row.state = state
     row.state_reason = None
+    row.paused_until = pause_ends
     row.updated_at = now
     session.add(row)
     session.flush()
@@ -76,13 +83,53 @@ def set_state(
     return affected(session, statement)
 
 
+def suspend(session: Session, channel_id: str, reason: str, now: datetime) -> int:
+    """How many of a closed channel's subscriptions were suspended; a pause is remembered."""
+    open_to_us = (SubscriptionState.LIVE, SubscriptionState.PAUSED)
+    return set_state(session, channel_id, SubscriptionState.SUSPENDED, now, reason=reason, only=open_to_us)
+
+
+def reopen(session: Session, channel_id: str, now: datetime) -> int:
+    """How many subscriptions start, or go back to their pause, now that the bot is in the channel (again)."""
+    paused = paused_until(session, channel_id, now) is not None
+    state = SubscriptionState.PAUSED if paused else SubscriptionState.LIVE
+    return set_state(session, channel_id, state, now, only=CLOSED)
+
+
+def pause(session: Session, channel_id: str, until: datetime | None, now: datetime) -> int:
+    """How many subscriptions are paused until then (None: until resumed); closed ones once their channel is back."""
+    statement = update(ChannelSubscriptionRow).where(col(ChannelSubscriptionRow.channel_id) == channel_id)
+    paused = affected(session, statement.values(paused_until=until or UNTIL_RESUMED, updated_at=now))
+    set_state(session, channel_id, SubscriptionState.PAUSED, now, only=(SubscriptionState.LIVE,))
+    return paused
+
+
+def end_pause(session: Session, channel_id: str, now: datetime) -> int:
+    """How many subscriptions are no longer paused."""
+    statement = update(ChannelSubscriptionRow).where(
+        col(ChannelSubscriptionRow.channel_id) == channel_id, col(ChannelSubscriptionRow.paused_until).is_not(None)
+    )
+    ended = affected(session, statement.values(paused_until=None, updated_at=now))
+    set_state(session, channel_id, SubscriptionState.LIVE, now, only=(SubscriptionState.PAUSED,))
+    return ended
+
+
+def paused_until(session: Session, channel_id: str, now: datetime) -> datetime | None:
+    """When the channel's pause ends (UNTIL_RESUMED where somebody has to end it); None where it is not paused."""
+    statement = select(func.max(col(ChannelSubscriptionRow.paused_until))).where(
+        col(ChannelSubscriptionRow.channel_id) == channel_id, col(ChannelSubscriptionRow.paused_until) > now
+    )
+    until: datetime | None = session.execute(statement).scalar_one_or_none()
+    return until
+
+
 def closed_channels(session: Session, limit: int) -> list[str]:
-    """Channels with a subscription that is CLOSED, those that have been so longest first."""
+    """Some of the channels with a subscription that is CLOSED, other ones each time."""
     statement = (
         select(col(ChannelSubscriptionRow.channel_id))
         .where(col(ChannelSubscriptionRow.state).in_([str(state) for state in CLOSED]))
         .group_by(col(ChannelSubscriptionRow.channel_id))
-        .order_by(func.min(col(ChannelSubscriptionRow.updated_at)))
+        .order_by(func.random())
         .limit(limit)
     )
     return list(session.execute(statement).scalars())

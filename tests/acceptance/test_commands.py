@@ -5,7 +5,7 @@ from tests.acceptance.payloads import abandoned, result
 
 async def test_help_lists_every_command(world):
     said = await world.say("/racing", "help", channel="CGB")
-    for word in ("subscribe", "unsubscribe", "list", "racecard", "usage"):
+    for word in ("subscribe", "unsubscribe", "list", "pause", "resume", "trace", "racecard", "usage"):
         assert f"/racing {word}" in said
 
 
@@ -26,6 +26,11 @@ MISTAKES = [
     ("/racing", "subscribe GBB", "GB"),
     ("/racing", "subscribe", "/racing subscribe"),
     ("/racing", "frobnicate", "subscribe"),
+    ("/racing", "pause", "no subscriptions"),
+    ("/racing", "pause soon", "1h30m"),
+    ("/racing", "resume", "not paused"),
+    ("/racing", "trace", "/racing trace"),
+    ("/racing", "trace rc_nowhere", "received no delivery"),
     ("/racing", "unsubscribe FR", "no subscriptions"),
     ("/racecard", "GB nextweek", "nextweek"),
     ("/racecard", "GB 2026-02-30", "2026-02-30"),
@@ -129,3 +134,36 @@ async def test_subscribing_again_reopens_a_channel_that_slack_had_closed(world):
     await world.subscribe("CGB", "GB")
     (text,) = await world.wait_for_posts("CGB", 1)
     assert text.startswith("ABANDONED")
+
+
+async def test_paused_channel_hears_nothing_until_it_is_resumed_and_trace_says_why(world):
+    await world.subscribe("CGB", "GB")
+    assert "/racing resume" in await world.say("/racing", "pause 2h", channel="CGB")
+    assert "paused until" in await world.say("/racing", "list", channel="CGB")
+    await world.bot.deliver(abandoned("rc_9"))
+    await world.bot.deliver(result("rc_other", "IRE"))
+    await world.subscribe("CIRE", "GB")
+    assert "paused" in await world.say("/racing", "subscribe GB racecards", channel="CGB")
+    await world.bot.deliver(abandoned("rc_10"))
+    await world.wait_for_posts("CIRE", 1)
+    assert world.texts("CGB") == []
+    traced = await world.say("/racing", "trace rc_9", channel="CGB")
+    assert "1 waiting" in traced
+    assert "the channel is paused" in traced
+    assert "Limited to this channel" in traced
+    assert "The pause is over" in await world.say("/racing", "resume", channel="CGB")
+    texts = await world.wait_for_posts("CGB", 2)
+    assert all(text.startswith("ABANDONED") for text in texts)
+    while "1 posted" not in await world.say("/racing", "trace rc_9", channel="CGB"):
+        continue
+    assert "CGB" not in await world.say("/racing", "trace rc_9", channel="CIRE")
+
+
+async def test_admins_trace_every_channel(make_world):
+    async with make_world(ADMIN_USERS="UALICE") as world:
+        await world.subscribe("CGB", "GB")
+        await world.bot.deliver(abandoned("rc_9"))
+        await world.wait_for_posts("CGB", 1)
+        while "CGB: posted" not in (traced := await world.say("/racing", "trace rc_9", channel="CADMIN")):
+            continue
+        assert "Limited" not in traced

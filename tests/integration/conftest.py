@@ -16,6 +16,7 @@ from bot.alerts.ingest import Ingest
 from bot.alerts.notices import Notices
 from bot.alerts.pace import Pace
 from bot.alerts.poster import Poster
+from bot.alerts.reopening import Reopening
 from bot.alerts.settle import SettleDoubtful
 from bot.domain.events import DEFAULT_TOPICS
 from bot.domain.filters import ChannelFilter
@@ -24,6 +25,7 @@ from bot.settings import DoubtfulPosts
 from bot.slack.client import SlackClient, make_session, make_web_client
 from bot.slack.identity import Identity
 from bot.slack.messages.plain import sentence
+from bot.slack.messages.waited import waited
 from bot.slack.posts import PostRenderer
 from bot.storage import inbox, lanes, migrate, posts, subscriptions
 from bot.storage.clock import database_now
@@ -72,6 +74,8 @@ class Pipeline:
     ingest: Ingest
     fanout: Fanout
     poster: Poster
+    notices: Notices
+    reopening: Reopening
 
     async def subscribe(self, channel_id: str, region: str, topics=DEFAULT_TOPICS, **courses) -> None:
         chosen = ChannelFilter(region=region, topics=topics, **courses)
@@ -148,7 +152,7 @@ async def make_pipeline(database, slack):
             wake=fanout.posted,
             pace=pace,
         )
-        return Pipeline(database, slack, clock, ingest, fanout, poster)
+        return Pipeline(database, slack, clock, ingest, fanout, poster, notices, Reopening(waited))
 
     yield make
     await session.close()

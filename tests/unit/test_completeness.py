@@ -26,7 +26,7 @@ from bot.sandbox.racing_service.service import RacingService
 from bot.settings import Settings
 from bot.slack import answers
 from bot.slack.commands.table import RACING_COMMANDS, SLASH_COMMANDS
-from bot.slack.listeners import channels
+from bot.slack.listeners import channels, direct_messages
 from bot.slack.messages import EVENT_MESSAGES
 from bot.webhooks.payload import read_payload
 
@@ -151,6 +151,7 @@ def test_manifest_has_exactly_the_registered_commands_with_their_hints():
 
 def test_manifest_has_exactly_the_events_that_are_listened_to():
     heard = {"member_joined_channel", "member_left_channel", *channels.CLOSING_EVENTS, *channels.OPENING_EVENTS}
+    heard |= {channels.MOVING_EVENT, f"{direct_messages.EVENT}.im"}
     assert set(read_manifest()["settings"]["event_subscriptions"]["bot_events"]) == heard
 
 

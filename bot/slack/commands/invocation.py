@@ -1,9 +1,11 @@
 """What a person typed, and what a command needs to answer it."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
+from bot.alerts.reopening import Reopening
 from bot.book.quota import QuotaBook
 from bot.book.racebook import RaceBook
 from bot.book.reference import ReferenceBook
@@ -28,7 +30,7 @@ class Invocation:
 
 @dataclass(frozen=True)
 class Desk:
-    """What commands work with. Built once, in bot.app."""
+    """What commands work with. Built once, in bot.app. `wake` tells the poster that there may be something to post."""
 
     settings: Settings
     database: Database
@@ -37,7 +39,9 @@ class Desk:
     reference: ReferenceBook
     races: RaceBook
     quota: QuotaBook
+    reopening: Reopening
     clock: Clock
+    wake: asyncio.Event
 
 
 Commit = Callable[[Desk, Invocation], Awaitable[Any]]

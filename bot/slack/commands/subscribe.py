@@ -16,7 +16,7 @@ from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.wanted import Wanted, read_wanted
 from bot.slack.membership import creator, is_member
 from bot.slack.messages.subscriptions import subscribed
-from bot.storage import lanes, subscriptions, webhook_subscriptions
+from bot.storage import subscriptions, webhook_subscriptions
 from bot.storage.tables import SubscriptionState
 
 CHECK_S = 1.2
@@ -57,9 +57,13 @@ async def answer(desk: Desk, invocation: Invocation, committed: Subscribed) -> M
         member = await is_member(desk.slack, invocation.channel_id)
     if member:
         now = desk.clock()
-        await desk.database.write(partial(lanes.reopen_channel, channel_id=invocation.channel_id, now=now))
+        await desk.database.write(partial(desk.reopening.reopen, channel_id=invocation.channel_id, now=now))
+        desk.wake.set()
     uncovered = await desk.database.read(partial(_uncovered, filters=committed.filters))
-    return subscribed(committed.filters, committed.unchecked, member, desk.identity.name, uncovered)
+    is_paused = await desk.database.read(partial(_is_paused, channel_id=invocation.channel_id, desk=desk))
+    return subscribed(
+        committed.filters, committed.unchecked, member, desk.identity.name, uncovered, is_paused=is_paused
+    )
 
 
 def _let_wait(session: Session, channel_id: str, desk: Desk) -> None:
@@ -72,6 +76,10 @@ def _let_wait(session: Session, channel_id: str, desk: Desk) -> None:
         reason="the bot is not in the channel",
         only=(SubscriptionState.LIVE,),
     )
+
+
+def _is_paused(session: Session, channel_id: str, desk: Desk) -> bool:
+    return subscriptions.paused_until(session, channel_id, desk.clock()) is not None
 
 
 def _uncovered(session: Session, filters: tuple[ChannelFilter, ...]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from bot.domain.message import Message
 from bot.slack.commands import list as list_command
-from bot.slack.commands import racecard, subscribe, unsubscribe, usage
+from bot.slack.commands import pause, racecard, subscribe, trace, unsubscribe, usage
 from bot.slack.commands.invocation import Command, Desk, Invocation
 from bot.slack.messages.help import command_help
 
@@ -42,6 +42,17 @@ RACING_COMMANDS: dict[str, Command] = {
             unsubscribe.commit,
         ),
         Command("list", "", "What this channel receives", list_command.answer),
+        Command(
+            "pause",
+            "[2h]",
+            "Hold what this channel receives, for a time or until it is resumed",
+            pause.answer_pause,
+            pause.commit_pause,
+        ),
+        Command("resume", "", "End a pause", pause.answer_resume, pause.commit_resume),
+        Command(
+            "trace", "RACE_ID", "Who was told of a race and when, or why not; admins see every channel", trace.answer
+        ),
         RACECARD,
         USAGE,
         Command("help", "", "This list", _help),

@@ -1,4 +1,4 @@
-"""A channel's life: the bot is invited or removed, the channel archived or brought back."""
+"""A channel's life: the bot is invited or removed, the channel archived, brought back, deleted or given another id."""
 
 import asyncio
 from dataclasses import dataclass
@@ -6,13 +6,19 @@ from functools import partial
 from typing import Any
 
 from slack_bolt.async_app import AsyncApp
+from sqlmodel import Session
 
+from bot.alerts.closing import close_channel
+from bot.alerts.notices import Notices
+from bot.alerts.reopening import Reopening
 from bot.domain.clock import Clock
 from bot.logs import get_logger
 from bot.slack.identity import Identity
-from bot.storage import lanes, subscriptions
+from bot.slack.messages.welcome import welcome
+from bot.storage import posts, subscriptions
 from bot.storage.engine import Database
-from bot.storage.tables import SubscriptionState
+from bot.storage.moving import move_channel
+from bot.storage.posts import NewPost, Priority
 
 log = get_logger(__name__)
 
@@ -21,9 +27,17 @@ CLOSING_EVENTS = {
     "group_left": "the bot was removed from the channel",
     "channel_archive": "is_archived",
     "group_archive": "is_archived",
+    "channel_deleted": "the channel was deleted",
+    "group_deleted": "the channel was deleted",
 }
 OPENING_EVENTS = ("channel_unarchive", "group_unarchive")
 """After these the bot is in the channel or not; the next post finds out."""
+
+MOVING_EVENT = "channel_id_changed"
+"""A private channel that is shared with another company gets another id, docs.slack.dev/reference/events.
+
+A rename, or a public channel made private, changes no id, and so nothing here.
+"""
 
 
 @dataclass(frozen=True)
@@ -32,6 +46,8 @@ class ChannelListener:
 
     database: Database
     identity: Identity
+    notices: Notices
+    reopening: Reopening
     clock: Clock
     wake: asyncio.Event
 
@@ -43,11 +59,14 @@ class ChannelListener:
             bolt.event(event)(self.on_closed)
         for event in OPENING_EVENTS:
             bolt.event(event)(self.on_opened)
+        bolt.event(MOVING_EVENT)(self.on_id_changed)
 
     async def on_joined(self, event: dict[str, Any], body: dict[str, Any]) -> None:
-        """The bot was invited: what waited for that starts."""
+        """The bot was invited: what waited for that starts, and the channel is told what it receives."""
         if event.get("user") in self._ourselves(body):
-            await self._open(str(event.get("channel")))
+            # Slack sends an event again under the same id.
+            invitation = str(body.get("event_id") or event.get("event_ts"))
+            await self._open(str(event.get("channel")), invitation)
 
     async def on_left(self, event: dict[str, Any], body: dict[str, Any]) -> None:
         """The bot was removed."""
@@ -62,20 +81,38 @@ class ChannelListener:
         """The channel is there again."""
         await self._open(str(event.get("channel")))
 
-    async def _open(self, channel_id: str) -> None:
-        reopen = partial(lanes.reopen_channel, channel_id=channel_id, now=self.clock())
-        started = await self.database.write(reopen)
+    async def on_id_changed(self, event: dict[str, Any]) -> None:
+        """The channel goes on under another id, and with it all that we have of it."""
+        old_id, new_id = str(event.get("old_channel_id")), str(event.get("new_channel_id"))
+        moved = await self.database.write(partial(move_channel, old_id=old_id, new_id=new_id))
+        log.info("channel_moved", channel_id=new_id, old_channel_id=old_id, subscriptions=moved)
+        await self._open(new_id)
+
+    async def _open(self, channel_id: str, invitation: str | None = None) -> None:
+        started = await self.database.write(partial(self._reopen, channel_id=channel_id, invitation=invitation))
         log.info("channel_open", channel_id=channel_id, subscriptions_started=started)
         self.wake.set()
 
+    def _reopen(self, session: Session, channel_id: str, invitation: str | None) -> int:
+        """How many subscriptions start. A welcome comes with each invitation, once."""
+        now = self.clock()
+        started = self.reopening.reopen(session, channel_id, now)
+        if invitation is not None:
+            filters = [subscriptions.read_filter(row) for row in subscriptions.of_channel(session, channel_id)]
+            is_paused = subscriptions.paused_until(session, channel_id, now) is not None
+            said = welcome(filters, is_paused=is_paused)
+            key = f"welcome:{invitation}@{channel_id}"
+            posts.add(session, [NewPost(channel_id, key, Priority.ADMIN, now, content=said)])
+        return started
+
     async def _close(self, channel_id: str, reason: str) -> None:
-        live = (SubscriptionState.LIVE,)
-        await self.database.write(
-            lambda session: subscriptions.set_state(
-                session, channel_id, SubscriptionState.SUSPENDED, self.clock(), reason=reason, only=live
-            )
-        )
-        log.info("channel_closed", channel_id=channel_id, reason=reason)
+        await self.database.write(partial(self._close_known, channel_id=channel_id, reason=reason))
+        self.wake.set()
+
+    def _close_known(self, session: Session, channel_id: str, reason: str) -> None:
+        """Of a channel that receives nothing there is nothing to hold, and nothing to tell."""
+        if subscriptions.of_channel(session, channel_id):
+            close_channel(session, self.notices, channel_id, reason, self.clock())
 
     def _ourselves(self, body: dict[str, Any]) -> set[str]:
         """Our user ids: as Slack told us at start, and as the event itself says."""

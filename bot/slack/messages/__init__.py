@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.message import Message
-from bot.slack.messages.context import MessageContext
+from bot.slack.messages.context import Corrected, MessageContext
 from bot.slack.messages.meeting_abandoned import meeting_abandoned
 from bot.slack.messages.race_abandoned import race_abandoned
 from bot.slack.messages.racecard_published import racecard_published
 from bot.slack.messages.result import result
 from bot.slack.messages.unreadable import unreadable
 
-__all__ = ["EVENT_MESSAGES", "MessageContext", "render"]
+__all__ = ["EVENT_MESSAGES", "Corrected", "MessageContext", "render"]
 
 EVENT_MESSAGES: dict[EventKind, Callable[[RacingEvent, MessageContext], Message]] = {
     EventKind.RESULT_RECEIVED: result,

@@ -7,9 +7,10 @@ from bot.domain.message import Block
 from bot.slack.messages.blocks import context as context_block
 from bot.slack.messages.blocks import mrkdwn, plain_text
 from bot.slack.messages.context import MessageContext
+from bot.slack.messages.corrections import corrected_in_words
 from bot.slack.messages.names import ID_MAX, SHORT_MAX, race_date, region_in_words
 from bot.slack.messages.text import plain, safe
-from bot.slack.messages.times import in_readers_zone, minutes_late
+from bot.slack.messages.times import in_readers_zone, minutes_late, utc_clock
 
 _LINK = re.compile(r"https://[!-;=?-{}~]{1,500}")
 """Printable ASCII without the three characters that would end a link's address."""
@@ -28,16 +29,31 @@ def late_mark(event: RacingEvent, context: MessageContext) -> str:
     return f" ({minutes} min late)" if minutes else ""
 
 
-def asides(context: MessageContext) -> list[str]:
-    """Sentences on how this message stands to the one before."""
+def asides(context: MessageContext, *, in_text: bool = False) -> list[str]:
+    """Sentences on what was corrected in this message, and how it stands to others; times are plain in `text`."""
     said: list[str] = []
+    if context.corrected:
+        clock = utc_clock(context.corrected.at) if in_text else in_readers_zone(context.corrected.at)
+        said.append(corrected_in_words(context.corrected, clock))
+    if context.in_meeting:
+        said.append(_in_meeting(context.meeting_link))
     if context.contradicts is not None:
         said.append(f"Contradicts an earlier message: {_contradicted(context.contradicts)}")
     if context.order_unknown:
         said.append("Which version is the newer is not known")
-    if context.previous_link and _LINK.fullmatch(context.previous_link):
-        said.append(f"See the <{context.previous_link.replace('&', '&amp;')}|earlier message>")
+    if link := _linked(context.previous_link, "earlier message"):
+        said.append(f"See the {link}")
     return said
+
+
+def _in_meeting(meeting_link: str | None) -> str:
+    link = _linked(meeting_link, "see its message")
+    return f"Part of the abandoned meeting: {link}" if link else "Part of the abandoned meeting"
+
+
+def _linked(address: str | None, words: str) -> str | None:
+    """Our words with a link behind them; None where there is no address, or none that can be shown as one."""
+    return f"<{address.replace('&', '&amp;')}|{words}>" if address and _LINK.fullmatch(address) else None
 
 
 def small_print(event: RacingEvent, context: MessageContext) -> Block | None:

@@ -7,6 +7,14 @@ from bot.domain.races import Value
 from bot.slack.messages.text import safe
 
 
+class Corrected(Value):
+    """What a message was edited for: when that was delivered, the facts it changed, how many more races it names."""
+
+    at: AwareDatetime
+    changes: dict[str, tuple[str | None, str]] = Field(default_factory=dict)
+    more_races: int = 0
+
+
 class MessageContext(Value):
     """The circumstances of one post.
 
@@ -16,6 +24,10 @@ class MessageContext(Value):
     nothing told which version is the newer. `may_be_repeat`: this may have been posted already. `contradicts` is the
     name of the event that this one contradicts ("race.abandoned"), or says so in words. `data_as_of` as published.
     `reference` is what admins find the delivery by.
+
+    What edits say: `corrected` by a later version; `in_meeting`, that the race is a part of an abandoned meeting, whose
+    message is at `meeting_link`; of an abandoned meeting `lost`, the abandonments of its races that came by themselves,
+    and `settled`, the ids of races that have a result.
     """
 
     received_at: AwareDatetime
@@ -28,6 +40,11 @@ class MessageContext(Value):
     contradicts: str | None = None
     data_as_of: str | None = None
     reference: str | None = None
+    corrected: Corrected | None = None
+    in_meeting: bool = False
+    meeting_link: str | None = None
+    lost: tuple[RacingEvent, ...] = ()
+    settled: frozenset[str] = frozenset()
 
 
 def region_unknown(event: RacingEvent) -> bool:

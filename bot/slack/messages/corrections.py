@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from bot.domain.races import Runner
-from bot.slack.messages.context import MessageContext
+from bot.slack.messages.context import Corrected
 from bot.slack.messages.names import HORSE_MAX, SHORT_MAX
-from bot.slack.messages.text import safe
+from bot.slack.messages.text import counted, safe
 
 _POSITION = "position of "
 _VALUE_MAX = 80
@@ -14,19 +14,24 @@ _LABELS = {"race_date": "date", "off": "off time"}
 Changes = dict[str, tuple[str | None, str]]
 
 
-def changes_in_words(context: MessageContext, runners: Sequence[Runner], most: int = 5) -> str:
+def changes_in_words(changes: Changes, runners: Sequence[Runner], most: int = 5) -> str:
     """What changed: "1st was Horse A, now Horse B; going was good, now soft"; "" where nothing did.
 
     `runners` are the corrected ones: they tell who else has a place now, and how names and positions are written,
     which facts don't keep.
     """
-    if not context.changes:
-        return ""
-    placings = {name.removeprefix(_POSITION): c for name, c in context.changes.items() if name.startswith(_POSITION)}
-    others = {name: change for name, change in context.changes.items() if not name.startswith(_POSITION)}
+    placings = {name.removeprefix(_POSITION): c for name, c in changes.items() if name.startswith(_POSITION)}
+    others = {name: change for name, change in changes.items() if not name.startswith(_POSITION)}
     said = [*_places(placings, runners), *_unplaced(placings, runners), *_others(others)]
     more = len(said) - most
     return "; ".join(said[:most] + ([f"and {more} more"] if more > 0 else []))
+
+
+def corrected_in_words(corrected: Corrected, clock: str) -> str:
+    """What an edit corrected: "Corrected 14:32: going was good, now soft"; `clock` is when, as it is to be shown."""
+    more = f"names {counted(corrected.more_races, 'more race')}" if corrected.more_races else ""
+    said = "; ".join(filter(None, [changes_in_words(corrected.changes, ()), more]))
+    return f"Corrected {clock}: {said}" if said else f"Corrected {clock}"
 
 
 def _places(placings: Changes, runners: Sequence[Runner]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """The message for meeting.abandoned: a whole card is lost."""
 
 from bot.domain.events import RacingEvent
+from bot.domain.meetings import names_race, own_reason
 from bot.domain.message import Message
 from bot.domain.races import Race
 from bot.slack.messages.asides import asides, late_mark, small_print
@@ -8,14 +9,15 @@ from bot.slack.messages.blocks import fields, header, message, section
 from bot.slack.messages.context import MessageContext
 from bot.slack.messages.corrections import changes_in_words
 from bot.slack.messages.names import course_name, race_date, race_line, reason, region_mark
-from bot.slack.messages.text import counted
+from bot.slack.messages.text import counted, joined, safe
 
 
 def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     """Which meeting, why, and the races that are lost; those that had settled before are named as such."""
-    lost = [race for race in event.races if not _settled(race)]
-    changed = changes_in_words(context, ())
-    notes = [*([f"Correction: {changed}"] if changed else []), *asides(context)]
+    races = _races(event, context)
+    lost = [race for race in races if not _settled(race, context)]
+    changed = changes_in_words(context.changes, ())
+    correction = [f"Correction: {changed}"] if changed else []
     race = event.race
     named = [
         ("Course", course_name(race) or "course not given"),
@@ -25,16 +27,18 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     head = [
         header(f"ABANDONED: {_course_and_date(race)}{region_mark(event)}"),
         fields(named),
-        section("\n".join([*_settled_before(event, lost), *notes])),
+        section("\n".join([*_settled_in_words(len(races) - len(lost)), *correction, *asides(context)])),
     ]
-    lines = (race_line(race) for race in lost)
+    lines = (_line(race, event) for race in lost)
+    notes = [*correction, *asides(context, in_text=True)]
     return message(_text(event, context, lost, notes), head, lines, len(lost), [small_print(event, context)])
 
 
 def _text(event: RacingEvent, context: MessageContext, lost: list[Race], notes: list[str]) -> str:
     facts = [
         f"ABANDONED: {_course_and_date(event.race)}{region_mark(event)}",
-        counted(len(lost), "race") if lost else None,
+        # Where the meeting names none, those that were called off by themselves are not all of them.
+        counted(len(lost), "race") if lost and event.races else None,
         reason(event),
     ]
     return ". ".join([", ".join(filter(None, facts)), *notes]) + late_mark(event, context)
@@ -45,10 +49,22 @@ def _course_and_date(race: Race) -> str:
     return f"{course_name(race) or 'course not given'}, whole meeting, {race_date(race) or 'date not given'}"
 
 
-def _settled(race: Race) -> bool:
-    return any(runner.finishing_position for runner in race.runners)
+def _races(event: RacingEvent, context: MessageContext) -> list[Race]:
+    """The races that the meeting names, and those that were called off by themselves, which may have a reason."""
+    alone = [lost.race.model_copy(update={"reason": lost.reason}) for lost in context.lost]
+    reasons = {race.race_id: race.reason for race in alone if race.race_id}
+    named = [race.model_copy(update={"reason": reasons.get(race.race_id or "") or race.reason}) for race in event.races]
+    return [*named, *(race for race in alone if names_race(event, race.race_id) is None)]
 
 
-def _settled_before(event: RacingEvent, lost: list[Race]) -> list[str]:
-    settled = len(event.races) - len(lost)
-    return [f"{counted(settled, 'race')} of this meeting settled before"] if settled else []
+def _line(race: Race, event: RacingEvent) -> str:
+    """The race, with its reason where it has another than the meeting."""
+    return joined([race_line(race), safe(own_reason(race.reason, event))])
+
+
+def _settled(race: Race, context: MessageContext) -> bool:
+    return race.race_id in context.settled or any(runner.finishing_position for runner in race.runners)
+
+
+def _settled_in_words(settled: int) -> list[str]:
+    return [f"{counted(settled, 'race')} of this meeting settled"] if settled else []

@@ -23,8 +23,8 @@ from bot.slack.messages.times import off_for_readers, off_text
 def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     """Which race, where and when, and why; `text` begins with "ABANDONED: ", whatever else there is to say."""
     race = event.race
-    changed = changes_in_words(context, race.runners)
-    notes = [*([f"Correction: {changed}"] if changed else []), *asides(context)]
+    changed = changes_in_words(context.changes, race.runners)
+    correction = [f"Correction: {changed}"] if changed else []
     named = [
         ("Course", course_name(race) or "course not given"),
         ("Off", off_for_readers(race.off) or "time not given"),
@@ -36,8 +36,9 @@ def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
         header(f"ABANDONED: {_course_and_time(race)}{region_mark(event)}"),
         section(race_details(race)),
         fields(named),
-        section("\n".join(notes)),
+        section("\n".join([*correction, *asides(context)])),
     ]
+    notes = [*correction, *asides(context, in_text=True)]
     return message(_text(event, context, notes), head, foot=[small_print(event, context)])
 
 

@@ -26,7 +26,7 @@ from bot.slack.messages.times import off_for_readers, off_text
 
 def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
     """The races of a card, or the runners of a race where the delivery is about one."""
-    changed = changes_in_words(context, event.race.runners)
+    changed = changes_in_words(context.changes, event.race.runners)
     off = off_for_readers(event.race.off)
     head = [
         header(f"Racecard: {_name(event.race)}{region_mark(event)}"),
@@ -40,7 +40,7 @@ def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
 def _text(event: RacingEvent, context: MessageContext, changed: str) -> str:
     card = f"Racecard: {_name(event.race)}{region_mark(event)}: {_declared(event)}"
     first = f"CORRECTION: {card}. Changed: {changed}" if changed else card
-    return ". ".join([first, *asides(context)]) + late_mark(event, context)
+    return ". ".join([first, *asides(context, in_text=True)]) + late_mark(event, context)
 
 
 def _name(race: Race) -> str:

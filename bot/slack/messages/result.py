@@ -38,7 +38,7 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
     """The placed runners best first, then the others; of a corrected result first what changed."""
     race = event.race
     placed, others = _split(race)
-    changed = changes_in_words(context, race.runners)
+    changed = changes_in_words(context.changes, race.runners)
     kind = "CORRECTION" if changed else "Result"
     head = [
         header(f"{kind}: {race_name(race)}{region_mark(event)}"),
@@ -55,9 +55,8 @@ def _text(event: RacingEvent, context: MessageContext, placed: Sequence[Runner],
     name = f"{race_name(event.race)}{region_mark(event)}"
     order = _order_in_text(placed)
     first = f"CORRECTION: {name}: {changed}. Now {order}" if changed else f"Result: {name}: {order}"
-    return ". ".join([first, *filter(None, [_unusual_status(event.race)]), *asides(context)]) + late_mark(
-        event, context
-    )
+    said = [first, *filter(None, [_unusual_status(event.race)]), *asides(context, in_text=True)]
+    return ". ".join(said) + late_mark(event, context)
 
 
 def _order_in_text(placed: Sequence[Runner]) -> str:

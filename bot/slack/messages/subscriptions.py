@@ -8,6 +8,8 @@ from bot.domain.message import Message
 from bot.domain.races import Course
 from bot.slack.messages.plain import listing, sentence
 from bot.slack.messages.text import safe
+from bot.slack.messages.times import moment_for_readers
+from bot.storage.subscriptions import UNTIL_RESUMED
 from bot.storage.tables import ChannelSubscriptionRow, SubscriptionState
 
 _ORDER = tuple(Topic)
@@ -40,6 +42,8 @@ def subscribed(
     is_member: bool | None,
     bot_name: str,
     uncovered: Sequence[str],
+    *,
+    is_paused: bool,
 ) -> Message:
     """What will arrive, and when that begins."""
     what = "; ".join(describe(chosen) for chosen in filters)
@@ -52,6 +56,8 @@ def subscribed(
         parts.append(
             f"But the data service is not asked to deliver {_and(list(uncovered))}: an admin has to subscribe to it."
         )
+    if is_paused:
+        parts.append("The channel is paused, though: what comes is kept until the pause ends, or /racing resume.")
     if is_member is False:
         parts[0] = f"Saved, but I am not in this channel yet: type /invite @{bot_name} here. Then it receives {what}."
     elif is_member is None:
@@ -81,6 +87,8 @@ def subscription_list(rows: Sequence[tuple[ChannelSubscriptionRow, ChannelFilter
 
 def _state(row: ChannelSubscriptionRow) -> str:
     state = STATE_WORDS[SubscriptionState(row.state)]
+    if row.state == SubscriptionState.PAUSED and row.paused_until is not None and row.paused_until < UNTIL_RESUMED:
+        return f"{state} until {moment_for_readers(row.paused_until)}"
     return f"{state} ({safe(row.state_reason)})" if row.state_reason and row.state != "waiting" else state
 
 

@@ -1,6 +1,6 @@
 """Times as messages show them: as published, and in the reader's own zone where an offset came (Spec gap G16)."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from bot.domain.events import RacingEvent
 from bot.domain.races import OffTime
@@ -26,6 +26,12 @@ def in_readers_zone(moment: datetime, *, seconds: bool = False) -> str:
     """
     style = "{time_secs}" if seconds else "{time}"
     return f"<!date^{int(moment.timestamp())}^{style}|{utc_clock(moment, seconds=seconds)}>"
+
+
+def moment_for_readers(moment: datetime) -> str:
+    """Day and time of a moment, in each reader's own zone; in UTC where Slack can't."""
+    in_utc = f"{moment.astimezone(UTC):%Y-%m-%d} {utc_clock(moment, seconds=True)}"
+    return f"<!date^{int(moment.timestamp())}^{{date_short}} {{time_secs}}|{in_utc}>"
 
 
 def off_text(off: OffTime) -> str | None:

@@ -64,7 +64,7 @@ async def test_closed_channel_suspends_and_keeps_its_queue(pipeline, code):
     (told,) = pipeline.texts("CADMIN")
     assert "CGB" in told
     assert await pipeline.waiting() == {"queued": 2}
-    started = await pipeline.database.write(lambda session: lanes.reopen_channel(session, "CGB", pipeline.clock()))
+    started = await pipeline.database.write(lambda session: pipeline.reopening.reopen(session, "CGB", pipeline.clock()))
     assert started == 1
     await past_waits(pipeline, 1)
     await pipeline.post_all()

@@ -1,11 +1,14 @@
 """The load generator's own honesty: what it counts, and that its deliveries are what they say."""
 
+import asyncio
 import hashlib
 import hmac
 import json
 from itertools import islice
 
-from bench.load import Load
+import pytest
+
+from bench.load import Connection, Load, Pool
 from bench.payloads import SECRET, Results
 
 
@@ -19,6 +22,59 @@ def test_load_counts_only_accepted_requests_as_served():
     for status in (200, 503, 200, 0):
         load.note(status, 0.01)
     assert (load.per_s, load.refused, len(load.latencies)) == (1.0, 2, 2)
+
+
+def test_load_tells_answers_apart():
+    load = Load()
+    for status in (200, 503, 503, 0):
+        load.note(status, 0.01)
+    assert (load.answers[200], load.answers[503], load.answers[0]) == (1, 2, 1)
+
+
+def test_offered_rate_is_of_the_moments_at_which_the_generator_really_sent():
+    assert Load(due=[0.0, 1.0, 2.0], lateness=[0.0, 0.5, 2.0]).offered_per_s == 0.5
+
+
+class Server(asyncio.Transport):
+    """A transport whose server answers at once, in the same words each time."""
+
+    def __init__(self, answer):
+        super().__init__()
+        self.answer = answer
+
+    def connects(self):
+        connection = Connection()
+        self.connection = connection
+        connection.connection_made(self)
+        return connection
+
+    def write(self, _request):
+        asyncio.get_running_loop().call_soon(self.connection.data_received, self.answer)
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "is_open"),
+    [
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok", 200, True),
+        (b"HTTP/1.1 503 No\r\nConnection: close\r\ncontent-length: 2\r\n\r\nno", 503, False),
+    ],
+)
+async def test_connection_carries_no_request_after_an_answer_that_ends_it(answer, status, is_open):
+    server = Server(answer)
+    connection = server.connects()
+    pool = Pool(0, [connection])
+    assert await pool.ask(b"GET /") == status
+    assert connection.is_open is is_open
+    assert pool.one_that_is_free() is (connection if is_open else None)
+
+
+async def test_request_on_a_connection_that_breaks_has_no_status():
+    server = Server(b"")
+    connection = server.connects()
+    asked = asyncio.create_task(connection.ask(b"GET /"))
+    await asyncio.sleep(0)
+    connection.connection_lost(None)
+    assert (await asked, connection.is_open) == (0, False)
 
 
 def test_deliveries_are_2_kb_signed_and_all_different():

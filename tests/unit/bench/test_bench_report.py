@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.__main__ import said
 from bench.common import AtLeast, Below, Measure, number, paired_ratio, percentile, percentiles, table
 
 SECONDS = st.lists(st.floats(0, 100), min_size=1)
@@ -85,14 +86,28 @@ def test_table_has_a_line_for_each_measure_in_order():
     ]
 
 
+async def test_part_that_fails_is_a_line_that_is_not_met(capsys):
+    async def fails():
+        raise OSError("no room")
+
+    assert [(line.name, line.verdict) for line in await said("posting", fails)] == [
+        ("posting: failed, OSError", "NOT MET"),
+    ]
+    assert "no room" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("part", "entry"),
     [
         ("__main__", "main"),
         ("bot_unpaced", "main"),
+        ("channels", "measure"),
         ("client", "measure"),
         ("delivery", "measure"),
+        ("drain", "measure"),
         ("ingest", "measure"),
+        ("keys", "measure"),
+        ("overload", "measure"),
         ("servers", "main"),
         ("starts", "measure"),
     ],

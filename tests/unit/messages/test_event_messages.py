@@ -205,7 +205,7 @@ def test_race_with_a_result_is_not_shown_abandoned():
     message = render(event(EventKind.MEETING_ABANDONED, races=races), CONTEXT)
     assert ", 1 race" in message.text
     assert "Settled one" not in seen(message)
-    assert "1 race of this meeting settled before" in seen(message)
+    assert "1 race of this meeting settled" in seen(message)
 
 
 def test_racecard_counts_races_or_runners_or_neither():

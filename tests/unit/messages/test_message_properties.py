@@ -11,12 +11,13 @@ from slack_sdk.models.blocks import Block
 
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.races import Course, OffTime, Race, Runner
-from bot.slack.messages import MessageContext, render
+from bot.slack.messages import Corrected, MessageContext, render
 from bot.slack.messages.blocks import weight
 from bot.slack.messages.text import MESSAGE_MAX, TEXT_MAX, size
 
 OUR_TOKENS = re.compile(
-    r"<!date\^-?\d+\^\{time(?:_secs)?\}\|\d\d:\d\d(?::\d\d)? UTC>|<https://[^<>|]+\|earlier message>"
+    r"<!date\^-?\d+\^\{time(?:_secs)?\}\|\d\d:\d\d(?::\d\d)? UTC>"
+    r"|<https://[^<>|]+\|(?:earlier message|see its message)>"
 )
 OUR_FORMATTING = re.compile(r"\A\*(?:Course|Off|Date|Reason|Status)\*\n|\(event `[^`]+`\)")
 ENTITY = re.compile(r"&(?!(?:amp|lt|gt);)")
@@ -121,6 +122,12 @@ CONTEXTS = st.builds(
     contradicts=TEXTS | st.sampled_from(EventKind),
     data_as_of=TEXTS,
     reference=TEXTS,
+    corrected=st.none()
+    | st.builds(Corrected, at=st.just(NOW), changes=CHANGES, more_races=st.sampled_from([0, 1, 10**6])),
+    in_meeting=st.booleans(),
+    meeting_link=st.sampled_from([None, "https://x.slack.com/p1?a=1&b=2", "https://x|<!channel>"]),
+    lost=st.lists(EVENTS, max_size=2).map(tuple),
+    settled=st.frozensets(HOSTILE, max_size=2),
 )
 
 WORST = Race(

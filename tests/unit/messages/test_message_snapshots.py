@@ -13,7 +13,7 @@ import pytest
 
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.races import Course, OffTime, Race, Runner
-from bot.slack.messages import MessageContext, render
+from bot.slack.messages import Corrected, MessageContext, render
 
 FILES = Path(__file__).parent / "snapshots"
 
@@ -77,10 +77,27 @@ SNAPSHOTS: dict[str, tuple[RacingEvent, MessageContext]] = {
         ),
     ),
     "result_after_abandonment": (RESULT, ON_TIME.model_copy(update={"contradicts": "race.abandoned"})),
+    "result_edited": (
+        RESULT,
+        ON_TIME.model_copy(
+            update={"corrected": Corrected(at=RECEIVED_AT + timedelta(minutes=9), changes={"going": ("good", "soft")})}
+        ),
+    ),
     "race_abandoned": (ABANDONED, ON_TIME),
+    "race_abandoned_of_a_meeting": (ABANDONED, ON_TIME.model_copy(update={"in_meeting": True, "meeting_link": LINK})),
     "race_abandoned_late_and_maybe_repeated": (ABANDONED, LATE.model_copy(update={"may_be_repeat": True})),
     "race_abandoned_bare": (NOTHING_CAME[EventKind.RACE_ABANDONED], ON_TIME),
     "meeting_abandoned": (MEETING, ON_TIME),
+    "meeting_abandoned_with_races_of_its_own": (
+        MEETING,
+        ON_TIME.model_copy(
+            update={
+                "corrected": Corrected(at=RECEIVED_AT + timedelta(minutes=9), more_races=2),
+                "settled": frozenset({"rc_2"}),
+                "lost": (ABANDONED.model_copy(update={"race": RACES[3]}), ABANDONED),
+            }
+        ),
+    ),
     "meeting_abandoned_bare": (NOTHING_CAME[EventKind.MEETING_ABANDONED], ON_TIME),
     "racecard_published": (RACECARD, ON_TIME),
     "racecard_of_one_race": (RACECARD.model_copy(update={"race": RACE, "races": ()}), ON_TIME),

@@ -1,0 +1,32 @@
+"""Posting as slack_sdk does it, and nothing else: no lane, no lease, no row that says that it was sent."""
+
+import asyncio
+from collections.abc import Iterator
+
+import aiohttp
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.alerts.poster import AT_ONCE
+from bot.serving import loop_factory
+
+TEXT = "Result: Ascot 14:30 (GB): 1 Measured Pace 1, 2 Measured Pace 2, 3 Measured Pace 3"
+
+
+def post_all(api_url: str, prefix: str, count: int) -> None:
+    """Post so many short messages, as many at once as the bot does."""
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        runner.run(_post_all(api_url, prefix, count))
+
+
+async def _post_all(api_url: str, prefix: str, count: int) -> None:
+    numbers = iter(range(count))
+    async with aiohttp.ClientSession() as session, asyncio.TaskGroup() as tasks:
+        client = AsyncWebClient(token="xoxb-bench-0123456789", base_url=api_url, session=session)
+        for _ in range(AT_ONCE):
+            tasks.create_task(_work(client, prefix, numbers))
+
+
+async def _work(client: AsyncWebClient, prefix: str, numbers: Iterator[int]) -> None:
+    for number in numbers:
+        metadata = {"event_type": "bench", "event_payload": {"post": f"{prefix}-{number}"}}
+        await client.chat_postMessage(channel="C000", text=TEXT, metadata=metadata)

@@ -1,0 +1,87 @@
+"""Posts that wait: how many a second the bot gets rid of, beside slack_sdk posting as many to the same stand-in."""
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import partial
+from statistics import median
+
+from sqlmodel import Session
+
+from bench.apart import apart
+from bench.bare_posts import post_all
+from bench.common import AtLeast, Measure, Plan, paired_ratio
+from bench.outside import Outside
+from bench.payloads import Results
+from bot.domain.events import VersionRemarks
+from bot.storage import events, inbox, posts
+from bot.storage.engine import Database
+from bot.storage.inbox import Arrival
+from bot.storage.posts import NewPost, Priority
+from bot.webhooks.payload import read_payload
+
+LOST_AFTER_S = 60.0
+
+
+async def measure(
+    database: Database, outside: Outside, outside_url: str, channels: Sequence[str], plan: Plan
+) -> list[Measure]:
+    """Posts a second of both, in turns; their ratio. The bot runs already, with this database."""
+    ours, bare = [], []
+    races = plan.drained_posts // plan.rounds // len(channels)
+    for number in range(plan.rounds):
+        queue = partial(_queue, results=Results(f"q{number}x"), races=races, channels=channels)
+        await _quiet(database)
+        before = len(outside.arrived)
+        await database.write(queue)
+        ours.append(await _rate(outside, before, races * len(channels)))
+        before = len(outside.arrived)
+        await apart(post_all, f"{outside_url}/api/", f"bare-{number}", races * len(channels))
+        bare.append(await _rate(outside, before, races * len(channels)))
+    await database.close()
+    name = f"{races * len(channels):,} posts in {len(channels)} channels"
+    return [
+        Measure(f"drain: {name}, slack_sdk alone", median(bare), "/s"),
+        Measure(f"drain: {name}", median(ours), "/s", AtLeast(1_000)),
+        Measure("drain: bot / slack_sdk alone", paired_ratio(ours, bare), "ratio"),
+    ]
+
+
+async def _quiet(database: Database) -> None:
+    """Returns when no post waits: a late one would be counted here, and a busy bot leaves no other process the lock."""
+    started = time.perf_counter()
+    while await database.read(posts.count_by_state):
+        if time.perf_counter() - started > LOST_AFTER_S:
+            raise TimeoutError(f"the bot was still posting after {LOST_AFTER_S:g} s")
+        await asyncio.sleep(0.05)
+
+
+async def _rate(outside: Outside, before: int, count: int) -> float:
+    """Posts a second, from the first that arrived to the last; 0 where one is missing."""
+    if not await outside.wait_for(before + count, timeout_s=LOST_AFTER_S):
+        return 0.0
+    arrived = sorted(outside.arrived.values())[before:]
+    return (len(arrived) - 1) / (arrived[-1] - arrived[0])
+
+
+def _queue(session: Session, results: Results, races: int, channels: Sequence[str]) -> None:
+    """A post for each race in every channel, as the fan-out leaves them."""
+    now = datetime.now(UTC)
+    for number in range(races):
+        body = results.body(number)
+        event = read_payload(body)
+        arrival = Arrival(event.key, event.name, hashlib.sha256(body).hexdigest(), body, now)
+        inbox.store(session, [arrival])
+        (delivery,) = inbox.waiting(session, now, 1)
+        row = events.make(
+            event, 1, facts=event.facts(), remarks=VersionRemarks(), inbox_id=delivery.inbox_id, received_at=now
+        )
+        session.add(row)
+        session.flush()
+        posts.add(
+            session,
+            [NewPost(channel, f"{event.key}#1@{channel}", Priority.OTHER, now, row.id) for channel in channels],
+        )
+        inbox.mark_done(session, [delivery.inbox_id], now)

@@ -1,0 +1,48 @@
+"""The fan-out by itself: no web, no poster, nothing else that has the interpreter or the database."""
+
+import asyncio
+import contextlib
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from bench.payloads import Results
+from bot.app import Service
+from bot.logs import configure_logging
+from bot.serving import loop_factory
+from bot.settings import load_settings
+from bot.storage import inbox
+from bot.storage.inbox import Arrival
+from bot.webhooks.payload import identify
+
+
+def seconds_alone(
+    settings: Mapping[str, str], regions: Sequence[str], events: int, log: Path
+) -> dict[str, list[float]]:
+    """Seconds of the fan-out of so many events of each region, in turns: read, made into posts, committed, logged."""
+    loaded = load_settings(env_file=None, **{name.lower(): value for name, value in settings.items()})
+    with log.open("w", encoding="utf-8") as lines, contextlib.redirect_stderr(lines):
+        configure_logging(loaded.log_level, loaded.log_format)
+        with asyncio.Runner(loop_factory=loop_factory()) as runner:
+            return runner.run(_time(Service(loaded), regions, events))
+
+
+async def _time(service: Service, regions: Sequence[str], events: int) -> dict[str, list[float]]:
+    """The first of each does not count."""
+    seconds: dict[str, list[float]] = {region: [] for region in regions}
+    for number in range(events + 1):
+        for region, taken in seconds.items():
+            arrival = _arrival(service, Results(f"{region}x", (region,)).body(number))
+            await service.database.write(partial(inbox.store, arrivals=[arrival]))
+            started = time.perf_counter()
+            assert await service.fanout.run_once() == 1
+            taken.append(time.perf_counter() - started)
+    await service.database.close()
+    return {region: taken[1:] for region, taken in seconds.items()}
+
+
+def _arrival(service: Service, body: bytes) -> Arrival:
+    key, name = identify(body)
+    return Arrival(key, name, hashlib.sha256(body).hexdigest(), body, service.clock())

@@ -1,0 +1,77 @@
+"""More deliveries than the bot can take: what it accepts then and how soon, and whether that is kept."""
+
+import asyncio
+from pathlib import Path
+
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from bench.apart import apart
+from bench.common import AtLeast, Below, Measure, Plan, percentile, percentiles
+from bench.ingest import CONNECTIONS, WARM_UP_S
+from bench.load import LATE_S, Load, closed_loop, fixed_rate
+from bench.payloads import Results
+from bench.processes import baseline, bot_settings, free_port, running
+from bot.serving import loop_factory
+from bot.storage.engine import Database
+from bot.storage.tables import InboxDelivery
+
+CLOSED_S = 1.0
+TIMES = 4
+MOST = 6_000
+"""Deliveries a second: more than that a generator can't keep on the core that the bot leaves it."""
+
+REFUSED = 503
+PREFIX = "o"
+
+
+async def measure(folder: Path, outside_url: str, plan: Plan) -> list[Measure]:
+    """What becomes of several times the rate of the closed loop, beside a bare server that is offered the same."""
+    url, port = f"sqlite:///{folder / 'overload.db'}", free_port()
+    settings = bot_settings(port, outside_url, url)
+    async with running("bot", "serve", port=port, folder=folder, settings=settings):
+        requests = Results("e").requests()
+        for seconds in (WARM_UP_S, CLOSED_S):
+            closed = await closed_loop(port, requests, seconds=seconds, connections=CONNECTIONS)
+        per_s = min(TIMES * closed.per_s, MOST)
+        load = await apart(offer, port, per_s, plan.overload_s)
+        database = Database(url)
+        lost = await database.read(lambda session: not_kept(session, load))
+        await database.close()
+    async with baseline("bare", folder=folder) as server:
+        bare = await apart(offer, server.port, per_s, plan.overload_s)
+    return report(closed, load, bare, lost)
+
+
+def offer(port: int, per_s: float, seconds: float) -> Load:
+    """An even rate, whatever becomes of it; a connection more wherever none is free."""
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        requests = Results(PREFIX).requests()
+        return runner.run(fixed_rate(port, requests, per_s=per_s, seconds=seconds, connections=CONNECTIONS))
+
+
+def not_kept(session: Session, load: Load) -> int:
+    """How many deliveries were accepted that are not in the inbox."""
+    kept = set(session.execute(select(col(InboxDelivery.event_key))).scalars())
+    results = Results(PREFIX)
+    return sum(f"result.received:{results.race_id(number)}" not in kept for number in load.accepted)
+
+
+def report(closed: Load, load: Load, bare: Load, lost: int) -> list[Measure]:
+    """The lines; `lost` were accepted and are not in the inbox."""
+    neither = load.refused - load.answers[REFUSED]
+    return [
+        Measure("overload: bot in a closed loop before it", closed.per_s, "/s"),
+        Measure("overload: offered", load.offered_per_s, "/s"),
+        # Where one of these is not met it was hardly more than the bot can take, and the lines below say less.
+        Measure("overload: offered / closed loop", load.offered_per_s / closed.per_s, "ratio", AtLeast(3)),
+        Measure("overload: offered / accepted", load.offered_per_s / load.per_s, "ratio", AtLeast(2)),
+        Measure("overload: accepted by a bare server", bare.per_s, "/s"),
+        *percentiles("overload: accepted by a bare server", bare.latencies, {99: None}),
+        Measure("overload: accepted", load.per_s, "/s"),
+        *percentiles("overload: accepted", load.latencies, {50: None, 99: Below(250)}),
+        Measure("overload: refused (503)", load.answers[REFUSED] / load.seconds, "/s"),
+        Measure("overload: accepted and not in the inbox", lost, "deliveries", Below(1)),
+        Measure("overload: neither accepted nor refused", neither, "requests", Below(1)),
+        Measure("overload: generator late, p99", percentile(load.lateness, 99) * 1000, "ms", Below(LATE_S * 1000)),
+    ]

@@ -1,0 +1,128 @@
+"""Which channel is told of a version in which way: by a new message, by an edit, or not at all because one says it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlmodel import Session
+
+from bot.alerts.meetings import KnownMeetings
+from bot.alerts.versions import News
+from bot.domain.events import EventKind
+from bot.domain.meetings import says_all_of
+from bot.storage import events, named_races, posts
+from bot.storage.posts import NewPost, Priority
+
+
+@dataclass(frozen=True)
+class Place:
+    """The message in which a channel is to have a version; `folded`: it says it already."""
+
+    post_id: int
+    folded: bool = False
+
+
+class Plan:
+    """The posts of a transaction: a statement for all, but where a version is to find messages made before it."""
+
+    def __init__(self, session: Session, meetings: KnownMeetings) -> None:
+        self._session = session
+        self._meetings = meetings
+        self._new: list[tuple[News, dict[str, Place | None]]] = []
+        self.posts = 0
+
+    def add(self, news: News, channels: list[str]) -> None:
+        """Tell these channels of a version, and mend the messages of others that it bears on."""
+        self._session.add(news.version)
+        if news.event.kind is EventKind.MEETING_ABANDONED:
+            named_races.add(self._session, news.event.key, (race.race_id for race in news.event.races))
+        places = self._places(news)
+        self._new.append((news, {channel: places.get(channel) for channel in channels}))
+        self.posts += len(channels)
+        if news.event.kind is EventKind.MEETING_ABANDONED:
+            self._link_races(news, set(channels))
+        elif news.remarks.contradicts and news.event.kind is EventKind.RESULT_RECEIVED:
+            self._take_out(news)
+
+    def carry_out(self) -> None:
+        """Write down what is planned so far."""
+        self._session.flush()
+        posts.add(
+            self._session,
+            [_post(news, channel, place) for news, places in self._new for channel, place in places.items()],
+        )
+        self._new.clear()
+
+    def _places(self, news: News) -> dict[str, Place]:
+        """The channels that have a message which this version only changes."""
+        places: dict[str, Place] = {}
+        if news.event.kind is EventKind.RACE_ABANDONED and not news.remarks.contradicts and not self._changed(news):
+            for meeting in reversed(self._meetings.of_race(news.event)):
+                folded = says_all_of(meeting, news.event)
+                messages = self._messages(meeting.key, locked=folded)
+                places |= {channel: Place(post_id, folded) for channel, post_id in messages.items()}
+        if not news.rings:
+            places |= {channel: Place(post_id) for channel, post_id in self._messages(news.event.key).items()}
+        return places
+
+    @staticmethod
+    def _changed(news: News) -> bool:
+        return news.rings and news.version.version > 1
+
+    def _messages(self, event_key: str, *, locked: bool = False) -> dict[str, int]:
+        self.carry_out()
+        return posts.messages_of(self._session, event_key, locked=locked)
+
+    def _link_races(self, news: News, channels: set[str]) -> None:
+        """Let the messages of a meeting's races, where both are told, say that they are a part of it."""
+        races = self._meetings.races_of(news.event)
+        ids = {race.race.race_id for race in races if race.race.race_id}
+        self.carry_out()
+        kinds = events.kinds_of_races(self._session, ids)
+        for race in races:
+            if (race.race.race_id, EventKind.RESULT_RECEIVED) not in kinds:
+                messages = self._messages(race.key).items()
+                self._mend(news, [(channel, post_id) for channel, post_id in messages if channel in channels])
+
+    def _take_out(self, news: News) -> None:
+        """Let the messages of abandoned meetings say no longer that this race, which has a result, is lost."""
+        race_id = news.event.race.race_id or ""
+        self.carry_out()
+        saying = {(channel, post_id) for post_id, channel in posts.meetings_saying(self._session, race_id).items()}
+        for key in self._meetings.naming(race_id):
+            saying |= set(self._messages(key).items())
+        self._mend(news, sorted(saying, key=lambda one: one[1]))
+
+    def _mend(self, news: News, messages: Iterable[tuple[str, int]]) -> None:
+        """Edits of other events' messages: one for each of them, whatever further versions come."""
+        self.carry_out()
+        priority, version = _priority(news), news.version
+        posts.add(
+            self._session,
+            [
+                NewPost(
+                    channel,
+                    f"{news.event.key}@{channel}~{post_id}",
+                    priority,
+                    version.received_at,
+                    version.id,
+                    edits_post_id=post_id,
+                )
+                for channel, post_id in messages
+            ],
+        )
+
+
+def _priority(news: News) -> Priority:
+    return Priority.ABANDONMENT if news.event.is_abandonment else Priority.OTHER
+
+
+def _post(news: News, channel_id: str, place: Place | None) -> NewPost:
+    return NewPost(
+        channel_id,
+        f"{news.event.key}#{news.version.version}@{channel_id}",
+        _priority(news),
+        news.version.received_at,
+        news.version.id,
+        edits_post_id=place.post_id if place else None,
+        folded=place is not None and place.folded,
+    )

@@ -1,0 +1,166 @@
+"""A lane that was held goes on: the channel is open to us again, or its pause is over.
+
+What waited long is said in one message, and what is younger is posted as usual, all from one transaction: a crash
+leaves the lane held with everything in it, or free with everything in its place.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import islice
+
+from sqlmodel import Session
+
+from bot.domain.events import EventKind, RacingEvent, VersionRemarks
+from bot.domain.message import Message
+from bot.logs import get_logger
+from bot.storage import events, lanes, posts, subscriptions, waited
+from bot.storage.engine import is_unavailable
+from bot.storage.lanes import PAUSED, Held
+from bot.storage.posts import NewPost, Priority
+from bot.storage.waited import WaitingPost
+
+log = get_logger(__name__)
+
+SUMMARY_AFTER = timedelta(hours=3)
+"""Within an afternoon's racing a message still helps by itself. Beyond it, dozens of them would bury what is new."""
+
+RESULTS_LISTED = 80
+"""The newest ones; more would not fit into one message beside the rest."""
+
+PAUSES_TOGETHER = 5
+"""Channels of one transaction: ingest waits while it runs."""
+
+ABANDONMENTS = (EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED)
+
+Told = tuple[RacingEvent, VersionRemarks]
+
+
+@dataclass(frozen=True)
+class Waited:
+    """What a summary is made of.
+
+    `abandonments` are all there are, `results` the newest, in order of receipt. `counts` are the events by kind (None:
+    could not be read), those among them. `given_up` is how many messages had waited too long, and are in none of these.
+    """
+
+    held: Held
+    abandonments: tuple[Told, ...]
+    results: tuple[Told, ...]
+    counts: Mapping[EventKind | None, int]
+    given_up: int
+
+
+Summarise = Callable[[Waited], Sequence[tuple[Message, int]]]
+"""Messages that name every abandonment, each with how many of them it names, in their order; at least one message."""
+
+
+@dataclass(frozen=True)
+class Reopening:
+    """Frees lanes. Every way in which a held lane goes on leads through here."""
+
+    summarise: Summarise
+
+    def reopen(self, session: Session, channel_id: str, now: datetime) -> int:
+        """How many subscriptions start: the bot is in the channel (again). A pause is kept."""
+        self._go_on(session, channel_id, now)
+        return subscriptions.reopen(session, channel_id, now)
+
+    def try_again(self, session: Session, channel_id: str, now: datetime) -> int:
+        """How many subscriptions start, of a channel that may be open to us again.
+
+        Its lane is tried first: that the bot is in a channel does not say that it may post there. If the next try finds
+        the lane still open, the subscriptions start.
+        """
+        if self._go_on(session, channel_id, now):
+            return 0
+        return subscriptions.reopen(session, channel_id, now)
+
+    def resume(self, session: Session, channel_id: str, now: datetime) -> int:
+        """How many subscriptions were paused and are no longer. A channel that is closed to us stays held."""
+        ended = subscriptions.end_pause(session, channel_id, now)
+        self._go_on(session, channel_id, now, only=PAUSED)
+        return ended
+
+    def end_pauses(self, session: Session, now: datetime) -> int:
+        """How many pauses were ended because their time has come; a few at a time."""
+        over = lanes.pauses_over(session, now, PAUSES_TOGETHER)
+        for channel_id in over:
+            self.resume(session, channel_id, now)
+        return len(over)
+
+    def _go_on(self, session: Session, channel_id: str, now: datetime, *, only: str | None = None) -> bool:
+        """Whether the lane was held."""
+        held = lanes.free_lane(session, channel_id, now, only=only)
+        if held is None:
+            return False
+        if subscriptions.paused_until(session, channel_id, now) is not None:
+            lanes.hold_lane(session, channel_id, PAUSED, held.since if held.because == PAUSED else now)
+            return held.because != PAUSED
+        waiting = waited.of_lane(session, channel_id, now - SUMMARY_AFTER)
+        given_up = waited.count_given_up(session, channel_id, held)
+        if not waiting and not given_up:
+            return True
+        try:
+            with session.begin_nested():
+                self._summarise(session, channel_id, waiting, held=held, given_up=given_up, now=now)
+        except Exception as error:
+            if is_unavailable(error):
+                raise
+            # A bug in the summary must not keep the channel closed: then everything is posted singly.
+            log.exception("summary_not_made", channel_id=channel_id, waiting=len(waiting))
+        return True
+
+    def _summarise(
+        self,
+        session: Session,
+        channel_id: str,
+        waiting: list[WaitingPost],
+        *,
+        held: Held,
+        given_up: int,
+        now: datetime,
+    ) -> None:
+        newest = _newest(waiting)
+        abandoned = [one for one in newest if one.kind in ABANDONMENTS]
+        results = [one for one in newest if one.kind == EventKind.RESULT_RECEIVED][-RESULTS_LISTED:]
+        versions = waited.versions(session, [one.event_id for one in abandoned + results])
+        read = {row.id: events.read(row) for row in versions}
+        summary = Waited(
+            held=held,
+            abandonments=tuple(read[one.event_id] for one in abandoned),
+            results=tuple(read[one.event_id] for one in results),
+            counts=Counter(EventKind(one.kind) if one.kind else None for one in newest),
+            given_up=given_up,
+        )
+        messages = self.summarise(summary)
+        keys = [f"waited:{held.since.isoformat()}:{number}@{channel_id}" for number in range(len(messages))]
+        posts.add(
+            session,
+            [
+                NewPost(channel_id, key, Priority.WAITED, now, content=message)
+                for key, (message, _) in zip(keys, messages, strict=True)
+            ],
+        )
+        ids = waited.post_ids(session, keys)
+        named = iter(abandoned)
+        for key, (_, count) in zip(keys, messages, strict=True):
+            told = {one.event_key for one in islice(named, count)}
+            waited.fold(session, _posts_of(waiting, told), ids[key])
+        # What is in no message by name is in the last one's counts.
+        waited.fold(session, [one.post_id for one in waiting], ids[keys[-1]])
+        log.info("waited_summarised", channel_id=channel_id, posts=len(waiting), given_up=given_up)
+
+
+def _newest(waiting: list[WaitingPost]) -> list[WaitingPost]:
+    """The newest version of each event that has a message waiting, in the order of the lane."""
+    own = {one.event_key: one for one in waiting if one.edits_post_id is None}
+    for one in waiting:
+        if one.event_key in own and one.version > own[one.event_key].version:
+            own[one.event_key] = one
+    return list(own.values())
+
+
+def _posts_of(waiting: list[WaitingPost], event_keys: Collection[str]) -> list[int]:
+    return [one.post_id for one in waiting if one.event_key in event_keys]

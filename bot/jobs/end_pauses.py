@@ -1,0 +1,32 @@
+"""Ends pauses whose time has come, and those of channels that have no subscription left."""
+
+import asyncio
+from dataclasses import dataclass
+from functools import partial
+
+from bot.alerts.reopening import Reopening
+from bot.domain.clock import Clock
+from bot.logs import get_logger
+from bot.storage.engine import Database
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class PauseEnd:
+    """Has the lanes go on whose pause is over."""
+
+    database: Database
+    reopening: Reopening
+    clock: Clock
+    wake: asyncio.Event
+
+    async def __call__(self) -> int:
+        """How many pauses were ended."""
+        ended = 0
+        while count := await self.database.write(partial(self.reopening.end_pauses, now=self.clock())):
+            ended += count
+            self.wake.set()
+        if ended:
+            log.info("pauses_ended", count=ended)
+        return ended

@@ -1,0 +1,28 @@
+"""`/racing trace`: who was told of a race, and when. Admins see every channel, others the one that they ask from."""
+
+from typing import Any
+
+from bot.domain.message import Message
+from bot.errors import CommandError
+from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.messages.trace import trace_answer
+from bot.storage import ledger
+from bot.storage.clock import database_now
+
+AROUND_AN_ID = "`'\"“”‘’ "  # noqa: RUF001  as an id is copied, and as phones write quotes
+"""What may stand around an id that was copied."""
+
+
+async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
+    """The ledger of the id that was typed. Raises CommandError where none was."""
+    wanted = invocation.text.strip(AROUND_AN_ID)
+    if not wanted:
+        raise CommandError(
+            "Say which race: /racing trace and its id, as it stands in the small print of a message. A meeting's id, "
+            "an event's key or a delivery's reference (inbox-1) will do too."
+        )
+    only_channel = None if invocation.user_id in desk.settings.admin_users else invocation.channel_id
+    found = await desk.database.read(
+        lambda session: ledger.trace(session, wanted, database_now(session, desk.clock), channel_id=only_channel)
+    )
+    return trace_answer(found, wanted, desk.identity.permalink, only_channel)

@@ -1,0 +1,48 @@
+"""What people write to the bot in its direct messages, where only commands do anything: the answer is the help."""
+
+import asyncio
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from slack_bolt.async_app import AsyncApp
+
+from bot.domain.clock import Clock
+from bot.slack.commands.table import RACING_COMMANDS
+from bot.slack.messages.help import command_help
+from bot.storage import posts
+from bot.storage.engine import Database
+from bot.storage.posts import NewPost, Priority
+
+EVENT = "message"
+"""As it arrives. What is subscribed to is `message.im`, and comes where the scope im:history was granted."""
+
+
+@dataclass(frozen=True)
+class DirectMessageListener:
+    """Answers a text with the help, once, by a post like any other: a crash loses it not."""
+
+    database: Database
+    clock: Clock
+    wake: asyncio.Event
+
+    def register(self, bolt: AsyncApp) -> None:
+        """Make Bolt call us."""
+        bolt.event(EVENT)(self.on_message)
+
+    async def on_message(self, event: dict[str, Any], body: dict[str, Any]) -> None:
+        """A message in a direct message with the bot: a person's text, or a change of one, or our own."""
+        is_text = "subtype" not in event and not event.get("bot_id")
+        if event.get("channel_type") != "im" or not is_text:
+            return
+        channel_id = str(event.get("channel"))
+        answer = NewPost(
+            channel_id,
+            # Slack sends an event again under the same id.
+            f"help:{body.get('event_id') or event.get('ts')}@{channel_id}",
+            Priority.ADMIN,
+            self.clock(),
+            content=command_help(list(RACING_COMMANDS.values())),
+        )
+        await self.database.write(partial(posts.add, posts=[answer]))
+        self.wake.set()

@@ -1,0 +1,103 @@
+"""The summary of what waited in a channel that was closed or paused: every abandonment by name, the rest in short."""
+
+from collections.abc import Mapping, Sequence
+
+from bot.alerts.reopening import ABANDONMENTS, Waited
+from bot.domain.events import EventKind, RacingEvent, VersionRemarks
+from bot.domain.message import Message
+from bot.slack.messages.blocks import context, header, message, mrkdwn, section
+from bot.slack.messages.names import course_name, horse_name, race_date, race_name, reason, region_mark
+from bot.slack.messages.text import counted, joined, safe, size
+from bot.slack.messages.times import moment_for_readers, off_text
+from bot.storage.lanes import PAUSED
+
+NAMED_MAX = 3_000
+"""Of one message's text is left to the abandonments that it names: what would be cut goes into a further message."""
+
+LINE_MAX = 500
+
+_COUNTED: dict[EventKind | None, tuple[str, str]] = {
+    EventKind.RESULT_RECEIVED: ("result", "results"),
+    EventKind.RACECARD_PUBLISHED: ("racecard", "racecards"),
+    None: ("delivery that could not be read", "deliveries that could not be read"),
+}
+"""How each kind is counted: one of them, and more."""
+
+
+def waited(summary: Waited) -> list[tuple[Message, int]]:
+    """Messages with the number of abandonments that each names; the last has results and counts too."""
+    parts = _parts([_abandonment(event, remarks) for event, remarks in summary.abandonments])
+    return [
+        (_message(summary, named, is_last=number == len(parts)), len(named))
+        for number, named in enumerate(parts, start=1)
+    ]
+
+
+def _message(summary: Waited, named: Sequence[str], *, is_last: bool) -> Message:
+    rest = _rest(summary) if is_last else None
+    lines = [_result(event, remarks) for event, remarks in summary.results] if is_last else []
+    results = summary.counts.get(EventKind.RESULT_RECEIVED, 0) if is_last else 0
+    text = ". ".join(filter(None, [f"ABANDONED: {'; '.join(named)}" if named else None, _why(summary), rest]))
+    head = [
+        header("ABANDONED while nothing could be posted here" if named else "While nothing could be posted here"),
+        *(section("\n".join(f"ABANDONED: {line}" for line in some)) for some in _parts(named, LINE_MAX * 5)),
+        section(rest or ""),
+    ]
+    since = f"{_why(summary)}, since {moment_for_readers(summary.held.since)}"
+    return message(text, head, lines, results, [context([mrkdwn(since)])])
+
+
+def _parts(lines: Sequence[str], room: int = NAMED_MAX) -> list[list[str]]:
+    """The lines in lots that each fit; one empty lot where there are none."""
+    lots: list[list[str]] = [[]]
+    for line in lines:
+        if lots[-1] and sum(size(one) + 12 for one in [*lots[-1], line]) > room:
+            lots.append([])
+        lots[-1].append(line)
+    return lots
+
+
+def _abandonment(event: RacingEvent, remarks: VersionRemarks) -> str:
+    """Course, time, date, region and reason; what did not come is said, because a hole would be read over."""
+    race = event.race
+    is_meeting = event.kind is EventKind.MEETING_ABANDONED
+    time = "whole meeting" if is_meeting else off_text(race.off) or "time not given"
+    place = f"{course_name(race) or 'course not given'}, {time}, {race_date(race) or 'date not given'}"
+    contradicts = "though a result was reported" if remarks.contradicts else None
+    return ", ".join(filter(None, [f"{place}{region_mark(event)}", reason(event), contradicts]))
+
+
+def _result(event: RacingEvent, remarks: VersionRemarks) -> str:
+    """The race with its winner, or winners, where they are known."""
+    race = event.race
+    winners = [horse_name(runner) for runner in race.placed() if runner.finishing_position == 1]
+    won = f"won by {' and '.join(winners[:3])}" if winners else "settled"
+    said = [
+        f"{joined([race_name(race), race_date(race)], ', ')}{region_mark(event)}: {won}",
+        "corrected" if remarks.changes else None,
+        "though it was reported abandoned" if remarks.contradicts else None,
+    ]
+    return ", ".join(filter(None, said))
+
+
+def _rest(summary: Waited) -> str:
+    """What else waited, in figures: "12 results and 3 racecards came meanwhile. 40 messages were given up"."""
+    others = _in_figures({kind: count for kind, count in summary.counts.items() if kind not in ABANDONMENTS})
+    said = [f"{others} came meanwhile"] if others else []
+    if summary.given_up:
+        said.append(f"{counted(summary.given_up, 'message')} had waited too long and will not be posted")
+    return ". ".join(said)
+
+
+def _in_figures(counts: Mapping[EventKind | None, int]) -> str:
+    said = [
+        f"{counts[kind]} {one if counts[kind] == 1 else more}"
+        for kind, (one, more) in _COUNTED.items()
+        if counts.get(kind)
+    ]
+    return " and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said)
+
+
+def _why(summary: Waited) -> str:
+    because = summary.held.because
+    return "This channel was paused" if because == PAUSED else f"I could not post here ({safe(because)})"

@@ -1,0 +1,206 @@
+"""Slack over a connection that we open (Socket Mode): what Slack would POST comes as envelopes, to the same Bolt app.
+
+slack_sdk's client carries each connection. What it would do about a lost one is left out: it tries one ticket again and
+again, also a used one, every few seconds, and its log shows it. Here each connection is a client of its own.
+Source: docs.slack.dev/apis/events-api/using-socket-mode.
+"""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import aiohttp
+from pydantic import SecretStr
+from slack_bolt.adapter.socket_mode.async_internals import run_async_bolt_app, send_async_response
+from slack_bolt.async_app import AsyncApp
+from slack_sdk.socket_mode.aiohttp import SocketModeClient
+from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
+from slack_sdk.socket_mode.request import SocketModeRequest
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.errors import SlackError, SlackRefused, SlackUnreached, SlackWait
+from bot.logs import get_logger
+from bot.slack.client import SlackClient
+from bot.slack.tasks import Tasks
+
+log = get_logger(__name__)
+
+OPEN_METHOD = "apps.connections.open"
+CONNECT_S = 10.0
+FIRST_WAIT_S = 1.0
+LONGEST_WAIT_S = 60.0
+"""For long, tickets may be asked for about once a minute: docs.slack.dev/apis/web-api/rate-limits, Tier 1."""
+
+STABLE_S = 30.0
+"""A connection that lived so long is replaced at once; before one that ended sooner there is a pause."""
+
+OVERLAP_S = 5.0
+"""Slack asks for a new connection some seconds before it closes the old one, which is kept so long beside it."""
+
+ACK_S = 3.0
+"""Slack waits no longer for an ack: docs.slack.dev/interactivity."""
+
+PING_S = 10.0
+CLOSE = aiohttp.ClientWSTimeout(ws_close=1.0)
+"""A graceful stop does not wait longer for Slack to say goodbye."""
+
+LOOK_S = 1.0
+"""How often a connection is looked at that may have ended without a word."""
+
+Handle = Callable[["Connection", SocketModeRequest], Coroutine[Any, Any, None]]
+
+
+class Connection(SocketModeClient):
+    """One connection. Whatever ends it sets `ended`, and nothing brings it back."""
+
+    def __init__(self, app_token: SecretStr, web: AsyncWebClient, url: str, handle: Handle) -> None:
+        # A logger that nobody hears: what slack_sdk says has the ticket in it, and at debug every payload.
+        silent = logging.Logger("slack_sdk.socket_mode", logging.CRITICAL + 1)  # noqa: LOG001  never to be found again
+        super().__init__(
+            app_token.get_secret_value(),
+            logger=silent,
+            web_client=web,
+            auto_reconnect_enabled=False,
+            ping_interval=PING_S,
+            on_close_listeners=[self._on_end],
+            on_error_listeners=[self._on_end],
+        )
+        self.wss_uri = url
+        self.ended = asyncio.Event()
+        self.envelopes = Tasks()
+        self._handle = handle
+        self.socket_mode_request_listeners.append(self._on_envelope)
+
+    async def connect(self) -> None:
+        """Connect, once. Raises aiohttp's errors."""
+        self.current_session = await self.aiohttp_client_session.ws_connect(
+            self.wss_uri or "", autoping=False, heartbeat=PING_S, proxy=self.proxy, timeout=CLOSE
+        )
+        self.current_session_monitor = asyncio.ensure_future(self.monitor_current_session())
+        self.message_receiver = asyncio.ensure_future(self.receive_messages())
+
+    async def connect_to_new_endpoint(self, force: bool = False) -> None:  # noqa: ARG002  as slack_sdk calls it
+        """Slack is about to close this connection, and wants another in its place."""
+        self.ended.set()
+
+    async def until_ended(self) -> None:
+        """Return when the connection has ended or is about to."""
+        while not self.ended.is_set() and await self.is_connected():
+            await happens(self.ended, LOOK_S)
+
+    async def _on_envelope(self, _client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
+        self.envelopes.start(self._handle(self, request), f"envelope {request.envelope_id}")
+
+    async def _on_end(self, _message: aiohttp.WSMessage) -> None:
+        self.ended.set()
+
+
+class SocketMode:
+    """Keeps a connection to Slack. `problem` says what is wrong with it, for `/readyz`; None where nothing is."""
+
+    def __init__(
+        self, bolt: AsyncApp, slack: SlackClient, app_token: SecretStr, *, count: Callable[[str], None]
+    ) -> None:
+        self.problem: str | None = "not connected yet"
+        self._bolt = bolt
+        self._slack = slack
+        self._app_token = app_token
+        self._count = count
+        self._open: set[Connection] = set()
+        self._replaced = asyncio.Event()
+        self._closing = Tasks()
+        self._is_stopping = False
+
+    async def run(self) -> None:
+        """Keep a connection open for ever: one that ends is replaced, after pauses that grow while that fails."""
+        wait_s = 0.0
+        while True:
+            await asyncio.sleep(wait_s)
+            started = time.monotonic()
+            wait_s = min(max(wait_s * 2, FIRST_WAIT_S), LONGEST_WAIT_S)
+            try:
+                connection = await self._connect()
+            except SlackError as error:
+                self.problem = str(error)
+                if isinstance(error, SlackWait):
+                    wait_s = max(wait_s, error.retry_after_s)
+                log.warning("socket_mode_not_connected", reason=self.problem, again_in_s=wait_s)
+                continue
+            self.problem = None
+            log.info("socket_mode_connected")
+            await connection.until_ended()
+            self._replaced = asyncio.Event()
+            self._closing.start(self._replace(connection, self._replaced), "close a connection")
+            if time.monotonic() - started >= STABLE_S:
+                wait_s = 0.0
+            if not await connection.is_connected():
+                self.problem = "the connection broke"
+            log.info("socket_mode_connection_ended", again_in_s=wait_s)
+
+    async def finish(self, within_s: float) -> None:
+        """Answer the envelopes that came, take no more, and close. `run` has been cancelled before."""
+        self._is_stopping = True
+        self._replaced.set()
+        for connection in list(self._open):
+            await connection.envelopes.finish(within_s)
+            await self._close(connection)
+        await self._closing.finish(within_s)
+
+    async def _connect(self) -> Connection:
+        """An open connection, with a ticket of its own. Raises SlackError."""
+        web = self._slack.web
+        answer = await self._slack.call(
+            OPEN_METHOD, lambda: web.apps_connections_open(app_token=self._app_token.get_secret_value())
+        )
+        url = answer.get("url")
+        if not isinstance(url, str) or not url.startswith(("wss://", "ws://")):
+            raise SlackRefused(OPEN_METHOD, "answer without an address")
+        connection = Connection(self._app_token, web, url, self._on_envelope)
+        self._open.add(connection)
+        try:
+            async with asyncio.timeout(CONNECT_S):
+                await connection.connect()
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            # Only the class is told: aiohttp's own words have the address in them, and so the ticket.
+            raise SlackUnreached("WebSocket", type(error).__name__) from None
+        finally:
+            if connection.current_session is None:
+                await self._close(connection)
+        self._replaced.set()
+        return connection
+
+    async def _replace(self, connection: Connection, replaced: asyncio.Event) -> None:
+        """Let a connection that ends answer its envelopes, beside the one that takes its place."""
+        await happens(replaced, OVERLAP_S)
+        await connection.envelopes.finish(ACK_S)
+        await self._close(connection)
+
+    async def _close(self, connection: Connection) -> None:
+        self._open.discard(connection)
+        with contextlib.suppress(aiohttp.ClientError, OSError):
+            await connection.close()  # type: ignore[no-untyped-call]  # slack_sdk does not type it
+
+    async def _on_envelope(self, connection: Connection, request: SocketModeRequest) -> None:
+        """Hand an envelope to Bolt, and ack it when that has answered: what changes something is committed by then."""
+        if self._is_stopping:
+            return
+        answer = await run_async_bolt_app(self._bolt, request)
+        self._count(str(answer.status))
+        try:
+            await send_async_response(connection, request, answer, time.time())
+        except ConnectionError as error:
+            # An event comes again on another connection, and changes nothing twice.
+            log.warning("envelope_not_acked", kind=request.type, reason=type(error).__name__)
+
+
+async def happens(event: asyncio.Event, within_s: float) -> bool:
+    """Whether an event was set within that time."""
+    try:
+        async with asyncio.timeout(within_s):
+            await event.wait()
+    except TimeoutError:
+        return False
+    return True

@@ -1,0 +1,251 @@
+"""The ledger: of each event who was told, when and where, or why not; for `/racing trace`. It only reads."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from sqlalchemy import Select, or_, select
+from sqlmodel import Session, col
+
+from bot.domain.events import EventKind
+from bot.storage import lanes
+from bot.storage.tables import EventVersion, InboxDelivery, InboxState, Lane, NamedRace, Post, PostState
+
+EVENTS_MAX = 40
+"""Versions of events that are looked up at most: a meeting's id can name every race of a day's card."""
+
+FOLDS = 4
+"""A fold can lead to another: a race's message to its meeting's, and that to a summary."""
+
+
+class Outcome(StrEnum):
+    """What became of a post, those first that their channel has not seen."""
+
+    PARKED = "not posted"
+    WAITING = "waiting"
+    DOUBTFUL = "being settled"
+    SENDING = "being posted"
+    FOLDED = "said by another message"
+    SENT = "posted"
+
+
+@dataclass(frozen=True)
+class Told:
+    """What became of an event in one channel. `why` where it was not posted; `message_ts` where it stands.
+
+    `by_edit`: an earlier message was edited. `within`: another message says it, whose outcome this is.
+    """
+
+    channel_id: str
+    outcome: Outcome
+    attempts: int
+    received_at: datetime
+    sent_at: datetime | None = None
+    message_ts: str | None = None
+    why: str | None = None
+    by_edit: bool = False
+    within: bool = False
+
+
+@dataclass(frozen=True)
+class TracedVersion:
+    """One version of an event; `posts` is to how many channels it went, whoever asks."""
+
+    event_key: str
+    version: int
+    kind: str | None
+    race_id: str | None
+    received_at: datetime
+    inbox_id: int
+    posts: int
+    told: tuple[Told, ...]
+
+
+@dataclass(frozen=True)
+class TracedDelivery:
+    """A delivery that made no version of an event: it waits for its fan-out, fails there, or said nothing new."""
+
+    inbox_id: int
+    event_key: str
+    received_at: datetime
+    waits: bool
+    attempts: int
+    not_before: datetime | None
+    error: str | None
+
+
+@dataclass(frozen=True)
+class Trace:
+    """All that is known of what was asked for. `kept_since`: the first delivery that there is at all."""
+
+    versions: tuple[TracedVersion, ...]
+    deliveries: tuple[TracedDelivery, ...]
+    more: int
+    kept_since: datetime | None
+
+
+def trace(session: Session, wanted: str, now: datetime, *, channel_id: str | None = None) -> Trace:
+    """What came of a race's id, a meeting's id, an event's key or a delivery's reference, each exactly as it is.
+
+    With a channel only what became of it there.
+    """
+    keys = _event_keys(session, wanted)
+    rows = session.execute(
+        select(EventVersion)
+        .where(col(EventVersion.event_key).in_(keys))
+        .order_by(col(EventVersion.received_at), col(EventVersion.id))
+    )
+    versions = list(rows.scalars())
+    shown = versions[-EVENTS_MAX:]
+    told = _told(session, [row.id or 0 for row in shown], now, channel_id)
+    first = select(col(InboxDelivery.received_at)).order_by(col(InboxDelivery.id)).limit(1)
+    return Trace(
+        versions=tuple(_version(row, told.get(row.id or 0, [])) for row in shown),
+        deliveries=_other_deliveries(session, keys, {row.inbox_id for row in versions}),
+        more=len(versions) - len(shown),
+        kept_since=session.execute(first).scalar_one_or_none(),
+    )
+
+
+def _event_keys(session: Session, wanted: str) -> set[str]:
+    """The events that are meant: by their own name, their delivery's, their race's or their meeting's."""
+    keys = {
+        wanted,
+        f"{EventKind.MEETING_ABANDONED}:meeting={wanted}",
+        f"{EventKind.RACECARD_PUBLISHED}:meeting={wanted}",
+    }
+    keys |= {f"{kind}:{wanted}" for kind in EventKind}
+    prefix, _, number = wanted.partition("-")
+    if prefix == "inbox" and number.isascii() and number.isdecimal() and len(number) < 19:
+        keys |= set(_column(session, select(col(InboxDelivery.event_key)).where(col(InboxDelivery.id) == int(number))))
+    named = col(EventVersion.race_id) == wanted
+    keys |= set(
+        _column(session, select(col(EventVersion.event_key)).where(or_(named, col(EventVersion.meeting_id) == wanted)))
+    )
+    keys |= set(_column(session, select(col(NamedRace.event_key)).where(col(NamedRace.race_id) == wanted)))
+    meetings = select(col(EventVersion.meeting_id)).where(named, col(EventVersion.meeting_id).is_not(None))
+    of_its_meeting = select(col(EventVersion.event_key)).where(
+        col(EventVersion.meeting_id).in_(meetings), col(EventVersion.kind) == EventKind.MEETING_ABANDONED
+    )
+    return keys | set(_column(session, of_its_meeting))
+
+
+def _other_deliveries(session: Session, keys: Collection[str], known: Collection[int]) -> tuple[TracedDelivery, ...]:
+    statement = (
+        select(InboxDelivery).where(col(InboxDelivery.event_key).in_(keys)).order_by(col(InboxDelivery.id).desc())
+    ).limit(EVENTS_MAX)
+    return tuple(
+        TracedDelivery(
+            inbox_id=row.id or 0,
+            event_key=row.event_key,
+            received_at=row.received_at,
+            waits=row.state == InboxState.NEW,
+            attempts=row.attempts,
+            not_before=row.not_before,
+            error=row.error,
+        )
+        for row in session.execute(statement).scalars()
+        if row.id not in known
+    )[::-1]
+
+
+def _told(session: Session, event_ids: Sequence[int], now: datetime, channel_id: str | None) -> dict[int, list[Told]]:
+    """By event, what became of each of its posts."""
+    statement = (
+        select(Post, Lane)
+        .outerjoin(Lane, col(Lane.channel_id) == col(Post.channel_id))
+        .where(col(Post.event_id).in_(event_ids))
+    )
+    if channel_id is not None:
+        statement = statement.where(col(Post.channel_id) == channel_id)
+    rows = [(post, lane) for post, lane in session.execute(statement)]
+    targets = _targets(session, [post for post, _ in rows])
+    holds = lanes.method_holds(session, now)
+    told: dict[int, list[Told]] = {}
+    for post, lane in rows:
+        told.setdefault(post.event_id or 0, []).append(_one(post, lane, targets, holds, now))
+    return told
+
+
+def _targets(session: Session, posts: Sequence[Post]) -> dict[int, Post]:
+    """The messages that folded posts are said by, and those that say these in turn."""
+    found: dict[int, Post] = {}
+    for _ in range(FOLDS):
+        wanted = {post.edits_post_id for post in [*posts, *found.values()] if post.state == PostState.FOLDED}
+        missing = sorted(number for number in wanted if number and number not in found)
+        if not missing:
+            break
+        found |= {row.id or 0: row for row in session.execute(select(Post).where(col(Post.id).in_(missing))).scalars()}
+    return found
+
+
+def _one(post: Post, lane: Lane | None, targets: dict[int, Post], holds: dict[str, str], now: datetime) -> Told:
+    """What became of a post; of a folded one, what became of the message that says it."""
+    bearer = _bearer(post, targets)
+    outcome, why = _outcome(bearer, lane, holds, now)
+    if bearer is not post and outcome is Outcome.SENT:
+        outcome = Outcome.FOLDED
+    return Told(
+        channel_id=post.channel_id,
+        outcome=outcome,
+        attempts=bearer.attempts,
+        received_at=post.received_at,
+        sent_at=bearer.sent_at,
+        message_ts=bearer.message_ts,
+        why=why,
+        by_edit=bearer.edits_post_id is not None,
+        within=bearer is not post,
+    )
+
+
+def _bearer(post: Post, targets: dict[int, Post]) -> Post:
+    """The post itself, or the message that says it."""
+    for _ in range(FOLDS):
+        if post.state != PostState.FOLDED or post.edits_post_id not in targets:
+            break
+        post = targets[post.edits_post_id]
+    return post
+
+
+def _outcome(post: Post, lane: Lane | None, holds: dict[str, str], now: datetime) -> tuple[Outcome, str | None]:
+    match post.state:
+        case PostState.SENT:
+            return Outcome.SENT, None
+        case PostState.PARKED:
+            return Outcome.PARKED, post.error
+        case PostState.SENDING if post.deadline_at is not None and post.deadline_at <= now:
+            return Outcome.DOUBTFUL, post.error or "Slack has not said whether it has it"
+        case PostState.SENDING:
+            return Outcome.SENDING, post.error
+        case _:
+            return Outcome.WAITING, _why_waiting(post, lane, holds)
+
+
+def _why_waiting(post: Post, lane: Lane | None, holds: dict[str, str]) -> str:
+    if lane is not None and lane.held_because:
+        return f"the channel is {lane.held_because}" if lane.held_because == lanes.PAUSED else lane.held_because
+    method = lanes.POST_METHOD if post.edits_post_id is None else lanes.EDIT_METHOD
+    for held in (lanes.EVERY_METHOD, method):
+        if held in holds:
+            return holds[held]
+    return post.error or "its turn has not come"
+
+
+def _version(row: EventVersion, told: Sequence[Told]) -> TracedVersion:
+    order = {outcome: place for place, outcome in enumerate(Outcome)}
+    return TracedVersion(
+        event_key=row.event_key,
+        version=row.version,
+        kind=row.kind,
+        race_id=row.race_id,
+        received_at=row.received_at,
+        inbox_id=row.inbox_id,
+        posts=row.posts,
+        told=tuple(sorted(told, key=lambda one: (order[one.outcome], one.channel_id))),
+    )
+
+
+def _column(session: Session, statement: Select[str]) -> Iterator[str]:
+    """The values of a statement's one column, those that are null left out."""
+    return (value for value in session.execute(statement).scalars() if value is not None)

@@ -1,0 +1,85 @@
+"""The pace of Slack's methods, one for all replicas: a bucket of calls for each method, which fills with time.
+
+Replicas take from a bucket in the transaction that claims lanes. Whoever finds it taken claims nothing this time: units
+of work share transactions, so to wait for a row here could be to wait for oneself by way of another replica.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import select, update
+from sqlmodel import Session, col
+
+from bot.storage.engine import insert_here
+from bot.storage.tables import MethodPace
+
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class MethodLimit:
+    """How often a method may be called: in t minutes at most `burst` + t * `per_minute` times."""
+
+    burst: int
+    per_minute: float
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """What is left of a method's limit: `calls` that may be made at once, as of `counted_at`."""
+
+    limit: MethodLimit
+    calls: float
+    counted_at: datetime
+
+    def at(self, now: datetime) -> "Bucket":
+        """The bucket as it has filled until now. A clock that was set back fills nothing, and goes on from there."""
+        passed_s = max(0.0, (now - self.counted_at).total_seconds())
+        calls = min(float(self.limit.burst), self.calls + passed_s * self.limit.per_minute / 60)
+        return Bucket(self.limit, calls, now)
+
+    def without(self, calls: int) -> "Bucket":
+        """The bucket after so many calls."""
+        return Bucket(self.limit, self.calls - calls, self.counted_at)
+
+    @property
+    def free_at(self) -> datetime:
+        """When it holds a whole call, by itself."""
+        return self.counted_at + timedelta(minutes=max(0.0, 1 - self.calls) / self.limit.per_minute)
+
+
+def take(session: Session, limits: Mapping[str, MethodLimit]) -> dict[str, Bucket]:
+    """The buckets that no other replica has in hand, ours until the transaction ends. New ones are full."""
+    columns = select(col(MethodPace.method), col(MethodPace.calls), col(MethodPace.counted_at))
+    statement = columns.where(col(MethodPace.method).in_(limits)).with_for_update(skip_locked=True)
+    taken = {method: Bucket(limits[method], calls, at) for method, calls, at in session.execute(statement)}
+    if missing := limits.keys() - taken.keys():
+        taken |= _make(session, {method: Bucket(limits[method], limits[method].burst, LONG_AGO) for method in missing})
+    return taken
+
+
+def _make(session: Session, full: Mapping[str, Bucket]) -> dict[str, Bucket]:
+    """Those that were not there yet; the others are only in another replica's hand.
+
+    On a new database the INSERT may wait for another replica's. Should the two then wait for one another, PostgreSQL
+    ends one, whose units of work are tried again; this can happen once in a database's life.
+    """
+    rows = [{"method": name, "calls": full[name].calls, "counted_at": full[name].counted_at} for name in sorted(full)]
+    statement = insert_here(session, MethodPace).values(rows).on_conflict_do_nothing(index_elements=["method"])
+    made = session.execute(statement.returning(col(MethodPace.method))).scalars()
+    return {method: full[method] for method in made}
+
+
+def put_back(session: Session, method: str, bucket: Bucket) -> None:
+    """What is left of a bucket that was taken."""
+    values = {"calls": bucket.calls, "counted_at": bucket.counted_at}
+    session.execute(update(MethodPace).where(col(MethodPace.method) == method).values(**values))
+
+
+def spent_until(session: Session, limits: Mapping[str, MethodLimit], now: datetime) -> dict[str, datetime]:
+    """The methods that have no call left, and when they have one again."""
+    statement = select(col(MethodPace.method), col(MethodPace.calls), col(MethodPace.counted_at))
+    rows = session.execute(statement.where(col(MethodPace.method).in_(limits)))
+    buckets = {method: Bucket(limits[method], calls, at).at(now) for method, calls, at in rows}
+    return {method: bucket.free_at for method, bucket in buckets.items() if bucket.calls < 1}

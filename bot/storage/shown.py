@@ -1,0 +1,132 @@
+"""What a message is to show as of now: its event in the newest version, and what edits have to say besides.
+
+A message is rendered from this whether it is posted or edited, so that any edit of it says all that there is to say.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from bot.domain.events import EventKind
+from bot.storage import events
+from bot.storage.tables import EventVersion, Post, PostState
+
+Said = tuple[Post, EventVersion]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the message of `post` shows.
+
+    `own` is the version it was made for and `newest` the one that shares it by now. `lost` are abandonments of races
+    that a meeting's message says too, each in its newest version; `settled` the ids of its races that have a result.
+    `in_meeting`: it is of a race whose meeting was abandoned, by a message at `meeting_ts` where that is sent.
+    `edits` are the waiting edits that are done with once it is sent.
+    """
+
+    post: Post
+    own: EventVersion
+    newest: EventVersion
+    lost: tuple[EventVersion, ...] = ()
+    settled: frozenset[str] = frozenset()
+    in_meeting: bool = False
+    meeting_ts: str | None = None
+    edits: tuple[int, ...] = ()
+
+
+def shown(session: Session, heads: Sequence[Said]) -> dict[int, Shown]:
+    """What is to be shown by posts that are to be sent, each with its event: a few statements for all of them.
+
+    By the id of the post that was passed, be it a message of its own or an edit. What was folded into a message that is
+    no event's, and is to be said after all, shows itself.
+    """
+    targets = _read(session, [post.edits_post_id for post, _ in heads if post.edits_post_id])
+    messages = {post.id or 0: targets.get(post.edits_post_id or 0, (post, event)) for post, event in heads}
+    edits = _edits(session, {post.id or 0 for post, _ in messages.values()})
+    meetings = _meetings(session, [edit for edit_list in edits.values() for edit in edit_list])
+    said = {number: _said(post, own, edits.get(post.id or 0, ()), meetings) for number, (post, own) in messages.items()}
+    return _without_settled(session, said)
+
+
+def _read(session: Session, post_ids: Sequence[int]) -> dict[int, Said]:
+    if not post_ids:
+        return {}
+    statement = select(Post, EventVersion).join(EventVersion, col(EventVersion.id) == col(Post.event_id))
+    rows = session.execute(statement.where(col(Post.id).in_(post_ids)))
+    return {post.id or 0: (post, event) for post, event in rows}
+
+
+def _edits(session: Session, post_ids: Iterable[int]) -> dict[int, list[Said]]:
+    """The edits of each message, those given up left out, in the order of their versions."""
+    statement = (
+        select(Post, EventVersion)
+        .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
+        .where(col(Post.edits_post_id).in_(sorted(post_ids)), col(Post.state) != PostState.PARKED)
+        .order_by(col(EventVersion.version), col(Post.id))
+    )
+    found: dict[int, list[Said]] = {}
+    for edit, event in session.execute(statement):
+        found.setdefault(edit.edits_post_id or 0, []).append((edit, event))
+    return found
+
+
+def _meetings(session: Session, edits: Iterable[Said]) -> dict[tuple[str, str], str]:
+    """Where the messages of abandoned meetings stand that edits are about: (channel, key) → ts."""
+    wanted = {(edit.channel_id, event.event_key) for edit, event in edits if event.kind == EventKind.MEETING_ABANDONED}
+    if not wanted:
+        return {}
+    statement = (
+        select(col(Post.channel_id), col(EventVersion.event_key), col(Post.message_ts))
+        .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
+        .where(
+            col(EventVersion.event_key).in_(sorted({key for _, key in wanted})),
+            col(Post.channel_id).in_(sorted({channel_id for channel_id, _ in wanted})),
+            col(Post.edits_post_id).is_(None),
+            col(Post.message_ts).is_not(None),
+        )
+        .order_by(col(Post.id))
+    )
+    return {(channel_id, key): ts for channel_id, key, ts in session.execute(statement) if ts}
+
+
+def _said(message: Post, own: EventVersion, edits: Iterable[Said], meetings: Mapping[tuple[str, str], str]) -> Shown:
+    newest, lost, in_meeting, meeting_ts = own, dict[str, EventVersion](), False, None
+    waiting: list[int] = []
+    for edit, event in edits:
+        if event.event_key == own.event_key:
+            newest = max(newest, event, key=lambda version: version.version)
+        elif event.kind == EventKind.RACE_ABANDONED:
+            lost[event.event_key] = event
+        elif event.kind == EventKind.MEETING_ABANDONED:
+            in_meeting, meeting_ts = True, meetings.get((message.channel_id, event.event_key))
+            if meeting_ts is None:
+                # The meeting's own message comes first; then the edit is made that links it.
+                continue
+        if edit.state == PostState.QUEUED and edit.id is not None:
+            waiting.append(edit.id)
+    return Shown(
+        message,
+        own,
+        newest,
+        lost=tuple(lost.values()),
+        in_meeting=in_meeting,
+        meeting_ts=meeting_ts,
+        edits=tuple(waiting),
+    )
+
+
+def _without_settled(session: Session, said: Mapping[int, Shown]) -> dict[int, Shown]:
+    """With the results of abandoned meetings' races: a race that has one is not lost, whatever else was delivered."""
+    races: dict[int | None, set[str]] = {}
+    for one in said.values():
+        if one.newest.kind == EventKind.MEETING_ABANDONED and one.newest.id not in races:
+            named, _ = events.read(one.newest)
+            races[one.newest.id] = {race.race_id for race in named.races if race.race_id}
+    lost = {version.race_id for one in said.values() for version in one.lost if version.race_id}
+    kinds = events.kinds_of_races(session, lost.union(*races.values()))
+    with_result = frozenset(race_id for race_id, kind in kinds if kind is EventKind.RESULT_RECEIVED)
+    return {
+        number: replace(one, settled=with_result) if one.newest.id in races else one for number, one in said.items()
+    }

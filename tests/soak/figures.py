@@ -1,0 +1,31 @@
+"""What a soak has shown, in lines to be read."""
+
+from tests.soak.oracle import Verdict
+from tests.soak.world import Tally, World, seed
+
+
+def figures_of(world: World, verdict: Verdict) -> str:
+    """The counts of a run: what was done to the bot, and what came of it."""
+    tally, sender = world.tally, world.sender
+    refused = sum(1 for call in world.slack.calls if call.error == "ratelimited")
+    done = (
+        f"seed {seed()}: {tally.lives} lives, {tally.killed} SIGKILLs ({tally.killed_at_failpoint} at failpoints, "
+        f"{tally.killed_at_random} at random), {tally.paused} SIGSTOPs past the lease, {tally.stopped} stops in "
+        f"good order, {tally.restarted} restarts of the database"
+    )
+    came = (
+        f"{len(sender.delivered)} deliveries in {sender.attempts} attempts, {sender.unheard} of them unanswered; "
+        f"{sender.repeated} deliveries once more; {verdict.posts} posts; {len(world.slack.calls)} calls of Slack, "
+        f"{refused} over its limits"
+    )
+    wrong = (
+        f"{len(verdict.lost)} lost, {len(verdict.doubled)} doubled, {len(verdict.out_of_order)} out of order, "
+        f"{len(verdict.too_fast)} too fast, {len(verdict.noise)} else wrong"
+    )
+    return f"{done}\n{came}\n{wrong}"
+
+
+def failpoints_of(tally: Tally) -> str:
+    """How often the bot died at each failpoint, and how often it passed it alive."""
+    names = sorted(tally.passed)
+    return "\n".join(f"died {tally.died_at[name]:3} times, passed {tally.passed[name]:6}  {name}" for name in names)

@@ -1,0 +1,180 @@
+"""One life of the bot under the soak: the service as `racing-bot serve` runs it, and the places where it may die.
+
+A failpoint stands before and after every commit that changes something, named by the units of work that share it, and
+before and after every call of Slack. They are found as they are passed, not listed anywhere.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from sqlalchemy import PoolProxiedConnection, event
+from sqlmodel import Session
+
+from bot.alerts.pace import Pace
+from bot.app import Service
+from bot.logs import configure_logging
+from bot.serving import loop_factory, uvicorn_config
+from bot.settings import Settings, load_settings
+from bot.storage.engine import Database, Work
+
+KILLED = "!"
+"""Stands before a failpoint at which the process died, in the file of those that it passed."""
+
+BESIDE = "outside any unit of work"
+
+
+@dataclass(frozen=True)
+class Times:
+    """The poster's times, shortened so that a life that was cut off costs its lanes seconds and not half a minute."""
+
+    call_s: float = 0.8
+    lease_margin_s: float = 0.4
+    look_s: float = 1.0
+    look_again_s: float = 0.5
+    settle_s: float = 1.0
+
+
+@dataclass(frozen=True)
+class Life:
+    """What a process is told. It dies at the first failpoint that is not `spared`, after `skip` such; None: at none."""
+
+    settings: dict[str, str]
+    log: Path
+    passed: Path
+    spared: frozenset[str] = frozenset()
+    skip: int | None = None
+    times: Times | None = None
+    pace: Pace = field(default_factory=Pace)
+
+
+class Failpoints:
+    """Writes down what is passed before anything else happens: SIGKILL leaves no time for it later."""
+
+    def __init__(self, life: Life) -> None:
+        self._file = os.open(life.passed, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        self._spared = life.spared
+        self._skip = life.skip
+
+    def passed(self, when: str, names: set[str]) -> None:
+        labels = sorted(f"{when} {name}" for name in names)
+        os.write(self._file, "".join(f"{label}\n" for label in labels).encode())
+        if self._skip is None or self._spared.issuperset(labels):
+            return
+        if self._skip > 0:
+            self._skip -= 1
+            return
+        os.write(self._file, "".join(f"{KILLED}{label}\n" for label in labels).encode())
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Commits:
+    """The failpoints around the commits of a database. A commit that changes nothing has none."""
+
+    def __init__(self, database: Database, failpoints: Failpoints) -> None:
+        self._write, self._failpoints = database.write, failpoints
+        self._unit = BESIDE
+        self._changed: set[str] = set()
+        self.outcome: ContextVar[str] = ContextVar("outcome", default="")
+        engine = database.writer
+        self._do_commit = engine.dialect.do_commit
+        event.listen(engine, "begin", self._begin)
+        event.listen(engine, "after_cursor_execute", self._executed)
+        engine.dialect.do_commit = self._commit  # type: ignore[method-assign]  # on this instance alone
+        database.write = self._labelled  # type: ignore[method-assign]  # to know what shares a commit
+
+    def _begin(self, _connection: Any) -> None:
+        self._changed.clear()
+
+    def _executed(self, _conn: Any, cursor: Any, _sql: str, _values: Any, context: Any, _many: bool) -> None:
+        if context and (context.isinsert or ((context.isupdate or context.isdelete) and cursor.rowcount)):
+            self._changed.add(self._unit)
+
+    def _commit(self, dbapi_connection: PoolProxiedConnection) -> None:
+        changed = {f"commit of {unit}" for unit in self._changed}
+        if changed:
+            self._failpoints.passed("before", changed)
+        self._do_commit(dbapi_connection)
+        if changed:
+            self._failpoints.passed("after", changed)
+
+    async def _labelled(self, work: Work[Any]) -> Any:
+        label = _name(work) + self.outcome.get()
+
+        def run(session: Session) -> Any:
+            self._unit = label
+            try:
+                result = work(session)
+                session.flush()
+            finally:
+                self._unit = BESIDE
+            return result
+
+        return await self._write(run)
+
+
+class DyingService(Service):
+    """The service, with failpoints on its instances."""
+
+    def __init__(self, settings: Settings, pace: Pace, failpoints: Failpoints) -> None:
+        super().__init__(settings, pace=pace)
+        self._failpoints = failpoints
+        self._commits = Commits(self.database, failpoints)
+
+    async def start(self) -> None:
+        await super().start()
+        # The loops are tasks that have not run yet: nothing was sent before this.
+        self.slack.call = partial(self._call, self.slack.call)  # type: ignore[method-assign]  # as above
+        count = self.poster.on_outcome
+        self.poster.on_outcome = lambda name: (self._commits.outcome.set(f", {name}"), count(name))[1]
+
+    async def _call(self, call: Callable[..., Awaitable[Any]], method: str, *args: Any, **kwargs: Any) -> Any:
+        self._failpoints.passed("before", {method})
+        try:
+            return await call(method, *args, **kwargs)
+        finally:
+            self._failpoints.passed("after", {method})
+
+
+def live(life: Life) -> None:
+    """Serve until killed, or until SIGTERM."""
+    log = os.open(life.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    if life.times:
+        _shorten(life.times)
+    settings = load_settings(env_file=None, **life.settings)
+    configure_logging(settings.log_level, settings.log_format, settings.secret_values)
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        service = DyingService(settings, life.pace, Failpoints(life))
+        server = uvicorn.Server(uvicorn_config(service.app, settings.host, settings.port, lifespan="on"))
+        runner.run(server.serve())
+
+
+def _shorten(times: Times) -> None:
+    values = {
+        "CALL_S": times.call_s,
+        "LEASE_MARGIN_S": times.lease_margin_s,
+        "LOOK_S": times.look_s,
+        "LOOK_AGAIN": timedelta(seconds=times.look_again_s),
+    }
+    alerts = [module for name, module in sys.modules.items() if name.startswith("bot.alerts.")]
+    for name, value in values.items():
+        owners = [module for module in alerts if hasattr(module, name)]
+        assert owners, f"bot.alerts has no {name} any more"
+        for module in owners:
+            setattr(module, name, value)
+
+
+def _name(work: Any) -> str:
+    function = work.func if isinstance(work, partial) else work
+    return str(function.__qualname__).removesuffix(".<locals>.<lambda>")

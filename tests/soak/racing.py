@@ -1,0 +1,170 @@
+"""The racing of a soak: what is delivered, and what each delivery has to look like in a channel."""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any
+
+from bot.domain.events import EventKind, Topic
+
+SECRET = "whsec-soak-1"
+REGIONS = tuple(f"R{number}" for number in range(40))
+"""Many, so that a life that is short finds lanes that the one before it has not left in doubt."""
+HORSES = "ABCD"
+BOTH = frozenset({Topic.RESULTS, Topic.ABANDONMENTS})
+
+
+@dataclass(eq=False)
+class Delivery:
+    """A body that each channel of its region and topic is told of. `begins` and `says` tell the message's text.
+
+    `edits`: it makes no message of its own, but changes the one of the version before.
+    """
+
+    kind: EventKind
+    region: str
+    race: str
+    """What orders it: deliveries of the same race are posted as they came, whatever they say."""
+    key: str
+    version: int
+    body: bytes
+    begins: str
+    says: str
+    edits: bool = False
+    sent_at: datetime | None = None
+    answered_at: datetime | None = None
+
+    @property
+    def is_abandonment(self) -> bool:
+        return self.kind is not EventKind.RESULT_RECEIVED
+
+    @property
+    def topic(self) -> Topic:
+        return Topic.ABANDONMENTS if self.is_abandonment else Topic.RESULTS
+
+    @property
+    def name(self) -> str:
+        return f"{self.key}#{self.version}"
+
+    @property
+    def signature(self) -> str:
+        return hmac.new(SECRET.encode(), self.body, hashlib.sha256).hexdigest()
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.body).hexdigest()
+
+
+@dataclass(frozen=True)
+class SoakChannel:
+    """A channel, and what it asked for: regions ("*" for all) and topics."""
+
+    channel_id: str
+    regions: tuple[str, ...]
+    topics: frozenset[Topic] = BOTH
+
+    def takes(self, delivery: Delivery) -> bool:
+        """By the soak's own reading of a filter, not the bot's."""
+        return delivery.topic in self.topics and ("*" in self.regions or delivery.region in self.regions)
+
+
+CHANNELS = (
+    *(SoakChannel(f"C{region}", (region,)) for region in REGIONS),
+    SoakChannel("CTWO", REGIONS[:2]),
+    SoakChannel("CLOST", ("*",), frozenset({Topic.ABANDONMENTS})),
+)
+
+
+@dataclass
+class Races:
+    """Races without end. Each is a story: what comes of it, in that order."""
+
+    random: Random
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    regions: tuple[str, ...] = REGIONS
+    count: int = 0
+
+    def stories(self) -> Iterator[list[Delivery]]:
+        kinds = (self.result, self.corrected, self.mended, self.abandoned, self.meeting, self.contradicted)
+        while True:
+            yield self.random.choices(kinds, weights=(25, 20, 15, 20, 10, 10))[0]()
+
+    def result(self) -> list[Delivery]:
+        return self._results(1)
+
+    def corrected(self) -> list[Delivery]:
+        return self._results(self.random.choice((2, 3)))
+
+    def mended(self) -> list[Delivery]:
+        """A result, and then no more than its going: worth an edit."""
+        (result,) = self._results(1)
+        body = result.body.replace(b'"good', b'"soft')
+        says = f"soft{self.count:05}"
+        return [result, replace(result, version=2, body=body, says=says, edits=True)]
+
+    def abandoned(self) -> list[Delivery]:
+        number, region = self._next()
+        return [self._abandoned(number, region)]
+
+    def contradicted(self) -> list[Delivery]:
+        """A result, and then the abandonment of the same race: it may not overtake it."""
+        results = self._results(1)
+        return [*results, self._abandoned(self.count, results[0].region)]
+
+    def meeting(self) -> list[Delivery]:
+        number, region = self._next()
+        meeting = {"meeting_id": f"mt_{number:05}", "course": f"Park{number:05}", "region": region, "date": self._date}
+        body = self._body(EventKind.MEETING_ABANDONED, {"meeting": meeting, "reason": "Waterlogged"}, 1)
+        key = f"meeting.abandoned:meeting=mt_{number:05}"
+        begins = f"ABANDONED: Park{number:05}, whole meeting"
+        return [Delivery(EventKind.MEETING_ABANDONED, region, key, key, 1, body, begins, "Waterlogged")]
+
+    def _results(self, versions: int) -> list[Delivery]:
+        number, region = self._next()
+        return [self._result(number, region, version) for version in range(1, versions + 1)]
+
+    def _result(self, number: int, region: str, version: int) -> Delivery:
+        names = [f"Horse{number:05}{letter}" for letter in HORSES]
+        order = names[version - 1 :] + names[: version - 1]
+        runners = [{"position": place, "horse": name} for place, name in enumerate(order, start=1)]
+        race = self._race(number, region) | {"runners": runners, "going": f"good{number:05}"}
+        body = self._body(EventKind.RESULT_RECEIVED, {"race": race}, version)
+        where = f"Park{number:05} 14:30 ({region})"
+        said = (f"Result: {where}", f"1 {names[0]}, 2 ")
+        if version > 1:
+            said = (f"CORRECTION: {where}", f"1st was {names[version - 2]}, now {names[version - 1]}")
+        race_id = f"rc_{number:05}"
+        key = f"result.received:{race_id}"
+        return Delivery(EventKind.RESULT_RECEIVED, region, race_id, key, version, body, *said)
+
+    def _abandoned(self, number: int, region: str) -> Delivery:
+        race_id = f"rc_{number:05}"
+        body = self._body(EventKind.RACE_ABANDONED, {"race": self._race(number, region), "reason": "Frozen track"}, 1)
+        begins = f"ABANDONED: Park{number:05} 14:30 ({region})"
+        key = f"race.abandoned:{race_id}"
+        return Delivery(EventKind.RACE_ABANDONED, region, race_id, key, 1, body, begins, "Frozen track")
+
+    def _next(self) -> tuple[int, str]:
+        self.count += 1
+        return self.count, self.random.choice(self.regions)
+
+    def _race(self, number: int, region: str) -> dict[str, Any]:
+        return {
+            "race_id": f"rc_{number:05}",
+            "course": f"Park{number:05}",
+            "region": region,
+            "date": self._date,
+            "off_time": "14:30",
+        }
+
+    @property
+    def _date(self) -> str:
+        return self.now.date().isoformat()
+
+    def _body(self, kind: EventKind, data: dict[str, Any], version: int) -> bytes:
+        occurred_at = (self.now + timedelta(milliseconds=self.count * 10 + version)).isoformat()
+        return json.dumps({"event": kind, "occurred_at": occurred_at, "data": data}).encode()

@@ -1,0 +1,87 @@
+"""The bot dies before and after every commit and every call of Slack, again and again: nothing is lost or doubled."""
+
+import asyncio
+import time
+from dataclasses import dataclass
+
+import pytest
+
+from bot.alerts.pace import Pace
+from tests.postgres import new_postgres_database
+from tests.soak.figures import failpoints_of, figures_of
+from tests.soak.life import Times
+from tests.soak.world import World, run_world
+
+PACE = Pace(channel_s=0.1, workspace_per_minute=None)
+PATIENCE_S = (0.5, 2.5)
+PAUSE_S = 2.2
+"""Longer than a lease."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """How long: deaths at each failpoint, deaths at random, and all together, within so many seconds."""
+
+    at_each: int
+    at_random: int
+    kills: int
+    within_s: float
+
+
+SHORT = Size(at_each=5, at_random=5, kills=60, within_s=300)
+LONG = Size(at_each=10, at_random=60, kills=250, within_s=3_000)
+
+SIZES = [
+    pytest.param(SHORT, marks=(pytest.mark.soak, pytest.mark.timeout(420)), id="short"),
+    pytest.param(LONG, marks=(pytest.mark.long_soak, pytest.mark.timeout(3_600)), id="long"),
+]
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request, tmp_path):
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'soak.db'}"
+    return new_postgres_database(request.getfixturevalue("postgres_server"))
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_soak_at_every_failpoint_loses_and_doubles_nothing(size, database_url, tmp_path, record_property):
+    async with run_world(tmp_path, database_url, pace=PACE, times=Times()) as world:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(world.sender.run())
+            await die_everywhere(world, size)
+            world.sender.stopping = True
+            # What is being delivered needs somebody who takes it.
+            group.create_task(world.finish(timeout_s=60))
+        verdict = await world.judge(one_process=True)
+        record_property("soak", f"{figures_of(world, verdict)}\n{failpoints_of(world.tally)}")
+        short = {name: world.tally.died_at[name] for name in world.tally.passed if not enough(world, name, size)}
+        assert verdict.problems == []
+        assert short == {}
+
+
+async def die_everywhere(world: World, size: Size) -> None:
+    give_up_at = time.monotonic() + size.within_s
+    tally = world.tally
+    while time.monotonic() < give_up_at and not is_done(world, size):
+        await world.jobs_are_due()
+        spared = frozenset(name for name in tally.passed if enough(world, name, size))
+        by_failpoint = tally.killed_at_random >= size.at_random or world.random.random() < 0.8
+        skip = world.random.choice((0, 0, 1, 2, 5)) if by_failpoint else None
+        running = world.start(world.ports[0], spared=spared, skip=skip)
+        within_s = world.random.uniform(*PATIENCE_S)
+        if world.random.random() < 0.3:
+            await asyncio.sleep(within_s)
+            await running.stop()
+        else:
+            await running.die(within_s=within_s, pause_s=PAUSE_S if world.random.random() < 0.1 else 0.0)
+
+
+def enough(world: World, name: str, size: Size) -> bool:
+    return world.tally.died_at[name] >= size.at_each
+
+
+def is_done(world: World, size: Size) -> bool:
+    tally = world.tally
+    everywhere = bool(tally.passed) and all(enough(world, name, size) for name in tally.passed)
+    return everywhere and tally.killed_at_random >= size.at_random and tally.killed >= size.kills

@@ -1,0 +1,241 @@
+"""The bot's processes between a Slack stand-in and a sender: started, killed, stopped, and judged at the end."""
+
+import asyncio
+import contextlib
+import multiprocessing
+import os
+import signal
+import socket
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from multiprocessing.context import ForkServerContext, ForkServerProcess
+from pathlib import Path
+from random import Random
+
+from bot.alerts.pace import Pace
+from bot.sandbox.slack.limits import SlackLimits
+from bot.sandbox.slack.workspace import SlackWorkspace
+from bot.storage.engine import Database
+from tests.soak.databases import forget_job_runs, prepare, receipts, unfinished
+from tests.soak.life import KILLED, Life, Times, live
+from tests.soak.oracle import Oracle, Verdict, missing, received_in_order
+from tests.soak.racing import CHANNELS, SECRET, Races, SoakChannel
+from tests.soak.sender import Sender, make_session
+from tests.soak.weather import bad_weather, fair_weather
+
+BOT_TOKEN = "xoxb-soak-test-token"
+SIGNING_SECRET = "soak-signing-secret-test"
+READY_S = 30.0
+
+
+def seed() -> int:
+    """SOAK_SEED, or always the same."""
+    return int(os.environ.get("SOAK_SEED", "20261121"))
+
+
+@dataclass
+class Tally:
+    """What has happened so far."""
+
+    lives: int = 0
+    killed_at_failpoint: int = 0
+    killed_at_random: int = 0
+    stopped: int = 0
+    paused: int = 0
+    restarted: int = 0
+    passed: Counter[str] = field(default_factory=Counter)
+    died_at: Counter[str] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+
+    @property
+    def killed(self) -> int:
+        return self.killed_at_failpoint + self.killed_at_random
+
+
+@dataclass
+class World:
+    """Everything around the bot. `ports`: one for each process that may live at the same time."""
+
+    folder: Path
+    database_url: str
+    slack: SlackWorkspace
+    sender: Sender
+    random: Random
+    channels: Sequence[SoakChannel]
+    ports: Sequence[int]
+    pace: Pace
+    times: Times | None
+    tally: Tally = field(default_factory=Tally)
+
+    def __post_init__(self) -> None:
+        self.database = Database(self.database_url)
+        self._processes = multiprocessing.get_context("forkserver")
+        self._processes.set_forkserver_preload(["tests.soak.warm"])
+        assert isinstance(self._processes, ForkServerContext)
+
+    def expected(self) -> int:
+        """Posts that there have to be for what was delivered by now."""
+        made = [delivery for delivery in self.sender.delivered if not delivery.edits]
+        return sum(channel.takes(delivery) for delivery in made for channel in self.channels)
+
+    def posted(self) -> int:
+        return sum(len(self.slack.messages(channel.channel_id)) for channel in self.channels)
+
+    def start(self, port: int, *, spared: frozenset[str] = frozenset(), skip: int | None = None) -> "Running":
+        """A new life at this port."""
+        self.tally.lives += 1
+        number = self.tally.lives
+        life = Life(
+            settings=self._settings(port),
+            log=self.folder / f"bot-{port}.log",
+            passed=self.folder / f"passed-{number}",
+            spared=spared,
+            skip=skip,
+            times=self.times,
+            pace=self.pace,
+        )
+        process = self._processes.Process(target=live, args=(life,), name=f"life {number}")
+        process.start()
+        return Running(process, life, self.tally)
+
+    def _settings(self, port: int) -> dict[str, str]:
+        return {
+            "host": "127.0.0.1",
+            "port": str(port),
+            # Nobody is there: no alert waits for the data service.
+            "racing_api_url": "http://127.0.0.1:9/v1",
+            "racing_api_key": "soak-racing-key",
+            "racing_webhook_secrets": SECRET,
+            "slack_bot_token": BOT_TOKEN,
+            "slack_signing_secret": SIGNING_SECRET,
+            "slack_api_url": self.slack.api_url,
+            "admin_channel": "CADMIN",
+            "database_url": self.database_url,
+            "log_format": "json",
+            **({"settle_s": str(self.times.settle_s)} if self.times else {}),
+        }
+
+    async def finish(self, *, timeout_s: float) -> None:
+        """Let new lives do what is left undone, in peace; then stop them in good order."""
+        fair_weather(self.slack)
+        running = [self.start(port) for port in self.ports]
+        try:
+            async with asyncio.timeout(timeout_s):
+                while await self._is_unfinished():  # noqa: ASYNC110  the database is other processes', and tells nobody
+                    await asyncio.sleep(0.2)
+        except TimeoutError:
+            self.tally.wrong.append(f"not done after {timeout_s:g} s")
+        if self.times:
+            # What was sent and given up by the last life that was killed would arrive by then.
+            await asyncio.sleep(self.times.call_s + 0.5)
+        for one in running:
+            await one.stop()
+
+    async def _is_unfinished(self) -> bool:
+        return bool(await self.database.read(unfinished)) or self.posted() < self.expected()
+
+    async def judge(self, *, one_process: bool) -> Verdict:
+        """What is wrong at the end."""
+        known = await self.database.read(receipts)
+        lost = missing(known, self.sender.delivered)
+        precedes = received_in_order(known, one_process=one_process)
+        oracle = Oracle(self.sender.delivered, self.channels, precedes, self.pace.channel_s)
+        verdict = oracle.judge({channel_id: self.slack.messages(channel_id) for channel_id in self.slack.channels})
+        verdict.lost += lost
+        verdict.noise += self.sender.wrong + self.tally.wrong
+        return verdict
+
+    async def jobs_are_due(self) -> None:
+        await self.database.write(forget_job_runs)
+
+
+@dataclass
+class Running:
+    """A process of the bot."""
+
+    process: ForkServerProcess
+    life: Life
+    tally: Tally
+
+    async def die(self, *, within_s: float, pause_s: float = 0.0) -> None:
+        """Wait until it has died at a failpoint, or kill it, after a SIGSTOP of `pause_s` from which it went on."""
+        await self._wait(within_s)
+        if self.process.is_alive() and pause_s:
+            self._signal(signal.SIGSTOP)
+            self.tally.paused += 1
+            await asyncio.sleep(pause_s)
+            self._signal(signal.SIGCONT)
+            await self._wait(within_s)
+        self.process.kill()
+        await self._ended()
+
+    async def stop(self) -> None:
+        """Stop it in good order; it may die at a failpoint on the way."""
+        self.process.terminate()
+        await self._ended()
+
+    async def _ended(self) -> None:
+        await self._wait(READY_S)
+        lines = self.life.passed.read_text(encoding="utf-8").splitlines() if self.life.passed.exists() else []
+        self.life.passed.unlink(missing_ok=True)
+        died_at = [line.removeprefix(KILLED) for line in lines if line.startswith(KILLED)]
+        self.tally.passed.update(line for line in lines if not line.startswith(KILLED))
+        self.tally.died_at.update(died_at)
+        if self.process.exitcode == -signal.SIGKILL:
+            self.tally.killed_at_failpoint += bool(died_at)
+            self.tally.killed_at_random += not died_at
+        elif self.process.exitcode == -signal.SIGTERM:
+            self.tally.stopped += 1
+        else:
+            self.tally.wrong.append(f"{self.process.name} ended with {self.process.exitcode}: see {self.life.log}")
+
+    async def _wait(self, seconds: float) -> None:
+        await asyncio.to_thread(self.process.join, seconds)
+
+    def _signal(self, number: int) -> None:
+        assert self.process.pid
+        # It may have died at a failpoint this very moment.
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.process.pid, number)
+
+
+@asynccontextmanager
+async def run_world(
+    folder: Path,
+    database_url: str,
+    *,
+    processes: int = 1,
+    pace: Pace,
+    times: Times | None,
+    channels: Sequence[SoakChannel] = CHANNELS,
+    limits: SlackLimits | None = None,
+    waiting_at_most: int = 60,
+) -> AsyncIterator[World]:
+    """A world whose database is ready and whose Slack answers; no process of the bot lives in it yet."""
+    random = Random(seed())
+    slack = SlackWorkspace(BOT_TOKEN, SIGNING_SECRET, limits=limits)
+    for channel_id in (*(channel.channel_id for channel in channels), "CADMIN"):
+        slack.add_channel(channel_id, channel_id.lower(), bot_is_member=True)
+    if times:
+        bad_weather(slack, random, times)
+    ports = [_free_port() for _ in range(processes)]
+    regions = tuple(sorted({region for channel in channels for region in channel.regions} - {"*"}))
+    stories = Races(random, regions=regions).stories()
+    async with slack.running(), make_session() as session:
+        sender = Sender(session, stories, ports, random, lambda: world.expected() - world.posted() < waiting_at_most)
+        world = World(folder, database_url, slack, sender, random, channels, ports, pace, times)
+        await prepare(world.database, channels)
+        try:
+            yield world
+        finally:
+            for process in multiprocessing.active_children():
+                process.kill()
+            await world.database.close()
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])

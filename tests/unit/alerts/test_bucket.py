@@ -1,0 +1,81 @@
+"""The bucket that paces a method: how much it lets through, whatever the clock does."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import accumulate
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.alerts.pace import TIER_3, Pace
+from bot.storage.pace import Bucket, MethodLimit
+
+START = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+limits = st.builds(MethodLimit, burst=st.integers(1, 50), per_minute=st.floats(0.5, 600))
+waits_s = st.lists(st.floats(0, 120), min_size=1, max_size=40)
+
+
+def full(limit, now=START):
+    return Bucket(limit, limit.burst, now)
+
+
+def drain(bucket, moments):
+    """How many calls a caller gets that takes all there is, at each of those moments."""
+    taken = []
+    for moment in moments:
+        bucket = bucket.at(moment)
+        taken.append(int(bucket.calls))
+        bucket = bucket.without(taken[-1])
+    return taken
+
+
+@given(limits, waits_s)
+def test_bucket_gives_no_window_more_than_its_burst_and_rate(limit, waits):
+    at_s = list(accumulate(waits))
+    taken = drain(full(limit), [START + timedelta(seconds=seconds) for seconds in at_s])
+    for first in range(len(at_s)):
+        for last in range(first, len(at_s)):
+            window_s = at_s[last] - at_s[first]
+            assert sum(taken[first : last + 1]) <= limit.burst + limit.per_minute * window_s / 60 + 0.001
+
+
+@given(limits, st.lists(st.tuples(st.floats(0, 120), st.floats(0, 7200)), min_size=1, max_size=40))
+def test_bucket_is_not_overfilled_by_a_clock_that_is_set_back(limit, steps):
+    """By true time, of which the clock shows ever less: each step is a wait, and by how much it is set back then."""
+    true_s = list(accumulate(wait for wait, _ in steps))
+    back_s = list(accumulate(back for _, back in steps))
+    moments = [START + timedelta(seconds=true - back) for true, back in zip(true_s, back_s, strict=True)]
+    assert sum(drain(full(limit), moments)) <= limit.burst + limit.per_minute * true_s[-1] / 60 + 0.001
+
+
+@given(limits, st.floats(0, 50), st.floats(0, 1e6))
+def test_bucket_is_not_emptied_by_a_clock_that_is_set_back(limit, calls, back_s):
+    held = min(calls, limit.burst)
+    set_back = Bucket(limit, held, START).at(START - timedelta(seconds=back_s))
+    assert set_back.calls == held
+    # It fills from there on, instead of waiting until the clock is where it has been.
+    later = set_back.at(set_back.counted_at + timedelta(minutes=1 / limit.per_minute))
+    assert later.calls >= min(limit.burst, held + 0.999)
+
+
+@given(limits, st.floats(0, 1e9))
+def test_bucket_holds_no_more_than_its_burst(limit, forward_s):
+    assert full(limit).at(START + timedelta(seconds=forward_s)).calls == limit.burst
+
+
+@given(limits, st.floats(0, 50))
+def test_bucket_holds_a_call_when_it_says_so(limit, calls):
+    bucket = Bucket(limit, min(calls, limit.burst), START)
+    assert bucket.at(bucket.free_at + timedelta(microseconds=1)).calls >= 0.9999
+    if bucket.calls >= 1:
+        assert bucket.free_at == START
+
+
+def test_no_minute_exceeds_what_slack_allows():
+    for method, limit in Pace().limits.items():
+        assert limit.burst + limit.per_minute <= (300 if method == "chat.postMessage" else 50)
+    assert TIER_3 in Pace().limits.values()
+
+
+def test_nothing_is_paced_without_a_figure_for_the_workspace():
+    assert not Pace(channel_s=0, workspace_per_minute=None).limits

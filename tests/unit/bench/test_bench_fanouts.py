@@ -1,0 +1,28 @@
+"""The fan-out that is timed by itself is the bot's own, and makes the posts that it is timed for."""
+
+import asyncio
+
+from sqlalchemy import func, select
+from sqlmodel import col
+
+from bench.channels import region
+from bench.delivery import subscribe
+from bench.fanouts import seconds_alone
+from bench.processes import bot_settings
+from bot.storage.engine import Database
+from bot.storage.tables import Post
+
+
+async def test_fan_out_is_timed_once_for_each_event_but_the_first(tmp_path):
+    url = f"sqlite:///{tmp_path / 'alone.db'}"
+    await subscribe(Database(url), [("C1", region(1)), ("C1", region(2)), ("C2", region(2))])
+    settings = bot_settings(3000, "http://127.0.0.1:9", url)
+    seconds = await asyncio.to_thread(seconds_alone, settings, [region(1), region(2)], 2, tmp_path / "log")
+    assert [len(taken) for taken in seconds.values()] == [2, 2]
+    assert all(second > 0 for taken in seconds.values() for second in taken)
+    database = Database(url)
+    by_channel = select(col(Post.channel_id), func.count()).group_by(col(Post.channel_id)).order_by(Post.channel_id)
+    posts = await database.read(lambda session: session.execute(by_channel).all())
+    await database.close()
+    assert [tuple(row) for row in posts] == [("C1", 6), ("C2", 3)]
+    assert '"event": "fanned_out"' in (tmp_path / "log").read_text(encoding="utf-8")

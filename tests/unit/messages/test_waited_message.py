@@ -1,0 +1,97 @@
+from datetime import UTC, datetime
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.alerts.reopening import Waited
+from bot.domain.events import EventKind, RacingEvent, VersionRemarks
+from bot.domain.races import Course, OffTime, Race, Runner
+from bot.slack.messages.blocks import weight
+from bot.slack.messages.text import MESSAGE_MAX, SECTION_MAX, TEXT_MAX, size
+from bot.slack.messages.waited import waited
+from bot.storage.lanes import PAUSED, Held
+
+SINCE = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+NO_REMARKS = VersionRemarks()
+
+
+def event(kind, *, course="Kempton", off="14:30", reason=None, runners=(), **race):
+    given = Race(
+        course=Course(name=course), off=OffTime(text=off), race_date="2026-11-20", region="GB", runners=runners, **race
+    )
+    return RacingEvent(key="k", kind=kind, race=given, reason=reason), NO_REMARKS
+
+
+def make(abandonments=(), results=(), counts=None, given_up=0, because="is_archived"):
+    made = {EventKind.RESULT_RECEIVED: len(results)} if results else {}
+    return Waited(Held(because, SINCE), tuple(abandonments), tuple(results), made | (counts or {}), given_up)
+
+
+def test_summary_names_abandonments_first_and_counts_the_rest():
+    lost = event(EventKind.RACE_ABANDONED, reason="Frozen track")
+    meeting = event(EventKind.MEETING_ABANDONED, course="Ascot", off=None, reason="Waterlogged")
+    won = event(EventKind.RESULT_RECEIVED, course="Bath", runners=(Runner(horse="Blue Moon", position="1"),))
+    summary = make([lost, meeting], [won], {EventKind.RACECARD_PUBLISHED: 2, None: 1}, given_up=4)
+    ((message, named),) = waited(summary)
+    assert named == 2
+    assert message.text == (
+        "ABANDONED: Kempton, 14:30, 2026-11-20 (GB), Frozen track; "
+        "Ascot, whole meeting, 2026-11-20 (GB), Waterlogged. I could not post here (is_archived). "
+        "1 result, 2 racecards and 1 delivery that could not be read came meanwhile. "
+        "4 messages had waited too long and will not be posted"
+    )
+    shown = str(message.blocks)
+    assert shown.index("ABANDONED: Kempton") < shown.index("Bath 14:30, 2026-11-20 (GB): won by Blue Moon")
+
+
+def test_summary_says_what_did_not_come_and_what_contradicts():
+    bare = RacingEvent(key="k", kind=EventKind.RACE_ABANDONED), VersionRemarks(contradicts=EventKind.RESULT_RECEIVED)
+    result = event(EventKind.RESULT_RECEIVED)[0], VersionRemarks(contradicts=EventKind.RACE_ABANDONED)
+    ((message, _),) = waited(make([bare], [result]))
+    assert (
+        "course not given, time not given, date not given (region unknown), though a result was reported"
+        in message.text
+    )
+    assert "Kempton 14:30, 2026-11-20 (GB): settled, though it was reported abandoned" in str(message.blocks)
+
+
+def test_summary_of_a_pause_in_which_everything_was_given_up():
+    ((message, named),) = waited(make(given_up=1, because=PAUSED))
+    assert named == 0
+    assert message.text == "This channel was paused. 1 message had waited too long and will not be posted"
+
+
+def test_more_results_than_fit_are_counted():
+    results = [event(EventKind.RESULT_RECEIVED, course=f"Course {n} {'x' * 70}") for n in range(80)]
+    ((message, _),) = waited(make(results=results, counts={EventKind.RESULT_RECEIVED: 900}))
+    assert "900 results came meanwhile" in message.text
+    assert " more" in str(message.blocks)
+
+
+HOSTILE = st.text(max_size=300) | st.sampled_from(["<!here>", "*_~`", "&lt;" * 99, "🐎" * 300, None])
+
+
+@given(st.lists(st.tuples(st.booleans(), HOSTILE, HOSTILE, HOSTILE), max_size=40), st.integers(0, 5))
+def test_every_abandonment_is_whole_in_one_message_and_no_limit_is_met(given_events, given_up):
+    kinds = {True: EventKind.MEETING_ABANDONED, False: EventKind.RACE_ABANDONED}
+    lost = [
+        event(kinds[is_meeting], course=course, off=off, reason=why) for is_meeting, course, off, why in given_events
+    ]
+    late = [event(EventKind.RESULT_RECEIVED, course=course) for _, course, _, _ in given_events]
+    messages = waited(make(lost, late, given_up=given_up))
+    assert sum(named for _, named in messages) == len(lost)
+    for message, named in messages:
+        assert size(message.text) <= TEXT_MAX
+        assert not message.text.endswith("…")
+        assert message.text.startswith("ABANDONED: ") == bool(named)
+        assert len(message.blocks) <= 50
+        assert weight(message.blocks) <= MESSAGE_MAX
+        assert "<!here>" not in str(message)
+        sections = [block["text"]["text"] for block in message.blocks if block["type"] == "section"]
+        assert all(size(text) <= SECTION_MAX for text in sections)
+        assert sum(text.count("ABANDONED: ") for text in sections) >= named
+
+
+def test_held_since_is_shown_in_the_readers_zone():
+    ((message, _),) = waited(make(given_up=1))
+    assert f"<!date^{int(SINCE.timestamp())}^" in str(message.blocks)
