@@ -20,7 +20,7 @@ from bot.domain.events import EventKind, RacingEvent
 from bot.domain.filters import ChannelFilter
 from bot.errors import StorageError
 from bot.logs import get_logger
-from bot.storage import inbox, posts, racebook, subscriptions
+from bot.storage import inbox, mutes, posts, racebook, subscriptions
 from bot.storage.engine import Database, is_unavailable
 from bot.storage.inbox import StoredDelivery
 
@@ -141,6 +141,7 @@ class Fanout:
         regions = KnownRegions(session, {chosen.region for _, chosen in listening})
         told = [(delivery, regions.applied_to(_raised(event))) for delivery, event in read]
         self._learn(session, [event for _, event in told])
+        muted = mutes.active(session, self._clock())
         meetings = KnownMeetings(session, [event for _, event in told])
         known = KnownEvents(session, [event for _, event in told], meetings)
         plan = Plan(session, meetings)
@@ -155,9 +156,10 @@ class Fanout:
             if news is None:
                 log.info("same_event_again", reference=reference, event_key=event.key)
                 continue
-            channels = sorted({channel_id for channel_id, chosen in listening if chosen.matches(news.event)})
+            matching = {channel_id for channel_id, chosen in listening if chosen.matches(news.event)}
+            channels = sorted(matching | plan.misled(news) & {channel_id for channel_id, _ in listening})
             news.version.posts = len(channels)
-            plan.add(news, channels)
+            plan.add(news, channels, {} if news.remarks.contradicts else mutes.muting(muted, news.event))
             hurried += [event.race.race_id] if event.is_abandonment else []
             if event.kind is None:
                 self._notices.unreadable(session, event, reference)

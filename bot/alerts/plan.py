@@ -1,6 +1,6 @@
 """Which channel is told of a version in which way: by a new message, by an edit, or not at all because one says it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from sqlmodel import Session
@@ -27,32 +27,49 @@ class Plan:
     def __init__(self, session: Session, meetings: KnownMeetings) -> None:
         self._session = session
         self._meetings = meetings
-        self._new: list[tuple[News, dict[str, Place | None]]] = []
+        self._new: list[tuple[News, dict[str, Place | None], Mapping[str, str]]] = []
         self.posts = 0
 
-    def add(self, news: News, channels: list[str]) -> None:
-        """Tell these channels of a version, and mend the messages of others that it bears on."""
+    def add(self, news: News, channels: list[str], muted: Mapping[str, str]) -> None:
+        """Tell these channels of a version, and mend the messages of others that it bears on.
+
+        `muted` are those that muted its meeting, and who did: they get no new message, but what stands there is edited.
+        """
         self._session.add(news.version)
         if news.event.kind is EventKind.MEETING_ABANDONED:
             named_races.add(self._session, news.event.key, (race.race_id for race in news.event.races))
-        places = self._places(news)
-        self._new.append((news, {channel: places.get(channel) for channel in channels}))
+        places = self._places(news, muted)
+        self._new.append((news, {channel: places.get(channel) for channel in channels}, muted))
         self.posts += len(channels)
         if news.event.kind is EventKind.MEETING_ABANDONED:
             self._link_races(news, set(channels))
         elif news.remarks.contradicts and news.event.kind is EventKind.RESULT_RECEIVED:
             self._take_out(news)
 
+    def misled(self, news: News) -> set[str]:
+        """The channels that were told what this version contradicts: they have to hear of it, whatever they take."""
+        race_id, contradicted = news.event.race.race_id, news.remarks.contradicts
+        if contradicted is None or race_id is None:
+            return set()
+        self.carry_out()
+        told = posts.channels_told(self._session, race_id, contradicted)
+        keys = self._meetings.naming(race_id) if contradicted is EventKind.MEETING_ABANDONED else ()
+        return told.union(*(posts.messages_of(self._session, key) for key in keys))
+
     def carry_out(self) -> None:
         """Write down what is planned so far."""
         self._session.flush()
         posts.add(
             self._session,
-            [_post(news, channel, place) for news, places in self._new for channel, place in places.items()],
+            [
+                _post(news, channel, place, muted.get(channel))
+                for news, places, muted in self._new
+                for channel, place in places.items()
+            ],
         )
         self._new.clear()
 
-    def _places(self, news: News) -> dict[str, Place]:
+    def _places(self, news: News, muted: Mapping[str, str]) -> dict[str, Place]:
         """The channels that have a message which this version only changes."""
         places: dict[str, Place] = {}
         if news.event.kind is EventKind.RACE_ABANDONED and not news.remarks.contradicts and not self._changed(news):
@@ -60,8 +77,9 @@ class Plan:
                 folded = says_all_of(meeting, news.event)
                 messages = self._messages(meeting.key, locked=folded)
                 places |= {channel: Place(post_id, folded) for channel, post_id in messages.items()}
-        if not news.rings:
-            places |= {channel: Place(post_id) for channel, post_id in self._messages(news.event.key).items()}
+        if muted or not news.rings:
+            messages = self._messages(news.event.key).items()
+            places |= {channel: Place(post_id) for channel, post_id in messages if channel in muted or not news.rings}
         return places
 
     @staticmethod
@@ -116,7 +134,7 @@ def _priority(news: News) -> Priority:
     return Priority.ABANDONMENT if news.event.is_abandonment else Priority.OTHER
 
 
-def _post(news: News, channel_id: str, place: Place | None) -> NewPost:
+def _post(news: News, channel_id: str, place: Place | None, muted_by: str | None) -> NewPost:
     return NewPost(
         channel_id,
         f"{news.event.key}#{news.version.version}@{channel_id}",
@@ -125,4 +143,5 @@ def _post(news: News, channel_id: str, place: Place | None) -> NewPost:
         news.version.id,
         edits_post_id=place.post_id if place else None,
         folded=place is not None and place.folded,
+        muted_by=None if place else muted_by,
     )

@@ -36,7 +36,8 @@ class Priority(IntEnum):
 class NewPost:
     """A post to be made. `dedupe_key` names it: a second of the same name is never made.
 
-    `edits_post_id`: no new message, but an edit of that post's. `folded`: that message says it already.
+    `edits_post_id`: no new message, but an edit of that post's. `folded`: that message says it already. `muted_by`: it
+    is not to be posted, because that person muted its meeting in the channel.
     """
 
     channel_id: str
@@ -47,6 +48,7 @@ class NewPost:
     content: Message | None = None
     edits_post_id: int | None = None
     folded: bool = False
+    muted_by: str | None = None
 
 
 def add(session: Session, posts: Iterable[NewPost]) -> int:
@@ -71,7 +73,8 @@ def _as_row(post: NewPost) -> dict[str, object]:
         "edits_post_id": post.edits_post_id,
         "content": post.content.model_dump_json() if post.content else None,
         "priority": int(post.priority),
-        "state": PostState.FOLDED if post.folded else PostState.QUEUED,
+        "state": PostState.MUTED if post.muted_by else PostState.FOLDED if post.folded else PostState.QUEUED,
+        "error": post.muted_by,
         "plain": False,
         "received_at": post.received_at,
         "attempts": 0,
@@ -92,13 +95,27 @@ def messages_of(session: Session, event_key: str, *, locked: bool = False) -> di
         .where(
             col(EventVersion.event_key) == event_key,
             col(Post.edits_post_id).is_(None),
-            col(Post.state) != PostState.PARKED,
+            col(Post.state).not_in([PostState.PARKED, PostState.MUTED]),
         )
         .order_by(col(Post.id))
     )
     if locked:
         statement = statement.with_for_update(read=True, of=Post)
     return {channel_id: post_id for channel_id, post_id in session.execute(statement) if post_id}
+
+
+def channels_told(session: Session, race_id: str, kind: str) -> set[str]:
+    """The channels that were told of a race's event of that kind, or are about to be."""
+    statement = (
+        select(col(Post.channel_id))
+        .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
+        .where(
+            col(EventVersion.race_id) == race_id,
+            col(EventVersion.kind) == kind,
+            col(Post.state).not_in([PostState.PARKED, PostState.MUTED]),
+        )
+    )
+    return set(session.execute(statement).scalars())
 
 
 def meetings_saying(session: Session, race_id: str) -> dict[int, str]:

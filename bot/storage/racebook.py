@@ -39,7 +39,8 @@ def put(session: Session, races: Iterable[Race], now: datetime, *, region: str |
     for race in races:
         if race.race_date and (race_id := race.race_id or (_own_id(race) if region is not None else None)):
             by_id[race_id] = merged(by_id[race_id], race, whole=region is not None) if race_id in by_id else race
-    pairs = iter(by_id.items())
+    # In one order everywhere: two replicas that write the same races would otherwise wait for each other.
+    pairs = iter(sorted(by_id.items()))
     while batch := dict(islice(pairs, TOGETHER)):
         _put_batch(session, batch, now, region)
     return len(by_id)

@@ -235,3 +235,22 @@ async def count_statements(database: Database, work):
     await work()
     sa_event.remove(database.writer, "before_cursor_execute", count)
     return len(sent)
+
+
+async def test_channel_that_takes_abandonments_only_hears_that_one_was_contradicted(pipeline):
+    await pipeline.subscribe("CGB", "GB", topics={Topic.ABANDONMENTS})
+    await pipeline.subscribe("CALL", "GB", topics={Topic.RESULTS})
+    await pipeline.subscribe("CIRE", "IRE")
+    await tell(pipeline, abandonment("rc_1"), result("rc_1"), meeting("rc_2"), result("rc_2"))
+    assert ["Contradicts" in text for text in pipeline.texts("CGB")] == [False, True, False, True]
+    assert len(pipeline.texts("CALL")) == 2
+    assert pipeline.texts("CIRE") == []
+
+
+async def test_channel_that_takes_results_only_hears_that_one_was_contradicted(pipeline):
+    await pipeline.subscribe("CALL", "GB", topics={Topic.RESULTS})
+    await tell(pipeline, result("rc_1"), abandonment("rc_1"), abandonment("rc_2"))
+    before, after = pipeline.texts("CALL")
+    assert "ABANDONED" not in before
+    assert after.startswith("ABANDONED")
+    assert "Contradicts" in after
