@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
-from bench import channels, client, delivery, ingest, keys, overload, postgres, starts
+from bench import acks, channels, client, delivery, ingest, keys, overload, postgres, starts
 from bench.common import FULL, QUICK, Below, Measure, Plan, table
 from bench.load import LOOPBACK
 from bench.outside import Outside
@@ -32,6 +32,7 @@ async def measure_bot(plan: Plan) -> list[Measure]:
                     "taking deliveries": partial(ingest.measure, folder, outside_url, new_postgres, plan),
                     "more than it can take": partial(overload.measure, folder, outside_url, plan),
                     "posting": partial(delivery.measure, folder, outside, outside_url, plan),
+                    "acks of commands": partial(acks.measure, folder, outside_url, plan),
                     "many channels": partial(channels.measure, folder, outside, outside_url, plan),
                     "many keys": partial(keys.measure, folder, new_postgres, plan),
                 }

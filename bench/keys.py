@@ -25,6 +25,9 @@ RECEIVED_AT = datetime(2026, 1, 1, tzinfo=UTC)
 BUILD_CACHE = "PRAGMA cache_size = -500000"
 """KiB, while a SQLite inbox is filled: keys in no order would else read and write each page many times."""
 
+STEP = 50_000
+"""Rows of a statement: on PostgreSQL none may take longer than the bot's statement_timeout."""
+
 FILL = """
     INSERT INTO inbox (event_key, event_name, body_sha256, received_at, done_at, state, attempts)
     WITH RECURSIVE counted (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM counted WHERE number < :rows)
@@ -102,7 +105,9 @@ def fill(database: Database, rows: int) -> None:
     with database.writer.begin() as connection:
         if database.is_sqlite:
             connection.exec_driver_sql(BUILD_CACHE)
-        connection.execute(text(FILL.format(hex_64=hex_64)).bindparams(at, rows=rows))
+        for start in range(0, rows, STEP):
+            some = min(STEP, rows - start)
+            connection.execute(text(FILL.format(hex_64=hex_64)).bindparams(at, rows=some))
     # The connection that filled it has a cache that the bot's have not.
     database.writer.dispose()
     if not database.is_sqlite:

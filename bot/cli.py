@@ -99,10 +99,10 @@ def migrate() -> None:
     from sqlalchemy.exc import DBAPIError
 
     from bot.settings import load_database_url
-    from bot.storage.engine import Database
+    from bot.storage.engine import TOOL_BUSY_S, Database
     from bot.storage.migrate import upgrade
 
-    database = Database(load_database_url())
+    database = Database(load_database_url(), busy_s=TOOL_BUSY_S)
     try:
         upgrade(database)
     except DBAPIError as error:

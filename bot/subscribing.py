@@ -15,7 +15,7 @@ from bot.racing.client import RacingClient, open_client
 from bot.racing.errors import AnswerUnreadable, ServerFault, ServiceFailure, ServiceUnreachable
 from bot.settings import Settings
 from bot.storage import state, webhook_subscriptions
-from bot.storage.engine import Database
+from bot.storage.engine import TOOL_BUSY_S, Database
 from bot.storage.schema import Schema
 from bot.storage.state_store import DatabaseStateStore
 from bot.storage.tables import WebhookSubscriptionRow
@@ -157,7 +157,7 @@ async def run_subscribe(
 ) -> str:
     """What to tell whoever typed the command. Raises SettingsError, SubscribingFailed and StorageError."""
     chosen = _check(settings, events) if retire is None else []
-    database = Database(settings.database_url.get_secret_value())
+    database = Database(settings.database_url.get_secret_value(), busy_s=TOOL_BUSY_S)
     store = DatabaseStateStore(database, utc_now)
     client = open_client(settings.racing_api_url, settings.racing_api_key, store)
     vault = Vault([key.get_secret_value() for key in settings.encryption_keys])

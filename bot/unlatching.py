@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from bot.domain.clock import utc_now
 from bot.racing.latches import QUOTA, UNAUTHORIZED, Latches, LatchRecord
 from bot.settings import Settings
-from bot.storage.engine import Database
+from bot.storage.engine import TOOL_BUSY_S, Database
 from bot.storage.schema import Schema
 from bot.storage.state_store import DatabaseStateStore
 
@@ -15,7 +15,7 @@ CODES: Mapping[str, str] = {"quota": QUOTA, "key": UNAUTHORIZED}
 
 async def run_unlatch(settings: Settings, which: str | None) -> str:
     """What to tell whoever typed the command. Raises StorageError. The service itself is not asked."""
-    database = Database(settings.database_url.get_secret_value())
+    database = Database(settings.database_url.get_secret_value(), busy_s=TOOL_BUSY_S)
     latches = Latches(DatabaseStateStore(database, utc_now), utc_now, settings.racing_api_key)
     try:
         if not await Schema(database).prepare():

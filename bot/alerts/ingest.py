@@ -2,7 +2,11 @@
 
 import asyncio
 import contextlib
+import time
 from collections import deque
+from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import NamedTuple
 
 from bot.errors import QueueFull, StorageError, StorageUnavailable
 from bot.logs import get_logger
@@ -22,6 +26,12 @@ PATIENCE_S = 1.5
 """A delivery is answered within a couple of seconds (Interface, Events 5), stored or not."""
 
 
+MANY = 50
+"""Deliveries that wait, from which on it counts how long they have waited."""
+
+BEHIND_S = 0.1
+"""Then, if the first of them has waited for this long, more is coming than can be stored."""
+
 PRESSING = 4
 """Deliveries that wait before those on disk already are to wait as long as they are worked at."""
 
@@ -29,14 +39,31 @@ MOST_PRESSURE = 8.0
 """Even then a ninth of the time is theirs: what was accepted is to be posted too."""
 
 
+class Entry(NamedTuple):
+    """A delivery that waits for its commit, and since when by a monotonic clock."""
+
+    arrival: Arrival
+    future: asyncio.Future[bool]
+    since_s: float
+
+
 class Ingest:
     """Stores deliveries. `on_stored` is called after each commit that brought something new."""
 
-    def __init__(self, database: Database, *, patience_s: float = PATIENCE_S, capacity: int = CAPACITY) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        patience_s: float = PATIENCE_S,
+        capacity: int = CAPACITY,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._database = database
         self._patience_s = patience_s
         self._capacity = capacity
-        self._waiting: deque[tuple[Arrival, asyncio.Future[bool]]] = deque()
+        self._monotonic = monotonic
+        self._waiting: deque[Entry] = deque()
+        self._being_stored: Sequence[Entry] = ()
         self._storing: asyncio.Task[None] | None = None
         self.stored = asyncio.Event()
 
@@ -45,10 +72,8 @@ class Ingest:
 
         Raises QueueFull or StorageUnavailable: then it may be stored or not, and the service is to send it again.
         """
-        if len(self._waiting) >= self._capacity:
-            raise QueueFull(f"{self._capacity} deliveries are waiting to be stored")
         future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        entry = (arrival, future)
+        entry = Entry(arrival, future, self._monotonic())
         self._waiting.append(entry)
         if self._storing is None or self._storing.done():
             self._storing = asyncio.create_task(self._store_waiting(), name="ingest")
@@ -64,6 +89,20 @@ class Ingest:
         """How hard deliveries press: 0 where none waits to be stored, at most MOST_PRESSURE."""
         return min(len(self._waiting) / PRESSING, MOST_PRESSURE)
 
+    def check_room(self) -> None:
+        """Raise QueueFull where another delivery would wait too long: it is told at once to come again.
+
+        A disk that pauses for a moment is no reason while few wait.
+        """
+        if len(self._waiting) >= self._capacity:
+            raise QueueFull(f"{self._capacity} deliveries are waiting to be stored")
+        if len(self._waiting) < MANY:
+            return
+        oldest = next(iter((*self._being_stored, *islice(self._waiting, 1))))
+        waited_s = self._monotonic() - oldest.since_s
+        if waited_s > BEHIND_S:
+            raise QueueFull(f"{len(self._waiting)} deliveries wait to be stored, the first for {waited_s:.2f} s")
+
     async def finish(self) -> None:
         """Store what waits; for a graceful stop."""
         if self._storing is not None:
@@ -73,11 +112,12 @@ class Ingest:
         while self._waiting:
             batch = [self._waiting.popleft() for _ in range(min(TOGETHER, len(self._waiting)))]
             # Whoever has stopped waiting was told to send it again.
-            batch = [(arrival, future) for arrival, future in batch if not future.done()]
-            await self._store_together(batch)
+            self._being_stored = [entry for entry in batch if not entry.future.done()]
+            await self._store_together(self._being_stored)
+            self._being_stored = ()
 
-    async def _store_together(self, batch: list[tuple[Arrival, asyncio.Future[bool]]]) -> None:
-        arrivals = [arrival for arrival, _ in batch]
+    async def _store_together(self, batch: Sequence[Entry]) -> None:
+        arrivals = [entry.arrival for entry in batch]
         try:
             new = await self._database.write(lambda session: inbox.store(session, arrivals))
         except StorageError as error:
@@ -93,14 +133,14 @@ class Ingest:
             log.exception("delivery_not_storable", event_key=arrivals[0].event_key)
             _fail(batch, StorageUnavailable(f"not storable: {type(error).__name__}"))
             return
-        for arrival, future in batch:
-            if not future.done():
-                future.set_result(new[arrival])
+        for entry in batch:
+            if not entry.future.done():
+                entry.future.set_result(new[entry.arrival])
         if any(new.values()):
             self.stored.set()
 
 
-def _fail(batch: list[tuple[Arrival, asyncio.Future[bool]]], error: StorageError) -> None:
-    for _, future in batch:
-        if not future.done():
-            future.set_exception(error)
+def _fail(batch: Sequence[Entry], error: StorageError) -> None:
+    for entry in batch:
+        if not entry.future.done():
+            entry.future.set_exception(error)

@@ -1,8 +1,8 @@
 """The database behind two calls: `write` and `read`.
 
-Units of work that are waiting share one transaction, so that many of them cost one fsync; each runs in a savepoint of
-its own, so that one that fails takes no other with it. One thread writes (SQLite has one writer anyway, and begins
-IMMEDIATE); a few threads read beside it.
+Units of work that are waiting share one transaction, so that many of them cost one fsync. Where one fails, all are
+rolled back, and each runs again in a transaction of its own: a unit may run twice, and is committed once. One thread
+writes (SQLite has one writer anyway, and begins IMMEDIATE); a few threads read beside it.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import CursorResult, Engine, UpdateBase, create_engine, event, exc
+from sqlalchemy import CursorResult, Engine, Table, UpdateBase, create_engine, event, exc
 from sqlalchemy.engine import URL, make_url
 from sqlmodel import Session, SQLModel
 
@@ -32,8 +32,11 @@ MAX_TOGETHER = 200
 MAX_WAITING = 10_000
 """Units that wait at most; beyond it the caller is told at once instead of waiting for nothing."""
 
-BUSY_TIMEOUT_MS = 1_000
+BUSY_S = 1.0
 """How long SQLite waits for another process's lock: less than the two seconds in which a delivery is answered."""
+
+TOOL_BUSY_S = 30.0
+"""For commands that nobody waits for with a deadline: a busy bot lets others have the lock only now and then."""
 
 READERS = 4
 
@@ -82,13 +85,16 @@ class _Unit:
 
 
 class Database:
-    """One database, SQLite or PostgreSQL. Connects at the first call; `close` waits for what has begun."""
+    """One database, SQLite or PostgreSQL. Connects at the first call; `close` waits for what has begun.
 
-    def __init__(self, url: str) -> None:
+    `busy_s`: how long another process's lock is waited for (SQLite).
+    """
+
+    def __init__(self, url: str, *, busy_s: float = BUSY_S) -> None:
         self.url = _engine_url(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
-        self._writer = _make_engine(self.url, begin="BEGIN IMMEDIATE", connections=1)
-        self._reader = _make_engine(self.url, begin="BEGIN", connections=READERS)
+        self._writer = _make_engine(self.url, begin="BEGIN IMMEDIATE", connections=1, busy_s=busy_s)
+        self._reader = _make_engine(self.url, begin="BEGIN", connections=READERS, busy_s=busy_s)
         self._waiting: queue.Queue[_Unit | None] = queue.Queue()
         self._thread: threading.Thread | None = None
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="storage-reader")
@@ -165,15 +171,25 @@ class Database:
 
     def _commit_together(self, batch: list[_Unit]) -> None:
         try:
-            with Session(self._writer, expire_on_commit=False) as session, session.begin():
-                for unit in batch:
-                    _run(session, unit, alone=len(batch) == 1)
+            self._commit(batch)
         except BaseException as error:  # noqa: BLE001  the thread must live on, and whoever waits must hear of it
-            told = StorageUnavailable(_reason(error)) if is_unavailable(error) else error
+            if len(batch) > 1 and not is_unavailable(error):
+                # One of them failed, and all were rolled back: each gets a transaction of its own.
+                for unit in batch:
+                    self._commit_together([unit])
+                return
             for unit in batch:
-                unit.error = unit.error or told
+                unit.error = StorageUnavailable(_reason(error)) if is_unavailable(error) else error
         for unit in batch:
             unit.settle()
+
+    def _commit(self, batch: list[_Unit]) -> None:
+        with Session(self._writer, expire_on_commit=False) as session, session.begin():
+            for unit in batch:
+                unit.result = unit.work(session)
+                session.flush()
+                # The next one reads what is in the database, not what this one knew of it.
+                session.expunge_all()
 
 
 def affected(session: Session, statement: UpdateBase) -> int:
@@ -183,28 +199,17 @@ def affected(session: Session, statement: UpdateBase) -> int:
     return result.rowcount
 
 
+def table_of(model: type[SQLModel]) -> Table:
+    """A model's table. Statements on it pass by the session's bookkeeping of objects, and cost a third."""
+    return SQLModel.metadata.tables[str(model.__tablename__)]
+
+
 def insert_here(session: Session, table: type[SQLModel]) -> "postgresql.Insert | sqlite.Insert":
     """An INSERT of this database's own dialect: the one that knows ON CONFLICT."""
     # By name, so that the dialect that is not used is not loaded.
     dialect: Any = import_module(f"sqlalchemy.dialects.{session.get_bind().dialect.name}")
     insert: postgresql.Insert | sqlite.Insert = dialect.insert(table)
     return insert
-
-
-def _run(session: Session, unit: _Unit, *, alone: bool) -> None:
-    """Run one unit; what goes wrong in it is kept for its caller, what the database refuses is raised for all."""
-    if alone:
-        unit.result = unit.work(session)
-        session.flush()
-        return
-    try:
-        with session.begin_nested():
-            unit.result = unit.work(session)
-    except Exception as error:
-        if is_unavailable(error):
-            raise
-        # Handed to whoever asked for this unit.
-        unit.error = error
 
 
 def _reason(error: BaseException) -> str:
@@ -219,7 +224,7 @@ def _engine_url(url: str) -> URL:
     return parsed.set(drivername="postgresql+psycopg") if parsed.drivername.startswith("postgres") else parsed
 
 
-def _make_engine(url: URL, *, begin: str, connections: int) -> Engine:
+def _make_engine(url: URL, *, begin: str, connections: int, busy_s: float) -> Engine:
     if url.get_backend_name() != "sqlite":
         return create_engine(
             url,
@@ -242,14 +247,14 @@ def _make_engine(url: URL, *, begin: str, connections: int) -> Engine:
         pool_size=connections,
         max_overflow=0,
         hide_parameters=True,
-        connect_args={"timeout": BUSY_TIMEOUT_MS / 1000, "check_same_thread": False},
+        connect_args={"timeout": busy_s, "check_same_thread": False},
     )
 
     @event.listens_for(engine, "connect")
     def _set_up(connection: Any, _record: Any) -> None:
         # The driver's own BEGIN comes too late, at the first write: it is ours to give (see "begin" below).
         connection.isolation_level = None
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={BUSY_TIMEOUT_MS}"):
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
             connection.execute(f"PRAGMA {pragma}")
 
     @event.listens_for(engine, "begin")

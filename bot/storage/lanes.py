@@ -5,16 +5,21 @@ through `_release`, which names the lease: a worker whose lease another has take
 """
 
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
+    BindParameter,
     ColumnElement,
     Function,
+    Integer,
     ScalarSelect,
+    Select,
     and_,
+    bindparam,
     case,
     exists,
     func,
@@ -24,11 +29,12 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.orm import Mapped, aliased
+from sqlalchemy.orm.attributes import set_committed_value
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind
 from bot.storage import shown as showing
-from bot.storage.engine import affected, insert_here
+from bot.storage.engine import affected, insert_here, table_of
 from bot.storage.posts import IS_UNSENT, Priority
 from bot.storage.shown import Shown
 from bot.storage.tables import ChannelSubscriptionRow, EventVersion, Lane, MethodHold, Post, PostState
@@ -121,6 +127,7 @@ def claim(
     while passed_over and len(claims) < limit:
         spent = [method for method, calls in left.items() if calls < 1]
         passed_over = False
+        taken: list[Claim] = []
         for post, event in _heads(session, _lock_lanes(session, now, limit - len(claims), spent), spent):
             # An edit that nobody heard of is simply made again: it is the same whether it was made before or not.
             doubtful = post.state == PostState.SENDING and post.edits_post_id is None
@@ -130,9 +137,9 @@ def claim(
                 continue
             if begun.method in left:
                 left[begun.method] -= 1
-            _begin(session, begun, lease_s=lease_s, call_s=call_s)
-            claims.append(begun)
-        session.flush()
+            taken.append(begun)
+        _begin(session, taken, lease_s=lease_s, call_s=call_s)
+        claims += taken
     return _with_shown(session, claims)
 
 
@@ -144,19 +151,36 @@ def _with_shown(session: Session, claims: list[Claim]) -> list[Claim]:
     ]
 
 
-def _begin(session: Session, begun: Claim, *, lease_s: float, call_s: float) -> None:
-    now, post = begun.claimed_at, begun.post
-    session.execute(
-        update(Lane)
-        .where(col(Lane.channel_id) == begun.channel_id)
-        .values(lease_token=begun.token, leased_until=now + timedelta(seconds=lease_s))
+def _begin(session: Session, begun: Sequence[Claim], *, lease_s: float, call_s: float) -> None:
+    """Write down that these lanes are leased, and that their first posts are being sent."""
+    if not begun:
+        return
+    lane, post, now = table_of(Lane), table_of(Post), begun[0].claimed_at
+    session.connection().execute(
+        update(lane)
+        .where(lane.c.channel_id == bindparam("lane"))
+        .values(lease_token=bindparam("token"), leased_until=now + timedelta(seconds=lease_s)),
+        [{"lane": claim.channel_id, "token": claim.token} for claim in begun],
     )
-    if not begun.doubtful:
-        post.state = PostState.SENDING
-        post.sending_at = now
-        post.deadline_at = now + timedelta(seconds=call_s)
-        post.attempts += 1
-        session.add(post)
+    sending = [claim.post for claim in begun if not claim.doubtful]
+    # From here on they are values: what becomes of them is written by whoever holds the lease.
+    session.expunge_all()
+    for each in sending:
+        values = {"state": PostState.SENDING, "sending_at": now, "deadline_at": now + timedelta(seconds=call_s)}
+        for name, value in (values | {"attempts": each.attempts + 1}).items():
+            set_committed_value(each, name, value)
+    if sending:
+        session.connection().execute(
+            update(post)
+            .where(post.c.id == bindparam("number"))
+            .values(
+                state=PostState.SENDING.value,
+                sending_at=now,
+                deadline_at=now + timedelta(seconds=call_s),
+                attempts=post.c.attempts + 1,
+            ),
+            [{"number": each.id} for each in sending],
+        )
 
 
 def _first(column: ColumnElement[Any] | Mapped[Any], state: PostState, spent: Collection[str]) -> ScalarSelect[Any]:
@@ -188,6 +212,12 @@ def _has_head(spent: Collection[str]) -> ColumnElement[bool]:
     return _of_head(_METHOD, spent).not_in(spent) if spent else _of_head(col(Post.id)).is_not(None)
 
 
+def _has_work(spent: Collection[str]) -> ColumnElement[bool]:
+    """As `_has_head`, for most lanes by one look at what waits in all of them."""
+    waiting = select(col(Post.channel_id)).where(IS_UNSENT, col(Post.state) != literal_column("'parked'"))
+    return and_(col(Lane.channel_id).in_(waiting), _has_head(spent))
+
+
 def _urgency(spent: Collection[str]) -> ColumnElement[int]:
     """The priority of the most urgent post of a lane: an abandonment may wait behind one that has to be settled."""
     doubtful, queued = (_first(col(Post.priority), state, spent) for state in (PostState.SENDING, PostState.QUEUED))
@@ -196,32 +226,55 @@ def _urgency(spent: Collection[str]) -> ColumnElement[int]:
 
 def _lock_lanes(session: Session, now: datetime, limit: int, spent: Collection[str]) -> list[str]:
     """Free lanes that have something to post, the most urgent first. Nothing but the lanes is looked through."""
-    statement = (
+    statement = _free_lanes(frozenset(spent))
+    return list(session.execute(statement, {"now": now, "most": limit}).scalars())
+
+
+def _heads(session: Session, channel_ids: list[str], spent: Collection[str]) -> list[tuple[Post, EventVersion | None]]:
+    """The lanes' first posts, read after the lanes were locked: before, another replica may have sent them."""
+    if not channel_ids:
+        return []
+    found = session.execute(_first_posts(frozenset(spent)), {"channels": channel_ids})
+    return [(post, event) for post, event in found]
+
+
+@lru_cache
+def _free_lanes(spent: frozenset[str]) -> Select[str]:
+    """The statement of `_lock_lanes`, kept: to put it together takes longer than to carry it out."""
+    now: BindParameter[datetime] = bindparam("now", type_=table_of(Lane).c.next_free_at.type)
+    return (
         select(col(Lane.channel_id))
         .where(
             _IS_OPEN,
             col(Lane.next_free_at) <= now,
             or_(col(Lane.leased_until).is_(None), col(Lane.leased_until) <= now),
-            _has_head(spent),
+            _has_work(spent),
         )
         .order_by(_urgency(spent), _of_head(col(Post.id), spent))
-        .limit(limit)
+        .limit(bindparam("most", type_=Integer()))
         .with_for_update(of=Lane, skip_locked=True)
     )
-    return list(session.execute(statement).scalars())
 
 
-def _heads(session: Session, channel_ids: list[str], spent: Collection[str]) -> list[tuple[Post, EventVersion | None]]:
-    """The lanes' first posts, read after the lanes were locked: before, another replica may have sent them."""
-    statement = (
+@lru_cache
+def _first_free(spent: frozenset[str]) -> Select[datetime]:
+    """The statement of `next_due`, kept."""
+    leased_until, next_free_at = col(Lane.leased_until), col(Lane.next_free_at)
+    free_at = case((and_(leased_until.is_not(None), leased_until > next_free_at), leased_until), else_=next_free_at)
+    return select(func.min(free_at)).where(_has_work(spent), _IS_OPEN)
+
+
+@lru_cache
+def _first_posts(spent: frozenset[str]) -> Select[Post, EventVersion]:
+    """The statement of `_heads`, kept."""
+    return (
         select(Post, EventVersion)
         .select_from(Lane)
         .join(Post, col(Post.id) == _of_head(col(Post.id), spent))
         .outerjoin(EventVersion, col(EventVersion.id) == col(Post.event_id))
-        .where(col(Lane.channel_id).in_(channel_ids))
+        .where(col(Lane.channel_id).in_(bindparam("channels", expanding=True)))
         .order_by(_urgency(spent), col(Post.id))
     )
-    return [(post, event) for post, event in session.execute(statement)]
 
 
 def _previous_ts(session: Session, post: Post, event: EventVersion) -> str | None:
@@ -252,11 +305,7 @@ def next_due(session: Session, now: datetime, spent: Mapping[str, datetime] | No
     waits = dict(spent or {})
     for method, until in _holds(session, now).items():
         waits[method] = max(until, waits.get(method, until))
-    free_at = case(
-        (and_(col(Lane.leased_until).is_not(None), col(Lane.leased_until) > col(Lane.next_free_at)), Lane.leased_until),
-        else_=col(Lane.next_free_at),
-    )
-    statement = select(func.min(free_at)).where(_has_head(waits), _IS_OPEN)
+    statement = _first_free(frozenset(waits))
     first: datetime | None = session.execute(statement).scalar_one_or_none()
     if EVERY_METHOD in waits:
         return first and max(first, waits[EVERY_METHOD])
@@ -385,7 +434,12 @@ def pauses_over(session: Session, now: datetime, limit: int) -> list[str]:
 def hold_method(session: Session, method: str, until: datetime, reason: str) -> None:
     """Nothing is sent by this method (or by none, EVERY_METHOD) before `until`."""
     statement = insert_here(session, MethodHold).values(method=method, until=until, reason=reason)
-    session.execute(statement.on_conflict_do_update(index_elements=["method"], set_={"until": until, "reason": reason}))
+    asked = statement.excluded["until"]
+    # Another call may have been asked to wait for longer, a moment ago.
+    longer = case((col(MethodHold.until) > asked, col(MethodHold.until)), else_=asked)
+    session.execute(
+        statement.on_conflict_do_update(index_elements=["method"], set_={"until": longer, "reason": reason})
+    )
 
 
 def method_holds(session: Session, now: datetime) -> dict[str, str]:
@@ -401,13 +455,11 @@ def _holds(session: Session, now: datetime) -> dict[str, datetime]:
 
 
 def _release(session: Session, claimed: Claim, *, free_at: datetime) -> bool:
-    statement = (
-        update(Lane)
-        .where(col(Lane.channel_id) == claimed.channel_id, col(Lane.lease_token) == claimed.token)
-        .values(lease_token=None, leased_until=None, next_free_at=free_at)
-    )
-    return affected(session, statement) > 0
+    lane = table_of(Lane)
+    statement = update(lane).where(lane.c.channel_id == claimed.channel_id, lane.c.lease_token == claimed.token)
+    return affected(session, statement.values(lease_token=None, leased_until=None, next_free_at=free_at)) > 0
 
 
 def _set(session: Session, claimed: Claim, **values: object) -> bool:
-    return affected(session, update(Post).where(col(Post.id) == claimed.post.id).values(**values)) > 0
+    post = table_of(Post)
+    return affected(session, update(post).where(post.c.id == claimed.post.id).values(**values)) > 0

@@ -26,12 +26,16 @@ PATH = "/webhooks/racing"
 
 @dataclass(frozen=True)
 class WebhookEndpoint:
-    """Receives deliveries. `store` commits one and says whether it was new; `tell_too_large` tells admins of a 413."""
+    """Receives deliveries. `store` commits one and says whether it was new; `tell_too_large` tells admins of a 413.
+
+    `check_room` raises QueueFull where more deliveries come than can be stored.
+    """
 
     bodies: BodyReader
     signing_secrets: SigningSecrets
     mismatches: MismatchRun
     store: Callable[[Arrival], Awaitable[bool]]
+    check_room: Callable[[], None]
     tell_too_large: Callable[[], Awaitable[None]]
     clock: Clock
     count: Callable[[str], None]
@@ -59,6 +63,8 @@ class WebhookEndpoint:
             log.warning("delivery_unsigned", reference=reference, signatures=len(request.headers.getlist(HEADER)))
             return refuse(401, f"exactly one {HEADER} of 64 hex digits is needed", reference=reference)
         async with self.bodies.read(request) as body:
+            # Before any work is done for it: under too heavy a load it is that work which makes all the others wait.
+            self.check_room()
             if not await self._is_signed(body, signature):
                 log.warning("signature_matches_no_secret", reference=reference, run=self.mismatches.count)
                 return refuse(401, "the signature matches no active secret", reference=reference)

@@ -49,7 +49,7 @@ class Seen:
         self.too_large += 1
 
 
-def make_app(seen: Seen, store, *, read_stored=None, budget=16 * MAX_BYTES, body_s=0.3):
+def make_app(seen: Seen, store, *, check_room=lambda: None, read_stored=None, budget=16 * MAX_BYTES, body_s=0.3):
     async def none_stored() -> list[str]:
         return []
 
@@ -58,6 +58,7 @@ def make_app(seen: Seen, store, *, read_stored=None, budget=16 * MAX_BYTES, body
         signing_secrets=SigningSecrets(SECRETS, read_stored or none_stored, lambda: 0.0),
         mismatches=MismatchRun(seen.tell_mismatches),
         store=store,
+        check_room=check_room,
         tell_too_large=seen.tell_too_large,
         clock=lambda: datetime(2026, 11, 20, tzinfo=UTC),
         count=seen.statuses.append,

@@ -35,6 +35,10 @@ def test_offered_rate_is_of_the_moments_at_which_the_generator_really_sent():
     assert Load(due=[0.0, 1.0, 2.0], lateness=[0.0, 0.5, 2.0]).offered_per_s == 0.5
 
 
+def test_offered_rate_has_the_requests_that_were_held_back():
+    assert Load(due=[0.0, 2.0], lateness=[0.0, 0.0], held_back=3).offered_per_s == 2
+
+
 class Server(asyncio.Transport):
     """A transport whose server answers at once, in the same words each time."""
 

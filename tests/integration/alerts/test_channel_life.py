@@ -1,0 +1,151 @@
+"""Invitations, new ids and direct messages: what becomes of subscriptions and of what waits. On both engines."""
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select, update
+from sqlmodel import col
+
+from bot.alerts.closing import pause_channel
+from bot.slack.identity import Identity
+from bot.slack.listeners.channels import ChannelListener
+from bot.slack.listeners.direct_messages import DirectMessageListener
+from bot.storage import subscriptions
+from bot.storage.moving import move_channel
+from bot.storage.tables import Lane, Post
+
+BOT = "U0BOT"
+
+
+def result(race_id="rc_1", course="Ascot"):
+    race = {"race_id": race_id, "region": "GB", "course": course, "date": "2026-11-20", "off_time": "14:30"}
+    return {"event": "result.received", "race": race | {"runners": [{"position": 1, "horse": "Blue Moon"}]}}
+
+
+def corrected(race_id="rc_1"):
+    payload = result(race_id)
+    payload["race"]["runners"] = [{"position": 1, "horse": "Red Sun"}]
+    return payload
+
+
+@pytest.fixture
+def channels(pipeline):
+    identity = Identity("xoxb-test", bot_user_id=BOT)
+    return ChannelListener(
+        pipeline.database, identity, pipeline.notices, pipeline.reopening, pipeline.clock, pipeline.fanout.posted
+    )
+
+
+async def invite(channels, channel_id="CGB", event_id="Ev1"):
+    await channels.on_joined({"user": BOT, "channel": channel_id, "event_ts": "1.2"}, {"event_id": event_id})
+
+
+async def post_all(pipeline):
+    long_ago = pipeline.clock.now.replace(year=2020)
+    statement = update(Lane).values(next_free_at=long_ago, leased_until=None)
+    await pipeline.database.write(lambda session: session.execute(statement))
+    await pipeline.post_all()
+
+
+async def of_channel(pipeline, channel_id):
+    return await pipeline.database.read(lambda session: subscriptions.of_channel(session, channel_id))
+
+
+async def test_invitation_says_what_to_type_and_again_only_for_another_invitation(pipeline, channels):
+    for event_id in ("Ev1", "Ev1", "Ev2"):
+        await invite(channels, event_id=event_id)
+    await post_all(pipeline)
+    texts = pipeline.texts("CGB")
+    assert len(texts) == 2
+    assert all("/racing subscribe GB" in text for text in texts)
+
+
+async def test_invitation_of_somebody_else_is_none_of_ours(pipeline, channels):
+    await channels.on_joined({"user": "UALICE", "channel": "CGB"}, {"event_id": "Ev1"})
+    await post_all(pipeline)
+    assert pipeline.texts("CGB") == []
+
+
+async def test_invitation_says_what_the_channel_receives_and_that_it_is_paused(pipeline, channels):
+    await pipeline.subscribe("CGB", "GB")
+    until = pipeline.clock() + timedelta(hours=1)
+    await pipeline.database.write(lambda s: pause_channel(s, "CGB", until, pipeline.clock()))
+    await invite(channels)
+    await post_all(pipeline)
+    (text,) = pipeline.texts("CGB")
+    assert "receives results and abandonments from GB" in text
+    assert "paused" in text
+
+
+async def test_channel_of_another_id_keeps_subscriptions_queue_pause_and_edits(pipeline, channels):
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.deliver(result("rc_1"))
+    await post_all(pipeline)
+    until = pipeline.clock() + timedelta(hours=1)
+    await pipeline.database.write(lambda s: pause_channel(s, "CGB", until, pipeline.clock()))
+    await pipeline.deliver(result("rc_2", "Bath"))
+    while await pipeline.fanout.run_once():
+        continue
+    await pipeline.slack.change_id("CGB", "CNEW")
+    for _ in range(2):
+        await channels.on_id_changed({"old_channel_id": "CGB", "new_channel_id": "CNEW"})
+    assert await of_channel(pipeline, "CGB") == []
+    (row,) = await of_channel(pipeline, "CNEW")
+    assert (row.state, row.paused_until) == ("paused", until)
+    await post_all(pipeline)
+    assert len(pipeline.texts("CNEW")) == 1
+    await pipeline.database.write(lambda s: pipeline.reopening.resume(s, "CNEW", pipeline.clock()))
+    await pipeline.deliver(corrected("rc_1"))
+    await post_all(pipeline)
+    first, waited, correction = pipeline.texts("CNEW")
+    assert "Ascot" in first
+    assert "Bath" in waited
+    assert correction.startswith("CORRECTION")
+
+
+async def test_move_to_an_id_that_is_known_keeps_what_was_said_last(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.subscribe("CGB", "IRE")
+    await pipeline.subscribe("CIRE", "GB", topics=frozenset({"racecards"}))
+    await pipeline.deliver(result())
+    while await pipeline.fanout.run_once():
+        continue
+    assert await pipeline.database.write(lambda session: move_channel(session, "CGB", "CIRE")) == 1
+    rows = await of_channel(pipeline, "CIRE")
+    assert [row.region for row in rows] == ["GB", "IRE"]
+    assert subscriptions.read_filter(rows[0]).topics == {"racecards"}
+    found = await pipeline.database.read(
+        lambda s: (s.execute(select(col(Lane.channel_id))).scalars().all(), s.execute(select(Post)).scalars().all())
+    )
+    assert list(found[0]) == ["CIRE"]
+    assert [post.channel_id for post in found[1]] == ["CIRE"]
+
+
+async def test_post_under_way_while_its_channel_moves_is_found_and_not_repeated(pipeline, channels):
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.deliver(result())
+    while await pipeline.fanout.run_once():
+        continue
+    await pipeline.poster.start_due()
+    await pipeline.slack.wait_for(lambda: len(pipeline.slack.messages("CGB")) == 1)
+    await pipeline.slack.change_id("CGB", "CNEW")
+    await channels.on_id_changed({"old_channel_id": "CGB", "new_channel_id": "CNEW"})
+    await pipeline.poster.finish()
+    assert len(pipeline.texts("CNEW")) == 1
+
+
+async def test_text_in_a_direct_message_is_answered_with_help_once(pipeline):
+    listener = DirectMessageListener(pipeline.database, pipeline.clock, pipeline.fanout.posted)
+    direct = pipeline.slack.add_dm("UALICE").id
+    said = {"type": "message", "channel": direct, "channel_type": "im", "user": "UALICE", "text": "help", "ts": "1.1"}
+    for event, event_id in (
+        (said, "Ev1"),
+        (said, "Ev1"),
+        (said | {"bot_id": "B0SANDBOX"}, "Ev2"),
+        (said | {"subtype": "message_changed"}, "Ev3"),
+        (said | {"channel_type": "channel"}, "Ev4"),
+    ):
+        await listener.on_message(event, {"event_id": event_id})
+    await post_all(pipeline)
+    (text,) = pipeline.texts(direct)
+    assert "/racing subscribe" in text
