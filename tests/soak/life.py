@@ -61,20 +61,24 @@ class Failpoints:
     """Writes down what is passed before anything else happens: SIGKILL leaves no time for it later."""
 
     def __init__(self, life: Life) -> None:
-        self._file = os.open(life.passed, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        self._path = life.passed
         self._spared = life.spared
         self._skip = life.skip
 
     def passed(self, when: str, names: set[str]) -> None:
         labels = sorted(f"{when} {name}" for name in names)
-        os.write(self._file, "".join(f"{label}\n" for label in labels).encode())
+        self._write(labels)
         if self._skip is None or self._spared.issuperset(labels):
             return
         if self._skip > 0:
             self._skip -= 1
             return
-        os.write(self._file, "".join(f"{KILLED}{label}\n" for label in labels).encode())
+        self._write([f"{KILLED}{label}" for label in labels])
         os.kill(os.getpid(), signal.SIGKILL)
+
+    def _write(self, lines: list[str]) -> None:
+        with self._path.open("ab", buffering=0) as file:
+            file.write("".join(f"{line}\n" for line in lines).encode())
 
 
 class Commits:
@@ -134,8 +138,13 @@ class DyingService(Service):
         await super().start()
         # The loops are tasks that have not run yet: nothing was sent before this.
         self.slack.call = partial(self._call, self.slack.call)  # type: ignore[method-assign]  # as above
-        count = self.poster.on_outcome
-        self.poster.on_outcome = lambda name: (self._commits.outcome.set(f", {name}"), count(name))[1]
+        self._count = self.poster.on_outcome
+        self.poster.on_outcome = self._on_outcome
+
+    def _on_outcome(self, name: str) -> None:
+        """To be called in the task that then commits this outcome: its commits are told apart by it."""
+        self._commits.outcome.set(f", {name}")
+        self._count(name)
 
     async def _call(self, call: Callable[..., Awaitable[Any]], method: str, *args: Any, **kwargs: Any) -> Any:
         self._failpoints.passed("before", {method})

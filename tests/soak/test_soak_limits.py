@@ -57,7 +57,7 @@ async def test_soak_burst_in_one_channel_is_a_post_a_second(size, tmp_path, reco
         races = Races(Random(1), regions=("GB",))
         await deliver(world, [races.result()[0] for _ in range(size.burst)])
         await world.slack.wait_for(lambda: world.posted() == size.burst, timeout_s=size.burst * 1.5 + 10)
-        await running.stop()
+        await running.live(0, running.stop)
         verdict = await world.judge(one_process=True)
         record_property("soak", figures_of(world, verdict))
         assert verdict.problems == []
@@ -79,7 +79,7 @@ async def test_soak_abandonment_passes_all_that_waits_in_every_channel(size, tmp
         late_s = max(at - abandonment.answered_at for at in told(world, channels, abandonment) if at).total_seconds()
         waited = world.expected() - world.posted()
         await world.slack.wait_for(lambda: world.posted() == world.expected(), timeout_s=waited / 4 + 60)
-        await running.stop()
+        await running.live(0, running.stop)
         verdict = await world.judge(one_process=True)
         summary = f"the last of {size.channels} channels was told after {late_s:.1f} s, while {waited} posts waited"
         record_property("soak", f"{figures_of(world, verdict)}\n{summary}")

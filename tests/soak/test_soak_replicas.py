@@ -1,23 +1,18 @@
 """Several processes on one PostgreSQL, killed, stopped past their leases, and the database restarted under them."""
 
 import asyncio
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
 from bot.alerts.pace import Pace
-from tests.postgres import new_postgres_database
-from tests.soak.databases import OwnPostgres, own_postgres
+from tests.postgres import OwnPostgres, new_postgres_database
 from tests.soak.figures import figures_of
 from tests.soak.life import Times
 from tests.soak.racing import BOTH, REGIONS, SoakChannel
 from tests.soak.world import World, run_world
 
 PACE = Pace(channel_s=0.2, workspace_per_minute=None)
-PAUSE_S = 2.2
-"""Longer than a lease."""
 
 
 @dataclass(frozen=True)
@@ -41,23 +36,16 @@ SIZES = [
 ]
 
 
-@pytest.fixture
-def postgres():
-    # Not in pytest's folder, which pytest closes to the server's user whenever another run of it begins.
-    with tempfile.TemporaryDirectory(prefix="racing-bot-postgres-") as folder, own_postgres(Path(folder)) as server:
-        yield server
-
-
 @pytest.mark.parametrize("size", SIZES)
-async def test_soak_of_replicas_loses_and_doubles_nothing(size, postgres, tmp_path, record_property):
+async def test_soak_of_replicas_loses_and_doubles_nothing(size, own_server, tmp_path, record_property):
     channels = [SoakChannel(f"C{number:02}", (REGIONS[number % 30],), BOTH) for number in range(size.channels)]
-    url = new_postgres_database(postgres.address)
+    url = new_postgres_database(own_server.address)
     async with run_world(
         tmp_path, url, processes=size.processes, pace=PACE, times=Times(), channels=channels, waiting_at_most=200
     ) as world:
         async with asyncio.TaskGroup() as group:
             group.create_task(world.sender.run())
-            await torment(world, size, postgres)
+            await torment(world, size, own_server)
             world.sender.stopping = True
             group.create_task(world.finish(timeout_s=180))
         verdict = await world.judge(one_process=False)
@@ -65,7 +53,7 @@ async def test_soak_of_replicas_loses_and_doubles_nothing(size, postgres, tmp_pa
         assert verdict.problems == []
 
 
-async def torment(world: World, size: Size, postgres: OwnPostgres) -> None:
+async def torment(world: World, size: Size, own_server: OwnPostgres) -> None:
     """Kill, stop and restart, each at moments of its own, until there are posts and kills enough."""
 
     def go_on() -> bool:
@@ -74,13 +62,14 @@ async def torment(world: World, size: Size, postgres: OwnPostgres) -> None:
 
     async def live_at(port: int) -> None:
         while go_on():
-            pause_s = PAUSE_S if world.random.random() < 0.3 else 0.0
-            await world.start(port).die(within_s=world.random.uniform(*size.life_s), pause_s=pause_s)
+            running = world.start(port)
+            end = world.random.choices((running.kill, running.pause), weights=(70, 30))[0]
+            await running.live(world.random.uniform(*size.life_s), end)
 
     async def restart() -> None:
         while world.tally.restarted < size.restarts:
             await asyncio.sleep(world.random.uniform(*size.life_s))
-            await asyncio.to_thread(postgres.restart)
+            await asyncio.to_thread(own_server.restart)
             world.tally.restarted += 1
 
     async with asyncio.TaskGroup() as group:

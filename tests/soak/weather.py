@@ -8,7 +8,7 @@ from bot.sandbox.slack.failures import Failure
 from bot.sandbox.slack.workspace import SlackWorkspace
 from tests.soak.life import Times
 
-METHODS = {"chat.postMessage": 0.3, "chat.update": 0.3, "conversations.history": 0.1, "auth.test": 0.1}
+METHODS = {"chat.postMessage": 0.3, "chat.update": 0.6, "conversations.history": 0.1, "auth.test": 0.1}
 """The share of a method's calls that fail. Of six looks that fail, one post would be repeated blindly."""
 
 CALLS = 20_000

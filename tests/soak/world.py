@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from multiprocessing.context import ForkServerContext, ForkServerProcess
@@ -28,6 +28,10 @@ from tests.soak.weather import bad_weather, fair_weather
 BOT_TOKEN = "xoxb-soak-test-token"
 SIGNING_SECRET = "soak-signing-secret-test"
 READY_S = 30.0
+PAUSE_S = 2.0
+"""Longer than a lease of Times."""
+
+AFTER_PAUSE_S = 1.0
 
 
 def seed() -> int:
@@ -131,7 +135,7 @@ class World:
             # What was sent and given up by the last life that was killed would arrive by then.
             await asyncio.sleep(self.times.call_s + 0.5)
         for one in running:
-            await one.stop()
+            await one.live(0, one.stop)
 
     async def _is_unfinished(self) -> bool:
         return bool(await self.database.read(unfinished)) or self.posted() < self.expected()
@@ -159,22 +163,33 @@ class Running:
     life: Life
     tally: Tally
 
-    async def die(self, *, within_s: float, pause_s: float = 0.0) -> None:
-        """Wait until it has died at a failpoint, or kill it, after a SIGSTOP of `pause_s` from which it went on."""
-        await self._wait(within_s)
-        if self.process.is_alive() and pause_s:
-            self._signal(signal.SIGSTOP)
-            self.tally.paused += 1
-            await asyncio.sleep(pause_s)
-            self._signal(signal.SIGCONT)
-            await self._wait(within_s)
+    async def live(self, seconds: float, end: Callable[[], Awaitable[None]]) -> None:
+        """Let it live so long from its first failpoint on, unless it dies at one, and then end it."""
+        async with asyncio.timeout(READY_S):
+            while self.process.is_alive() and not self.life.passed.exists():  # noqa: ASYNC110  another process
+                await asyncio.sleep(0.02)
+        await self._wait(seconds)
+        if self.process.is_alive():
+            await end()
         self.process.kill()
         await self._ended()
+
+    async def kill(self) -> None:
+        """SIGKILL, wherever it is."""
+        self.process.kill()
 
     async def stop(self) -> None:
         """Stop it in good order; it may die at a failpoint on the way."""
         self.process.terminate()
-        await self._ended()
+        await self._wait(READY_S)
+
+    async def pause(self) -> None:
+        """SIGSTOP past its leases, and then let it go on for a while."""
+        self._signal(signal.SIGSTOP)
+        self.tally.paused += 1
+        await asyncio.sleep(PAUSE_S)
+        self._signal(signal.SIGCONT)
+        await self._wait(AFTER_PAUSE_S)
 
     async def _ended(self) -> None:
         await self._wait(READY_S)
