@@ -23,6 +23,7 @@ from bot.alerts.pace import Pace
 from bot.alerts.poster import Poster
 from bot.alerts.reopening import Reopening
 from bot.alerts.settle import SettleDoubtful
+from bot.book.day_path import Paths
 from bot.book.quota import QuotaBook
 from bot.book.racebook import RaceBook
 from bot.book.reference import ReferenceBook
@@ -43,12 +44,16 @@ from bot.slack.bolt import make_bolt
 from bot.slack.client import SlackClient, make_session, make_web_client
 from bot.slack.commands.invocation import Desk
 from bot.slack.identity import Identity
+from bot.slack.listeners.actions import ActionListener
 from bot.slack.listeners.channels import ChannelListener
 from bot.slack.listeners.commands import CommandListener
 from bot.slack.listeners.direct_messages import DirectMessageListener
+from bot.slack.listeners.forms import FormListener
+from bot.slack.listeners.running import CommandRunner
 from bot.slack.membership import is_member
 from bot.slack.messages.plain import sentence
 from bot.slack.messages.waited import waited
+from bot.slack.permissions import People
 from bot.slack.posts import PostRenderer
 from bot.slack.respond import Responder
 from bot.slack.tasks import Tasks
@@ -181,6 +186,7 @@ class Service:
             await self.socket_mode.finish(ENVELOPES_S)
         await self.poster.finish()
         await self._tasks.finish(FINISH_S)
+        await self.races.aclose()
         await self.racing.aclose()
         await self._session.close()
         await self.replicas.leave()
@@ -192,13 +198,15 @@ class Service:
         self._build_racing()
         self._build_slack(self._session)
         self._build_webhooks()
+        # Jobs leave a part of each minute to people's commands.
+        background = self.racing.in_background()
         self.jobs = Jobs(
             JobParts(
                 settings=self.settings,
                 database=self.database,
                 notices=self.notices,
-                quota=self.quota,
-                reference=self.reference,
+                quota=QuotaBook(self.database, background, self.settings, self.clock),
+                reference=ReferenceBook(self.database, background, self.clock),
                 channels=ChannelCheck(
                     self.database, partial(is_member, self.slack), self.reopening, self.clock, self.fanout.posted
                 ),
@@ -220,7 +228,8 @@ class Service:
         )
         self.quota = QuotaBook(self.database, self.racing, settings, self.clock)
         self.reference = ReferenceBook(self.database, self.racing, self.clock)
-        self.races = RaceBook(self.database, self.racing, self.clock, self.quota)
+        paths = Paths(race=settings.racing_race_path, day=settings.racing_day_path)
+        self.races = RaceBook(self.database, self.racing, self.clock, self.quota, paths)
 
     def _build_slack(self, session: aiohttp.ClientSession) -> None:
         settings = self.settings
@@ -234,15 +243,17 @@ class Service:
             races=self.races,
             quota=self.quota,
             reopening=self.reopening,
+            people=People(self.slack, frozenset(settings.admin_users), settings.subscribe_by, time.monotonic),
             clock=self.clock,
             wake=self.fanout.posted,
         )
-        commands = CommandListener(desk, Responder(session, settings.slack_api_url), self._tasks)
+        runner = CommandRunner(desk, Responder(session, settings.slack_api_url), self._tasks)
         channels = ChannelListener(
             self.database, self.identity, self.notices, self.reopening, self.clock, self.fanout.posted
         )
         direct_messages = DirectMessageListener(self.database, self.clock, self.fanout.posted)
-        bolt = make_bolt(self.identity, [commands, channels, direct_messages])
+        for_people = (CommandListener(runner), ActionListener(runner), FormListener(runner))
+        bolt = make_bolt(self.identity, [*for_people, channels, direct_messages])
         self.socket_mode = self._make_socket_mode(bolt)
         self.slack_events = guard.SlackEndpoint(
             bolt=bolt,
@@ -291,6 +302,7 @@ class Service:
             signing_secrets=self.signing_secrets,
             mismatches=MismatchRun(self.telling.mismatches),
             store=self.ingest.store,
+            check_room=self.ingest.check_room,
             tell_too_large=self.telling.too_large,
             clock=self.clock,
             count=self.metrics.delivery,

@@ -27,7 +27,7 @@ RacingBotError
 Handlers branch on the class, never on a status or a message.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 
 class RacingBotError(Exception):
@@ -75,7 +75,16 @@ class SecretsUnreadable(StorageError):
 
 
 class CommandError(RacingBotError):
-    """What a person typed can't be done. `str()` is for that person: what was wrong, and what would have been right."""
+    """What a person typed can't be done. `str()` is for that person: what was wrong, and what would have been right.
+
+    `typed` is the word that was wrong, and `meant` what it may have meant, by how it is shown: each becomes a button
+    that does it.
+    """
+
+    def __init__(self, told: str, *, typed: str = "", meant: Mapping[str, str] | None = None) -> None:
+        super().__init__(told)
+        self.typed = typed
+        self.meant = dict(meant or {})
 
 
 class SubscribingFailed(RacingBotError):

@@ -12,6 +12,9 @@ PLACES = (Path(__file__).parent / "manifest.yml", Path(__file__).parent.parent /
 
 EVENTS_PATH = "/slack/events"
 
+INTERACTIVITY_ADDRESSES = ("request_url", "message_menu_options_url")
+"""For clicks and forms, and for what their menus offer while people type."""
+
 
 def read_manifest() -> dict[str, Any]:
     """The manifest as it stands in the project."""
@@ -27,7 +30,8 @@ def for_http(url: str) -> str:
     for command in manifest["features"]["slash_commands"]:
         command["url"] = address
     manifest["settings"]["event_subscriptions"]["request_url"] = address
-    manifest["settings"]["interactivity"]["request_url"] = address
+    for name in INTERACTIVITY_ADDRESSES:
+        manifest["settings"]["interactivity"][name] = address
     return _as_yaml(manifest)
 
 
@@ -37,7 +41,8 @@ def for_socket_mode() -> str:
     for command in manifest["features"]["slash_commands"]:
         del command["url"]
     del manifest["settings"]["event_subscriptions"]["request_url"]
-    del manifest["settings"]["interactivity"]["request_url"]
+    for name in INTERACTIVITY_ADDRESSES:
+        del manifest["settings"]["interactivity"][name]
     manifest["settings"]["socket_mode_enabled"] = True
     return _as_yaml(manifest)
 

@@ -27,6 +27,6 @@ def own_server() -> Iterator[OwnPostgres]:
 
 
 @pytest.fixture(scope="session")
-def postgres_server(own_server) -> str:
+def postgres_server(own_server: OwnPostgres) -> str:
     """The address of that PostgreSQL."""
     return own_server.address

@@ -78,8 +78,8 @@ class Plan:
                 messages = self._messages(meeting.key, locked=folded)
                 places |= {channel: Place(post_id, folded) for channel, post_id in messages.items()}
         if muted or not news.rings:
-            messages = self._messages(news.event.key).items()
-            places |= {channel: Place(post_id) for channel, post_id in messages if channel in muted or not news.rings}
+            own = self._messages(news.event.key)
+            places |= {channel: Place(own[channel]) for channel in own if channel in muted or not news.rings}
         return places
 
     @staticmethod

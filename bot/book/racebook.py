@@ -1,19 +1,26 @@
 """The race book: races by region and day, read by a walk of `/races/search` whose position is stored with its races.
 
 `/races/search` is the only specified way to read races, and can't be asked for a day (Spec gap G10): so the list is
-walked, a few pages a command, and what the walk has passed is known for good (bot.book.walk_state).
+walked, and what the walk has passed is known for good (bot.book.walk_state). A command waits for it as long as its
+budget says; the walk goes on without it, so that the next one finds more. Where the path of a day is known, one request
+takes the walk's place.
 """
 
 import asyncio
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, time, timedelta
+
+from sqlmodel import Session
 
 from bot.book.card import Card, Coverage, at_course, by_meeting
+from bot.book.day_path import DayRead, PathReader, Paths
+from bot.book.outcomes import Outcomes, outcomes_of
 from bot.book.quota import QuotaBook
 from bot.book.reader import Errand, Reader
 from bot.book.walk_state import Walk, is_proven, read_at
 from bot.domain.clock import Clock
 from bot.domain.days import is_outside, utc_today
+from bot.domain.events import RacingEvent
 from bot.domain.races import Course, Race
 from bot.errors import ServiceError
 from bot.logs import get_logger
@@ -21,16 +28,20 @@ from bot.racing.client import RacingClient
 from bot.racing.errors import OutsideWindow, QuotaExceeded, ServiceFailure
 from bot.storage import racebook
 from bot.storage.engine import Database
+from bot.storage.racebook import Kept
 
 log = get_logger(__name__)
+
+PAGES_TOGETHER = 25
+"""After so many pages it is looked who still waits, and what commands may still spend."""
 
 
 @dataclass(frozen=True)
 class Budget:
     """What one command may take: pages of the service, and seconds of its reader's patience."""
 
-    pages: int = 25
-    seconds: float = 12.0
+    pages: int = 1_000
+    seconds: float = 15.0
 
 
 @dataclass(frozen=True)
@@ -39,6 +50,7 @@ class Standing:
 
     errand: Errand
     walk: Walk
+    day_read: DayRead | None = None
     stopped_by: Coverage | None = None
     failure: ServiceError | None = None
 
@@ -47,19 +59,62 @@ class Standing:
         """Whether all that the service has of the day was read, and lately enough: outside the window nothing is."""
         if self.stopped_by is Coverage.OUTSIDE_WINDOW:
             return False
-        return is_proven(self.walk, self.errand.day.isoformat(), self.errand.fresh_since)
+        by_path = self.day_read is not None and self.day_read.proves(self.errand)
+        return by_path or is_proven(self.walk, self.errand.day.isoformat(), self.errand.fresh_since)
+
+    @property
+    def read_at(self) -> datetime | None:
+        """When the day was last read whole; None where it was not, or is settled."""
+        if self.day_read is not None and self.day_read.proves(self.errand):
+            return self.day_read.read_at
+        return read_at(self.walk, self.errand.day.isoformat(), self.errand.fresh_since)
+
+
+Stopped = tuple[Coverage | None, ServiceError | None]
+"""What stopped a reading, and the service's failure if it was one."""
+
+
+@dataclass(eq=False)
+class _Run:
+    """A reading of a region's list that is under way. `waiting`: those who wait for it; `queued`: for its end."""
+
+    errand: Errand
+    task: "asyncio.Task[Stopped]"
+    pages: int = 0
+    waiting: int = 0
+    queued: int = 0
+
+    def add_page(self) -> None:
+        """One more page was read."""
+        self.pages += 1
 
 
 class RaceBook:
     """Reads cards, and keeps what was read."""
 
-    def __init__(self, database: Database, client: RacingClient, clock: Clock, quota: QuotaBook) -> None:
+    def __init__(
+        self,
+        database: Database,
+        client: RacingClient,
+        clock: Clock,
+        quota: QuotaBook,
+        paths: Paths | None = None,
+    ) -> None:
         self._database = database
         self._client = client
         self._clock = clock
         self._quota = quota
+        self._paths = PathReader(database, client, clock, paths or Paths())
         self._reader = Reader(database, client, clock)
-        self._reading: dict[str | None, asyncio.Lock] = {}
+        self._runs: dict[str | None, _Run] = {}
+        self._reading_day: dict[str | None, asyncio.Lock] = {}
+
+    async def aclose(self) -> None:
+        """End what is read for nobody; a walk's position is stored with its last page."""
+        tasks = [run.task for run in self._runs.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def card(
         self, region: str | None, day: date, course: Course | None = None, budget: Budget | None = None
@@ -70,59 +125,152 @@ class RaceBook:
         """
         standing = await self.top_up(region, day, budget or Budget())
         kept = await self._database.read(lambda session: racebook.of_day(session, day.isoformat(), region))
+        return self._card(standing, kept, course)
+
+    async def results(
+        self, region: str | None, day: date, course: Course | None = None, budget: Budget | None = None
+    ) -> tuple[Card, Outcomes]:
+        """The card, and what has become of its races by the book and by all deliveries. Raises no ServiceError."""
+        standing = await self.top_up(region, day, budget or Budget())
+        since = datetime.combine(day, time(), UTC)
+
+        def read(session: Session) -> tuple[list[Kept], list[RacingEvent]]:
+            told = racebook.told_of_day(session, day.isoformat(), since, since + timedelta(days=1))
+            return racebook.of_day(session, day.isoformat(), region), told
+
+        kept, told = await self._database.read(read)
+        outcomes = outcomes_of([one.race for one in kept], told, region, course)
+        return self._card(standing, kept, course), outcomes
+
+    async def race(self, race_id: str) -> Race | None:
+        """A race by its id, from the book; where that lacks the finishing order, by RACING_RACE_PATH if it is set.
+
+        None where neither has it. Raises ServiceError where the service failed and the book has nothing.
+        """
+        known = await self._database.read(lambda session: racebook.by_id(session, race_id))
+        if (known and known.placed()) or await self._quota.commands_left() == 0:
+            return known
+        try:
+            return await self._paths.read_race(race_id, known or Race()) or known
+        except ServiceError:
+            if known is None:
+                raise
+            return known
+
+    async def progress(self, region: str | None) -> str:
+        """How far the reading of a region's list is, in a sentence."""
+        run, walk = self._runs.get(region), await self._reader.load(region)
+        pages = f"{run.pages} pages so far" if run and run.pages else "waiting for the data service"
+        reached = walk.reached()
+        so_far = f", and it has come to {reached}" if reached else ""
+        return f"Reading the data service's list of {region or 'all regions'}: {pages}{so_far}. The answer comes here."
+
+    async def top_up(self, region: str | None, day: date, budget: Budget) -> Standing:
+        """Read on until the day is proven, or the budget, the quota or the service ends it. Raises no ServiceError."""
+        now = self._clock()
+        fresh_since = now - timedelta(seconds=await self._quota.staleness_s())
+        errand = Errand(region, day, utc_today(now), fresh_since)
+        before = await self._standing(errand)
+        if before.is_proven or before.stopped_by is not None:
+            return before
+        stopped: Stopped = None, None
+        try:
+            async with asyncio.timeout(budget.seconds):
+                stopped = await self._read_on(errand, budget)
+        except TimeoutError:
+            log.info("racebook_reads_on", region=errand.region, day=errand.day.isoformat())
+        except ServiceError as error:
+            stopped = _stopped_by(error, errand.day), error
+        return await self._standing(errand, stopped)
+
+    async def _standing(self, errand: Errand, stopped: Stopped = (None, None)) -> Standing:
+        """How far the errand's day is known by what is kept."""
+        walk, day_read = await self._reader.load(errand.region), await self._paths.load(errand)
+        stopped_by, failure = stopped
+        if is_outside(self._window(walk, day_read), errand.day):
+            stopped_by = Coverage.OUTSIDE_WINDOW
+        return Standing(errand, walk, day_read, stopped_by, failure)
+
+    async def _read_on(self, errand: Errand, budget: Budget) -> Stopped:
+        """Read by the day's path, else have the list walked, whoever began that, until the day is proven."""
+        async with self._reading_day.setdefault(errand.region, asyncio.Lock()):
+            if (await self._standing(errand)).is_proven or await self._read_day(errand, budget):
+                return None, None
+        while True:
+            run = self._runs.get(errand.region)
+            if run is None or run.task.done():
+                return await self._wait_for(self._start(errand, budget))
+            if run.errand.day == errand.day:
+                return await self._wait_for(run)
+            run.queued += 1
+            try:
+                await asyncio.wait({run.task})
+            finally:
+                run.queued -= 1
+            if (await self._standing(errand)).is_proven:
+                return None, None
+
+    async def _read_day(self, errand: Errand, budget: Budget) -> bool:
+        """Whether the day could be read by its path."""
+        left = await self._quota.commands_left()
+        requests = budget.pages if left is None else min(budget.pages, left)
+        return await self._paths.read_day(errand, requests) is not None
+
+    def _start(self, errand: Errand, budget: Budget) -> _Run:
+        # Whoever gives up waiting must not end it for the others.
+        task = asyncio.create_task(self._walk(errand, budget.pages), name=f"race book {errand.region}")
+        task.add_done_callback(_look_at)
+        run = self._runs[errand.region] = _Run(errand, task)
+        return run
+
+    async def _wait_for(self, run: _Run) -> Stopped:
+        run.waiting += 1
+        try:
+            return await asyncio.shield(run.task)
+        finally:
+            run.waiting -= 1
+
+    async def _walk(self, errand: Errand, pages: int) -> Stopped:
+        """Read pages until the day is proven, while commands may spend them, and nobody is kept from another day."""
+        run, may_spend = self._runs[errand.region], pages
+        try:
+            while True:
+                left = await self._quota.commands_left()
+                # What others spend meanwhile is seen by the quota book, and what this run does by its own count too.
+                may_spend = may_spend if left is None else min(may_spend, left)
+                before, together = run.pages, min(PAGES_TOGETHER, may_spend)
+                was_enough = await self._reader.read_on(
+                    errand, together, in_background=not run.waiting, on_page=run.add_page
+                )
+                may_spend -= run.pages - before
+                if was_enough or run.pages >= pages or (run.queued and not run.waiting):
+                    return None, None
+                if may_spend <= 0:
+                    return Coverage.QUOTA, None
+        except ServiceError as error:
+            log.info("racebook_stopped", region=errand.region, reason=str(error))
+            return _stopped_by(error, errand.day), error
+
+    def _card(self, standing: Standing, kept: list[Kept], course: Course | None) -> Card:
         races, none_hidden = at_course([one.race for one in kept], course)
         is_whole = standing.is_proven and none_hidden
-        passed_at = read_at(standing.walk, day.isoformat(), standing.errand.fresh_since)
+        day_read, walk = standing.day_read, standing.walk
         return Card(
-            day=day,
-            region=region,
+            day=standing.errand.day,
+            region=standing.errand.region,
             course=course,
             meetings=by_meeting(races),
             coverage=Coverage.COMPLETE if is_whole else standing.stopped_by or _so_far(races),
             failure=standing.failure,
-            read_at=passed_at or max((one.updated_at for one in kept), default=None),
-            reached=None if is_whole else standing.walk.reached(),
-            data_as_of=standing.walk.data_as_of,
-            window=self._window(standing.walk),
+            read_at=standing.read_at or max((one.updated_at for one in kept), default=None),
+            reached=None if is_whole else walk.reached(),
+            data_as_of=(day_read and day_read.data_as_of) or walk.data_as_of,
+            window=self._window(walk, day_read),
         )
 
-    async def top_up(self, region: str | None, day: date, budget: Budget) -> Standing:
-        """Read on until the day is proven, or the budget, the quota or the service ends it. Raises no ServiceError.
-
-        One reader a region: others wait for it, and then mostly find what they came for.
-        """
-        now = self._clock()
-        fresh_since = now - timedelta(seconds=await self._quota.staleness_s())
-        errand = Errand(region, day, utc_today(now), fresh_since)
-        before = Standing(errand, await self._reader.load(region))
-        if is_outside(self._window(before.walk), day):
-            return Standing(errand, before.walk, Coverage.OUTSIDE_WINDOW)
-        if before.is_proven:
-            return before
-        stopped_by, failure = await self._read_on(errand, budget)
-        walk = await self._reader.load(region)
-        if is_outside(self._window(walk), day):
-            stopped_by = Coverage.OUTSIDE_WINDOW
-        return Standing(errand, walk, stopped_by, failure)
-
-    async def _read_on(self, errand: Errand, budget: Budget) -> tuple[Coverage | None, ServiceError | None]:
-        """What stopped the reading, and the service's failure if it was one."""
-        try:
-            async with asyncio.timeout(budget.seconds), self._reading.setdefault(errand.region, asyncio.Lock()):
-                left = await self._quota.commands_left()
-                pages = budget.pages if left is None else min(budget.pages, left)
-                was_enough = await self._reader.read_on(errand, pages)
-        except TimeoutError:
-            log.info("racebook_reads_on_later", region=errand.region, day=errand.day.isoformat())
-            return None, None
-        except ServiceError as error:
-            log.info("racebook_stopped", region=errand.region, reason=str(error))
-            return _stopped_by(error, errand.day), error
-        return (None if was_enough or pages == budget.pages else Coverage.QUOTA), None
-
-    def _window(self, walk: Walk) -> str | None:
+    def _window(self, walk: Walk, day_read: DayRead | None) -> str | None:
         """The plan's window, as last seen by anyone."""
-        return self._client.state.window or walk.window
+        return self._client.state.window or (day_read and day_read.window) or walk.window
 
 
 def _stopped_by(error: ServiceError, day: date) -> Coverage:
@@ -136,3 +284,9 @@ def _stopped_by(error: ServiceError, day: date) -> Coverage:
 
 def _so_far(races: list[Race]) -> Coverage:
     return Coverage.PARTIAL if races else Coverage.UNREAD
+
+
+def _look_at(task: "asyncio.Task[Stopped]") -> None:
+    """Take note of a bug or a full disk, where all who waited for the reading have given up."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.warning("racebook_not_read", reason=str(error))

@@ -1,7 +1,7 @@
 """Reads pages of `/races/search` into the race book: each page's races and the walk's position in one transaction."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -53,27 +53,50 @@ class Reader:
         kept = await self._database.read(lambda session: state.get(session, _name(region)))
         return Walk.model_validate(kept[0]) if kept else Walk(region=region, limit=PAGE_SIZE)
 
-    async def read_on(self, errand: Errand, pages: int) -> bool:
-        """Whether no more than `pages` pages were enough for the errand. Raises ServiceError."""
+    async def read_on(
+        self,
+        errand: Errand,
+        pages: int,
+        *,
+        in_background: bool = False,
+        on_page: Callable[[], None] = lambda: None,
+    ) -> bool:
+        """Whether no more than `pages` pages were enough for the errand. Raises ServiceError.
+
+        `on_page` is called after each. `in_background`: nobody waits for it, so it leaves a part of the minute to
+        those who do.
+        """
+        client = self._client.in_background() if in_background else self._client
         walk = await self.load(errand.region)
-        while (start := errand.next_start(walk)) is not None and pages > 0:
-            walk, read = await self._run(walk, start, errand, pages)
-            pages -= read
+        left = pages
+        while (start := errand.next_start(walk)) is not None and left > 0:
+            position = WalkPosition(region=walk.region, limit=walk.limit, cursor=start.cursor)
+            async with aclosing(client.walk_races(position)) as steps:
+                walk, read = await self._run(steps, walk, start, errand, left, on_page=on_page)
+            left -= read
         return start is None
 
-    async def _run(self, walk: Walk, start: Start, errand: Errand, pages: int) -> tuple[Walk, int]:
+    async def _run(
+        self,
+        steps: AsyncGenerator[Step[RaceRecord]],
+        walk: Walk,
+        start: Start,
+        errand: Errand,
+        pages: int,
+        *,
+        on_page: Callable[[], None],
+    ) -> tuple[Walk, int]:
         """The walk after at most `pages` pages that follow one another, and how many they were."""
-        position = WalkPosition(region=walk.region, limit=walk.limit, cursor=start.cursor)
         read, count, asked_at = start.read, 0, self._clock()
-        async with aclosing(self._client.walk_races(position)) as steps:
-            async for step in steps:
-                if step.started_again and step.cursor is None:
-                    # The stored cursor was refused: nothing that hangs on it can be gone on with.
-                    walk, read = walk.forgotten(), Read.PASS
-                walk, count = await self._keep(walk, read, step, asked_at, errand), count + 1
-                if count >= pages or errand.next_start(walk) != Start(read, step.resume_at):
-                    break
-                asked_at = self._clock()
+        async for step in steps:
+            if step.started_again and step.cursor is None:
+                # The stored cursor was refused: nothing that hangs on it can be gone on with.
+                walk, read = walk.forgotten(), Read.PASS
+            walk, count = await self._keep(walk, read, step, asked_at, errand), count + 1
+            on_page()
+            if count >= pages or errand.next_start(walk) != Start(read, step.resume_at):
+                break
+            asked_at = self._clock()
         return walk, count
 
     async def _keep(self, walk: Walk, read: Read, step: Step[RaceRecord], asked_at: datetime, errand: Errand) -> Walk:

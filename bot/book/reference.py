@@ -1,4 +1,4 @@
-"""The reference book: region codes and courses as published, kept for a day, and typed words checked by them."""
+"""The reference book: region codes, courses and countries as published, kept for a day; typed words checked by them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -24,11 +24,11 @@ from bot.racing.errors import (
     ServiceUnreachable,
     UpgradeRequired,
 )
-from bot.racing.records import CoursePage
+from bot.racing.records import CountryPage, CoursePage
 from bot.racing.values import read_reference, suggest
 from bot.storage import reference
 from bot.storage.engine import Database
-from bot.storage.reference import KnownCourse
+from bot.storage.reference import KnownCountry, KnownCourse
 
 log = get_logger(__name__)
 T = TypeVar("T")
@@ -75,6 +75,7 @@ class ReferenceBook:
         self._clock = clock
         self._refreshing: asyncio.Task[ServiceError | None] | None = None
         self._refreshed_at: datetime | None = None
+        self._asking_countries = asyncio.Lock()
         self._put_off: dict[str, _PutOff] = {}
 
     async def regions(self, timeout_s: float | None = None) -> tuple[str, ...] | None:
@@ -85,13 +86,36 @@ class ReferenceBook:
         """The courses; the stale ones where new ones don't come in time; None without any."""
         return await self._kept(reference.courses, timeout_s)
 
+    async def countries(self, timeout_s: float) -> tuple[KnownCountry, ...] | None:
+        """What each country publishes; the stale ones where new ones don't come in time; None without any."""
+        kept = await self._database.read(reference.countries)
+        if not self._is_fresh(kept):
+            try:
+                async with asyncio.timeout(timeout_s), self._asking_countries:
+                    kept = await self._database.read(reference.countries)
+                    if not self._is_fresh(kept):
+                        await self._refresh_countries()
+            except TimeoutError:
+                log.info("countries_not_in_time", timeout_s=timeout_s)
+            kept = await self._database.read(reference.countries)
+        return kept[0] if kept else None
+
+    async def country_of(self, region: str) -> KnownCountry | None:
+        """What the country of a region's code publishes, as far as it is kept: nothing is asked for it."""
+        kept = await self._database.read(reference.countries)
+        return next((one for one in (kept[0] if kept else ()) if one.country_code == region), None)
+
     async def check_region(self, typed: str, timeout_s: float | None = None) -> RegionCheck:
         """The region. CommandError where it isn't one, with those that it may have meant."""
         regions = await self.regions(timeout_s)
         if not regions or typed in regions:
             return RegionCheck(typed, known=bool(regions))
         listed = f" Regions: {', '.join(regions)}." if len(regions) <= LISTED_REGIONS else ""
-        raise CommandError(f"There is no region {_quoted(typed)}.{did_you_mean(typed, regions)}{listed}")
+        raise CommandError(
+            f"There is no region {_quoted(typed)}.{did_you_mean(typed, regions)}{listed}",
+            typed=typed,
+            meant={region: region for region in likely(typed, regions)},
+        )
 
     async def check_course(self, typed: str, timeout_s: float | None = None) -> Course:
         """The course of a name, id or shortcode; without an id where there is no list to check it by.
@@ -103,10 +127,19 @@ class ReferenceBook:
             return Course(name=typed)
         found = find_courses(courses, typed)
         if not found:
-            raise CommandError(f"There is no course {_quoted(typed)}.{did_you_mean(typed, course_words(courses))}")
+            words = course_words(courses)
+            raise CommandError(
+                f"There is no course {_quoted(typed)}.{did_you_mean(typed, words)}",
+                typed=typed,
+                meant={word: word for word in likely(typed, words)},
+            )
         if len(found) > 1:
             several = " or ".join(f"{one.course_id or '?'} ({one.region or one.country or '?'})" for one in found)
-            raise CommandError(f"Several courses are called {_quoted(typed)}: give the id, {several}.")
+            raise CommandError(
+                f"Several courses are called {_quoted(typed)}: give the id, {several}.",
+                typed=typed,
+                meant={f"{one.name} ({one.region or one.country})": one.course_id for one in found if one.course_id},
+            )
         return Course(course_id=found[0].course_id, name=found[0].name, country=found[0].country)
 
     async def region_of(self, course: Course) -> str | None:
@@ -180,6 +213,16 @@ class ReferenceBook:
             self._put_off[name] = _PutOff(self._clock() + ASK_AGAIN_AFTER_REFUSAL, error)
         return found or (), error
 
+    async def _refresh_countries(self) -> None:
+        """Ask for the countries, unless that is put off, and keep what came."""
+        found, _ = await self._ask("countries", self._ask_countries)
+        now = self._clock()
+        if found:
+            await self._database.write(lambda session: reference.put_countries(session, found, now))
+
+    async def _ask_countries(self) -> list[KnownCountry]:
+        return _known_countries(await self._client.countries())
+
     async def _ask_courses(self) -> list[KnownCourse]:
         return _known_courses(await self._client.courses())
 
@@ -219,8 +262,13 @@ def course_words(courses: Sequence[KnownCourse]) -> list[str]:
 
 def did_you_mean(typed: str, values: Sequence[str]) -> str:
     """A question with the likeliest of the values, after a space; nothing where none is likely."""
-    likely = suggest(typed[:TYPED_MAX], values)
-    return f" Did you mean {' or '.join(likely)}?" if likely else ""
+    meant = likely(typed, values)
+    return f" Did you mean {' or '.join(meant)}?" if meant else ""
+
+
+def likely(typed: str, values: Sequence[str]) -> list[str]:
+    """Those of the values that the typed word may have meant, likeliest first."""
+    return suggest(typed[:TYPED_MAX], values)
 
 
 async def _attempt(ask: Callable[[], Awaitable[T]]) -> tuple[T | None, ServiceError | None]:
@@ -246,6 +294,20 @@ def _known_courses(page: CoursePage) -> list[KnownCourse]:
             shortcode=record.shortcode,
             country=record.country,
             region=record.region,
+            races=record.races,
+            meetings=record.meetings,
+            first_meeting=record.first_meeting,
+            last_meeting=record.last_meeting,
+        )
+        for record in page.data
+    ]
+
+
+def _known_countries(page: CountryPage) -> list[KnownCountry]:
+    named = set(KnownCountry.model_fields) - {"note"}
+    return [
+        KnownCountry(
+            **record.model_dump(include=named), note=str(record.note) if isinstance(record.note, str | int) else None
         )
         for record in page.data
     ]

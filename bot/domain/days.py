@@ -15,6 +15,8 @@ _LIKE_A_DATE = re.compile(r"[0-9]{1,4}([-/.])[0-9]{1,2}(?:\1[0-9]{1,4})?|[0-9]{8
 _BOUND = re.compile(r"([0-9]{4})(?:-([0-9]{2})-([0-9]{2}))?(?![0-9])")
 _ARROW = re.compile(r"\s*(?:→|⟶|➔|=>|->|–|—|\.\.|\bto\b)\s*")  # noqa: RUF001  dashes that stand for an arrow
 _RELATIVE = {"yesterday": -1, "today": 0, "tomorrow": 1}
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_WEEK = 7
 
 
 def utc_today(now: datetime) -> date:
@@ -27,15 +29,33 @@ def day_before(day: date) -> str:
     return (day - timedelta(days=1)).isoformat()
 
 
-def parse_day(word: str, today: date) -> date | None:
-    """The day that a word means, or None where it is no day at all. ValueError where it is meant as one and is none."""
-    if word.lower() in _RELATIVE:
-        return today + timedelta(days=_RELATIVE[word.lower()])
+def parse_day(word: str, today: date, *, looks_back: bool = False) -> date | None:
+    """The day that a word means, or None where it is no day at all. ValueError where it is meant as one and is none.
+
+    A weekday is the coming one, or the last one where the command `looks_back`; today's is today. With "last" or
+    "next" before it, it is never today.
+    """
+    folded = word.lower()
+    if folded in _RELATIVE:
+        return today + timedelta(days=_RELATIVE[folded])
+    which, _, weekday = folded.rpartition(" ")
+    if weekday in WEEKDAYS and which in {"", "last", "next"}:
+        return _weekday(weekday, which or ("last" if looks_back else "next"), today, or_today=not which)
     if _ISO.fullmatch(word):
         return date.fromisoformat(word)
     if _LIKE_A_DATE.fullmatch(word):
         raise ValueError(f"{word} is not written as YYYY-MM-DD")
     return None
+
+
+def _weekday(name: str, which: str, today: date, *, or_today: bool) -> date:
+    """The last or the next day of that name, counted from today."""
+    ahead = (WEEKDAYS.index(name) - today.weekday()) % _WEEK
+    if ahead == 0:
+        ahead = 0 if or_today else _WEEK if which == "next" else -_WEEK
+    elif which == "last":
+        ahead -= _WEEK
+    return today + timedelta(days=ahead)
 
 
 def is_outside(window: str | None, day: date) -> bool:

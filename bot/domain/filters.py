@@ -1,19 +1,34 @@
 """What a channel asked for, and whether an event is it."""
 
+import re
+
 from bot.domain.events import RacingEvent, Topic
-from bot.domain.races import Course, Value
+from bot.domain.races import Course, Race, Value
 
 ALL_REGIONS = "*"
 """The wildcard a channel subscribes with: every region there is or will be, not a list of today's."""
 
 
+HERE = "here"
+"""Whoever is in the channel and active."""
+
+_MENTION = re.compile(r"here|[UWS][A-Z0-9]{1,30}", re.ASCII)
+
+QUIETED = frozenset({Topic.RESULTS, Topic.RACECARDS})
+"""What a muted meeting is no longer posted of. An abandonment is never held back."""
+
+
 class ChannelFilter(Value):
-    """A channel's filter: a region (or ALL_REGIONS), topics, and courses taken or left out."""
+    """A channel's filter: a region (or ALL_REGIONS), topics, and courses taken or left out.
+
+    `mentions` are who an abandonment is to ring: ids of people and of user groups, or HERE.
+    """
 
     region: str
     topics: frozenset[Topic]
     courses: tuple[Course, ...] = ()
     not_courses: tuple[Course, ...] = ()
+    mentions: tuple[str, ...] = ()
 
     def matches(self, event: RacingEvent) -> bool:
         """Whether the event is to be posted where this filter was set.
@@ -43,6 +58,36 @@ class ChannelFilter(Value):
         if any(is_same_course(course, left_out) for left_out in self.not_courses):
             return False
         return not self.courses or any(may_be_same_course(course, taken) for taken in self.courses)
+
+
+class Meeting(Value):
+    """A day's racing at a course, by as much as was published of it: its id, or its course and date."""
+
+    meeting_id: str | None = None
+    course: Course = Course()
+    race_date: str | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it can be told from others at all."""
+        return bool(self.meeting_id or (self.race_date and (self.course.course_id or self.course.name)))
+
+    def has(self, race: Race) -> bool:
+        """Whether a race is of this meeting: by the meeting's id where both have one, else by course and date."""
+        if self.meeting_id and race.meeting_id:
+            return self.meeting_id == race.meeting_id
+        same_day = self.race_date is not None and self.race_date == race.race_date
+        return same_day and is_same_course(self.course, race.course)
+
+
+def meeting_of(race: Race) -> Meeting:
+    """The meeting that a race is of."""
+    return Meeting(meeting_id=race.meeting_id, course=race.course, race_date=race.race_date)
+
+
+def is_mention(mention: str) -> bool:
+    """Whether it is HERE, or has the form of an id of a person or of a user group."""
+    return bool(_MENTION.fullmatch(mention))
 
 
 def may_be_same_course(one: Course, other: Course) -> bool:

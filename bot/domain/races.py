@@ -4,6 +4,11 @@ from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict
 
+SETTLED_STATUSES = frozenset(
+    {"result", "results", "resulted", "settled", "official", "finished", "final", "complete", "completed", "weighedin"}
+)
+"""What a settled race is plainly called, in letters alone."""
+
 
 class Value(BaseModel):
     """A frozen value that can be stored as JSON and read back unchanged."""
@@ -74,6 +79,12 @@ class Race(Value):
     reason: str | None = None
     field_size: int | None = None
     runners: tuple[Runner, ...] = ()
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it has a result: somebody is placed, or its status says so."""
+        said = "".join(filter(str.isalpha, self.status or "")).casefold()
+        return said in SETTLED_STATUSES or any(runner.finishing_position for runner in self.runners)
 
     def placed(self) -> tuple[Runner, ...]:
         """The runners with a finishing position, best first; those without one left out."""

@@ -2,10 +2,15 @@
 
 from typing import Any
 
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
+
 from bot.errors import SlackChannelClosed, SlackError
 from bot.slack.client import SlackClient
 
 MEMBERSHIP_S = 5.0
+
+MEMBER_PAGES = 5
+"""Of a thousand members each."""
 
 DIRECT_MESSAGE = "D"
 """How the ids of direct messages begin. People can type commands in those between two of them, too."""
@@ -34,6 +39,30 @@ async def creator(slack: SlackClient, channel_id: str, timeout_s: float) -> str 
     except SlackError:
         return None
     return made_by if isinstance(made_by, str) else None
+
+
+async def members(slack: SlackClient, channel_id: str) -> frozenset[str] | None:
+    """Who is in a channel; None where Slack does not say, or there are too many to be asked for."""
+    found: set[str] = set()
+    cursor: str | None = None
+    try:
+        for _ in range(MEMBER_PAGES):
+            answer = await _member_page(slack, channel_id, cursor)
+            found.update(answer.get("members") or ())
+            cursor = (answer.get("response_metadata") or {}).get("next_cursor") or None
+            if cursor is None:
+                return frozenset(found)
+    except SlackError:
+        return None
+    return None
+
+
+async def _member_page(slack: SlackClient, channel_id: str, cursor: str | None) -> AsyncSlackResponse:
+    return await slack.call(
+        "conversations.members",
+        lambda: slack.web.conversations_members(channel=channel_id, cursor=cursor, limit=1000),
+        timeout_s=MEMBERSHIP_S,
+    )
 
 
 async def _channel(slack: SlackClient, channel_id: str, timeout_s: float) -> dict[str, Any]:

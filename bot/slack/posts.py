@@ -58,6 +58,7 @@ class PostRenderer:
             data_as_of=event.data_as_of,
             may_be_repeat=post.may_be_repeat,
             reference=inbox.reference(shown.own.inbox_id),
+            mentions=shown.mentions,
         )
         return render(event, context)
 

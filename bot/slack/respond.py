@@ -1,4 +1,4 @@
-"""Answers through a command's `response_url`: five uses within half an hour, and only on Slack's own hosts."""
+"""Answers through a `response_url`: five uses within half an hour, and only on Slack's own hosts."""
 
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -13,8 +13,41 @@ log = get_logger(__name__)
 
 SLACK_HOSTS = ("slack.com", "slack-gov.com")
 
-TRIES = 3
-"""Of the five uses: a first that finds no connection, and one in plain text where the blocks are refused."""
+USES = 5
+"""docs.slack.dev/interactivity/handling-user-interaction"""
+
+KEPT_FOR_ANSWER = 2
+"""Of the five uses: the answer itself, and once more where its blocks are refused or no connection was found."""
+
+
+@dataclass
+class Reply:
+    """Where the answers to one command or click go, and how often it was used.
+
+    `in_place`: the first message replaces the one that was clicked, which only its reader sees. `is_click` without it:
+    nothing may be replaced, for that would be the message that was clicked, and it may be a channel's.
+    """
+
+    response_url: str
+    reference: str
+    is_click: bool = False
+    in_place: bool = False
+    uses: int = 0
+
+    @property
+    def has_room_for_progress(self) -> bool:
+        """Whether a word in between leaves enough uses for the answer, and will be replaced by it."""
+        return self.replaces_later and self.uses < USES - KEPT_FOR_ANSWER
+
+    @property
+    def replaces_later(self) -> bool:
+        """Whether a message takes the place of the one before it."""
+        return self.in_place or not self.is_click
+
+    @property
+    def replaces_now(self) -> bool:
+        """Whether the next message takes the place of what is shown."""
+        return self.in_place or (self.replaces_later and self.uses > 0)
 
 
 @dataclass(frozen=True)
@@ -24,28 +57,33 @@ class Responder:
     session: aiohttp.ClientSession
     slack_api_url: str
 
-    async def respond(self, response_url: str, message: Message, reference: str) -> bool:
-        """Whether the answer was taken. Nothing is raised: nobody is left to tell but the log."""
-        if not is_slack_address(response_url, self.slack_api_url):
-            log.error("response_url_refused", reference=reference, host=urlsplit(response_url).hostname)
+    async def respond(self, reply: Reply, message: Message, *, is_last: bool = True) -> bool:
+        """Whether the message was taken. Nothing is raised: nobody is left to tell but the log."""
+        if not is_slack_address(reply.response_url, self.slack_api_url):
+            host = urlsplit(reply.response_url).hostname
+            log.error("response_url_refused", reference=reply.reference, host=host)
             return False
-        webhook = AsyncWebhookClient(response_url, session=self.session, retry_handlers=[])
+        webhook = AsyncWebhookClient(reply.response_url, session=self.session, retry_handlers=[])
         blocks = list(message.blocks)
-        for _ in range(TRIES):
+        uses = USES if is_last else USES - KEPT_FOR_ANSWER
+        while reply.uses < uses:
+            replaces = reply.replaces_now
+            reply.uses += 1
             try:
                 answer = await webhook.send(
-                    text=message.text, blocks=blocks or None, response_type="ephemeral", replace_original=False
+                    text=message.text, blocks=blocks or None, response_type="ephemeral", replace_original=replaces
                 )
             except aiohttp.ClientConnectorError as error:
-                log.warning("answer_not_delivered", reference=reference, reason=type(error).__name__)
+                log.warning("answer_not_delivered", reference=reply.reference, reason=type(error).__name__)
                 continue
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
                 # It may have arrived: an answer twice is worse than one that has to be asked for again.
-                log.warning("answer_doubtful", reference=reference, reason=type(error).__name__)
+                log.warning("answer_doubtful", reference=reply.reference, reason=type(error).__name__)
                 return False
             if answer.status_code < 300:
                 return True
-            log.warning("answer_refused", reference=reference, status=answer.status_code, said=str(answer.body)[:200])
+            said = str(answer.body)[:200]
+            log.warning("answer_refused", reference=reply.reference, status=answer.status_code, said=said)
             if not blocks:
                 return False
             blocks = []

@@ -26,6 +26,7 @@ class Outcome(StrEnum):
     WAITING = "waiting"
     DOUBTFUL = "being settled"
     SENDING = "being posted"
+    MUTED = "muted"
     FOLDED = "said by another message"
     SENT = "posted"
 
@@ -34,7 +35,8 @@ class Outcome(StrEnum):
 class Told:
     """What became of an event in one channel. `why` where it was not posted; `message_ts` where it stands.
 
-    `by_edit`: an earlier message was edited. `within`: another message says it, whose outcome this is.
+    `muted_by`: who muted its meeting there. `by_edit`: an earlier message was edited. `within`: another message says
+    it, whose outcome this is.
     """
 
     channel_id: str
@@ -44,6 +46,7 @@ class Told:
     sent_at: datetime | None = None
     message_ts: str | None = None
     why: str | None = None
+    muted_by: str | None = None
     by_edit: bool = False
     within: bool = False
 
@@ -194,6 +197,7 @@ def _one(post: Post, lane: Lane | None, targets: dict[int, Post], holds: dict[st
         sent_at=bearer.sent_at,
         message_ts=bearer.message_ts,
         why=why,
+        muted_by=bearer.error if outcome is Outcome.MUTED else None,
         by_edit=bearer.edits_post_id is not None,
         within=bearer is not post,
     )
@@ -214,6 +218,8 @@ def _outcome(post: Post, lane: Lane | None, holds: dict[str, str], now: datetime
             return Outcome.SENT, None
         case PostState.PARKED:
             return Outcome.PARKED, post.error
+        case PostState.MUTED:
+            return Outcome.MUTED, None
         case PostState.SENDING if post.deadline_at is not None and post.deadline_at <= now:
             return Outcome.DOUBTFUL, post.error or "Slack has not said whether it has it"
         case PostState.SENDING:

@@ -1,10 +1,10 @@
-"""A channel that goes on under another id: its subscriptions, its lane and its posts go with it."""
+"""A channel that goes on under another id: its subscriptions, its lane, its posts and its history go with it."""
 
 from sqlalchemy import delete, select, update
 from sqlmodel import Session, col
 
 from bot.storage.engine import affected
-from bot.storage.tables import ChannelSubscriptionRow, Lane, Post
+from bot.storage.tables import AuditEntry, ChannelSubscriptionRow, Lane, MutedMeetingRow, Post
 
 
 def move_channel(session: Session, old_id: str, new_id: str) -> int:
@@ -21,6 +21,8 @@ def move_channel(session: Session, old_id: str, new_id: str) -> int:
         session.execute(update(Lane).where(lane == old_id).values(channel_id=new_id))
     # Also those that were sent: they can be edited and linked to under the new id only.
     session.execute(update(Post).where(col(Post.channel_id) == old_id).values(channel_id=new_id))
+    for table in (MutedMeetingRow, AuditEntry):
+        session.execute(update(table).where(col(table.channel_id) == old_id).values(channel_id=new_id))
     known = set(session.execute(select(col(ChannelSubscriptionRow.region)).where(subscription == new_id)).scalars())
     session.execute(
         delete(ChannelSubscriptionRow).where(subscription == old_id, col(ChannelSubscriptionRow.region).in_(known))

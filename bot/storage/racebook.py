@@ -6,12 +6,14 @@ from datetime import datetime
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-from sqlalchemy import select
+from sqlalchemy import select, union
 from sqlmodel import Session, col
 
+from bot.domain.events import EventKind, RacingEvent
 from bot.domain.races import Race, Runner, Value
+from bot.storage import events
 from bot.storage.engine import insert_here
-from bot.storage.tables import BookRace
+from bot.storage.tables import BookRace, EventVersion
 
 V = TypeVar("V", bound=Value)
 
@@ -53,6 +55,25 @@ def of_day(session: Session, day: str, region: str | None = None) -> list[Kept]:
         statement = statement.where(col(BookRace.region) == region)
     rows = session.execute(statement).scalars().all()
     return [Kept(_with_region(Race.model_validate_json(row.data), row.region), row.updated_at) for row in rows]
+
+
+def by_id(session: Session, race_id: str) -> Race | None:
+    """A race of the book by its id; None where the book lacks it."""
+    row = session.get(BookRace, race_id)
+    return _with_region(Race.model_validate_json(row.data), row.region) if row else None
+
+
+def told_of_day(session: Session, day: str, since: datetime, until: datetime) -> list[RacingEvent]:
+    """The newest version of each result and abandonment of a day: of that race date, or received then without one."""
+    row = EventVersion
+    of_these = col(row.kind).in_([kind for kind in EventKind if kind is not EventKind.RACECARD_PUBLISHED])
+    undated = (col(row.race_date).is_(None), col(row.received_at) >= since, col(row.received_at) < until)
+    keys = union(
+        select(col(row.event_key)).where(of_these, col(row.race_date) == day),
+        select(col(row.event_key)).where(of_these, *undated),
+    )
+    newest = events.latest(session, session.execute(keys).scalars())
+    return [events.read(version)[0] for version in newest.values()]
 
 
 def merged(known: Race, news: Race, *, whole: bool) -> Race:

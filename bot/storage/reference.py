@@ -20,8 +20,27 @@ class KnownCourse(Value):
     shortcode: str | None = None
     country: str | None = None
     region: str | None = None
+    races: int | None = None
+    meetings: int | None = None
+    first_meeting: str | None = None
+    last_meeting: str | None = None
 
 
+class KnownCountry(Value):
+    """A country of `/countries`: what it publishes. `position_pct` is a fraction from 0 to 1."""
+
+    country_code: str | None = None
+    name: str | None = None
+    races: int | None = None
+    full_result_order: bool | None = None
+    position_pct: float | None = None
+    official_rating: bool | None = None
+    race_class: bool | None = None
+    winning_times: bool | None = None
+    note: str | None = None
+
+
+_COUNTRIES = TypeAdapter(tuple[KnownCountry, ...])
 _COURSES = TypeAdapter(tuple[KnownCourse, ...])
 _REGIONS = TypeAdapter(tuple[str, ...])
 
@@ -46,6 +65,17 @@ def regions(session: Session) -> tuple[tuple[str, ...], datetime] | None:
     """The region codes as last read, and when."""
     kept = state.get(session, "regions")
     return (_REGIONS.validate_python(kept[0]), kept[1]) if kept else None
+
+
+def put_countries(session: Session, countries: Sequence[KnownCountry], now: datetime) -> None:
+    """Keep the countries."""
+    state.put(session, "countries", [country.model_dump(exclude_none=True) for country in countries], now)
+
+
+def countries(session: Session) -> tuple[tuple[KnownCountry, ...], datetime] | None:
+    """The countries as last read, and when."""
+    kept = state.get(session, "countries")
+    return (_COUNTRIES.validate_python(kept[0]), kept[1]) if kept else None
 
 
 def find_region(session: Session, race: Race) -> str | None:

@@ -10,10 +10,13 @@ from sqlalchemy import select
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind
-from bot.storage import events
+from bot.domain.filters import ChannelFilter
+from bot.storage import events, subscriptions
 from bot.storage.tables import EventVersion, Post, PostState
 
 Said = tuple[Post, EventVersion]
+
+ABANDONMENTS = (EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED)
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,8 @@ class Shown:
     `own` is the version it was made for and `newest` the one that shares it by now. `lost` are abandonments of races
     that a meeting's message says too, each in its newest version; `settled` the ids of its races that have a result.
     `in_meeting`: it is of a race whose meeting was abandoned, by a message at `meeting_ts` where that is sent.
-    `edits` are the waiting edits that are done with once it is sent.
+    `edits` are the waiting edits that are done with once it is sent. `mentions` are who the channel has an abandonment
+    ring.
     """
 
     post: Post
@@ -34,6 +38,7 @@ class Shown:
     in_meeting: bool = False
     meeting_ts: str | None = None
     edits: tuple[int, ...] = ()
+    mentions: tuple[str, ...] = ()
 
 
 def shown(session: Session, heads: Sequence[Said]) -> dict[int, Shown]:
@@ -47,7 +52,7 @@ def shown(session: Session, heads: Sequence[Said]) -> dict[int, Shown]:
     edits = _edits(session, {post.id or 0 for post, _ in messages.values()})
     meetings = _meetings(session, [edit for edit_list in edits.values() for edit in edit_list])
     said = {number: _said(post, own, edits.get(post.id or 0, ()), meetings) for number, (post, own) in messages.items()}
-    return _without_settled(session, said)
+    return _with_mentions(session, _without_settled(session, said))
 
 
 def _read(session: Session, post_ids: Sequence[int]) -> dict[int, Said]:
@@ -130,3 +135,20 @@ def _without_settled(session: Session, said: Mapping[int, Shown]) -> dict[int, S
     return {
         number: replace(one, settled=with_result) if one.newest.id in races else one for number, one in said.items()
     }
+
+
+def _with_mentions(session: Session, said: Mapping[int, Shown]) -> dict[int, Shown]:
+    """With whom the channels of abandonments want to be rung, by the filters that take them as of now."""
+    abandoned = {number: one for number, one in said.items() if one.newest.kind in ABANDONMENTS}
+    filters = subscriptions.mentioning(session, {one.post.channel_id for one in abandoned.values()})
+    mentioning = {number: one for number, one in abandoned.items() if one.post.channel_id in filters}
+    return dict(said) | {
+        number: replace(one, mentions=_mentions(filters[one.post.channel_id], one.newest))
+        for number, one in mentioning.items()
+    }
+
+
+def _mentions(filters: Iterable[ChannelFilter], version: EventVersion) -> tuple[str, ...]:
+    event, _ = events.read(version)
+    taking = [chosen for chosen in filters if chosen.matches(event)]
+    return tuple(dict.fromkeys(mention for chosen in taking for mention in chosen.mentions))

@@ -4,18 +4,23 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, func, literal_column, select, update
 from sqlmodel import Session, col
 
+from bot.domain.events import RacingEvent
 from bot.domain.filters import ChannelFilter
 from bot.storage.engine import affected
-from bot.storage.tables import ChannelSubscriptionRow, SubscriptionState
+from bot.storage.tables import ChannelSubscriptionRow, EventVersion, Post, SubscriptionState
 
 CLOSED = (SubscriptionState.WAITING, SubscriptionState.SUSPENDED)
 """States that end when the bot is in the channel (again)."""
 
 UNTIL_RESUMED = datetime(9999, 1, 1, tzinfo=UTC)
 """The end of a pause that has none: a channel whose `paused_until` is set is paused, whatever has closed it besides."""
+
+
+LOOKED_BACK = 200
+"""Posts of a channel in which the last one of each of its subscriptions is looked for."""
 
 
 def of_channel(session: Session, channel_id: str) -> Sequence[ChannelSubscriptionRow]:
@@ -144,6 +149,37 @@ def listening(session: Session) -> list[tuple[str, ChannelFilter]]:
         col(ChannelSubscriptionRow.state) != SubscriptionState.WAITING
     )
     return [(channel_id, _filter(text)) for channel_id, text in session.execute(statement)]
+
+
+def mentioning(session: Session, channel_ids: Iterable[str]) -> dict[str, list[ChannelFilter]]:
+    """The filters of these channels that mention somebody."""
+    wanted = sorted(channel_ids)
+    if not wanted:
+        return {}
+    statement = (
+        select(col(ChannelSubscriptionRow.channel_id), col(ChannelSubscriptionRow.filter))
+        .where(col(ChannelSubscriptionRow.channel_id).in_(wanted))
+        .order_by(col(ChannelSubscriptionRow.id))
+    )
+    found: dict[str, list[ChannelFilter]] = {}
+    for channel_id, text in session.execute(statement):
+        if (chosen := _filter(text)).mentions:
+            found.setdefault(channel_id, []).append(chosen)
+    return found
+
+
+def last_posts(session: Session, channel_id: str, filters: Sequence[ChannelFilter]) -> list[Post | None]:
+    """Of each filter the newest post of the channel that it takes, among the last LOOKED_BACK."""
+    statement = (
+        select(Post, EventVersion)
+        .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
+        # As a literal, and as the index says it: otherwise SQLite does not use an index over some states only.
+        .where(col(Post.channel_id) == channel_id, col(Post.state) == literal_column("'sent'"))
+        .order_by(col(Post.id).desc())
+        .limit(LOOKED_BACK)
+    )
+    sent = [(post, RacingEvent.model_validate_json(event.data)) for post, event in session.execute(statement)]
+    return [next((post for post, event in sent if chosen.matches(event)), None) for chosen in filters]
 
 
 def creators(session: Session, channel_id: str) -> list[str]:

@@ -131,6 +131,38 @@ class ChannelSubscriptionRow(SQLModel, table=True):
     updated_at: datetime
 
 
+class MutedMeetingRow(SQLModel, table=True):
+    """A meeting whose results and racecards a channel does not want. Kept when it has ended: the trace tells of it."""
+
+    __tablename__ = "muted_meeting"
+    __table_args__ = (Index("ix_muted_meeting_muted_at", "muted_at"),)
+
+    id: int | None = Field(default=None, sa_column=_growing_key())
+    channel_id: str
+    meeting: str = Field(sa_column=_text())
+    """The Meeting, as JSON."""
+    muted_by: str
+    muted_at: datetime
+    ended_at: datetime | None = None
+
+
+class AuditEntry(SQLModel, table=True):
+    """One change of what a channel receives: who made it, when, and what it was before and after, in words."""
+
+    __tablename__ = "audit"
+    __table_args__ = (Index("ix_audit_channel_id", "channel_id", "id"), Index("ix_audit_user_id", "user_id", "id"))
+
+    id: int | None = Field(default=None, sa_column=_growing_key())
+    at: datetime
+    user_id: str
+    channel_id: str
+    action: str
+    before: str | None = Field(default=None, sa_column=_text(nullable=True))
+    after: str | None = Field(default=None, sa_column=_text(nullable=True))
+    reference: str
+    """What finds it in the log."""
+
+
 class Lane(SQLModel, table=True):
     """A channel's lane: its lease and its next free moment. Whoever holds the lease may post to the channel."""
 
@@ -156,6 +188,8 @@ class PostState(StrEnum):
     """Not sent, and not tried again by itself; its lane goes on."""
     FOLDED = "folded"
     """Needs no call of its own: another message of the channel says it, the one of `edits_post_id`."""
+    MUTED = "muted"
+    """Not sent, because somebody muted its meeting in the channel; `error` says who."""
 
 
 class Post(SQLModel, table=True):
@@ -174,6 +208,13 @@ class Post(SQLModel, table=True):
             sqlite_where=text("state IN ('queued', 'sending', 'parked')"),
         ),
         Index("ix_post_event_id", "event_id"),
+        Index(
+            "ix_post_sent",
+            "channel_id",
+            "id",
+            postgresql_where=text("state = 'sent'"),
+            sqlite_where=text("state = 'sent'"),
+        ),
         Index(
             "ix_post_edits_post_id",
             "edits_post_id",

@@ -24,11 +24,15 @@ import pytest_asyncio
 from bot.sandbox.racing_service.service import RacingService
 from bot.sandbox.racing_service.switches import Switches
 from bot.sandbox.serving import serve
+from bot.sandbox.slack.answers import Answer
+from bot.sandbox.slack.person import Person
+from bot.sandbox.slack.values import SentResponse
 from bot.sandbox.slack.workspace import SlackWorkspace
 
 WEBHOOK_SECRET = "whsec-acceptance-1"
 SIGNING_SECRET = "slack-signing-secret-test"
 BOT_TOKEN = "xoxb-test-token-acceptance"
+APP_TOKEN = "xapp-test-token-acceptance"
 API_KEY = "acceptance-racing-key"
 READY_S = 15.0
 
@@ -107,6 +111,15 @@ class Bot:
             return await client.post(f"{self.url}/webhooks/racing", content=body, headers=headers)
 
 
+async def settled(answer: Answer, *, timeout_s: float = 30.0) -> SentResponse:
+    """What a command or click is answered with in the end: a slow machine is told of the progress first."""
+    count = 0
+    while True:
+        response = (await answer.responses(count := count + 1, timeout_s=timeout_s))[count - 1]
+        if not response.text.endswith("The answer comes here."):
+            return response
+
+
 @dataclass
 class World:
     """The bot with a Slack and a data service around it."""
@@ -119,12 +132,15 @@ class World:
         """The answer to a command, text and blocks."""
         answer = await self.slack.command(self.bot.url, command, text, channel=channel, user=user)
         assert answer.status == 200, answer
-        responses = await answer.responses(1, timeout_s=15)
-        return json.dumps([[response.text, response.blocks] for response in responses], ensure_ascii=False)
+        response = await settled(answer)
+        return json.dumps([response.text, response.blocks], ensure_ascii=False)
 
     async def subscribe(self, channel: str, words: str) -> None:
         said = await self.say("/racing", f"subscribe {words}", channel=channel)
         assert "receives" in said, said
+
+    def person(self, user: str = "UALICE") -> Person:
+        return self.slack.person(user, self.bot.url)
 
     def texts(self, channel: str) -> list[str]:
         return [message.text for message in self.slack.messages(channel)]
@@ -138,7 +154,9 @@ class World:
 async def run_world(
     folder: Path, *, switches: Switches | None = None, start: bool = True, **settings: str
 ) -> AsyncIterator[World]:
-    slack = SlackWorkspace(BOT_TOKEN, SIGNING_SECRET)
+    """The bot between its stand-ins; by Socket Mode where the settings have `SLACK_APP_TOKEN`, else by HTTP."""
+    socket_mode = "SLACK_APP_TOKEN" in settings
+    slack = SlackWorkspace(BOT_TOKEN, SIGNING_SECRET, app_token=APP_TOKEN, socket_mode=socket_mode)
     service = RacingService(
         datetime.now(UTC).date(), api_key=API_KEY, switches=switches or Switches(allow_http_loopback=True)
     )
@@ -158,7 +176,7 @@ async def run_world(
                 "RACING_API_KEY": API_KEY,
                 "RACING_WEBHOOK_SECRETS": WEBHOOK_SECRET,
                 "SLACK_BOT_TOKEN": BOT_TOKEN,
-                "SLACK_SIGNING_SECRET": SIGNING_SECRET,
+                **({} if socket_mode else {"SLACK_SIGNING_SECRET": SIGNING_SECRET}),
                 "SLACK_API_URL": slack.api_url,
                 "ADMIN_CHANNEL": "CADMIN",
                 "DATABASE_URL": f"sqlite:///{folder / 'bot.db'}",
@@ -170,6 +188,8 @@ async def run_world(
         try:
             if start:
                 await bot.start()
+                if socket_mode:
+                    await slack.wait_for(lambda: slack.sockets.connections > 0, timeout_s=READY_S)
             yield world
         finally:
             if bot.process is not None and bot.process.poll() is None:

@@ -24,7 +24,6 @@ async def test_subscriptions_are_said_back_listed_and_ended(world):
 MISTAKES = [
     ("/racing", "subscribe gb", "GB"),
     ("/racing", "subscribe GBB", "GB"),
-    ("/racing", "subscribe", "/racing subscribe"),
     ("/racing", "frobnicate", "subscribe"),
     ("/racing", "pause", "no subscriptions"),
     ("/racing", "pause soon", "1h30m"),
@@ -54,7 +53,8 @@ async def test_subscription_waits_for_the_bot_and_starts_on_joining(world):
     await world.slack.invite_bot("CNEW", world.bot.url)
     assert "live" in await world.say("/racing", "list", channel="CNEW")
     await world.bot.deliver(result("rc_after", course="Bath"))
-    (text,) = await world.wait_for_posts("CNEW", 1)
+    welcome, text = await world.wait_for_posts("CNEW", 2)
+    assert "This channel receives results and abandonments from GB" in welcome
     assert "Bath" in text
 
 
@@ -64,8 +64,9 @@ async def test_removed_bot_suspends_and_comes_back_with_what_waited(world):
     await world.bot.deliver(abandoned())
     assert "suspended" in await world.say("/racing", "list", channel="CGB")
     await world.slack.invite_bot("CGB", world.bot.url)
-    (text,) = await world.wait_for_posts("CGB", 1)
+    text, welcome = await world.wait_for_posts("CGB", 2)
     assert text.startswith("ABANDONED")
+    assert "from GB" in welcome
 
 
 async def test_racecard_shows_the_day_of_a_region(world):

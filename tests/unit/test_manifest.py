@@ -90,6 +90,7 @@ def test_http_form_points_everything_at_the_address():
     settings = manifest["settings"]
     urls = [command["url"] for command in manifest["features"]["slash_commands"]]
     urls += [settings["event_subscriptions"]["request_url"], settings["interactivity"]["request_url"]]
+    urls.append(settings["interactivity"]["message_menu_options_url"])
     assert set(urls) == {f"{ADDRESS}/slack/events"}
     assert settings["socket_mode_enabled"] is False
     assert "YOUR-ADDRESS" not in for_http(ADDRESS)

@@ -1,5 +1,7 @@
 """Who and what there is in the workspace, and what changes: each change tells the bot by the event that Slack sends."""
 
+from dataclasses import replace
+
 from bot.sandbox.slack import payloads, sending
 from bot.sandbox.slack.answers import Answer
 from bot.sandbox.slack.state import WorkspaceState
@@ -12,9 +14,11 @@ class Membership(WorkspaceState):
     Where a `bot_url` is given the event is sent, and the bot's answers come back; without one only the state changes.
     """
 
-    def add_user(self, user_id: str, name: str | None = None, *, is_admin: bool = False) -> User:
+    def add_user(
+        self, user_id: str, name: str | None = None, *, is_admin: bool = False, is_deactivated: bool = False
+    ) -> User:
         """A new person."""
-        user = User(id=user_id, name=name or user_id.lower(), is_admin=is_admin)
+        user = User(id=user_id, name=name or user_id.lower(), is_admin=is_admin, is_deactivated=is_deactivated)
         self.users[user_id] = user
         return user
 
@@ -43,9 +47,39 @@ class Membership(WorkspaceState):
         """The direct message channel between a person and the bot."""
         return self.direct_message(user_id)
 
-    def rename(self, channel_id: str, name: str) -> None:
-        self.channels[channel_id].name = name
+    async def rename(self, channel_id: str, name: str, bot_url: str | None = None) -> list[Answer]:
+        """Gives the channel another name: `channel_rename` or `group_rename`."""
+        channel = self.channels[channel_id]
+        channel.name = name
+        about = {"id": channel_id, "name": name, "created": int(channel.created_at.timestamp())}
+        return await self._tell_bot(bot_url, {"type": f"{_kind(channel)}_rename", "channel": about})
+
+    async def make_private(self, channel_id: str) -> None:
+        """Makes the channel private. It keeps its id, and Slack tells apps by no event of its own."""
+        self.channels[channel_id].is_private = True
         self.changes.notify()
+
+    async def change_id(self, channel_id: str, new_id: str, bot_url: str | None = None) -> list[Answer]:
+        """Gives the channel and all that stands in it another id: `channel_id_changed`."""
+        channel = self.channels.pop(channel_id)
+        channel.id = new_id
+        self.channels[new_id] = channel
+        moved = self.posted.pop(channel_id, {})
+        self.posted[new_id] = {ts: replace(message, channel=new_id) for ts, message in moved.items()}
+        event = {"type": "channel_id_changed", "old_channel_id": channel_id, "new_channel_id": new_id}
+        return await self._tell_bot(bot_url, event)
+
+    async def delete_channel(self, channel_id: str, bot_url: str | None = None) -> list[Answer]:
+        """Deletes the channel and all that stands in it: `channel_deleted` or `group_deleted`."""
+        channel = self.channels.pop(channel_id)
+        self.posted.pop(channel_id, None)
+        return await self._tell_bot(bot_url, {"type": f"{_kind(channel)}_deleted", "channel": channel_id})
+
+    async def write_to_bot(self, user_id: str, text: str, bot_url: str) -> Answer:
+        """A text in the direct messages with the bot: `message.im`, for which it needs the scope im:history."""
+        said = self.say(self.direct_message(user_id).id, user_id, text)
+        event = {"type": "message", "channel": said.channel, "channel_type": "im", "user": user_id}
+        return await self._send_event(bot_url, event | {"text": text, "ts": said.ts})
 
     def say(self, channel_id: str, user_id: str, text: str) -> PostedMessage:
         """A message that a person writes."""
@@ -98,9 +132,8 @@ class Membership(WorkspaceState):
     async def _send_event(
         self, bot_url: str, event: Json, *, event_id: str | None = None, retry_num: int | None = None
     ) -> Answer:
-        again = {"X-Slack-Retry-Num": str(retry_num), "X-Slack-Retry-Reason": "http_timeout"}
         envelope = payloads.event_envelope(self, event, event_id)
-        return await sending.send_json(self, bot_url, envelope, None if retry_num is None else again)
+        return await sending.send_event(self, bot_url, envelope, retry_num)
 
 
 def _kind(channel: Channel) -> str:

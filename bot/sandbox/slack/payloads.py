@@ -89,6 +89,30 @@ def view_fields(state: WorkspaceState, view: Json, values: Json, user: User) -> 
     return _payload(state, user, {"type": "view_submission", "view": submitted, "response_urls": []})
 
 
+def view_action_fields(state: WorkspaceState, action_id: str, value: str, *, view: Json, user: User) -> dict[str, str]:
+    """The form of a button pressed, or an option chosen, in a modal or the App Home."""
+    parts = {
+        "type": "block_actions",
+        "container": {"type": "view", "view_id": view["id"]},
+        "view": view,
+        "actions": [_action(state, view["blocks"], action_id, value)],
+    }
+    return _payload(state, user, parts)
+
+
+def suggestion_fields(state: WorkspaceState, action_id: str, typed: str, *, view: Json, user: User) -> dict[str, str]:
+    """The form of what is typed into a menu whose options the bot looks up: a block_suggestion payload."""
+    block, _ = _element(view["blocks"], action_id)
+    container = {"type": "view", "view_id": view["id"]}
+    parts = {"type": "block_suggestion", "action_id": action_id, "block_id": block["block_id"], "value": typed}
+    return _payload(state, user, parts | {"container": container, "view": view})
+
+
+def closed_fields(state: WorkspaceState, view: Json, user: User) -> dict[str, str]:
+    """The form of a modal that was closed without being submitted."""
+    return _payload(state, user, {"type": "view_closed", "view": view, "is_cleared": False})
+
+
 def address_of(state: WorkspaceState, url: ResponseUrl) -> str:
     """The response address in full."""
     if state.address is None:

@@ -16,8 +16,8 @@ RESPONSE_TYPES = frozenset({"ephemeral", "in_channel"})
 def take_response(state: WorkspaceState, url: ResponseUrl, values: Json, *, via: str) -> SentResponse:
     """The response, judged, kept and shown where it belongs; raises what is wrong with it.
 
-    An ephemeral one goes to the person who asked, one "in_channel" is posted, and `replace_original` edits the message
-    that the button was on.
+    An ephemeral one goes to the person who asked, one "in_channel" is posted, and `replace_original` changes the
+    message that the button was on, whether all see that or one.
     """
     response = _read(state, values, via)
     url.responses.append(response)
@@ -53,12 +53,16 @@ def _boolean(values: Json, name: str) -> bool:
 
 def _show(state: WorkspaceState, url: ResponseUrl, response: SentResponse) -> None:
     original = state.message(url.channel_id, url.message_ts) if url.message_ts else None
+    whispered = state.whispered(url.message_ts) if url.message_ts else None
     if original is not None and response.delete_original:
         state.remove(original)
     elif original is not None and response.replace_original:
         state.edit(replace(original, text=response.text, blocks=response.blocks))
+    elif whispered is not None and (response.delete_original or response.replace_original):
+        changed = replace(whispered, text=response.text, blocks=response.blocks)
+        state.change_whispered(whispered, None if response.delete_original else changed)
     elif response.delete_original:
-        # It takes back an ephemeral answer, which stays in the log of what was shown.
+        # A command has no original.
         return
     elif response.response_type == "in_channel":
         _post(state, url, response)

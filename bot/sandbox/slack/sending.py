@@ -22,14 +22,28 @@ BOT_PATH = "/slack/events"
 
 async def send_form(state: WorkspaceState, bot_url: str, fields: dict[str, str], url: ResponseUrl | None) -> Answer:
     """Sends a command or an interaction."""
+    if state.socket_mode:
+        kind = "interactive" if "payload" in fields else "slash_commands"
+        payload = json.loads(fields["payload"]) if "payload" in fields else dict(fields)
+        answer = await state.sockets.deliver(kind, payload, timeout_s=state.ack_timeout_s)
+        return replace(answer, response_url=url)
     answer = await send_signed(state, bot_url, urlencode(fields).encode(), FORM)
     return replace(answer, response_url=url)
+
+
+async def send_event(state: WorkspaceState, bot_url: str, envelope: Json, retry_num: int | None = None) -> Answer:
+    """Sends an event, with `retry_num` as one that is sent again."""
+    if state.socket_mode:
+        timeout_s = state.ack_timeout_s
+        return await state.sockets.deliver("events_api", envelope, timeout_s=timeout_s, retry_num=retry_num)
+    again = {"X-Slack-Retry-Num": str(retry_num), "X-Slack-Retry-Reason": "http_timeout"}
+    return await send_json(state, bot_url, envelope, None if retry_num is None else again)
 
 
 async def send_json(
     state: WorkspaceState, bot_url: str, payload: Json, headers: dict[str, str] | None = None
 ) -> Answer:
-    """Sends an event."""
+    """Sends JSON, signed."""
     return await send_signed(state, bot_url, json.dumps(payload).encode(), JSON, headers=headers)
 
 

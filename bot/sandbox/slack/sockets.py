@@ -70,7 +70,13 @@ class Sockets:
         return f"{self.address}?ticket={ticket}&app_id=A0SANDBOX"
 
     async def deliver(
-        self, kind: str, payload: Json, *, timeout_s: float, retry_num: int | None = None, envelope_id: str | None = None
+        self,
+        kind: str,
+        payload: Json,
+        *,
+        timeout_s: float,
+        retry_num: int | None = None,
+        envelope_id: str | None = None,
     ) -> Answer:
         """The app's answer to an envelope, over the connection that was opened last."""
         started = time.perf_counter()

@@ -10,6 +10,7 @@ from bot.sandbox.slack.changes import Changes
 from bot.sandbox.slack.failures import Failure
 from bot.sandbox.slack.limits import RateLimiter, SlackLimits
 from bot.sandbox.slack.response_urls import ResponseUrls
+from bot.sandbox.slack.sockets import Sockets
 from bot.sandbox.slack.timestamps import Timestamps
 from bot.sandbox.slack.triggers import Triggers
 from bot.sandbox.slack.values import Call, Channel, EphemeralMessage, Json, PostedMessage, User
@@ -17,6 +18,9 @@ from bot.sandbox.slack.values import Call, Channel, EphemeralMessage, Json, Post
 Listener = Callable[[PostedMessage | EphemeralMessage], None]
 
 ANY_METHOD = "*"
+RESPONSE_URL = "response_url"
+"""The name by which answers through a response_url are scripted; "*" leaves them out."""
+
 # docs.slack.dev/interactivity: a command, action or event is answered within three seconds.
 ACK_TIMEOUT_S = 3.0
 
@@ -31,7 +35,9 @@ class WorkspaceState:
     bot_user_id = "U0BOT"
     verification_token = "sandbox-verification"
 
-    def __init__(self, *, bot_token: str, signing_secret: str, clock: Clock, scopes: Iterable[str]) -> None:
+    def __init__(
+        self, *, bot_token: str, signing_secret: str, app_token: str, clock: Clock, scopes: Iterable[str]
+    ) -> None:
         self.bot_token = bot_token
         self.signing_secret = signing_secret
         self.clock = clock
@@ -42,6 +48,8 @@ class WorkspaceState:
         self.ack_timeout_s = ACK_TIMEOUT_S
         self.address: str | None = None
         self.users: dict[str, User] = {}
+        self.user_groups: dict[str, str] = {}
+        """Handles by the groups' ids."""
         self.channels: dict[str, Channel] = {}
         self.posted: dict[str, dict[str, PostedMessage]] = {}
         self.ephemerals: list[EphemeralMessage] = []
@@ -52,6 +60,8 @@ class WorkspaceState:
         self.triggers = Triggers(clock)
         self.response_urls = ResponseUrls(clock)
         self.changes = Changes()
+        self.socket_mode = False
+        self.sockets = Sockets(app_token, self.changes)
         self.listeners: list[Listener] = []
         self.numbers = count(1)
         self._scripts: dict[str, deque[Failure]] = {}
@@ -69,7 +79,7 @@ class WorkspaceState:
 
     def next_failure(self, method: str) -> Failure | None:
         """The failure that this call takes, or None where all is well."""
-        for name in (method, ANY_METHOD):
+        for name in (method, ANY_METHOD) if method != RESPONSE_URL else (method,):
             if self._scripts.get(name):
                 return self._scripts[name].popleft()
             if name in self._lasting:
@@ -103,6 +113,18 @@ class WorkspaceState:
         self.ephemerals.append(message)
         self._tell(message)
         return message
+
+    def whispered(self, ts: str) -> EphemeralMessage | None:
+        return next((message for message in self.ephemerals if message.ts == ts), None)
+
+    def change_whispered(self, message: EphemeralMessage, changed: EphemeralMessage | None) -> None:
+        """Shows what one person alone sees in another form, or takes it away."""
+        place = self.ephemerals.index(message)
+        self.ephemerals[place : place + 1] = [] if changed is None else [changed]
+        if changed is None:
+            self.changes.notify()
+        else:
+            self._tell(changed)
 
     def log(self, call: Call) -> None:
         """Adds a call to the log, and wakes who waits."""

@@ -19,6 +19,7 @@ class User:
     name: str
     is_admin: bool = False
     is_bot: bool = False
+    is_deactivated: bool = False
 
 
 @dataclass(kw_only=True)
@@ -31,6 +32,7 @@ class Channel:
     is_private: bool = False
     is_archived: bool = False
     dm_user: str | None = None
+    creator: str = "U0ADMIN"
     members: set[str] = field(default_factory=set)
 
     @property

@@ -17,7 +17,7 @@ from bot.sandbox.slack.failures import Failure, passes
 from bot.sandbox.slack.methods import METHODS
 from bot.sandbox.slack.refusals import Refused
 from bot.sandbox.slack.responding import take_response
-from bot.sandbox.slack.state import WorkspaceState
+from bot.sandbox.slack.state import RESPONSE_URL, WorkspaceState
 from bot.sandbox.slack.values import Call, Json
 
 
@@ -71,6 +71,15 @@ class _WebApi:
         return _answer(failure, reply)
 
     async def respond(self, request: Request) -> Response:
+        failure = self._state.next_failure(RESPONSE_URL) or passes()
+        await asyncio.sleep(failure.delay_before_s)
+        response = await self._take(request) if failure.carried_out else None
+        await asyncio.sleep(failure.delay_after_s)
+        if response is None or failure.cut or failure.status is not None:
+            return _answer(failure, None)
+        return response
+
+    async def _take(self, request: Request) -> Response:
         try:
             url = self._state.response_urls.use(request.path_params["number"])
             values = read_body(await request.body(), request.headers.get("content-type", ""))
@@ -92,6 +101,8 @@ class _WebApi:
     def _result(self, method: str, args: Arguments | Refused) -> Json:
         if isinstance(args, Refused):
             raise args
+        if method == "apps.connections.open":  # the one method that takes the app's own token
+            return {"url": self._state.sockets.issue(args.token)}
         if method not in METHODS:
             raise Refused("unknown_method", req_method=method)
         if args.token is None:

@@ -12,10 +12,11 @@ from starlette.applications import Starlette
 
 from bot.domain.clock import Clock, utc_now
 from bot.sandbox.serving import serve
-from bot.sandbox.slack import payloads, sending
+from bot.sandbox.slack import modals, payloads, sending
 from bot.sandbox.slack.answers import Answer
 from bot.sandbox.slack.limits import SlackLimits
 from bot.sandbox.slack.membership import Membership
+from bot.sandbox.slack.person import Person
 from bot.sandbox.slack.signing import FORM
 from bot.sandbox.slack.values import DEFAULT_SCOPES, EphemeralMessage, Json, PostedMessage, User
 from bot.sandbox.slack.web_api import build_app
@@ -26,6 +27,7 @@ _HARMLESS = ("sandbox", "demo", "test")
 class SlackWorkspace(Membership):
     """A workspace with one bot in it. Its switches (`scopes`, `limits`, `history_lag_s`, …) can be set at any time.
 
+    With `socket_mode` it reaches the bot by the connections that the bot opens, whatever a `bot_url` says.
     `limits` None means no rate limits. A token that does not say "sandbox", "demo" or "test" is refused.
     """
 
@@ -34,6 +36,8 @@ class SlackWorkspace(Membership):
         bot_token: str = "xoxb-sandbox-token",
         signing_secret: str = "sandbox-signing-secret",
         *,
+        app_token: str = "xapp-sandbox-token",
+        socket_mode: bool = False,
         clock: Clock = utc_now,
         scopes: Iterable[str] = DEFAULT_SCOPES,
         limits: SlackLimits | None = None,
@@ -42,7 +46,10 @@ class SlackWorkspace(Membership):
     ) -> None:
         if not any(word in bot_token.lower() for word in _HARMLESS):
             raise ValueError(f"the stand-in takes made-up tokens only: one that says {', '.join(_HARMLESS)}")
-        super().__init__(bot_token=bot_token, signing_secret=signing_secret, clock=clock, scopes=scopes)
+        super().__init__(
+            bot_token=bot_token, signing_secret=signing_secret, app_token=app_token, clock=clock, scopes=scopes
+        )
+        self.socket_mode = socket_mode
         self.limits = limits
         self.refuse_new_blocks = refuse_new_blocks
         self.history_lag_s = history_lag_s
@@ -52,7 +59,7 @@ class SlackWorkspace(Membership):
     @asynccontextmanager
     async def running(self, port: int = 0) -> AsyncIterator[str]:
         """The workspace's own address while the block runs; `api_url` is what the bot's SLACK_API_URL must be."""
-        async with serve(self.app, port) as address:
+        async with serve(self.app, port) as address, self.sockets.running():
             self.address = address
             yield address
 
@@ -115,7 +122,11 @@ class SlackWorkspace(Membership):
     async def view_submission(self, bot_url: str, view_id: str, values: Json, *, user: str) -> Answer:
         """The bot's answer to a modal that `user` submits; `views` has the open ones by id."""
         fields = payloads.view_fields(self, self.views[view_id], values, self.users[user])
-        return await sending.send_form(self, bot_url, fields, None)
+        return modals.settle(self, view_id, await sending.send_form(self, bot_url, fields, None))
+
+    def person(self, user_id: str, bot_url: str) -> Person:
+        """A person who is known already, to do things in Slack."""
+        return Person(self, self.users[user_id].id, bot_url)
 
     async def post_signed(
         self,

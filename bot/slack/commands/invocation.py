@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from bot.alerts.reopening import Reopening
@@ -14,7 +14,15 @@ from bot.domain.message import Message
 from bot.settings import Settings
 from bot.slack.client import SlackClient
 from bot.slack.identity import Identity
+from bot.slack.permissions import People
 from bot.storage.engine import Database
+
+
+@dataclass
+class Progress:
+    """How far a command is that takes long: `say`, once the command has set it, gives a sentence at any moment."""
+
+    say: Callable[[], Awaitable[str]] | None = None
 
 
 @dataclass(frozen=True)
@@ -26,6 +34,7 @@ class Invocation:
     user_id: str
     reference: str
     trigger_id: str | None = None
+    progress: Progress = field(default_factory=Progress, compare=False)
 
 
 @dataclass(frozen=True)
@@ -40,6 +49,7 @@ class Desk:
     races: RaceBook
     quota: QuotaBook
     reopening: Reopening
+    people: People
     clock: Clock
     wake: asyncio.Event
 
@@ -47,8 +57,11 @@ class Desk:
 Commit = Callable[[Desk, Invocation], Awaitable[Any]]
 """Runs before the ack and changes what is stored; raises CommandError where the text can't be understood."""
 
-Answer = Callable[[Desk, Invocation, Any], Awaitable[Message]]
-"""Runs after the ack, with what Commit returned (None without one), and gives the answer, shown to its reader only."""
+Answer = Callable[[Desk, Invocation, Any], Awaitable[Message | None]]
+"""Runs after the ack, with what Commit returned (None without one), and gives the answer, shown to its reader only.
+
+None where there is nothing to say, because a form was opened.
+"""
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,142 @@
-"""`/racing list`: what this channel receives."""
+"""`/racing list`: what this channel receives, a page at a time; and the buttons that edit and remove."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from sqlmodel import Session
+
+from bot.domain.filters import ALL_REGIONS, ChannelFilter
 from bot.domain.message import Message
+from bot.errors import CommandError
+from bot.slack.commands.changing import audited
+from bot.slack.commands.form import open_form
 from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.messages.subscriptions import subscription_list
-from bot.storage import subscriptions
+from bot.slack.membership import members
+from bot.slack.messages.subscription_list import PER_PAGE, Listed, ListPage, page_of, subscription_list
+from bot.slack.messages.subscriptions import unsubscribed
+from bot.storage import audit, mutes, reference, subscriptions
+from bot.storage.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, Post
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What the database has of a page of the list."""
+
+    rows: Sequence[ChannelSubscriptionRow]
+    posts: Sequence[Post | None]
+    number: int
+    total: int
+    mutes: Sequence[MutedMeetingRow]
+    change: AuditEntry | None
+    regions: Sequence[str] | None
+    courses: frozenset[str] | None
 
 
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
-    """The channel's subscriptions, each with its state and its creator."""
-    rows = await desk.database.read(lambda session: subscriptions.of_channel(session, invocation.channel_id))
-    return subscription_list([(row, subscriptions.read_filter(row)) for row in rows])
+    """The channel's subscriptions, each with its state, its creator and its last post; orphans are flagged."""
+    found = await desk.database.read(lambda session: _find(session, desk, invocation))
+    is_admin = await desk.people.is_admin(invocation.user_id)
+    gone = await _gone(desk, invocation.channel_id, {row.created_by for row in found.rows})
+    return subscription_list(
+        ListPage(
+            listed=[_listed(desk, row, post, found, gone) for row, post in zip(found.rows, found.posts, strict=True)],
+            number=found.number,
+            pages=max(1, -(-found.total // PER_PAGE)),
+            total=found.total,
+            mutes=[(row, mutes.read(row)) for row in found.mutes],
+            last_change=found.change if is_admin else None,
+        )
+    )
+
+
+async def commit_edit(desk: Desk, invocation: Invocation) -> None:
+    """Open the form of the subscription to the region that the button carries."""
+    await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
+    row = await desk.database.read(lambda session: _row(session, invocation))
+    await open_form(desk, invocation, subscriptions.read_filter(row))
+
+
+async def answer_edit(_desk: Desk, _invocation: Invocation, _committed: Any) -> None:
+    """Nothing: the form is there."""
+
+
+async def commit_remove(desk: Desk, invocation: Invocation) -> tuple[ChannelFilter, ...]:
+    """Remove the subscription to the region that the button carries; returns what is left."""
+    await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
+
+    def remove(session: Session) -> tuple[ChannelFilter, ...]:
+        row = _row(session, invocation)
+        with audited(session, desk, invocation, "unsubscribe"):
+            subscriptions.remove(session, invocation.channel_id, [row.region])
+        left = subscriptions.of_channel(session, invocation.channel_id)
+        return tuple(subscriptions.read_filter(one) for one in left)
+
+    return await desk.database.write(remove)
+
+
+async def answer_remove(_desk: Desk, _invocation: Invocation, committed: tuple[ChannelFilter, ...]) -> Message:
+    """What is left."""
+    return unsubscribed(1, committed)
+
+
+def _row(session: Session, invocation: Invocation) -> ChannelSubscriptionRow:
+    for row in subscriptions.of_channel(session, invocation.channel_id):
+        if row.region == invocation.text:
+            return row
+    raise CommandError("That subscription is not there any more. /racing list shows what is.")
+
+
+def _find(session: Session, desk: Desk, invocation: Invocation) -> _Found:
+    every = subscriptions.of_channel(session, invocation.channel_id)
+    number = min(page_of(invocation.text), max(1, -(-len(every) // PER_PAGE)))
+    rows = every[(number - 1) * PER_PAGE : number * PER_PAGE]
+    filters = [subscriptions.read_filter(row) for row in rows]
+    regions, courses = reference.regions(session), reference.courses(session)
+    return _Found(
+        rows=rows,
+        posts=subscriptions.last_posts(session, invocation.channel_id, filters),
+        number=number,
+        total=len(every),
+        mutes=mutes.of_channel(session, invocation.channel_id, desk.clock()),
+        change=audit.last_of_channel(session, invocation.channel_id),
+        regions=regions[0] if regions else None,
+        courses=frozenset(one.course_id for one in courses[0] if one.course_id) if courses else None,
+    )
+
+
+def _listed(desk: Desk, row: ChannelSubscriptionRow, post: Post | None, found: _Found, gone: dict[str, str]) -> Listed:
+    chosen = subscriptions.read_filter(row)
+    return Listed(
+        row=row,
+        chosen=chosen,
+        last_post_at=post.sent_at if post else None,
+        last_post_link=desk.identity.permalink(row.channel_id, post.message_ts) if post and post.message_ts else None,
+        orphaned=[*_unpublished(chosen, found), *([gone[row.created_by]] if row.created_by in gone else [])],
+    )
+
+
+def _unpublished(chosen: ChannelFilter, found: _Found) -> list[str]:
+    """What of a filter the data service publishes no longer, where its lists are known."""
+    missing = []
+    if found.regions is not None and chosen.region not in {ALL_REGIONS, *found.regions}:
+        missing.append(f"The data service no longer publishes the region {chosen.region}.")
+    named = [one for one in (*chosen.courses, *chosen.not_courses) if one.course_id and found.courses is not None]
+    return missing + [
+        f"The data service no longer publishes the course {course.name or course.course_id}."
+        for course in named
+        if course.course_id not in (found.courses or ())
+    ]
+
+
+async def _gone(desk: Desk, channel_id: str, creators: set[str]) -> dict[str, str]:
+    """Of creators that are not there any more, in which way; only as far as Slack tells."""
+    there = await members(desk.slack, channel_id)
+    gone: dict[str, str] = {}
+    for user_id in sorted(creators):
+        person = await desk.people.person(user_id)
+        if person is not None and person.is_deactivated:
+            gone[user_id] = "Whoever made it is deactivated in Slack."
+        elif there is not None and user_id not in there:
+            gone[user_id] = "Whoever made it is not in this channel any more."
+    return gone

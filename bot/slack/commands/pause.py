@@ -3,7 +3,6 @@
 import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any
 
 from sqlmodel import Session
@@ -11,8 +10,8 @@ from sqlmodel import Session
 from bot.alerts.closing import pause_channel
 from bot.domain.message import Message
 from bot.errors import CommandError
+from bot.slack.commands.changing import audited
 from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.commands.subscribe import check_may_subscribe
 from bot.slack.messages import pause as messages
 
 LONGEST = timedelta(days=365)
@@ -31,10 +30,15 @@ class Paused:
 async def commit_pause(desk: Desk, invocation: Invocation) -> Paused:
     """Pause the channel. Raises CommandError for a duration that is none, and where there is nothing to pause."""
     length = read_duration(invocation.text)
-    await check_may_subscribe(desk, invocation)
+    await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
     now = desk.clock()
     until = now + length if length else None
-    if not await desk.database.write(partial(pause_channel, channel_id=invocation.channel_id, until=until, now=now)):
+
+    def pause(session: Session) -> int:
+        with audited(session, desk, invocation, "pause"):
+            return pause_channel(session, invocation.channel_id, until, now)
+
+    if not await desk.database.write(pause):
         raise CommandError("This channel has no subscriptions, so there is nothing to pause. /racing list shows them.")
     return Paused(until)
 
@@ -48,10 +52,11 @@ async def commit_resume(desk: Desk, invocation: Invocation) -> int:
     """How many subscriptions go on."""
     if invocation.text:
         raise CommandError("It is /racing resume, without further words.")
-    await check_may_subscribe(desk, invocation)
+    await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
 
     def resume(session: Session) -> int:
-        return desk.reopening.resume(session, invocation.channel_id, desk.clock())
+        with audited(session, desk, invocation, "resume"):
+            return desk.reopening.resume(session, invocation.channel_id, desk.clock())
 
     ended: int = await desk.database.write(resume)
     return ended

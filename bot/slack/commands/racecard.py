@@ -1,5 +1,6 @@
 """`/racecard`: the cards of a day, in a region or all, at a course or all."""
 
+from functools import partial
 from typing import Any
 
 from bot.domain.days import utc_today
@@ -17,7 +18,8 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
     today = utc_today(desk.clock())
     asked = read_words(invocation.text, today)
     place = await find_place(desk.reference, asked, CHECK_S)
+    invocation.progress.say = partial(desk.races.progress, place.region)
     card = await desk.races.card(place.region, asked.day, place.course)
     if card.failure is not None and not card.meetings:
         raise card.failure
-    return racecard(card, today, place.unchecked)
+    return racecard(card, today, place.unchecked, asked.page)

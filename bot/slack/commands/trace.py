@@ -21,7 +21,7 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
             "Say which race: /racing trace and its id, as it stands in the small print of a message. A meeting's id, "
             "an event's key or a delivery's reference (inbox-1) will do too."
         )
-    only_channel = None if invocation.user_id in desk.settings.admin_users else invocation.channel_id
+    only_channel = None if await desk.people.is_admin(invocation.user_id) else invocation.channel_id
     found = await desk.database.read(
         lambda session: ledger.trace(session, wanted, database_now(session, desk.clock), channel_id=only_channel)
     )

@@ -9,8 +9,8 @@ from bot.domain.filters import ChannelFilter
 from bot.domain.message import Message
 from bot.domain.races import Course
 from bot.errors import CommandError
+from bot.slack.commands.changing import audited
 from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.commands.subscribe import check_may_subscribe
 from bot.slack.commands.wanted import Wanted, read_wanted
 from bot.slack.messages.subscriptions import region_words, unsubscribed
 from bot.storage import subscriptions
@@ -28,8 +28,13 @@ class Unsubscribed:
 async def commit(desk: Desk, invocation: Invocation) -> Unsubscribed:
     """Remove what was named. Raises CommandError where nothing was, or where it is not there."""
     wanted = read_wanted(invocation.text)
-    await check_may_subscribe(desk, invocation)
-    return await desk.database.write(lambda session: _remove(session, desk, invocation.channel_id, wanted))
+    await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
+
+    def remove(session: Session) -> Unsubscribed:
+        with audited(session, desk, invocation, "unsubscribe"):
+            return _remove(session, desk, invocation.channel_id, wanted)
+
+    return await desk.database.write(remove)
 
 
 async def answer(_desk: Desk, _invocation: Invocation, committed: Unsubscribed) -> Message:

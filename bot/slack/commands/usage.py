@@ -1,22 +1,36 @@
 """`/usage`: the month's quota, by day or by endpoint."""
 
+import asyncio
 from typing import Any
 
 from bot.book.quota import BY_DAY, BY_ENDPOINT
 from bot.domain.message import Message
 from bot.domain.quota import forecast
-from bot.errors import CommandError
+from bot.errors import CommandError, ServiceError
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.tokens import split
 from bot.slack.messages.usage import usage
+
+READ_S = 20.0
 
 GROUPINGS = {"day": BY_DAY, "days": BY_DAY, "endpoint": BY_ENDPOINT, "endpoints": BY_ENDPOINT}
 
 
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
-    """What is used and left, and the rows. Raises CommandError for another word, ServiceError where nothing came."""
-    reading = await desk.quota.read(read_grouping(invocation.text))
-    return usage(reading, forecast(reading.used, reading.limit, reading.taken_at))
+    """What is used and left, and the rows; what was last read, where the service does not answer now.
+
+    Raises CommandError for another word, ServiceError or TimeoutError where nothing was read this month.
+    """
+    by, failure = read_grouping(invocation.text), None
+    try:
+        async with asyncio.timeout(READ_S):
+            reading = await desk.quota.read(by)
+    except (ServiceError, TimeoutError) as error:
+        kept = await desk.quota.latest()
+        if kept is None:
+            raise
+        reading, failure = kept, str(getattr(error, "told", "The data service has not answered in time."))
+    return usage(reading, forecast(reading.used, reading.limit, reading.taken_at), failure)
 
 
 def read_grouping(text: str) -> str:

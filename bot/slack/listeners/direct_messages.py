@@ -8,8 +8,7 @@ from typing import Any
 from slack_bolt.async_app import AsyncApp
 
 from bot.domain.clock import Clock
-from bot.slack.commands.table import RACING_COMMANDS
-from bot.slack.messages.help import command_help
+from bot.slack.commands.table import help_message
 from bot.storage import posts
 from bot.storage.engine import Database
 from bot.storage.posts import NewPost, Priority
@@ -42,7 +41,7 @@ class DirectMessageListener:
             f"help:{body.get('event_id') or event.get('ts')}@{channel_id}",
             Priority.ADMIN,
             self.clock(),
-            content=command_help(list(RACING_COMMANDS.values())),
+            content=help_message(),
         )
         await self.database.write(partial(posts.add, posts=[answer]))
         self.wake.set()

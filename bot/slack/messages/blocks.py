@@ -95,4 +95,5 @@ def _listed(lines: Iterable[str], total: int, room: int) -> list[Block]:
 
 def _texts(block: Block) -> list[Block]:
     """The text objects of a block, wherever it keeps them."""
-    return [*([block["text"]] if "text" in block else []), *block.get("fields", ()), *block.get("elements", ())]
+    elements = (one["text"] if isinstance(one.get("text"), dict) else one for one in block.get("elements", ()))
+    return [*([block["text"]] if "text" in block else []), *block.get("fields", ()), *elements]

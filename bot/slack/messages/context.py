@@ -23,7 +23,7 @@ class MessageContext(Value):
     (`changed_facts`: name → before, now), and `previous_link` is the https address of that message. `order_unknown`:
     nothing told which version is the newer. `may_be_repeat`: this may have been posted already. `contradicts` is the
     name of the event that this one contradicts ("race.abandoned"), or says so in words. `data_as_of` as published.
-    `reference` is what admins find the delivery by.
+    `reference` is what admins find the delivery by. `mentions` are who an abandonment is to ring (bot.domain.filters).
 
     What edits say: `corrected` by a later version; `in_meeting`, that the race is a part of an abandoned meeting, whose
     message is at `meeting_link`; of an abandoned meeting `lost`, the abandonments of its races that came by themselves,
@@ -40,6 +40,7 @@ class MessageContext(Value):
     contradicts: str | None = None
     data_as_of: str | None = None
     reference: str | None = None
+    mentions: tuple[str, ...] = ()
     corrected: Corrected | None = None
     in_meeting: bool = False
     meeting_link: str | None = None

@@ -19,9 +19,16 @@ class Helped(Protocol):
     def summary(self) -> str: ...
 
 
-def command_help(commands: Sequence[Helped]) -> Message:
-    """Every command, one a line."""
+DATES = (
+    "Dates: `today`, `tomorrow`, `yesterday`, a weekday, `last friday`, `next friday`, or `2026-11-21`. Regions and "
+    "courses are written as the data service has them: `/racing coverage` and `/racing courses` list them."
+)
+
+
+def command_help(commands: Sequence[Helped], alone: Sequence[str]) -> Message:
+    """Every command, one a line; `alone` are those that work without /racing too."""
     lines = [f"• `{f'/racing {one.name} {one.usage}'.strip()}` — {escape(one.summary)}" for one in commands]
+    named = " and ".join([", ".join(f"`{name}`" for name in alone[:-1]), f"`{alone[-1]}`"])
     return listing(
-        "*What I understand*", lines, "`/racecard` and `/usage` work by themselves too. Answers are seen by you only."
+        "*What I understand*", [*lines, DATES], f"{named} work by themselves too. Answers are seen by you only."
     )

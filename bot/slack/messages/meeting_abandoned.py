@@ -4,10 +4,12 @@ from bot.domain.events import RacingEvent
 from bot.domain.meetings import names_race, own_reason
 from bot.domain.message import Message
 from bot.domain.races import Race
+from bot.slack.messages.alert_buttons import alert_buttons
 from bot.slack.messages.asides import asides, late_mark, small_print
 from bot.slack.messages.blocks import fields, header, message, section
 from bot.slack.messages.context import MessageContext
 from bot.slack.messages.corrections import changes_in_words
+from bot.slack.messages.mentions import mentions_in_markup, with_mentions
 from bot.slack.messages.names import course_name, race_date, race_line, reason, region_mark
 from bot.slack.messages.text import counted, joined, safe
 
@@ -26,12 +28,14 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     ]
     head = [
         header(f"ABANDONED: {_course_and_date(race)}{region_mark(event)}"),
+        section(mentions_in_markup(context.mentions)),
         fields(named),
         section("\n".join([*_settled_in_words(len(races) - len(lost)), *correction, *asides(context)])),
     ]
     lines = (_line(race, event) for race in lost)
     notes = [*correction, *asides(context, in_text=True)]
-    return message(_text(event, context, lost, notes), head, lines, len(lost), [small_print(event, context)])
+    text = with_mentions(_text(event, context, lost, notes), context.mentions)
+    return message(text, head, lines, len(lost), [small_print(event, context), alert_buttons(event)])
 
 
 def _text(event: RacingEvent, context: MessageContext, lost: list[Race], notes: list[str]) -> str:

@@ -3,10 +3,12 @@
 from bot.domain.events import RacingEvent
 from bot.domain.message import Message
 from bot.domain.races import Race
+from bot.slack.messages.alert_buttons import alert_buttons
 from bot.slack.messages.asides import asides, late_mark, small_print
 from bot.slack.messages.blocks import fields, header, message, section
 from bot.slack.messages.context import MessageContext
 from bot.slack.messages.corrections import changes_in_words
+from bot.slack.messages.mentions import mentions_in_markup, with_mentions
 from bot.slack.messages.names import (
     ID_MAX,
     SHORT_MAX,
@@ -34,12 +36,14 @@ def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     ]
     head = [
         header(f"ABANDONED: {_course_and_time(race)}{region_mark(event)}"),
+        section(mentions_in_markup(context.mentions)),
         section(race_details(race)),
         fields(named),
         section("\n".join([*correction, *asides(context)])),
     ]
     notes = [*correction, *asides(context, in_text=True)]
-    return message(_text(event, context, notes), head, foot=[small_print(event, context)])
+    text = with_mentions(_text(event, context, notes), context.mentions)
+    return message(text, head, foot=[small_print(event, context), alert_buttons(event)])
 
 
 def _text(event: RacingEvent, context: MessageContext, notes: list[str]) -> str:

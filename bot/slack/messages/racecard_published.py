@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from bot.domain.events import RacingEvent
 from bot.domain.message import Message
 from bot.domain.races import Race
+from bot.slack.messages.alert_buttons import alert_buttons
 from bot.slack.messages.asides import asides, late_mark, small_print
 from bot.slack.messages.blocks import header, message, section
 from bot.slack.messages.context import MessageContext
@@ -34,7 +35,8 @@ def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
         section("\n".join([*([f"Changed: {changed}"] if changed else []), *asides(context)])),
     ]
     total = len(event.races or event.race.runners)
-    return message(_text(event, context, changed), head, _lines(event), total, [small_print(event, context)])
+    foot = [small_print(event, context), alert_buttons(event)]
+    return message(_text(event, context, changed), head, _lines(event), total, foot)
 
 
 def _text(event: RacingEvent, context: MessageContext, changed: str) -> str:

@@ -5,7 +5,8 @@ from itertools import islice
 
 from bot.domain.events import RacingEvent
 from bot.domain.message import Message
-from bot.domain.races import Race, Runner
+from bot.domain.races import SETTLED_STATUSES, Race, Runner
+from bot.slack.messages.alert_buttons import alert_buttons
 from bot.slack.messages.asides import asides, late_mark, small_print
 from bot.slack.messages.blocks import header, message, section
 from bot.slack.messages.context import MessageContext
@@ -22,11 +23,6 @@ from bot.slack.messages.text import clip, joined, safe
 from bot.slack.messages.times import off_for_readers
 
 NO_ORDER = "Settled; no finishing order in the delivery"
-
-USUAL_STATUSES = frozenset(
-    {"result", "results", "resulted", "settled", "official", "finished", "final", "complete", "completed", "weighedin"}
-)
-"""What a settled race is plainly called, in letters alone; any other status is shown."""
 
 _NAMED_IN_TEXT = 6
 _OTHERS_NAMED = 60
@@ -47,7 +43,11 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
         None if placed else section(NO_ORDER),
     ]
     lines = (runner_line(runner, safe(runner.position, _POSITION_MAX)) for runner in placed)
-    foot = [section(clip("\n".join(_others_lines(others)), _OTHERS_MAX)), small_print(event, context)]
+    foot = [
+        section(clip("\n".join(_others_lines(others)), _OTHERS_MAX)),
+        small_print(event, context),
+        alert_buttons(event),
+    ]
     return message(_text(event, context, placed, changed), head, lines, len(placed), foot)
 
 
@@ -96,6 +96,6 @@ def _off(race: Race) -> str | None:
 def _unusual_status(race: Race) -> str | None:
     """What the race is called where that is not simply settled."""
     status = safe(race.status, SHORT_MAX)
-    if status and "".join(filter(str.isalpha, status)).casefold() not in USUAL_STATUSES:
+    if status and "".join(filter(str.isalpha, status)).casefold() not in SETTLED_STATUSES:
         return f"Status: {status}"
     return "The delivery marks this race abandoned" if race.abandoned else None

@@ -77,9 +77,11 @@ def _told(told: Told, link: Link) -> str:
         address = link(told.channel_id, told.message_ts)
         shown = code(told.message_ts)
         said.append(f"(ts {shown}, <{address}|see it>)" if address else f"(ts {shown})")
+    if told.muted_by:
+        said.append(f"here by <@{safe(told.muted_by)}>")
     if told.why:
         said.append(f"because: {safe(told.why, WHY_MAX)}")
-    if told.attempts != 1:
+    if told.attempts > 1 or (not told.attempts and not told.muted_by):
         said.append(f"after {counted(told.attempts, 'attempt')}")
     return " ".join(said)
 

@@ -5,6 +5,7 @@ from hashlib import sha256
 
 from bot.domain.events import RacingEvent
 from bot.domain.message import Message
+from bot.slack.messages.alert_buttons import alert_buttons
 from bot.slack.messages.asides import asides, late_mark, small_print
 from bot.slack.messages.blocks import message, section
 from bot.slack.messages.context import MessageContext
@@ -22,7 +23,7 @@ def unreadable(event: RacingEvent, context: MessageContext) -> Message:
     line += f" (event {name})" if name else ""
     text = ". ".join([line, *asides(context, in_text=True)]) + late_mark(event, context)
     said = [line, *([f"Because: {because}"] if because else []), *asides(context)]
-    return message(text, [section("\n".join(said))], foot=[small_print(event, context)])
+    return message(text, [section("\n".join(said))], foot=[small_print(event, context), alert_buttons(event)])
 
 
 def reference(key: str) -> str:

@@ -18,8 +18,8 @@ LOWER_BOUND = {
 }
 
 
-def usage(reading: QuotaReading, expected: Forecast | None) -> Message:
-    """The month's quota."""
+def usage(reading: QuotaReading, expected: Forecast | None, failure: str | None = None) -> Message:
+    """The month's quota; with a `failure`, why it is the one that was read last."""
     at_least = "" if reading.certain else "at least "
     percent = f" ({reading.percent}%)" if reading.percent is not None else ""
     used = f"{at_least}{reading.used:,}{percent}"
@@ -35,15 +35,20 @@ def usage(reading: QuotaReading, expected: Forecast | None) -> Message:
                 ("Refusals", _number(reading.refusals)),
             ]
         ),
-        section(_how_sure(reading)),
+        section(joined([_how_sure(reading), _last_read(failure)], "\n")),
     ]
-    text = joined([f"Quota {reading.month}: {used} used", f"limit {_limit(reading)}", _expected(expected)])
-    rows = _in_order(reading)
-    title = (
-        section(f"*By {reading.grouped_by}*") if rows else section(f"The service gave no rows by {reading.grouped_by}.")
+    text = joined(
+        [f"Quota {reading.month}: {used} used", f"limit {_limit(reading)}", _expected(expected), _last_read(failure)]
     )
+    rows = _in_order(reading)
+    none = "" if failure else f"The service gave no rows by {reading.grouped_by}."
+    title = section(f"*By {reading.grouped_by}*" if rows else none)
     foot = context([mrkdwn(f"read {in_readers_zone(reading.taken_at)}"), mrkdwn("reading it costs no quota")])
     return message(text, [*head, title], map(_row, rows), len(rows), [foot])
+
+
+def _last_read(failure: str | None) -> str | None:
+    return f"{safe(failure, 600)} This is what was read last." if failure else None
 
 
 def _limit(reading: QuotaReading) -> str:

@@ -64,7 +64,7 @@ async def test_channel_info_tells_membership_and_state(client, workspace):
     assert (await client.conversations_info(channel="C2"))["channel"]["is_member"] is False
     assert (await client.conversations_info(channel="G1"))["channel"]["is_private"] is True
     assert await _error(client.conversations_info(channel="G2")) == "channel_not_found"
-    workspace.rename("C1", "uk-racing")
+    await workspace.rename("C1", "uk-racing")
     assert (await client.conversations_info(channel="C1"))["channel"]["name"] == "uk-racing"
 
 

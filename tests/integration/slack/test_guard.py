@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from typing import Any
 from urllib.parse import urlencode
 
 import httpx
@@ -25,7 +26,9 @@ SECRET = "guard-secret"
 MAX_BYTES = 64 * 1024
 
 
-def make_client(heard: list[str]) -> httpx.AsyncClient:
+def make_client(
+    heard: list[str], retries: list[Any] | None = None, *, secret: str | None = SECRET
+) -> httpx.AsyncClient:
     async def authorize(**_):
         return AuthorizeResult(enterprise_id=None, team_id="T1", bot_token="xoxb-test", bot_user_id="UBOT")
 
@@ -41,9 +44,14 @@ def make_client(heard: list[str]) -> httpx.AsyncClient:
         heard.append(body["text"])
         await ack()
 
+    @bolt.event("channel_archive")
+    async def on_archive(request):
+        if retries is not None:
+            retries.append(request.headers.get("x-slack-retry-num"))
+
     endpoint = SlackEndpoint(
         bolt=bolt,
-        signing_secret=SecretStr(SECRET),
+        signing_secret=SecretStr(secret) if secret else None,
         bodies=BodyReader(max_bytes=MAX_BYTES, budget_bytes=16 * MAX_BYTES, body_s=0.3),
         clock=utc_now,
         count=lambda _status: None,
@@ -56,12 +64,15 @@ def make_client(heard: list[str]) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://bot")
 
 
-async def send(client, body: bytes, content_type="application/x-www-form-urlencoded", *, at=None, secret=SECRET):
+async def send(
+    client, body: bytes, content_type="application/x-www-form-urlencoded", *, at=None, secret=SECRET, **more
+):
     timestamp = int(time.time()) if at is None else at
     headers = {
         "X-Slack-Request-Timestamp": str(timestamp),
         "X-Slack-Signature": signing.sign(secret, timestamp, body),
         "Content-Type": content_type,
+        **more,
     }
     return await client.post(PATH, content=body, headers=headers)
 
@@ -107,6 +118,86 @@ async def test_wrong_signature_is_refused(signature):
         if signature is not None:
             headers["X-Slack-Signature"] = signature
         assert (await client.post(PATH, content=command("GB"), headers=headers)).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "repeated", [("X-Slack-Signature", "v0=" + "0" * 64), ("X-Slack-Request-Timestamp", "1"), ("X-Slack-Signature", "")]
+)
+async def test_header_that_comes_twice_is_refused_even_if_one_of_them_is_right(repeated):
+    heard: list[str] = []
+    async with make_client(heard) as client:
+        timestamp, body = int(time.time()), command("GB")
+        headers = [
+            ("X-Slack-Request-Timestamp", str(timestamp)),
+            ("X-Slack-Signature", signing.sign(SECRET, timestamp, body)),
+            ("Content-Type", "application/x-www-form-urlencoded"),
+        ]
+        for order in ([*headers, repeated], [repeated, *headers]):
+            assert (await client.post(PATH, content=body, headers=order)).status_code == 401
+    assert heard == []
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    ["", "text/plain", "multipart/form-data; boundary=x", "application/x-www-form-urlencoded; charset=x"],
+)
+async def test_command_is_read_whatever_its_content_type_says_but_json(content_type):
+    heard: list[str] = []
+    async with make_client(heard) as client:
+        assert (await send(client, command("GB"), content_type)).status_code == 200
+        assert (await send(client, command("GB"), "application/json")).status_code == 400
+    assert heard == ["GB"]
+
+
+async def test_signed_body_of_another_secret_timestamp_or_body_is_refused():
+    heard: list[str] = []
+    async with make_client(heard) as client:
+        assert (await send(client, command("GB"), secret="another")).status_code == 401
+        timestamp = int(time.time())
+        for sent_at, signed in ((timestamp - 1, command("GB")), (timestamp, command("IRE"))):
+            headers = {
+                "X-Slack-Request-Timestamp": str(timestamp),
+                "X-Slack-Signature": signing.sign(SECRET, sent_at, signed),
+            }
+            assert (await client.post(PATH, content=command("GB"), headers=headers)).status_code == 401
+    assert heard == []
+
+
+async def test_without_a_signing_secret_everything_is_404_in_words_and_unread():
+    async with make_client([], secret=None) as client:
+        answer = await send(client, b"x" * (MAX_BYTES // 2))
+    assert answer.status_code == 404
+    assert "Socket Mode" in answer.json()["error"]
+
+
+async def test_body_that_never_ends_is_408():
+    async def body():
+        yield b"x"
+        await asyncio.sleep(5)
+
+    async with make_client([]) as client:
+        timestamp = int(time.time())
+        headers = {"X-Slack-Request-Timestamp": str(timestamp), "X-Slack-Signature": "v0=" + "0" * 64}
+        assert (await client.post(PATH, content=body(), headers=headers)).status_code == 408
+
+
+async def test_twenty_megabytes_are_refused_by_what_they_say_of_themselves():
+    async with make_client([]) as client:
+        headers = {
+            "X-Slack-Request-Timestamp": str(int(time.time())),
+            "X-Slack-Signature": "v0=" + "0" * 64,
+            "Content-Length": str(20 * 1024 * 1024),
+        }
+        assert (await client.post(PATH, content=b"", headers=headers)).status_code == 413
+
+
+async def test_event_that_comes_again_says_so_to_bolt():
+    retries: list[Any] = []
+    async with make_client([], retries) as client:
+        body = json.dumps({"type": "event_callback", "event": {"type": "channel_archive", "channel": "C1"}}).encode()
+        for retry in ({}, {"X-Slack-Retry-Num": "1", "X-Slack-Retry-Reason": "http_timeout"}):
+            assert (await send(client, body, "application/json", **retry)).status_code == 200
+    assert retries == [None, ["1"]]
 
 
 async def test_unsigned_large_body_is_refused_without_being_read():

@@ -8,7 +8,7 @@ import pytest
 
 from bot.racing.calls import AccountState
 from bot.racing.errors import InvalidParam
-from bot.racing.records import AnyPage, CoursePage, Meta, RacePage
+from bot.racing.records import AnyPage, CountryPage, CoursePage, Meta, RacePage
 from bot.racing.walk import walk
 from bot.settings import Settings
 from bot.storage.engine import Database
@@ -82,6 +82,17 @@ class FakeClient:
             return await self.races_page(position.region, position.limit, cursor)
 
         return walk("races/search", fetch, position.cursor)
+
+    def in_background(self):
+        self.asked.append("in background")
+        return self
+
+    async def read_path(self, template, **values):
+        data = await self._answer(template.format(**values))
+        return AnyPage(meta=Meta(**self.meta), data=data)
+
+    async def countries(self):
+        return CountryPage.model_validate({"meta": Meta(), "data": await self._answer("countries")})
 
     async def courses(self):
         return CoursePage.model_validate({"meta": Meta(), "data": await self._answer("courses")})

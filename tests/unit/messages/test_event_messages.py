@@ -35,7 +35,7 @@ def seen(message):
         for text in [
             *([block["text"]] if "text" in block else []),
             *block.get("fields", []),
-            *block.get("elements", []),
+            *(block.get("elements", []) if block["type"] != "actions" else []),
         ]
     ]
     return "\n".join(texts)
@@ -243,7 +243,7 @@ def test_reference_of_a_key_without_a_hash_is_made_from_the_key():
 @pytest.mark.parametrize("kind", [*EventKind, None])
 def test_small_print_stands_under_every_message(kind):
     context = with_context(may_be_repeat=True, data_as_of="2026-11-20T14:00:00+00:00")
-    small_print = [element["text"] for element in render(event(kind), context).blocks[-1]["elements"]]
+    small_print = [element["text"] for element in render(event(kind), context).blocks[-2]["elements"]]
     assert small_print == [
         "GB",
         "2026-11-20",

@@ -18,6 +18,7 @@ from bot.slack.messages.text import MESSAGE_MAX, TEXT_MAX, size
 OUR_TOKENS = re.compile(
     r"<!date\^-?\d+\^\{time(?:_secs)?\}\|\d\d:\d\d(?::\d\d)? UTC>"
     r"|<https://[^<>|]+\|(?:earlier message|see its message)>"
+    r"|<@U7>|<!subteam\^S7>|<!here>"
 )
 OUR_FORMATTING = re.compile(r"\A\*(?:Course|Off|Date|Reason|Status)\*\n|\(event `[^`]+`\)")
 ENTITY = re.compile(r"&(?!(?:amp|lt|gt);)")
@@ -128,6 +129,9 @@ CONTEXTS = st.builds(
     meeting_link=st.sampled_from([None, "https://x.slack.com/p1?a=1&b=2", "https://x|<!channel>"]),
     lost=st.lists(EVENTS, max_size=2).map(tuple),
     settled=st.frozensets(HOSTILE, max_size=2),
+    mentions=st.lists(HOSTILE | st.sampled_from(["U7", "S7", "here", "channel", "U7>", "everyone"]), max_size=4).map(
+        tuple
+    ),
 )
 
 WORST = Race(
@@ -154,7 +158,8 @@ WORST_CONTEXT = MessageContext(
 
 def texts_of(block):
     """The text objects of a block."""
-    return [*([block["text"]] if "text" in block else []), *block.get("fields", []), *block.get("elements", [])]
+    elements = [one["text"] if one["type"] == "button" else one for one in block.get("elements", [])]
+    return [*([block["text"]] if "text" in block else []), *block.get("fields", []), *elements]
 
 
 def check_text(text):
@@ -177,7 +182,9 @@ def check_block(block):
     assert model is not None
     model.to_dict()  # Slack's own model checks the lengths
     texts = texts_of(block)
-    longest = {"header": 150, "section": 2_000 if "fields" in block else 3_000, "context": 3_000}[block["type"]]
+    longest = {"header": 150, "section": 2_000 if "fields" in block else 3_000, "context": 3_000, "actions": 75}[
+        block["type"]
+    ]
     assert 1 <= len(texts) <= 10
     for text in texts:
         assert 1 <= size(text["text"]) <= longest
@@ -195,7 +202,7 @@ def check(event, message):
     assert message.text.startswith("ABANDONED: ") is event.is_abandonment
     assert 1 <= len(message.blocks) <= 50
     assert weight(message.blocks) <= MESSAGE_MAX
-    assert message.blocks[-1]["type"] == "context"
+    assert [block["type"] for block in message.blocks if block["type"] != "actions"][-1] == "context"
     for block in message.blocks:
         check_block(block)
     json.dumps(message.blocks).encode()

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from bot.sandbox.slack.arguments import Arguments
-from bot.sandbox.slack.methods import auth, chat, conversations, history, users, views
+from bot.sandbox.slack.methods import auth, chat, conversations, history, usergroups, users, views
 from bot.sandbox.slack.state import WorkspaceState
 from bot.sandbox.slack.values import Json
 
@@ -21,7 +21,9 @@ METHODS: dict[str, Method] = {
     "conversations.open": conversations.open_dm,
     "conversations.history": history.history,
     "conversations.replies": history.replies,
+    "usergroups.list": usergroups.list_all,
     "users.info": users.info,
+    "users.list": users.list_all,
     "views.open": views.open_modal,
     "views.update": views.update,
     "views.publish": views.publish,

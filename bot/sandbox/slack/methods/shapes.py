@@ -52,6 +52,7 @@ def channel_shape(state: WorkspaceState, channel: Channel) -> Json:
     return shape | {
         "name": channel.name,
         "name_normalized": channel.name,
+        "creator": channel.creator,
         "is_general": False,
         "is_member": state.bot_is_in(channel),
         "num_members": len(channel.members),
@@ -67,7 +68,7 @@ def user_shape(state: WorkspaceState, user: User) -> Json:
         "team_id": state.team_id,
         "name": user.name,
         "real_name": user.name,
-        "deleted": False,
+        "deleted": user.is_deactivated,
         "is_admin": user.is_admin,
         "is_owner": False,
         "is_bot": user.is_bot,

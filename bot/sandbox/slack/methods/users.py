@@ -1,7 +1,8 @@
-"""users.info: who somebody is, and whether they are an admin."""
+"""users.*: who there is, and whether they are admins."""
 
 from bot.sandbox.slack.arguments import Arguments
 from bot.sandbox.slack.methods.access import need_scope
+from bot.sandbox.slack.methods.paging import page_of
 from bot.sandbox.slack.methods.shapes import user_shape
 from bot.sandbox.slack.refusals import Refused
 from bot.sandbox.slack.state import WorkspaceState
@@ -15,3 +16,10 @@ def info(state: WorkspaceState, args: Arguments) -> Json:
     if user is None:
         raise Refused("user_not_found")
     return {"user": user_shape(state, user)}
+
+
+def list_all(state: WorkspaceState, args: Arguments) -> Json:
+    """Everybody, a page at a time. docs.slack.dev/reference/methods/users.list."""
+    need_scope(state, "users:read")
+    page, following = page_of(sorted(state.users), args.text("cursor"), args.number("limit", 100, 1000))
+    return {"members": [user_shape(state, state.users[user_id]) for user_id in page], **following}

@@ -24,7 +24,7 @@ def open_modal(state: WorkspaceState, args: Arguments) -> Json:
     trigger_id = args.required("trigger_id", "invalid_trigger_id")
     view = read_view(state, args, "modal")
     state.triggers.exchange(trigger_id)
-    return {"view": _store(state, view, f"V{next(state.numbers):06d}")}
+    return {"view": store_view(state, view, f"V{next(state.numbers):06d}")}
 
 
 def update(state: WorkspaceState, args: Arguments) -> Json:
@@ -36,7 +36,7 @@ def update(state: WorkspaceState, args: Arguments) -> Json:
         raise Refused("not_found")
     if args.text("hash") not in {None, found["hash"]}:
         raise Refused("hash_conflict")
-    return {"view": _store(state, view, found["id"])}
+    return {"view": store_view(state, view, found["id"], root_id=found["root_view_id"])}
 
 
 def publish(state: WorkspaceState, args: Arguments) -> Json:
@@ -44,7 +44,7 @@ def publish(state: WorkspaceState, args: Arguments) -> Json:
     user = args.required("user_id", "invalid_arguments")
     if user not in state.users:
         raise Refused("user_not_found")
-    return {"view": _store(state, read_view(state, args, "home"), f"VHOME{user}")}
+    return {"view": store_view(state, read_view(state, args, "home"), f"VHOME{user}")}
 
 
 def read_view(state: WorkspaceState, args: Arguments, kind: str) -> Json:
@@ -83,14 +83,15 @@ def _frame(view: Json, kind: str) -> Problems:
             yield problem("missing required field: submit", "/view")
 
 
-def _store(state: WorkspaceState, view: Json, view_id: str) -> Json:
+def store_view(state: WorkspaceState, view: Json, view_id: str, *, root_id: str | None = None) -> Json:
+    """The view as Slack keeps it, open under its id. `root_id` is the first of a stack of modals."""
     stored = {
         "callback_id": "",
         "private_metadata": "",
         **view,
         "blocks": blocks_with_ids(view["blocks"]),
         "id": view_id,
-        "root_view_id": view_id,
+        "root_view_id": root_id or view_id,
         "team_id": state.team_id,
         "app_id": state.app_id,
         "bot_id": state.bot_id,

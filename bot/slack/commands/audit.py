@@ -1,0 +1,42 @@
+"""`/racing audit`: who changed what a channel receives; for admins."""
+
+import re
+from typing import Any
+
+from bot.domain.message import Message
+from bot.errors import CommandError
+from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.messages.audit import audit_page
+from bot.slack.messages.subscription_list import page_of
+from bot.storage import audit
+
+_ID = re.compile(r"<?[@#]?([UWCGD][A-Z0-9]{1,30})(?:\|[^>]*)?>?", re.ASCII)
+_PAGE = re.compile(r"\s*page:\d{1,6}\s*\Z", re.IGNORECASE | re.ASCII)
+
+
+async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
+    """The changes of this channel, of another, of a person, or all. Raises CommandError for whoever is no admin."""
+    if not await desk.people.is_admin(invocation.user_id):
+        raise CommandError("Only admins see who changed what. /racing list shows who made each subscription.")
+    turned = _PAGE.search(invocation.text)
+    number = page_of(turned[0]) if turned else 1
+    what = _PAGE.sub("", invocation.text).strip() or invocation.channel_id
+    channel_id, user_id, words = read_target(what)
+    page = await desk.database.read(
+        lambda session: audit.page(session, channel_id=channel_id, user_id=user_id, number=number)
+    )
+    return audit_page(page, words, f"audit {what}")
+
+
+def read_target(what: str) -> tuple[str | None, str | None, str]:
+    """The channel's id, or the person's, or neither for all; and that in words. CommandError for anything else."""
+    if what.lower() == "all":
+        return None, None, "anywhere"
+    found = _ID.fullmatch(what)
+    if found is None:
+        raise CommandError(
+            "It is /racing audit for this channel, /racing audit all, or /racing audit and the id of a channel or of a "
+            "person. Slack shows ids at the end of a channel's details, and in a person's profile as the member ID."
+        )
+    found_id = found[1]
+    return (None, found_id, f"by <@{found_id}>") if found_id[0] in "UW" else (found_id, None, f"in {found_id}")

@@ -1,0 +1,29 @@
+"""`/racing coverage`: what the archive publishes, of a region's country or of all."""
+
+from typing import Any
+
+from bot.book.reference import TYPED_MAX, did_you_mean, likely
+from bot.domain.message import Message
+from bot.errors import CommandError
+from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.commands.lists import LIST_S, read_list_words
+from bot.slack.messages.coverage import coverage
+
+
+async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
+    """The countries. Raises CommandError for a code or name that none has, and where they could not be read."""
+    typed, page = read_list_words(invocation.text)
+    countries = await desk.reference.countries(LIST_S)
+    if not countries:
+        raise CommandError("The data service's list of countries could not be read. Try again in a few minutes.")
+    found = [one for one in countries if typed in {"", one.country_code, one.name}]
+    if not found:
+        codes = [one.country_code for one in countries if one.country_code]
+        names = [one.name for one in countries if one.name]
+        raise CommandError(
+            f'There is no country "{typed[:TYPED_MAX]}".{did_you_mean(typed, [*codes, *names])} '
+            "/racing coverage alone lists all of them.",
+            typed=typed,
+            meant={value: value for value in likely(typed, [*codes, *names])},
+        )
+    return coverage(found, typed or None, page)

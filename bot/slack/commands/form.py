@@ -1,0 +1,40 @@
+"""The form is opened: by `/racing subscribe` without a word, and by the Edit button of a subscription."""
+
+from sqlmodel import Session
+
+from bot.domain.filters import ChannelFilter
+from bot.errors import CommandError, SlackError
+from bot.logs import get_logger
+from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.views.subscribe_form import FormOf, Known, subscribe_form
+from bot.storage import reference
+
+log = get_logger(__name__)
+
+OPEN_S = 1.5
+"""What is left of the three seconds of a trigger."""
+
+
+async def open_form(desk: Desk, invocation: Invocation, chosen: ChannelFilter | None) -> None:
+    """Show the form to whoever asked for it. Raises CommandError, with what to type instead, where Slack does not."""
+    known = await desk.database.read(_known)
+    form = FormOf(channel_id=invocation.channel_id, editing=chosen.region if chosen else None)
+    view = subscribe_form(form, chosen, known)
+    try:
+        await desk.slack.call(
+            "views.open",
+            lambda: desk.slack.web.views_open(trigger_id=invocation.trigger_id or "", view=view),
+            timeout_s=OPEN_S,
+        )
+    except SlackError as error:
+        log.warning("form_not_opened", reference=invocation.reference, reason=str(error))
+        raise CommandError(
+            "Slack did not let me open the form. Say what this channel should receive instead, for example: "
+            "/racing subscribe GB IRE results abandonments, or /racing subscribe all."
+        ) from None
+
+
+def _known(session: Session) -> Known:
+    """What there is in the database: the service is not asked while a form waits."""
+    regions, courses = reference.regions(session), reference.courses(session)
+    return Known(regions[0] if regions and regions[0] else None, courses=bool(courses and courses[0]))

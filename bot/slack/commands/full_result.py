@@ -1,0 +1,35 @@
+"""The button below a result: all that is known of the race, shown to whoever asks."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlmodel import Session
+
+from bot.domain.events import RacingEvent
+from bot.domain.message import Message
+from bot.errors import CommandError, ServiceError
+from bot.logs import get_logger
+from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.messages.full_result import full_result
+from bot.storage import events
+
+log = get_logger(__name__)
+
+
+async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
+    """The race whose result's key the button carries: by the race book or the service, else as it was delivered."""
+    found = await desk.database.read(lambda session: _delivered(session, invocation.text))
+    if found is None:
+        raise CommandError("I have no result of that race any more.")
+    event, received_at = found
+    try:
+        known = await desk.races.race(event.race.race_id) if event.race.race_id else None
+    except ServiceError as error:
+        log.info("full_result_as_delivered", reference=invocation.reference, reason=str(error))
+        known = None
+    return full_result(event, known, received_at)
+
+
+def _delivered(session: Session, event_key: str) -> tuple[RacingEvent, datetime] | None:
+    version = events.latest(session, [event_key]).get(event_key)
+    return (events.read(version)[0], version.received_at) if version else None

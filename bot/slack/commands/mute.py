@@ -1,0 +1,70 @@
+"""Buttons below a message: mute its meeting in this channel, and undo that. Abandonments are never held back."""
+
+from dataclasses import dataclass
+
+from sqlmodel import Session
+
+from bot.domain.filters import Meeting, meeting_of
+from bot.domain.message import Message
+from bot.errors import CommandError
+from bot.slack.commands.changing import note
+from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.messages.mute import meeting_words, muted, unmuted
+from bot.storage import events, mutes
+
+MUTED = "results and racecards muted"
+
+
+@dataclass(frozen=True)
+class Muted:
+    """The meeting, and the number of its mute."""
+
+    meeting: Meeting
+    number: int
+
+
+async def commit_mute(desk: Desk, invocation: Invocation) -> Muted:
+    """Mute the meeting of the event whose key the button carries. Raises CommandError where the person may not."""
+    await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
+
+    def mute(session: Session) -> Muted:
+        found = events.latest(session, [invocation.text]).get(invocation.text)
+        meeting = meeting_of(events.read(found)[0].race) if found else Meeting()
+        if not meeting.is_known:
+            raise CommandError("I don't know which meeting that is, so nothing is muted.")
+        known = {row.id for row in mutes.of_channel(session, invocation.channel_id, desk.clock())}
+        number = mutes.mute(session, invocation.channel_id, meeting, invocation.user_id, desk.clock())
+        if number not in known:
+            note(session, desk, invocation, "mute", before=meeting_words(meeting), after=_words(meeting))
+        return Muted(meeting, number)
+
+    return await desk.database.write(mute)
+
+
+async def answer_mute(_desk: Desk, _invocation: Invocation, committed: Muted) -> Message:
+    """What is no longer posted, what still is, and how to undo it."""
+    return muted(committed.meeting, committed.number)
+
+
+async def commit_unmute(desk: Desk, invocation: Invocation) -> Meeting:
+    """End the mute whose number the button carries. Raises CommandError where there is none, or the person may not."""
+    await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
+
+    def unmute(session: Session) -> Meeting:
+        number = int(invocation.text) if invocation.text.isascii() and invocation.text.isdecimal() else 0
+        meeting = mutes.end(session, invocation.channel_id, number, desk.clock())
+        if meeting is None:
+            raise CommandError("That meeting is not muted here, or no longer. /racing list shows what is.")
+        note(session, desk, invocation, "unmute", before=_words(meeting), after=meeting_words(meeting))
+        return meeting
+
+    return await desk.database.write(unmute)
+
+
+async def answer_unmute(_desk: Desk, _invocation: Invocation, committed: Meeting) -> Message:
+    """That it goes on."""
+    return unmuted(committed)
+
+
+def _words(meeting: Meeting) -> str:
+    return f"{meeting_words(meeting)}, {MUTED}"

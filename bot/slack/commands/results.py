@@ -1,0 +1,35 @@
+"""`/results`: what has settled on a day, what was abandoned, and what is not known yet."""
+
+from functools import partial
+from typing import Any
+
+from bot.domain.days import utc_today
+from bot.domain.message import Message
+from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.commands.words import find_place, read_words
+from bot.slack.messages.results_of_day import ABANDONMENTS, Shown, results_of_day
+
+CHECK_S = 3.0
+"""For looking up the region and the course; the rest of the answer's time is for reading the day."""
+
+FLAGS = dict.fromkeys((ABANDONMENTS, "abandonment", "abandoned"), ABANDONMENTS)
+"""Words that ask for abandonments alone."""
+
+
+async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
+    """The day. Raises CommandError for a word that is not understood, ServiceError where there is nothing to show."""
+    today = utc_today(desk.clock())
+    asked = read_words(invocation.text, today, looks_back=True, flags=FLAGS)
+    place = await find_place(desk.reference, asked, CHECK_S)
+    invocation.progress.say = partial(desk.races.progress, place.region)
+    card, outcomes = await desk.races.results(place.region, asked.day, place.course)
+    if card.failure is not None and not outcomes.meetings and not outcomes.lost:
+        raise card.failure
+    shown = Shown(
+        today=today,
+        unchecked=place.unchecked,
+        page=asked.page,
+        only_abandonments=ABANDONMENTS in asked.flags,
+        country=await desk.reference.country_of(place.region) if place.region else None,
+    )
+    return results_of_day(card, outcomes, shown)

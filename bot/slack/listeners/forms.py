@@ -1,0 +1,98 @@
+"""Forms: what was submitted is committed before Slack gets its ack; and what their menus offer while people type."""
+
+import asyncio
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from slack_bolt.async_app import AsyncAck, AsyncApp
+
+from bot.errors import SlackError
+from bot.logs import get_logger
+from bot.slack.commands import subscribe
+from bot.slack.commands.explain import explain
+from bot.slack.commands.invocation import Invocation
+from bot.slack.commands.lookup import course_options, group_options
+from bot.slack.commands.submit import FieldsWrong, submit
+from bot.slack.commands.subscribe import Subscribed
+from bot.slack.listeners.running import COMMIT_S, CommandRunner, new_reference
+from bot.slack.messages.blocks import section
+from bot.slack.messages.subscriptions import in_markup
+from bot.slack.views.subscribe_form import (
+    COURSES,
+    GROUPS,
+    NOT_COURSES,
+    REGIONS,
+    SUBSCRIBE_FORM,
+    channel_words,
+    read_form,
+    saved,
+)
+
+log = get_logger(__name__)
+
+NOT_IN_TIME = "I could not save it in time. Nothing was changed, unless /racing list shows it: try again."
+
+FIELD_ERROR_MAX = 1_500
+
+
+@dataclass(frozen=True)
+class FormListener:
+    """Answers the form of `/racing subscribe`."""
+
+    runner: CommandRunner
+
+    def register(self, bolt: AsyncApp) -> None:
+        """Make Bolt call us."""
+        bolt.view(SUBSCRIBE_FORM)(self.on_submit)
+        bolt.options(re.compile(f"^(?:{COURSES}|{NOT_COURSES})$"))(self.on_courses)
+        bolt.options(GROUPS)(self.on_groups)
+
+    async def on_submit(self, ack: AsyncAck, body: dict[str, Any], view: dict[str, Any]) -> None:
+        """Commit, and let the form say what the channel receives, or what is wrong with which field."""
+        form, submitted = read_form(view)
+        invocation = Invocation("", form.channel_id, str((body.get("user") or {}).get("id") or ""), new_reference())
+        log.info("form", reference=invocation.reference, channel_id=form.channel_id)
+        try:
+            async with asyncio.timeout(COMMIT_S):
+                committed = await submit(self.runner.desk, invocation, form, submitted)
+        except Exception as error:  # noqa: BLE001  explained to the person, and logged there
+            await ack(response_action="errors", errors=_errors(error, view, invocation.reference))
+            return
+        what = "; ".join(in_markup(chosen) for chosen in committed.filters)
+        shown = section(f"Saved: {channel_words(form.channel_id)} receives {what}.")
+        await ack(response_action="update", view=saved([shown] if shown else []))
+        self.runner.answer_later(self._complete(invocation, committed, str(view.get("id"))), invocation.reference)
+
+    async def _complete(self, invocation: Invocation, committed: Subscribed, view_id: str) -> None:
+        """Say in the form what the answer to a typed subscription would say."""
+        desk = self.runner.desk
+        try:
+            message = await subscribe.answer(desk, invocation, committed)
+            if message is not None:
+                view = saved(message.blocks)
+                await desk.slack.call("views.update", lambda: desk.slack.web.views_update(view_id=view_id, view=view))
+        except SlackError as error:
+            # Closed by then, most likely. What was saved is saved, and the form has said so.
+            log.info("form_not_completed", reference=invocation.reference, reason=str(error))
+
+    async def on_courses(self, ack: AsyncAck, body: dict[str, Any]) -> None:
+        """The courses that what was typed may mean."""
+        await ack(options=await course_options(self.runner.desk, str(body.get("value") or "")))
+
+    async def on_groups(self, ack: AsyncAck, body: dict[str, Any]) -> None:
+        """@here, and the user groups that what was typed may mean."""
+        await ack(options=await group_options(self.runner.desk, str(body.get("value") or "")))
+
+
+def _errors(error: Exception, view: dict[str, Any], reference: str) -> dict[str, str]:
+    """What is wrong, beside its field. An error for a field that the form does not have would be lost."""
+    match error:
+        case FieldsWrong():
+            said = error.errors
+        case TimeoutError():
+            said = {REGIONS: NOT_IN_TIME}
+        case _:
+            said = {REGIONS: explain(error, reference).text}
+    fields = {block.get("block_id") for block in view.get("blocks") or ()}
+    return {name if name in fields else REGIONS: words[:FIELD_ERROR_MAX] for name, words in said.items()}

@@ -1,0 +1,119 @@
+"""How a command is carried out, typed or clicked: commit, then Slack gets its ack, then the person an answer."""
+
+import asyncio
+import secrets
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from bot.domain.message import Message
+from bot.errors import StorageUnavailable
+from bot.logs import get_logger
+from bot.slack.commands.explain import explain
+from bot.slack.commands.invocation import Command, Desk, Invocation
+from bot.slack.commands.table import RACING_COMMANDS
+from bot.slack.messages.plain import sentence
+from bot.slack.respond import Reply, Responder
+from bot.slack.tasks import Tasks
+
+log = get_logger(__name__)
+
+ANSWER_S = 25.0
+"""An answer that takes longer is given up, with a word to whoever waits for it."""
+
+COMMIT_S = 2.2
+"""Of the three seconds that Slack waits for the ack."""
+
+PROGRESS_AT_S = (3.0, 10.0, 20.0)
+"""When whoever waits is told how far it is; each takes one of the response_url's five uses."""
+
+
+def new_reference() -> str:
+    """What finds a command in the log."""
+    return f"cmd-{secrets.token_hex(4)}"
+
+
+@dataclass(frozen=True)
+class CommandRunner:
+    """Carries commands out. A crash may forget an answer that is under way, and nothing but it."""
+
+    desk: Desk
+    responder: Responder
+    tasks: Tasks
+    progress_at_s: tuple[float, ...] = PROGRESS_AT_S
+
+    async def commit(self, command: Command | None, invocation: Invocation, reply: Reply) -> Coroutine[Any, Any, None]:
+        """The coroutine that answers; what changes something has been committed when this returns."""
+        if command is None:
+            return self._respond(reply, _unknown(invocation.text))
+        committed: Any = None
+        if command.commit is not None:
+            try:
+                async with asyncio.timeout(COMMIT_S):
+                    committed = await command.commit(self.desk, invocation)
+            except TimeoutError:
+                slow = StorageUnavailable(f"not saved within {COMMIT_S} s")
+                return self._respond(reply, explain(slow, invocation.reference))
+            except Exception as error:  # noqa: BLE001  explained to the person, and logged there
+                return self._respond(reply, explain(error, invocation.reference, _line(command, invocation)))
+        return self._answer(command, invocation, committed, reply)
+
+    def answer_later(self, answer: Coroutine[Any, Any, None], reference: str) -> None:
+        """Have the answer go out after the ack."""
+        self.tasks.start(answer, f"answer {reference}")
+
+    async def _answer(self, command: Command, invocation: Invocation, committed: Any, reply: Reply) -> None:
+        """Answer, with a word on how far it is where that takes long."""
+        answering = asyncio.create_task(self._message(command, invocation, committed))
+        began_s = asyncio.get_running_loop().time()
+        try:
+            for at_s in self.progress_at_s:
+                left_s = began_s + at_s - asyncio.get_running_loop().time()
+                await asyncio.wait({answering}, timeout=max(0.0, left_s))
+                if answering.done():
+                    break
+                await self._say_progress(invocation, reply)
+            await self._respond(reply, await answering)
+        finally:
+            answering.cancel()
+
+    async def _message(self, command: Command, invocation: Invocation, committed: Any) -> Message | None:
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                return await command.answer(self.desk, invocation, committed)
+        except Exception as error:  # noqa: BLE001  explained to the person, and logged there
+            return explain(error, invocation.reference, _line(command, invocation))
+
+    async def _say_progress(self, invocation: Invocation, reply: Reply) -> None:
+        say = invocation.progress.say
+        if say is None or not reply.has_room_for_progress:
+            return
+        try:
+            words = await say()
+        except Exception as error:  # noqa: BLE001  the answer itself is still to come
+            log.warning("progress_not_said", reference=invocation.reference, reason=str(error))
+            return
+        await self.responder.respond(reply, sentence(words), is_last=False)
+
+    async def _respond(self, reply: Reply, message: Message | None) -> None:
+        if message is not None:
+            await self.responder.respond(reply, message)
+
+
+def find_command(line: str) -> tuple[Command | None, str]:
+    """The command of a line as it follows /racing, and its words; None, and the line, for a word that is no command."""
+    word, text = (*line.split(maxsplit=1), "", "")[:2]
+    command = RACING_COMMANDS.get(word.lower() or "help")
+    return (command, text.strip()) if command else (None, line)
+
+
+def _line(command: Command, invocation: Invocation) -> str:
+    """What would be typed after /racing for the same."""
+    return f"{command.name} {invocation.text}"
+
+
+def _unknown(line: str) -> Message:
+    """What would have been right."""
+    word = line.split(maxsplit=1)[0]
+    known = ", ".join(RACING_COMMANDS)
+    return sentence(f"I don't know /racing {word[:80]}. After /racing I know: {known}.")

@@ -1,0 +1,30 @@
+"""The answer of `/racing audit`: who changed what a channel receives, and when."""
+
+from bot.domain.message import Message
+from bot.slack.messages.blocks import message, section
+from bot.slack.messages.subscription_list import turning
+from bot.slack.messages.text import code, counted, safe
+from bot.slack.messages.times import moment_for_readers
+from bot.storage.audit import Page
+from bot.storage.tables import AuditEntry
+
+SIDE_MAX = 220
+
+
+def audit_page(page: Page, what: str, command: str) -> Message:
+    """A page of the changes; `what` says of whom or where, `command` is what is typed for them."""
+    if not page.total:
+        return message(text := f"Nobody has changed anything {what} yet.", [section(text)])
+    where = f" (page {page.number} of {page.pages})" if page.pages > 1 else ""
+    title = f"*{counted(page.total, 'change')} {what}*{where}"
+    lines = [_line(entry) for entry in page.entries]
+    text = "\n".join([title, *lines])
+    return message(text, [section(title)], lines, len(lines), [turning(command, page.number, page.pages)])
+
+
+def _line(entry: AuditEntry) -> str:
+    before, after = (safe(side, SIDE_MAX) or "nothing" for side in (entry.before, entry.after))
+    who = f"<@{safe(entry.user_id)}> in {safe(entry.channel_id)}"
+    return (
+        f"• {moment_for_readers(entry.at)} {who}: *{safe(entry.action)}*, {before} → {after} ({code(entry.reference)})"
+    )

@@ -1,0 +1,56 @@
+"""The answer of `/racing coverage`: what the archive holds of each country, and which fields it publishes."""
+
+from collections.abc import Sequence
+
+from bot.domain.message import Message
+from bot.slack.messages.blocks import context, header, mrkdwn
+from bot.slack.messages.names import SHORT_MAX
+from bot.slack.messages.pages import LISTED_TOGETHER, Turning, line_units, paged
+from bot.slack.messages.text import DATA_MAX, counted, joined, safe
+from bot.storage.reference import KnownCountry
+
+NOT_PUBLISHED = "not published: "
+
+
+def coverage(countries: Sequence[KnownCountry], region: str | None, page: int) -> Message:
+    """A line for each country, with what it publishes and what it does not."""
+    title = f"Coverage: {safe(region, SHORT_MAX)}" if region else f"Coverage: {_countries(len(countries))}"
+    lines = [_country(country) for country in countries]
+    text = f"{title}. {lines[0]}" if len(lines) == 1 else title
+    foot = context([mrkdwn("as the data service publishes it, read once a day")])
+    command = f"coverage {region}" if region else "coverage"
+    return paged(text, [header(title)], line_units(lines), foot, Turning(command, page), most=LISTED_TOGETHER)
+
+
+def _countries(number: int) -> str:
+    return f"{number} countries" if number != 1 else "1 country"
+
+
+def _country(country: KnownCountry) -> str:
+    code, name = safe(country.country_code, SHORT_MAX), safe(country.name, SHORT_MAX * 2)
+    races = counted(country.races, "race").replace(str(country.races), f"{country.races:,}") if country.races else None
+    fields = {
+        "official ratings": country.official_rating,
+        "race class": country.race_class,
+        "winning times": country.winning_times,
+    }
+    has = ", ".join(name for name, published in fields.items() if published)
+    lacks = ", ".join(name for name, published in fields.items() if published is False)
+    named = joined([f"*{code}*" if code else None, name], " ")
+    return "• " + joined(
+        [
+            named or "country not named",
+            races,
+            _order(country),
+            has or None,
+            f"{NOT_PUBLISHED}{lacks}" if lacks else None,
+            safe(country.note, DATA_MAX),
+        ]
+    )
+
+
+def _order(country: KnownCountry) -> str | None:
+    """Whether the whole finishing order is published, and how many of the runners have a place."""
+    said = {True: "full finishing order", False: "no full finishing order", None: None}[country.full_result_order]
+    share = f"{country.position_pct:.1%} of runners placed" if country.position_pct is not None else None
+    return joined([said, f"({share})" if share and said else share], " ") or None

@@ -1,0 +1,33 @@
+"""The answer to "Full result": every runner with all that was published of it."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from bot.domain.events import RacingEvent
+from bot.domain.message import Message
+from bot.domain.races import Race, Runner
+from bot.slack.messages.blocks import context, header, message, mrkdwn, section
+from bot.slack.messages.names import SHORT_MAX, race_date, race_details, race_name, region_mark, runner_line
+from bot.slack.messages.text import counted, joined, safe
+from bot.slack.messages.times import moment_for_readers
+
+
+def full_result(event: RacingEvent, known: Race | None, received_at: datetime) -> Message:
+    """The race as `known` by now where that has a result too, else as it was delivered: placed runners first."""
+    race = known if known and known.placed() else event.race
+    runners = [*race.placed(), *(runner for runner in race.runners if runner.finishing_position is None)]
+    name = f"{race_name(race)}{region_mark(event)}"
+    text = f"Full result: {name}: {counted(len(runners), 'runner')}"
+    head = [header(f"Full result: {name}"), section(joined([race_date(race), race_details(race)]))]
+    foot = context([mrkdwn(f"Result received {moment_for_readers(received_at)}")])
+    return message(text, head, _lines(runners), len(runners), [foot])
+
+
+def _lines(runners: Sequence[Runner]) -> Iterator[str]:
+    for runner in runners:
+        numbers = [
+            f"no. {number}" if (number := safe(runner.number, SHORT_MAX)) else None,
+            f"draw {draw}" if (draw := safe(runner.draw, SHORT_MAX)) else None,
+            f"OR {rating}" if (rating := safe(runner.official_rating, SHORT_MAX)) else None,
+        ]
+        yield joined([runner_line(runner, safe(runner.position, SHORT_MAX) or "–"), joined(numbers, ", ")])  # noqa: RUF001  a dash for no position

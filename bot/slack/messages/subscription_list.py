@@ -1,0 +1,142 @@
+"""The answer of `/racing list`: what a channel receives, a page at a time, each with its state and its buttons."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot.domain.filters import ChannelFilter, Meeting
+from bot.domain.message import Block, Message
+from bot.slack.messages.blocks import context, message, mrkdwn, section
+from bot.slack.messages.buttons import action_button, actions, command_button
+from bot.slack.messages.mute import meeting_words, undo_button
+from bot.slack.messages.subscriptions import describe, in_markup, region_words
+from bot.slack.messages.text import clip, counted, safe
+from bot.slack.messages.times import moment_for_readers
+from bot.storage.subscriptions import UNTIL_RESUMED
+from bot.storage.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, SubscriptionState
+
+EDIT = "edit_subscription"
+REMOVE = "remove_subscription"
+
+PER_PAGE = 5
+WORDS_MAX = 1_400
+"""Of one subscription: a page of the longest ones is still a message that Slack takes."""
+
+MUTES_SHOWN = 4
+
+STATE_WORDS = {
+    SubscriptionState.LIVE: "live",
+    SubscriptionState.WAITING: "waiting for me to be invited",
+    SubscriptionState.PAUSED: "paused",
+    SubscriptionState.SUSPENDED: "suspended",
+}
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One subscription; `orphaned` says what it lacks, where something does."""
+
+    row: ChannelSubscriptionRow
+    chosen: ChannelFilter
+    last_post_at: datetime | None = None
+    last_post_link: str | None = None
+    orphaned: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class ListPage:
+    """A page of a channel's subscriptions, its mutes, and for admins its last change."""
+
+    listed: Sequence[Listed]
+    number: int
+    pages: int
+    total: int
+    mutes: Sequence[tuple[MutedMeetingRow, Meeting]]
+    last_change: AuditEntry | None = None
+
+
+def subscription_list(page: ListPage) -> Message:
+    """What the channel receives, in which state, by whom, and how to change it."""
+    head: list[Block | None] = []
+    if page.total:
+        count = counted(page.total, "subscription")
+        text = f"This channel has {count}: {'; '.join(describe(one.chosen) for one in page.listed)}"
+        where = f" (page {page.number} of {page.pages})" if page.pages > 1 else ""
+        head.append(section(f"*What this channel receives*{where}"))
+    else:
+        text = "This channel has no subscriptions. For example: /racing subscribe GB results abandonments"
+        head.append(section(text))
+    for one in page.listed:
+        head += [section(_subscription(one)), _buttons(one.row)]
+    for row, meeting in page.mutes[:MUTES_SHOWN]:
+        head += [section(_muted(row, meeting)), actions([undo_button(row.id or 0)])]
+    if more := page.mutes[MUTES_SHOWN:]:
+        head.append(section(f"and {counted(len(more), 'more muted meeting')}"))
+    return message(safe(text, 2_000) or text, head, foot=[_turning(page), context(_small(page))])
+
+
+def page_of(typed: str) -> int:
+    """The page that was asked for: "3", or "page:3"; the first for anything else."""
+    digits = typed.strip().lower().removeprefix("page:").strip()
+    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= 6 else 1
+
+
+def turning(command: str, number: int, pages: int) -> Block | None:
+    """Buttons to the page before and the page after."""
+    there = [("Previous", number - 1), ("Next", number + 1)]
+    shown = [
+        command_button(label, f"{command} page:{page}".strip(), in_place=True)
+        for label, page in there
+        if 1 <= page <= pages
+    ]
+    return actions(shown)
+
+
+def _turning(page: ListPage) -> Block | None:
+    return turning("list", page.number, page.pages)
+
+
+def _subscription(one: Listed) -> str:
+    row = one.row
+    made = f"by <@{safe(row.created_by)}> on {row.created_at.date().isoformat()}"
+    lines = [f"• {in_markup(one.chosen)}", f"{state_words(row)}, {made} · {_last_post(one)}"]
+    return clip("\n".join([*lines, *(f":warning: {safe(words)}" for words in one.orphaned)]), WORDS_MAX)
+
+
+def _last_post(one: Listed) -> str:
+    if one.last_post_at is None:
+        return "no post of it lately"
+    when = moment_for_readers(one.last_post_at)
+    return f"last post <{one.last_post_link}|{_plain(when)}>" if one.last_post_link else f"last post {when}"
+
+
+def _plain(moment: str) -> str:
+    """What a date token falls back to: a link's words can hold no token."""
+    return moment.rpartition("|")[2].removesuffix(">")
+
+
+def state_words(row: ChannelSubscriptionRow) -> str:
+    """The state of a subscription, and why or until when."""
+    state = STATE_WORDS[SubscriptionState(row.state)]
+    if row.state == SubscriptionState.PAUSED and row.paused_until is not None and row.paused_until < UNTIL_RESUMED:
+        return f"{state} until {moment_for_readers(row.paused_until)}"
+    return f"{state} ({safe(row.state_reason)})" if row.state_reason and row.state != "waiting" else state
+
+
+def _buttons(row: ChannelSubscriptionRow) -> Block | None:
+    question = f"This channel would no longer receive its subscription to {region_words(row.region)}."
+    # By its region, and not by its number, which a later subscription can have.
+    region = row.region
+    return actions([action_button("Edit", EDIT, region), action_button("Remove", REMOVE, region, confirm=question)])
+
+
+def _muted(row: MutedMeetingRow, meeting: Meeting) -> str:
+    return f"Muted here by <@{safe(row.muted_by)}>: {meeting_words(meeting)}. Its abandonments still come."
+
+
+def _small(page: ListPage) -> list[Block]:
+    said = ["Change it here, or by `/racing subscribe` and `/racing unsubscribe`."]
+    if change := page.last_change:
+        by = f"<@{safe(change.user_id)}> {moment_for_readers(change.at)}"
+        said.append(f"Last changed by {by} ({safe(change.action)}); `/racing audit` shows all.")
+    return [mrkdwn(words) for words in said]

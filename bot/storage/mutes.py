@@ -1,0 +1,64 @@
+"""Meetings that channels muted. A mute that has ended is kept, with its end."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from sqlalchemy import select, update
+from sqlmodel import Session, col
+
+from bot.domain.events import RacingEvent
+from bot.domain.filters import QUIETED, Meeting
+from bot.storage.engine import affected
+from bot.storage.tables import MutedMeetingRow
+
+KEPT_FOR = timedelta(days=30)
+"""Racecards come days ahead and corrections days after; beyond this nothing of a meeting is expected."""
+
+
+def mute(session: Session, channel_id: str, meeting: Meeting, user_id: str, now: datetime) -> int:
+    """The number of the channel's mute of a meeting: the one there is, else a new one."""
+    for row in of_channel(session, channel_id, now):
+        if read(row) == meeting:
+            return row.id or 0
+    row = MutedMeetingRow(channel_id=channel_id, meeting=meeting.model_dump_json(), muted_by=user_id, muted_at=now)
+    session.add(row)
+    session.flush()
+    return row.id or 0
+
+
+def end(session: Session, channel_id: str, number: int, now: datetime) -> Meeting | None:
+    """The meeting whose mute ended; None where that channel has no such mute, or not any longer."""
+    row = session.get(MutedMeetingRow, number)
+    if row is None or row.channel_id != channel_id:
+        return None
+    statement = update(MutedMeetingRow).where(
+        col(MutedMeetingRow.id) == number, col(MutedMeetingRow.ended_at).is_(None)
+    )
+    return read(row) if affected(session, statement.values(ended_at=now)) else None
+
+
+def of_channel(session: Session, channel_id: str, now: datetime) -> list[MutedMeetingRow]:
+    """A channel's mutes, the newest first."""
+    return [row for row in active(session, now) if row.channel_id == channel_id]
+
+
+def active(session: Session, now: datetime) -> Sequence[MutedMeetingRow]:
+    """All mutes that bear on what comes now, the newest first."""
+    statement = (
+        select(MutedMeetingRow)
+        .where(col(MutedMeetingRow.muted_at) > now - KEPT_FOR, col(MutedMeetingRow.ended_at).is_(None))
+        .order_by(col(MutedMeetingRow.muted_at).desc(), col(MutedMeetingRow.id).desc())
+    )
+    return session.execute(statement).scalars().all()
+
+
+def muting(rows: Sequence[MutedMeetingRow], event: RacingEvent) -> dict[str, str]:
+    """The channels that muted an event's meeting, each with whoever did; none for an abandonment."""
+    if event.topic not in QUIETED:
+        return {}
+    return {row.channel_id: row.muted_by for row in rows if read(row).has(event.race)}
+
+
+def read(row: MutedMeetingRow) -> Meeting:
+    """The meeting of a row."""
+    return Meeting.model_validate_json(row.meeting)

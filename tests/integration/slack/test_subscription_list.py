@@ -1,0 +1,90 @@
+"""`/racing list` flags what lost something: its creator, its region or its course; as far as Slack and the lists tell."""
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest_asyncio
+
+from bot.domain.events import DEFAULT_TOPICS
+from bot.domain.filters import ChannelFilter
+from bot.domain.races import Course
+from bot.settings import SubscribeBy
+from bot.slack.client import SlackClient, make_session, make_web_client
+from bot.slack.commands import list as list_command
+from bot.slack.commands.invocation import Invocation
+from bot.slack.identity import Identity
+from bot.slack.permissions import People
+from bot.storage import reference, subscriptions
+from bot.storage.reference import KnownCourse
+from bot.storage.tables import SubscriptionState
+from tests.integration.conftest import START, TOKEN
+
+ASCOT, YORK = Course(course_id="cr_1", name="Ascot"), Course(course_id="cr_2", name="York")
+
+
+@pytest_asyncio.fixture
+async def listed(database, slack):
+    """What the list of a channel says, as a function."""
+    session = make_session()
+    client = SlackClient(make_web_client(TOKEN, slack.api_url, session))
+
+    async def answer(text=""):
+        desk: Any = SimpleNamespace(
+            database=database,
+            slack=client,
+            identity=Identity(TOKEN),
+            people=People(client, frozenset(), SubscribeBy.MEMBERS, lambda: 0.0),
+            clock=lambda: START,
+        )
+        invocation = Invocation(text=text, channel_id="CGB", user_id="UALICE", reference="cmd-1")
+        message = await list_command.answer(desk, invocation, None)
+        return json.dumps(message.blocks, ensure_ascii=False)
+
+    yield answer
+    await session.close()
+
+
+async def subscribe(database, *filters, user_id="UALICE"):
+    def save(session):
+        for chosen in filters:
+            subscriptions.save(session, "CGB", chosen, state=SubscriptionState.LIVE, user_id=user_id, now=START)
+
+    await database.write(save)
+
+
+def gb(**changes):
+    return ChannelFilter(**{"region": "GB", "topics": DEFAULT_TOPICS} | changes)
+
+
+async def test_region_and_course_that_are_published_no_longer_are_flagged(database, listed):
+    await subscribe(database, gb(courses=(ASCOT,), not_courses=(YORK,)), gb(region="GONE"))
+    assert ":warning:" not in await listed()
+
+    def publish(session):
+        reference.put_regions(session, ["GB"], START)
+        reference.put_courses(session, [KnownCourse(course_id="cr_1", name="Ascot", region="GB")], START)
+
+    await database.write(publish)
+    said = await listed()
+    assert "no longer publishes the region GONE" in said
+    assert "no longer publishes the course York" in said
+    assert said.count(":warning:") == 2
+
+
+async def test_creator_who_is_deactivated_is_flagged_where_slack_may_be_asked(database, slack, listed):
+    slack.add_user("UBOB", "bob", is_deactivated=True)
+    slack.channels["CGB"].members.add("UBOB")
+    await subscribe(database, gb(), user_id="UBOB")
+    assert "deactivated" in await listed()
+    slack.scopes -= {"users:read", "channels:read"}
+    assert ":warning:" not in await listed()
+
+
+async def test_thirty_subscriptions_are_listed_whole_a_page_at_a_time(database, listed):
+    regions = [f"R{number:02}" for number in range(30)]
+    await subscribe(database, *[gb(region=region) for region in regions])
+    pages = [await listed(f"page:{number}") for number in range(1, 7)]
+    assert [region for page in pages for region in regions if f"from {region}" in page] == regions
+    assert "page 6 of 6" in await listed("99")
+    assert "page 1 of 6" in await listed("0")

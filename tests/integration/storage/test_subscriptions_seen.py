@@ -1,0 +1,113 @@
+"""What people see of subscriptions, as it is stored: the audit, and what there was lately. On both engines."""
+
+from datetime import UTC, date, datetime, timedelta
+
+from bot.domain.events import EventKind, RacingEvent, Topic, VersionRemarks
+from bot.domain.filters import ALL_REGIONS, ChannelFilter
+from bot.domain.races import Course, Race, Runner
+from bot.storage import audit, events, racebook
+from bot.storage.recent import recent
+from bot.storage.tables import InboxDelivery
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+TODAY = date(2026, 11, 20)
+GB = ChannelFilter(region="GB", topics=frozenset(Topic))
+
+
+def change(session, number, channel_id="C1", user_id="U1", before=None):
+    audit.add(
+        session,
+        at=NOW + timedelta(seconds=number),
+        user_id=user_id,
+        channel_id=channel_id,
+        action="subscribe",
+        before=before,
+        after=f"after {number}",
+        reference=f"cmd-{number}",
+    )
+
+
+async def test_audit_has_every_change_newest_first_in_pages(database):
+    def write(session):
+        for number in range(40):
+            change(session, number, channel_id="C1" if number % 2 else "C2", user_id="U1" if number < 30 else "U2")
+        change(session, 99, before="after 99")
+
+    await database.write(write)
+
+    def read(session):
+        return (
+            audit.page(session),
+            audit.page(session, channel_id="C1"),
+            audit.page(session, user_id="U2"),
+            audit.page(session, number=99),
+            audit.last_of_channel(session, "C2"),
+            audit.last_of_channel(session, "C3"),
+        )
+
+    every, channel, person, beyond, last, none = await database.read(read)
+    assert (every.total, every.pages, every.entries[0].after) == (40, 3, "after 39")
+    assert (channel.total, {entry.channel_id for entry in channel.entries}) == (20, {"C1"})
+    assert (person.total, {entry.user_id for entry in person.entries}) == (10, {"U2"})
+    assert (beyond.number, len(beyond.entries)) == (3, 10)
+    assert last.after == "after 38"
+    assert none is None
+
+
+def store(session, *stored, received_at=NOW):
+    for event in stored:
+        inbox = InboxDelivery(event_key=event.key, body_sha256=event.key[:64], received_at=received_at, state="done")
+        session.add(inbox)
+        session.flush()
+        session.add(
+            events.make(event, 1, facts={}, remarks=VersionRemarks(), inbox_id=inbox.id or 0, received_at=received_at)
+        )
+
+
+def event(kind, race_id, day="2026-11-20", region="GB", course="Ascot", **more):
+    race = Race(race_id=race_id, region=region, race_date=day, course=Course(name=course))
+    return RacingEvent(key=f"{kind}:{race_id}", kind=kind, race=race, **more)
+
+
+async def lately(database, *filters):
+    return await database.read(lambda session: recent(session, filters, TODAY, NOW))
+
+
+async def test_recent_counts_deliveries_and_book_once_and_names_today(database):
+    lost = event(EventKind.MEETING_ABANDONED, None, races=(Race(race_id="rc_5"),))
+
+    def write(session):
+        store(
+            session,
+            event(EventKind.RESULT_RECEIVED, "rc_1"),
+            event(EventKind.RESULT_RECEIVED, "rc_2", day="2026-11-14"),
+            event(EventKind.RESULT_RECEIVED, "rc_too_old", day="2026-11-13"),
+            event(EventKind.RESULT_RECEIVED, "rc_elsewhere", region="IRE"),
+            event(EventKind.RACE_ABANDONED, "rc_4", course="York"),
+            lost.model_copy(update={"key": "meeting.abandoned:meeting=mt_1"}),
+            received_at=NOW - timedelta(days=7),
+        )
+        ascot = Course(name="Ascot")
+        runners = (Runner(horse="Blue Moon", position="1"),)
+        book = [
+            Race(race_id="rc_1", region="GB", race_date="2026-11-20", runners=runners),
+            Race(race_id="rc_3", region="GB", race_date="2026-11-19", runners=runners),
+            Race(race_id="rc_5", region="GB", race_date="2026-11-20", abandoned=True, course=ascot),
+            Race(race_id="rc_6", region="GB", race_date="2026-11-19", abandoned=True, course=ascot),
+            Race(race_id="rc_7", region="GB", race_date="2026-11-20"),
+        ]
+        racebook.put(session, book, NOW, region="GB")
+
+    await database.write(write)
+    found = await lately(database, GB)
+    assert (found.results, found.abandonments, found.is_whole) == (3, 3, True)
+    assert sorted(one.race.course.name for one in found.abandoned) == ["Ascot", "York"]
+    everywhere = await lately(database, GB, GB.model_copy(update={"region": ALL_REGIONS}))
+    assert everywhere.results == 4
+    only_york = await lately(database, GB.model_copy(update={"courses": (Course(name="York"),)}))
+    assert [one.race.course.name for one in only_york.abandoned] == ["York"]
+
+
+async def test_recent_of_a_bot_that_has_heard_nothing_knows_nothing(database):
+    found = await lately(database, GB)
+    assert (found.results, found.abandonments, found.is_whole, found.abandoned) == (0, 0, False, ())

@@ -1,0 +1,126 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.book.outcomes import Outcome, outcomes_of
+from bot.domain.events import EventKind, RacingEvent
+from bot.domain.races import Course, OffTime, Race, Runner
+
+DAY = "2026-11-20"
+ASCOT, NAAS = Course(course_id="cr_1", name="Ascot"), Course(name="Naas")
+WINNER = (Runner(horse="A", position="1"),)
+
+
+def make_race(race_id, course=ASCOT, region="GB", **fields):
+    return Race(race_id=race_id, course=course, region=region, race_date=DAY, **fields)
+
+
+def make_event(kind, race, reason=None, races=()):
+    return RacingEvent(key=f"{kind}:{race.race_id}", kind=kind, race=race, reason=reason, races=races)
+
+
+def found(outcomes):
+    return {
+        race.race_id: outcomes.of[place, number]
+        for place, meeting in enumerate(outcomes.meetings)
+        for number, race in enumerate(meeting.races)
+    }
+
+
+def test_book_alone_tells_settled_abandoned_and_open():
+    races = [
+        make_race("a", runners=WINNER),
+        make_race("b", abandoned=True),
+        make_race("c"),
+        make_race("d", status="Weighed In"),
+        make_race("e", runners=(Runner(horse="A", position="0"),)),
+    ]
+    assert found(outcomes_of(races, [], "GB", None)) == {
+        "a": Outcome.SETTLED,
+        "b": Outcome.ABANDONED,
+        "c": Outcome.OPEN,
+        "d": Outcome.SETTLED,
+        "e": Outcome.OPEN,
+    }
+
+
+def test_deliveries_tell_what_the_book_does_not():
+    told = [
+        make_event(EventKind.RESULT_RECEIVED, make_race("a")),
+        make_event(EventKind.RACE_ABANDONED, make_race("b"), reason="Frost"),
+        make_event(EventKind.RESULT_RECEIVED, make_race("new", off=OffTime(text="15:00"), runners=WINNER)),
+        make_event(EventKind.RESULT_RECEIVED, make_race("elsewhere", region="IRE")),
+    ]
+    outcomes = outcomes_of([make_race("a", title="Known"), make_race("b")], told, "GB", None)
+    assert found(outcomes) == {"a": Outcome.SETTLED, "b": Outcome.ABANDONED, "new": Outcome.SETTLED}
+    races = {race.race_id: race for race in outcomes.meetings[0].races}
+    assert (races["a"].title, races["b"].reason) == ("Known", "Frost")
+
+
+def test_lost_meeting_takes_its_races_but_none_that_has_a_result():
+    card = Race(course=ASCOT, region="GB", race_date=DAY)
+    lost = make_event(EventKind.MEETING_ABANDONED, card, reason="Waterlogged")
+    races = [make_race("a", runners=WINNER), make_race("b"), make_race("c", course=NAAS)]
+    told = [lost, make_event(EventKind.RESULT_RECEIVED, make_race("d"))]
+    outcomes = outcomes_of(races, told, "GB", None)
+    assert found(outcomes) == {
+        "a": Outcome.SETTLED,
+        "b": Outcome.ABANDONED,
+        "c": Outcome.OPEN,
+        "d": Outcome.SETTLED,
+    }
+    assert outcomes.lost == (lost,)
+    assert "Waterlogged" in {race.reason for meeting in outcomes.meetings for race in meeting.races}
+
+
+def test_result_and_abandonment_of_one_race_are_both_told():
+    told = [
+        make_event(EventKind.RESULT_RECEIVED, make_race("a", runners=WINNER)),
+        make_event(EventKind.RACE_ABANDONED, make_race("a")),
+    ]
+    assert found(outcomes_of([], told, "GB", None)) == {"a": Outcome.BOTH}
+
+
+def test_abandonment_of_unknown_region_or_course_hides_nowhere():
+    told = [
+        make_event(EventKind.RACE_ABANDONED, make_race("a", region=None)),
+        make_event(EventKind.RACE_ABANDONED, make_race("b", course=Course())),
+        make_event(EventKind.RESULT_RECEIVED, make_race("c", region=None)),
+        make_event(EventKind.RESULT_RECEIVED, make_race("d", course=Course())),
+    ]
+    assert set(found(outcomes_of([], told, "GB", ASCOT))) == {"a", "b"}
+    assert set(found(outcomes_of([], told, None, None))) == {"a", "b", "c", "d"}
+
+
+ids = st.none() | st.sampled_from("abcd")
+some_races = st.builds(
+    make_race,
+    ids,
+    course=st.sampled_from([ASCOT, NAAS, Course()]),
+    region=st.sampled_from(["GB", "IRE", None]),
+    abandoned=st.booleans(),
+    runners=st.sampled_from([(), WINNER]),
+)
+some_events = st.builds(
+    make_event,
+    st.sampled_from([EventKind.RESULT_RECEIVED, EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED]),
+    some_races,
+    races=st.lists(some_races, max_size=2).map(tuple),
+)
+
+
+@given(
+    kept=st.lists(some_races, max_size=4, unique_by=lambda race: race.race_id),
+    told=st.lists(some_events, max_size=5),
+    region=st.sampled_from([None, "GB"]),
+    course=st.sampled_from([None, ASCOT]),
+)
+def test_every_race_has_an_outcome_and_no_abandonment_is_left_out(kept, told, region, course):
+    outcomes = outcomes_of(kept, told, region, course)
+    places = {(p, n) for p, meeting in enumerate(outcomes.meetings) for n in range(len(meeting.races))}
+    assert set(outcomes.of) == places
+    if region is None and course is None:
+        said = found(outcomes)
+        for event in told:
+            if event.kind is EventKind.RACE_ABANDONED:
+                assert said[event.race.race_id] in {Outcome.ABANDONED, Outcome.BOTH} or event.race.race_id is None
+        assert len(outcomes.lost) == sum(event.kind is EventKind.MEETING_ABANDONED for event in told)

@@ -1,0 +1,231 @@
+"""What people are shown of subscriptions: said back, listed in pages, and who changed them; within Slack's limits."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.domain.events import EventKind, RacingEvent, Topic
+from bot.domain.filters import ALL_REGIONS, ChannelFilter, Meeting
+from bot.domain.races import Course, OffTime, Race, Runner
+from bot.sandbox.slack.blocks import MESSAGE_BLOCKS, block_problems
+from bot.slack.messages.alert_buttons import alert_buttons
+from bot.slack.messages.audit import audit_page
+from bot.slack.messages.blocks import weight
+from bot.slack.messages.full_result import full_result
+from bot.slack.messages.mute import muted
+from bot.slack.messages.subscription_list import PER_PAGE, Listed, ListPage, page_of, subscription_list
+from bot.slack.messages.subscriptions import Said, in_words, subscribed, unsubscribed
+from bot.slack.messages.text import MESSAGE_MAX, TEXT_MAX, size
+from bot.storage.audit import PAGE, Page
+from bot.storage.recent import Recent
+from bot.storage.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow
+
+NOW = datetime(2026, 11, 20, 14, 32, tzinfo=UTC)
+GB = ChannelFilter(region="GB", topics=frozenset({Topic.RESULTS, Topic.ABANDONMENTS}))
+NOTHING = Recent(results=0, abandonments=0, is_whole=False, abandoned=())
+LONGEST = ChannelFilter(
+    region="<!channel>" * 99,
+    topics=frozenset(Topic),
+    courses=tuple(Course(name=f"{number}" + "&" * 90) for number in range(50)),
+    not_courses=tuple(Course(name=f"{number}" + "🐎" * 90) for number in range(50)),
+    mentions=tuple(f"U{number:010}" for number in range(20)) + tuple(f"S{number:010}" for number in range(10)),
+)
+
+
+def check(message):
+    """Slack takes it, with room to spare."""
+    assert 1 <= size(message.text) <= TEXT_MAX
+    assert block_problems(list(message.blocks), most=MESSAGE_BLOCKS) == []
+    assert weight(message.blocks) <= MESSAGE_MAX
+    return str(message)
+
+
+def said(*filters, recent=NOTHING, **changes):
+    usual = Said(
+        filters=filters or (GB,),
+        unchecked=(),
+        uncovered=(),
+        recent=recent,
+        is_member=True,
+        is_paused=False,
+        bot_name="racing-bot",
+    )
+    return subscribed(replace(usual, **changes))
+
+
+def row(number=1, chosen=GB, **changes):
+    given = {"state": "live", "created_by": "U1", "created_at": NOW, "updated_at": NOW}
+    fields = {"id": number, "channel_id": "C1", "region": chosen.region, "filter": "{}"} | given | changes
+    return ChannelSubscriptionRow(**fields)
+
+
+def page(*listed, total=None, number=1, mutes=(), change=None):
+    total = len(listed) if total is None else total
+    return subscription_list(ListPage(listed, number, max(1, -(-total // PER_PAGE)), total, mutes, change))
+
+
+def test_subscribe_says_back_in_a_sentence_what_will_arrive():
+    text = said().text
+    assert text == "This channel receives results and abandonments from GB."
+
+
+def test_subscribe_says_how_much_there_was_only_as_far_as_it_is_known():
+    whole = Recent(results=12, abandonments=1, is_whole=True, abandoned=())
+    assert "In the last 7 days there were 12 results and 1 abandonment of these." in said(recent=whole).text
+    part = Recent(results=12, abandonments=0, is_whole=False, abandoned=())
+    assert "0 abandonments of these, as far as I know." in said(recent=part).text
+    none = Recent(results=0, abandonments=0, is_whole=True, abandoned=())
+    assert "0 results and 0 abandonments" in said(recent=none).text
+
+
+def test_subscribe_names_what_is_abandoned_today_where_abandonments_are_taken():
+    race = Race(course=Course(name="Kempton"), off=OffTime(text="14:30"))
+    lost = (
+        RacingEvent(key="a", kind=EventKind.RACE_ABANDONED, race=race),
+        RacingEvent(key="b", kind=EventKind.MEETING_ABANDONED, race=Race(course=Course(name="Ascot"))),
+    )
+    recent = Recent(results=0, abandonments=2, is_whole=True, abandoned=lost)
+    assert "Already abandoned today: Ascot, whole meeting and Kempton 14:30." in check(said(recent=recent))
+    results = GB.model_copy(update={"topics": frozenset({Topic.RESULTS})})
+    assert "Already" not in check(said(results, recent=recent))
+
+
+def test_mentions_are_shown_and_here_rings_nobody_in_an_answer():
+    chosen = GB.model_copy(update={"mentions": ("U7", "S7", "here")})
+    shown = check(said(chosen))
+    assert "mentions <@U7> <!subteam^S7> @here" in shown
+    assert "<!here>" not in shown
+    assert in_words(chosen) == "results and abandonments from GB, mentioning U7, S7 and here"
+
+
+def test_longest_answers_hold_every_limit():
+    lost = tuple(
+        RacingEvent(key=f"{n}", kind=EventKind.RACE_ABANDONED, race=Race(title="<" * 999 + f"{n}")) for n in range(99)
+    )
+    recent = Recent(results=10**9, abandonments=10**9, is_whole=True, abandoned=lost)
+    shown = check(
+        said(*[LONGEST] * 12, recent=recent, unchecked=["&" * 999] * 9, uncovered=["*" * 999], is_member=None)
+    )
+    assert "<!channel>" not in shown
+    check(unsubscribed(3, [LONGEST] * 12))
+
+
+def test_list_of_a_full_page_of_the_longest_subscriptions_holds_every_limit():
+    gone = [f"The data service no longer publishes the course {'&' * 90}." for _ in range(100)]
+    listed = [
+        Listed(
+            row(n, LONGEST, state="suspended", state_reason="<" * 999), LONGEST, NOW, f"https://x.slack.com/p{n}", gone
+        )
+        for n in range(PER_PAGE)
+    ]
+    mutes = [
+        (
+            MutedMeetingRow(id=n, channel_id="C1", meeting="{}", muted_by="U1", muted_at=NOW),
+            Meeting(meeting_id="&" * 999),
+        )
+        for n in range(30)
+    ]
+    shown = check(page(*listed, total=40, number=3, mutes=mutes, change=entry()))
+    assert "<!channel>" not in shown
+    assert "and 26 more muted meetings" in shown
+
+
+def test_list_shows_creator_state_last_post_and_turns_both_ways():
+    shown = check(page(Listed(row(), GB, NOW, "https://x.slack.com/p1"), total=12, number=2))
+    for words in ("by <@U1> on 2026-11-20", "live", "<https://x.slack.com/p1|2026-11-20 14:32:00 UTC>", "page 2 of 3"):
+        assert words in shown
+    for command in ("list page:1", "list page:3"):
+        assert command in shown
+    assert "no post of it lately" in check(page(Listed(row(), GB)))
+    assert "page:" not in check(page(Listed(row(), GB)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"state": "waiting"}, "waiting for me to be invited"),
+        ({"state": "paused", "paused_until": NOW}, "paused until"),
+        ({"state": "paused", "paused_until": datetime(9999, 1, 1, tzinfo=UTC)}, "paused, by"),
+        ({"state": "suspended", "state_reason": "is_archived"}, "suspended (is_archived)"),
+    ],
+)
+def test_list_says_in_which_state_each_subscription_is(changes, words):
+    assert words in check(page(Listed(row(**changes), GB)))
+
+
+def test_list_of_nothing_says_how_to_begin():
+    assert "This channel has no subscriptions" in page().text
+
+
+@given(st.text())
+def test_page_is_read_of_any_text(typed):
+    assert 0 <= page_of(typed) < 10**6
+
+
+def entry(**changes):
+    given: dict[str, Any] = {
+        "id": 1,
+        "at": NOW,
+        "user_id": "U1",
+        "channel_id": "C1",
+        "action": "subscribe",
+        "reference": "cmd-1",
+    }
+    return AuditEntry(**given | {"before": None, "after": "results from GB"} | changes)
+
+
+def test_audit_shows_who_when_and_what_from_what_to_what():
+    shown = check(audit_page(Page([entry()], 1, 1), "in C1", "audit C1"))
+    assert "<@U1> in C1: *subscribe*, nothing → results from GB (`cmd-1`)" in shown
+    assert "Nobody has changed anything in C1 yet." in audit_page(Page([], 1, 0), "in C1", "audit C1").text
+
+
+def test_audit_of_the_longest_changes_holds_every_limit():
+    long = entry(before="<!channel>" * 999, after="&" * 9_999, action="*" * 99)
+    shown = check(audit_page(Page([long] * PAGE, 2, 99), "anywhere", "audit all"))
+    assert "<!channel>" not in shown
+    assert "audit all page:3" in shown
+
+
+def test_event_with_a_key_that_no_button_can_carry_has_no_buttons():
+    result = RacingEvent(key="result.received:rc_1", kind=EventKind.RESULT_RECEIVED, race=Race(meeting_id="mt_1"))
+    row_of = alert_buttons(result)
+    assert row_of is not None
+    assert [one["text"]["text"] for one in row_of["elements"]] == [
+        "Full result",
+        "Mute this meeting here",
+        "Who was told",
+    ]
+    assert alert_buttons(result.model_copy(update={"key": "🐎" * 1_100})) is None
+    nowhere = alert_buttons(result.model_copy(update={"race": Race(race_id="rc_1")}))
+    assert "Mute this meeting here" not in str(nowhere)
+    lost = alert_buttons(result.model_copy(update={"kind": EventKind.RACE_ABANDONED}))
+    assert lost is not None
+    assert [one["text"]["text"] for one in lost["elements"]] == ["Who was told"]
+
+
+def test_muted_meeting_is_named_with_what_still_comes_and_the_way_back():
+    shown = check(muted(Meeting(course=Course(name="Ascot"), race_date="2026-11-20"), 7))
+    for words in ("Ascot, 2026-11-20", "Abandonments of it still are", "Undo", "'7'"):
+        assert words in shown
+
+
+def test_full_result_lists_every_runner_with_what_was_published():
+    runners = (
+        Runner(horse="B", position="PU"),
+        Runner(horse="A", position="1", number="4", draw="2", official_rating="99"),
+    )
+    event = RacingEvent(key="k", kind=EventKind.RESULT_RECEIVED, race=Race(runners=runners[:1]))
+    shown = check(full_result(event, Race(runners=runners, course=Course(name="Ascot")), NOW))
+    assert "1  A · no. 4, draw 2, OR 99\\nPU  B" in shown
+    assert "None" not in full_result(event, None, NOW).text
+    many = event.model_copy(update={"race": Race(runners=(Runner(horse="<" * 999, position="1"),) * 500)})
+    assert "more" in check(full_result(many, None, NOW))
+
+
+def test_all_regions_are_said_as_such():
+    assert "from all regions" in said(GB.model_copy(update={"region": ALL_REGIONS})).text

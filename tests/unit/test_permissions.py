@@ -1,0 +1,113 @@
+"""Who may change what a channel receives, and who is an admin: by the settings, and as far as Slack tells."""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from bot.errors import CommandError, SlackDoubtful, SlackScopeMissing
+from bot.settings import SubscribeBy
+from bot.slack.permissions import ASK_AGAIN_S, KEPT_S, People
+
+
+@dataclass
+class Slack:
+    """Slack as users.info and conversations.info tell of it. `fails` is raised in their place."""
+
+    users: dict[str, dict[str, bool]] = field(default_factory=dict)
+    creator: str | None = None
+    fails: Exception | None = None
+    calls: list[str] = field(default_factory=list)
+
+    @property
+    def web(self):
+        return self
+
+    def users_info(self, user):
+        return {"user": self.users.get(user, {})}
+
+    def conversations_info(self, channel):
+        return {"channel": {"id": channel, "creator": self.creator}}
+
+    async def call(self, method, start, *, timeout_s):
+        assert timeout_s <= 1.0
+        self.calls.append(method)
+        if self.fails:
+            raise self.fails
+        return start()
+
+
+@dataclass
+class Clock:
+    now_s: float = 0.0
+
+    def __call__(self):
+        return self.now_s
+
+
+def people(slack, by=SubscribeBy.ADMINS, clock=None):
+    return People(slack, frozenset({"UADMIN"}), by, clock or Clock())
+
+
+@pytest.mark.parametrize("flag", ["is_admin", "is_owner", "is_primary_owner"])
+async def test_admins_and_owners_of_the_workspace_are_admins(flag):
+    known = people(Slack(users={"U1": {flag: True}, "U2": {flag: False}}))
+    assert await known.is_admin("U1")
+    assert not await known.is_admin("U2")
+
+
+async def test_admin_of_the_settings_is_one_whatever_slack_says():
+    slack = Slack(fails=SlackDoubtful("users.info", "no answer"))
+    assert await people(slack).is_admin("UADMIN")
+    assert slack.calls == []
+
+
+async def test_people_are_asked_for_again_after_some_minutes():
+    slack, clock = Slack(users={"U1": {"is_admin": True}}), Clock()
+    known = people(slack, clock=clock)
+    assert await known.is_admin("U1")
+    slack.users = {}
+    clock.now_s = KEPT_S - 1
+    assert await known.is_admin("U1")
+    clock.now_s = KEPT_S
+    assert not await known.is_admin("U1")
+    assert slack.calls == ["users.info"] * 2
+
+
+async def test_missing_scope_costs_only_the_workspaces_own_admins():
+    slack = Slack(fails=SlackScopeMissing("users.info", "missing_scope"))
+    known = people(slack)
+    assert not await known.is_admin("U1")
+    assert not await known.is_admin("U1")
+    assert await known.person("U1") is None
+    assert slack.calls == ["users.info"]
+
+
+async def test_failing_call_leaves_what_was_known_for_a_while():
+    slack, clock = Slack(users={"U1": {"is_admin": True}}), Clock()
+    known = people(slack, clock=clock)
+    assert await known.is_admin("U1")
+    slack.fails, clock.now_s = SlackDoubtful("users.info", "no answer"), KEPT_S
+    assert await known.is_admin("U1")
+    slack.fails, slack.users, clock.now_s = None, {}, KEPT_S + ASK_AGAIN_S
+    assert not await known.is_admin("U1")
+
+
+async def test_members_may_change_what_their_channel_receives():
+    await people(Slack(), SubscribeBy.MEMBERS).check_may_change("U1", "C1")
+
+
+async def test_creator_of_a_channel_and_whoever_writes_to_the_bot_may_where_creators_may():
+    known = people(Slack(creator="U1"), SubscribeBy.CREATORS)
+    await known.check_may_change("U1", "C1")
+    await known.check_may_change("U2", "D2")
+    await known.check_may_change("UADMIN", "C1")
+    with pytest.raises(CommandError, match="Only the channel's creator and admins"):
+        await known.check_may_change("U2", "C1")
+
+
+async def test_only_admins_may_where_the_settings_say_so():
+    known = people(Slack(creator="U1", users={"U3": {"is_owner": True}}), SubscribeBy.ADMINS)
+    await known.check_may_change("U3", "C1")
+    for user_id, channel_id in (("U1", "C1"), ("U1", "D1")):
+        with pytest.raises(CommandError, match="Only admins"):
+            await known.check_may_change(user_id, channel_id)

@@ -1,0 +1,94 @@
+"""The form of subscriptions: within Slack's limits whatever the service publishes, and read back as filled in."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.domain.events import DEFAULT_TOPICS, Topic
+from bot.domain.filters import ALL_REGIONS, HERE, ChannelFilter
+from bot.domain.races import Course
+from bot.sandbox.slack import modals
+from bot.sandbox.slack.methods.views import view_problems
+from bot.slack.views.subscribe_form import FormOf, Known, read_form, saved, subscribe_form
+
+NEW = FormOf(channel_id="C1")
+KNOWN = Known(("GB", "IRE"), courses=True)
+
+NAMES = st.text(max_size=90) | st.sampled_from(["<!channel>", "&" * 400, "🐎" * 200, "GB", ALL_REGIONS, " ", "\u202e"])
+REGIONS = st.none() | st.lists(NAMES, unique=True, max_size=5)
+COURSES = st.lists(st.builds(Course, course_id=st.none() | NAMES, name=st.none() | NAMES), max_size=5, unique=True)
+MENTIONS = st.lists(st.sampled_from(["U1", "W2", "S3", HERE]), unique=True).map(tuple)
+FILTERS = st.builds(
+    ChannelFilter,
+    region=NAMES,
+    topics=st.frozensets(st.sampled_from(Topic)),
+    courses=COURSES.map(tuple),
+    not_courses=COURSES.map(tuple),
+    mentions=MENTIONS,
+)
+
+
+def submitted(view, values):
+    """What is read of a view in which somebody filled in values."""
+    return read_form({**view, "state": {"values": modals.filled_in(view, values)}})
+
+
+@settings(deadline=None)
+@given(st.none() | FILTERS, REGIONS, st.booleans())
+def test_form_is_one_that_slack_takes_whatever_it_shows(chosen, regions, courses):
+    form = FormOf(channel_id="C1", editing=chosen.region if chosen else None)
+    view = subscribe_form(form, chosen, Known(regions, courses=courses))
+    assert view_problems(view, "modal") == []
+    assert len(json.dumps(view)) < 250_000
+
+
+def test_form_of_thousands_of_regions_holds_slacks_limits():
+    view = subscribe_form(NEW, None, Known([f"R{number}" for number in range(1_500)], courses=True))
+    assert view_problems(view, "modal") == []
+    assert len(json.dumps(view)) < 250_000
+
+
+def test_form_is_read_as_it_was_filled_in():
+    view = subscribe_form(NEW, None, KNOWN)
+    course = {"text": {"type": "plain_text", "text": "York"}, "value": "cr_2"}
+    group = {"text": {"type": "plain_text", "text": "@here"}, "value": HERE}
+    values = {"regions": ["GB", "IRE"], "not_courses": [course], "people": ["U1"], "groups": [group]}
+    form, found = submitted(view, values)
+    assert form == NEW
+    assert (found.regions, found.topics) == (("GB", "IRE"), DEFAULT_TOPICS)
+    assert (found.courses, found.not_courses, found.mentions) == ((), ("cr_2",), ("U1", HERE))
+
+
+@settings(deadline=None)
+@given(st.sampled_from(["GB", "IRE", ALL_REGIONS, "GONE"]), st.frozensets(st.sampled_from(Topic), min_size=1), MENTIONS)
+def test_edited_subscription_that_is_left_as_it_is_stays_as_it_is(region, topics, mentions):
+    ascot = Course(course_id="cr_1", name="Ascot")
+    chosen = ChannelFilter(region=region, topics=topics, courses=(ascot,), mentions=mentions)
+    form, found = submitted(subscribe_form(FormOf(channel_id="C1", editing=region), chosen, KNOWN), {})
+    assert form.editing == region
+    assert (found.regions, found.topics, found.courses) == ((region,), topics, ("cr_1",))
+    assert set(found.mentions) == set(mentions)
+
+
+@pytest.mark.parametrize(
+    ("typed", "regions"), [("GB, IRE", ("GB", "IRE")), ("ALL", (ALL_REGIONS,)), ("GB GB", ("GB",))]
+)
+def test_form_without_regions_takes_typed_ones(typed, regions):
+    view = subscribe_form(NEW, None, Known(None, courses=False))
+    assert "have not been read yet" in view["blocks"][0]["text"]["text"]
+    _, found = submitted(view, {"regions": typed})
+    assert found.regions == regions
+
+
+@settings(deadline=None)
+@given(st.dictionaries(st.text(max_size=5), st.none() | st.integers() | st.text(max_size=5), max_size=3))
+def test_form_with_nothing_filled_in_is_read_as_nothing(values):
+    view = {"private_metadata": NEW.model_dump_json(), "state": {"values": {"regions": {"regions": values}}}}
+    _, found = read_form(view)
+    assert found.topics == frozenset()
+
+
+def test_saved_form_is_one_that_slack_takes():
+    assert view_problems(saved([{"type": "section", "text": {"type": "mrkdwn", "text": "Saved"}}]), "modal") == []
