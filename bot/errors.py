@@ -11,6 +11,7 @@ RacingBotError
 │   ├── QueueFull                 more waiting to be stored than we hold: a retry helps
 │   └── SecretsUnreadable         no encryption key opens what was stored
 ├── CommandError                  what a person typed can't be done; says what would have been right
+│   └── FieldsWrong               the same of a form, field by field
 ├── SubscribingFailed             `racing-bot subscribe` did not do what was asked; says what to do
 ├── ServiceError                  the data service refused or failed; see bot.racing.errors for each code
 └── SlackError                    a call to Slack's Web API did not end well
@@ -85,6 +86,14 @@ class CommandError(RacingBotError):
         super().__init__(told)
         self.typed = typed
         self.meant = dict(meant or {})
+
+
+class FieldsWrong(CommandError):
+    """A form can't be stored as it is. `errors` has a sentence for each field that is to blame."""
+
+    def __init__(self, errors: Mapping[str, str]) -> None:
+        super().__init__("; ".join(errors.values()))
+        self.errors = dict(errors)
 
 
 class SubscribingFailed(RacingBotError):

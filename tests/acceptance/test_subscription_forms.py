@@ -113,7 +113,7 @@ async def test_list_edits_removes_and_turns_pages(world):
     assert len(regions) > 8
     await world.subscribe(channel, " ".join(regions))
     assert "page 1 of 3" in await world.say("/racing", "list", channel=channel)
-    assert "page 2 of 3" in await clicked(world, "Next", channel)
+    assert "page 2 of 3" in await clicked(world, "Page 2 of 3 →", channel)
     left = await clicked(world, "Remove", channel)
     assert "still receives" in left
     assert "not there any more" in await clicked(world, "Remove", channel)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from bot.domain.events import Topic
 from bot.domain.filters import ALL_REGIONS, ChannelFilter, is_mention, is_same_course
 from bot.domain.races import Course
-from bot.errors import CommandError
+from bot.errors import CommandError, FieldsWrong
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.subscribe import CHECK_S, Subscribed, check_courses_are_in, store, unchecked_courses
 from bot.slack.views.subscribe_form import (
@@ -19,14 +19,6 @@ from bot.slack.views.subscribe_form import (
     FormOf,
     Submitted,
 )
-
-
-class FieldsWrong(Exception):
-    """The form can't be stored as it is; `errors` has a sentence for each field that is to blame."""
-
-    def __init__(self, errors: dict[str, str]) -> None:
-        self.errors = errors
-        super().__init__("; ".join(errors.values()))
 
 
 @dataclass

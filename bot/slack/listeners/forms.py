@@ -7,13 +7,13 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
-from bot.errors import SlackError
+from bot.errors import FieldsWrong, SlackError
 from bot.logs import get_logger
 from bot.slack.commands import subscribe
 from bot.slack.commands.explain import explain
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.lookup import course_options, group_options
-from bot.slack.commands.submit import FieldsWrong, submit
+from bot.slack.commands.submit import submit
 from bot.slack.commands.subscribe import Subscribed
 from bot.slack.listeners.running import COMMIT_S, CommandRunner, new_reference
 from bot.slack.messages.blocks import section

@@ -2,7 +2,7 @@
 
 from bot.domain.message import Message
 from bot.slack.messages.blocks import message, section
-from bot.slack.messages.subscription_list import turning
+from bot.slack.messages.pages import Turning, turns
 from bot.slack.messages.text import code, counted, safe
 from bot.slack.messages.times import moment_for_readers
 from bot.storage.audit import Page
@@ -19,7 +19,7 @@ def audit_page(page: Page, what: str, command: str) -> Message:
     title = f"*{counted(page.total, 'change')} {what}*{where}"
     lines = [_line(entry) for entry in page.entries]
     text = "\n".join([title, *lines])
-    return message(text, [section(title)], lines, len(lines), [turning(command, page.number, page.pages)])
+    return message(text, [section(title)], lines, len(lines), [turns(Turning(command), page.number, page.pages)])
 
 
 def _line(entry: AuditEntry) -> str:

@@ -48,7 +48,7 @@ def paged(
     room = MESSAGE_MAX - weight(above) - weight(below) - FOR_TURNING
     pages = split_pages(units, min(most, BLOCKS_MAX - len(above) - len(below) - 1), room)
     number = min(turn.page, len(pages))
-    return message(text, [*above, *pages[number - 1], _turns(turn, number, len(pages)), *below])
+    return message(text, [*above, *pages[number - 1], turns(turn, number, len(pages)), *below])
 
 
 def split_pages(units: Sequence[Block], blocks: int, room: int) -> list[list[Block]]:
@@ -72,7 +72,7 @@ def line_units(lines: Sequence[str]) -> list[Block]:
     return [{"type": "section", "text": mrkdwn("\n".join(part))} for part in parts]
 
 
-def _turns(turn: Turning, number: int, last: int) -> Block | None:
+def turns(turn: Turning, number: int, last: int) -> Block | None:
     """Buttons to the page before and after."""
     back = [command_button(f"← Page {number - 1}", turn.to(number - 1), in_place=True)] if number > 1 else []
     on = [command_button(f"Page {number + 1} of {last} →", turn.to(number + 1), in_place=True)] if number < last else []

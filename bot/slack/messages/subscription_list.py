@@ -7,10 +7,11 @@ from datetime import datetime
 from bot.domain.filters import ChannelFilter, Meeting
 from bot.domain.message import Block, Message
 from bot.slack.messages.blocks import context, message, mrkdwn, section
-from bot.slack.messages.buttons import action_button, actions, command_button
+from bot.slack.messages.buttons import VALUE_MAX, action_button, actions
 from bot.slack.messages.mute import meeting_words, undo_button
+from bot.slack.messages.pages import Turning, turns
 from bot.slack.messages.subscriptions import describe, in_markup, region_words
-from bot.slack.messages.text import clip, counted, safe
+from bot.slack.messages.text import clip, counted, safe, size
 from bot.slack.messages.times import moment_for_readers
 from bot.storage.subscriptions import UNTIL_RESUMED
 from bot.storage.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, SubscriptionState
@@ -72,28 +73,15 @@ def subscription_list(page: ListPage) -> Message:
         head += [section(_muted(row, meeting)), actions([undo_button(row.id or 0)])]
     if more := page.mutes[MUTES_SHOWN:]:
         head.append(section(f"and {counted(len(more), 'more muted meeting')}"))
-    return message(safe(text, 2_000) or text, head, foot=[_turning(page), context(_small(page))])
+    return message(
+        safe(text, 2_000) or text, head, foot=[turns(Turning("list"), page.number, page.pages), context(_small(page))]
+    )
 
 
 def page_of(typed: str) -> int:
     """The page that was asked for: "3", or "page:3"; the first for anything else."""
     digits = typed.strip().lower().removeprefix("page:").strip()
-    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= 6 else 1
-
-
-def turning(command: str, number: int, pages: int) -> Block | None:
-    """Buttons to the page before and the page after."""
-    there = [("Previous", number - 1), ("Next", number + 1)]
-    shown = [
-        command_button(label, f"{command} page:{page}".strip(), in_place=True)
-        for label, page in there
-        if 1 <= page <= pages
-    ]
-    return actions(shown)
-
-
-def _turning(page: ListPage) -> Block | None:
-    return turning("list", page.number, page.pages)
+    return max(1, int(digits)) if digits.isascii() and digits.isdecimal() and len(digits) <= 6 else 1
 
 
 def _subscription(one: Listed) -> str:
@@ -127,6 +115,8 @@ def _buttons(row: ChannelSubscriptionRow) -> Block | None:
     question = f"This channel would no longer receive its subscription to {region_words(row.region)}."
     # By its region, and not by its number, which a later subscription can have.
     region = row.region
+    if size(region) > VALUE_MAX:
+        return None
     return actions([action_button("Edit", EDIT, region), action_button("Remove", REMOVE, region, confirm=question)])
 
 

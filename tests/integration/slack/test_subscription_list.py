@@ -1,4 +1,4 @@
-"""`/racing list` flags what lost something: its creator, its region or its course; as far as Slack and the lists tell."""
+"""`/racing list` flags what lost something: its creator, its region or its course; as far as it is told."""
 
 import json
 from types import SimpleNamespace
@@ -26,6 +26,7 @@ ASCOT, YORK = Course(course_id="cr_1", name="Ascot"), Course(course_id="cr_2", n
 @pytest_asyncio.fixture
 async def listed(database, slack):
     """What the list of a channel says, as a function."""
+    slack.channels["CGB"].members.add("UALICE")
     session = make_session()
     client = SlackClient(make_web_client(TOKEN, slack.api_url, session))
 

@@ -1,10 +1,13 @@
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import event
 
+from bot.domain.events import EventKind, RacingEvent, VersionRemarks
 from bot.domain.races import Course, OffTime, Race, Runner
-from bot.storage import racebook
+from bot.storage import events, inbox, racebook
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 DAY = "2026-11-20"
@@ -80,3 +83,68 @@ async def test_many_races_go_into_the_book_at_once(database):
     races = [Race(race_id=f"r{number}", race_date=DAY, region="GB") for number in range(450)]
     assert await database.write(lambda session: racebook.put(session, races, NOW, region="GB")) == 450
     assert len(await database.read(lambda session: racebook.of_day(session, DAY))) == 450
+
+
+async def plan_of(database, read):
+    """How SQLite finds what `read` asks for: a line for each table that it goes to."""
+    asked = []
+
+    def note(_connection, _cursor, statement, parameters, *_):
+        asked.append((statement, parameters))
+
+    def explain(session):
+        engine = session.get_bind()
+        event.listen(engine, "before_cursor_execute", note)
+        try:
+            read(session)
+        finally:
+            event.remove(engine, "before_cursor_execute", note)
+        connection = session.connection()
+        return [
+            row[3]
+            for statement, parameters in list(asked)
+            if statement.startswith("SELECT")
+            for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
+        ]
+
+    return await database.read(explain)
+
+
+async def test_day_of_the_book_is_found_by_its_index(database):
+    for region in ("GB", None):
+        lines = await plan_of(database, partial(racebook.of_day, day=DAY, region=region))
+        assert any("ix_book_race_day" in line for line in lines)
+        assert not any(line.startswith("SCAN book_race") for line in lines), lines
+
+
+async def test_deliveries_of_a_day_and_a_race_are_found_by_their_indexes(database):
+    told = partial(racebook.told_of_day, day=DAY, since=NOW, until=NOW)
+    for read in (told, partial(racebook.by_id, race_id="r1")):
+        lines = await plan_of(database, read)
+        assert not any(line.startswith(("SCAN event", "SCAN book_race")) for line in lines), lines
+    assert sum("ix_event_race_date" in line for line in await plan_of(database, told)) == 2
+
+
+async def test_deliveries_of_a_day_are_the_newest_versions_of_that_date_or_received_then_without_one(database):
+    def make(key, version, *, day=DAY, kind=EventKind.RACE_ABANDONED, received_at=NOW, reason=None):
+        told = RacingEvent(key=key, kind=kind, race=Race(race_id=key, race_date=day), reason=reason)
+        return events.make(told, version, facts={}, remarks=VersionRemarks(), inbox_id=1, received_at=received_at)
+
+    def store(session):
+        arrival = inbox.Arrival("k", None, "0" * 64, b"{}", NOW)
+        inbox.store(session, [arrival])
+        session.add_all(
+            [
+                make("a", 1, reason="Frost"),
+                make("a", 2, reason="Fog"),
+                make("undated", 1, day=None),
+                make("other day", 1, day="2026-11-19"),
+                make("undated before", 1, day=None, received_at=NOW - timedelta(days=1)),
+                make("card", 1, kind=EventKind.RACECARD_PUBLISHED),
+            ]
+        )
+
+    await database.write(store)
+    since = NOW.replace(hour=0)
+    told = await database.read(lambda session: racebook.told_of_day(session, DAY, since, since + timedelta(days=1)))
+    assert {one.key: one.reason for one in told} == {"a": "Fog", "undated": None}

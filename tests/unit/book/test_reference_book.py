@@ -176,3 +176,21 @@ async def test_lists_that_cannot_be_kept_are_not_asked_for_at_once_again(book, d
     assert await book.regions() is None
     assert await book.courses() is None
     assert client.asked == ["courses", "reference"]
+
+
+async def test_countries_are_kept_for_a_day_and_stale_ones_are_better_than_none(book, client, clock):
+    client.answers["countries"] = [{"country_code": "ITY", "full_result_order": False, "position_pct": 0.6, "note": 7}]
+    (italy,) = await book.countries(1.0)
+    assert (italy.full_result_order, italy.position_pct, italy.note) == (False, 0.6, "7")
+    await book.countries(1.0)
+    assert client.asked == ["countries"]
+    clock.pass_(hours=25)
+    client.answers["countries"] = ServerFault("countries", code="server_error", status=500)
+    assert await book.countries(1.0) == (italy,)
+    assert await book.country_of("ITY") == italy
+    assert await book.country_of("GB") is None
+
+
+async def test_countries_that_never_came_are_none(book, client):
+    client.answers["countries"] = ServerFault("countries", code="server_error", status=500)
+    assert await book.countries(1.0) is None

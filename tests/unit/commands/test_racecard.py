@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.book.card import Card, Coverage, by_meeting
-from bot.domain.races import Course, OffTime, Race
+from bot.domain.races import Course, OffTime, Race, Runner
 from bot.racing.errors import ServerFault
 from bot.slack.commands import racecard as command
 from bot.slack.commands.invocation import Invocation
@@ -31,7 +31,8 @@ def make_card(races=(), coverage=Coverage.COMPLETE, **fields):
 
 def shown(message):
     texts = [block["text"]["text"] for block in message.blocks if "text" in block]
-    return "\n".join(texts + [one["text"] for block in message.blocks for one in block.get("elements", ())])
+    small_print = [one for block in message.blocks if block["type"] == "context" for one in block["elements"]]
+    return "\n".join(texts + [one["text"] for one in small_print])
 
 
 def test_card_lists_each_courses_races_in_order():
@@ -93,15 +94,58 @@ def test_card_stays_within_slacks_limits(races, repeat, coverage):
     assert len(message.blocks) <= BLOCKS_MAX
     assert weight(message.blocks) <= MESSAGE_MAX
     for block in message.blocks:
-        assert block["type"] == "context" or 0 < size(block["text"]["text"]) <= SECTION_MAX
+        assert block["type"] in {"context", "actions"} or 0 < size(block["text"]["text"]) <= SECTION_MAX
 
 
-def test_card_too_large_says_how_many_meetings_are_left_out():
+def pages_of(show):
+    """All pages of an answer, as the buttons turn them."""
+    pages = [show(1)]
+    while any("page:" + str(len(pages) + 1) in button["value"] for button in buttons(pages[-1])):
+        pages.append(show(len(pages) + 1))
+    return pages
+
+
+def buttons(message):
+    rows = [block["elements"] for block in message.blocks if block["type"] == "actions"]
+    return [button for row in rows for button in row]
+
+
+def test_card_too_large_has_its_meetings_on_pages():
     races = [make_race(f"{hour}:00", f"Course {number:03}") for number in range(99) for hour in range(12, 18)]
-    message = racecard(make_card(races), TODAY)
-    text = shown(message)
-    left = int(re.findall(r"and (\d+) more meetings: add a course", text)[0])
-    assert left + text.count("*Course") == 99
+    card = make_card(races)
+    pages = pages_of(lambda page: racecard(card, TODAY, page=page))
+    assert len(pages) > 2
+    text = "".join(map(shown, pages))
+    assert [f"*Course {number:03}*" in text for number in range(99)] == [True] * 99
+    assert text.count("*Course") == 99
+    assert {button["value"] for button in buttons(pages[1])} == {
+        "racecard GB 2026-11-20 page:1",
+        "racecard GB 2026-11-20 page:3",
+    }
+    assert shown(racecard(card, TODAY, page=500)) == shown(pages[-1])
+
+
+def test_meeting_of_a_card_has_a_button_to_its_own():
+    (button,) = [
+        block["accessory"] for block in racecard(make_card([make_race()]), TODAY).blocks if "accessory" in block
+    ]
+    assert button["value"] == 'racecard GB 2026-11-20 "Ascot"'
+
+
+def test_card_of_a_course_has_each_races_runners():
+    runners = (
+        Runner(
+            number="4", draw="3", horse="Desert Crown", jockey="R Moore", trainer="A O'Brien", official_rating="121"
+        ),
+        Runner(horse="Lone Star"),
+        Runner(number="9", horse="Stays Home", position="NR"),
+    )
+    races = [make_race("14:30", title="Novices' Hurdle", runners=runners), make_race("15:00", field_size=7)]
+    text = shown(racecard(make_card(races, course=Course(name="Ascot")), TODAY))
+    assert "*14:30*  Novices' Hurdle\n4  Desert Crown (3) · R Moore / A O'Brien · OR 121\nLone Star" in text
+    assert "9  Stays Home · non-runner" in text
+    assert "7 runners" in text
+    assert "None" not in text
 
 
 def test_meeting_too_long_says_how_many_races_are_left_out():
@@ -136,7 +180,9 @@ def make_desk(asked):
             asked.append(args)
             return card
 
-        return SimpleNamespace(clock=lambda: NOW, reference=Reference(), races=SimpleNamespace(card=give))
+        return SimpleNamespace(
+            clock=lambda: NOW, reference=Reference(), races=SimpleNamespace(card=give, progress=lambda _region: None)
+        )
 
     return make
 

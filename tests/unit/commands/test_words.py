@@ -2,7 +2,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.book.reference import ReferenceBook
@@ -61,6 +61,30 @@ def test_words_come_in_any_order_quotes_and_spaces(text):
     assert " ".join(word for word in asked.others if word != "GB").strip("\u2018\u2019") == "Ascot Heath"
 
 
+@pytest.mark.parametrize(
+    ("text", "day", "others"),
+    [
+        ("last friday GB", date(2026, 11, 13), ("GB",)),
+        ("GB next  Friday", date(2026, 11, 27), ("GB",)),
+        ("friday Ascot", TODAY, ("Ascot",)),
+        ("GB last", TODAY, ("GB", "last")),
+        ("last GB friday", TODAY, ("last", "GB")),
+        ("\u200fGB\u200e \u202btomorrow\u202c", date(2026, 11, 21), ("GB",)),
+        ("\u2039Ascot Heath\u203a", TODAY, ("Ascot Heath",)),
+    ],
+)
+def test_words_may_be_weekdays_and_have_marks_of_direction(text, day, others):
+    asked = read_words(text, TODAY)
+    assert (asked.day, asked.others) == (day, others)
+
+
+def test_words_of_a_command_and_the_page_are_told_apart():
+    asked = read_words("GB abandoned page:3", TODAY, flags={"abandoned": "abandonments"})
+    assert (set(asked.flags), asked.page, asked.others) == ({"abandonments"}, 3, ("GB",))
+    assert read_words("abandoned page:0", TODAY).others == ("abandoned",)
+    assert read_words("page:0", TODAY).page == 1
+
+
 def test_words_without_a_day_mean_today():
     assert (read_words("", TODAY).day, read_words("GB", TODAY).day) == (TODAY, TODAY)
     assert read_words("all", TODAY).others == ()
@@ -72,7 +96,15 @@ def test_words_with_no_day_or_two_are_refused(text):
         read_words(text, TODAY)
 
 
-@given(text=st.text(max_size=60))
+PARTS = ("GB", "last", "friday", '"', "“", "«", "'", "\u200f", "page:2", "course:", "2026-11-21", "x" * 500)
+parts = st.sampled_from(PARTS)
+
+
+@given(text=st.text(max_size=60) | st.lists(parts | st.text(max_size=5), max_size=30).map(" ".join))
+@example(text="a" * 10_000)
+@example(text='"' * 10_000)
+@example(text="a " * 5_000)
+@example(text="\u202e" * 10_000)
 def test_words_of_any_text_are_read_or_refused(text):
     try:
         asked = read_words(text, TODAY)
@@ -118,6 +150,21 @@ async def test_place_is_the_region_and_course_that_were_named(make_book, text, r
 async def test_place_that_is_none_is_told_what_would_be_right(make_book, text, told):
     with pytest.raises(CommandError, match=told):
         await place_of(await make_book(), text)
+
+
+@pytest.mark.parametrize(
+    ("text", "typed", "meant"),
+    [
+        ("gb", "gb", {"GB": "GB"}),
+        ("today Ascto  Heath", "Ascto Heath", {"Ascot Heath": "Ascot Heath"}),
+        ("IRE Ascot", "IRE", {"GB": "GB"}),
+    ],
+)
+async def test_near_miss_carries_what_it_may_have_meant(make_book, text, typed, meant):
+    with pytest.raises(CommandError) as caught:
+        await place_of(await make_book(), text)
+    assert caught.value.typed == typed
+    assert caught.value.meant.items() >= meant.items()
 
 
 async def test_place_is_taken_as_typed_where_there_are_no_lists(make_book):

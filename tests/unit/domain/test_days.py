@@ -26,6 +26,26 @@ def test_day_is_what_the_word_means(word, day):
 
 
 @pytest.mark.parametrize(
+    ("word", "coming", "last"),
+    [
+        ("Sunday", date(2026, 3, 1), date(2026, 3, 1)),
+        ("monday", date(2026, 3, 2), date(2026, 2, 23)),
+        ("SATURDAY", date(2026, 3, 7), date(2026, 2, 28)),
+        ("last sunday", date(2026, 2, 22), date(2026, 2, 22)),
+        ("next sunday", date(2026, 3, 8), date(2026, 3, 8)),
+        ("last friday", date(2026, 2, 27), date(2026, 2, 27)),
+        ("next friday", date(2026, 3, 6), date(2026, 3, 6)),
+        ("last", None, None),
+        ("next race", None, None),
+        ("last last friday", None, None),
+    ],
+)
+def test_weekday_is_the_coming_or_the_last_one(word, coming, last):
+    assert parse_day(word, TODAY) == coming
+    assert parse_day(word, TODAY, looks_back=True) == last
+
+
+@pytest.mark.parametrize(
     "word", ["2026-02-30", "2026-13-01", "21/11/2026", "21.11.26", "20261121", "2026-1-2", "0000-01-01"]
 )
 def test_day_that_is_none_is_refused(word):

@@ -1,5 +1,6 @@
 """What people are shown of subscriptions: said back, listed in pages, and who changed them; within Slack's limits."""
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -41,7 +42,8 @@ def check(message):
     assert 1 <= size(message.text) <= TEXT_MAX
     assert block_problems(list(message.blocks), most=MESSAGE_BLOCKS) == []
     assert weight(message.blocks) <= MESSAGE_MAX
-    return str(message)
+    # A button's value is for us alone.
+    return re.sub(r"'value': '[^']*'", lambda found: found[0].replace("<!", ""), str(message))
 
 
 def said(*filters, recent=NOTHING, **changes):
@@ -163,7 +165,7 @@ def test_list_of_nothing_says_how_to_begin():
 
 @given(st.text())
 def test_page_is_read_of_any_text(typed):
-    assert 0 <= page_of(typed) < 10**6
+    assert 1 <= page_of(typed) < 10**6
 
 
 def entry(**changes):

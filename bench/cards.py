@@ -1,0 +1,125 @@
+"""A card out of a race book of very many races, without a request: reading, building, and the answer's blocks."""
+
+import time
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import insert
+from sqlmodel import Session
+
+from bench.common import Below, Measure, Plan, percentiles
+from bot.book.racebook import RaceBook
+from bot.book.walk_state import Order, Stretch, Walk
+from bot.domain.races import Course, OffTime, Race, Runner
+from bot.racing.calls import AccountState
+from bot.racing.client import PAGE_SIZE
+from bot.slack.messages.card import racecard
+from bot.slack.messages.results_of_day import Shown, results_of_day
+from bot.storage import state
+from bot.storage.engine import Database
+from bot.storage.migrate import upgrade
+from bot.storage.tables import BookRace
+
+RACES = 100_000
+A_DAY = 60
+"""Ten meetings of six races in one region."""
+
+TOGETHER = 2_000
+CARDS = 200
+TODAY = date(2026, 11, 20)
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+FIELD = tuple(Runner(horse=f"Horse {place}", position=str(place), jockey="J", trainer="T") for place in range(1, 11))
+
+
+class NoClient:
+    """A client that nothing may be asked of."""
+
+    state = AccountState()
+
+    def __getattr__(self, name):
+        raise AssertionError(f"a card out of the book asked for {name}")
+
+
+class NoQuota:
+    """As much of the quota as need be."""
+
+    async def staleness_s(self):
+        return 900
+
+    async def commands_left(self):
+        return None
+
+
+async def measure(folder: Path, _plan: Plan) -> list[Measure]:
+    """Milliseconds of a day's card and of its results, each another day."""
+    database = Database(f"sqlite:///{folder / 'cards.db'}")
+    upgrade(database)
+    await fill(database)
+    client: Any = NoClient()
+    quota: Any = NoQuota()
+    book = RaceBook(database, client, lambda: NOW, quota)
+    cards, results = [], []
+    for number in range(CARDS):
+        day = TODAY - timedelta(days=10 + number)
+        started = time.perf_counter()
+        card = await book.card("GB", day)
+        assert racecard(card, TODAY).blocks
+        cards.append(time.perf_counter() - started)
+        assert sum(len(meeting.races) for meeting in card.meetings) == A_DAY
+        started = time.perf_counter()
+        assert results_of_day(*await book.results("GB", day), Shown(today=TODAY)).blocks
+        results.append(time.perf_counter() - started)
+    await database.close()
+    name = f"{A_DAY} races out of {RACES:,}"
+    return [
+        *percentiles(f"card of {name}", cards, {50: None, 99: Below(100)}),
+        *percentiles(f"results of {name}", results, {50: None, 99: Below(100)}),
+    ]
+
+
+async def fill(database: Database) -> None:
+    """A book that has been read whole, up to yesterday."""
+    for first in range(0, RACES, TOGETHER):
+        rows = [a_row(number) for number in range(first, first + TOGETHER)]
+        await database.write(partial(_insert, rows=rows))
+    stretch = Stretch(before=(TODAY - timedelta(days=1)).isoformat(), cursor="c")
+    walk = Walk(region="GB", limit=PAGE_SIZE, order=Order.OLDEST_FIRST, stretches=(stretch,))
+    await database.write(partial(state.put, name="racebook.walk.GB", value=walk.model_dump(mode="json"), now=NOW))
+
+
+def _insert(session: Session, rows: list[dict[str, Any]]) -> None:
+    session.connection().execute(insert(BookRace), rows)
+
+
+def a_row(number: int) -> dict[str, Any]:
+    """The race as it stands in the book's table."""
+    race = a_race(number)
+    data = race.model_dump_json(exclude_defaults=True)
+    return {
+        "race_id": race.race_id,
+        "region": race.region,
+        "race_date": race.race_date,
+        "data": data,
+        "updated_at": NOW,
+    }
+
+
+def a_race(number: int) -> Race:
+    """A settled race with ten runners."""
+    of_day = number % A_DAY
+    return Race(
+        race_id=f"rc_{number}",
+        meeting_id=f"mt_{number // 6}",
+        region="GB",
+        course=Course(course_id=f"cr_{of_day // 6}", name=f"Course {of_day // 6}"),
+        race_date=(TODAY - timedelta(days=2 + number // A_DAY)).isoformat(),
+        off=OffTime(text=f"{12 + of_day % 6}:30"),
+        title="Novices' Handicap Hurdle",
+        race_class="4",
+        distance="2m",
+        going="Good to Soft",
+        status="result",
+        runners=FIELD,
+    )

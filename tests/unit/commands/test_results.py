@@ -1,0 +1,176 @@
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bot.book.card import Card, Coverage, by_meeting
+from bot.book.outcomes import Outcomes, outcomes_of
+from bot.domain.events import EventKind, RacingEvent
+from bot.domain.races import Course, OffTime, Race, Runner
+from bot.racing.errors import ServerFault
+from bot.slack.commands import results as command
+from bot.slack.commands.invocation import Invocation
+from bot.slack.messages.blocks import weight
+from bot.slack.messages.results_of_day import Shown, results_of_day
+from bot.slack.messages.text import BLOCKS_MAX, MESSAGE_MAX
+from bot.storage.reference import KnownCountry
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+TODAY = NOW.date()
+FIELD = (
+    Runner(horse="Third", position="3"),
+    Runner(horse="Winner", position="1", starting_price="5/2"),
+    Runner(horse="Second", position="2="),
+    Runner(horse="Also Second", position="2="),
+    Runner(horse="Fourth", position="4"),
+    Runner(horse="Fell", position="F"),
+)
+
+
+def make_race(off, course="Ascot", region="GB", **fields):
+    given = {"race_id": f"{course}-{off}", "region": region, "course": Course(name=course), "race_date": "2026-11-20"}
+    return Race(**given | {"off": OffTime(text=off)} | fields)
+
+
+def make_day(races, told=(), *, region="GB", course=None, coverage=Coverage.COMPLETE, **fields):
+    given = {"day": TODAY, "region": region, "course": course, "coverage": coverage}
+    card = Card(**given | {"meetings": by_meeting(list(races))} | fields)
+    return card, outcomes_of(races, told, region, course)
+
+
+def show(day, **shown):
+    card, outcomes = day
+    return results_of_day(card, outcomes, Shown(today=TODAY, **shown))
+
+
+def text_of(message):
+    return "\n".join(block["text"]["text"] for block in message.blocks if "text" in block)
+
+
+RACES = [
+    make_race("14:30", runners=FIELD),
+    make_race("15:00", abandoned=True, reason="Frost"),
+    make_race("15:30"),
+    make_race("13:00", course="Naas", status="result"),
+]
+LOST = RacingEvent(
+    key="m",
+    kind=EventKind.MEETING_ABANDONED,
+    race=Race(course=Course(name="Bath"), region="GB", race_date="2026-11-20"),
+    reason="Waterlogged",
+)
+
+
+def test_results_tell_each_race_of_a_day():
+    message = show(make_day(RACES, [LOST]))
+    text = text_of(message)
+    assert "14:30  1 Winner, 2= Second, 2= Also Second, 3 Third" in text
+    assert "15:00  *ABANDONED*, Frost" in text
+    assert "15:30  not known yet" in text
+    assert "13:00  settled; no finishing order published" in text
+    assert "1 whole meeting abandoned, 2 settled, 1 race abandoned, 1 not known yet" in text
+    assert "ABANDONED: Bath, whole meeting, Waterlogged; Ascot 15:00, Frost" in message.text
+    assert "None" not in text
+
+
+def test_results_of_a_course_tell_everybody_who_ran():
+    text = text_of(show(make_day(RACES[:3], course=Course(name="Ascot"))))
+    assert "1  Winner  SP 5/2\n2=  Second\n2=  Also Second\n3  Third\n4  Fourth\nF  Fell" in text
+
+
+def test_abandonments_alone_name_no_result():
+    text = text_of(show(make_day(RACES, [LOST]), only_abandonments=True))
+    assert "Bath, whole meeting, Waterlogged\nAscot 15:00, Frost" in text
+    assert "Winner" not in text
+    assert "No abandonment is known for GB" in text_of(show(make_day(RACES[:1]), only_abandonments=True))
+
+
+def test_day_without_abandonments_is_not_proven_by_a_book_that_is_not_whole():
+    text = text_of(show(make_day(RACES[:1], coverage=Coverage.PARTIAL), only_abandonments=True))
+    assert "This may not be all" in text
+    assert "No abandonment" not in text
+
+
+def test_no_racing_is_not_said_where_a_delivery_told_of_some():
+    assert "No racing" not in text_of(show(make_day([], [LOST])))
+    assert "No racing" in text_of(show(make_day([])))
+
+
+def test_partial_order_is_labelled_as_what_the_country_publishes():
+    italy = KnownCountry(country_code="ITY", name="Italy", full_result_order=False, position_pct=0.612)
+    day = make_day(RACES)
+    assert "Italy does not publish the full finishing order: 61% of runners have a place." in text_of(
+        show(day, country=italy)
+    )
+    whole = italy.model_copy(update={"full_result_order": True})
+    assert "finishing order:" not in text_of(show(day, country=whole))
+    assert "Italy" not in text_of(show(make_day(RACES[2:3]), country=italy))
+
+
+def test_contradiction_is_told_as_one():
+    text = text_of(show(make_day([make_race("14:30", runners=FIELD, abandoned=True)])))
+    assert "the two contradict each other" in text
+
+
+def test_results_of_very_many_meetings_hold_slacks_limits_and_lose_none():
+    races = [
+        make_race(f"{hour}:{minute}0", course=f"Course {number:03}", runners=FIELD, abandoned=not minute)
+        for number in range(80)
+        for hour in range(12, 16)
+        for minute in (0, 3)
+    ]
+    day = make_day(races)
+    pages = [show(day)]
+    while f"page:{len(pages) + 1}" in str(pages[-1].blocks):
+        pages.append(show(day, page=len(pages) + 1))
+    for message in pages:
+        assert len(message.blocks) <= BLOCKS_MAX
+        assert weight(message.blocks) <= MESSAGE_MAX
+    text = "".join(map(text_of, pages))
+    assert [f"*Course {number:03}*" in text for number in range(80)] == [True] * 80
+
+
+class Reference:
+    """A reference book whose lists never came."""
+
+    async def regions(self, _timeout_s):
+        return None
+
+    async def courses(self, _timeout_s):
+        return None
+
+    async def country_of(self, _region):
+        return None
+
+
+def make_desk(day, asked):
+    async def give(*args):
+        asked.append(args)
+        return day
+
+    races = SimpleNamespace(results=give, progress=lambda _region: None)
+    return SimpleNamespace(clock=lambda: NOW, reference=Reference(), races=races)
+
+
+def typed(text):
+    return Invocation(text=text, channel_id="C1", user_id="U1", reference="cmd-1")
+
+
+async def test_weekday_of_results_is_the_last_one():
+    asked: list[Any] = []
+    await command.answer(make_desk(make_day(RACES), asked), typed("GB thursday abandoned"), None)
+    assert [(region, day.isoformat()) for region, day, _ in asked] == [("GB", "2026-11-19")]
+
+
+async def test_failure_is_raised_only_where_there_is_nothing_to_tell():
+    failure = ServerFault("races/search", request_id="req_7")
+    empty = make_day([], coverage=Coverage.FAILED, failure=failure)
+    with pytest.raises(ServerFault):
+        await command.answer(make_desk(empty, []), typed("GB"), None)
+    told = make_day([], [LOST], coverage=Coverage.FAILED, failure=failure)
+    assert "Bath" in text_of(await command.answer(make_desk(told, []), typed("GB"), None))
+
+
+def test_nothing_known_is_no_outcome():
+    assert Outcomes().count() == 0

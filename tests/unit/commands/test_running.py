@@ -1,0 +1,138 @@
+"""How commands are carried out: progress while they take long, and never more uses of a response_url than there are."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import aiohttp
+import pytest
+
+from bot.domain.message import Message
+from bot.errors import CommandError
+from bot.slack import respond
+from bot.slack.commands.invocation import Command, Invocation
+from bot.slack.listeners.running import CommandRunner, find_command
+from bot.slack.respond import Reply, Responder
+from bot.slack.tasks import Tasks
+
+
+class Webhook:
+    """What stands for slack_sdk's webhook client: notes what was sent, and answers or raises what it was told."""
+
+    sent: list[dict[str, Any]]
+
+    def __init__(self, *outcomes):
+        self.sent = []
+        self.outcomes = list(outcomes)
+
+    def __call__(self, _url, **_):
+        return self
+
+    async def send(self, **message):
+        self.sent.append(message)
+        outcome = self.outcomes.pop(0) if self.outcomes else 200
+        if isinstance(outcome, Exception):
+            raise outcome
+        return SimpleNamespace(status_code=outcome, body="")
+
+
+@pytest.fixture
+def webhook(monkeypatch):
+    made = Webhook()
+    monkeypatch.setattr(respond, "AsyncWebhookClient", made)
+    return made
+
+
+NOBODY: Any = None
+URL = "https://hooks.slack.com/commands/1"
+
+
+def make_runner(at_s=(0.0, 0.0, 0.0)):
+    return CommandRunner(NOBODY, Responder(NOBODY, "https://slack.com/api/"), Tasks(), at_s)
+
+
+def slow_command(done, say="Reading."):
+    async def answer(_desk, invocation, _committed):
+        async def words():
+            return say
+
+        invocation.progress.say = words
+        await done.wait()
+        return Message(text="Answer")
+
+    return Command("slow", "", "", answer)
+
+
+def typed(text=""):
+    return Invocation(text, "C1", "U1", "cmd-1")
+
+
+async def run(command, reply, runner=None, done=None):
+    answer = await (runner or make_runner()).commit(command, typed(), reply)
+    task = asyncio.create_task(answer)
+    if done is not None:
+        while not task.done() and len(seen := done[1].sent) < done[2]:
+            await asyncio.sleep(0)
+            assert seen is done[1].sent
+        done[0].set()
+    await task
+
+
+async def test_progress_is_replaced_by_the_answer_within_the_uses_of_the_address(webhook):
+    done = asyncio.Event()
+    await run(slow_command(done), Reply(URL, "cmd-1"), done=(done, webhook, 3))
+    assert [one["text"] for one in webhook.sent] == ["Reading."] * 3 + ["Answer"]
+    assert [one["replace_original"] for one in webhook.sent] == [False, True, True, True]
+
+
+async def test_message_that_was_clicked_is_replaced_only_in_place(webhook):
+    done = asyncio.Event()
+    done.set()
+    command = slow_command(done)
+    await run(command, Reply(URL, "cmd-1", is_click=True), make_runner(at_s=()))
+    await run(command, Reply(URL, "cmd-1", is_click=True, in_place=True), make_runner(at_s=()))
+    assert [one["replace_original"] for one in webhook.sent] == [False, True]
+
+
+async def test_progress_of_a_click_on_a_channels_message_replaces_nothing(webhook):
+    reply = Reply(URL, "cmd-1", is_click=True)
+    assert not reply.has_room_for_progress
+    assert not reply.replaces_now
+
+
+async def test_answer_that_is_refused_goes_out_in_plain_text_with_what_is_left(webhook):
+    webhook.outcomes = [200, 200, 200, 400, 200]
+    responder, reply = Responder(NOBODY, "https://slack.com/api/"), Reply(URL, "cmd-1")
+    for _ in range(4):
+        await responder.respond(reply, Message(text="Reading."), is_last=False)
+    assert len(webhook.sent) == 3
+    assert await responder.respond(reply, Message(text="Answer", blocks=({"type": "divider"},)))
+    assert [one["blocks"] for one in webhook.sent[3:]] == [[{"type": "divider"}], None]
+    assert not await responder.respond(reply, Message(text="More"))
+    assert len(webhook.sent) == 5
+
+
+async def test_answer_that_may_have_arrived_is_not_sent_twice(webhook):
+    webhook.outcomes = [aiohttp.ServerDisconnectedError()]
+    assert not await Responder(NOBODY, "https://slack.com/api/").respond(Reply(URL, "cmd-1"), Message(text="Answer"))
+    assert len(webhook.sent) == 1
+
+
+async def test_refusal_in_the_commit_is_answered_with_the_line_put_right(webhook):
+    async def commit(_desk, _invocation):
+        raise CommandError("No region.", typed="gb", meant={"GB": "GB"})
+
+    command = Command("subscribe", "", "", slow_command(asyncio.Event()).answer, commit)
+    answer = await make_runner().commit(command, typed("gb"), Reply(URL, "cmd-1"))
+    await answer
+    (sent,) = webhook.sent
+    assert sent["blocks"][-1]["elements"][0]["value"] == "subscribe GB"
+
+
+def test_line_of_a_button_is_read_as_typed_after_racing():
+    command, text = find_command("racecard GB  2026-11-22")
+    assert (command.name if command else None, text) == ("racecard", "GB  2026-11-22")
+    assert find_command("frobnicate GB") == (None, "frobnicate GB")
+    named = find_command("")[0]
+    assert named is not None
+    assert named.name == "help"
