@@ -47,7 +47,7 @@ async def test_soak_of_replicas_loses_and_doubles_nothing(size, own_server, tmp_
             group.create_task(world.sender.run())
             await torment(world, size, own_server)
             world.sender.stopping = True
-            group.create_task(world.finish(timeout_s=180))
+            group.create_task(world.finish(timeout_s=60))
         verdict = await world.judge(one_process=False)
         record_property("soak", figures_of(world, verdict))
         assert verdict.problems == []
