@@ -26,6 +26,8 @@ class ChannelCheck:
 
     async def __call__(self) -> None:
         """Ask about the closed channels; where they are very many, about some of them, in the end about each."""
+        if await self.database.write(lanes.make_missing):
+            self.wake.set()
         held = await self.database.read(partial(lanes.held_channels, limit=AT_MOST // 2))
         closed = await self.database.read(partial(subscriptions.closed_channels, limit=AT_MOST // 2))
         # The admins' channel has a lane and no subscription; it must come back all the same.

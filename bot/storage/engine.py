@@ -49,6 +49,23 @@ _UNAVAILABLE = (
     exc.PendingRollbackError,
     exc.ResourceClosedError,
 )
+_SESSION = " ".join(
+    f"-c {setting}"
+    for setting in (
+        "lock_timeout=5000",
+        "statement_timeout=30000",
+        # A replica that is frozen, or whose machine is gone, must not hold its locks against the others.
+        "idle_in_transaction_session_timeout=10000",
+        "tcp_keepalives_idle=5",
+        "tcp_keepalives_interval=2",
+        "tcp_keepalives_count=3",
+    )
+)
+"""What each session of PostgreSQL's begins with; times in milliseconds, those of keepalives in seconds."""
+
+_OF_ONE_UNIT = ("40P01", "55P03")
+"""PostgreSQL's codes for a deadlock and for a lock that was waited for too long: the fault of one unit, not of all."""
+
 _NO_SUCH_TABLE = ("42P01", "42703")
 """PostgreSQL's codes for a table or column that is not there: the schema is not current yet."""
 
@@ -94,10 +111,11 @@ class Database:
         self.url = _engine_url(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self._writer = _make_engine(self.url, begin="BEGIN IMMEDIATE", connections=1, busy_s=busy_s)
-        self._reader = _make_engine(self.url, begin="BEGIN", connections=READERS, busy_s=busy_s)
+        self._reader = _make_engine(self.url, begin="BEGIN", connections=READERS + 1, busy_s=busy_s)
         self._waiting: queue.Queue[_Unit | None] = queue.Queue()
         self._thread: threading.Thread | None = None
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="storage-reader")
+        self._alert_reader = ThreadPoolExecutor(1, thread_name_prefix="storage-alerts")
 
     def __repr__(self) -> str:
         return f"Database({self.url.render_as_string(hide_password=True)!r})"
@@ -126,6 +144,10 @@ class Database:
         """What `work` reads. Raises StorageUnavailable where the database refuses."""
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, work)
 
+    async def read_for_alerts(self, work: Work[T]) -> T:
+        """As `read`, by a reader that alerts alone have: no command that reads for long keeps one waiting."""
+        return await asyncio.get_running_loop().run_in_executor(self._alert_reader, self._read, work)
+
     async def close(self) -> None:
         """Finish what waits, then let go of every connection."""
         await asyncio.get_running_loop().run_in_executor(None, self._close)
@@ -135,6 +157,7 @@ class Database:
             self._waiting.put(None)
             self._thread.join()
         self._readers.shutdown()
+        self._alert_reader.shutdown()
         self._writer.dispose()
         self._reader.dispose()
 
@@ -173,7 +196,7 @@ class Database:
         try:
             self._commit(batch)
         except BaseException as error:  # noqa: BLE001  the thread must live on, and whoever waits must hear of it
-            if len(batch) > 1 and not is_unavailable(error):
+            if len(batch) > 1 and (not is_unavailable(error) or _is_of_one_unit(error)):
                 # One of them failed, and all were rolled back: each gets a transaction of its own.
                 for unit in batch:
                     self._commit_together([unit])
@@ -190,6 +213,10 @@ class Database:
                 session.flush()
                 # The next one reads what is in the database, not what this one knew of it.
                 session.expunge_all()
+
+
+def _is_of_one_unit(error: BaseException) -> bool:
+    return getattr(getattr(error, "orig", None), "sqlstate", None) in _OF_ONE_UNIT
 
 
 def affected(session: Session, statement: UpdateBase) -> int:
@@ -234,7 +261,7 @@ def _make_engine(url: URL, *, begin: str, connections: int, busy_s: float) -> En
             hide_parameters=True,
             connect_args={
                 "connect_timeout": 3,
-                "options": "-c lock_timeout=5000 -c statement_timeout=30000",
+                "options": _SESSION,
                 # A server that has fallen silent is given up after seconds: there is only one writer to hang.
                 "tcp_user_timeout": 5000,
                 "keepalives_idle": 5,

@@ -12,7 +12,6 @@ from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
-    BindParameter,
     ColumnElement,
     Function,
     Integer,
@@ -35,7 +34,7 @@ from sqlmodel import Session, col
 from bot.domain.events import EventKind
 from bot.storage import shown as showing
 from bot.storage.engine import affected, insert_here, table_of
-from bot.storage.posts import IS_UNSENT, Priority
+from bot.storage.posts import ALWAYS, IS_UNSENT, Priority
 from bot.storage.shown import Shown
 from bot.storage.tables import ChannelSubscriptionRow, EventVersion, Lane, MethodHold, Post, PostState
 
@@ -44,6 +43,9 @@ EDIT_METHOD = "chat.update"
 LOOK_METHOD = "conversations.history"
 EVERY_METHOD = "*"
 """Held when Slack no longer takes our token: then nothing is sent at all."""
+
+FAR = timedelta(minutes=15)
+"""Nothing is ever put off for this long: a moment that lies further ahead is of a clock that was set back since."""
 
 PAUSED = "paused"
 """Why a lane is held whose channel asked for a pause: its events wait, and notices for it still go out."""
@@ -227,7 +229,7 @@ def _urgency(spent: Collection[str]) -> ColumnElement[int]:
 def _lock_lanes(session: Session, now: datetime, limit: int, spent: Collection[str]) -> list[str]:
     """Free lanes that have something to post, the most urgent first. Nothing but the lanes is looked through."""
     statement = _free_lanes(frozenset(spent))
-    return list(session.execute(statement, {"now": now, "most": limit}).scalars())
+    return list(session.execute(statement, {"now": now, "far": now + FAR, "most": limit}).scalars())
 
 
 def _heads(session: Session, channel_ids: list[str], spent: Collection[str]) -> list[tuple[Post, EventVersion | None]]:
@@ -241,13 +243,14 @@ def _heads(session: Session, channel_ids: list[str], spent: Collection[str]) -> 
 @lru_cache
 def _free_lanes(spent: frozenset[str]) -> Select[str]:
     """The statement of `_lock_lanes`, kept: to put it together takes longer than to carry it out."""
-    now: BindParameter[datetime] = bindparam("now", type_=table_of(Lane).c.next_free_at.type)
+    moment = table_of(Lane).c.next_free_at.type
+    now, far = bindparam("now", type_=moment), bindparam("far", type_=moment)
     return (
         select(col(Lane.channel_id))
         .where(
             _IS_OPEN,
-            col(Lane.next_free_at) <= now,
-            or_(col(Lane.leased_until).is_(None), col(Lane.leased_until) <= now),
+            or_(col(Lane.next_free_at) <= now, col(Lane.next_free_at) > far),
+            or_(col(Lane.leased_until).is_(None), col(Lane.leased_until) <= now, col(Lane.leased_until) > far),
             _has_work(spent),
         )
         .order_by(_urgency(spent), _of_head(col(Post.id), spent))
@@ -386,7 +389,7 @@ def record_not_edited(session: Session, claimed: Claim, *, free_at: datetime, er
 
 def hold_lane(session: Session, channel_id: str, reason: str, now: datetime) -> None:
     """From now on the lane's queue waits. One that is held stays as it is, but for a paused one that is closed."""
-    lane = insert_here(session, Lane).values(channel_id=channel_id, next_free_at=now)
+    lane = insert_here(session, Lane).values(channel_id=channel_id, next_free_at=ALWAYS)
     session.execute(lane.on_conflict_do_nothing(index_elements=["channel_id"]))
     held = col(Lane.held_because)
     is_new = held.is_(None) if reason == PAUSED else or_(held.is_(None), held == PAUSED)
@@ -406,9 +409,20 @@ def free_lane(session: Session, channel_id: str, now: datetime, *, only: str | N
     if lane is None:
         return None
     held = Held(lane.held_because or "", lane.held_at or now)
-    lane.held_because, lane.held_at, lane.next_free_at = None, None, now
+    lane.held_because, lane.held_at = None, None
     session.flush()
     return held
+
+
+def make_missing(session: Session) -> int:
+    """How many lanes were missing: of channels that have something to post, and had another id a moment ago."""
+    has_lane = exists().where(col(Lane.channel_id) == col(Post.channel_id))
+    statement = select(col(Post.channel_id)).where(IS_UNSENT, col(Post.state) != PostState.PARKED, ~has_lane).distinct()
+    missing = list(session.execute(statement).scalars())
+    if missing:
+        rows = [{"channel_id": channel_id, "next_free_at": ALWAYS} for channel_id in missing]
+        session.execute(insert_here(session, Lane).on_conflict_do_nothing(index_elements=["channel_id"]), rows)
+    return len(missing)
 
 
 def held_channels(session: Session, limit: int) -> list[str]:
@@ -444,13 +458,13 @@ def hold_method(session: Session, method: str, until: datetime, reason: str) -> 
 
 def method_holds(session: Session, now: datetime) -> dict[str, str]:
     """What is held just now: method → reason."""
-    statement = select(MethodHold).where(col(MethodHold.until) > now)
+    statement = select(MethodHold).where(col(MethodHold.until) > now, col(MethodHold.until) <= now + FAR)
     return {row.method: row.reason for row in session.execute(statement).scalars()}
 
 
 def _holds(session: Session, now: datetime) -> dict[str, datetime]:
     """What is held just now: method → until when."""
-    statement = select(MethodHold).where(col(MethodHold.until) > now)
+    statement = select(MethodHold).where(col(MethodHold.until) > now, col(MethodHold.until) <= now + FAR)
     return {row.method: row.until for row in session.execute(statement).scalars()}
 
 

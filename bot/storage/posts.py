@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import IntEnum
 
 from sqlalchemy import func, literal_column, select, update
@@ -20,6 +20,10 @@ IS_UNSENT = col(Post.state).in_([literal_column(f"'{state}'") for state in ("que
 
 NOTICE = "notice:"
 """How the names of notices begin."""
+
+
+ALWAYS = datetime(1970, 1, 1, tzinfo=UTC)
+"""When a new lane was free already. No process's own clock is good for it: leases go by the database's."""
 
 
 class Priority(IntEnum):
@@ -57,8 +61,7 @@ def add(session: Session, posts: Iterable[NewPost]) -> int:
     if not rows:
         return 0
     channels = sorted({post.channel_id for post in rows.values()})
-    first = next(iter(rows.values()))
-    lanes = [{"channel_id": channel_id, "next_free_at": first.received_at} for channel_id in channels]
+    lanes = [{"channel_id": channel_id, "next_free_at": ALWAYS} for channel_id in channels]
     session.execute(insert_here(session, Lane).on_conflict_do_nothing(index_elements=["channel_id"]), lanes)
     statement = insert_here(session, Post).on_conflict_do_nothing(index_elements=["dedupe_key"])
     added = session.execute(statement.returning(col(Post.id)), [_as_row(post) for post in rows.values()])

@@ -7,12 +7,15 @@ from datetime import UTC, datetime
 from sqlalchemy import delete, func, select, update
 from sqlmodel import Session, col
 
+from bot.storage.engine import affected
 from bot.storage.lanes import Held
 from bot.storage.posts import IS_UNSENT, Priority
 from bot.storage.tables import EventVersion, Lane, Post, PostState
 
 TOGETHER = 1_000
 """Numbers of one statement: SQLite takes some thirty thousand, and a lane can hold more."""
+
+UNSUBSCRIBED = "the channel unsubscribed while it waited"
 
 _IS_QUEUED = (IS_UNSENT, col(Post.state) == PostState.QUEUED)
 
@@ -118,6 +121,12 @@ def give_up(session: Session, before: datetime, limit: int) -> dict[str, tuple[H
         folded = update(Post).where(col(Post.edits_post_id).in_(ids), col(Post.state) == PostState.FOLDED)
         session.execute(folded.values(state=PostState.QUEUED))
     return {channel_id: (held, len(ids)) for (channel_id, held), ids in found.items()}
+
+
+def drop(session: Session, channel_id: str, because: str) -> int:
+    """How many of a channel's waiting event posts are given up: nobody there wants them any more."""
+    waiting = update(Post).where(col(Post.channel_id) == channel_id, *_IS_QUEUED, col(Post.event_id).is_not(None))
+    return affected(session, waiting.values(state=PostState.PARKED, error=because))
 
 
 def count_given_up(session: Session, channel_id: str, held: Held) -> int:

@@ -9,7 +9,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from bot.domain.clock import Clock
-from bot.errors import BodyBudgetSpent, BodyRefused, BodyTooLarge, StorageError
+from bot.errors import BodyBudgetSpent, BodyRefused, BodyTooLarge, StorageError, StorageUnavailable
 from bot.logs import get_logger
 from bot.storage.inbox import Arrival
 from bot.web.answers import RETRY_AFTER_S, refuse
@@ -78,6 +78,8 @@ class WebhookEndpoint:
         signed = is_signed(self.signing_secrets.active, body, signature)
         if not signed and await self.signing_secrets.reread():
             signed = is_signed(self.signing_secrets.active, body, signature)
+        if not signed and self.signing_secrets.unread:
+            raise StorageUnavailable("the stored secrets can't be read, and the signature may be by one of them")
         if signed:
             self.mismatches.matched()
         else:

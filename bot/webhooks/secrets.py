@@ -25,6 +25,8 @@ class SigningSecrets:
         self._monotonic = monotonic
         self._stored: tuple[str, ...] = ()
         self._read_at_s: float | None = None
+        self.unread = True
+        """Whether the stored secrets could not be read yet: what matches none of the others may match one of them."""
 
     def __repr__(self) -> str:
         return f"SigningSecrets({len(self.active)} active)"
@@ -45,6 +47,7 @@ class SigningSecrets:
         except StorageError as error:
             log.warning("stored_secrets_not_read", reason=str(error))
             return False
+        self.unread = False
         changed = stored != self._stored
         self._stored = stored
         return changed

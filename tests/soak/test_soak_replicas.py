@@ -31,7 +31,7 @@ SHORT = Size(processes=2, posts=150, kills=6, restarts=3, channels=12, life_s=(1
 LONG = Size(processes=4, posts=4_000, kills=200, restarts=20, channels=60, life_s=(2.0, 6.0))
 
 SIZES = [
-    pytest.param(SHORT, marks=(pytest.mark.soak, pytest.mark.timeout(200)), id="short"),
+    pytest.param(SHORT, marks=(pytest.mark.soak, pytest.mark.timeout(400)), id="short"),
     pytest.param(LONG, marks=(pytest.mark.long_soak, pytest.mark.timeout(2_400)), id="long"),
 ]
 
@@ -47,7 +47,7 @@ async def test_soak_of_replicas_loses_and_doubles_nothing(size, own_server, tmp_
             group.create_task(world.sender.run())
             await torment(world, size, own_server)
             world.sender.stopping = True
-            group.create_task(world.finish(timeout_s=60))
+            group.create_task(world.finish(timeout_s=180))
         verdict = await world.judge(one_process=False)
         record_property("soak", figures_of(world, verdict))
         assert verdict.problems == []

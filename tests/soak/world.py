@@ -131,13 +131,6 @@ class World:
                     await asyncio.sleep(0.2)
         except TimeoutError:
             self.tally.wrong.append(f"not done after {timeout_s:g} s")
-            from sqlalchemy import text as T
-            def dump(ss):
-                out=[]
-                for q in ("select id,event_key,state,attempts,not_before,error from inbox where state='new'","select id,channel_id,dedupe_key,state,edits_post_id,error,looks,failed_looks,deadline_at,sending_at from post where state in ('queued','sending') limit 40","select * from lane where channel_id in (select channel_id from post where state in ('queued','sending'))","select * from method_hold","select * from method_pace","select now()"):
-                    out.append(str([tuple(r) for r in ss.execute(T(q))]))
-                return out
-            open('/tmp/soakdump.txt','w').write('\n'.join(await self.database.read(dump))+f'\nposted {self.posted()} expected {self.expected()}\n')
         if self.times:
             # What was sent and given up by the last life that was killed would arrive by then.
             await asyncio.sleep(self.times.call_s + 0.5)

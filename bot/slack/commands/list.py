@@ -15,7 +15,7 @@ from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.membership import members
 from bot.slack.messages.subscription_list import PER_PAGE, Listed, ListPage, page_of, subscription_list
 from bot.slack.messages.subscriptions import unsubscribed
-from bot.storage import audit, mutes, reference, subscriptions
+from bot.storage import audit, mutes, reference, subscriptions, waited
 from bot.storage.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, Post
 
 
@@ -70,6 +70,8 @@ async def commit_remove(desk: Desk, invocation: Invocation) -> tuple[ChannelFilt
         with audited(session, desk, invocation, "unsubscribe"):
             subscriptions.remove(session, invocation.channel_id, [row.region])
         left = subscriptions.of_channel(session, invocation.channel_id)
+        if not left:
+            waited.drop(session, invocation.channel_id, waited.UNSUBSCRIBED)
         return tuple(subscriptions.read_filter(one) for one in left)
 
     return await desk.database.write(remove)

@@ -13,7 +13,7 @@ from bot.slack.commands.changing import audited
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.wanted import Wanted, read_wanted
 from bot.slack.messages.subscriptions import region_words, unsubscribed
-from bot.storage import subscriptions
+from bot.storage import subscriptions, waited
 from bot.storage.tables import ChannelSubscriptionRow, SubscriptionState
 
 
@@ -61,6 +61,9 @@ def _remove(session: Session, desk: Desk, channel_id: str, wanted: Wanted) -> Un
     for row in chosen:
         _end(session, desk, row, wanted)
     left = subscriptions.of_channel(session, channel_id)
+    if not left:
+        # Of a paused channel this may be much: nobody wants to be flooded with what they have ended.
+        waited.drop(session, channel_id, waited.UNSUBSCRIBED)
     return Unsubscribed(len(chosen), tuple(subscriptions.read_filter(row) for row in left))
 
 

@@ -1,0 +1,80 @@
+"""Lanes, whatever the clocks of processes say: nobody waits for a moment that nobody meant."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+import pytest
+from sqlalchemy import delete, text, update
+
+from bot.domain.message import Message
+from bot.errors import StorageUnavailable
+from bot.storage import lanes, posts, state
+from bot.storage.posts import NewPost, Priority
+from bot.storage.tables import Lane
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+
+
+def add(channel_id, received_at):
+    post = NewPost(channel_id, f"notice:x@{channel_id}", Priority.ADMIN, received_at, content=Message(text="x"))
+    return partial(posts.add, posts=[post])
+
+
+async def claimed(database, now=NOW):
+    found = await database.write(partial(lanes.claim, now=now, limit=5, lease_s=9, call_s=5))
+    return [claim.channel_id for claim in found]
+
+
+async def test_new_lane_is_free_at_once_whatever_clock_its_maker_has(database):
+    await database.write(add("CGB", NOW + timedelta(minutes=10)))
+    assert await claimed(database) == ["CGB"]
+
+
+async def test_lane_that_goes_on_is_free_at_once_whatever_clock_frees_it(database):
+    await database.write(add("CGB", NOW))
+    await database.write(partial(lanes.hold_lane, channel_id="CGB", reason="is_archived", now=NOW))
+    assert await claimed(database) == []
+    await database.write(partial(lanes.free_lane, channel_id="CGB", now=NOW + timedelta(minutes=10)))
+    assert await claimed(database, NOW + timedelta(seconds=1)) == ["CGB"]
+
+
+@pytest.mark.parametrize("column", ["next_free_at", "leased_until"])
+async def test_clock_that_was_set_back_stops_no_lane(database, column):
+    await database.write(add("CGB", NOW))
+    ahead = {column: NOW + timedelta(hours=1)}
+    await database.write(lambda session: session.execute(update(Lane).values(**ahead)))
+    assert await claimed(database) == ["CGB"]
+
+
+async def test_clock_that_was_set_back_holds_no_method(database):
+    await database.write(add("CGB", NOW))
+    until = NOW + timedelta(hours=1)
+    await database.write(partial(lanes.hold_method, method="chat.postMessage", until=until, reason="ratelimited"))
+    assert await database.read(partial(lanes.method_holds, now=NOW)) == {}
+    assert await claimed(database) == ["CGB"]
+
+
+async def test_post_without_a_lane_gets_one(database):
+    await database.write(add("COLD", NOW))
+    await database.write(lambda session: session.execute(delete(Lane)))
+    assert await claimed(database) == []
+    assert await database.write(lanes.make_missing) == 1
+    assert await claimed(database) == ["COLD"]
+    assert await database.write(lanes.make_missing) == 0
+
+
+async def test_unit_that_ends_in_a_deadlock_takes_no_other_with_it(database):
+    if database.is_sqlite:
+        pytest.skip("SQLite has one writer, and so no deadlocks")
+    raised = text("DO $$ BEGIN RAISE EXCEPTION 'deadlock detected' USING ERRCODE = '40P01'; END $$")
+
+    def both(session):
+        state.put(session, "innocent", 1, NOW)
+
+    with pytest.raises(StorageUnavailable):
+        await database.write(lambda session: session.execute(raised))
+    units = [both, lambda session: session.execute(raised), both]
+    results = await asyncio.gather(*(database.write(unit) for unit in units), return_exceptions=True)
+    assert [type(result) for result in results] == [type(None), StorageUnavailable, type(None)]
+    assert (await database.read(partial(state.get, name="innocent")))[0] == 1
