@@ -28,6 +28,7 @@ from bot.book.quota import QuotaBook
 from bot.book.racebook import RaceBook
 from bot.book.reference import ReferenceBook
 from bot.domain.clock import Clock, utc_now
+from bot.domain.message import NativeBlocks
 from bot.errors import StorageError
 from bot.health import Health
 from bot.jobs.check_channels import ChannelCheck
@@ -247,7 +248,8 @@ class Service:
             clock=self.clock,
             wake=self.fanout.posted,
         )
-        runner = CommandRunner(desk, Responder(session, settings.slack_api_url), self._tasks)
+        native = NativeBlocks(time.monotonic)
+        runner = CommandRunner(desk, Responder(session, settings.slack_api_url, native), self._tasks)
         channels = ChannelListener(
             self.database, self.identity, self.notices, self.reopening, self.clock, self.fanout.posted
         )
@@ -278,6 +280,7 @@ class Service:
             monotonic=time.monotonic,
             wake=self.fanout.posted,
             pace=self._pace,
+            native=native,
             on_outcome=self.metrics.post,
         )
 

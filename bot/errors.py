@@ -19,7 +19,7 @@ RacingBotError
     ├── SlackDoubtful             the call was sent, and whether it was carried out is not known
     ├── SlackWait                 Slack asks for a wait, and carried nothing out
     ├── SlackChannelClosed        the channel is gone, archived or closed to us
-    ├── SlackCredentialsDead      our token is revoked, expired or unknown
+    ├── SlackCredentialsDead      our token is dead, or the workspace takes no call of ours
     ├── SlackScopeMissing         the method needs a scope that was not granted
     ├── SlackMessageRefused       what we sent breaks Slack's rules: our bug
     ├── SlackEditRefused          a message can't be edited, or not any more
@@ -135,7 +135,10 @@ class SlackChannelClosed(SlackError):
 
 
 class SlackCredentialsDead(SlackError):
-    """Our token is revoked, expired or unknown. A retry helps only after an operator has changed that."""
+    """Our token is revoked, expired or unknown, or the workspace takes no call of ours, or no posts, with it.
+
+    A retry helps only after an operator has changed that.
+    """
 
 
 class SlackScopeMissing(SlackError):

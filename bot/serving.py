@@ -81,6 +81,7 @@ def serve(settings: Settings) -> None:
 
 
 async def _serve(settings: Settings) -> None:
+    # Threads that read and write the database would otherwise keep the loop, which answers, waiting for 5 ms at a time.
     sys.setswitchinterval(0.001)
     service = Service(settings)
     config = uvicorn_config(service.app, settings.host, settings.port, lifespan="on")

@@ -6,6 +6,7 @@ All of it happens in the transaction that marks the delivery done, so that a cra
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from sqlmodel import Session
 
@@ -18,7 +19,7 @@ from bot.alerts.waking import rest
 from bot.domain.clock import Clock
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.filters import ChannelFilter
-from bot.errors import StorageError
+from bot.errors import StorageError, StorageUnavailable
 from bot.logs import get_logger
 from bot.storage import inbox, mutes, posts, racebook, subscriptions
 from bot.storage.engine import Database, is_unavailable
@@ -31,6 +32,9 @@ TOGETHER = 25
 
 POLL_S = 1.0
 """The truth is in the table; a wake-up only makes it quicker."""
+
+TURN_S = 0.05
+"""When another replica fans out, its turn is waited for so long: its transactions take about as much."""
 
 POSTS_TOGETHER = 2_000
 """Posts of one transaction, reached by few deliveries where very many channels listen."""
@@ -69,6 +73,7 @@ class Fanout:
         self._pressure = pressure
         self.posted = asyncio.Event()
         self.problem: str | None = None
+        self._refused: int | None = None
 
     async def run(self) -> None:
         """Fan out for ever: when woken, and every second besides."""
@@ -88,21 +93,58 @@ class Fanout:
     async def run_once(self) -> int:
         """How many deliveries were fanned out."""
         # Reading bodies is most of the work: ingest, which needs the writer, does not wait for it.
-        read = await self._database.read(self._read_waiting)
+        read = await self._database.read_for_alerts(self._read_waiting)
         if not read:
             return 0
-        done = await self._database.write(lambda session: self._post_those(session, read))
+        first = read[0][0].inbox_id
+        try:
+            done = await (self._post_singly(read) if self._refused == first else self._post_together(read))
+        except StorageUnavailable:
+            self._refused = first
+            raise
+        self._refused = None
         if done:
             self.posted.set()
         if done < len(read) or len(read) == TOGETHER:
             self._wake.set()
         return done
 
+    async def _post_together(self, read: Sequence[Read]) -> int:
+        done = await self._database.write(lambda session: self._post_those(session, read))
+        if done is None:
+            await asyncio.sleep(TURN_S)
+        return done or 0
+
+    async def _post_singly(self, read: Sequence[Read]) -> int:
+        """How many deliveries were dealt with, each in a unit of its own, since the database refused them together.
+
+        One that it refuses while it takes others is itself the reason, and would hold up all of them for ever. Where it
+        takes none, nothing is held against any.
+        """
+        done, refused = 0, list[tuple[StoredDelivery, StorageUnavailable]]()
+        for each in read:
+            try:
+                done += await self._post_together([each])
+            except StorageUnavailable as error:
+                refused.append((each[0], error))
+        if refused and not done:
+            raise refused[0][1]
+        for delivery, why in refused:
+            await self._database.write(partial(self._mark_refused, delivery=delivery, why=why))
+        return done
+
+    def _mark_refused(self, session: Session, *, delivery: StoredDelivery, why: StorageUnavailable) -> None:
+        if inbox.still_waiting(session, [delivery.inbox_id]):
+            log.error("fanout_refused", reference=inbox.reference(delivery.inbox_id), reason=str(why))
+            inbox.mark_failed(session, delivery, self._clock(), f"{type(why).__name__}: {why}")
+
     def _read_waiting(self, session: Session) -> list[Read]:
         return [(delivery, self._read(delivery)) for delivery in inbox.waiting(session, self._clock(), TOGETHER)]
 
-    def _post_those(self, session: Session, read: Sequence[Read]) -> int:
-        """How many deliveries were dealt with, of those that still wait."""
+    def _post_those(self, session: Session, read: Sequence[Read]) -> int | None:
+        """How many deliveries were dealt with, of those that still wait; None where it is another replica's turn."""
+        if not inbox.take_turn(session):
+            return None
         still = inbox.still_waiting(session, [delivery.inbox_id for delivery, _ in read])
         read = [(delivery, event) for delivery, event in read if delivery.inbox_id in still]
         if not read:

@@ -83,6 +83,20 @@ class Notices:
             f"itself ({claim.post.dedupe_key}).",
         )
 
+    def stuck(self, session: Session, claim: Claim, now: datetime) -> None:
+        """A post is tried over and over, and its channel waits: told once an hour, for all channels together.
+
+        Where nothing else is posted, this shows besides whether Slack takes other posts (bot.alerts.doubts).
+        """
+        at = now.astimezone(UTC)
+        self.tell(
+            session,
+            f"stuck:{at:%Y-%m-%dT%H}",
+            f"Several calls for a message ended in doubt, and channel {claim.channel_id} waits for it: "
+            f"{claim.post.dedupe_key}. I go on trying, and give it up if Slack goes on taking others. Other channels "
+            "may wait too.",
+        )
+
 
 def is_person(channel_id: str) -> bool:
     """Whether it is a user's id, which stands for the direct messages with that person.

@@ -47,14 +47,19 @@ class Plan:
             self._take_out(news)
 
     def misled(self, news: News) -> set[str]:
-        """The channels that were told what this version contradicts: they have to hear of it, whatever they take."""
+        """The channels that have to hear of a version, whatever they take.
+
+        They were told what it contradicts, or have the event by a region or course that it has no longer.
+        """
         race_id, contradicted = news.event.race.race_id, news.remarks.contradicts
-        if contradicted is None or race_id is None:
-            return set()
-        self.carry_out()
-        told = posts.channels_told(self._session, race_id, contradicted)
+        told = set(self._messages(news.event.key)) if news.moves else set[str]()
+        if contradicted is None:
+            return told
+        told |= set(self._messages(news.event.contradicting_key or ""))
+        if race_id is not None:
+            told |= posts.channels_told(self._session, race_id, contradicted)
         keys = self._meetings.naming(race_id) if contradicted is EventKind.MEETING_ABANDONED else ()
-        return told.union(*(posts.messages_of(self._session, key) for key in keys))
+        return told.union(*(self._messages(key) for key in keys))
 
     def carry_out(self) -> None:
         """Write down what is planned so far."""
@@ -79,7 +84,8 @@ class Plan:
                 places |= {channel: Place(post_id, folded) for channel, post_id in messages.items()}
         if muted or not news.rings:
             own = self._messages(news.event.key)
-            places |= {channel: Place(own[channel]) for channel in own if channel in muted or not news.rings}
+            having = {channel for channel in own if channel in muted or not news.rings}
+            places |= {channel: Place(own[channel], folded=news.only_moves) for channel in having}
         return places
 
     @staticmethod

@@ -14,11 +14,12 @@ from typing import Protocol
 from sqlmodel import Session
 
 from bot.alerts.closing import close_channel
+from bot.alerts.doubts import Doubt, Doubts
 from bot.alerts.notices import Notices, is_person
 from bot.alerts.pace import Pace
 from bot.alerts.waking import rest
 from bot.domain.clock import Clock
-from bot.domain.message import Message
+from bot.domain.message import Message, NativeBlocks
 from bot.errors import (
     SlackChannelClosed,
     SlackCredentialsDead,
@@ -49,11 +50,17 @@ AT_ONCE = 32
 
 POLL_S = 1.0
 
+DOUBTFUL_WAIT = timedelta(seconds=1)
+"""A lane with a doubtful post waits at least so long, even where the call's deadline has passed."""
+
 CREDENTIALS_HOLD_S = 60.0
 """With dead credentials nothing is sent; one post tries again after this."""
 
 BACKOFF_S = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Waits after calls that never left, by how often it happened to the post."""
+
+EDIT_ATTEMPTS = 5
+"""An edit that got no answer so often becomes a message of its own."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +98,7 @@ class Settle(Protocol):
     def calls_slack(self, claim: Claim) -> bool:
         """Whether Slack is asked for it now: before its deadline it only waits."""
 
-    async def __call__(self, claim: Claim) -> "Outcome": ...
+    async def __call__(self, claim: Claim, doubt: Doubt) -> "Outcome": ...
 
 
 @dataclass(frozen=True)
@@ -115,12 +122,14 @@ class Poster:
     monotonic: Callable[[], float]
     wake: asyncio.Event
     pace: Pace = field(default_factory=Pace)
+    native: NativeBlocks = field(default_factory=NativeBlocks)
     on_outcome: Callable[[str], None] = lambda _name: None
 
     def __post_init__(self) -> None:
         self._limits = self.pace.limits
         self._under_way: set[asyncio.Task[None]] = set()
         self._stopping = False
+        self._doubts = Doubts()
         self.problem: str | None = None
 
     async def run(self) -> None:
@@ -158,7 +167,7 @@ class Poster:
             self._under_way.add(task)
             task.add_done_callback(self._done)
         # Without room, whichever call ends first wakes the loop.
-        return POLL_S if len(claims) == room else await self.database.read(self._wait_s)
+        return POLL_S if len(claims) == room else await self.database.read_for_alerts(self._wait_s)
 
     def _claim(self, session: Session, limit: int) -> list[Claim]:
         taken = pace.take(session, self._limits) if self._limits else {}
@@ -188,11 +197,11 @@ class Poster:
 
     async def _deliver(self, claim: Claim, begun_at_s: float) -> None:
         try:
-            outcome = await (self.settle(claim) if claim.doubtful else self._send(claim, begun_at_s))
-        except Exception:
-            # A bug of ours. The post stays "sending", so it will be looked for in Slack before anything else is done.
+            outcome = await (self._settle(claim) if claim.doubtful else self._send(claim, begun_at_s))
+        except Exception as error:
+            # A bug of ours. Whether Slack was called by then is not known, as where Slack does not answer.
             log.exception("post_failed", post=claim.post.dedupe_key)
-            return
+            outcome = self._refused(claim, SlackDoubtful(claim.method, f"our own {type(error).__name__}"))
         self.on_outcome(outcome.name)
         await self._write_down(claim, outcome)
 
@@ -218,27 +227,50 @@ class Poster:
             )
             return
 
+    async def _settle(self, claim: Claim) -> Outcome:
+        return await self.settle(claim, self._doubts.of(claim))
+
     async def _send(self, claim: Claim, begun_at_s: float) -> Outcome:
         if claim.edited and claim.edited.message_ts is None:
             return self._not_edited(claim, "its message was not posted")
         message = self.render(claim, self.clock())
         if claim.post.plain or (claim.edited and claim.edited.plain):
-            message = Message(text=message.text)
-        # By this process's own clock, from before the lane was taken: replicas' clocks may differ from the database's.
-        left_s = CALL_S - (self.monotonic() - begun_at_s)
-        if left_s <= 0:
-            # This process slept since it took the lane: it is too late to be sure of being the only one.
-            return self._retry(claim, "too late to send", after_s=0.0)
+            message = message.in_words()
         try:
-            message_ts = await self._call(claim, message, left_s)
+            message_ts = await self._say(claim, self.native.form_of(message), begun_at_s)
         except SlackError as error:
             log.info("post_not_made", post=claim.post.dedupe_key, reason=str(error))
             return self._refused(claim, error)
+        if message_ts is None:
+            return self._retry(claim, "too late to send", after_s=0.0)
+        if not claim.edited:
+            self._doubts.posted(claim)
         # The limit of edits is the method's, not the channel's.
         pause = timedelta(0) if claim.edited else self._channel_pause
         return Outcome(
             "sent", lambda session, now: lanes.record_sent(session, claim, message_ts, now, free_at=now + pause)
         )
+
+    async def _say(self, claim: Claim, message: Message, begun_at_s: float) -> str | None:
+        """The ts of the message, which goes at once in sections where its native blocks are refused.
+
+        None where it was not sent, because the time in which this claim may call Slack is over.
+        """
+        # By this process's own clock, from before the lane was taken: replicas' clocks may differ from the database's.
+        left_s = CALL_S - (self.monotonic() - begun_at_s)
+        if left_s <= 0:
+            # This process slept since it took the lane: it is too late to be sure of being the only one.
+            return None
+        try:
+            return await self._call(claim, message, left_s)
+        except SlackMessageRefused as error:
+            if not message.plain_blocks:
+                raise
+            log.warning("native_blocks_refused", post=claim.post.dedupe_key, reason=str(error))
+        message_ts = await self._say(claim, message.in_sections(), begun_at_s)
+        if message_ts is not None:
+            self.native.refused()
+        return message_ts
 
     async def _call(self, claim: Claim, message: Message, timeout_s: float) -> str:
         edited = claim.edited
@@ -261,9 +293,6 @@ class Poster:
             lambda session, now: lanes.record_retry(session, claim, free_at=now + wait, error=reason, plain=plain),
         )
 
-    def _back_off(self, claim: Claim, reason: str) -> Outcome:
-        return self._retry(claim, reason, after_s=BACKOFF_S[min(claim.post.attempts, len(BACKOFF_S)) - 1])
-
     def _not_edited(self, claim: Claim, reason: str) -> Outcome:
         return Outcome(
             "not_edited",
@@ -273,25 +302,15 @@ class Poster:
     def _refused(self, claim: Claim, error: SlackError) -> Outcome:
         reason = str(error)
         match error:
-            case SlackUnreached():
-                return self._back_off(claim, reason)
-            case SlackDoubtful() if claim.edited:
+            case SlackUnreached() | SlackDoubtful() if claim.edited:
                 # If it was made, to make it again changes nothing.
-                return self._back_off(claim, reason)
+                return self._edit_again(claim, error)
+            case SlackUnreached():
+                return self._retry(claim, reason, after_s=_back_off_s(claim))
             case SlackDoubtful():
-                return Outcome(
-                    "doubtful",
-                    lambda session, _now: lanes.record_doubtful(
-                        session,
-                        claim,
-                        free_at=claim.post.deadline_at or claim.claimed_at,
-                        error=reason,
-                        looks=0,
-                        failed_looks=0,
-                    ),
-                )
+                return self._doubtful(claim, reason)
             case SlackWait():
-                return Outcome("wait", lambda session, now: self._hold_method(session, claim, error, now))
+                return self._held(claim, error, error.retry_after_s)
             case SlackChannelClosed():
                 return Outcome("channel_closed", lambda session, now: self._close(session, claim, error.code, now))
             case SlackCredentialsDead():
@@ -304,11 +323,29 @@ class Poster:
             case _:
                 return Outcome("parked", lambda session, now: self._park(session, claim, reason, now))
 
-    def _hold_method(self, session: Session, claim: Claim, error: SlackWait, now: datetime) -> bool:
-        until = now + timedelta(seconds=error.retry_after_s)
-        lanes.hold_method(session, error.method, until, error.code)
-        # The lane goes on with what needs another method.
-        return lanes.record_retry(session, claim, free_at=now, error=str(error))
+    def _doubtful(self, claim: Claim, reason: str) -> Outcome:
+        self._doubts.doubtful(claim)
+
+        def record(session: Session, now: datetime) -> bool:
+            free_at = max(claim.post.deadline_at or now, now + DOUBTFUL_WAIT)
+            return lanes.record_doubtful(session, claim, free_at=free_at, error=reason, looks=0, failed_looks=0)
+
+        return Outcome("doubtful", record)
+
+    def _edit_again(self, claim: Claim, error: SlackError) -> Outcome:
+        """Later, as all edits then, so that the channel's messages need not wait for it; but not for ever."""
+        if claim.post.attempts >= EDIT_ATTEMPTS:
+            return self._not_edited(claim, str(error))
+        return self._held(claim, error, _back_off_s(claim))
+
+    def _held(self, claim: Claim, error: SlackError, wait_s: float) -> Outcome:
+        """Nothing is sent by the method for so long; the lane goes on with what needs another."""
+
+        def record(session: Session, now: datetime) -> bool:
+            lanes.hold_method(session, claim.method, now + timedelta(seconds=wait_s), error.code)
+            return lanes.record_retry(session, claim, free_at=now, error=str(error))
+
+        return Outcome("wait", record)
 
     def _stop_all(self, session: Session, claim: Claim, reason: str, now: datetime) -> bool:
         until = now + timedelta(seconds=CREDENTIALS_HOLD_S)
@@ -330,3 +367,7 @@ class Poster:
             return False
         self.notices.parked(session, claim, reason)
         return True
+
+
+def _back_off_s(claim: Claim) -> float:
+    return BACKOFF_S[min(claim.post.attempts, len(BACKOFF_S)) - 1]

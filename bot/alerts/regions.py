@@ -3,6 +3,7 @@
 from sqlmodel import Session
 
 from bot.domain.events import RacingEvent
+from bot.domain.races import Race
 from bot.storage import reference
 
 
@@ -21,20 +22,27 @@ class KnownRegions:
         A payload's region that is no code of the filter (its shape is not shown, Spec gap G1) counts as unread, since
         nobody can have subscribed to it: an abandonment then goes to everybody who takes abandonments.
         """
-        published = event.race.region
-        if event.kind is None or (published is not None and self._is_code(published)):
+        if event.kind is None:
             return event
-        region = self._spelled_otherwise(published) or reference.find_region(self._session, event.race)
-        if region is None and not event.is_abandonment:
-            return event
-        return event.model_copy(update={"race": event.race.model_copy(update={"region": region})})
+        race = _in_region(event.race, self._code_of(event.race.region) or self._found(event.race))
+        # So that no name of a region gets into the race book, where codes are looked up.
+        races = tuple(_in_region(named, self._code_of(named.region) or race.region) for named in event.races)
+        return event.model_copy(update={"race": race, "races": races})
 
-    def _is_code(self, region: str) -> bool:
-        return self._listed is None or region in self._listed or region in self._subscribed
+    def _found(self, race: Race) -> str | None:
+        """By the race itself in the book, else by its course; what the book has of old may be a name, and no code."""
+        found = reference.find_region(self._session, race)
+        if found is not None and race.race_id and self._code_of(found) is None:
+            found = reference.find_region(self._session, race.model_copy(update={"race_id": None}))
+        return self._code_of(found)
 
-    def _spelled_otherwise(self, published: str | None) -> str | None:
-        """The one code that differs from what was published in letter case only."""
-        if published is None or self._listed is None:
-            return None
-        same = [code for code in self._listed if code.casefold() == published.casefold()]
+    def _code_of(self, region: str | None) -> str | None:
+        """The region where it is a known code, else the one code that differs from it in letter case only."""
+        if region is None or self._listed is None or region in self._listed or region in self._subscribed:
+            return region
+        same = [code for code in self._listed if code.casefold() == region.casefold()]
         return same[0] if len(same) == 1 else None
+
+
+def _in_region(race: Race, region: str | None) -> Race:
+    return race if race.region == region else race.model_copy(update={"region": region})

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 
 from sqlmodel import Session
 
+from bot.alerts.doubts import Doubt
 from bot.alerts.notices import Notices
 from bot.alerts.poster import LookedAt, Outcome, Sender
 from bot.errors import (
@@ -36,6 +37,9 @@ LOOKS = 2
 LOOK_AGAIN = timedelta(seconds=5)
 """History may lag a post by seconds."""
 
+FAILED_LOOK_WAITS_S = (5, 10, 20, 40, 60)
+"""Waits after looks that failed, by how many did."""
+
 LOOK_BACK = timedelta(minutes=5)
 """How far before the call the history is read, and how far after its deadline: clocks differ."""
 
@@ -45,8 +49,11 @@ LOOK_S = 7.0
 PAGES = 100
 """Far enough back for ten minutes of the busiest channel, even where Slack gives 15 messages a page."""
 
-GIVE_UP_LOOKING_AFTER = 6
-"""Looks that failed, after which a post is treated as one that can't be looked for."""
+GIVE_UP_LOOKING_AFTER = {DoubtfulPosts.REPEAT: 6, DoubtfulPosts.HOLD: 64}
+"""Looks that failed, after which a post is treated as one that can't be looked for.
+
+To hold it is to give it up, so that takes an hour of failed looks: an outage of Slack's is mostly over by then.
+"""
 
 
 @dataclass(frozen=True)
@@ -74,8 +81,8 @@ class SettleDoubtful:
         """Whether the claim reads history: its deadline has passed long enough ago."""
         return claim.claimed_at >= self._look_at(claim)
 
-    async def __call__(self, claim: Claim) -> Outcome:
-        """What to write down of it."""
+    async def __call__(self, claim: Claim, doubt: Doubt) -> Outcome:
+        """What to write down of it. `doubt`: what was seen of it in calls before."""
         post = claim.post
         if not self.calls_slack(claim):
             wait = self._look_at(claim) - claim.claimed_at
@@ -87,7 +94,7 @@ class SettleDoubtful:
             self._places[claim.channel_id] = place
             return self._hold_looks(claim, error)
         except SlackError as error:
-            return self._cannot_look(claim, error)
+            return self._cannot_look(claim, error, doubt)
         if page.message_ts is not None:
             return self._found(claim, page.message_ts)
         if page.next_cursor is not None:
@@ -96,7 +103,7 @@ class SettleDoubtful:
         if post.looks + 1 < LOOKS:
             return self._look_again(claim, "not in the channel's history yet", LOOK_AGAIN, post.looks + 1)
         log.info("doubtful_post_not_there", post=post.dedupe_key)
-        return self._repeat(claim, "not in the channel's history", marked=False)
+        return self._repeat(claim, "not in the channel's history", doubt, marked=False)
 
     def _look_at(self, claim: Claim) -> datetime:
         assert claim.post.deadline_at
@@ -125,6 +132,12 @@ class SettleDoubtful:
                 )
         except TimeoutError:
             raise SlackUnreached(lanes.LOOK_METHOD, f"not read within {LOOK_S:g} s") from None
+        except SlackError:
+            raise
+        except Exception as error:
+            # A bug of ours, or a history that is none: a look that failed, as any other.
+            log.exception("history_not_read", post=post.dedupe_key)
+            raise SlackDoubtful(lanes.LOOK_METHOD, type(error).__name__) from error
 
     def _found(self, claim: Claim, message_ts: str) -> Outcome:
         log.info("doubtful_post_found", post=claim.post.dedupe_key, message_ts=message_ts)
@@ -143,23 +156,24 @@ class SettleDoubtful:
 
         return Outcome("wait", record)
 
-    def _cannot_look(self, claim: Claim, error: SlackError) -> Outcome:
+    def _cannot_look(self, claim: Claim, error: SlackError, doubt: Doubt) -> Outcome:
         log.info("cannot_look_for_post", post=claim.post.dedupe_key, reason=str(error))
         match error:
             case SlackCredentialsDead():
                 return self._look_again(claim, str(error), timedelta(minutes=1), claim.post.looks)
             case SlackScopeMissing() | SlackChannelClosed():
-                return self._unsettled(claim, str(error))
-            case _ if claim.post.failed_looks + 1 >= GIVE_UP_LOOKING_AFTER:
-                return self._unsettled(claim, str(error))
+                return self._unsettled(claim, str(error), doubt)
+            case _ if claim.post.failed_looks + 1 >= GIVE_UP_LOOKING_AFTER[self.doubtful_posts]:
+                return self._unsettled(claim, str(error), doubt)
             case _:
-                return self._look_again(claim, str(error), LOOK_AGAIN, claim.post.looks, failed=True)
+                wait_s = FAILED_LOOK_WAITS_S[min(claim.post.failed_looks, len(FAILED_LOOK_WAITS_S) - 1)]
+                return self._look_again(claim, str(error), timedelta(seconds=wait_s), claim.post.looks, failed=True)
 
-    def _unsettled(self, claim: Claim, reason: str) -> Outcome:
+    def _unsettled(self, claim: Claim, reason: str, doubt: Doubt) -> Outcome:
         """What the operator chose for a post that can't be looked for."""
         if self.doubtful_posts is DoubtfulPosts.REPEAT:
-            return self._repeat(claim, reason, marked=True)
-        return Outcome("parked", lambda session, now: self._park(session, claim, reason, now))
+            return self._repeat(claim, reason, doubt, marked=True)
+        return self._given_up(claim, reason, f"it may have been posted, and I can't look ({reason})")
 
     def _look_again(self, claim: Claim, reason: str, after: timedelta, looks: int, *, failed: bool = False) -> Outcome:
         return Outcome(
@@ -175,17 +189,28 @@ class SettleDoubtful:
             session, claim, free_at=free_at, error=reason, looks=looks, failed_looks=failed_looks
         )
 
-    def _repeat(self, claim: Claim, reason: str, *, marked: bool) -> Outcome:
-        return Outcome(
-            "repeat",
-            lambda session, now: lanes.record_retry(
-                session, claim, free_at=now, error=reason, may_be_repeat=marked or claim.post.may_be_repeat
-            ),
-        )
+    def _repeat(self, claim: Claim, reason: str, doubt: Doubt, *, marked: bool) -> Outcome:
+        if doubt.is_in_vain:
+            why = f"{doubt.times} calls for it ended in doubt while Slack took other posts"
+            return self._given_up(claim, reason, f"{why}; it may have been posted" if marked else why)
+        return Outcome("repeat", lambda session, now: self._queue(session, claim, reason, doubt, now, marked=marked))
 
-    def _park(self, session: Session, claim: Claim, reason: str, now: datetime) -> bool:
+    def _queue(self, session: Session, claim: Claim, reason: str, doubt: Doubt, now: datetime, *, marked: bool) -> bool:
+        may_be_repeat = marked or claim.post.may_be_repeat
+        plain = doubt.wants_plain or claim.post.plain
+        if not lanes.record_retry(session, claim, free_at=now, error=reason, plain=plain, may_be_repeat=may_be_repeat):
+            return False
+        if doubt.is_stuck:
+            self.notices.stuck(session, claim, now)
+        return True
+
+    def _given_up(self, claim: Claim, reason: str, told: str) -> Outcome:
+        """Parked, and admins are told why."""
+        return Outcome("parked", lambda session, now: self._park(session, claim, reason, told, now))
+
+    def _park(self, session: Session, claim: Claim, reason: str, told: str, now: datetime) -> bool:
         free_at = now + timedelta(seconds=self.channel_s)
         if not lanes.record_parked(session, claim, free_at=free_at, error=reason):
             return False
-        self.notices.parked(session, claim, f"it may have been posted, and I can't look ({reason})")
+        self.notices.parked(session, claim, told)
         return True

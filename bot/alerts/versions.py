@@ -8,7 +8,6 @@ from sqlmodel import Session
 
 from bot.alerts.meetings import KnownMeetings
 from bot.domain.events import (
-    CONTRADICTIONS,
     EventKind,
     RacingEvent,
     VersionRemarks,
@@ -26,13 +25,20 @@ from bot.storage.tables import EventVersion
 class News:
     """A version that is to be told: its row, and the event with all that is known of it.
 
-    `rings`: it is worth a message of its own, because an edit rings nobody's bell.
+    `rings`: it is worth a message of its own, because an edit rings nobody's bell. `moves`: its region or course is
+    another than before, or known now, so that it may be for other channels.
     """
 
     version: EventVersion
     event: RacingEvent
     remarks: VersionRemarks
     rings: bool
+    moves: bool
+
+    @property
+    def only_moves(self) -> bool:
+        """Whether it has nothing to say where the event was told already."""
+        return not (self.rings or self.remarks.changes or self.remarks.more_races)
 
 
 class KnownEvents:
@@ -41,9 +47,8 @@ class KnownEvents:
     def __init__(self, session: Session, about: Iterable[RacingEvent], meetings: KnownMeetings) -> None:
         about = list(about)
         self._meetings = meetings
-        self._latest = events.latest(session, {event.key for event in about})
-        races = {event.race.race_id for event in about if event.race.race_id and event.kind in CONTRADICTIONS}
-        self._kinds = events.kinds_of_races(session, races)
+        contradicting = {key for event in about if (key := event.contradicting_key)}
+        self._latest = events.latest(session, contradicting.union(event.key for event in about))
 
     def news(self, event: RacingEvent, inbox_id: int, received_at: datetime) -> News | None:
         """The version to be stored of an event; None where it is no news.
@@ -54,18 +59,18 @@ class KnownEvents:
         if previous is None:
             known: dict[str, str] = {}
             remarks = VersionRemarks(contradicts=self._contradicted(event, is_first=True))
-            rings = True
+            rings, moves = True, False
         else:
             stored, said = events.read(previous)
             newer = event.is_newer_than(stored)
-            # Where the payloads say nothing, the order of receipt does.
-            if newer is False or (newer is None and received_at < previous.received_at):
+            # Where the payloads say nothing, nobody knows: of two attempts that cross, the earlier version may come last.
+            if newer is False:
                 return None
             known = events.facts_of(previous)
             event = completed(event, stored)
             remarks = self._remarks(event, stored, changed_facts(known, facts), order_unknown=newer is None)
-            first_placings = brings_placings(known, facts)
-            if not (remarks.changes or remarks.more_races or first_placings):
+            first_placings, moves = brings_placings(known, facts), event.place != stored.place
+            if not (remarks.changes or remarks.more_races or first_placings or moves):
                 events.set_facts(previous, united_facts(known, facts))
                 return None
             contradicts_now = remarks.contradicts is not None and said.contradicts is None
@@ -79,10 +84,8 @@ class KnownEvents:
             received_at=received_at,
         )
         self._latest[event.key] = version
-        if event.race.race_id and event.kind:
-            self._kinds.add((event.race.race_id, event.kind))
         self._meetings.learn(event)
-        return News(version, event, remarks, rings)
+        return News(version, event, remarks, rings, moves)
 
     def _remarks(
         self,
@@ -106,8 +109,8 @@ class KnownEvents:
         A meeting's abandonment is contradicted by the first version of a result only: what comes of it after the
         meeting's own message left the race out contradicts nothing.
         """
-        other = CONTRADICTIONS.get(event.kind) if event.kind else None
-        if other and (event.race.race_id, other) in self._kinds:
-            return other
+        other = self._latest.get(event.contradicting_key or "")
+        if other and other.kind:
+            return EventKind(other.kind)
         is_named = event.kind is EventKind.RESULT_RECEIVED and bool(self._meetings.naming(event.race.race_id))
         return EventKind.MEETING_ABANDONED if is_named and is_first else None

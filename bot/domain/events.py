@@ -64,6 +64,20 @@ class RacingEvent(Value):
         return TOPIC_OF[self.kind] if self.kind else None
 
     @property
+    def place(self) -> tuple[str | None, str | None, str | None]:
+        """The region, and the course's id and name: by these channels choose, beside the topic."""
+        return self.race.region, self.race.course.course_id, self.race.course.name
+
+    @property
+    def contradicting_key(self) -> str | None:
+        """The key of the event of the same race that can't be true together with this one; None for other kinds.
+
+        Of a race without an id as well: what stands after the event's name is the same for all events of a race.
+        """
+        other = CONTRADICTIONS.get(self.kind) if self.kind else None
+        return f"{other}:{self.key.removeprefix(f'{self.kind}:')}" if other else None
+
+    @property
     def is_abandonment(self) -> bool:
         """Whether somebody loses money by reading this late."""
         return self.topic is Topic.ABANDONMENTS
@@ -87,6 +101,7 @@ class RacingEvent(Value):
             "reason": self.reason,
             "off": race.off.text or (race.off.off_at.isoformat() if race.off.off_at else None),
             "race_date": race.race_date,
+            "region": race.region,
             "going": race.going,
             "course": race.course.name,
             "course id": race.course.course_id,

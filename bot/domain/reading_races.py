@@ -1,6 +1,7 @@
 """The races that a meeting or a card names: objects, bare ids, bare off times (Spec gap G1)."""
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from bot.domain.races import Course, OffTime, Race
@@ -17,9 +18,16 @@ MEETING_LISTS = ("meetings", "cards")
 MOST_RACES_A_CARD = 30
 """A bare number up to this is a race's number on its card; a larger one is an id."""
 
+MOST_RACES = 300
+"""Races that are read of one payload: no meeting has a tenth of that. Each is a value in statements about its meeting,
+and a database takes some ten thousand of those."""
+
 
 def read_races(objects: Iterable[Fields], parent: Race) -> tuple[Race, ...]:
-    """The races of the first list of any, each with the parent's region, course, date and meeting where it has none."""
+    """The races of the first list of any, each with the parent's region, course, date and meeting where it has none.
+
+    At most MOST_RACES, those that are listed first.
+    """
     objects = tuple(objects)
     listed = (races for fields in objects for races in _lists(fields, parent))
     of_meetings = (_read_meetings(fields.get(name), parent) for fields in objects for name in MEETING_LISTS)
@@ -36,7 +44,8 @@ def _lists(fields: Fields, parent: Race) -> Iterator[tuple[Race, ...]]:
         entries = fields.get(name)
         if isinstance(entries, list):
             known = entries if name in RACE_LISTS else [entry for entry in entries if isinstance(entry, dict)]
-            yield tuple(_within(race, parent) for race in map(_read_entry, known) if race)
+            races = (_within(race, parent) for race in map(_read_entry, known) if race)
+            yield tuple(islice(races, MOST_RACES))
 
 
 def _read_meetings(value: Any, parent: Race) -> tuple[Race, ...]:
@@ -45,7 +54,7 @@ def _read_meetings(value: Any, parent: Race) -> tuple[Race, ...]:
         if isinstance(meeting, dict):
             shared = _within(read_race({"meeting": meeting}), parent)
             races += next(filter(None, _lists(fields_of(meeting), shared)), ())
-    return tuple(races)
+    return tuple(races[:MOST_RACES])
 
 
 def _read_entry(entry: Any) -> Race | None:

@@ -32,6 +32,9 @@ NON_RUNNER = ("nonrunner", "isnonrunner", "withdrawn", "scratched")
 ONLY_RUNNERS = frozenset({"horse", "horsename", "horseid", "jockey", "jockeyname", "clothnumber", *POSITION[:5]})
 """What marks an object as a runner even where it names its race too."""
 
+MOST_RUNNERS = 500
+"""Runners that are read of a race: no field has a tenth of that."""
+
 NAMES = {
     "horse": ("horse", "horsename", "runnername", "runner", "name"),
     "number": (
@@ -47,10 +50,10 @@ NAMES = {
 
 
 def read_runners(objects: Iterable[Fields]) -> tuple[Runner, ...]:
-    """Everyone whom the objects name, once each, what several lists say of a horse put together."""
+    """Whom the objects name, once each, what several lists say of a horse put together: at most MOST_RUNNERS."""
     objects = tuple(objects)
     none: tuple[Runner, ...] = ()
-    runners = reduce(_merged, _lists(objects), none)
+    runners = reduce(_merged, _lists(objects), none)[:MOST_RUNNERS]
     if any(runner.finishing_position is not None for runner in runners):
         return runners
     winner = find(objects, WINNER, _read_winner)
@@ -92,7 +95,7 @@ def _entries(value: Any) -> list[list[Any]]:
 
 def _read_list(entries: list[Any], *, in_order: bool) -> tuple[Runner, ...]:
     """The list's runners. Where its key says that it is in order and no entry has a position, the places are 1 to n."""
-    read = [read_runner(entry) for entry in entries]
+    read = [read_runner(entry) for entry in entries[:MOST_RUNNERS]]
     if in_order and not any(runner and runner.position for runner in read):
         read = [runner and _with(runner, position=str(place)) for place, runner in enumerate(read, start=1)]
     return tuple(runner for runner in read if runner)

@@ -61,6 +61,9 @@ def _block_lines(block: Json, names: Mapping[str, str] | None) -> Iterator[Text]
         yield from _joined(block.get("fields", ()), ": ", names)
     elif kind == "context":
         yield from _joined((each for each in block["elements"] if "text" in each), " ", names)
+    elif kind == "data_table":
+        # A table's cells are raw: no entity stands in them.
+        yield from (Text("  ".join(cell["text"] for cell in row)) for row in block["rows"][1:])
 
 
 def _joined(texts: Iterable[Json], within: str, names: Mapping[str, str] | None) -> Iterator[Text]:

@@ -31,7 +31,25 @@ CHANNEL_CLOSED = frozenset(
 
 CREDENTIALS_DEAD = frozenset({"account_inactive", "token_revoked", "token_expired", "invalid_auth", "not_authed"})
 
-WAIT = frozenset({"ratelimited", "rate_limited", "service_unavailable", "team_added_to_org"})
+WORKSPACE_CLOSED = frozenset(
+    {
+        "org_login_required",
+        "accesslimited",
+        "team_access_not_granted",
+        "two_factor_setup_required",
+    }
+)
+"""The workspace, or the network, takes no call of ours just now: no channel and no message is to blame."""
+
+NOT_GRANTED = frozenset({"missing_scope", "access_denied", "enterprise_is_restricted", "not_allowed_token_type"})
+"""The token may not call this method. Where that is chat.postMessage or chat.update, nothing can be posted at all."""
+
+WAIT = frozenset(
+    {
+        *("ratelimited", "rate_limited", "service_unavailable", "team_added_to_org"),
+        *("external_channel_migrating", "message_limit_exceeded"),
+    }
+)
 
 DOUBTFUL = frozenset({"fatal_error", "internal_error", "request_timeout"})
 """ "It's possible some aspect of the operation succeeded before the error was raised", says Slack."""
@@ -66,8 +84,7 @@ def classify(method: str, code: str, *, retry_after: str | None = None, details:
         return SlackWait(method, code, wait_s(retry_after))
     if code in DOUBTFUL:
         return SlackDoubtful(method, code)
-    if code in CREDENTIALS_DEAD or (code == "missing_scope" and method in {POSTING, EDITING}):
-        # Without chat:write no post can be made or edited. Elsewhere a missing scope stops that one method.
+    if code in CREDENTIALS_DEAD | WORKSPACE_CLOSED or (code in NOT_GRANTED and method in {POSTING, EDITING}):
         return SlackCredentialsDead(method, code, details=details)
     if code == "missing_scope":
         return SlackScopeMissing(method, code, details=details)

@@ -27,6 +27,15 @@ METADATA_EVENT = "racing_bot_post"
 HISTORY_PAGE = 100
 """Slack may give fewer: 15 to an app that is sold outside its Marketplace (docs.slack.dev/changelog, 2025-05-29)."""
 
+_NO_ANSWER = (
+    aiohttp.ClientError,
+    SlackClientError,
+    json.JSONDecodeError,
+    UnicodeDecodeError,
+    OSError,
+    # slack_sdk takes whatever JSON or plain text it is given for an object, and asks it for its "ok".
+    AttributeError,
+)
 _NEVER_LEFT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 
 
@@ -117,7 +126,7 @@ class SlackClient:
             raise SlackDoubtful(method, f"no answer within {timeout_s:g} s") from None
         except SlackApiError as error:
             raise _read_refusal(method, error) from None
-        except (aiohttp.ClientError, SlackClientError, json.JSONDecodeError, UnicodeDecodeError, OSError) as error:
+        except _NO_ANSWER as error:
             # The connection broke, or what came back was no answer of Slack's: it may have been carried out.
             raise SlackDoubtful(method, type(error).__name__) from None
 
@@ -128,7 +137,8 @@ def _read_refusal(method: str, error: SlackApiError) -> Exception:
     status = int(getattr(response, "status_code", None) or getattr(response, "status", None) or 0)
     headers = {str(name).lower(): value for name, value in (getattr(response, "headers", None) or {}).items()}
     data = getattr(response, "data", None)
-    code = data.get("error") if isinstance(data, dict) else None
+    # A proxy may answer in JSON with an "error" of its own: a refusal of Slack's says "ok": false besides.
+    code = data.get("error") if isinstance(data, dict) and data.get("ok") is False else None
     if status == 429:
         return classify(method, "ratelimited", retry_after=headers.get("retry-after"))
     if not isinstance(code, str) or not code:

@@ -1,12 +1,12 @@
 """Answers through a `response_url`: five uses within half an hour, and only on Slack's own hosts."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 import aiohttp
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
-from bot.domain.message import Message
+from bot.domain.message import Message, NativeBlocks
 from bot.logs import get_logger
 
 log = get_logger(__name__)
@@ -56,6 +56,7 @@ class Responder:
 
     session: aiohttp.ClientSession
     slack_api_url: str
+    native: NativeBlocks = field(default_factory=NativeBlocks)
 
     async def respond(self, reply: Reply, message: Message, *, is_last: bool = True) -> bool:
         """Whether the message was taken. Nothing is raised: nobody is left to tell but the log."""
@@ -64,14 +65,18 @@ class Responder:
             log.error("response_url_refused", reference=reply.reference, host=host)
             return False
         webhook = AsyncWebhookClient(reply.response_url, session=self.session, retry_handlers=[])
-        blocks = list(message.blocks)
+        form = self.native.form_of(message)
+        refused_native = False
         uses = USES if is_last else USES - KEPT_FOR_ANSWER
         while reply.uses < uses:
             replaces = reply.replaces_now
             reply.uses += 1
             try:
                 answer = await webhook.send(
-                    text=message.text, blocks=blocks or None, response_type="ephemeral", replace_original=replaces
+                    text=form.text,
+                    blocks=list(form.blocks) or None,
+                    response_type="ephemeral",
+                    replace_original=replaces,
                 )
             except aiohttp.ClientConnectorError as error:
                 log.warning("answer_not_delivered", reference=reply.reference, reason=type(error).__name__)
@@ -81,12 +86,16 @@ class Responder:
                 log.warning("answer_doubtful", reference=reply.reference, reason=type(error).__name__)
                 return False
             if answer.status_code < 300:
+                if refused_native and form.blocks:
+                    self.native.refused()
                 return True
             said = str(answer.body)[:200]
             log.warning("answer_refused", reference=reply.reference, status=answer.status_code, said=said)
-            if not blocks:
+            if not form.blocks:
                 return False
-            blocks = []
+            refused_native = refused_native or bool(form.plain_blocks)
+            # The text alone is what Slack takes in any case: the last use is for it.
+            form = form.in_sections() if form.plain_blocks and uses - reply.uses > 1 else form.in_words()
         return False
 
 

@@ -17,6 +17,9 @@ RETRY_AFTER_S = 5.0
 """A delivery whose fan-out failed is tried again after this, doubled each time up to ten minutes."""
 
 
+FANOUT_LOCK = 7_228_464_116
+"""PostgreSQL's advisory lock of the replica that fans out."""
+
 _IS_NEW = col(InboxDelivery.state) == literal_column("'new'")
 """As a literal: the index of new deliveries is of no use to a statement whose state is a parameter."""
 
@@ -87,20 +90,36 @@ def _as_row(arrival: Arrival) -> dict[str, Any]:
 def waiting(session: Session, now: datetime, limit: int) -> list[StoredDelivery]:
     """Deliveries that wait for their fan-out: abandonments first, but not before what waits of their races.
 
-    Then by receipt. Nothing is locked: see `still_waiting`.
+    Then by receipt. That only decides which are taken: they come by receipt, since a meeting's abandonment is not to be
+    told before the result of one of its races that came earlier. Nothing is locked: see `still_waiting`.
     """
     urgent = _waiting(session, now, limit, _IS_URGENT)
     names = {key for delivery in urgent for key in _keys_of_its_race(delivery)}
     before = _waiting(session, now, limit, col(InboxDelivery.event_key).in_(sorted(names))) if names else []
     first = {delivery.inbox_id: delivery for delivery in [*before, *urgent]}
-    first = dict(sorted(first.items(), key=lambda item: (item[1].received_at, item[0])))
+    first = {delivery.inbox_id: delivery for delivery in sorted(first.values(), key=_receipt)}
     if len(first) < limit:
         first |= {
             delivery.inbox_id: delivery
             for delivery in _waiting(session, now, limit, literal(value=True))
             if delivery.inbox_id not in first
         }
-    return list(first.values())[:limit]
+    return sorted(list(first.values())[:limit], key=_receipt)
+
+
+def _receipt(delivery: StoredDelivery) -> tuple[datetime, int]:
+    return delivery.received_at, delivery.inbox_id
+
+
+def take_turn(session: Session) -> bool:
+    """Whether no other replica fans out until this transaction ends: what one does not see, it can't compare with.
+
+    Not waited for, as waiting would hold up the units that share the transaction. SQLite has one writer.
+    """
+    if session.get_bind().dialect.name == "sqlite":
+        return True
+    taken: bool = session.execute(select(func.pg_try_advisory_xact_lock(FANOUT_LOCK))).scalar_one()
+    return taken
 
 
 def still_waiting(session: Session, inbox_ids: Sequence[int]) -> set[int]:

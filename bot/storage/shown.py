@@ -9,10 +9,13 @@ from dataclasses import dataclass, replace
 from sqlalchemy import select
 from sqlmodel import Session, col
 
-from bot.domain.events import EventKind
+from bot.domain.events import EventKind, RacingEvent
 from bot.domain.filters import ChannelFilter
+from bot.logs import get_logger
 from bot.storage import events, subscriptions
 from bot.storage.tables import EventVersion, Post, PostState
+
+log = get_logger(__name__)
 
 Said = tuple[Post, EventVersion]
 
@@ -127,8 +130,8 @@ def _without_settled(session: Session, said: Mapping[int, Shown]) -> dict[int, S
     races: dict[int | None, set[str]] = {}
     for one in said.values():
         if one.newest.kind == EventKind.MEETING_ABANDONED and one.newest.id not in races:
-            named, _ = events.read(one.newest)
-            races[one.newest.id] = {race.race_id for race in named.races if race.race_id}
+            named = _newest_event(one)
+            races[one.newest.id] = {race.race_id for race in named.races if race.race_id} if named else set()
     lost = {version.race_id for one in said.values() for version in one.lost if version.race_id}
     kinds = events.kinds_of_races(session, lost.union(*races.values()))
     with_result = frozenset(race_id for race_id, kind in kinds if kind is EventKind.RESULT_RECEIVED)
@@ -143,12 +146,21 @@ def _with_mentions(session: Session, said: Mapping[int, Shown]) -> dict[int, Sho
     filters = subscriptions.mentioning(session, {one.post.channel_id for one in abandoned.values()})
     mentioning = {number: one for number, one in abandoned.items() if one.post.channel_id in filters}
     return dict(said) | {
-        number: replace(one, mentions=_mentions(filters[one.post.channel_id], one.newest))
+        number: replace(one, mentions=_mentions(filters[one.post.channel_id], _newest_event(one)))
         for number, one in mentioning.items()
     }
 
 
-def _mentions(filters: Iterable[ChannelFilter], version: EventVersion) -> tuple[str, ...]:
-    event, _ = events.read(version)
-    taking = [chosen for chosen in filters if chosen.matches(event)]
+def _mentions(filters: Iterable[ChannelFilter], event: RacingEvent | None) -> tuple[str, ...]:
+    taking = [chosen for chosen in filters if event and chosen.matches(event)]
     return tuple(dict.fromkeys(mention for chosen in taking for mention in chosen.mentions))
+
+
+def _newest_event(one: Shown) -> RacingEvent | None:
+    """What the newest version says; None where what is stored of it can't be read, which must keep nobody waiting."""
+    try:
+        event, _ = events.read(one.newest)
+    except ValueError:
+        log.exception("stored_event_not_readable", post=one.post.dedupe_key)
+        return None
+    return event

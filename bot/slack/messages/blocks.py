@@ -1,8 +1,10 @@
 """Slack's blocks as plain dicts. Every limit is held here, so that no builder of a message has to think of one."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from bot.domain.message import Block, Message
+from bot.slack.messages.native import NATIVE
 from bot.slack.messages.text import (
     BLOCKS_MAX,
     CONTEXT_ELEMENTS_MAX,
@@ -56,7 +58,12 @@ def context(elements: Sequence[Block]) -> Block | None:
 
 def weight(blocks: Iterable[Block]) -> int:
     """What the blocks count towards MESSAGE_MAX: their texts, and a fixed sum for each container."""
-    return sum(size(text["text"]) + CONTAINER for block in blocks for text in _texts(block))
+    return sum(_weight(block) for block in blocks)
+
+
+def room_beside(blocks: Iterable[Block | None]) -> int:
+    """What is left of MESSAGE_MAX beside these blocks."""
+    return MESSAGE_MAX - weight(block for block in blocks if block)
 
 
 def message(
@@ -91,6 +98,22 @@ def _listed(lines: Iterable[str], total: int, room: int) -> list[Block]:
     if shown < total:
         sections[-1:] = [[*(sections[-1] if sections else []), f"and {total - shown} more"]]
     return [block for block in (section("\n".join(section_lines)) for section_lines in sections) if block]
+
+
+def _weight(block: Block) -> int:
+    if block["type"] in NATIVE:
+        return CONTAINER + sum(map(size, _strings(block)))
+    return sum(size(text["text"]) + CONTAINER for text in _texts(block))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """All that a native block shows, however deep it stands."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from (text for key, inner in value.items() if key != "type" for text in _strings(inner))
+    elif isinstance(value, list):
+        yield from (text for inner in value for text in _strings(inner))
 
 
 def _texts(block: Block) -> list[Block]:

@@ -6,8 +6,10 @@ from datetime import datetime
 from bot.domain.events import RacingEvent
 from bot.domain.message import Message
 from bot.domain.races import Race, Runner
-from bot.slack.messages.blocks import context, header, message, mrkdwn, section
+from bot.slack.messages.blocks import context, header, message, mrkdwn, room_beside, section
 from bot.slack.messages.names import SHORT_MAX, race_date, race_details, race_name, region_mark, runner_line
+from bot.slack.messages.native import with_native
+from bot.slack.messages.runners import FULL_RESULT, runners_table
 from bot.slack.messages.text import counted, joined, safe
 from bot.slack.messages.times import moment_for_readers
 
@@ -20,7 +22,9 @@ def full_result(event: RacingEvent, known: Race | None, received_at: datetime) -
     text = f"Full result: {name}: {counted(len(runners), 'runner')}"
     head = [header(f"Full result: {name}"), section(joined([race_date(race), race_details(race)]))]
     foot = context([mrkdwn(f"Result received {moment_for_readers(received_at)}")])
-    return message(text, head, _lines(runners), len(runners), [foot])
+    in_sections = message(text, head, _lines(runners), len(runners), [foot])
+    table = runners_table("Every runner", runners, FULL_RESULT, room_beside([*head, foot]))
+    return with_native(message(text, [*head, *table], foot=[foot]), in_sections) if table else in_sections
 
 
 def _lines(runners: Sequence[Runner]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from bot.domain.message import Message
 from bot.domain.races import SETTLED_STATUSES, Race, Runner
 from bot.slack.messages.alert_buttons import alert_buttons
 from bot.slack.messages.asides import asides, late_mark, small_print
-from bot.slack.messages.blocks import header, message, section
+from bot.slack.messages.blocks import header, message, room_beside, section
 from bot.slack.messages.context import MessageContext
 from bot.slack.messages.corrections import changes_in_words
 from bot.slack.messages.names import (
@@ -19,6 +19,8 @@ from bot.slack.messages.names import (
     region_mark,
     runner_line,
 )
+from bot.slack.messages.native import with_native
+from bot.slack.messages.runners import RESULT, runners_table
 from bot.slack.messages.text import clip, joined, safe
 from bot.slack.messages.times import off_for_readers
 
@@ -43,12 +45,12 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
         None if placed else section(NO_ORDER),
     ]
     lines = (runner_line(runner, safe(runner.position, _POSITION_MAX)) for runner in placed)
-    foot = [
-        section(clip("\n".join(_others_lines(others)), _OTHERS_MAX)),
-        small_print(event, context),
-        alert_buttons(event),
-    ]
-    return message(_text(event, context, placed, changed), head, lines, len(placed), foot)
+    text = _text(event, context, placed, changed)
+    foot = [small_print(event, context), alert_buttons(event)]
+    unplaced = section(clip("\n".join(_others_lines(others)), _OTHERS_MAX))
+    in_sections = message(text, head, lines, len(placed), [unplaced, *foot])
+    table = runners_table("Finishing order", [*placed, *others], RESULT, room_beside([*head, *foot])) if placed else []
+    return with_native(message(text, [*head, *table], foot=foot), in_sections) if table else in_sections
 
 
 def _text(event: RacingEvent, context: MessageContext, placed: Sequence[Runner], changed: str) -> str:

@@ -34,8 +34,8 @@ https://github.com/slackapi/bolt-js/issues/2509 and https://github.com/slackapi/
 DATA_MAX = 200
 """What one field of the data may take up, unless its builder says less."""
 
-_READ_MAX = TEXT_MAX + 100
-"""How much of one text is looked at: beyond it nothing would be shown anyway."""
+_UNSEEN_MAX = 300
+"""How many characters that can't be seen are looked past: a text with more of them is cut early."""
 
 _DROPPED = frozenset({"Cc", "Cf", "Cs", "Co"})
 """Unicode categories: control, format (bidi overrides, zero width), surrogate, private use."""
@@ -65,12 +65,12 @@ _UNIT = re.compile(r"<[^<>]*>|&(?:amp|lt|gt);|.", re.DOTALL)
 
 def plain(value: str | None, limit: int = DATA_MAX) -> str | None:
     """The data for a plain_text element: on one line, escaped, clipped; None where nothing of it can be seen."""
-    return clip(flatten(value or "").translate(_ENTITIES), limit) or None
+    return clip(flatten(value or "", limit).translate(_ENTITIES), limit) or None
 
 
 def safe(value: str | None, limit: int = DATA_MAX) -> str | None:
     """The data for mrkdwn: as `plain`, and unable to format; None where nothing of it can be seen."""
-    return clip(escape(flatten(value or "")), limit) or None
+    return clip(escape(flatten(value or "", limit)), limit) or None
 
 
 def code(value: str | None, limit: int = DATA_MAX) -> str | None:
@@ -79,9 +79,12 @@ def code(value: str | None, limit: int = DATA_MAX) -> str | None:
     return f"`{shown}`" if shown else None
 
 
-def flatten(value: str) -> str:
-    """The text on one line, without what can't be seen or would turn what follows around."""
-    seen = " ".join(value.split())[:_READ_MAX]
+def flatten(value: str, limit: int = TEXT_MAX) -> str:
+    """The text on one line, without what can't be seen or would turn what follows around.
+
+    Of one of which no more than `limit` is to be shown, no more is looked at than may be needed for that.
+    """
+    seen = " ".join(value.split())[: limit + _UNSEEN_MAX]
     if seen.isascii() and seen.isprintable():
         return seen
     seen = seen.translate(_BLANK)

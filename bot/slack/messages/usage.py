@@ -1,8 +1,14 @@
 """The answer of `/usage`: used, left, the forecast, how sure it is, and a line for each day or endpoint."""
 
-from bot.domain.message import Message
+from collections import Counter
+from contextlib import suppress
+from datetime import date
+from itertools import accumulate
+
+from bot.domain.message import Block, Message
 from bot.domain.quota import Forecast, QuotaReading, QuotaSource, UsageRow
 from bot.slack.messages.blocks import context, fields, header, message, mrkdwn, section
+from bot.slack.messages.native import CATEGORIES_MAX, line_chart, with_native
 from bot.slack.messages.text import counted, joined, safe
 from bot.slack.messages.times import in_readers_zone
 
@@ -44,7 +50,34 @@ def usage(reading: QuotaReading, expected: Forecast | None, failure: str | None 
     none = "" if failure else f"The service gave no rows by {reading.grouped_by}."
     title = section(f"*By {reading.grouped_by}*" if rows else none)
     foot = context([mrkdwn(f"read {in_readers_zone(reading.taken_at)}"), mrkdwn("reading it costs no quota")])
-    return message(text, [*head, title], map(_row, rows), len(rows), [foot])
+    in_sections = message(text, [*head, title], map(_row, rows), len(rows), [foot])
+    chart = _chart(reading)
+    if chart is None:
+        return in_sections
+    return with_native(message(text, [*head, chart, title], map(_row, rows), len(rows), [foot]), in_sections)
+
+
+def _chart(reading: QuotaReading) -> Block | None:
+    """The month's use as it grew from day to day, against the limit; None where there are no two days to draw."""
+    by_day = _days_of_the_month(reading)
+    if len(by_day) < 2:
+        return None
+    used = list(accumulate(by_day.values()))
+    # Every so many days, and always the last: the use has been added up, so that what is left out is in what follows.
+    step = -(-len(by_day) // CATEGORIES_MAX)
+    shown = [str(day.day) for day in by_day][::-step][::-1]
+    series = {"Used": used[::-step][::-1]} | ({"Limit": [reading.limit] * len(shown)} if reading.limit else {})
+    return line_chart(f"Requests in {reading.month}", "Day of the month (UTC)", shown, series)
+
+
+def _days_of_the_month(reading: QuotaReading) -> dict[date, int]:
+    """The requests of each day of the month that the service named, in order."""
+    days: Counter[date] = Counter()
+    for row in reading.rows if reading.grouped_by == "day" else ():
+        if row.label.startswith(reading.month) and row.requests is not None:
+            with suppress(ValueError):
+                days[date.fromisoformat(row.label[:10])] += row.requests
+    return dict(sorted(days.items()))
 
 
 def _last_read(failure: str | None) -> str | None:

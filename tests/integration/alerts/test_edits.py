@@ -123,7 +123,7 @@ async def test_refused_edit_becomes_a_new_message_that_says_all_that_waits(pipel
 async def test_refused_blocks_are_edited_as_plain_text(pipeline):
     await pipeline.subscribe("CGB", "GB")
     await tell(pipeline, result(going="Good"))
-    pipeline.slack.script("chat.update", [failures.slack_error("invalid_blocks")])
+    pipeline.slack.script("chat.update", [failures.slack_error("invalid_blocks")] * 2)
     await tell(pipeline, result(going="Soft"))
     (message,) = pipeline.slack.messages("CGB")
     assert "now soft" in message.text

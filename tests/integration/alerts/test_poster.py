@@ -89,7 +89,7 @@ async def test_dead_credentials_stop_every_post_and_keep_the_queue(pipeline):
 
 
 async def test_refused_blocks_are_posted_as_plain_text(pipeline):
-    pipeline.slack.script("chat.postMessage", [failures.slack_error("invalid_blocks")])
+    pipeline.slack.script("chat.postMessage", [failures.slack_error("invalid_blocks")] * 2)
     await deliver_one(pipeline)
     (message,) = pipeline.slack.messages("CGB")
     assert message.text.startswith("Result: Ascot")

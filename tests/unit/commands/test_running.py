@@ -7,7 +7,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from bot.domain.message import Message
+from bot.domain.message import Message, NativeBlocks
 from bot.errors import CommandError
 from bot.slack import respond
 from bot.slack.commands.invocation import Command, Invocation
@@ -110,6 +110,46 @@ async def test_answer_that_is_refused_goes_out_in_plain_text_with_what_is_left(w
     assert [one["blocks"] for one in webhook.sent[3:]] == [[{"type": "divider"}], None]
     assert not await responder.respond(reply, Message(text="More"))
     assert len(webhook.sent) == 5
+
+
+TABLE = ({"type": "data_table"},)
+SECTIONS = ({"type": "section"},)
+NATIVE = Message(text="Answer", blocks=TABLE, plain_blocks=SECTIONS)
+
+
+@pytest.mark.parametrize(
+    ("used", "outcomes", "sent"),
+    [
+        (0, [200], [TABLE]),
+        (0, [400, 200], [TABLE, SECTIONS]),
+        (0, [400, 400, 200], [TABLE, SECTIONS, None]),
+        (2, [400, 400, 200], [TABLE, SECTIONS, None]),
+        (3, [400, 200], [TABLE, None]),
+    ],
+)
+async def test_refused_native_answer_goes_out_in_sections_and_the_last_use_is_for_text(webhook, used, outcomes, sent):
+    webhook.outcomes = outcomes
+    responder = Responder(NOBODY, "https://slack.com/api/")
+    assert await responder.respond(Reply(URL, "cmd-1", uses=used), NATIVE)
+    assert [one["blocks"] for one in webhook.sent] == [list(blocks) if blocks else None for blocks in sent]
+
+
+async def test_workspace_that_took_sections_only_is_spared_native_blocks_for_a_day(webhook):
+    now = [0.0]
+    webhook.outcomes = [400, 200]
+    responder = Responder(NOBODY, "https://slack.com/api/", NativeBlocks(lambda: now[0]))
+    for at_s in (0.0, 86_399.0, 86_400.0):
+        now[0] = at_s
+        assert await responder.respond(Reply(URL, "cmd-1"), NATIVE)
+    assert [tuple(one["blocks"]) for one in webhook.sent] == [TABLE, SECTIONS, SECTIONS, TABLE]
+
+
+async def test_answer_that_is_refused_in_every_form_says_nothing_of_the_workspace(webhook):
+    webhook.outcomes = [400, 400, 200]
+    responder = Responder(NOBODY, "https://slack.com/api/")
+    for _ in range(2):
+        await responder.respond(Reply(URL, "cmd-1"), NATIVE)
+    assert [one["blocks"] for one in webhook.sent] == [list(TABLE), list(SECTIONS), None, list(TABLE)]
 
 
 async def test_answer_that_may_have_arrived_is_not_sent_twice(webhook):

@@ -41,6 +41,11 @@ def seen(message):
     return "\n".join(texts)
 
 
+def rows(message):
+    (table,) = [block for block in message.blocks if block["type"] == "data_table"]
+    return [[one["text"] for one in row] for row in table["rows"]]
+
+
 def with_context(**changes):
     return CONTEXT.model_copy(update=changes)
 
@@ -56,8 +61,38 @@ def test_result_text_has_the_first_three():
 
 def test_result_lists_placed_runners_best_first_then_the_others():
     message = render(result("PU", "2", "1", "F", "PU", None), CONTEXT)
-    listed = seen(message)
+    listed = seen(message.in_sections())
     assert "1  Horse C\n2  Horse B\nPU: Horse A, Horse E\nF: Horse D\nNo position: Horse F" in listed
+
+
+def test_result_is_a_table_of_what_was_published_in_the_order_of_the_sections():
+    table = rows(render(result("PU", "2=", "1", "0", None), CONTEXT))
+    assert table == [
+        ["Position", "Horse"],
+        ["1", "Horse C"],
+        ["2=", "Horse B"],
+        ["PU", "Horse A"],
+        ["0", "Horse D"],
+        ["–", "Horse E"],  # noqa: RUF001  the dash of an empty cell
+    ]
+
+
+def test_table_shows_data_as_it_came_on_one_line():
+    runners = (Runner(horse="<!channel> & *Sons* \u202e\n2nd", position="1"), Runner(number="7", position="2"))
+    table = rows(render(event(EventKind.RESULT_RECEIVED, RACE.model_copy(update={"runners": runners})), CONTEXT))
+    assert table[1:] == [["1", "<!channel> & *Sons* 2nd"], ["2", "no. 7"]]
+
+
+def test_runners_that_no_table_holds_are_counted():
+    runners = tuple(Runner(horse="x" * 60, jockey="y" * 60, position=str(n)) for n in range(1, 151))
+    message = render(event(EventKind.RESULT_RECEIVED, RACE.model_copy(update={"runners": runners})), CONTEXT)
+    assert f"and {151 - len(rows(message))} more" in seen(message)
+
+
+@pytest.mark.parametrize("kind", [EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED])
+def test_abandonment_has_no_native_block(kind):
+    race = RACE.model_copy(update={"runners": finish("1", "2")})
+    assert render(event(kind, race, races=(race,) * 9), CONTEXT).plain_blocks == ()
 
 
 def test_dead_heat_keeps_equal_positions():
@@ -72,7 +107,7 @@ def test_many_in_the_first_three_places_are_counted():
 def test_position_of_zero_is_no_place():
     message = render(result("0", "1"), CONTEXT)
     assert message.text.endswith(": 1 Horse B")
-    assert "0: Horse A" in seen(message)
+    assert "0: Horse A" in seen(message.in_sections())
 
 
 @pytest.mark.parametrize("positions", [(), (None, None)])
@@ -104,9 +139,10 @@ def test_grand_national_is_shown_whole():
         )
         for n in range(1, 41)
     )
-    shown = seen(render(event(EventKind.RESULT_RECEIVED, RACE.model_copy(update={"runners": runners})), CONTEXT))
-    assert "40  A Long Horse Name 40 (A Jockey / A Trainer)  SP 100/1" in shown
-    assert " more" not in shown
+    message = render(event(EventKind.RESULT_RECEIVED, RACE.model_copy(update={"runners": runners})), CONTEXT)
+    assert "40  A Long Horse Name 40 (A Jockey / A Trainer)  SP 100/1" in seen(message.in_sections())
+    assert rows(message)[-1] == ["40", "A Long Horse Name 40", "A Jockey", "A Trainer", "100/1"]
+    assert " more" not in seen(message.in_sections()) + seen(message)
 
 
 def test_corrected_result_says_what_changed_and_links_the_earlier_message():

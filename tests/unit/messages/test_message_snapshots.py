@@ -1,119 +1,94 @@
-"""Messages compared, to the letter, with the files in snapshots/.
+"""Messages and forms compared, to the letter, with the files in snapshots/, which `.ci/check-blocks` gives to `tsc`.
 
 After a change that is meant, write them anew and read the diff:
 UPDATE_SNAPSHOTS=1 pytest tests/unit/messages/test_message_snapshots.py
 """
 
+import inspect
 import json
 import os
-from datetime import UTC, datetime, timedelta
+import pkgutil
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from bot.domain.events import EventKind, RacingEvent
-from bot.domain.races import Course, OffTime, Race, Runner
-from bot.slack.messages import Corrected, MessageContext, render
+import bot.slack.messages
+import bot.slack.views
+from bot.domain.message import Message
+from bot.sandbox.slack.blocks import MESSAGE_BLOCKS, VIEW_BLOCKS, block_problems
+from bot.slack.commands.explain import explain
+from tests.unit.messages.kept_answers import ANSWERS, VIEWS
+from tests.unit.messages.kept_events import EVENTS
 
 FILES = Path(__file__).parent / "snapshots"
+MESSAGES = EVENTS | ANSWERS
 
-OFF_AT = datetime(2026, 11, 20, 14, 30, tzinfo=UTC)
-RECEIVED_AT = datetime(2026, 11, 20, 14, 32, 10, tzinfo=UTC)
-ON_TIME = MessageContext(received_at=RECEIVED_AT, now=RECEIVED_AT, late_after_s=600)
-LATE = ON_TIME.model_copy(update={"now": RECEIVED_AT + timedelta(minutes=42)})
-LINK = "https://example.slack.com/archives/C1/p1?thread_ts=1&cid=C1"
-
-FIELD = (
-    Runner(horse="Horse B", position="2", jockey="R Moore", trainer="A O'Brien", starting_price="7/1"),
-    Runner(horse="Horse A", position="1", jockey="L Dettori", trainer="J Gosden", starting_price="5/2"),
-    Runner(horse="Horse D", position="PU"),
-    Runner(horse="Horse C", position="3", trainer="J Gosden"),
-    Runner(horse="Horse E", position="PU"),
-    Runner(number="9", position="F"),
-)
-RACE = Race(
-    race_id="rc_1",
-    region="GB",
-    course=Course(name="Kempton", country="England"),
-    race_date="2026-11-20",
-    off=OffTime(text="14:30"),
-    title="Novices' Hurdle",
-    race_class="4",
-    distance="2m",
-    going="Good to Soft",
-    status="settled",
-    runners=FIELD,
-)
-CARD = Race(meeting_id="mt_1", region="GB", course=Course(name="Ascot"), race_date="2026-11-21")
-RACES = tuple(
-    Race(race_id=f"rc_{n}", off=OffTime(text=f"{11 + n}:30"), title=f"Race {n}", distance="1m", field_size=n + 1)
-    for n in range(1, 7)
-)
-RESULT = RacingEvent(key="result.received:rc_1", kind=EventKind.RESULT_RECEIVED, race=RACE)
-ABANDONED = RacingEvent(
-    key="race.abandoned:rc_1",
-    kind=EventKind.RACE_ABANDONED,
-    race=RACE.model_copy(update={"runners": (), "status": "abandoned", "off": OffTime(text="14:30", off_at=OFF_AT)}),
-    reason="frozen track",
-)
-MEETING = RacingEvent(
-    key="meeting.abandoned:mt_1", kind=EventKind.MEETING_ABANDONED, race=CARD, races=RACES, reason="waterlogged"
-)
-RACECARD = RacingEvent(key="racecard.published:mt_1", kind=EventKind.RACECARD_PUBLISHED, race=CARD, races=RACES)
-UNREADABLE = RacingEvent(key=f"unreadable:{'0123456789abcdef' * 4}", name="race.reopened", unreadable_because="no JSON")
-NOTHING_CAME = {kind: RacingEvent(key=f"{kind}:sha256:{'0' * 64}", kind=kind) for kind in EventKind}
-
-SNAPSHOTS: dict[str, tuple[RacingEvent, MessageContext]] = {
-    "result": (RESULT, ON_TIME.model_copy(update={"data_as_of": "2026-11-20T14:31:00+00:00"})),
-    "result_without_runners": (RESULT.model_copy(update={"race": RACE.model_copy(update={"runners": ()})}), ON_TIME),
-    "result_corrected": (
-        RESULT,
-        ON_TIME.model_copy(
-            update={
-                "changes": {"position of horse a": ("2", "1"), "position of horse b": ("1", "2")},
-                "previous_link": LINK,
-                "order_unknown": True,
-            }
-        ),
-    ),
-    "result_after_abandonment": (RESULT, ON_TIME.model_copy(update={"contradicts": "race.abandoned"})),
-    "result_edited": (
-        RESULT,
-        ON_TIME.model_copy(
-            update={"corrected": Corrected(at=RECEIVED_AT + timedelta(minutes=9), changes={"going": ("good", "soft")})}
-        ),
-    ),
-    "race_abandoned": (ABANDONED, ON_TIME),
-    "race_abandoned_of_a_meeting": (ABANDONED, ON_TIME.model_copy(update={"in_meeting": True, "meeting_link": LINK})),
-    "race_abandoned_late_and_maybe_repeated": (ABANDONED, LATE.model_copy(update={"may_be_repeat": True})),
-    "race_abandoned_bare": (NOTHING_CAME[EventKind.RACE_ABANDONED], ON_TIME),
-    "meeting_abandoned": (MEETING, ON_TIME),
-    "meeting_abandoned_with_races_of_its_own": (
-        MEETING,
-        ON_TIME.model_copy(
-            update={
-                "corrected": Corrected(at=RECEIVED_AT + timedelta(minutes=9), more_races=2),
-                "settled": frozenset({"rc_2"}),
-                "lost": (ABANDONED.model_copy(update={"race": RACES[3]}), ABANDONED),
-            }
-        ),
-    ),
-    "meeting_abandoned_bare": (NOTHING_CAME[EventKind.MEETING_ABANDONED], ON_TIME),
-    "racecard_published": (RACECARD, ON_TIME),
-    "racecard_of_one_race": (RACECARD.model_copy(update={"race": RACE, "races": ()}), ON_TIME),
-    "unreadable": (UNREADABLE, ON_TIME),
-}
+PARTS = {"message", "paged", "with_native", "listing", "render"}
+"""What builders are made with: no message by themselves."""
 
 
-@pytest.mark.parametrize("name", SNAPSHOTS)
-def test_message_is_as_kept(name):
-    message = render(*SNAPSHOTS[name])
-    rendered = json.dumps({"text": message.text, "blocks": message.blocks}, indent=2, ensure_ascii=False) + "\n"
+def messages_of(made):
+    """The messages that a builder made: a summary can be several, which go with the number of what each names."""
+    return [made] if isinstance(made, Message) else [message for message, _named in made]
+
+
+def as_kept(message):
+    plain = {"plain_blocks": message.plain_blocks} if message.plain_blocks else {}
+    return {"text": message.text, "blocks": message.blocks} | plain
+
+
+def check(name, value):
+    rendered = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
     file = FILES / f"{name}.json"
     if os.environ.get("UPDATE_SNAPSHOTS"):
         file.write_text(rendered, encoding="utf-8")
     assert rendered == file.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("name", MESSAGES)
+def test_message_is_as_kept(name):
+    messages = messages_of(MESSAGES[name]())
+    for message in messages:
+        for form in (message, message.in_sections()):
+            assert block_problems(list(form.blocks), most=MESSAGE_BLOCKS) == []
+    assert len(messages) == 1
+    check(name, as_kept(messages[0]))
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_form_is_as_kept(name):
+    view = VIEWS[name]()
+    assert block_problems(view["blocks"], most=VIEW_BLOCKS) == []
+    check(name, {"view": view})
+
+
 def test_snapshots_are_all_still_compared():
-    assert {file.stem for file in FILES.glob("*.json")} == set(SNAPSHOTS)
+    assert {file.stem for file in FILES.glob("*.json")} == {*MESSAGES, *VIEWS}
+
+
+def builders(package, gives):
+    """The package's public functions that return such a value."""
+    modules = [import_module(f"{package.__name__}.{found.name}") for found in pkgutil.iter_modules(package.__path__)]
+    for module in modules:
+        for name, function in inspect.getmembers(module, inspect.isfunction):
+            returned = str(inspect.signature(function).return_annotation)
+            if function.__module__ == module.__name__ and not name.startswith("_") and gives in returned:
+                yield function
+
+
+def test_every_builder_of_a_message_has_a_snapshot():
+    kept = {made.func for made in MESSAGES.values()}
+    built = {one for one in builders(bot.slack.messages, "Message") if one.__name__ not in PARTS}
+    assert kept == built | {explain}
+
+
+def test_every_form_has_a_snapshot():
+    views = [import_module(f"bot.slack.views.{found.name}") for found in pkgutil.iter_modules(bot.slack.views.__path__)]
+    forms = {
+        function
+        for module in views
+        for _, function in inspect.getmembers(module, inspect.isfunction)
+        if function.__module__ == module.__name__ and '"type": "modal"' in inspect.getsource(function)
+    }
+    assert forms == {made.func for made in VIEWS.values()}

@@ -25,6 +25,13 @@ def test_markup_reads_as_slack_shows_it(markup, shown):
     assert readable(markup, {"U1": "alice", "C1": "gb-racing"}).plain == shown
 
 
+def test_table_reads_as_its_rows():
+    rows = [
+        [{"type": "raw_text", "text": text} for text in row] for row in (("Position", "Horse"), ("1", "A &amp; <B>"))
+    ]
+    assert [line.plain for line in body_lines([{"type": "data_table", "rows": rows}], "text")] == ["1  A &amp; <B>"]
+
+
 def test_markup_keeps_its_styles():
     spans = {
         text.plain[span.start : span.end]: span.style for text in [readable("*bold* and `code`")] for span in text.spans

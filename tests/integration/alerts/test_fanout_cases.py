@@ -1,0 +1,198 @@
+"""Which version is news, for whom, and in which order: what a hostile reading of fan-out has found."""
+
+import pytest
+from sqlalchemy import create_engine, select, update
+from sqlmodel import Session, col
+
+from bot.domain.events import EventKind, RacingEvent, Topic
+from bot.domain.races import Course, Race
+from bot.errors import StorageUnavailable
+from bot.storage import reference
+from bot.storage.tables import BookRace, EventVersion, InboxDelivery
+from tests.integration.alerts.racing_day import DAY, abandonment, edits, meeting, result, states, tell
+from tests.integration.conftest import Moment
+
+CARDS = frozenset({Topic.RACECARDS})
+
+
+async def know_regions(pipeline):
+    await pipeline.database.write(lambda session: reference.put_regions(session, ["GB", "IRE"], pipeline.clock()))
+
+
+async def rows(pipeline, column):
+    return await pipeline.database.read(lambda session: list(session.execute(select(column)).scalars()))
+
+
+def racecard(**race):
+    race = {"race_id": "rc_1", "course": "Ascot", "date": DAY, "off_time": "14:30", "region": "Great Britain"} | race
+    return {"event": "racecard.published", "race": race}
+
+
+def without_id(payload):
+    del payload["race"]["race_id"]
+    return payload
+
+
+async def test_name_of_a_region_in_the_race_book_hides_no_abandonment(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, racecard())
+    assert await rows(pipeline, col(BookRace.region)) == ["Great Britain"]
+    await know_regions(pipeline)
+    await tell(pipeline, abandonment(region="Great Britain"))
+    assert len(pipeline.texts("CGB")) == 1
+
+
+async def test_name_of_a_region_does_not_get_into_the_race_book_where_codes_are_known(pipeline):
+    await know_regions(pipeline)
+    await tell(pipeline, racecard(), meeting("rc_2", region="England"))
+    assert await rows(pipeline, col(BookRace.region)) == ["", ""]
+
+
+async def test_correction_with_the_name_of_a_region_reaches_those_who_have_the_event(pipeline):
+    await know_regions(pipeline)
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, result(date=None), result(date=None, region="England", placings=("Red Sky", "Blue Moon")))
+    assert pipeline.texts("CGB")[1].startswith("CORRECTION")
+
+
+async def test_later_delivery_from_a_clock_that_is_behind_is_told_as_of_unknown_order(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, result())
+    pipeline.clock.forward(-30)
+    await pipeline.deliver(result(placings=("Red Sky", "Blue Moon")))
+    pipeline.clock.forward(30)
+    await pipeline.post_all()
+    first, correction = pipeline.slack.messages("CGB")
+    assert "1 Blue Moon" in first.text
+    assert "1 Red Sky" in correction.text
+    assert "Which version is the newer is not known" in correction.text
+
+
+async def test_delivery_that_was_received_before_is_told_with_its_order_unknown(pipeline):
+    """Of two attempts that cross, the newer may have come first: to say nothing could be to say the wrong winner."""
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.deliver(result())
+    later = pipeline.clock.now.replace(year=2099)
+    await pipeline.database.write(lambda session: session.execute(update(InboxDelivery).values(not_before=later)))
+    pipeline.clock.forward(1)
+    await tell(pipeline, result(placings=("Red Sky", "Blue Moon")))
+    await pipeline.database.write(lambda session: session.execute(update(InboxDelivery).values(not_before=None)))
+    await pipeline.post_all()
+    first, other = pipeline.texts("CGB")
+    assert "1 Red Sky" in first
+    assert "1 Blue Moon" in other
+    assert "Which version is the newer is not known" in other
+
+
+async def test_meeting_does_not_overtake_the_result_of_its_race_in_the_same_batch(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.deliver(result("rc_1"))
+    pipeline.clock.forward(0.5)
+    await pipeline.deliver(meeting("rc_1", "rc_2"))
+    await pipeline.post_all()
+    assert not [text for text in pipeline.texts("CGB") if "Contradicts" in text]
+    assert len(pipeline.texts("CGB")) == 2
+
+
+async def test_result_whose_region_comes_later_is_posted_where_it_matches_now(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.subscribe("CALL", "*")
+    await tell(pipeline, result(region=None), result(), result() | {"attempt": 3})
+    assert [len(pipeline.texts(channel)) for channel in ("CGB", "CALL")] == [1, 1]
+    assert pipeline.texts("CGB")[0].startswith("Result: Ascot 14:30 (GB)")
+    assert edits(pipeline.slack) == []
+    assert sorted(await states(pipeline)) == [("folded", True), ("sent", False), ("sent", False)]
+
+
+async def test_abandonment_whose_region_comes_later_is_not_told_again(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.subscribe("CIRE", "IRE")
+    await tell(pipeline, abandonment(region=None), abandonment())
+    assert [len(pipeline.texts(channel)) for channel in ("CGB", "CIRE")] == [1, 1]
+    assert edits(pipeline.slack) == []
+
+
+async def test_changed_region_is_edited_where_it_was_posted_and_posted_where_it_matches_now(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.subscribe("CIRE", "IRE")
+    await tell(pipeline, abandonment(region="IRE"), abandonment())
+    assert [len(pipeline.texts(channel)) for channel in ("CGB", "CIRE")] == [1, 1]
+    assert pipeline.texts("CGB")[0].startswith("ABANDONED: Ascot 14:30 (GB)")
+    assert "region was ire, now gb" in pipeline.texts("CIRE")[0]
+
+
+async def test_changed_course_is_edited_where_it_was_posted_and_posted_where_it_matches_now(pipeline):
+    await pipeline.subscribe("CGB", "GB", courses=(Course(name="Ascot"),))
+    await pipeline.subscribe("CALL", "*", courses=(Course(name="Kempton"),))
+    await tell(pipeline, result(), result(course="Kempton"))
+    assert "course was ascot, now kempton" in pipeline.texts("CGB")[0]
+    assert len(pipeline.texts("CALL")) == 1
+
+
+async def test_replica_waits_for_its_turn_and_then_sees_the_contradiction(make_pipeline):
+    clock = Moment()
+    one, other = make_pipeline(clock=clock), make_pipeline(clock=clock)
+    if one.database.is_sqlite:
+        pytest.skip("SQLite has one writer: nothing is at once")
+    await one.subscribe("CGB", "GB")
+    await one.deliver(result())
+    read = await one.database.read(one.fanout._read_waiting)
+    engine = create_engine(one.database.url)
+    with Session(engine) as session:
+        assert one.fanout._post_those(session, read) == 1
+        clock.forward(1)
+        await other.deliver(abandonment())
+        assert await other.fanout.run_once() == 0
+        session.commit()
+    engine.dispose()
+    await other.post_all()
+    assert ["Contradicts" in text for text in one.texts("CGB")] == [False, True]
+
+
+@pytest.mark.parametrize("kinds", [(result, abandonment), (abandonment, result)])
+async def test_events_of_a_race_without_an_id_contradict_one_another(pipeline, kinds):
+    first, second = kinds
+    await pipeline.subscribe("CGB", "GB")
+    topics = frozenset({Topic.RESULTS if first is result else Topic.ABANDONMENTS})
+    await pipeline.subscribe("CIRE", "GB", topics)
+    await tell(pipeline, without_id(first()), without_id(second()))
+    for channel in ("CGB", "CIRE"):
+        assert ["Contradicts" in text for text in pipeline.texts(channel)] == [False, True]
+
+
+async def test_meeting_that_names_far_too_many_races_is_told(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.deliver(meeting() | {"races": [str(1000 + number) for number in range(70_000)]})
+    await pipeline.post_all()
+    assert pipeline.texts("CGB")[0].startswith("ABANDONED: Ascot, whole meeting")
+
+
+async def test_delivery_that_the_database_refuses_alone_does_not_hold_up_the_others(pipeline, monkeypatch):
+    """Really refused: it asks for more values than a statement may have on either engine."""
+    await pipeline.subscribe("CGB", "GB")
+    races = tuple(Race(race_id=str(number)) for number in range(260_000))
+    read_payload = pipeline.fanout._read_payload
+
+    def with_poison(body):
+        event: RacingEvent = read_payload(body)
+        return event.model_copy(update={"races": races}) if event.kind is EventKind.MEETING_ABANDONED else event
+
+    monkeypatch.setattr(pipeline.fanout, "_read_payload", with_poison)
+    await pipeline.deliver(meeting())
+    pipeline.clock.forward(0.001)
+    await pipeline.deliver(result("rc_2"))
+    with pytest.raises(StorageUnavailable):
+        await pipeline.fanout.run_once()
+    await pipeline.post_all()
+    assert len(pipeline.texts("CGB")) == 1
+    assert sorted(await rows(pipeline, col(InboxDelivery.attempts))) == [0, 1]
+    # At last it goes out with no more than who it is for.
+    retry = update(InboxDelivery).values(not_before=None, attempts=5)
+    await pipeline.database.write(lambda session: session.execute(retry))
+    await pipeline.post_all()
+    assert pipeline.texts("CGB")[1].startswith("ABANDONED: Ascot")
+
+
+async def test_version_that_only_moves_names_no_change(pipeline):
+    await tell(pipeline, result(region=None), result())
+    assert await rows(pipeline, col(EventVersion.remarks)) == [None, None]

@@ -1,0 +1,33 @@
+"""How much is read of one payload: more than any meeting or race has, and no more than a database can be asked."""
+
+import json
+
+from bot.domain.reading_races import MOST_RACES
+from bot.domain.reading_runners import MOST_RUNNERS
+from bot.webhooks.payload import read_payload
+
+DAY = {"course": "Ascot", "date": "2026-11-20", "region": "GB"}
+
+
+def read(payload):
+    return read_payload(json.dumps(payload).encode())
+
+
+def test_races_of_one_payload_are_bounded_and_the_first_are_kept():
+    ids = [f"rc_{number}" for number in range(MOST_RACES + 1)]
+    meeting = {"event": "meeting.abandoned", "meeting": {"meeting_id": "mt_1", **DAY}, "races": ids}
+    assert [race.race_id for race in read(meeting).races] == ids[:MOST_RACES]
+
+
+def test_races_of_many_meetings_are_bounded_together():
+    meetings = [{"meeting_id": f"mt_{number}", "races": ["rc_1", "rc_2"], **DAY} for number in range(MOST_RACES)]
+    assert len(read({"event": "racecard.published", "meetings": meetings}).races) == MOST_RACES
+
+
+def test_runners_of_one_race_are_bounded_and_the_first_are_kept():
+    runners = [{"position": place, "horse": f"Horse {place}"} for place in range(1, MOST_RUNNERS + 2)]
+    others = [{"horse": f"Other {number}"} for number in range(MOST_RUNNERS)]
+    result = {"event": "result.received", "race": {"race_id": "rc_1", "runners": runners, "declared": others, **DAY}}
+    named = read(result).race.runners
+    assert len(named) == MOST_RUNNERS
+    assert named[0].horse == "Horse 1"

@@ -1,0 +1,228 @@
+"""Answers, notices, summaries and forms as they are kept in snapshots/: each is its builder with what it is given."""
+
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+from bot.alerts.reopening import Waited
+from bot.book.card import Card, Coverage, Meeting
+from bot.book.outcomes import Outcome, Outcomes
+from bot.domain.events import EventKind, Topic, VersionRemarks
+from bot.domain.filters import ALL_REGIONS, ChannelFilter
+from bot.domain.filters import Meeting as MutedMeeting
+from bot.domain.quota import QuotaReading, QuotaSource, UsageRow, forecast
+from bot.domain.races import Course
+from bot.errors import CommandError, StorageUnavailable
+from bot.slack.commands.explain import explain
+from bot.slack.messages.audit import audit_page
+from bot.slack.messages.card import racecard
+from bot.slack.messages.courses import courses
+from bot.slack.messages.coverage import coverage
+from bot.slack.messages.full_result import full_result
+from bot.slack.messages.help import command_help
+from bot.slack.messages.mute import muted, unmuted
+from bot.slack.messages.pause import paused, resumed
+from bot.slack.messages.plain import sentence
+from bot.slack.messages.results_of_day import Shown, results_of_day
+from bot.slack.messages.subscription_list import Listed, ListPage, subscription_list
+from bot.slack.messages.subscriptions import Said, subscribed, unsubscribed
+from bot.slack.messages.trace import trace_answer
+from bot.slack.messages.usage import usage
+from bot.slack.messages.waited import waited
+from bot.slack.messages.welcome import welcome
+from bot.slack.views.subscribe_form import FormOf, Known, saved, subscribe_form
+from bot.storage.audit import Page
+from bot.storage.lanes import PAUSED, Held
+from bot.storage.ledger import Outcome as Became
+from bot.storage.ledger import Told, Trace, TracedDelivery, TracedVersion
+from bot.storage.recent import Recent
+from bot.storage.reference import KnownCountry, KnownCourse
+from bot.storage.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow
+from tests.unit.messages.kept_events import ABANDONED, MEETING, RACE, RACES, RECEIVED_AT, RESULT
+
+NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+TODAY = date(2026, 11, 20)
+NO_REMARKS = VersionRemarks()
+
+GB = ChannelFilter(region="GB", topics=frozenset({Topic.RESULTS, Topic.ABANDONMENTS}), mentions=("U7", "S7", "here"))
+ALL = ChannelFilter(region=ALL_REGIONS, topics=frozenset(Topic), not_courses=(Course(name="Ascot"),))
+
+KEMPTON = Meeting(course=Course(course_id="cr_1", name="Kempton"), region="GB", races=(RACE, *RACES[:3]))
+CARD = Card(TODAY, "GB", None, (KEMPTON,), Coverage.COMPLETE, read_at=NOON, data_as_of="2026-11-20T11:59:00+00:00")
+ONE_COURSE = Card(TODAY, "GB", KEMPTON.course, (KEMPTON,), Coverage.PARTIAL, read_at=NOON, reached="2026-11-19")
+OUTCOMES = Outcomes(
+    meetings=(KEMPTON,),
+    of=dict(
+        zip([(0, n) for n in range(4)], [Outcome.SETTLED, Outcome.ABANDONED, Outcome.BOTH, Outcome.OPEN], strict=True)
+    ),
+    lost=(MEETING,),
+)
+
+READING = QuotaReading(
+    taken_at=NOON,
+    month="2026-11",
+    used=10_000,
+    certain=True,
+    source=QuotaSource.ROWS,
+    limit=15_000,
+    plan="free",
+    errors=3,
+    refusals=0,
+    rows=tuple(UsageRow(label=f"2026-11-{day:02}", requests=500, errors=day % 2) for day in range(1, 21)),
+)
+BY_ENDPOINT = READING.model_copy(
+    update={
+        "rows": (UsageRow(label="/races/search", requests=9_900), UsageRow(label="/courses", requests=100)),
+        "grouped_by": "endpoint",
+        "certain": False,
+        "source": QuotaSource.OWN_COUNT,
+        "limit": None,
+    }
+)
+
+SUBSCRIPTION = ChannelSubscriptionRow(
+    id=1,
+    channel_id="C1",
+    region="GB",
+    filter="{}",
+    state="suspended",
+    state_reason="is_archived",
+    created_by="U1",
+    created_at=NOON,
+    updated_at=NOON,
+)
+CHANGE = AuditEntry(
+    id=1,
+    at=NOON,
+    user_id="U1",
+    channel_id="C1",
+    action="subscribe",
+    before=None,
+    after="results from GB",
+    reference="cmd-01234567",
+)
+ASCOT = MutedMeeting(course=Course(name="Ascot"), race_date="2026-11-21")
+MUTE = MutedMeetingRow(id=7, channel_id="C1", meeting="{}", muted_by="U1", muted_at=NOON)
+RECENT = Recent(results=12, abandonments=1, is_whole=True, abandoned=(ABANDONED,))
+SAID = Said(
+    filters=(GB,),
+    unchecked=("Kemton",),
+    uncovered=("race.abandoned",),
+    recent=RECENT,
+    is_member=False,
+    is_paused=True,
+    bot_name="racing-bot",
+)
+
+VERSION = TracedVersion(
+    event_key="race.abandoned:rc_1",
+    version=2,
+    kind="race.abandoned",
+    race_id="rc_1",
+    received_at=RECEIVED_AT,
+    inbox_id=17,
+    posts=3,
+    told=(
+        Told("C3", Became.PARKED, 5, RECEIVED_AT, why="invalid_arguments"),
+        Told("C2", Became.MUTED, 0, RECEIVED_AT, muted_by="U1"),
+        Told("C1", Became.SENT, 1, RECEIVED_AT, sent_at=RECEIVED_AT, message_ts="1795185131.000100"),
+    ),
+)
+TRACE = Trace(
+    versions=(VERSION,),
+    deliveries=(
+        TracedDelivery(18, "race.abandoned:rc_1", RECEIVED_AT, waits=False, attempts=1, not_before=None, error=None),
+    ),
+    more=1,
+    kept_since=NOON,
+)
+COMMANDS: list[Any] = [
+    SimpleNamespace(name="racecard", usage="[region] [date]", summary="the cards of a day"),
+    SimpleNamespace(name="help", usage="", summary="every command"),
+]
+
+
+def _address(channel_id: str, message_ts: str) -> str | None:
+    return f"https://example.slack.com/archives/{channel_id}/p{message_ts.replace('.', '')}"
+
+
+def _waited(because: str) -> Waited:
+    counts = {EventKind.RESULT_RECEIVED: 12, None: 1}
+    return Waited(
+        Held(because, NOON), ((ABANDONED, NO_REMARKS), (MEETING, NO_REMARKS)), ((RESULT, NO_REMARKS),), counts, 2
+    )
+
+
+ANSWERS: dict[str, partial[Any]] = {
+    "notice": partial(sentence, "3 deliveries have failed since 14:30. <!channel> & *more*: /racing status says why."),
+    "error_with_buttons": partial(
+        explain,
+        CommandError("I don't know the region gb. Did you mean GB?", typed="gb", meant={"GB": "GB"}),
+        "cmd-01234567",
+        "racecard gb today",
+    ),
+    "error_with_reference": partial(explain, StorageUnavailable("locked"), "cmd-01234567"),
+    "welcome": partial(welcome, [GB, ALL], is_paused=True),
+    "welcome_without_subscriptions": partial(welcome, [], is_paused=False),
+    "waited": partial(waited, _waited("is_archived")),
+    "waited_in_a_pause": partial(waited, _waited(PAUSED)),
+    "full_result": partial(full_result, RESULT, None, RECEIVED_AT),
+    "card": partial(racecard, CARD, TODAY),
+    "card_of_a_course": partial(racecard, ONE_COURSE, TODAY, ["Kemton"]),
+    "results_of_day": partial(results_of_day, CARD, OUTCOMES, Shown(TODAY)),
+    "results_of_a_course": partial(results_of_day, ONE_COURSE, OUTCOMES, Shown(TODAY)),
+    "abandonments_of_day": partial(results_of_day, CARD, OUTCOMES, Shown(TODAY, only_abandonments=True)),
+    "coverage": partial(
+        coverage,
+        [
+            KnownCountry(
+                country_code="GB", name="Great Britain", races=98_765, full_result_order=True, position_pct=0.987
+            )
+        ],
+        None,
+        1,
+    ),
+    "courses": partial(
+        courses,
+        [KnownCourse(course_id=f"cr_{n}", name=f"Course {n}", region="GB", meetings=n * 900) for n in range(1, 60)],
+        "course",
+        2,
+    ),
+    "usage": partial(usage, READING, forecast(READING.used, READING.limit, NOON)),
+    "usage_by_endpoint": partial(usage, BY_ENDPOINT, None),
+    "usage_read_before": partial(usage, READING.model_copy(update={"rows": ()}), None, "The service failed."),
+    "help": partial(command_help, COMMANDS, ["/racecard", "/results", "/usage"]),
+    "subscribed": partial(subscribed, SAID),
+    "unsubscribed": partial(unsubscribed, 1, [ALL]),
+    "subscription_list": partial(
+        subscription_list,
+        ListPage(
+            [Listed(SUBSCRIPTION, GB, NOON, "https://example.slack.com/p1", ["GB is no longer published."])],
+            2,
+            3,
+            12,
+            [(MUTE, ASCOT)],
+            CHANGE,
+        ),
+    ),
+    "subscription_list_of_nothing": partial(subscription_list, ListPage([], 1, 1, 0, [])),
+    "audit_page": partial(audit_page, Page([CHANGE], 1, 9), "in C1", "audit C1"),
+    "muted": partial(muted, ASCOT, 7),
+    "unmuted": partial(unmuted, ASCOT),
+    "paused": partial(paused, NOON + timedelta(hours=2), 72),
+    "resumed": partial(resumed, 1),
+    "trace": partial(trace_answer, TRACE, "rc_1", _address, None),
+    "trace_of_nothing": partial(trace_answer, Trace((), (), 0, NOON), "rc_2", _address, None),
+}
+
+VIEWS: dict[str, partial[Any]] = {
+    "form": partial(subscribe_form, FormOf(channel_id="C1"), None, Known(("GB", "IRE"), courses=True)),
+    "form_of_a_subscription": partial(
+        subscribe_form, FormOf(channel_id="C1", editing="GB"), GB, Known(("GB", "IRE"), courses=True)
+    ),
+    "form_before_the_lists_are_read": partial(
+        subscribe_form, FormOf(channel_id="D1"), None, Known(None, courses=False)
+    ),
+    "form_saved": partial(saved, subscribed(SAID).blocks),
+}

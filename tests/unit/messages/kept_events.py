@@ -1,0 +1,121 @@
+"""The messages of events as they are kept in snapshots/: each is its builder with what it is given."""
+
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+from bot.domain.events import EventKind, RacingEvent
+from bot.domain.message import Message
+from bot.domain.races import Course, OffTime, Race, Runner
+from bot.slack.messages import EVENT_MESSAGES, Corrected, MessageContext
+from bot.slack.messages.unreadable import unreadable
+
+OFF_AT = datetime(2026, 11, 20, 14, 30, tzinfo=UTC)
+RECEIVED_AT = datetime(2026, 11, 20, 14, 32, 10, tzinfo=UTC)
+ON_TIME = MessageContext(received_at=RECEIVED_AT, now=RECEIVED_AT, late_after_s=600)
+LATE = ON_TIME.model_copy(update={"now": RECEIVED_AT + timedelta(minutes=42)})
+LINK = "https://example.slack.com/archives/C1/p1?thread_ts=1&cid=C1"
+
+FIELD = (
+    Runner(horse="Horse B", position="2", jockey="R Moore", trainer="A O'Brien", starting_price="7/1"),
+    Runner(horse="Horse A", position="1", jockey="L Dettori", trainer="J Gosden", starting_price="5/2"),
+    Runner(horse="Horse D", position="PU"),
+    Runner(horse="Horse C", position="3", trainer="J Gosden"),
+    Runner(horse="Horse E", position="PU"),
+    Runner(number="9", position="F"),
+)
+RACE = Race(
+    race_id="rc_1",
+    region="GB",
+    course=Course(name="Kempton", country="England"),
+    race_date="2026-11-20",
+    off=OffTime(text="14:30"),
+    title="Novices' Hurdle",
+    race_class="4",
+    distance="2m",
+    going="Good to Soft",
+    status="settled",
+    runners=FIELD,
+)
+CARD = Race(meeting_id="mt_1", region="GB", course=Course(name="Ascot"), race_date="2026-11-21")
+RACES = tuple(
+    Race(race_id=f"rc_{n}", off=OffTime(text=f"{11 + n}:30"), title=f"Race {n}", distance="1m", field_size=n + 1)
+    for n in range(1, 7)
+)
+RESULT = RacingEvent(key="result.received:rc_1", kind=EventKind.RESULT_RECEIVED, race=RACE)
+ABANDONED = RacingEvent(
+    key="race.abandoned:rc_1",
+    kind=EventKind.RACE_ABANDONED,
+    race=RACE.model_copy(update={"runners": (), "status": "abandoned", "off": OffTime(text="14:30", off_at=OFF_AT)}),
+    reason="frozen track",
+)
+MEETING = RacingEvent(
+    key="meeting.abandoned:mt_1", kind=EventKind.MEETING_ABANDONED, race=CARD, races=RACES, reason="waterlogged"
+)
+RACECARD = RacingEvent(key="racecard.published:mt_1", kind=EventKind.RACECARD_PUBLISHED, race=CARD, races=RACES)
+UNREADABLE = RacingEvent(key=f"unreadable:{'0123456789abcdef' * 4}", name="race.reopened", unreadable_because="no JSON")
+NOTHING_CAME = {kind: RacingEvent(key=f"{kind}:sha256:{'0' * 64}", kind=kind) for kind in EventKind}
+
+_EVENTS: dict[str, tuple[RacingEvent, MessageContext]] = {
+    "result": (RESULT, ON_TIME.model_copy(update={"data_as_of": "2026-11-20T14:31:00+00:00"})),
+    "result_without_runners": (RESULT.model_copy(update={"race": RACE.model_copy(update={"runners": ()})}), ON_TIME),
+    "result_corrected": (
+        RESULT,
+        ON_TIME.model_copy(
+            update={
+                "changes": {"position of horse a": ("2", "1"), "position of horse b": ("1", "2")},
+                "previous_link": LINK,
+                "order_unknown": True,
+            }
+        ),
+    ),
+    "result_after_abandonment": (RESULT, ON_TIME.model_copy(update={"contradicts": "race.abandoned"})),
+    "result_edited": (
+        RESULT,
+        ON_TIME.model_copy(
+            update={"corrected": Corrected(at=RECEIVED_AT + timedelta(minutes=9), changes={"going": ("good", "soft")})}
+        ),
+    ),
+    "race_abandoned": (ABANDONED, ON_TIME),
+    "race_abandoned_of_a_meeting": (ABANDONED, ON_TIME.model_copy(update={"in_meeting": True, "meeting_link": LINK})),
+    "race_abandoned_late_and_maybe_repeated": (ABANDONED, LATE.model_copy(update={"may_be_repeat": True})),
+    "race_abandoned_bare": (NOTHING_CAME[EventKind.RACE_ABANDONED], ON_TIME),
+    "meeting_abandoned": (MEETING, ON_TIME),
+    "meeting_abandoned_with_races_of_its_own": (
+        MEETING,
+        ON_TIME.model_copy(
+            update={
+                "corrected": Corrected(at=RECEIVED_AT + timedelta(minutes=9), more_races=2),
+                "settled": frozenset({"rc_2"}),
+                "lost": (ABANDONED.model_copy(update={"race": RACES[3]}), ABANDONED),
+            }
+        ),
+    ),
+    "meeting_abandoned_bare": (NOTHING_CAME[EventKind.MEETING_ABANDONED], ON_TIME),
+    "racecard_published": (RACECARD, ON_TIME),
+    "racecard_of_one_race": (RACECARD.model_copy(update={"race": RACE, "races": ()}), ON_TIME),
+    "result_late": (RESULT, LATE.model_copy(update={"may_be_repeat": True})),
+    "result_of_unusual_status": (
+        RESULT.model_copy(update={"race": RACE.model_copy(update={"status": "Void", "runners": FIELD[:1]})}),
+        ON_TIME,
+    ),
+    "race_abandoned_with_mentions": (ABANDONED, ON_TIME.model_copy(update={"mentions": ("U7", "S7", "here")})),
+    "race_abandoned_after_result": (
+        ABANDONED,
+        ON_TIME.model_copy(update={"contradicts": "result.received", "previous_link": LINK}),
+    ),
+    "race_abandoned_corrected": (
+        ABANDONED,
+        ON_TIME.model_copy(update={"changes": {"reason": ("frost", "frozen track")}, "previous_link": LINK}),
+    ),
+    "meeting_abandoned_with_mentions_late": (MEETING, LATE.model_copy(update={"mentions": ("here",)})),
+    "racecard_corrected": (
+        RACECARD,
+        ON_TIME.model_copy(update={"changes": {"going": ("good", "soft")}, "previous_link": LINK}),
+    ),
+    "unreadable": (UNREADABLE, ON_TIME),
+}
+
+EVENTS: dict[str, partial[Message]] = {
+    name: partial(EVENT_MESSAGES[event.kind] if event.kind else unreadable, event, context)
+    for name, (event, context) in _EVENTS.items()
+}

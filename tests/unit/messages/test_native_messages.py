@@ -1,0 +1,116 @@
+"""Tables and charts within their limits, whatever the data are; what does not fit a native block stays in sections."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.domain.events import EventKind, RacingEvent
+from bot.domain.message import Message, NativeBlocks
+from bot.domain.quota import QuotaReading, QuotaSource, UsageRow
+from bot.domain.races import Race, Runner
+from bot.sandbox.slack.blocks import MESSAGE_BLOCKS, block_problems
+from bot.slack.messages.blocks import message, section, weight
+from bot.slack.messages.full_result import full_result
+from bot.slack.messages.native import NOTHING_CAME, cell, data_table
+from bot.slack.messages.runners import RESULT, runners_table
+from bot.slack.messages.text import MESSAGE_MAX
+from bot.slack.messages.usage import usage
+
+NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
+HOSTILE = st.text(max_size=20) | st.sampled_from(["<!channel>", "<@U1>", "*", "\u202ebet", "<" * 10_000, "🐎" * 10_000])
+FIELDS = ("horse", "position", "number", "draw", "jockey", "trainer", "starting_price", "official_rating")
+RUNNERS = st.builds(Runner, **dict.fromkeys(FIELDS, st.none() | HOSTILE))
+
+
+def reading(rows, **changes):
+    fields = {"taken_at": NOW, "month": "2026-11", "used": 9, "certain": True, "source": QuotaSource.ROWS, "rows": rows}
+    return QuotaReading(**fields | changes)
+
+
+def days(number, month="2026-11"):
+    return tuple(UsageRow(label=f"{month}-{day:02}", requests=100) for day in range(1, number + 1))
+
+
+def chart(made):
+    found = [block for block in made.blocks if block["type"] == "data_visualization"]
+    assert not any(block["type"] == "data_visualization" for block in made.plain_blocks)
+    return found[0]["chart"] if found else None
+
+
+def check(made):
+    for form in (made, made.in_sections()):
+        assert block_problems(list(form.blocks), most=MESSAGE_BLOCKS) == []
+        assert weight(form.blocks) <= MESSAGE_MAX
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(RUNNERS, max_size=3), st.sampled_from([1, 40]))
+def test_full_result_holds_every_limit_and_data_does_nothing(runners, times):
+    race = Race(runners=tuple(runners * times))
+    made = full_result(RacingEvent(key="k", kind=EventKind.RESULT_RECEIVED, race=race), None, NOW)
+    check(made)
+    for words in ("<!channel>", "<@U1>", "\u202e"):
+        assert words not in made.text + str(made.in_sections().blocks)
+    assert "\u202e" not in str(made.blocks)
+
+
+@given(
+    st.lists(st.builds(UsageRow, label=HOSTILE | st.dates().map(str), requests=st.none() | st.integers(0)), max_size=40)
+)
+def test_usage_holds_every_limit_whatever_the_rows_are(rows):
+    check(usage(reading(tuple(rows), limit=100), None))
+
+
+@pytest.mark.parametrize(("number", "first", "drawn"), [(2, "1", 2), (20, "1", 20), (21, "1", 11), (30, "2", 15)])
+def test_chart_adds_up_the_days_and_always_has_the_last(number, first, drawn):
+    made = chart(usage(reading(days(number), limit=15_000), None))
+    used, limit = made["series"]
+    assert made["axis_config"]["categories"][:: drawn - 1] == [first, str(number)]
+    assert len(used["data"]) == drawn
+    assert used["data"][-1]["value"] == number * 100
+    assert {point["value"] for point in limit["data"]} == {15_000}
+
+
+def test_chart_without_a_limit_has_one_line_and_without_two_days_of_the_month_there_is_none():
+    made = chart(usage(reading(days(3)), None))
+    assert [one["name"] for one in made["series"]] == ["Used"]
+    assert chart(usage(reading(days(1)), None)) is None
+    assert chart(usage(reading(days(9, "2026-10")), None)) is None
+    assert chart(usage(reading(days(9), grouped_by="endpoint"), None)) is None
+
+
+def test_days_in_several_rows_are_one_point():
+    made = chart(usage(reading((*days(2), *days(2))), None))
+    assert [point["value"] for point in made["series"][0]["data"]] == [200, 400]
+
+
+def test_cell_shows_what_can_be_seen_and_is_never_empty():
+    assert cell(" <b>\u202e &\n2= ") == "<b> & 2="
+    assert cell("\u200b") == cell(None) == NOTHING_CAME
+    assert cell("x" * 10_000) == "x" * 59 + "…"
+
+
+def test_column_of_which_nothing_came_is_left_out():
+    columns = {"Horse": ["A", "B"], "Jockey": [NOTHING_CAME, NOTHING_CAME]}
+    made = data_table("Runners", columns, "Horse", 1_000)
+    assert made is not None
+    table, shown = made
+    assert shown == 2
+    assert [len(row) for row in table["rows"]] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("room", [0, 150, 9_000])
+def test_table_is_left_out_where_there_is_no_room_or_no_runner(room):
+    assert runners_table("Runners", [], RESULT, room) == []
+    runners = [Runner(horse="x" * 60, position="1")] * 200
+    made = [block for block in runners_table("Runners", runners, RESULT, room) if block]
+    assert weight(made) <= room
+    assert bool(made) is (room == 9_000)
+
+
+def test_message_without_native_blocks_is_the_same_in_sections():
+    plain = message("text", [section("words")])
+    assert plain.in_sections() == plain == NativeBlocks(lambda: 0.0).form_of(plain)
+    assert plain.in_words() == Message(text="text")
