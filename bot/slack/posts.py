@@ -68,6 +68,6 @@ class PostRenderer:
 
 def _corrected(shown: Shown, latest: VersionRemarks) -> Corrected | None:
     """What the newest version changed in a message that was made for an earlier one."""
-    if shown.newest.version == shown.own.version:
+    if shown.newest.version == shown.own.version or not (latest.changes or latest.more_races):
         return None
     return Corrected(at=shown.newest.received_at, changes=latest.changes, more_races=latest.more_races)

@@ -8,7 +8,7 @@ from zlib import crc32
 
 from bot.domain.message import Block
 from bot.slack.messages.blocks import plain_text
-from bot.slack.messages.text import plain
+from bot.slack.messages.text import plain, size
 
 RUN_COMMAND = "run_command"
 RUN_IN_PLACE = "run_in_place"
@@ -41,8 +41,14 @@ def action_button(label: str, action: str, value: str, *, confirm: str | None = 
 
 
 def actions(elements: Sequence[Block]) -> Block | None:
-    """A row of buttons, or None where there are none."""
-    return {"type": "actions", "elements": list(elements)} if elements else None
+    """A row of buttons, or None where there are none. One whose value is longer than Slack takes is left out."""
+    shown = [element for element in elements if fits(element)]
+    return {"type": "actions", "elements": shown} if shown else None
+
+
+def fits(button: Block) -> bool:
+    """Whether Slack takes the button's value."""
+    return size(button["value"]) <= VALUE_MAX
 
 
 def _confirmation(label: str, question: str) -> Block:

@@ -7,7 +7,7 @@ from bot.book.card import Card, Meeting
 from bot.domain.message import Block, Message
 from bot.domain.races import Race, Runner
 from bot.slack.messages.blocks import header, mrkdwn, section
-from bot.slack.messages.buttons import command_button
+from bot.slack.messages.buttons import command_button, fits
 from bot.slack.messages.day import command_line, coverage, place_of, small_print, unchecked_words
 from bot.slack.messages.names import PERSON_MAX, SHORT_MAX, course_name, horse_name, race_details, race_line
 from bot.slack.messages.pages import Turning, paged
@@ -51,12 +51,13 @@ def meeting_title(meeting: Meeting, card: Card) -> str:
 
 
 def course_button(label: str, name: str, meeting: Meeting, card: Card) -> Block | None:
-    """A button to the meeting's own card; None where nothing names its course."""
+    """A button to the meeting's own card; None where nothing names its course, or no button could carry the name."""
     course = meeting.course.course_id or meeting.course.name
     if not course:
         return None
     words = [name, meeting.region or card.region, card.day.isoformat(), '"' + course.replace('"', "") + '"']
-    return command_button(label, " ".join(filter(None, words)))
+    button = command_button(label, " ".join(filter(None, words)))
+    return button if fits(button) else None
 
 
 def _meeting(meeting: Meeting, card: Card) -> Block:

@@ -11,6 +11,7 @@ from bot.domain.quota import UsageRow
 from bot.domain.races import Course, OffTime, Race, Runner
 from bot.sandbox.slack.blocks import MESSAGE_BLOCKS, block_problems
 from bot.slack.messages.blocks import weight
+from bot.slack.messages.pages import Turning, turns
 from bot.slack.messages.text import MESSAGE_MAX, TEXT_MAX, size
 from bot.storage.reference import KnownCountry, KnownCourse
 from tests.unit.messages.kept_answers import ANSWERS
@@ -64,6 +65,10 @@ def shown(blocks):
         elif isinstance(value, str):
             texts.append(value)
     return "\n".join(texts)
+
+
+def test_page_of_a_command_that_no_button_can_carry_has_no_buttons():
+    assert turns(Turning("results " + "🐎" * 1_100), 2, 3) is None
 
 
 @pytest.mark.parametrize("words", WORDS, ids=range(len(WORDS)))
