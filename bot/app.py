@@ -172,6 +172,7 @@ class Service:
         # What start-up made lives as long as the process: the collector need not look at it again.
         gc.collect()
         gc.freeze()
+        gc.enable()
         log.info("started", admin_channel=self.settings.admin_channel, database=repr(self.database))
 
     async def stop(self) -> None:

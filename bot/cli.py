@@ -1,5 +1,6 @@
 """`racing-bot`: the command line. Each command reads the settings it needs, and says every problem at once."""
 
+import gc
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -29,6 +30,8 @@ app = typer.Typer(
 @app.command()
 def serve() -> None:
     """Run the service: web, poster and jobs in one process."""
+    # Nothing of what is loaded now is garbage, and to look for some takes a fifth of the start; on again in bot.app.
+    gc.disable()
     from bot.logs import configure_logging
     from bot.serving import serve as run
     from bot.settings import load_settings
@@ -62,6 +65,7 @@ def subscribe(
 ) -> None:
     """Subscribe PUBLIC_URL to the data service's deliveries, and store the signing secret."""
     import asyncio
+import gc
 
     from bot.errors import RacingBotError
     from bot.settings import load_settings

@@ -35,7 +35,7 @@ MAX_WAITING = 10_000
 BUSY_S = 1.0
 """How long SQLite waits for another process's lock: less than the two seconds in which a delivery is answered."""
 
-TOOL_BUSY_S = 30.0
+TOOL_BUSY_S = 5.0
 """For commands that nobody waits for with a deadline: a busy bot lets others have the lock only now and then."""
 
 READERS = 4
