@@ -65,7 +65,6 @@ def subscribe(
 ) -> None:
     """Subscribe PUBLIC_URL to the data service's deliveries, and store the signing secret."""
     import asyncio
-import gc
 
     from bot.errors import RacingBotError
     from bot.settings import load_settings

@@ -63,7 +63,7 @@ class KnownEvents:
         else:
             stored, said = events.read(previous)
             newer = event.is_newer_than(stored)
-            # Where the payloads say nothing, nobody knows: of two attempts that cross, the earlier version may come last.
+            # Where the payloads say nothing, nobody knows: of two attempts that cross, the newer may come first.
             if newer is False:
                 return None
             known = events.facts_of(previous)
