@@ -31,12 +31,12 @@ SHORT = Size(at_each=5, at_random=5, kills=60, within_s=600)
 LONG = Size(at_each=10, at_random=60, kills=250, within_s=3_000)
 
 SIZES = [
-    pytest.param(SHORT, marks=(pytest.mark.soak, pytest.mark.timeout(720)), id="short"),
+    pytest.param(SHORT, marks=(pytest.mark.soak, pytest.mark.failpoints, pytest.mark.timeout(720)), id="short"),
     pytest.param(LONG, marks=(pytest.mark.long_soak, pytest.mark.timeout(3_600)), id="long"),
 ]
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.on_postgresql)])
+@pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request, tmp_path):
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'soak.db'}"
