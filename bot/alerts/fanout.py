@@ -181,6 +181,7 @@ class Fanout:
         The rest is left for the next transaction where these make very many posts.
         """
         regions = KnownRegions(session, {chosen.region for _, chosen in listening})
+        listeners = {channel_id for channel_id, _ in listening}
         told = [(delivery, regions.applied_to(_raised(event))) for delivery, event in read]
         self._learn(session, [event for _, event in told])
         muted = mutes.active(session, self._clock())
@@ -199,7 +200,7 @@ class Fanout:
                 log.info("same_event_again", reference=reference, event_key=event.key)
                 continue
             matching = {channel_id for channel_id, chosen in listening if chosen.matches(news.event)}
-            channels = sorted(matching | plan.misled(news) & {channel_id for channel_id, _ in listening})
+            channels = sorted(matching | (plan.misled(news) & listeners))
             news.version.posts = len(channels)
             plan.add(news, channels, {} if news.remarks.contradicts else mutes.muting(muted, news.event))
             hurried += [event.race.race_id] if event.is_abandonment else []
@@ -215,8 +216,11 @@ class Fanout:
         """The event of a delivery, or what our own code failed on; after many tries, no more than who is told."""
         try:
             event = self._read_payload(delivery.body)
-        except Exception as error:  # noqa: BLE001  kept: the delivery is marked with it, and tried again
-            return error if delivery.attempts < GIVE_UP_AFTER else _as_named(delivery)
+        except Exception as error:
+            if delivery.attempts < GIVE_UP_AFTER:
+                return error
+            log.exception("payload_not_read", reference=inbox.reference(delivery.inbox_id))
+            return _as_named(delivery)
         if delivery.attempts < GIVE_UP_AFTER:
             return event
         race = event.race.model_copy(update={"runners": ()})

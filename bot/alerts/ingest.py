@@ -5,7 +5,6 @@ import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from itertools import islice
 from typing import NamedTuple
 
 from bot.errors import QueueFull, StorageError, StorageUnavailable
@@ -98,7 +97,7 @@ class Ingest:
             raise QueueFull(f"{self._capacity} deliveries are waiting to be stored")
         if len(self._waiting) < MANY:
             return
-        oldest = next(iter((*self._being_stored, *islice(self._waiting, 1))))
+        oldest = (self._being_stored or self._waiting)[0]
         waited_s = self._monotonic() - oldest.since_s
         if waited_s > BEHIND_S:
             raise QueueFull(f"{len(self._waiting)} deliveries wait to be stored, the first for {waited_s:.2f} s")
