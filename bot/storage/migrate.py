@@ -8,8 +8,6 @@ from sqlmodel import SQLModel
 from bot.storage import tables
 from bot.storage.engine import Database
 
-assert tables, "imported so that SQLModel.metadata is whole"
-
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 ADVISORY_LOCK = 7_228_464_115
@@ -50,6 +48,9 @@ def head() -> str:
 
 def _make_tables(connection: Connection) -> None:
     """All tables at once, as Alembic's documentation has it for a new database: the migrations come to the same."""
+    for index in (index for table in SQLModel.metadata.tables.values() for index in table.indexes):
+        if tables.WHERE in index.info:
+            index.dialect_options[connection.dialect.name][tables.WHERE] = text(index.info[tables.WHERE])
     SQLModel.metadata.create_all(connection)
     connection.execute(text(f"CREATE TABLE {_APPLIED} (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"))
     connection.execute(text(f"INSERT INTO {_APPLIED} VALUES (:head)"), {"head": head()})  # noqa: S608  a constant

@@ -3,11 +3,14 @@
 from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, LargeBinary, Text, UniqueConstraint, text
+from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, LargeBinary, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 BigKey = BigInteger().with_variant(Integer(), "sqlite")
 """A growing primary key: SQLite gives numbers by itself only to a column that is called INTEGER."""
+
+WHERE = "where"
+"""Which rows an index has, in its `info`: SQLAlchemy's own options would have every process load both dialects."""
 
 
 def _growing_key() -> Column[int]:
@@ -35,15 +38,13 @@ class InboxDelivery(SQLModel, table=True):
             "ix_inbox_new",
             "received_at",
             "id",
-            postgresql_where=text("state = 'new'"),
-            sqlite_where=text("state = 'new'"),
+            info={WHERE: "state = 'new'"},
         ),
         Index(
             "ix_inbox_urgent",
             "received_at",
             "id",
-            postgresql_where=text("state = 'new' AND event_name IN ('race.abandoned', 'meeting.abandoned')"),
-            sqlite_where=text("state = 'new' AND event_name IN ('race.abandoned', 'meeting.abandoned')"),
+            info={WHERE: "state = 'new' AND event_name IN ('race.abandoned', 'meeting.abandoned')"},
         ),
     )
 
@@ -204,22 +205,19 @@ class Post(SQLModel, table=True):
             "state",
             "priority",
             "id",
-            postgresql_where=text("state IN ('queued', 'sending', 'parked')"),
-            sqlite_where=text("state IN ('queued', 'sending', 'parked')"),
+            info={WHERE: "state IN ('queued', 'sending', 'parked')"},
         ),
         Index("ix_post_event_id", "event_id"),
         Index(
             "ix_post_sent",
             "channel_id",
             "id",
-            postgresql_where=text("state = 'sent'"),
-            sqlite_where=text("state = 'sent'"),
+            info={WHERE: "state = 'sent'"},
         ),
         Index(
             "ix_post_edits_post_id",
             "edits_post_id",
-            postgresql_where=text("edits_post_id IS NOT NULL"),
-            sqlite_where=text("edits_post_id IS NOT NULL"),
+            info={WHERE: "edits_post_id IS NOT NULL"},
         ),
     )
 

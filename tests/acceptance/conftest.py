@@ -7,10 +7,7 @@ import asyncio
 import hashlib
 import hmac
 import json
-import os
 import socket
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -28,6 +25,7 @@ from bot.sandbox.slack.answers import Answer
 from bot.sandbox.slack.person import Person
 from bot.sandbox.slack.values import SentResponse
 from bot.sandbox.slack.workspace import SlackWorkspace
+from tests.acceptance.forked import Forked
 
 WEBHOOK_SECRET = "whsec-acceptance-1"
 SIGNING_SECRET = "slack-signing-secret-test"
@@ -50,7 +48,7 @@ class Bot:
     folder: Path
     env: dict[str, str]
     port: int = field(default_factory=free_port)
-    process: subprocess.Popen[bytes] | None = None
+    process: Forked | None = None
 
     @property
     def url(self) -> str:
@@ -61,17 +59,8 @@ class Bot:
         return (self.folder / "bot.log").read_text(encoding="utf-8")
 
     async def start(self, *, ready: bool = True) -> None:
-        env = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG", "VIRTUAL_ENV"}}
-        root = str(Path(__file__).parents[2])
-        log_file = (self.folder / "bot.log").open("ab")
-        self.process = subprocess.Popen(  # noqa: ASYNC220  it is the process that the test is about
-            [sys.executable, "-m", "bot", "serve"],
-            cwd=self.folder,
-            env=env | {"PYTHONPATH": root, "PORT": str(self.port), "PYTHONWARNINGS": "error"} | self.env,
-            stdout=log_file,
-            stderr=subprocess.STDOUT,
-        )
-        log_file.close()
+        env = {"PORT": str(self.port)} | self.env
+        self.process = Forked(("serve",), self.folder, env, self.folder / "bot.log")
         if ready:
             await self.wait_ready()
 

@@ -1,22 +1,13 @@
 """The real process on a real PostgreSQL: started before its schema, and as two replicas of one bot."""
 
 import asyncio
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import httpx
 
+from tests.acceptance.command_line import run_command
 from tests.acceptance.conftest import Bot
 from tests.acceptance.payloads import abandoned, result
 from tests.postgres import new_postgres_database
-
-
-def migrate(url: str) -> None:
-    root = str(Path(__file__).parents[2])
-    env = {"PATH": os.environ["PATH"], "PYTHONPATH": root, "DATABASE_URL": url}
-    subprocess.run([sys.executable, "-m", "bot", "migrate"], env=env, check=True, capture_output=True)
 
 
 async def test_starts_before_its_schema_and_takes_deliveries_once_it_is_there(make_world, postgres_server):
@@ -33,7 +24,7 @@ async def test_starts_before_its_schema_and_takes_deliveries_once_it_is_there(ma
         assert (answer.status_code, "migrate" in answer.text) == (503, True)
         refused = await world.bot.deliver(result())
         assert (refused.status_code, "retry-after" in refused.headers) == (503, True)
-        await asyncio.to_thread(migrate, url)
+        assert (await run_command(world.bot, "migrate")).code == 0
         await world.bot.wait_ready()
         await world.subscribe("CGB", "GB")
         assert (await world.bot.deliver(result())).status_code == 200
@@ -42,8 +33,9 @@ async def test_starts_before_its_schema_and_takes_deliveries_once_it_is_there(ma
 
 async def test_two_replicas_are_one_bot(make_world, postgres_server, tmp_path):
     url = new_postgres_database(postgres_server)
-    await asyncio.to_thread(migrate, url)
-    async with make_world(DATABASE_URL=url) as world:
+    async with make_world(start=False, DATABASE_URL=url) as world:
+        assert (await run_command(world.bot, "migrate")).code == 0
+        await world.bot.start()
         folder = tmp_path / "other"
         folder.mkdir()
         other = Bot(folder, world.bot.env)
