@@ -1,7 +1,8 @@
 """What a post says: the message of an event's version, or the notice that was stored with it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 
 from bot.domain.events import VersionRemarks
 from bot.domain.message import Message
@@ -15,13 +16,17 @@ from bot.storage.shown import Shown
 
 log = get_logger(__name__)
 
+KEPT = 64
+"""Messages that are kept: an event is told to many channels in one second, and a message is most of the work of it."""
 
-@dataclass(frozen=True)
+
 class PostRenderer:
     """Makes messages at the moment they are sent, so that they can say how late they are."""
 
-    identity: Identity
-    late_after_s: float
+    def __init__(self, identity: Identity, late_after_s: float) -> None:
+        self.identity = identity
+        self._late_after_s = late_after_s
+        self._message = lru_cache(maxsize=KEPT)(_message)
 
     def __call__(self, claim: Claim, now: datetime) -> Message:
         """The message of a claim. Never raises: a message that can't be built is said in words."""
@@ -38,32 +43,50 @@ class PostRenderer:
         shown = claim.shown
         if shown is None:
             return Message.model_validate_json(claim.post.content or "")
-        event, latest = events.read(shown.newest)
-        _, remarks = events.read(shown.own)
-        post = shown.post
-        context = MessageContext(
-            received_at=post.received_at,
-            # How late it came does not change when it is edited.
-            now=max(post.sent_at or now, post.received_at),
-            late_after_s=self.late_after_s,
-            changes=remarks.changes,
-            corrected=_corrected(shown, latest),
-            order_unknown=remarks.order_unknown or latest.order_unknown,
-            contradicts=remarks.contradicts,
-            previous_link=self._link(claim, claim.previous_ts),
-            in_meeting=shown.in_meeting,
-            meeting_link=self._link(claim, shown.meeting_ts),
-            lost=tuple(events.read(version)[0] for version in shown.lost),
-            settled=shown.settled,
-            data_as_of=event.data_as_of,
-            may_be_repeat=post.may_be_repeat,
-            reference=inbox.reference(shown.own.inbox_id),
-            mentions=shown.mentions,
-        )
-        return render(event, context)
+        # How late it came does not change when it is edited.
+        made_at = max(shown.post.sent_at or now, shown.post.received_at).replace(microsecond=0)
+        links = (self._link(claim, claim.previous_ts), self._link(claim, shown.meeting_ts))
+        return self._message(_Telling(shown.same, made_at, self._late_after_s, *links, shown))
 
     def _link(self, claim: Claim, message_ts: str | None) -> str | None:
         return self.identity.permalink(claim.channel_id, message_ts) if message_ts else None
+
+
+@dataclass(frozen=True)
+class _Telling:
+    """All that a message depends on: equal ones are one message."""
+
+    same: tuple[object, ...]
+    made_at: datetime
+    late_after_s: float
+    previous_link: str | None
+    meeting_link: str | None
+    shown: Shown = field(compare=False)
+
+
+def _message(telling: _Telling) -> Message:
+    shown, post = telling.shown, telling.shown.post
+    event, latest = events.read(shown.newest)
+    _, remarks = events.read(shown.own)
+    context = MessageContext(
+        received_at=post.received_at,
+        now=max(telling.made_at, post.received_at),
+        late_after_s=telling.late_after_s,
+        changes=remarks.changes,
+        corrected=_corrected(shown, latest),
+        order_unknown=remarks.order_unknown or latest.order_unknown,
+        contradicts=remarks.contradicts,
+        previous_link=telling.previous_link,
+        in_meeting=shown.in_meeting,
+        meeting_link=telling.meeting_link,
+        lost=tuple(events.read(version)[0] for version in shown.lost),
+        settled=shown.settled,
+        data_as_of=event.data_as_of,
+        may_be_repeat=post.may_be_repeat,
+        reference=inbox.reference(shown.own.inbox_id),
+        mentions=shown.mentions,
+    )
+    return render(event, context)
 
 
 def _corrected(shown: Shown, latest: VersionRemarks) -> Corrected | None:
