@@ -68,10 +68,8 @@ class LineWriter:
 def configure_logging(level: str, log_format: str, secrets: Iterable[str] = ()) -> None:
     """Send every line, ours and the libraries', to stderr in one format."""
     before: list[Processor] = [
-        structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
-        structlog.stdlib.PositionalArgumentsFormatter(),
     ]
     after: list[Processor] = [
         structlog.processors.TimeStamper(fmt="iso", utc=True),

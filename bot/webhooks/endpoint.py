@@ -23,6 +23,8 @@ log = get_logger(__name__)
 
 PATH = "/webhooks/racing"
 
+ACCEPTED, DUPLICATE = b'{"status":"accepted"}', b'{"status":"duplicate"}'
+
 
 @dataclass(frozen=True)
 class WebhookEndpoint:
@@ -56,7 +58,7 @@ class WebhookEndpoint:
         self.count(str(response.status_code))
         return response
 
-    async def _receive(self, request: Request, reference: str) -> JSONResponse:
+    async def _receive(self, request: Request, reference: str) -> Response:
         self.bodies.check_length(request)
         signature = read_signature(request.headers.getlist(HEADER))
         if signature is None:
@@ -72,7 +74,7 @@ class WebhookEndpoint:
             arrival = Arrival(event_key, event_name, hashlib.sha256(body).hexdigest(), body, self.clock())
             new = await self.store(arrival)
         log.info("delivery_stored" if new else "delivery_known", reference=reference, event_key=event_key)
-        return JSONResponse({"status": "accepted" if new else "duplicate"})
+        return Response(ACCEPTED if new else DUPLICATE, media_type="application/json")
 
     async def _is_signed(self, body: bytes, signature: str) -> bool:
         signed = is_signed(self.signing_secrets.active, body, signature)

@@ -13,7 +13,9 @@ that is what a key is made of. What changes from one attempt to the next is a pa
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -84,14 +86,19 @@ class _Named(NamedTuple):
     bearer: Part | None
 
 
-class _Found(NamedTuple):
+@dataclass(frozen=True)
+class _Found:
     """What key and event are made from."""
 
     named: _Named
     parts: list[Part]
-    sources: Sources
     race_id: str | None
     meeting_id: str | None
+
+    @cached_property
+    def sources(self) -> Sources:
+        """Where a race's fields are looked for. A key that is made of an id needs none of them."""
+        return sources_of(self.parts, About.MEETING if self.named.kind is EventKind.MEETING_ABANDONED else About.RACE)
 
 
 def identify(body: bytes) -> Identity:
@@ -127,9 +134,7 @@ def read_payload(body: bytes) -> RacingEvent:
 def _find(body: bytes) -> _Found:
     parts = parts_of(read_object(body))
     named = _named(parts)
-    sources = sources_of(parts, About.MEETING if named.kind is EventKind.MEETING_ABANDONED else About.RACE)
-    race_id, meeting_id = _ids(named, parts)
-    return _Found(named, parts, sources, race_id, meeting_id)
+    return _Found(named, parts, *_ids(named, parts))
 
 
 def _named(parts: list[Part]) -> _Named:
