@@ -69,7 +69,7 @@ async def measure(folder: Path, _plan: Plan) -> list[Measure]:
         cards.append(time.perf_counter() - started)
         assert sum(len(meeting.races) for meeting in card.meetings) == A_DAY
         started = time.perf_counter()
-        assert results_of_day(*await book.results("GB", day), Shown(today=TODAY)).blocks
+        assert results_of_day(await book.card("GB", day), Shown(today=TODAY)).blocks
         results.append(time.perf_counter() - started)
     await database.close()
     name = f"{A_DAY} races out of {RACES:,}"

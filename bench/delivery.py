@@ -19,7 +19,6 @@ from bot.domain.filters import ChannelFilter
 from bot.storage import subscriptions
 from bot.storage.engine import Database
 from bot.storage.migrate import upgrade
-from bot.storage.tables import SubscriptionState
 
 CHANNELS = tuple(f"C{number:03}" for number in range(100))
 REGIONS = tuple(f"R{number:02}" for number in range(100))
@@ -57,9 +56,7 @@ async def subscribe(database: Database, pairs: Iterable[tuple[str, str]]) -> Non
     def save(session: Session) -> None:
         for channel_id, region in pairs:
             chosen = ChannelFilter(region=region, topics=frozenset({Topic.RESULTS}))
-            subscriptions.save(
-                session, channel_id, chosen, state=SubscriptionState.LIVE, user_id="UBENCH", now=datetime.now(UTC)
-            )
+            subscriptions.save(session, channel_id, chosen, user_id="UBENCH", now=datetime.now(UTC))
 
     upgrade(database)
     await database.write(save)

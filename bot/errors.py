@@ -5,7 +5,8 @@ RacingBotError
 ├── BodyRefused                   an HTTP body that will not be read
 │   ├── BodyTooLarge              over the cap: 413
 │   ├── BodyTooSlow               not whole within the time limit: 408
-│   └── BodyBudgetSpent           too many bodies in flight: 503, try again
+│   ├── BodyBudgetSpent           too many bodies in flight: 503, try again
+│   └── BodyUnreadable            signed, and not what Slack sends: 400
 ├── StorageError
 │   ├── StorageUnavailable        the database refuses just now: a retry may help
 │   ├── QueueFull                 more waiting to be stored than we hold: a retry helps
@@ -59,6 +60,10 @@ class BodyBudgetSpent(BodyRefused):
     """All bodies in flight together are over their budget. A retry helps."""
 
 
+class BodyUnreadable(BodyRefused):
+    """The body is signed, and is not what Slack sends."""
+
+
 class StorageError(RacingBotError):
     """The database did not do what was asked."""
 
@@ -78,14 +83,20 @@ class SecretsUnreadable(StorageError):
 class CommandError(RacingBotError):
     """What a person typed can't be done. `str()` is for that person: what was wrong, and what would have been right.
 
-    `typed` is the word that was wrong, and `meant` what it may have meant, by how it is shown: each becomes a button
-    that does it.
+    `typed` is the word that was wrong, and `meant` what it may have meant, by how it is shown. Where several words were
+    wrong, `offers` has what is right for each, by how that is shown. Each becomes a button that does it.
     """
 
-    def __init__(self, told: str, *, typed: str = "", meant: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        told: str,
+        *,
+        typed: str = "",
+        meant: Mapping[str, str] | None = None,
+        offers: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
         super().__init__(told)
-        self.typed = typed
-        self.meant = dict(meant or {})
+        self.offers = dict(offers or {label: {typed: value} for label, value in (meant or {}).items()})
 
 
 class FieldsWrong(CommandError):

@@ -1,12 +1,35 @@
 """What every tier shares."""
 
+import gc
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
-from tests.postgres import OwnPostgres, own_postgres
+from tests.postgres import OwnPostgres, own_postgres, shared_postgres
+
+
+def pytest_configure():
+    """Set how many examples a property is tried with; `--hypothesis-profile=long` takes the other number.
+
+    Neither has a deadline: the machine may be busy, so how long an example took says nothing.
+    """
+    settings.register_profile("suite", max_examples=25, deadline=None)
+    settings.register_profile("long", max_examples=1_000, deadline=None)
+    settings.load_profile("suite")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect without looking for garbage: there is none among modules and tests, and it takes a fifth of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -20,13 +43,14 @@ def pytest_terminal_summary(terminalreporter):
 
 @pytest.fixture(scope="session")
 def own_server() -> Iterator[OwnPostgres]:
-    """A real PostgreSQL, started from a package; skipped where there is none for this system."""
+    """A PostgreSQL that a test may restart; skipped where there is none for this system."""
     # Not in pytest's folder, which another run of pytest closes to the server's user.
     with tempfile.TemporaryDirectory(prefix="racing-bot-postgres-") as folder, own_postgres(Path(folder)) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
-def postgres_server(own_server: OwnPostgres) -> str:
-    """The address of that PostgreSQL."""
-    return own_server.address
+def postgres_server(testrun_uid: str) -> Iterator[str]:
+    """The address of a real PostgreSQL, which all workers share; skipped where there is none for this system."""
+    with shared_postgres(testrun_uid) as address:
+        yield address

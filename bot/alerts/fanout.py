@@ -15,7 +15,7 @@ from bot.alerts.notices import Notices
 from bot.alerts.plan import Plan
 from bot.alerts.regions import KnownRegions
 from bot.alerts.versions import KnownEvents
-from bot.alerts.waking import rest
+from bot.alerts.waking import POLL_S, Setbacks, rest
 from bot.domain.clock import Clock
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.filters import ChannelFilter
@@ -24,14 +24,12 @@ from bot.logs import get_logger
 from bot.storage import inbox, mutes, posts, racebook, subscriptions
 from bot.storage.engine import Database, is_unavailable
 from bot.storage.inbox import StoredDelivery
+from bot.storage.subscriptions import UnreadFilter
 
 log = get_logger(__name__)
 
 TOGETHER = 25
 """Deliveries that share a transaction: ingest waits while it runs."""
-
-POLL_S = 1.0
-"""The truth is in the table; a wake-up only makes it quicker."""
 
 TURN_S = 0.05
 """When another replica fans out, its turn is waited for so long: its transactions take about as much."""
@@ -74,21 +72,30 @@ class Fanout:
         self.posted = asyncio.Event()
         self.problem: str | None = None
         self._refused: int | None = None
+        self._setbacks = Setbacks()
 
     async def run(self) -> None:
         """Fan out for ever: when woken, and every second besides."""
         while True:
             self._wake.clear()
             began_s = time.monotonic()
-            try:
-                await self.run_once()
-                self.problem = None
-            except StorageError as error:
-                self.problem = str(error)
-                log.warning("fanout_waits", reason=self.problem)
+            wait_s = await self.turn()
             # Deliveries that are being stored go before those that are on disk already.
             await asyncio.sleep((time.monotonic() - began_s) * self._pressure())
-            await rest(self._wake, POLL_S)
+            await rest(self._wake, wait_s)
+
+    async def turn(self) -> float:
+        """Fan out once. Returns how many seconds may pass before it is done again, where nothing new comes."""
+        try:
+            await self.run_once()
+        except StorageError as error:
+            self.problem = str(error)
+            if self._setbacks.is_news(self._clock()):
+                log.warning("fanout_waits", reason=self.problem)
+            return self._setbacks.wait_s
+        self.problem = None
+        self._setbacks = Setbacks()
+        return POLL_S
 
     async def run_once(self) -> int:
         """How many deliveries were fanned out."""
@@ -97,10 +104,12 @@ class Fanout:
         if not read:
             return 0
         first = read[0][0].inbox_id
+        singly = self._refused == first
         try:
-            done = await (self._post_singly(read) if self._refused == first else self._post_together(read))
+            done = await (self._post_singly(read) if singly else self._post_together(read))
         except StorageUnavailable:
             self._refused = first
+            self._setbacks.refused_alone += singly
             raise
         self._refused = None
         if done:
@@ -150,6 +159,8 @@ class Fanout:
         if not read:
             return 0
         listening = subscriptions.listening(session)
+        unread = [channel_id for channel_id, chosen in listening if isinstance(chosen, UnreadFilter)]
+        self._notices.unread_filters(session, unread)
         try:
             with session.begin_nested():
                 return self._post(session, read, listening)

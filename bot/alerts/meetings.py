@@ -65,4 +65,4 @@ def _read(
         meeting_ids=values(lambda event: event.race.meeting_id),
         race_dates=values(lambda event: event.race.race_date),
     )
-    return {key: events.read(row)[0] for key, row in rows.items()}
+    return {key: events.known(row)[0] for key, row in rows.items()}

@@ -14,8 +14,8 @@ from bot.storage.lanes import Claim, Held
 
 log = get_logger(__name__)
 
-RenderNotice = Callable[[str], Message]
-"""Turns plain sentences into a message, escaped."""
+RenderNotice = Callable[[str, Iterable[str]], Message]
+"""Turns plain sentences into a message, escaped, with the given ids of channels and people shown by their names."""
 
 
 class Notices:
@@ -26,9 +26,12 @@ class Notices:
         self._render = render
         self._clock = clock
 
-    def tell(self, session: Session, key: str, words: str) -> bool:
-        """Whether it was news. `key` names what is told: the same key is told once, for ever."""
-        news = posts.add_notice(session, key, self._admin_channel, self._render(words), self._clock())
+    def tell(self, session: Session, key: str, words: str, *named_ids: str) -> bool:
+        """Whether it was news. `key` names what is told: the same key is told once, for ever.
+
+        `named_ids` are the ids of channels and people in the words, for readers to see by their names.
+        """
+        news = posts.add_notice(session, key, self._admin_channel, self._render(words, named_ids), self._clock())
         if news:
             log.warning("admins_told", key=key, words=words, channel_id=self._admin_channel)
         return news
@@ -44,20 +47,43 @@ class Notices:
             f"{reference}, and a plain line was posted in the channels that take all regions.",
         )
 
+    def unread_filters(self, session: Session, channel_ids: Iterable[str]) -> None:
+        """What these channels chose can't be read any more: told once a day of each, until somebody chooses anew."""
+        for channel_id in sorted(set(channel_ids)):
+            self.tell(
+                session,
+                f"filter:{channel_id}:{self._clock():%Y-%m-%d}",
+                f"What channel {channel_id} subscribed to is stored, and can't be read. Until somebody there types "
+                "/racing subscribe anew, it gets the results and abandonments of that subscription's region.",
+                channel_id,
+            )
+
     def channel_closed(
         self, session: Session, channel_id: str, reason: str, closed_at: datetime, creators: Iterable[str]
     ) -> None:
         """A channel can't be posted to any more; told once a closing, to admins and to whoever subscribed it."""
-        key = f"closed:{channel_id}:{closed_at.isoformat()}"
         what = (
             f"Slack no longer lets me post in channel {channel_id} ({reason}). Its subscriptions are suspended, "
             "nothing is deleted, and what waits is kept. Unarchive it or invite me back, and it goes on."
         )
         creators = sorted(filter(is_person, creators))
         made_by = f" Subscribed by {', '.join(creators)}." if creators else ""
-        self.tell(session, key, what + made_by)
-        for user_id in creators:
-            message = self._render(f"{what} I tell you because you subscribed it.")
+        key = _of_closing("closed", channel_id, closed_at)
+        self.tell(session, key, what + made_by, channel_id, *creators)
+        self._tell_people(session, key, f"{what} I tell you because you subscribed it.", channel_id, creators)
+
+    def channel_open(self, session: Session, channel_id: str, closed_at: datetime, creators: Iterable[str]) -> None:
+        """A channel that was closed takes posts again: told to whoever was told of its closing, and to nobody else."""
+        if not posts.is_noted(session, _of_closing("closed", channel_id, closed_at)):
+            return
+        key = _of_closing("open", channel_id, closed_at)
+        what = f"Slack lets me post in channel {channel_id} again. Its subscriptions go on, and what waited is posted."
+        self.tell(session, key, what, channel_id)
+        self._tell_people(session, key, what, channel_id, filter(is_person, creators))
+
+    def _tell_people(self, session: Session, key: str, words: str, channel_id: str, user_ids: Iterable[str]) -> None:
+        message = self._render(words, [channel_id])
+        for user_id in user_ids:
             posts.add_notice(session, f"{key}:{user_id}", user_id, message, self._clock())
 
     def given_up(self, session: Session, channel_id: str, held: Held, keep_hours: int) -> None:
@@ -69,6 +95,7 @@ class Notices:
             f"Messages for channel {channel_id} are being given up, each once it has waited more than {keep_hours} "
             f"hours ({held.because} since {since:%Y-%m-%d %H:%M} UTC). They are kept, but not posted: /racing trace "
             "says of a race who was told. Once the channel is back, a summary there says how many they were.",
+            channel_id,
         )
 
     def parked(self, session: Session, claim: Claim, error: str) -> None:
@@ -81,6 +108,7 @@ class Notices:
             f"parked:{claim.post.dedupe_key}",
             f"A message for channel {claim.channel_id} was not posted: {error}. It is kept, and not tried again by "
             f"itself ({claim.post.dedupe_key}).",
+            claim.channel_id,
         )
 
     def stuck(self, session: Session, claim: Claim, now: datetime) -> None:
@@ -95,7 +123,14 @@ class Notices:
             f"Several calls for a message ended in doubt, and channel {claim.channel_id} waits for it: "
             f"{claim.post.dedupe_key}. I go on trying, and give it up if Slack goes on taking others. Other channels "
             "may wait too.",
+            # A person would be rung here, who knows nothing of it.
+            *([] if is_person(claim.channel_id) else [claim.channel_id]),
         )
+
+
+def _of_closing(what: str, channel_id: str, closed_at: datetime) -> str:
+    """The key of what is told once a closing."""
+    return f"{what}:{channel_id}:{closed_at.astimezone(UTC).isoformat()}"
 
 
 def is_person(channel_id: str) -> bool:

@@ -52,14 +52,18 @@ class Plan:
         They were told what it contradicts, or have the event by a region or course that it has no longer.
         """
         race_id, contradicted = news.event.race.race_id, news.remarks.contradicts
-        told = set(self._messages(news.event.key)) if news.moves else set[str]()
-        if contradicted is None:
-            return told
-        told |= set(self._messages(news.event.contradicting_key or ""))
-        if race_id is not None:
-            told |= posts.channels_told(self._session, race_id, contradicted)
-        keys = self._meetings.naming(race_id) if contradicted is EventKind.MEETING_ABANDONED else ()
-        return told.union(*(self._messages(key) for key in keys))
+        keys = {news.event.key} if news.moves else set[str]()
+        if contradicted is not None:
+            keys |= {news.event.contradicting_key or news.event.key}
+        if contradicted is EventKind.MEETING_ABANDONED:
+            keys |= set(self._meetings.naming(race_id))
+        if not keys:
+            return set()
+        self.carry_out()
+        told = posts.channels_told(self._session, keys)
+        if contradicted is not None and race_id is not None:
+            told |= posts.channels_told_of_race(self._session, race_id, contradicted)
+        return told
 
     def carry_out(self) -> None:
         """Write down what is planned so far."""
@@ -86,6 +90,10 @@ class Plan:
             own = self._messages(news.event.key)
             having = {channel for channel in own if channel in muted or not news.rings}
             places |= {channel: Place(own[channel], folded=news.only_moves) for channel in having}
+        if news.only_moves:
+            # Where it was told within another message there is nothing to add either.
+            said = posts.said_by(self._session, news.event.key)
+            places = {channel: Place(post_id, folded=True) for channel, post_id in said.items()} | places
         return places
 
     @staticmethod
@@ -109,9 +117,10 @@ class Plan:
 
     def _take_out(self, news: News) -> None:
         """Let the messages of abandoned meetings say no longer that this race, which has a result, is lost."""
-        race_id = news.event.race.race_id or ""
+        race_id = news.event.race.race_id
         self.carry_out()
-        saying = {(channel, post_id) for post_id, channel in posts.meetings_saying(self._session, race_id).items()}
+        lost = posts.meetings_saying(self._session, race_id, news.event.contradicting_key or news.event.key)
+        saying = {(channel, post_id) for post_id, channel in lost.items()}
         for key in self._meetings.naming(race_id):
             saying |= set(self._messages(key).items())
         self._mend(news, sorted(saying, key=lambda one: one[1]))

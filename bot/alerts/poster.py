@@ -8,16 +8,16 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Protocol
 
 from sqlmodel import Session
 
-from bot.alerts.closing import close_channel
 from bot.alerts.doubts import Doubt, Doubts
-from bot.alerts.notices import Notices, is_person
+from bot.alerts.notices import Notices
+from bot.alerts.outcomes import Outcome, Outcomes
 from bot.alerts.pace import Pace
-from bot.alerts.waking import rest
+from bot.alerts.waking import POLL_S, rest
 from bot.domain.clock import Clock
 from bot.domain.message import Message, NativeBlocks
 from bot.errors import (
@@ -48,19 +48,8 @@ LEASE_MARGIN_S = 4.0
 AT_ONCE = 32
 """Lanes that are posted to at the same time."""
 
-POLL_S = 1.0
-
-DOUBTFUL_WAIT = timedelta(seconds=1)
-"""A lane with a doubtful post waits at least so long, even where the call's deadline has passed."""
-
-CREDENTIALS_HOLD_S = 60.0
-"""With dead credentials nothing is sent; one post tries again after this."""
-
 BACKOFF_S = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Waits after calls that never left, by how often it happened to the post."""
-
-EDIT_ATTEMPTS = 5
-"""An edit that got no answer so often becomes a message of its own."""
 
 
 @dataclass(frozen=True)
@@ -98,15 +87,7 @@ class Settle(Protocol):
     def calls_slack(self, claim: Claim) -> bool:
         """Whether Slack is asked for it now: before its deadline it only waits."""
 
-    async def __call__(self, claim: Claim, doubt: Doubt) -> "Outcome": ...
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What is to be written down of a claim: `record` names the lane's lease and does nothing once that is lost."""
-
-    name: str
-    record: Callable[[Session, datetime], bool]
+    async def __call__(self, claim: Claim, doubt: Doubt) -> Outcome: ...
 
 
 @dataclass
@@ -130,6 +111,7 @@ class Poster:
         self._under_way: set[asyncio.Task[None]] = set()
         self._stopping = False
         self._doubts = Doubts()
+        self._outcomes = Outcomes(self.notices, self.pace.channel_s)
         self.problem: str | None = None
 
     async def run(self) -> None:
@@ -232,7 +214,7 @@ class Poster:
 
     async def _send(self, claim: Claim, begun_at_s: float) -> Outcome:
         if claim.edited and claim.edited.message_ts is None:
-            return self._not_edited(claim, "its message was not posted")
+            return self._outcomes.not_edited(claim, "its message was not posted")
         message = self.render(claim, self.clock())
         if claim.post.plain or (claim.edited and claim.edited.plain):
             message = message.in_words()
@@ -242,14 +224,9 @@ class Poster:
             log.info("post_not_made", post=claim.post.dedupe_key, reason=str(error))
             return self._refused(claim, error)
         if message_ts is None:
-            return self._retry(claim, "too late to send", after_s=0.0)
-        if not claim.edited:
-            self._doubts.posted(claim)
-        # The limit of edits is the method's, not the channel's.
-        pause = timedelta(0) if claim.edited else self._channel_pause
-        return Outcome(
-            "sent", lambda session, now: lanes.record_sent(session, claim, message_ts, now, free_at=now + pause)
-        )
+            return self._outcomes.retry(claim, "too late to send", after_s=0.0)
+        self._doubts.taken(claim)
+        return self._outcomes.sent(claim, message_ts)
 
     async def _say(self, claim: Claim, message: Message, begun_at_s: float) -> str | None:
         """The ts of the message, which goes at once in sections where its native blocks are refused.
@@ -282,91 +259,38 @@ class Poster:
         )
         return edited.message_ts
 
-    @property
-    def _channel_pause(self) -> timedelta:
-        return timedelta(seconds=self.pace.channel_s)
-
-    def _retry(self, claim: Claim, reason: str, *, after_s: float, plain: bool | None = None) -> Outcome:
-        wait = timedelta(seconds=after_s)
-        return Outcome(
-            "retry",
-            lambda session, now: lanes.record_retry(session, claim, free_at=now + wait, error=reason, plain=plain),
-        )
-
-    def _not_edited(self, claim: Claim, reason: str) -> Outcome:
-        return Outcome(
-            "not_edited",
-            lambda session, now: lanes.record_not_edited(session, claim, free_at=now, error=reason),
-        )
-
     def _refused(self, claim: Claim, error: SlackError) -> Outcome:
         reason = str(error)
         match error:
-            case SlackUnreached() | SlackDoubtful() if claim.edited:
-                # If it was made, to make it again changes nothing.
-                return self._edit_again(claim, error)
-            case SlackUnreached():
-                return self._retry(claim, reason, after_s=_back_off_s(claim))
-            case SlackDoubtful():
-                return self._doubtful(claim, reason)
+            case SlackUnreached() | SlackDoubtful():
+                return self._unanswered(claim, error)
             case SlackWait():
-                return self._held(claim, error, error.retry_after_s)
+                return self._outcomes.held(claim, error, error.retry_after_s)
             case SlackChannelClosed():
-                return Outcome("channel_closed", lambda session, now: self._close(session, claim, error.code, now))
+                return self._outcomes.channel_closed(claim, error.code)
             case SlackCredentialsDead():
-                return Outcome("credentials_dead", lambda session, now: self._stop_all(session, claim, reason, now))
+                return self._outcomes.credentials_dead(claim, reason)
             case SlackMessageRefused() if not claim.post.plain:
                 log.error("blocks_refused", post=claim.post.dedupe_key, reason=reason)
-                return self._retry(claim, reason, after_s=0.0, plain=True)
+                return self._outcomes.retry(claim, reason, after_s=0.0, plain=True)
             case SlackEditRefused() | SlackMessageRefused() if claim.edited:
-                return self._not_edited(claim, reason)
+                return self._outcomes.not_edited(claim, reason)
             case _:
-                return Outcome("parked", lambda session, now: self._park(session, claim, reason, now))
+                return self._outcomes.parked(claim, reason)
 
-    def _doubtful(self, claim: Claim, reason: str) -> Outcome:
-        self._doubts.doubtful(claim)
+    def _unanswered(self, claim: Claim, error: SlackError) -> Outcome:
+        """A message is looked for, but where the call never left. An edit, made again, changes nothing if it was made.
 
-        def record(session: Session, now: datetime) -> bool:
-            free_at = max(claim.post.deadline_at or now, now + DOUBTFUL_WAIT)
-            return lanes.record_doubtful(session, claim, free_at=free_at, error=reason, looks=0, failed_looks=0)
-
-        return Outcome("doubtful", record)
-
-    def _edit_again(self, claim: Claim, error: SlackError) -> Outcome:
-        """Later, as all edits then, so that the channel's messages need not wait for it; but not for ever."""
-        if claim.post.attempts >= EDIT_ATTEMPTS:
-            return self._not_edited(claim, str(error))
-        return self._held(claim, error, _back_off_s(claim))
-
-    def _held(self, claim: Claim, error: SlackError, wait_s: float) -> Outcome:
-        """Nothing is sent by the method for so long; the lane goes on with what needs another."""
-
-        def record(session: Session, now: datetime) -> bool:
-            lanes.hold_method(session, claim.method, now + timedelta(seconds=wait_s), error.code)
-            return lanes.record_retry(session, claim, free_at=now, error=str(error))
-
-        return Outcome("wait", record)
-
-    def _stop_all(self, session: Session, claim: Claim, reason: str, now: datetime) -> bool:
-        until = now + timedelta(seconds=CREDENTIALS_HOLD_S)
-        lanes.hold_method(session, lanes.EVERY_METHOD, until, reason)
-        log.error("slack_credentials_dead", reason=reason)
-        return lanes.record_retry(session, claim, free_at=until, error=reason)
-
-    def _close(self, session: Session, claim: Claim, code: str, now: datetime) -> bool:
-        if is_person(claim.channel_id):
-            # Nobody can reopen a person's direct messages for us, and what they would have said admins know.
-            return self._park(session, claim, code, now)
-        if not lanes.record_retry(session, claim, free_at=now, error=code):
-            return False
-        close_channel(session, self.notices, claim.channel_id, code, now)
-        return True
-
-    def _park(self, session: Session, claim: Claim, reason: str, now: datetime) -> bool:
-        if not lanes.record_parked(session, claim, free_at=now + self._channel_pause, error=reason):
-            return False
-        self.notices.parked(session, claim, reason)
-        return True
+        It is made later, as all edits then, so that the channel's messages need not wait for it; but not for ever.
+        """
+        doubt = self._doubts.unanswered(claim, left=isinstance(error, SlackDoubtful))
+        if claim.edited:
+            if self._doubts.is_edit_in_vain(doubt):
+                return self._outcomes.not_edited(claim, str(error))
+            return self._outcomes.held(claim, error, _back_off_s(claim))
+        if isinstance(error, SlackUnreached):
+            return self._outcomes.retry(claim, str(error), after_s=_back_off_s(claim))
+        return self._outcomes.doubtful(claim, str(error))
 
 
 def _back_off_s(claim: Claim) -> float:

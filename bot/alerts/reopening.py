@@ -5,7 +5,7 @@ leaves the lane held with everything in it, or free with everything in its place
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
@@ -13,6 +13,7 @@ from itertools import islice
 from sqlmodel import Session
 
 from bot.domain.events import EventKind, RacingEvent, VersionRemarks
+from bot.domain.filters import mentions
 from bot.domain.message import Message
 from bot.logs import get_logger
 from bot.storage import events, lanes, posts, subscriptions, waited
@@ -43,6 +44,7 @@ class Waited:
 
     `abandonments` are all there are, `results` the newest, in order of receipt. `counts` are the events by kind (None:
     could not be read), those among them. `given_up` is how many messages had waited too long, and are in none of these.
+    `mentions` are who the channel has these abandonments ring.
     """
 
     held: Held
@@ -50,6 +52,7 @@ class Waited:
     results: tuple[Told, ...]
     counts: Mapping[EventKind | None, int]
     given_up: int
+    mentions: tuple[str, ...] = ()
 
 
 Summarise = Callable[[Waited], Sequence[tuple[Message, int]]]
@@ -70,8 +73,8 @@ class Reopening:
     def try_again(self, session: Session, channel_id: str, now: datetime) -> int:
         """How many subscriptions start, of a channel that may be open to us again.
 
-        Its lane is tried first: that the bot is in a channel does not say that it may post there. If the next try finds
-        the lane still open, the subscriptions start.
+        Its lane is tried first: that the bot is in a channel does not say that it may post there. The first post that
+        Slack takes starts the subscriptions; so does the next try, if it finds the lane still open.
         """
         if self._go_on(session, channel_id, now):
             return 0
@@ -133,9 +136,11 @@ class Reopening:
             results=tuple(read[one.event_id] for one in results),
             counts=Counter(EventKind(one.kind) if one.kind else None for one in newest),
             given_up=given_up,
+            mentions=_mentions(session, channel_id, [read[one.event_id][0] for one in abandoned]),
         )
         messages = self.summarise(summary)
-        keys = [f"waited:{held.since.isoformat()}:{number}@{channel_id}" for number in range(len(messages))]
+        # By the moment of the trial: one closing may see several, and each summary says something else.
+        keys = [f"waited:{now.isoformat()}:{number}@{channel_id}" for number in range(len(messages))]
         posts.add(
             session,
             [
@@ -151,6 +156,12 @@ class Reopening:
         # What is in no message by name is in the last one's counts.
         waited.fold(session, [one.post_id for one in waiting], ids[keys[-1]])
         log.info("waited_summarised", channel_id=channel_id, posts=len(waiting), given_up=given_up)
+
+
+def _mentions(session: Session, channel_id: str, abandoned: Iterable[RacingEvent]) -> tuple[str, ...]:
+    """Whom the channel's filters have any of these ring, each once."""
+    filters = subscriptions.mentioning(session, [channel_id]).get(channel_id, [])
+    return tuple(dict.fromkeys(one for event in abandoned for one in mentions(filters, event)))
 
 
 def _newest(waiting: list[WaitingPost]) -> list[WaitingPost]:

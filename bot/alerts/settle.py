@@ -16,7 +16,8 @@ from sqlmodel import Session
 
 from bot.alerts.doubts import Doubt
 from bot.alerts.notices import Notices
-from bot.alerts.poster import LookedAt, Outcome, Sender
+from bot.alerts.outcomes import Outcome, Outcomes
+from bot.alerts.poster import LookedAt, Sender
 from bot.errors import (
     SlackChannelClosed,
     SlackCredentialsDead,
@@ -41,7 +42,10 @@ FAILED_LOOK_WAITS_S = (5, 10, 20, 40, 60)
 """Waits after looks that failed, by how many did."""
 
 LOOK_BACK = timedelta(minutes=5)
-"""How far before the call the history is read, and how far after its deadline: clocks differ."""
+"""How far before the call the history is read, and how far after its deadline, by Slack's clock as far as is known."""
+
+LOOK_BACK_BLINDLY = timedelta(days=1)
+"""The same where Slack has taken no post of the channel's by which to tell how far the clocks are apart."""
 
 LOOK_S = 7.0
 """A page is read by then, which is within the lane's lease."""
@@ -77,15 +81,18 @@ class SettleDoubtful:
     _places: dict[str, _Place] = field(default_factory=dict)
     """Looks that are not at their end, one a channel. Another process begins such a look again."""
 
+    @property
+    def _outcomes(self) -> Outcomes:
+        return Outcomes(self.notices, self.channel_s)
+
     def calls_slack(self, claim: Claim) -> bool:
         """Whether the claim reads history: its deadline has passed long enough ago."""
-        return claim.claimed_at >= self._look_at(claim)
+        return not self._wait(claim)
 
     async def __call__(self, claim: Claim, doubt: Doubt) -> Outcome:
         """What to write down of it. `doubt`: what was seen of it in calls before."""
         post = claim.post
-        if not self.calls_slack(claim):
-            wait = self._look_at(claim) - claim.claimed_at
+        if wait := self._wait(claim):
             return self._look_again(claim, "waiting for its deadline", wait, post.looks)
         place = self._place(claim)
         try:
@@ -105,9 +112,11 @@ class SettleDoubtful:
         log.info("doubtful_post_not_there", post=post.dedupe_key)
         return self._repeat(claim, "not in the channel's history", doubt, marked=False)
 
-    def _look_at(self, claim: Claim) -> datetime:
+    def _wait(self, claim: Claim) -> timedelta:
+        """How long the look has to wait; not at all for a moment FAR ahead, which is of a clock that was set back."""
         assert claim.post.deadline_at
-        return claim.post.deadline_at + timedelta(seconds=self.settle_s)
+        wait = claim.post.deadline_at + timedelta(seconds=self.settle_s) - claim.claimed_at
+        return wait if timedelta(0) < wait <= lanes.FAR else timedelta(0)
 
     def _place(self, claim: Claim) -> _Place:
         """Where this look goes on: at its beginning, unless it is the one that was interrupted in this channel."""
@@ -117,8 +126,7 @@ class SettleDoubtful:
 
     async def _read(self, claim: Claim, place: _Place) -> LookedAt:
         post = claim.post
-        assert post.sending_at
-        assert post.deadline_at
+        since, until = _window(claim)
         if place.pages >= PAGES:
             raise SlackDoubtful(lanes.LOOK_METHOD, f"more than {PAGES} pages")
         try:
@@ -126,8 +134,8 @@ class SettleDoubtful:
                 return await self.sender.find(
                     claim.channel_id,
                     post.dedupe_key,
-                    since=post.sending_at - LOOK_BACK,
-                    until=post.deadline_at + LOOK_BACK,
+                    since=since,
+                    until=until,
                     cursor=place.cursor,
                 )
         except TimeoutError:
@@ -141,10 +149,7 @@ class SettleDoubtful:
 
     def _found(self, claim: Claim, message_ts: str) -> Outcome:
         log.info("doubtful_post_found", post=claim.post.dedupe_key, message_ts=message_ts)
-        pause = timedelta(seconds=self.channel_s)
-        return Outcome(
-            "found", lambda session, now: lanes.record_sent(session, claim, message_ts, now, free_at=now + pause)
-        )
+        return self._outcomes.sent(claim, message_ts, "found")
 
     def _hold_looks(self, claim: Claim, error: SlackWait) -> Outcome:
         """Slack asks for a wait: nobody looks before it is over, and posts go on."""
@@ -173,7 +178,7 @@ class SettleDoubtful:
         """What the operator chose for a post that can't be looked for."""
         if self.doubtful_posts is DoubtfulPosts.REPEAT:
             return self._repeat(claim, reason, doubt, marked=True)
-        return self._given_up(claim, reason, f"it may have been posted, and I can't look ({reason})")
+        return self._outcomes.parked(claim, reason, f"it may have been posted, and I can't look ({reason})")
 
     def _look_again(self, claim: Claim, reason: str, after: timedelta, looks: int, *, failed: bool = False) -> Outcome:
         return Outcome(
@@ -192,7 +197,7 @@ class SettleDoubtful:
     def _repeat(self, claim: Claim, reason: str, doubt: Doubt, *, marked: bool) -> Outcome:
         if doubt.is_in_vain:
             why = f"{doubt.times} calls for it ended in doubt while Slack took other posts"
-            return self._given_up(claim, reason, f"{why}; it may have been posted" if marked else why)
+            return self._outcomes.parked(claim, reason, f"{why}; it may have been posted" if marked else why)
         return Outcome("repeat", lambda session, now: self._queue(session, claim, reason, doubt, now, marked=marked))
 
     def _queue(self, session: Session, claim: Claim, reason: str, doubt: Doubt, now: datetime, *, marked: bool) -> bool:
@@ -204,13 +209,12 @@ class SettleDoubtful:
             self.notices.stuck(session, claim, now)
         return True
 
-    def _given_up(self, claim: Claim, reason: str, told: str) -> Outcome:
-        """Parked, and admins are told why."""
-        return Outcome("parked", lambda session, now: self._park(session, claim, reason, told, now))
 
-    def _park(self, session: Session, claim: Claim, reason: str, told: str, now: datetime) -> bool:
-        free_at = now + timedelta(seconds=self.channel_s)
-        if not lanes.record_parked(session, claim, free_at=free_at, error=reason):
-            return False
-        self.notices.parked(session, claim, told)
-        return True
+def _window(claim: Claim) -> tuple[datetime, datetime]:
+    """From when until when the history is read, by Slack's clock."""
+    post, ahead = claim.post, claim.slack_ahead
+    assert post.sending_at
+    assert post.deadline_at
+    margin = LOOK_BACK_BLINDLY if ahead is None else LOOK_BACK
+    ahead = ahead or timedelta(0)
+    return post.sending_at + ahead - margin, post.deadline_at + ahead + margin

@@ -61,7 +61,7 @@ class KnownEvents:
             remarks = VersionRemarks(contradicts=self._contradicted(event, is_first=True))
             rings, moves = True, False
         else:
-            stored, said = events.read(previous)
+            stored, said = events.known(previous)
             newer = event.is_newer_than(stored)
             # Where the payloads say nothing, nobody knows: of two attempts that cross, the newer may come first.
             if newer is False:

@@ -5,41 +5,14 @@ counted as lost with its meeting; one that was also called off by itself is show
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import dataclass
 
-from bot.book.card import Meeting, by_meeting
+from bot.book.card import Outcome, Outcomes, by_meeting
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.filters import is_same_course, may_be_same_course
 from bot.domain.meetings import is_part_of
 from bot.domain.merging import completed
 from bot.domain.races import Course, Race
-
-
-class Outcome(StrEnum):
-    """What is known of a race."""
-
-    SETTLED = "settled"
-    ABANDONED = "abandoned"
-    BOTH = "both"
-    """A result and an abandonment were published: they contradict each other."""
-    OPEN = "open"
-
-
-@dataclass(frozen=True)
-class Outcomes:
-    """The day's meetings with all races that are known of, and the meetings that were lost as a whole.
-
-    `of` is by a race's place in `meetings`: a race of a delivery may have no id.
-    """
-
-    meetings: tuple[Meeting, ...] = ()
-    of: dict[tuple[int, int], Outcome] = field(default_factory=dict)
-    lost: tuple[RacingEvent, ...] = ()
-
-    def count(self, *which: Outcome) -> int:
-        """How many races have one of these outcomes."""
-        return sum(outcome in which for outcome in self.of.values())
 
 
 @dataclass
@@ -105,15 +78,31 @@ def _add(event: RacingEvent, known: list[_Known], by_id: dict[str, _Known]) -> N
 
 
 def _find_or_add(told: Race, known: list[_Known], by_id: dict[str, _Known]) -> _Known:
-    one = by_id.get(told.race_id or "")
+    one = by_id.get(told.race_id or "") or next((one for one in known if _is_same_race(told, one.race)), None)
     if one is not None:
         one.race = _together(told, one.race)
-        return one
-    one = _Known(told)
-    known.append(one)
+    else:
+        one = _Known(told)
+        known.append(one)
     if told.race_id:
         by_id[told.race_id] = one
     return one
+
+
+def _is_same_race(one: Race, other: Race) -> bool:
+    """Whether they are one race where an id of theirs is missing: by course and day, and what tells a card's races."""
+    if (one.race_id and other.race_id) or not is_same_course(one.course, other.course):
+        return False
+    for left, right in ((one.race_date, other.race_date), (one.region, other.region)):
+        if left and right and left != right:
+            return False
+    pairs = (
+        (one.off.off_at, other.off.off_at),
+        (one.off.text, other.off.text),
+        (one.number, other.number),
+        (one.title, other.title),
+    )
+    return next((left == right for left, right in pairs if left and right), False)
 
 
 def _lose(meeting: RacingEvent, known: list[_Known]) -> None:
@@ -129,7 +118,10 @@ def _lose(meeting: RacingEvent, known: list[_Known]) -> None:
 def _together(told: Race, kept: Race) -> Race:
     """What a delivery told, completed by what the book has; the region by which it was listed stays."""
     both = completed(RacingEvent(key="", race=told), RacingEvent(key="", race=kept)).race
-    return both.model_copy(update={"region": kept.region or told.region, "abandoned": told.abandoned or kept.abandoned})
+    region, abandoned = kept.region or told.region, told.abandoned or kept.abandoned
+    same_off = told.off.off_at is None and told.off.text == kept.off.text
+    off = kept.off if same_off else both.off
+    return both.model_copy(update={"region": region, "abandoned": abandoned, "off": off})
 
 
 def _is_at(one: _Known, course: Course | None) -> bool:

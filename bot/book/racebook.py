@@ -12,9 +12,9 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from sqlmodel import Session
 
-from bot.book.card import Card, Coverage, at_course, by_meeting
+from bot.book.card import Card, Coverage, Meeting, Outcomes, none_hidden
 from bot.book.day_path import DayRead, PathReader, Paths
-from bot.book.outcomes import Outcomes, outcomes_of
+from bot.book.outcomes import outcomes_of
 from bot.book.quota import QuotaBook
 from bot.book.reader import Errand, Reader
 from bot.book.walk_state import Walk, is_proven, read_at
@@ -119,28 +119,18 @@ class RaceBook:
     async def card(
         self, region: str | None, day: date, course: Course | None = None, budget: Budget | None = None
     ) -> Card:
-        """The day's meetings of a region, or of all (None), read on first where the book is stale.
+        """The day's meetings of a region, or of all (None), by the book and by all deliveries.
 
-        Raises no ServiceError: what went wrong stands in the card.
+        The book is read on first where it is stale. Raises no ServiceError: what went wrong stands in the card.
         """
         standing = await self.top_up(region, day, budget or Budget())
-        kept = await self._database.read(lambda session: racebook.of_day(session, day.isoformat(), region))
-        return self._card(standing, kept, course)
+        kept, told = await self._database.read(lambda session: _known(session, region, day))
+        return self._card(standing, kept, course, outcomes_of([one.race for one in kept], told, region, course))
 
-    async def results(
-        self, region: str | None, day: date, course: Course | None = None, budget: Budget | None = None
-    ) -> tuple[Card, Outcomes]:
-        """The card, and what has become of its races by the book and by all deliveries. Raises no ServiceError."""
-        standing = await self.top_up(region, day, budget or Budget())
-        since = datetime.combine(day, time(), UTC)
-
-        def read(session: Session) -> tuple[list[Kept], list[RacingEvent]]:
-            told = racebook.told_of_day(session, day.isoformat(), since, since + timedelta(days=1))
-            return racebook.of_day(session, day.isoformat(), region), told
-
-        kept, told = await self._database.read(read)
-        outcomes = outcomes_of([one.race for one in kept], told, region, course)
-        return self._card(standing, kept, course), outcomes
+    async def meetings(self, day: date) -> tuple[Meeting, ...]:
+        """The meetings that are known of a day by now, of all regions; nothing is read on for it."""
+        kept, told = await self._database.read(lambda session: _known(session, None, day))
+        return outcomes_of([one.race for one in kept], told, None, None).meetings
 
     async def race(self, race_id: str) -> Race | None:
         """A race by its id, from the book; where that lacks the finishing order, by RACING_RACE_PATH if it is set.
@@ -158,12 +148,12 @@ class RaceBook:
             return known
 
     async def progress(self, region: str | None) -> str:
-        """How far the reading of a region's list is, in a sentence."""
+        """How far the reading of a region's list is, in words."""
         run, walk = self._runs.get(region), await self._reader.load(region)
         pages = f"{run.pages} pages so far" if run and run.pages else "waiting for the data service"
         reached = walk.reached()
         so_far = f", and it has come to {reached}" if reached else ""
-        return f"Reading the data service's list of {region or 'all regions'}: {pages}{so_far}. The answer comes here."
+        return f"Reading the data service's list of {region or 'all regions'}: {pages}{so_far}"
 
     async def top_up(self, region: str | None, day: date, budget: Budget) -> Standing:
         """Read on until the day is proven, or the budget, the quota or the service ends it. Raises no ServiceError."""
@@ -251,16 +241,15 @@ class RaceBook:
             log.info("racebook_stopped", region=errand.region, reason=str(error))
             return _stopped_by(error, errand.day), error
 
-    def _card(self, standing: Standing, kept: list[Kept], course: Course | None) -> Card:
-        races, none_hidden = at_course([one.race for one in kept], course)
-        is_whole = standing.is_proven and none_hidden
+    def _card(self, standing: Standing, kept: list[Kept], course: Course | None, outcomes: Outcomes) -> Card:
+        is_whole = standing.is_proven and none_hidden((one.race for one in kept), course)
         day_read, walk = standing.day_read, standing.walk
         return Card(
             day=standing.errand.day,
             region=standing.errand.region,
             course=course,
-            meetings=by_meeting(races),
-            coverage=Coverage.COMPLETE if is_whole else standing.stopped_by or _so_far(races),
+            outcomes=outcomes,
+            coverage=Coverage.COMPLETE if is_whole else standing.stopped_by or _so_far(outcomes),
             failure=standing.failure,
             read_at=standing.read_at or max((one.updated_at for one in kept), default=None),
             reached=None if is_whole else walk.reached(),
@@ -273,6 +262,13 @@ class RaceBook:
         return self._client.state.window or (day_read and day_read.window) or walk.window
 
 
+def _known(session: Session, region: str | None, day: date) -> tuple[list[Kept], list[RacingEvent]]:
+    """The races of a day in the book, and what deliveries told of them."""
+    since, until = (datetime.combine(day, clock, UTC) for clock in (time.min, time.max))
+    told = racebook.told_of_day(session, day.isoformat(), since, until)
+    return racebook.of_day(session, day.isoformat(), region), told
+
+
 def _stopped_by(error: ServiceError, day: date) -> Coverage:
     """Why it ended. A refusal that is about another date says nothing about this day."""
     if isinstance(error, OutsideWindow) and error.requested_date == day.isoformat():
@@ -282,8 +278,8 @@ def _stopped_by(error: ServiceError, day: date) -> Coverage:
     return Coverage.QUOTA if is_quota or isinstance(error, QuotaExceeded) else Coverage.FAILED
 
 
-def _so_far(races: list[Race]) -> Coverage:
-    return Coverage.PARTIAL if races else Coverage.UNREAD
+def _so_far(outcomes: Outcomes) -> Coverage:
+    return Coverage.PARTIAL if outcomes.meetings else Coverage.UNREAD
 
 
 def _look_at(task: "asyncio.Task[Stopped]") -> None:

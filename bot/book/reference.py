@@ -1,7 +1,7 @@
 """The reference book: region codes, courses and countries as published, kept for a day; typed words checked by them."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from http import HTTPStatus
@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from sqlmodel import Session
 
+from bot.book.meant import did_you_mean, find_courses, likely_places, likely_together, question, quoted, several
 from bot.domain.clock import Clock
 from bot.domain.races import Course
 from bot.errors import CommandError, ServiceError, StorageError
@@ -25,7 +26,7 @@ from bot.racing.errors import (
     UpgradeRequired,
 )
 from bot.racing.records import CountryPage, CoursePage
-from bot.racing.values import read_reference, suggest
+from bot.racing.values import read_reference
 from bot.storage import reference
 from bot.storage.engine import Database
 from bot.storage.reference import KnownCountry, KnownCourse
@@ -43,9 +44,6 @@ ASK_AGAIN_AFTER_REFUSAL = timedelta(hours=1)
 
 PASSING = (RateLimited, ServerFault, ServiceUnreachable, Latched)
 """Failures that asking again soon may mend; a latched client is not asking the service at all."""
-
-TYPED_MAX = 80
-"""What is looked at of a typed word: no code or course name is longer, and likeness costs time by the character."""
 
 LISTED_REGIONS = 30
 
@@ -77,6 +75,7 @@ class ReferenceBook:
         self._refreshed_at: datetime | None = None
         self._asking_countries = asyncio.Lock()
         self._put_off: dict[str, _PutOff] = {}
+        self._failures: dict[str, ServiceError | None] = {}
 
     async def regions(self, timeout_s: float | None = None) -> tuple[str, ...] | None:
         """The region codes as published; the stale ones where new ones don't come in time; None without any."""
@@ -86,7 +85,7 @@ class ReferenceBook:
         """The courses; the stale ones where new ones don't come in time; None without any."""
         return await self._kept(reference.courses, timeout_s)
 
-    async def countries(self, timeout_s: float) -> tuple[KnownCountry, ...] | None:
+    async def countries(self, timeout_s: float | None = None) -> tuple[KnownCountry, ...] | None:
         """What each country publishes; the stale ones where new ones don't come in time; None without any."""
         kept = await self._database.read(reference.countries)
         if not self._is_fresh(kept):
@@ -100,47 +99,64 @@ class ReferenceBook:
             kept = await self._database.read(reference.countries)
         return kept[0] if kept else None
 
-    async def country_of(self, region: str) -> KnownCountry | None:
-        """What the country of a region's code publishes, as far as it is kept: nothing is asked for it."""
+    async def known_countries(self) -> tuple[KnownCountry, ...]:
+        """What each country publishes, as far as it is kept: nothing is asked for it."""
         kept = await self._database.read(reference.countries)
-        return next((one for one in (kept[0] if kept else ()) if one.country_code == region), None)
+        return kept[0] if kept else ()
+
+    def why_none(self, name: str) -> Exception:
+        """Why there is no list of that name ("courses", "countries"): what the service said, or that it has not yet."""
+        if name not in self._failures:
+            return TimeoutError(f"the list of {name} has not come")
+        none = f"The data service's list of {name} could not be read. Try again in a few minutes."
+        return self._failures[name] or CommandError(none)
 
     async def check_region(self, typed: str, timeout_s: float | None = None) -> RegionCheck:
         """The region. CommandError where it isn't one, with those that it may have meant."""
+        return (await self.check_regions([typed], timeout_s))[0]
+
+    async def check_regions(
+        self, typed: Sequence[str], timeout_s: float | None = None, *, other_words: Mapping[str, str] | None = None
+    ) -> list[RegionCheck]:
+        """The regions. CommandError where some are none, with what they may have meant.
+
+        `other_words` is what could stand in their place and may have been meant too, each with how it is typed.
+        """
         regions = await self.regions(timeout_s)
-        if not regions or typed in regions:
-            return RegionCheck(typed, known=bool(regions))
-        listed = f" Regions: {', '.join(regions)}." if len(regions) <= LISTED_REGIONS else ""
+        unknown = [one for one in typed if regions and one not in regions]
+        if not unknown:
+            return [RegionCheck(one, known=bool(regions)) for one in typed]
+        right = {region: region for region in regions or ()} | dict(other_words or {})
+        listed = f" Regions: {', '.join(regions or ())}." if len(regions or ()) <= LISTED_REGIONS else ""
         raise CommandError(
-            f"There is no region {_quoted(typed)}.{did_you_mean(typed, regions)}{listed}",
-            typed=typed,
-            meant={region: region for region in likely(typed, regions)},
+            f"There is no region {' or '.join(map(quoted, unknown))}.{did_you_mean(unknown, list(right))}{listed}",
+            offers={
+                " ".join(meant): {one: right[word] for one, word in zip(unknown, meant, strict=True)}
+                for meant in likely_together(unknown, list(right))
+            },
         )
 
-    async def check_course(self, typed: str, timeout_s: float | None = None) -> Course:
+    async def check_course(self, typed: str, timeout_s: float | None = None, *, regions: Sequence[str] = ()) -> Course:
         """The course of a name, id or shortcode; without an id where there is no list to check it by.
 
-        CommandError where there is none, or where several share the name.
+        Of several that share a name it is the one in `regions`. CommandError where there is none, or more than one.
         """
         courses = await self.courses(timeout_s)
         if not courses:
             return Course(name=typed)
         found = find_courses(courses, typed)
         if not found:
-            words = course_words(courses)
+            meant = likely_places(typed, courses)
             raise CommandError(
-                f"There is no course {_quoted(typed)}.{did_you_mean(typed, words)}",
+                f"There is no course {quoted(typed)}.{question(meant)}",
                 typed=typed,
-                meant={word: word for word in likely(typed, words)},
+                meant={word: word for word in meant},
             )
-        if len(found) > 1:
-            several = " or ".join(f"{one.course_id or '?'} ({one.region or one.country or '?'})" for one in found)
-            raise CommandError(
-                f"Several courses are called {_quoted(typed)}: give the id, {several}.",
-                typed=typed,
-                meant={f"{one.name} ({one.region or one.country})": one.course_id for one in found if one.course_id},
-            )
-        return Course(course_id=found[0].course_id, name=found[0].name, country=found[0].country)
+        within = [one for one in found if one.region in regions]
+        if len(found) > 1 and len(within) != 1:
+            raise several(typed, within or found, regions)
+        chosen = (within or found)[0]
+        return Course(course_id=chosen.course_id, name=chosen.name, country=chosen.country)
 
     async def region_of(self, course: Course) -> str | None:
         """The region of a checked course."""
@@ -208,6 +224,7 @@ class ReferenceBook:
         if put_off and self._clock() < put_off.until:
             return (), put_off.error
         found, error = await _attempt(ask)
+        self._failures[name] = error
         self._put_off.pop(name, None)
         if not found and not isinstance(error, PASSING):
             self._put_off[name] = _PutOff(self._clock() + ASK_AGAIN_AFTER_REFUSAL, error)
@@ -243,32 +260,6 @@ class ReferenceBook:
 
     def _is_fresh(self, kept: tuple[object, datetime] | None) -> bool:
         return kept is not None and self._clock() - kept[1] < FRESH_FOR
-
-
-def find_courses(courses: Sequence[KnownCourse], typed: str) -> list[KnownCourse]:
-    """The courses of an id, else of an exact name, else of a shortcode."""
-    for field in ("course_id", "name", "shortcode"):
-        found = [course for course in courses if getattr(course, field) == typed]
-        if found:
-            return found
-    return []
-
-
-def course_words(courses: Sequence[KnownCourse]) -> list[str]:
-    """What courses can be called by, for near misses: names and shortcodes."""
-    words = (word for course in courses for word in (course.name, course.shortcode) if word)
-    return list(dict.fromkeys(words))
-
-
-def did_you_mean(typed: str, values: Sequence[str]) -> str:
-    """A question with the likeliest of the values, after a space; nothing where none is likely."""
-    meant = likely(typed, values)
-    return f" Did you mean {' or '.join(meant)}?" if meant else ""
-
-
-def likely(typed: str, values: Sequence[str]) -> list[str]:
-    """Those of the values that the typed word may have meant, likeliest first."""
-    return suggest(typed[:TYPED_MAX], values)
 
 
 async def _attempt(ask: Callable[[], Awaitable[T]]) -> tuple[T | None, ServiceError | None]:
@@ -315,10 +306,6 @@ def _known_countries(page: CountryPage) -> list[KnownCountry]:
 
 def _regions_of(courses: Sequence[KnownCourse]) -> list[str]:
     return sorted({course.region for course in courses if course.region})
-
-
-def _quoted(typed: str) -> str:
-    return f'"{typed}"' if len(typed) <= TYPED_MAX else f'"{typed[:TYPED_MAX]}…"'
 
 
 def _look_at(task: "asyncio.Task[ServiceError | None]") -> None:

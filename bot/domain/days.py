@@ -5,7 +5,10 @@ whoever answers with a day says which date it took. Days are compared as "YYYY-M
 """
 
 import re
+from calendar import monthrange
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
+from difflib import get_close_matches
 
 ARCHIVE_STARTS = 2017
 """Interface, What the service does."""
@@ -16,6 +19,19 @@ _BOUND = re.compile(r"([0-9]{4})(?:-([0-9]{2})-([0-9]{2}))?(?![0-9])")
 _ARROW = re.compile(r"\s*(?:→|⟶|➔|=>|->|–|—|\.\.|\bto\b)\s*")  # noqa: RUF001  dashes that stand for an arrow
 _RELATIVE = {"yesterday": -1, "today": 0, "tomorrow": 1}
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_SHORT = {"tues": "tuesday", "weds": "wednesday", "thur": "thursday", "thurs": "thursday"} | {
+    weekday[:3]: weekday for weekday in WEEKDAYS
+}
+_MONTHS = tuple(
+    "january february march april may june july august september october november december".split()  # noqa: SIM905  shorter to read
+)
+_NTH = "([0-9]{1,2})(?:st|nd|rd|th)?"
+_WRITTEN_OUT = re.compile(rf"(?:{_NTH} ([a-z]{{3,9}})|([a-z]{{3,9}}) {_NTH}),?(?: ([0-9]{{4}}))?", re.ASCII)
+_WHICH = ("this", "last", "next")
+_LOOKED_AT = 20
+_ALIKE = 0.75
+"""How like a day's name a word has to be: `tommorow` is, and no course that is known."""
+
 _WEEK = 7
 
 
@@ -33,19 +49,64 @@ def parse_day(word: str, today: date, *, looks_back: bool = False) -> date | Non
     """The day that a word means, or None where it is no day at all. ValueError where it is meant as one and is none.
 
     A weekday is the coming one, or the last one where the command `looks_back`; today's is today. With "last" or
-    "next" before it, it is never today.
+    "next" before it, it is never today. A date without a year is the nearest one, or where the command looks back the
+    last one.
     """
     folded = word.lower()
     if folded in _RELATIVE:
         return today + timedelta(days=_RELATIVE[folded])
     which, _, weekday = folded.rpartition(" ")
-    if weekday in WEEKDAYS and which in {"", "last", "next"}:
+    weekday = _SHORT.get(weekday, weekday)
+    if weekday in WEEKDAYS and which in {"", *_WHICH}:
+        which = which.removeprefix("this")
         return _weekday(weekday, which or ("last" if looks_back else "next"), today, or_today=not which)
+    if written := _written_out(folded):
+        return _dated(*written, today, looks_back=looks_back)
     if _ISO.fullmatch(word):
         return date.fromisoformat(word)
     if _LIKE_A_DATE.fullmatch(word):
         raise ValueError(f"{word} is not written as YYYY-MM-DD")
     return None
+
+
+def is_day_phrase(words: str) -> bool:
+    """Whether several words are one day together: "last friday", "21 nov 2026"; also where it is mistyped, or none."""
+    which, _, weekday = words.lower().partition(" ")
+    is_weekday = which in _WHICH and " " not in weekday and _meant_weekday(weekday) is not None
+    return is_weekday or _written_out(words.lower()) is not None
+
+
+def likely_day(word: str) -> str | None:
+    """The day that a mistyped word may have meant, as it is typed: "tomorrow" of `tommorow`."""
+    which, _, weekday = word.lower().rpartition(" ")
+    meant = _meant_weekday(weekday) if which in _WHICH else _alike(word.lower(), (*_RELATIVE, *WEEKDAYS))
+    return f"{which} {meant}".strip() if meant else None
+
+
+def _meant_weekday(word: str) -> str | None:
+    return _SHORT.get(word) or _alike(word, WEEKDAYS)
+
+
+def _alike(word: str, names: Sequence[str]) -> str | None:
+    return next(iter(get_close_matches(word[:_LOOKED_AT], names, n=1, cutoff=_ALIKE)), None)
+
+
+def _written_out(folded: str) -> tuple[int, int, int | None] | None:
+    """The day, month and year (None where it has none) of a date that is written out, whether or not there is one."""
+    found = _WRITTEN_OUT.fullmatch(folded)
+    name = (found[2] or found[3]) if found else ""
+    month = next((number for number, month in enumerate(_MONTHS, 1) if name and month.startswith(name)), None)
+    return (int(found[1] or found[4]), month, int(found[5]) if found[5] else None) if found and month else None
+
+
+def _dated(day: int, month: int, year: int | None, today: date, *, looks_back: bool) -> date:
+    """The date. ValueError where there is none."""
+    if year is not None:
+        return date(year, month, day)
+    near = [date(one, month, day) for one in range(today.year - 4, today.year + 5) if day <= monthrange(one, month)[1]]
+    if not near:
+        raise ValueError(f"no month {month} has a day {day}")
+    return min((one for one in near if one <= today or not looks_back), key=lambda one: abs(one - today))
 
 
 def _weekday(name: str, which: str, today: date, *, or_today: bool) -> date:

@@ -1,6 +1,9 @@
 """What a channel asked for, and whether an event is it."""
 
+import json
 import re
+from collections.abc import Iterable
+from hashlib import sha256
 
 from bot.domain.events import RacingEvent, Topic
 from bot.domain.races import Course, Race, Value
@@ -45,6 +48,11 @@ class ChannelFilter(Value):
             return self.region == ALL_REGIONS and not self.courses
         return event.topic in self.topics and self._takes_region(event) and self._takes_course(event.race.course)
 
+    def fingerprint(self) -> str:
+        """What tells it from other filters, and is the same in every process."""
+        said = self.model_dump(mode="json") | {"topics": sorted(self.topics)}
+        return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
+
     def _takes_region(self, event: RacingEvent) -> bool:
         if self.region == ALL_REGIONS:
             return True
@@ -83,6 +91,12 @@ class Meeting(Value):
 def meeting_of(race: Race) -> Meeting:
     """The meeting that a race is of."""
     return Meeting(meeting_id=race.meeting_id, course=race.course, race_date=race.race_date)
+
+
+def mentions(filters: Iterable[ChannelFilter], event: RacingEvent) -> tuple[str, ...]:
+    """Who is to be rung by an abandonment, each once: whom those filters name that take it."""
+    taking = [chosen for chosen in filters if chosen.matches(event)]
+    return tuple(dict.fromkeys(mention for chosen in taking for mention in chosen.mentions))
 
 
 def is_mention(mention: str) -> bool:

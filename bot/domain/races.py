@@ -1,5 +1,6 @@
 """Races as the bot knows them: what was published, nothing added. A field that did not come is None or empty."""
 
+import re
 from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict
@@ -8,6 +9,9 @@ SETTLED_STATUSES = frozenset(
     {"result", "results", "resulted", "settled", "official", "finished", "final", "complete", "completed", "weighedin"}
 )
 """What a settled race is plainly called, in letters alone."""
+
+_PLACE = re.compile(r"(?:(?:=|tied|t|joint|dead[ -]?heat|dh)[ .-]*)?([0-9]{1,6})", re.IGNORECASE)
+"""A place, after what some write before it where it is shared: "2", "2=", "=2", "T2", "dh 2"."""
 
 
 class Value(BaseModel):
@@ -36,7 +40,7 @@ class OffTime(Value):
 
 
 class Runner(Value):
-    """One runner of a race, as published. `position` is text: "1", "2=", "PU"."""
+    """One runner of a race, as published. `position` is text: "1", "2=", "=2", "PU"."""
 
     horse: str | None = None
     position: str | None = None
@@ -49,13 +53,9 @@ class Runner(Value):
 
     @property
     def finishing_position(self) -> int | None:
-        """The position as a number where it starts with one ("2=" is 2), else None ("PU")."""
-        digits = ""
-        for character in (self.position or "").strip():
-            if character not in "0123456789":
-                break
-            digits += character
-        return int(digits[:6]) if digits else None
+        """The position as a number where it says one ("2=" and "=2" are 2), else None ("PU")."""
+        found = _PLACE.match((self.position or "").strip())
+        return int(found[1]) if found else None
 
 
 class Race(Value):

@@ -1,5 +1,6 @@
 """The runners of a race, from every list that names some: runners, results, placings, a lone winner (Spec gap G2)."""
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import reduce
 from typing import Any
@@ -47,6 +48,8 @@ NAMES = {
     "starting_price": ("sp", "startingprice", "spfractional", "startingpricefractional", "spdecimal", "bsp"),
     "official_rating": ("officialrating", "or", "ofr"),
 }
+
+_WHOLE = re.compile(r"\A([0-9]+)\.0+\Z")
 
 
 def read_runners(objects: Iterable[Fields]) -> tuple[Runner, ...]:
@@ -128,8 +131,9 @@ def _position(fields: Fields) -> str | None:
 
 
 def _read_position(value: Any) -> str | None:
-    position = text(value)
-    return position if position and position.strip("0") else None
+    # A column of numbers that was once a fraction's writes its places so: "1.0".
+    position = _WHOLE.sub(r"\1", text(value) or "")
+    return position if position.strip("0") else None
 
 
 def _read_winner(value: Any) -> Runner | None:

@@ -1,4 +1,4 @@
-"""Keeps regions and courses at hand, so that commands, and deliveries without a region, need not wait for the service.
+"""Keeps regions, courses and countries at hand: commands, deliveries and messages need not wait for the service.
 
 It runs every hour and asks once a day: a service that was away is asked again within the hour.
 """
@@ -11,9 +11,10 @@ log = get_logger(__name__)
 
 
 async def refresh_reference(reference: ReferenceBook) -> None:
-    """Have both lists, not older than a day. A failure is logged: what was kept stays."""
+    """Have the lists, not older than a day. A failure is logged: what was kept stays."""
     try:
         await reference.regions()
         await reference.courses()
+        await reference.countries()
     except RacingBotError as error:
         log.warning("reference_not_refreshed", reason=str(error))

@@ -7,7 +7,6 @@ gets it parsed, the way Socket Mode hands it over.
 
 import hashlib
 import hmac
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,13 +14,15 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from pydantic import SecretStr
+from pydantic_core import from_json
 from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from bot.domain.clock import Clock
-from bot.errors import BodyBudgetSpent, BodyRefused, BodyTooLarge
+from bot.errors import BodyBudgetSpent, BodyRefused, BodyTooLarge, BodyUnreadable
 from bot.logs import get_logger
+from bot.slack.shapes import check_shape
 from bot.web.answers import RETRY_AFTER_S, refuse
 from bot.web.body import BodyReader
 
@@ -38,10 +39,8 @@ MAX_AGE_S = 5 * 60
 
 _TIMESTAMP = re.compile(r"[0-9]{1,15}")
 _SIGNATURE = re.compile(r"v0=[0-9a-fA-F]{64}")
-
-
-class _SlackBodyUnreadable(ValueError):
-    """The body is signed, and is not what Slack sends."""
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+_NUL_IN_TEXT = "the body has a NUL in it, which PostgreSQL does not take"
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ class SlackEndpoint:
             payload = read_body(body.decode(), request.headers.get("content-type", ""))
         except UnicodeDecodeError:
             return refuse(400, "the body is not UTF-8")
-        except _SlackBodyUnreadable as error:
+        except BodyUnreadable as error:
             return refuse(400, str(error))
         headers = {name: value for name, value in request.headers.items() if name.startswith("x-slack-retry")}
         bolt_request = AsyncBoltRequest(body=payload, headers=dict(headers), mode="socket_mode")
@@ -112,13 +111,24 @@ def sign(secret: SecretStr, timestamp: str, body: bytes) -> str:
 
 
 def read_body(text: str, content_type: str) -> dict[str, Any]:
-    """The fields of a form, or the JSON object of its `payload` field, or of the body itself."""
+    """The fields of a form, or the JSON object of its `payload` field, or of the body itself.
+
+    Raises BodyUnreadable for what Slack does not send.
+    """
+    body = _parse(text, content_type)
+    check_shape(body)
+    return body
+
+
+def _parse(text: str, content_type: str) -> dict[str, Any]:
     if content_type.partition(";")[0].strip().lower() == "application/json":
         return _object(text)
     try:
         fields = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=1000))
     except ValueError:
-        raise _SlackBodyUnreadable("too many form fields") from None
+        raise BodyUnreadable("too many form fields") from None
+    if any("\0" in value for value in fields.values()):
+        raise BodyUnreadable(_NUL_IN_TEXT)
     if "payload" in fields and "command" not in fields:
         return _object(fields["payload"])
     if not fields and text.lstrip().startswith("{"):
@@ -127,10 +137,13 @@ def read_body(text: str, content_type: str) -> dict[str, Any]:
 
 
 def _object(text: str) -> dict[str, Any]:
+    if _NUL.search(text):
+        raise BodyUnreadable(_NUL_IN_TEXT)
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        raise _SlackBodyUnreadable("the body is not JSON that can be read") from None
+        # Unlike Python's own, it takes no half of a surrogate pair, which no database would.
+        value = from_json(text)
+    except ValueError:
+        raise BodyUnreadable("the body is not JSON that can be read") from None
     if not isinstance(value, dict):
-        raise _SlackBodyUnreadable("the body is not a JSON object")
+        raise BodyUnreadable("the body is not a JSON object")
     return value

@@ -16,13 +16,13 @@ DIRECT_MESSAGE = "D"
 """How the ids of direct messages begin. People can type commands in those between two of them, too."""
 
 
-async def is_member(slack: SlackClient, channel_id: str) -> bool | None:
+async def is_member(slack: SlackClient, channel_id: str, timeout_s: float = MEMBERSHIP_S) -> bool | None:
     """Whether the bot is in a channel, or a direct message is one with it; None where Slack does not say."""
     try:
         if channel_id.startswith(DIRECT_MESSAGE):
-            await _first_message(slack, channel_id)
+            await _first_message(slack, channel_id, timeout_s)
             return True
-        channel = await _channel(slack, channel_id, MEMBERSHIP_S)
+        channel = await _channel(slack, channel_id, timeout_s)
     except SlackChannelClosed:
         return False
     except SlackError:
@@ -33,11 +33,8 @@ async def is_member(slack: SlackClient, channel_id: str) -> bool | None:
 
 
 async def creator(slack: SlackClient, channel_id: str, timeout_s: float) -> str | None:
-    """The user id of whoever made a channel; None where Slack does not say."""
-    try:
-        made_by = (await _channel(slack, channel_id, timeout_s)).get("creator")
-    except SlackError:
-        return None
+    """The user id of whoever made a channel, where somebody did. Raises SlackError where Slack does not say."""
+    made_by = (await _channel(slack, channel_id, timeout_s)).get("creator")
     return made_by if isinstance(made_by, str) else None
 
 
@@ -72,7 +69,7 @@ async def _channel(slack: SlackClient, channel_id: str, timeout_s: float) -> dic
     return answer.get("channel") or {}
 
 
-async def _first_message(slack: SlackClient, channel_id: str) -> None:
+async def _first_message(slack: SlackClient, channel_id: str, timeout_s: float) -> None:
     """Raises SlackChannelClosed for a direct message that is not with us.
 
     conversations.info would need a scope of its own for them; im:history has another use besides (bot.slack.listeners).
@@ -80,5 +77,5 @@ async def _first_message(slack: SlackClient, channel_id: str) -> None:
     await slack.call(
         "conversations.history",
         lambda: slack.web.conversations_history(channel=channel_id, limit=1),
-        timeout_s=MEMBERSHIP_S,
+        timeout_s=timeout_s,
     )

@@ -1,5 +1,6 @@
 """Who may change what a channel receives, and who is an admin: by the settings, and by Slack where it tells."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -14,10 +15,10 @@ log = get_logger(__name__)
 KEPT_S = 300.0
 """What Slack says of a person is asked again after this long; a scope that is missing, too."""
 
-ASK_AGAIN_S = 20.0
-"""After a call that failed."""
+ASK_AGAIN_S = 3.0
+"""After a call that failed: whoever was told to try again takes about as long."""
 
-ASK_S = 1.0
+ASK_S = 0.8
 """Asked before the ack, which Slack wants within three seconds."""
 
 
@@ -37,48 +38,92 @@ class People:
     admin_users: frozenset[str]
     subscribe_by: SubscribeBy
     monotonic: Callable[[], float]
-    _kept: dict[str, tuple[float, Person | None]] = field(default_factory=dict)
+    _kept: dict[str, tuple[float, Person | SlackError]] = field(default_factory=dict)
 
-    async def is_admin(self, user_id: str) -> bool:
-        """Whether they are in ADMIN_USERS, or an admin or owner of the workspace."""
+    async def is_admin(self, user_id: str) -> bool | None:
+        """Whether they are in ADMIN_USERS, or an admin or owner of the workspace; None where Slack did not answer.
+
+        Without users:read nobody is by the workspace.
+        """
         if user_id in self.admin_users:
             return True
-        person = await self.person(user_id)
-        return person is not None and person.is_admin
+        found = await self._look_up(user_id)
+        if isinstance(found, Person):
+            return found.is_admin
+        return False if isinstance(found, SlackScopeMissing) else None
 
     async def person(self, user_id: str) -> Person | None:
         """What Slack says of somebody; None where it does not."""
+        found = await self._look_up(user_id)
+        return found if isinstance(found, Person) else None
+
+    async def check_is_admin(self, user_id: str, otherwise: str) -> None:
+        """Raise CommandError where this person is no admin, with these words, or where Slack did not say."""
+        is_admin = await self.is_admin(user_id)
+        if is_admin is None:
+            raise CommandError(_not_asked("whether you are an admin"))
+        if not is_admin:
+            raise CommandError(otherwise)
+
+    async def check_may_change(self, user_id: str, channel_id: str) -> None:
+        """Raise CommandError where SUBSCRIBE_BY does not let this person change what the channel receives.
+
+        Also where Slack would have to say so and does not: nobody is then told that they may not.
+        """
+        if self.subscribe_by is SubscribeBy.MEMBERS or user_id in self.admin_users:
+            return
+        if self.subscribe_by is SubscribeBy.ADMINS:
+            await self.check_is_admin(user_id, _only("admins"))
+            return
+        # Together, because both come out of the time before the ack.
+        may = await asyncio.gather(self.is_admin(user_id), self._made(user_id, channel_id))
+        if True in may:
+            return
+        if None in may:
+            told = _not_asked("whether you made this channel or are an admin")
+            raise CommandError(f"{told} I can't see who made a private channel before I am invited to it.")
+        raise CommandError(_only("the channel's creator and admins"))
+
+    async def _made(self, user_id: str, channel_id: str) -> bool | None:
+        """Whether the channel is theirs, as a direct message always is; None where Slack does not say."""
+        if channel_id.startswith(DIRECT_MESSAGE):
+            return True
+        try:
+            return await creator(self.slack, channel_id, ASK_S) == user_id
+        except SlackError as error:
+            log.info("creator_not_known", channel_id=channel_id, reason=str(error))
+            return None
+
+    async def _look_up(self, user_id: str) -> Person | SlackError:
+        """What users.info says, or why it says nothing; as it was known before, for a while, where Slack fails."""
         kept = self._kept.get(user_id)
         if kept and self.monotonic() < kept[0]:
             return kept[1]
-        for_s, found = KEPT_S, None
-        try:
-            found = await self._ask(user_id)
-        except SlackScopeMissing:
-            log.info("users_read_not_granted")
-        except SlackError as error:
-            log.info("person_not_known", reason=str(error))
-            for_s, found = ASK_AGAIN_S, kept[1] if kept else None
+        for_s, found = KEPT_S, await self._ask(user_id)
+        if isinstance(found, SlackError):
+            log.info("person_not_known", reason=str(found))
+            if not isinstance(found, SlackScopeMissing):
+                for_s, found = ASK_AGAIN_S, kept[1] if kept else found
         self._kept[user_id] = (self.monotonic() + for_s, found)
         return found
 
-    async def check_may_change(self, user_id: str, channel_id: str) -> None:
-        """Raise CommandError where SUBSCRIBE_BY does not let this person change what the channel receives."""
-        if self.subscribe_by is SubscribeBy.MEMBERS or await self.is_admin(user_id):
-            return
-        if self.subscribe_by is SubscribeBy.CREATORS and await self._made(user_id, channel_id):
-            return
-        who = "the channel's creator and admins" if self.subscribe_by is SubscribeBy.CREATORS else "admins"
-        raise CommandError(f"Only {who} may change what a channel receives here. Ask one of them.")
-
-    async def _made(self, user_id: str, channel_id: str) -> bool:
-        """Whether the channel is theirs, as a direct message always is."""
-        return channel_id.startswith(DIRECT_MESSAGE) or await creator(self.slack, channel_id, ASK_S) == user_id
-
-    async def _ask(self, user_id: str) -> Person:
-        answer = await self.slack.call("users.info", lambda: self.slack.web.users_info(user=user_id), timeout_s=ASK_S)
+    async def _ask(self, user_id: str) -> Person | SlackError:
+        try:
+            answer = await self.slack.call(
+                "users.info", lambda: self.slack.web.users_info(user=user_id), timeout_s=ASK_S
+            )
+        except SlackError as error:
+            return error
         user = answer.get("user") or {}
         return Person(
             is_admin=any(user.get(flag) is True for flag in ("is_admin", "is_owner", "is_primary_owner")),
             is_deactivated=user.get("deleted") is True,
         )
+
+
+def _only(who: str) -> str:
+    return f"Only {who} may change what a channel receives here. Ask one of them."
+
+
+def _not_asked(what: str) -> str:
+    return f"Slack did not tell me {what}, so nothing was done. Try again in a few seconds."

@@ -85,6 +85,7 @@ def _message(telling: _Telling) -> Message:
         may_be_repeat=post.may_be_repeat,
         reference=inbox.reference(shown.own.inbox_id),
         mentions=shown.mentions,
+        country=shown.country,
     )
     return render(event, context)
 

@@ -1,6 +1,10 @@
 """Answers through a `response_url`: five uses within half an hour, and only on Slack's own hosts."""
 
+import asyncio
+import re
 from dataclasses import dataclass, field
+from enum import Enum
+from http import HTTPStatus
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -16,38 +20,46 @@ SLACK_HOSTS = ("slack.com", "slack-gov.com")
 USES = 5
 """docs.slack.dev/interactivity/handling-user-interaction"""
 
+_SAYS_NO = re.compile(r'"ok"\s*:\s*false')
+
 KEPT_FOR_ANSWER = 2
 """Of the five uses: the answer itself, and once more where its blocks are refused or no connection was found."""
+
+
+PAUSE_S = 0.5
+"""Before the first repeat of what Slack stumbled over; each next pause is twice as long."""
+
+
+class Heard(Enum):
+    """What an answer to an answer means."""
+
+    TAKEN = "taken"
+    BLOCKS_REFUSED = "blocks refused"
+    REFUSED = "refused"
+    BUSY = "busy"
+    """Slack failed or asks for a wait, and nothing is said of the message: the same once more."""
+    OVER = "over"
+    """The address is used up or too old, or nobody knows whether the message arrived: no more is sent."""
 
 
 @dataclass
 class Reply:
     """Where the answers to one command or click go, and how often it was used.
 
-    `in_place`: the first message replaces the one that was clicked, which only its reader sees. `is_click` without it:
-    nothing may be replaced, for that would be the message that was clicked, and it may be a channel's.
+    `in_place`: each message replaces the one that was clicked, which only its reader sees. Without it nothing is
+    replaced: after a click that would be the message that was clicked, which may be a channel's, and after a command
+    Slack posts anew whatever is asked (https://github.com/slackapi/bolt-js/issues/2287).
     """
 
     response_url: str
     reference: str
-    is_click: bool = False
     in_place: bool = False
     uses: int = 0
 
     @property
     def has_room_for_progress(self) -> bool:
-        """Whether a word in between leaves enough uses for the answer, and will be replaced by it."""
-        return self.replaces_later and self.uses < USES - KEPT_FOR_ANSWER
-
-    @property
-    def replaces_later(self) -> bool:
-        """Whether a message takes the place of the one before it."""
-        return self.in_place or not self.is_click
-
-    @property
-    def replaces_now(self) -> bool:
-        """Whether the next message takes the place of what is shown."""
-        return self.in_place or (self.replaces_later and self.uses > 0)
+        """Whether a word in between leaves enough uses for the answer; one that will stay is said once."""
+        return self.uses < (USES - KEPT_FOR_ANSWER if self.in_place else 1)
 
 
 @dataclass(frozen=True)
@@ -57,6 +69,7 @@ class Responder:
     session: aiohttp.ClientSession
     slack_api_url: str
     native: NativeBlocks = field(default_factory=NativeBlocks)
+    pause_s: float = PAUSE_S
 
     async def respond(self, reply: Reply, message: Message, *, is_last: bool = True) -> bool:
         """Whether the message was taken. Nothing is raised: nobody is left to tell but the log."""
@@ -64,39 +77,60 @@ class Responder:
             host = urlsplit(reply.response_url).hostname
             log.error("response_url_refused", reference=reply.reference, host=host)
             return False
-        webhook = AsyncWebhookClient(reply.response_url, session=self.session, retry_handlers=[])
-        form = self.native.form_of(message)
-        refused_native = False
-        uses = USES if is_last else USES - KEPT_FOR_ANSWER
+        form, refused_native, pause_s = self.native.form_of(message), False, self.pause_s
+        # A word on how far it is, is not worth a second try.
+        uses = USES if is_last else min(reply.uses + 1, USES - KEPT_FOR_ANSWER)
         while reply.uses < uses:
-            replaces = reply.replaces_now
-            reply.uses += 1
-            try:
-                answer = await webhook.send(
-                    text=form.text,
-                    blocks=list(form.blocks) or None,
-                    response_type="ephemeral",
-                    replace_original=replaces,
-                )
-            except aiohttp.ClientConnectorError as error:
-                log.warning("answer_not_delivered", reference=reply.reference, reason=type(error).__name__)
-                continue
-            except (aiohttp.ClientError, TimeoutError, OSError) as error:
-                # It may have arrived: an answer twice is worse than one that has to be asked for again.
-                log.warning("answer_doubtful", reference=reply.reference, reason=type(error).__name__)
+            heard = await self._send(reply, form)
+            if heard is Heard.TAKEN and refused_native and form.blocks:
+                self.native.refused()
+            if heard in {Heard.TAKEN, Heard.OVER}:
+                return heard is Heard.TAKEN
+            if heard is Heard.BUSY:
+                await asyncio.sleep(pause_s if reply.uses < uses else 0.0)
+                pause_s *= 2
+            elif not form.blocks:
                 return False
-            if answer.status_code < 300:
-                if refused_native and form.blocks:
-                    self.native.refused()
-                return True
+            else:
+                refused_native = refused_native or (heard is Heard.BLOCKS_REFUSED and bool(form.plain_blocks))
+                # The text alone is what Slack takes in any case: the last use is for it.
+                form = form.in_sections() if form.plain_blocks and uses - reply.uses > 1 else form.in_words()
+        return False
+
+    async def _send(self, reply: Reply, form: Message) -> Heard:
+        """Use the address once."""
+        webhook = AsyncWebhookClient(reply.response_url, session=self.session, retry_handlers=[])
+        reply.uses += 1
+        try:
+            answer = await webhook.send(
+                text=form.text,
+                blocks=list(form.blocks) or None,
+                response_type="ephemeral",
+                replace_original=reply.in_place,
+            )
+        except aiohttp.ClientConnectorError as error:
+            log.warning("answer_not_delivered", reference=reply.reference, reason=type(error).__name__)
+            return Heard.BUSY
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            # It may have arrived: an answer twice is worse than one that has to be asked for again.
+            log.warning("answer_doubtful", reference=reply.reference, reason=type(error).__name__)
+            return Heard.OVER
+        heard = read_answer(answer.status_code, str(answer.body))
+        if heard is not Heard.TAKEN:
             said = str(answer.body)[:200]
             log.warning("answer_refused", reference=reply.reference, status=answer.status_code, said=said)
-            if not form.blocks:
-                return False
-            refused_native = refused_native or bool(form.plain_blocks)
-            # The text alone is what Slack takes in any case: the last use is for it.
-            form = form.in_sections() if form.plain_blocks and uses - reply.uses > 1 else form.in_words()
-        return False
+        return heard
+
+
+def read_answer(status: int, body: str) -> Heard:
+    """What Slack's answer to a message through a `response_url` means. Only one that names the blocks blames them."""
+    if status in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
+        return Heard.OVER
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS:
+        return Heard.BUSY
+    if status < HTTPStatus.MULTIPLE_CHOICES and not _SAYS_NO.search(body):
+        return Heard.TAKEN
+    return Heard.BLOCKS_REFUSED if "block" in body else Heard.REFUSED
 
 
 def is_slack_address(url: str, slack_api_url: str) -> bool:

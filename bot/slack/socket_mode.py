@@ -21,9 +21,10 @@ from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.errors import SlackError, SlackRefused, SlackUnreached, SlackWait
+from bot.errors import BodyUnreadable, SlackError, SlackRefused, SlackUnreached, SlackWait
 from bot.logs import get_logger
 from bot.slack.client import SlackClient
+from bot.slack.shapes import check_shape
 from bot.slack.tasks import Tasks
 
 log = get_logger(__name__)
@@ -186,6 +187,13 @@ class SocketMode:
     async def _on_envelope(self, connection: Connection, request: SocketModeRequest) -> None:
         """Hand an envelope to Bolt, and ack it when that has answered: what changes something is committed by then."""
         if self._is_stopping:
+            return
+        try:
+            check_shape(request.payload)
+        except BodyUnreadable as error:
+            # Not acked: Slack sends it again, and then gives it up.
+            log.warning("envelope_refused", kind=request.type, reason=str(error))
+            self._count("400")
             return
         answer = await run_async_bolt_app(self._bolt, request)
         self._count(str(answer.status))

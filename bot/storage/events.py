@@ -8,7 +8,11 @@ from sqlalchemy import select, union
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind, RacingEvent, VersionRemarks
+from bot.domain.races import Race
+from bot.logs import get_logger
 from bot.storage.tables import EventVersion
+
+log = get_logger(__name__)
 
 
 def latest(session: Session, event_keys: Iterable[str]) -> dict[str, EventVersion]:
@@ -97,3 +101,14 @@ def set_facts(row: EventVersion, facts: dict[str, str]) -> None:
 def read(row: EventVersion) -> tuple[RacingEvent, VersionRemarks]:
     """The event of a row, and what is to be said of that version."""
     return RacingEvent.model_validate_json(row.data), VersionRemarks.model_validate_json(row.remarks or "{}")
+
+
+def known(row: EventVersion) -> tuple[RacingEvent, VersionRemarks]:
+    """As `read`; of a row that can't be read what its columns say, so that what comes after it is told all the same."""
+    try:
+        return read(row)
+    except ValueError:
+        log.exception("stored_event_not_readable", event_key=row.event_key, version=row.version)
+        race = Race(race_id=row.race_id, meeting_id=row.meeting_id, region=row.region, race_date=row.race_date)
+        kind = EventKind(row.kind) if row.kind else None
+        return RacingEvent(key=row.event_key, kind=kind, race=race), VersionRemarks()

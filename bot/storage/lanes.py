@@ -22,6 +22,7 @@ from sqlalchemy import (
     case,
     exists,
     func,
+    literal,
     literal_column,
     or_,
     select,
@@ -34,7 +35,7 @@ from sqlmodel import Session, col
 from bot.domain.events import EventKind
 from bot.storage import shown as showing
 from bot.storage.engine import affected, insert_here, table_of
-from bot.storage.posts import ALWAYS, IS_UNSENT, Priority
+from bot.storage.posts import ALWAYS, IS_UNSENT, Priority, slack_ahead, unfold
 from bot.storage.shown import Shown
 from bot.storage.tables import ChannelSubscriptionRow, EventVersion, Lane, MethodHold, Post, PostState
 
@@ -91,6 +92,10 @@ class Claim:
     """Where an earlier version of the same event stands in this channel."""
     shown: Shown | None = None
     """What its message is to show; None of what is no event."""
+    held_since: datetime | None = None
+    """Since when the lane is held, or is tried again: Slack has taken no post there since then."""
+    slack_ahead: timedelta | None = None
+    """Of a doubtful post: by how much Slack's clock is ahead of the one that leases go by; None where nothing tells."""
 
     @property
     def edited(self) -> Post | None:
@@ -130,10 +135,10 @@ def claim(
         spent = [method for method, calls in left.items() if calls < 1]
         passed_over = False
         taken: list[Claim] = []
-        for post, event in _heads(session, _lock_lanes(session, now, limit - len(claims), spent), spent):
+        for post, event, held_at in _heads(session, _lock_lanes(session, now, limit - len(claims), spent), spent):
             # An edit that nobody heard of is simply made again: it is the same whether it was made before or not.
             doubtful = post.state == PostState.SENDING and post.edits_post_id is None
-            begun = Claim(post.channel_id, secrets.token_hex(8), post, event, doubtful, now)
+            begun = Claim(post.channel_id, secrets.token_hex(8), post, event, doubtful, now, held_since=held_at)
             if left.get(begun.method, 1) < 1:
                 passed_over = True
                 continue
@@ -142,7 +147,10 @@ def claim(
             taken.append(begun)
         _begin(session, taken, lease_s=lease_s, call_s=call_s)
         claims += taken
-    return _with_shown(session, claims)
+    return [
+        replace(claim, slack_ahead=slack_ahead(session, claim.channel_id)) if claim.doubtful else claim
+        for claim in _with_shown(session, claims)
+    ]
 
 
 def _with_shown(session: Session, claims: list[Claim]) -> list[Claim]:
@@ -164,7 +172,8 @@ def _begin(session: Session, begun: Sequence[Claim], *, lease_s: float, call_s: 
         .values(lease_token=bindparam("token"), leased_until=now + timedelta(seconds=lease_s)),
         [{"lane": claim.channel_id, "token": claim.token} for claim in begun],
     )
-    sending = [claim.post for claim in begun if not claim.doubtful]
+    # In the order in which fan-out locks posts (`hurry_races`), so that neither waits for the other.
+    sending = sorted((claim.post for claim in begun if not claim.doubtful), key=lambda each: each.id or 0)
     # From here on they are values: what becomes of them is written by whoever holds the lease.
     session.expunge_all()
     for each in sending:
@@ -232,12 +241,17 @@ def _lock_lanes(session: Session, now: datetime, limit: int, spent: Collection[s
     return list(session.execute(statement, {"now": now, "far": now + FAR, "most": limit}).scalars())
 
 
-def _heads(session: Session, channel_ids: list[str], spent: Collection[str]) -> list[tuple[Post, EventVersion | None]]:
-    """The lanes' first posts, read after the lanes were locked: before, another replica may have sent them."""
+def _heads(
+    session: Session, channel_ids: list[str], spent: Collection[str]
+) -> list[tuple[Post, EventVersion | None, datetime | None]]:
+    """The lanes' first posts, and since when each is held: read after the lanes were locked.
+
+    Before, another replica may have sent them.
+    """
     if not channel_ids:
         return []
     found = session.execute(_first_posts(frozenset(spent)), {"channels": channel_ids})
-    return [(post, event) for post, event in found]
+    return [(post, event, held_at) for post, event, held_at in found]
 
 
 @lru_cache
@@ -268,10 +282,10 @@ def _first_free(spent: frozenset[str]) -> Select[datetime]:
 
 
 @lru_cache
-def _first_posts(spent: frozenset[str]) -> Select[Post, EventVersion]:
+def _first_posts(spent: frozenset[str]) -> Select[Post, EventVersion, datetime | None]:
     """The statement of `_heads`, kept."""
     return (
-        select(Post, EventVersion)
+        select(Post, EventVersion, col(Lane.held_at))
         .select_from(Lane)
         .join(Post, col(Post.id) == _of_head(col(Post.id), spent))
         .outerjoin(EventVersion, col(EventVersion.id) == col(Post.event_id))
@@ -364,9 +378,12 @@ def record_parked(session: Session, claimed: Claim, *, free_at: datetime, error:
     """Not sent, and not tried again by itself; the lane goes on. What was folded into it has to be said after all."""
     if not _release(session, claimed, free_at=free_at):
         return False
-    folded = update(Post).where(col(Post.edits_post_id) == claimed.post.id, col(Post.state) == PostState.FOLDED)
     done = _set(session, claimed, state=PostState.PARKED, error=error)
-    session.execute(folded.values(state=PostState.QUEUED))
+    if claimed.post.event_id is None:
+        unfold(session, [claimed.post.id or 0])
+    else:
+        folded = update(Post).where(col(Post.edits_post_id) == claimed.post.id, col(Post.state) == PostState.FOLDED)
+        session.execute(folded.values(state=PostState.QUEUED))
     return done
 
 
@@ -387,20 +404,28 @@ def record_not_edited(session: Session, claimed: Claim, *, free_at: datetime, er
     return _set(session, claimed, state=PostState.QUEUED, edits_post_id=None, plain=False, error=error)
 
 
-def hold_lane(session: Session, channel_id: str, reason: str, now: datetime) -> None:
-    """From now on the lane's queue waits. One that is held stays as it is, but for a paused one that is closed."""
+def hold_lane(session: Session, channel_id: str, reason: str, now: datetime) -> datetime:
+    """Since when the lane is held: its queue waits. One that is held stays so, but for a paused one that is closed.
+
+    One that was freed and is closed again before Slack took a post there was held all the time.
+    """
     lane = insert_here(session, Lane).values(channel_id=channel_id, next_free_at=ALWAYS)
     session.execute(lane.on_conflict_do_nothing(index_elements=["channel_id"]))
-    held = col(Lane.held_because)
+    held, held_at = col(Lane.held_because), col(Lane.held_at)
     is_new = held.is_(None) if reason == PAUSED else or_(held.is_(None), held == PAUSED)
+    from_now = literal(now, table_of(Lane).c.held_at.type)
+    since = from_now if reason == PAUSED else case((held == PAUSED, from_now), else_=func.coalesce(held_at, from_now))
     statement = update(Lane).where(col(Lane.channel_id) == channel_id, is_new)
-    session.execute(statement.values(held_because=reason, held_at=now))
+    session.execute(statement.values(held_because=reason, held_at=since))
+    found: datetime | None = session.execute(select(held_at).where(col(Lane.channel_id) == channel_id)).scalar_one()
+    return found or now
 
 
 def free_lane(session: Session, channel_id: str, now: datetime, *, only: str | None = None) -> Held | None:
     """What the lane was held for, and since when; None where it was open. Its queue goes on.
 
-    `only`: leave it held where it is for another reason than that.
+    Of one that was closed the latter is kept: only a post that Slack takes there ends that (`end_holding`). `only`:
+    leave it held where it is for another reason than that.
     """
     statement = select(Lane).where(col(Lane.channel_id) == channel_id, col(Lane.held_because).is_not(None))
     if only is not None:
@@ -409,9 +434,17 @@ def free_lane(session: Session, channel_id: str, now: datetime, *, only: str | N
     if lane is None:
         return None
     held = Held(lane.held_because or "", lane.held_at or now)
-    lane.held_because, lane.held_at = None, None
+    lane.held_because, lane.held_at = None, None if held.because == PAUSED else held.since
     session.flush()
     return held
+
+
+def end_holding(session: Session, channel_id: str) -> bool:
+    """Whether the lane was closed, and freed to be tried: Slack has taken a post there, so that this is over."""
+    tried = update(Lane).where(
+        col(Lane.channel_id) == channel_id, col(Lane.held_because).is_(None), col(Lane.held_at).is_not(None)
+    )
+    return affected(session, tried.values(held_at=None)) > 0
 
 
 def make_missing(session: Session) -> int:

@@ -2,14 +2,18 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from sqlalchemy import select, update
 from sqlmodel import Session, col
 
 from bot.domain.events import RacingEvent
 from bot.domain.filters import QUIETED, Meeting
+from bot.logs import get_logger
 from bot.storage.engine import affected
 from bot.storage.tables import MutedMeetingRow
+
+log = get_logger(__name__)
 
 KEPT_FOR = timedelta(days=30)
 """Racecards come days ahead and corrections days after; beyond this nothing of a meeting is expected."""
@@ -56,7 +60,18 @@ def muting(rows: Sequence[MutedMeetingRow], event: RacingEvent) -> dict[str, str
     """The channels that muted an event's meeting, each with whoever did; none for an abandonment."""
     if event.topic not in QUIETED:
         return {}
-    return {row.channel_id: row.muted_by for row in rows if read(row).has(event.race)}
+    meetings = [(row, _meeting(row.meeting, row.channel_id)) for row in rows]
+    return {row.channel_id: row.muted_by for row, meeting in meetings if meeting and meeting.has(event.race)}
+
+
+@lru_cache(maxsize=4096)
+def _meeting(text: str, channel_id: str) -> Meeting | None:
+    """The stored meeting. One that can't be read holds nothing back, and is logged once in each process."""
+    try:
+        return Meeting.model_validate_json(text)
+    except ValueError:
+        log.exception("stored_mute_not_readable", channel_id=channel_id)
+        return None
 
 
 def read(row: MutedMeetingRow) -> Meeting:

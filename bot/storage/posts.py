@@ -1,11 +1,11 @@
 """Posts: what is to be said in which channel, each once."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 
-from sqlalchemy import func, literal_column, select, update
+from sqlalchemy import ColumnElement, and_, func, literal_column, or_, select, update
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
@@ -17,6 +17,12 @@ from bot.storage.tables import EventVersion, Lane, Notice, Post, PostState
 IS_UNSENT = col(Post.state).in_([literal_column(f"'{state}'") for state in ("queued", "sending", "parked")])
 """As literals, and as the index says it: otherwise SQLite does not use an index over some states only."""
 
+
+LAST_POSTS = 20
+HEARD_WITHIN = timedelta(seconds=10)
+"""Of a channel's last posts, how many are looked at for one that Slack answered at once, and what that means."""
+
+_IS_TOLD = col(Post.state).not_in([PostState.PARKED, PostState.MUTED])
 
 NOTICE = "notice:"
 """How the names of notices begin."""
@@ -98,7 +104,7 @@ def messages_of(session: Session, event_key: str, *, locked: bool = False) -> di
         .where(
             col(EventVersion.event_key) == event_key,
             col(Post.edits_post_id).is_(None),
-            col(Post.state).not_in([PostState.PARKED, PostState.MUTED]),
+            _IS_TOLD,
         )
         .order_by(col(Post.id))
     )
@@ -107,23 +113,74 @@ def messages_of(session: Session, event_key: str, *, locked: bool = False) -> di
     return {channel_id: post_id for channel_id, post_id in session.execute(statement) if post_id}
 
 
-def channels_told(session: Session, race_id: str, kind: str) -> set[str]:
-    """The channels that were told of a race's event of that kind, or are about to be."""
+def said_by(session: Session, event_key: str) -> dict[str, int]:
+    """By what each channel has an event, be it within another message: channel → the newest of the event's posts."""
     statement = (
-        select(col(Post.channel_id))
+        select(col(Post.channel_id), col(Post.id))
         .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
-        .where(
-            col(EventVersion.race_id) == race_id,
-            col(EventVersion.kind) == kind,
-            col(Post.state).not_in([PostState.PARKED, PostState.MUTED]),
-        )
+        .where(col(EventVersion.event_key) == event_key, _IS_TOLD)
+        .order_by(col(Post.id))
+    )
+    return {channel_id: post_id for channel_id, post_id in session.execute(statement) if post_id}
+
+
+def channels_told(session: Session, event_keys: Collection[str]) -> set[str]:
+    """The channels that were told of one of these events, or are about to be, in whatever message."""
+    return _told(session, col(EventVersion.event_key).in_(sorted(event_keys))) if event_keys else set()
+
+
+def channels_told_of_race(session: Session, race_id: str, kind: str) -> set[str]:
+    """The channels that were told of a race's event of that kind, or are about to be, whatever key it came under."""
+    return _told(session, and_(col(EventVersion.race_id) == race_id, col(EventVersion.kind) == kind))
+
+
+def _told(session: Session, of: ColumnElement[bool]) -> set[str]:
+    statement = (
+        select(col(Post.channel_id)).join(EventVersion, col(EventVersion.id) == col(Post.event_id)).where(of, _IS_TOLD)
     )
     return set(session.execute(statement).scalars())
 
 
-def meetings_saying(session: Session, race_id: str) -> dict[int, str]:
-    """The messages of abandoned meetings that say of a race that it is called off: post → channel."""
+def slack_ahead(session: Session, channel_id: str) -> timedelta | None:
+    """By how much Slack's clock was ahead when it took one of the channel's last posts: a ts is the time by it.
+
+    None where none of them tells.
+    """
+    statement = (
+        select(col(Post.message_ts), col(Post.sending_at), col(Post.sent_at))
+        .where(col(Post.channel_id) == channel_id, col(Post.state) == literal_column("'sent'"))
+        .where(col(Post.edits_post_id).is_(None), col(Post.message_ts).is_not(None))
+        .order_by(col(Post.id).desc())
+        .limit(LAST_POSTS)
+    )
+    for message_ts, sending_at, sent_at in session.execute(statement):
+        # One that had to be looked for was written down as sent long after its ts.
+        if message_ts and sending_at and sent_at and timedelta(0) <= sent_at - sending_at < HEARD_WITHIN:
+            ahead: timedelta = datetime.fromtimestamp(float(message_ts), UTC) - sending_at
+            return ahead
+    return None
+
+
+def unfold(session: Session, summaries: Sequence[int]) -> None:
+    """What these summaries were to say waits by itself again: messages, each with its own edits."""
+    message = aliased(Post)
+    said = select(col(message.id)).where(
+        col(message.edits_post_id).in_(summaries), col(message.state) == PostState.FOLDED
+    )
+    folded = update(Post).where(col(Post.state) == PostState.FOLDED)
+    session.execute(folded.where(col(Post.edits_post_id).in_(said)).values(state=PostState.QUEUED))
+    session.execute(
+        folded.where(col(Post.edits_post_id).in_(summaries)).values(state=PostState.QUEUED, edits_post_id=None)
+    )
+
+
+def meetings_saying(session: Session, race_id: str | None, event_key: str) -> dict[int, str]:
+    """The messages of abandoned meetings that say of a race that it is called off: post → channel.
+
+    By the race's id, or by the key of its abandonment, which a race without an id has too.
+    """
     said, message, meeting = aliased(Post), aliased(Post), aliased(EventVersion)
+    names = ((col(EventVersion.event_key), event_key), (col(EventVersion.race_id), race_id))
     statement = (
         select(col(message.id), col(message.channel_id))
         .select_from(EventVersion)
@@ -131,7 +188,8 @@ def meetings_saying(session: Session, race_id: str) -> dict[int, str]:
         .join(message, col(message.id) == col(said.edits_post_id))
         .join(meeting, col(meeting.id) == col(message.event_id))
         .where(
-            col(EventVersion.race_id) == race_id,
+            # Compared with nothing, a race without an id would be every race without one.
+            or_(*(column == value for column, value in names if value is not None)),
             col(EventVersion.kind) == EventKind.RACE_ABANDONED,
             col(meeting.kind) == EventKind.MEETING_ABANDONED,
         )
@@ -145,9 +203,11 @@ def hurry_races(session: Session, race_ids: Iterable[str | None]) -> None:
     if not ids:
         return
     of_race = select(col(EventVersion.id)).where(col(EventVersion.race_id).in_(ids))
-    session.execute(
-        update(Post).where(IS_UNSENT, col(Post.event_id).in_(of_race)).values(priority=int(Priority.ABANDONMENT))
-    )
+    # An UPDATE locks in whatever order it finds them: two replicas that have some in common could wait for each other.
+    waiting = select(col(Post.id)).where(IS_UNSENT, col(Post.event_id).in_(of_race)).order_by(col(Post.id))
+    found = list(session.execute(waiting.with_for_update()).scalars())
+    if found:
+        session.execute(update(Post).where(col(Post.id).in_(found)).values(priority=int(Priority.ABANDONMENT)))
 
 
 def add_notice(session: Session, key: str, channel_id: str | None, message: Message, now: datetime) -> bool:
@@ -163,6 +223,12 @@ def add_notice(session: Session, key: str, channel_id: str | None, message: Mess
     if channel_id is not None:
         add(session, [NewPost(channel_id, f"{NOTICE}{key}@{channel_id}", Priority.ADMIN, now, content=message)])
     return True
+
+
+def is_noted(session: Session, key: str) -> bool:
+    """Whether a notice of this key was told, be it to the log."""
+    statement = select(col(Notice.key)).where(col(Notice.key).in_([key, f"log:{key}"]))
+    return session.execute(statement).first() is not None
 
 
 def count_by_state(session: Session) -> dict[str, int]:

@@ -64,10 +64,13 @@ def by_id(session: Session, race_id: str) -> Race | None:
 
 
 def told_of_day(session: Session, day: str, since: datetime, until: datetime) -> list[RacingEvent]:
-    """The newest version of each result and abandonment of a day: of that race date, or received then without one."""
+    """The newest version of each result and abandonment of a day: of that race date, or received then without one.
+
+    "Then" is from `since` to `until`, both included.
+    """
     row = EventVersion
     of_these = col(row.kind).in_([kind for kind in EventKind if kind is not EventKind.RACECARD_PUBLISHED])
-    undated = (col(row.race_date).is_(None), col(row.received_at) >= since, col(row.received_at) < until)
+    undated = (col(row.race_date).is_(None), col(row.received_at) >= since, col(row.received_at) <= until)
     keys = union(
         select(col(row.event_key)).where(of_these, col(row.race_date) == day),
         select(col(row.event_key)).where(of_these, *undated),

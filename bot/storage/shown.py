@@ -10,9 +10,10 @@ from sqlalchemy import select
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind, RacingEvent
-from bot.domain.filters import ChannelFilter
+from bot.domain.filters import mentions
 from bot.logs import get_logger
-from bot.storage import events, subscriptions
+from bot.storage import events, reference, subscriptions
+from bot.storage.reference import KnownCountry
 from bot.storage.tables import EventVersion, Post, PostState
 
 log = get_logger(__name__)
@@ -30,7 +31,7 @@ class Shown:
     that a meeting's message says too, each in its newest version; `settled` the ids of its races that have a result.
     `in_meeting`: it is of a race whose meeting was abandoned, by a message at `meeting_ts` where that is sent.
     `edits` are the waiting edits that are done with once it is sent. `mentions` are who the channel has an abandonment
-    ring.
+    ring. `country` is a result's, where that is known to publish no full finishing order.
     """
 
     post: Post
@@ -42,6 +43,14 @@ class Shown:
     meeting_ts: str | None = None
     edits: tuple[int, ...] = ()
     mentions: tuple[str, ...] = ()
+    country: KnownCountry | None = None
+
+    @property
+    def same(self) -> tuple[object, ...]:
+        """What is equal where two messages say the same, but for what `meeting_ts` is in each channel."""
+        versions = (self.own.id, self.newest.id, *(version.id for version in self.lost))
+        post = (self.post.received_at, self.post.may_be_repeat, self.in_meeting, self.mentions)
+        return (versions, post, self.settled, self.country)
 
 
 def shown(session: Session, heads: Sequence[Said]) -> dict[int, Shown]:
@@ -55,7 +64,7 @@ def shown(session: Session, heads: Sequence[Said]) -> dict[int, Shown]:
     edits = _edits(session, {post.id or 0 for post, _ in messages.values()})
     meetings = _meetings(session, [edit for edit_list in edits.values() for edit in edit_list])
     said = {number: _said(post, own, edits.get(post.id or 0, ()), meetings) for number, (post, own) in messages.items()}
-    return _with_mentions(session, _without_settled(session, said))
+    return _with_countries(session, _with_mentions(session, _without_settled(session, said)))
 
 
 def _read(session: Session, post_ids: Sequence[int]) -> dict[int, Said]:
@@ -135,9 +144,27 @@ def _without_settled(session: Session, said: Mapping[int, Shown]) -> dict[int, S
     lost = {version.race_id for one in said.values() for version in one.lost if version.race_id}
     kinds = events.kinds_of_races(session, lost.union(*races.values()))
     with_result = frozenset(race_id for race_id, kind in kinds if kind is EventKind.RESULT_RECEIVED)
+    without_id = _results_without_id(session, [version for one in said.values() for version in one.lost])
     return {
-        number: replace(one, settled=with_result) if one.newest.id in races else one for number, one in said.items()
+        number: replace(
+            one,
+            settled=with_result,
+            lost=tuple(version for version in one.lost if version.event_key not in without_id),
+        )
+        if one.newest.id in races
+        else one
+        for number, one in said.items()
     }
+
+
+def _results_without_id(session: Session, lost: Iterable[EventVersion]) -> set[str]:
+    """The keys of those abandonments of races without an id whose race has a result, under the key that names it."""
+    results = {
+        version.event_key.replace(EventKind.RACE_ABANDONED, EventKind.RESULT_RECEIVED, 1): version.event_key
+        for version in lost
+        if version.race_id is None
+    }
+    return {results[key] for key in events.latest(session, results)} if results else set()
 
 
 def _with_mentions(session: Session, said: Mapping[int, Shown]) -> dict[int, Shown]:
@@ -146,14 +173,18 @@ def _with_mentions(session: Session, said: Mapping[int, Shown]) -> dict[int, Sho
     filters = subscriptions.mentioning(session, {one.post.channel_id for one in abandoned.values()})
     mentioning = {number: one for number, one in abandoned.items() if one.post.channel_id in filters}
     return dict(said) | {
-        number: replace(one, mentions=_mentions(filters[one.post.channel_id], _newest_event(one)))
+        number: replace(one, mentions=mentions(filters[one.post.channel_id], event))
         for number, one in mentioning.items()
+        if (event := _newest_event(one))
     }
 
 
-def _mentions(filters: Iterable[ChannelFilter], event: RacingEvent | None) -> tuple[str, ...]:
-    taking = [chosen for chosen in filters if event and chosen.matches(event)]
-    return tuple(dict.fromkeys(mention for chosen in taking for mention in chosen.mentions))
+def _with_countries(session: Session, said: Mapping[int, Shown]) -> dict[int, Shown]:
+    """With the countries of results that publish no full finishing order, so that the message can say so."""
+    results = {number: one for number, one in said.items() if one.newest.kind == EventKind.RESULT_RECEIVED}
+    kept = reference.countries(session) if results else None
+    partly = {one.country_code: one for one in kept[0] if one.full_result_order is False} if kept else {}
+    return dict(said) | {number: replace(one, country=partly.get(one.newest.region)) for number, one in results.items()}
 
 
 def _newest_event(one: Shown) -> RacingEvent | None:

@@ -7,8 +7,9 @@ from functools import lru_cache
 from sqlalchemy import delete, func, literal_column, select, update
 from sqlmodel import Session, col
 
-from bot.domain.events import RacingEvent
+from bot.domain.events import DEFAULT_TOPICS, RacingEvent
 from bot.domain.filters import ChannelFilter
+from bot.logs import get_logger
 from bot.storage.engine import affected
 from bot.storage.tables import ChannelSubscriptionRow, EventVersion, Post, SubscriptionState
 
@@ -17,6 +18,13 @@ CLOSED = (SubscriptionState.WAITING, SubscriptionState.SUSPENDED)
 
 UNTIL_RESUMED = datetime(9999, 1, 1, tzinfo=UTC)
 """The end of a pause that has none: a channel whose `paused_until` is set is paused, whatever has closed it besides."""
+
+
+log = get_logger(__name__)
+
+
+class UnreadFilter(ChannelFilter):
+    """Stands for a stored filter that can't be read."""
 
 
 LOOKED_BACK = 200
@@ -34,27 +42,14 @@ def of_channel(session: Session, channel_id: str) -> Sequence[ChannelSubscriptio
 
 
 def save(
-    session: Session, channel_id: str, chosen: ChannelFilter, *, state: SubscriptionState, user_id: str, now: datetime
+    session: Session, channel_id: str, chosen: ChannelFilter, *, user_id: str, now: datetime
 ) -> ChannelSubscriptionRow:
-    """Subscribe a channel to a region, or replace the filter of the subscription it has; a pause goes on."""
-    row = _find(session, channel_id, chosen.region)
-    pause_ends = paused_until(session, channel_id, now)
-    if pause_ends is not None and state is SubscriptionState.LIVE:
-        state = SubscriptionState.PAUSED
-    if row is None:
-        row = ChannelSubscriptionRow(
-            channel_id=channel_id,
-            region=chosen.region,
-            filter=chosen.model_dump_json(),
-            state=state,
-            created_by=user_id,
-            created_at=now,
-            updated_at=now,
-        )
+    """Subscribe a channel to a region, or replace the filter of the subscription it has, whose state stays.
+
+    A new one is closed or paused as the channel's others are, else live.
+    """
+    row = _find(session, channel_id, chosen.region) or _new(session, channel_id, chosen, user_id, now)
     row.filter = chosen.model_dump_json()
-    row.state = state
-    row.state_reason = None
-    row.paused_until = pause_ends
     row.updated_at = now
     session.add(row)
     session.flush()
@@ -145,10 +140,11 @@ def listening(session: Session) -> list[tuple[str, ChannelFilter]]:
 
     A suspended or paused channel's posts are made and held in its lane, so that nothing is lost meanwhile.
     """
-    statement = select(col(ChannelSubscriptionRow.channel_id), col(ChannelSubscriptionRow.filter)).where(
-        col(ChannelSubscriptionRow.state) != SubscriptionState.WAITING
+    row = ChannelSubscriptionRow
+    statement = select(col(row.channel_id), col(row.filter), col(row.region)).where(
+        col(row.state) != SubscriptionState.WAITING
     )
-    return [(channel_id, _filter(text)) for channel_id, text in session.execute(statement)]
+    return [(channel_id, _filter(text, region)) for channel_id, text, region in session.execute(statement)]
 
 
 def mentioning(session: Session, channel_ids: Iterable[str]) -> dict[str, list[ChannelFilter]]:
@@ -156,14 +152,15 @@ def mentioning(session: Session, channel_ids: Iterable[str]) -> dict[str, list[C
     wanted = sorted(channel_ids)
     if not wanted:
         return {}
+    row = ChannelSubscriptionRow
     statement = (
-        select(col(ChannelSubscriptionRow.channel_id), col(ChannelSubscriptionRow.filter))
-        .where(col(ChannelSubscriptionRow.channel_id).in_(wanted))
-        .order_by(col(ChannelSubscriptionRow.id))
+        select(col(row.channel_id), col(row.filter), col(row.region))
+        .where(col(row.channel_id).in_(wanted))
+        .order_by(col(row.id))
     )
     found: dict[str, list[ChannelFilter]] = {}
-    for channel_id, text in session.execute(statement):
-        if (chosen := _filter(text)).mentions:
+    for channel_id, text, region in session.execute(statement):
+        if (chosen := _filter(text, region)).mentions:
             found.setdefault(channel_id, []).append(chosen)
     return found
 
@@ -189,12 +186,39 @@ def creators(session: Session, channel_id: str) -> list[str]:
 
 def read_filter(row: ChannelSubscriptionRow) -> ChannelFilter:
     """The filter of a row."""
-    return _filter(row.filter)
+    return _filter(row.filter, row.region)
 
 
 @lru_cache(maxsize=4096)
-def _filter(text: str) -> ChannelFilter:
-    return ChannelFilter.model_validate_json(text)
+def _filter(text: str, region: str) -> ChannelFilter:
+    """The stored filter. One that can't be read takes what its region's channels take unless they say otherwise.
+
+    So nobody else waits for it, and nothing is lost; it is logged once in each process.
+    """
+    try:
+        return ChannelFilter.model_validate_json(text)
+    except ValueError:
+        log.exception("stored_filter_not_readable", region=region)
+        return UnreadFilter(region=region, topics=DEFAULT_TOPICS)
+
+
+def _new(
+    session: Session, channel_id: str, chosen: ChannelFilter, user_id: str, now: datetime
+) -> ChannelSubscriptionRow:
+    pause_ends = paused_until(session, channel_id, now)
+    closed = next((row for row in of_channel(session, channel_id) if row.state in CLOSED), None)
+    state = SubscriptionState.PAUSED if pause_ends else SubscriptionState.LIVE
+    return ChannelSubscriptionRow(
+        channel_id=channel_id,
+        region=chosen.region,
+        filter=chosen.model_dump_json(),
+        state=closed.state if closed else state,
+        state_reason=closed.state_reason if closed else None,
+        paused_until=pause_ends,
+        created_by=user_id,
+        created_at=now,
+        updated_at=now,
+    )
 
 
 def _find(session: Session, channel_id: str, region: str) -> ChannelSubscriptionRow | None:

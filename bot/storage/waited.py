@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from sqlalchemy import delete, func, select, update
 from sqlmodel import Session, col
 
+from bot.storage import posts
 from bot.storage.engine import affected
 from bot.storage.lanes import Held
 from bot.storage.posts import IS_UNSENT, Priority
@@ -62,12 +63,12 @@ def versions(session: Session, event_ids: Sequence[int]) -> Sequence[EventVersio
 
 
 def fold(session: Session, post_ids: Sequence[int], into: int) -> None:
-    """Another message says these: they need none of their own. Those that are folded already stay as they are."""
+    """A summary says these, messages with their edits: they need none of their own. An edit stays its message's."""
     for some in _in_parts(post_ids):
         session.execute(
             update(Post)
             .where(col(Post.id).in_(some), *_IS_QUEUED)
-            .values(state=PostState.FOLDED, edits_post_id=into, error=None)
+            .values(state=PostState.FOLDED, edits_post_id=func.coalesce(col(Post.edits_post_id), into), error=None)
         )
 
 
@@ -79,11 +80,7 @@ def unfold(session: Session, channel_id: str) -> None:
     summaries = list(session.execute(statement).scalars())
     if not summaries:
         return
-    session.execute(
-        update(Post)
-        .where(col(Post.edits_post_id).in_(summaries), col(Post.state) == PostState.FOLDED)
-        .values(state=PostState.QUEUED, edits_post_id=None)
-    )
+    posts.unfold(session, summaries)
     session.execute(delete(Post).where(col(Post.id).in_(summaries)))
 
 
@@ -130,21 +127,24 @@ def drop(session: Session, channel_id: str, because: str) -> int:
 
 
 def count_given_up(session: Session, channel_id: str, held: Held) -> int:
-    """How many messages of a lane were given up while it was held that time."""
+    """How many messages of a lane were given up while it was held that time, whatever Slack's reason was by then."""
     statement = (
         select(func.count())
         .select_from(Post)
         .where(col(Post.channel_id) == channel_id, IS_UNSENT, col(Post.state) == PostState.PARKED)
-        .where(col(Post.error) == given_up_because(held))
+        .where(col(Post.error).endswith(_since(held)))
     )
     count: int = session.execute(statement).scalar_one()
     return count
 
 
 def given_up_because(held: Held) -> str:
-    """What a post says that was given up: by these very words those of one closing are counted."""
-    since = held.since.astimezone(UTC).isoformat(timespec="milliseconds")
-    return f"it waited too long for its channel ({held.because} since {since})"
+    """What a post says that was given up: by its end those of one closing are counted."""
+    return f"it waited too long for its channel ({held.because}{_since(held)}"
+
+
+def _since(held: Held) -> str:
+    return f" since {held.since.astimezone(UTC).isoformat(timespec='milliseconds')})"
 
 
 def _in_parts(numbers: Sequence[int]) -> Iterator[Sequence[int]]:

@@ -105,7 +105,7 @@ async def settled(answer: Answer, *, timeout_s: float = 30.0) -> SentResponse:
     count = 0
     while True:
         response = (await answer.responses(count := count + 1, timeout_s=timeout_s))[count - 1]
-        if not response.text.endswith("The answer comes here."):
+        if not response.text.endswith(("The answer comes here.", "the answer follows.")):
             return response
 
 

@@ -165,6 +165,6 @@ async def test_admins_trace_every_channel(make_world):
         await world.subscribe("CGB", "GB")
         await world.bot.deliver(abandoned("rc_9"))
         await world.wait_for_posts("CGB", 1)
-        while "CGB: posted" not in (traced := await world.say("/racing", "trace rc_9", channel="CADMIN")):
+        while "<#CGB>: posted" not in (traced := await world.say("/racing", "trace rc_9", channel="CADMIN")):
             continue
         assert "Limited" not in traced

@@ -112,15 +112,30 @@ async def test_archive_is_listed_as_it_is_published(world):
     assert "Did you mean Kempton" in refused.text
 
 
-async def test_progress_is_said_and_replaced_by_the_answer(make_world):
+async def test_progress_is_said_once_and_the_answer_follows_it(make_world):
     async with make_world(switches=Switches(allow_http_loopback=True, slow_s=4.5)) as world:
         world.service.set_plan("analyst")
         world.service.fail_next("/races/search", "slow")
-        answer = await world.person().types("/racecard GB", channel=CHANNEL)
-        progress, card = await answer.responses(2, timeout_s=20)
-        assert "Reading the data service's list of GB" in progress.text
-        assert (progress.replace_original, card.replace_original) == (False, True)
-        assert "Racecard: GB" in card.text
+        person = world.person()
+        answer = await person.types("/racecard GB", channel=CHANNEL)
+        await answer.responses(2, timeout_s=20)
+        progress, card = (message.text for message in person.sees(CHANNEL))
+        assert "Reading the data service's list of GB" in progress
+        assert progress.endswith("; the answer follows.")
+        assert "Racecard: GB" in card
+
+
+async def test_progress_of_a_button_in_place_is_replaced_by_the_answer(make_world):
+    async with make_world(switches=Switches(allow_http_loopback=True, slow_s=4.5)) as world:
+        world.service.set_plan("analyst")
+        person = world.person()
+        await answered(await person.types("/racecard gb today", channel=CHANNEL))
+        world.service.fail_next("/races/search", "slow")
+        answer = await person.clicks("GB", channel=CHANNEL)
+        progress, _ = await answer.responses(2, timeout_s=20)
+        assert progress.text.endswith("The answer comes here.")
+        (card,) = (message.text for message in person.sees(CHANNEL))
+        assert "Racecard: GB" in card
 
 
 async def test_slow_service_leaves_no_card_without_an_answer(make_world):

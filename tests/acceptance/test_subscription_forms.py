@@ -163,7 +163,7 @@ async def test_audit_shows_admins_every_change_and_nobody_else(world):
     said = await world.say("/racing", "audit", channel="CGB", user="UADMIN")
     for change in ("*subscribe*, nothing → results and abandonments from GB", "*pause*", "(paused until", "*resume*"):
         assert change in said, said
-    assert "4 changes in CGB" in said
+    assert "4 changes in <#CGB>" in said
     assert "4 changes by <@UALICE>" in await world.say("/racing", "audit UALICE", channel="CADMIN", user="UADMIN")
     assert "4 changes anywhere" in await world.say("/racing", "audit all", channel="CADMIN", user="UADMIN")
     assert "It is /racing audit" in await world.say("/racing", "audit @alice", channel="CADMIN", user="UADMIN")

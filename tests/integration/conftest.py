@@ -4,12 +4,19 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
+import certifi
+import pytest
 import pytest_asyncio
+import structlog
+from sqlalchemy import event, text
+from sqlmodel import SQLModel
 
 from bot.alerts.fanout import Fanout
 from bot.alerts.ingest import Ingest
@@ -30,7 +37,6 @@ from bot.slack.posts import PostRenderer
 from bot.storage import inbox, lanes, migrate, posts, subscriptions
 from bot.storage.clock import database_now
 from bot.storage.engine import Database
-from bot.storage.tables import SubscriptionState
 from bot.webhooks.payload import identify, read_payload
 from tests.postgres import new_postgres_database
 
@@ -38,17 +44,81 @@ TOKEN = "xoxb-test-integration"
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def one_authority(tmp_path_factory) -> Iterator[None]:
+    """HTTP clients know one certificate authority: to load all takes longer than most tests, and none speaks TLS."""
+    file: Path = tmp_path_factory.mktemp("tls") / "authority.pem"
+    first, end, _ = certifi.contents().partition("-----END CERTIFICATE-----\n")
+    file.write_text(first + end)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("SSL_CERT_FILE", str(file))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def plain_tracebacks() -> Iterator[None]:
+    """Logged errors come without the values of each frame: to format those takes longer than most tests."""
+    renderer = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
+    structlog.configure(processors=[structlog.processors.add_log_level, renderer])
+    yield
+    structlog.reset_defaults()
+
+
+@contextmanager
+def current(url: str) -> Iterator[Database]:
+    """A database with the current schema, for this worker's tests one after another.
+
+    Made once, because it takes ten times as long as to empty it, and a new one compiles each statement anew.
+    """
+    # Patient: what a test is about is not how busy the machine is.
+    database = Database(url, busy_s=20)
+    if database.is_sqlite:
+        # As with PostgreSQL: no test pulls the plug.
+        event.listen(database.writer, "connect", lambda connection, _: connection.execute("PRAGMA synchronous=OFF"))
+    migrate.upgrade(database)
+    yield database
+    asyncio.run(database.close())
+
+
+@pytest.fixture(scope="session")
+def sqlite_database(tmp_path_factory) -> Iterator[Database]:
+    with current(f"sqlite:///{tmp_path_factory.mktemp('sqlite') / 'bot.db'}") as database:
+        yield database
+
+
+@pytest.fixture(scope="session")
+def postgresql_database(postgres_server: str) -> Iterator[Database]:
+    with current(new_postgres_database(postgres_server)) as database:
+        yield database
+
+
+def empty(database: Database) -> None:
+    """Forget what the test before has stored; numbers begin at one again."""
+    tables = reversed(SQLModel.metadata.sorted_tables)
+    with database.writer.begin() as connection:
+        if not database.is_sqlite:
+            connection.execute(text(f"TRUNCATE {', '.join(table.name for table in tables)} RESTART IDENTITY"))
+            return
+        for table in tables:
+            connection.execute(table.delete())
+
+
 @pytest_asyncio.fixture(params=["sqlite", "postgresql"])
-async def database(request, tmp_path: Path) -> AsyncIterator[Database]:
+async def database(request) -> AsyncIterator[Database]:
     """An empty database with the current schema: each test runs on both engines."""
-    if request.param == "sqlite":
-        url = f"sqlite:///{tmp_path / 'bot.db'}"
-    else:
-        url = await asyncio.to_thread(new_postgres_database, request.getfixturevalue("postgres_server"))
-    opened = Database(url)
-    migrate.upgrade(opened)
+    opened: Database = request.getfixturevalue(f"{request.param}_database")
+    empty(opened)
     yield opened
-    await opened.close()
+    # What the test has left in the queue is done before the next test begins.
+    await opened.write(lambda _session: None)
+
+
+def first_on_both(values: Sequence[Any]) -> list[tuple[str, Any]]:
+    """Engine and value: all values on SQLite, the first on PostgreSQL too.
+
+    For what Slack may answer, where no statement depends on which it is; with `indirect=["database"]`.
+    """
+    return [("sqlite", value) for value in values] + [("postgresql", values[0])]
 
 
 @dataclass
@@ -80,9 +150,7 @@ class Pipeline:
     async def subscribe(self, channel_id: str, region: str, topics=DEFAULT_TOPICS, **courses) -> None:
         chosen = ChannelFilter(region=region, topics=topics, **courses)
         await self.database.write(
-            lambda session: subscriptions.save(
-                session, channel_id, chosen, state=SubscriptionState.LIVE, user_id="UALICE", now=self.clock()
-            )
+            lambda session: subscriptions.save(session, channel_id, chosen, user_id="UALICE", now=self.clock())
         )
 
     async def deliver(self, payload: object) -> bool:

@@ -10,7 +10,7 @@ from bot.domain.filters import ChannelFilter
 from bot.storage import inbox, posts, subscriptions
 from bot.storage.engine import Database
 from bot.storage.migrate import upgrade
-from bot.storage.tables import InboxDelivery, JobRun, SubscriptionState
+from bot.storage.tables import InboxDelivery, JobRun
 from tests.soak.oracle import Receipt
 from tests.soak.racing import SoakChannel
 
@@ -23,9 +23,7 @@ async def prepare(database: Database, channels: Sequence[SoakChannel]) -> None:
             for region in channel.regions:
                 chosen = ChannelFilter(region=region, topics=channel.topics)
                 now = datetime.now(UTC)
-                subscriptions.save(
-                    session, channel.channel_id, chosen, state=SubscriptionState.LIVE, user_id="USOAK", now=now
-                )
+                subscriptions.save(session, channel.channel_id, chosen, user_id="USOAK", now=now)
 
     upgrade(database)
     await database.write(save)

@@ -4,18 +4,26 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from bot.errors import CommandError, SlackDoubtful, SlackScopeMissing
+from bot.errors import (
+    CommandError,
+    SlackChannelClosed,
+    SlackDoubtful,
+    SlackScopeMissing,
+    SlackUnreached,
+    SlackWait,
+)
 from bot.settings import SubscribeBy
 from bot.slack.permissions import ASK_AGAIN_S, KEPT_S, People
 
 
 @dataclass
 class Slack:
-    """Slack as users.info and conversations.info tell of it. `fails` is raised in their place."""
+    """Slack as users.info and conversations.info tell of it. `fails` is raised in their place, but for `answers`."""
 
     users: dict[str, dict[str, bool]] = field(default_factory=dict)
     creator: str | None = None
     fails: Exception | None = None
+    answers: frozenset[str] = frozenset()
     calls: list[str] = field(default_factory=list)
 
     @property
@@ -31,7 +39,7 @@ class Slack:
     async def call(self, method, start, *, timeout_s):
         assert timeout_s <= 1.0
         self.calls.append(method)
-        if self.fails:
+        if self.fails and method not in self.answers:
             raise self.fails
         return start()
 
@@ -103,6 +111,46 @@ async def test_creator_of_a_channel_and_whoever_writes_to_the_bot_may_where_crea
     await known.check_may_change("UADMIN", "C1")
     with pytest.raises(CommandError, match="Only the channel's creator and admins"):
         await known.check_may_change("U2", "C1")
+
+
+@pytest.mark.parametrize("by", [SubscribeBy.CREATORS, SubscribeBy.ADMINS])
+@pytest.mark.parametrize(
+    "fails",
+    [SlackDoubtful("users.info", "no answer"), SlackUnreached("users.info", "x"), SlackWait("users.info", "x", 1.0)],
+)
+async def test_nobody_is_told_that_they_may_not_because_slack_does_not_answer(by, fails):
+    known = people(Slack(creator="U1", fails=fails), by)
+    with pytest.raises(CommandError, match=r"Slack did not tell me whether you .* Try again") as caught:
+        await known.check_may_change("U1", "C1")
+    assert "Only" not in str(caught.value)
+    await known.check_may_change("UADMIN", "C1")
+    with pytest.raises(CommandError, match="Slack did not tell me whether you are an admin"):
+        await known.check_is_admin("U1", "Only admins.")
+
+
+async def test_creator_may_though_slack_says_nothing_of_people_and_an_admin_though_nothing_of_channels():
+    fails = SlackDoubtful("x", "no answer")
+    slack = Slack(creator="U1", fails=fails, answers=frozenset({"conversations.info"}))
+    known = people(slack, SubscribeBy.CREATORS)
+    await known.check_may_change("U1", "C1")
+    with pytest.raises(CommandError, match="Slack did not tell me"):
+        await known.check_may_change("U2", "C1")
+    slack = Slack(users={"U3": {"is_admin": True}}, fails=fails, answers=frozenset({"users.info"}))
+    await people(slack, SubscribeBy.CREATORS).check_may_change("U3", "C1")
+
+
+async def test_creator_of_a_private_channel_is_told_to_invite_the_bot():
+    fails = SlackChannelClosed("conversations.info", "channel_not_found")
+    known = people(Slack(fails=fails, answers=frozenset({"users.info"})), SubscribeBy.CREATORS)
+    with pytest.raises(CommandError, match="private channel before I am invited"):
+        await known.check_may_change("U1", "C1")
+
+
+async def test_missing_scope_is_no_reason_to_try_again():
+    slack = Slack(creator="U1", fails=SlackScopeMissing("users.info", "missing_scope"))
+    slack.answers = frozenset({"conversations.info"})
+    with pytest.raises(CommandError, match="Only the channel's creator and admins"):
+        await people(slack, SubscribeBy.CREATORS).check_may_change("U2", "C1")
 
 
 async def test_only_admins_may_where_the_settings_say_so():

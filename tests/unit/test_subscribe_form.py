@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.domain.events import DEFAULT_TOPICS, Topic
@@ -35,7 +35,6 @@ def submitted(view, values):
     return read_form({**view, "state": {"values": modals.filled_in(view, values)}})
 
 
-@settings(deadline=None)
 @given(st.none() | FILTERS, REGIONS, st.booleans())
 def test_form_is_one_that_slack_takes_whatever_it_shows(chosen, regions, courses):
     form = FormOf(channel_id="C1", editing=chosen.region if chosen else None)
@@ -61,7 +60,6 @@ def test_form_is_read_as_it_was_filled_in():
     assert (found.courses, found.not_courses, found.mentions) == ((), ("cr_2",), ("U1", HERE))
 
 
-@settings(deadline=None)
 @given(st.sampled_from(["GB", "IRE", ALL_REGIONS, "GONE"]), st.frozensets(st.sampled_from(Topic), min_size=1), MENTIONS)
 def test_edited_subscription_that_is_left_as_it_is_stays_as_it_is(region, topics, mentions):
     ascot = Course(course_id="cr_1", name="Ascot")
@@ -82,7 +80,6 @@ def test_form_without_regions_takes_typed_ones(typed, regions):
     assert found.regions == regions
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.text(max_size=5), st.none() | st.integers() | st.text(max_size=5), max_size=3))
 def test_form_with_nothing_filled_in_is_read_as_nothing(values):
     view = {"private_metadata": NEW.model_dump_json(), "state": {"values": {"regions": {"regions": values}}}}

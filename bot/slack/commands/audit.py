@@ -7,6 +7,7 @@ from bot.domain.message import Message
 from bot.errors import CommandError
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.messages.audit import audit_page
+from bot.slack.messages.mentions import named
 from bot.slack.messages.subscription_list import page_of
 from bot.storage import audit
 
@@ -16,8 +17,9 @@ _PAGE = re.compile(r"\s*page:\d{1,6}\s*\Z", re.IGNORECASE | re.ASCII)
 
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
     """The changes of this channel, of another, of a person, or all. Raises CommandError for whoever is no admin."""
-    if not await desk.people.is_admin(invocation.user_id):
-        raise CommandError("Only admins see who changed what. /racing list shows who made each subscription.")
+    await desk.people.check_is_admin(
+        invocation.user_id, "Only admins see who changed what. /racing list shows who made each subscription."
+    )
     turned = _PAGE.search(invocation.text)
     number = page_of(turned[0]) if turned else 1
     what = _PAGE.sub("", invocation.text).strip() or invocation.channel_id
@@ -39,4 +41,5 @@ def read_target(what: str) -> tuple[str | None, str | None, str]:
             "person. Slack shows ids at the end of a channel's details, and in a person's profile as the member ID."
         )
     found_id = found[1]
-    return (None, found_id, f"by <@{found_id}>") if found_id[0] in "UW" else (found_id, None, f"in {found_id}")
+    who = named(found_id)
+    return (None, found_id, f"by {who}") if found_id[0] in "UW" else (found_id, None, f"in {who}")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bot.book.reference import TYPED_MAX, course_words, did_you_mean, likely
+from bot.book.meant import TYPED_MAX, likely_places, question
 from bot.domain.message import Message
 from bot.errors import CommandError
 from bot.slack.commands.invocation import Desk, Invocation
@@ -12,19 +12,18 @@ from bot.storage.reference import KnownCourse
 
 
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
-    """The courses. Raises CommandError where none has what was typed, and where they could not be read."""
+    """The courses. Raises CommandError where none has what was typed, ServiceError where they were not read."""
     typed, page = read_list_words(invocation.text)
     known = await desk.reference.courses(LIST_S)
     if not known:
-        raise CommandError("The data service's list of courses could not be read. Try again in a few minutes.")
+        raise desk.reference.why_none("courses")
     found = [course for course in known if _has(course, typed.casefold().split())]
     if not found:
-        words = course_words(known)
+        meant = likely_places(typed, known)
         raise CommandError(
-            f'No course has "{typed[:TYPED_MAX]}" in its name, shortcode, id, region or country.'
-            f"{did_you_mean(typed, words)}",
+            f'No course has "{typed[:TYPED_MAX]}" in its name, shortcode, id, region or country.{question(meant)}',
             typed=typed,
-            meant={word: word for word in likely(typed, words)},
+            meant={word: word for word in meant},
         )
     return courses(sorted(found, key=lambda course: (course.region or "", course.name or "")), typed, page)
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bot.book.reference import TYPED_MAX, did_you_mean, likely
+from bot.book.meant import TYPED_MAX, did_you_mean, likely
 from bot.domain.message import Message
 from bot.errors import CommandError
 from bot.slack.commands.invocation import Desk, Invocation
@@ -11,17 +11,17 @@ from bot.slack.messages.coverage import coverage
 
 
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
-    """The countries. Raises CommandError for a code or name that none has, and where they could not be read."""
+    """The countries. Raises CommandError for a code or name that none has, ServiceError where they were not read."""
     typed, page = read_list_words(invocation.text)
     countries = await desk.reference.countries(LIST_S)
     if not countries:
-        raise CommandError("The data service's list of countries could not be read. Try again in a few minutes.")
+        raise desk.reference.why_none("countries")
     found = [one for one in countries if typed in {"", one.country_code, one.name}]
     if not found:
         codes = [one.country_code for one in countries if one.country_code]
         names = [one.name for one in countries if one.name]
         raise CommandError(
-            f'There is no country "{typed[:TYPED_MAX]}".{did_you_mean(typed, [*codes, *names])} '
+            f'There is no country "{typed[:TYPED_MAX]}".{did_you_mean([typed], [*codes, *names])} '
             "/racing coverage alone lists all of them.",
             typed=typed,
             meant={value: value for value in likely(typed, [*codes, *names])},

@@ -1,10 +1,11 @@
 """The one place that turns an exception into what the person who typed the command is told."""
 
-import re
+from collections.abc import Mapping
 
 from bot.domain.message import Message
 from bot.errors import CommandError, ServiceError, SlackError, StorageError
 from bot.logs import get_logger
+from bot.slack.commands.tokens import SINGLE_QUOTES, join, parted, split
 from bot.slack.messages.buttons import VALUE_MAX, actions, command_button
 from bot.slack.messages.plain import sentence
 
@@ -44,23 +45,36 @@ def explain(error: Exception, reference: str, line: str = "") -> Message:
 def _with_offers(error: CommandError, line: str) -> Message:
     """What was wrong, and a button for each thing that it may have meant."""
     told = sentence(str(error))
-    lines = {label: retyped(line, error.typed, value) for label, value in error.meant.items()}
+    lines = {label: retyped(line, right) for label, right in error.offers.items()}
     buttons = [command_button(label, right, in_place=True) for label, right in lines.items() if right]
     row = actions(buttons)
     return told.model_copy(update={"blocks": (*told.blocks, row)}) if row else told
 
 
-def retyped(line: str, typed: str, value: str) -> str | None:
-    """The line with a value in the place of what was typed; None where that is not found, or the line is too long."""
-    line, typed = " ".join(line.split()), " ".join(typed.split())
-    # Within quotes a value needs none of its own.
-    found = re.search(rf'(?<!\w)(?:"{re.escape(typed)}"|{re.escape(typed)})(?!\w)', line) if typed else None
-    if found is None:
-        return None
-    bare = not found[0].startswith('"') and line[: found.start()].count('"') % 2 == 1
-    right = f"{line[: found.start()]}{value if bare else _quoted(value)}{line[found.end() :]}"
-    return right if len(right) <= VALUE_MAX else None
+def retyped(line: str, right: Mapping[str, str]) -> str | None:
+    """The line with each wrong word replaced; None where one is not found, or what came of it can't be typed."""
+    words = split(line)
+    for typed, value in right.items():
+        words = _replaced(words, " ".join(typed.split()), value)
+    shown = join(words)
+    return shown if words and split(shown) == words and len(shown) <= VALUE_MAX else None
 
 
-def _quoted(value: str) -> str:
-    return f'"{value}"' if " " in value else value
+def _replaced(words: list[str], typed: str, value: str) -> list[str]:
+    """The words with a value in the place of one of them, or of several beside each other; none where it is not found.
+
+    The command itself, the first of them, is looked at last. What a word is called ("course:") stays.
+    """
+    length = len(typed.split())
+    if not length:
+        return []
+    for start in sorted(range(len(words)), key=lambda start: start == 0):
+        for end in {start + 1, start + length}:
+            name, first = parted(words[start])
+            if " ".join([first, *words[start + 1 : end]]).strip(SINGLE_QUOTES + " ") == typed:
+                return [*words[:start], name + value, *words[end:]]
+        among = words[start].split(",")
+        if typed in among:
+            right = [value if part == typed else part for part in among if part]
+            return [*words[:start], *right, *words[start + 1 :]]
+    return []

@@ -3,7 +3,7 @@
 from sqlmodel import Session
 
 from bot.domain.filters import ChannelFilter
-from bot.errors import CommandError, SlackError
+from bot.errors import CommandError, SlackDoubtful, SlackError
 from bot.logs import get_logger
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.views.subscribe_form import FormOf, Known, subscribe_form
@@ -18,18 +18,24 @@ OPEN_S = 1.5
 async def open_form(desk: Desk, invocation: Invocation, chosen: ChannelFilter | None) -> None:
     """Show the form to whoever asked for it. Raises CommandError, with what to type instead, where Slack does not."""
     known = await desk.database.read(_known)
-    form = FormOf(channel_id=invocation.channel_id, editing=chosen.region if chosen else None)
+    form = FormOf(
+        channel_id=invocation.channel_id,
+        editing=chosen.region if chosen else None,
+        was=chosen.fingerprint() if chosen else None,
+    )
     view = subscribe_form(form, chosen, known)
     try:
         await desk.slack.call(
             "views.open",
             lambda: desk.slack.web.views_open(trigger_id=invocation.trigger_id or "", view=view),
-            timeout_s=OPEN_S,
+            timeout_s=invocation.left_s(OPEN_S),
         )
     except SlackError as error:
         log.warning("form_not_opened", reference=invocation.reference, reason=str(error))
+        is_doubtful = isinstance(error, SlackDoubtful)
+        what = "did not say in time whether a form has opened" if is_doubtful else "did not let me open the form"
         raise CommandError(
-            "Slack did not let me open the form. Say what this channel should receive instead, for example: "
+            f"Slack {what}. If there is none, say what this channel should receive, for example: "
             "/racing subscribe GB IRE results abandonments, or /racing subscribe all."
         ) from None
 

@@ -27,7 +27,7 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
     except ServiceError as error:
         log.info("full_result_as_delivered", reference=invocation.reference, reason=str(error))
         known = None
-    return full_result(event, known, received_at)
+    return full_result(event, known, received_at, await desk.reference.known_countries())
 
 
 def _delivered(session: Session, event_key: str) -> tuple[RacingEvent, datetime] | None:

@@ -1,6 +1,7 @@
 """What a person typed, and what a command needs to answer it."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,10 +18,16 @@ from bot.slack.identity import Identity
 from bot.slack.permissions import People
 from bot.storage.engine import Database
 
+COMMIT_S = 2.2
+"""Of the three seconds that Slack waits for the ack."""
+
+STORING_S = 0.3
+"""Of these, what is left for storing when Slack has been asked all there is to ask."""
+
 
 @dataclass
 class Progress:
-    """How far a command is that takes long: `say`, once the command has set it, gives a sentence at any moment."""
+    """How far a command is that takes long: `say`, once the command has set it, gives words for it at any moment."""
 
     say: Callable[[], Awaitable[str]] | None = None
 
@@ -35,6 +42,11 @@ class Invocation:
     reference: str
     trigger_id: str | None = None
     progress: Progress = field(default_factory=Progress, compare=False)
+    began_s: float = field(default_factory=time.monotonic, compare=False)
+
+    def left_s(self, at_most_s: float) -> float:
+        """How long a call of Slack's may take before the ack: what takes longer is known to be Slack's doing."""
+        return min(at_most_s, max(0.05, self.began_s + COMMIT_S - STORING_S - time.monotonic()))
 
 
 @dataclass(frozen=True)

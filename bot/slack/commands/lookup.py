@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from bot.book.reference import TYPED_MAX
+from bot.book.meant import TYPED_MAX
 from bot.domain.filters import HERE
 from bot.domain.message import Block
 from bot.errors import SlackError
@@ -55,4 +55,4 @@ def _found(courses: Iterable[KnownCourse], typed: str) -> list[KnownCourse]:
 def _named(courses: Iterable[KnownCourse]) -> Iterable[tuple[str, str]]:
     for course in courses:
         region = f" ({course.region})" if course.region else ""
-        yield f"{course.name or course.course_id}{region}", course_value(course.course_id, course.name)
+        yield f"{course.name or course.course_id}{region}", course_value(course)

@@ -17,9 +17,9 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
     """The card. Raises CommandError for a word that is not understood, ServiceError where there is nothing to show."""
     today = utc_today(desk.clock())
     asked = read_words(invocation.text, today)
-    place = await find_place(desk.reference, asked, CHECK_S)
+    place = await find_place(desk.reference, desk.races.meetings, asked, CHECK_S)
     invocation.progress.say = partial(desk.races.progress, place.region)
     card = await desk.races.card(place.region, asked.day, place.course)
-    if card.failure is not None and not card.meetings:
+    if card.failure is not None and card.is_empty:
         raise card.failure
     return racecard(card, today, place.unchecked, asked.page)

@@ -20,16 +20,16 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
     """The day. Raises CommandError for a word that is not understood, ServiceError where there is nothing to show."""
     today = utc_today(desk.clock())
     asked = read_words(invocation.text, today, looks_back=True, flags=FLAGS)
-    place = await find_place(desk.reference, asked, CHECK_S)
+    place = await find_place(desk.reference, desk.races.meetings, asked, CHECK_S)
     invocation.progress.say = partial(desk.races.progress, place.region)
-    card, outcomes = await desk.races.results(place.region, asked.day, place.course)
-    if card.failure is not None and not outcomes.meetings and not outcomes.lost:
+    card = await desk.races.card(place.region, asked.day, place.course)
+    if card.failure is not None and card.is_empty:
         raise card.failure
     shown = Shown(
         today=today,
         unchecked=place.unchecked,
         page=asked.page,
         only_abandonments=ABANDONMENTS in asked.flags,
-        country=await desk.reference.country_of(place.region) if place.region else None,
+        countries=await desk.reference.known_countries(),
     )
-    return results_of_day(card, outcomes, shown)
+    return results_of_day(card, shown)

@@ -1,14 +1,17 @@
 """What was chosen in the form is checked and stored, before the form closes; what is wrong is said beside its field."""
 
-import asyncio
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from functools import partial
+
+from sqlmodel import Session
 
 from bot.domain.events import Topic
-from bot.domain.filters import ALL_REGIONS, ChannelFilter, is_mention, is_same_course
+from bot.domain.filters import ALL_REGIONS, ChannelFilter, is_mention
 from bot.domain.races import Course
 from bot.errors import CommandError, FieldsWrong
+from bot.slack.commands.choosing import Check
 from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.commands.subscribe import CHECK_S, Subscribed, check_courses_are_in, store, unchecked_courses
+from bot.slack.commands.subscribe import CHANGED, Subscribed, store
 from bot.slack.views.subscribe_form import (
     COURSES,
     GROUPS,
@@ -18,46 +21,10 @@ from bot.slack.views.subscribe_form import (
     TOPICS,
     FormOf,
     Submitted,
+    course_value,
+    not_shown,
 )
-
-
-@dataclass
-class _Check:
-    """Looks the chosen values up, within one deadline, and gathers what is wrong with them."""
-
-    desk: Desk
-    until_s: float
-    errors: dict[str, str] = field(default_factory=dict)
-    unchecked: list[str] = field(default_factory=list)
-
-    def _left_s(self) -> float:
-        return max(0.01, self.until_s - asyncio.get_running_loop().time())
-
-    async def regions(self, submitted: Submitted) -> list[str]:
-        if not submitted.regions:
-            self.errors[REGIONS] = "Choose at least one region, or all."
-        if ALL_REGIONS in submitted.regions:
-            return [ALL_REGIONS]
-        found = []
-        for code in submitted.regions:
-            try:
-                checked = await self.desk.reference.check_region(code, timeout_s=self._left_s())
-            except CommandError as error:
-                self.errors[REGIONS] = str(error)
-                continue
-            found.append(checked.region)
-            self.unchecked += [] if checked.known else [checked.region]
-        return found
-
-    async def courses(self, name: str, typed: tuple[str, ...]) -> tuple[Course, ...]:
-        found = []
-        for one in typed:
-            try:
-                found.append(await self.desk.reference.check_course(one, timeout_s=self._left_s()))
-            except CommandError as error:
-                self.errors[name] = str(error)
-        self.unchecked += unchecked_courses(*found)
-        return tuple(found)
+from bot.storage import subscriptions
 
 
 async def submit(desk: Desk, invocation: Invocation, form: FormOf, submitted: Submitted) -> Subscribed:
@@ -66,15 +33,16 @@ async def submit(desk: Desk, invocation: Invocation, form: FormOf, submitted: Su
         await desk.people.check_may_change(invocation.user_id, form.channel_id)
     except CommandError as error:
         raise FieldsWrong({REGIONS: str(error)}) from None
-    check = _Check(desk, asyncio.get_running_loop().time() + CHECK_S)
-    regions = await check.regions(submitted)
-    courses = await check.courses(COURSES, submitted.courses)
-    not_courses = await check.courses(NOT_COURSES, submitted.not_courses)
-    try:
-        await check_courses_are_in(desk, courses, regions)
-    except CommandError as error:
-        check.errors.setdefault(COURSES, str(error))
-    errors = _contradictions(submitted, courses, not_courses) | check.errors
+    before = await desk.database.read(partial(_opened_with, form=form))
+    check = Check(desk)
+    every = ALL_REGIONS in submitted.regions
+    regions = [ALL_REGIONS] if every else await check.regions(submitted.regions)
+    courses = await _courses(check, COURSES, submitted.courses, before.courses if before else (), regions)
+    not_courses = await _courses(
+        check, NOT_COURSES, submitted.not_courses, before.not_courses if before else (), regions
+    )
+    await check.arriving(courses, not_courses, regions)
+    errors = _contradictions(submitted) | {name: str(some[0]) for name, some in check.errors.items()}
     if errors:
         raise FieldsWrong(errors)
     filters = [
@@ -87,19 +55,38 @@ async def submit(desk: Desk, invocation: Invocation, form: FormOf, submitted: Su
         )
         for region in regions
     ]
-    return await store(desk, invocation, filters, check.unchecked, instead_of=form.editing)
+    return await store(desk, invocation, filters, check.unchecked, instead_of=before)
 
 
-def _contradictions(
-    submitted: Submitted, courses: tuple[Course, ...], not_courses: tuple[Course, ...]
-) -> dict[str, str]:
+def _opened_with(session: Session, form: FormOf) -> ChannelFilter | None:
+    """The filter that the form shows; None in one for a new subscription. Raises FieldsWrong where it changed since."""
+    if form.editing is None:
+        return None
+    for row in subscriptions.of_channel(session, form.channel_id):
+        chosen = subscriptions.read_filter(row)
+        if row.region == form.editing and chosen.fingerprint() == form.was:
+            return chosen
+    raise FieldsWrong({REGIONS: CHANGED})
+
+
+async def _courses(
+    check: Check, name: str, submitted: Sequence[str] | None, before: tuple[Course, ...], regions: Sequence[str]
+) -> tuple[Course, ...]:
+    """The courses of a field: as they were where the form does not have it, and those that it could not show."""
+    if submitted is None:
+        return before
+    stored = {course_value(course): course for course in before}
+    kept = tuple(stored[value] for value in submitted if value in stored)
+    return (*not_shown(before), *kept, *await check.courses(name, [v for v in submitted if v not in stored], regions))
+
+
+def _contradictions(submitted: Submitted) -> dict[str, str]:
     """What is wrong with the choice whatever the data service publishes."""
     errors: dict[str, str] = {}
+    if not submitted.regions:
+        errors[REGIONS] = "Choose at least one region, or all."
     if not submitted.topics:
         errors[TOPICS] = "Choose at least one of them."
-    both = [one.name or one.course_id for one in courses if any(is_same_course(one, other) for other in not_courses)]
-    if both:
-        errors[NOT_COURSES] = f"{both[0]} is among the only courses above: nothing of it would ever arrive."
     if wrong := [one for one in submitted.mentions if not is_mention(one)]:
         errors[GROUPS] = f"{wrong[0][:40]} is no user group."
     if submitted.mentions and Topic.ABANDONMENTS not in submitted.topics:

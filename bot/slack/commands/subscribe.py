@@ -3,39 +3,55 @@
 Typed, or chosen in the form that it opens where nothing was typed (bot.slack.commands.form): both lead through here.
 """
 
-import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 
 from sqlmodel import Session
 
 from bot.domain.days import utc_today
-from bot.domain.events import DEFAULT_TOPICS, TOPIC_OF
-from bot.domain.filters import ALL_REGIONS, ChannelFilter, is_same_course
+from bot.domain.events import DEFAULT_TOPICS, TOPIC_OF, Topic
+from bot.domain.filters import ALL_REGIONS, ChannelFilter
 from bot.domain.message import Message
-from bot.domain.races import Course
-from bot.errors import CommandError
+from bot.errors import CommandError, FieldsWrong
 from bot.slack.commands.changing import audited
+from bot.slack.commands.choosing import Check, added, told_of_courses
 from bot.slack.commands.form import open_form
 from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.commands.wanted import Wanted, read_wanted
-from bot.slack.membership import is_member
+from bot.slack.commands.wanted import ALL, Wanted, read_wanted
+from bot.slack.membership import DIRECT_MESSAGE, is_member
 from bot.slack.messages.subscriptions import Said, subscribed
+from bot.slack.views.subscribe_form import COURSES, NOT_COURSES, REGIONS
 from bot.storage import subscriptions, webhook_subscriptions
 from bot.storage.recent import recent
 from bot.storage.tables import SubscriptionState
 
-CHECK_S = 1.2
-"""For looking up regions and courses before the ack, which Slack wants within three seconds."""
+CHANGED = (
+    "Somebody has changed or ended this subscription since you opened the form, so nothing was saved. Close the form, "
+    "and open it again by /racing list."
+)
+
+MEMBERSHIP_S = 0.8
+"""Whether the bot is in the channel is asked before the ack."""
+
+NOT_WITH_ME = (
+    "I can't post in direct messages between other people, nor be invited there, so nothing was saved. Type it in a "
+    "channel, or in the direct messages with me: Slack lists me under Apps."
+)
 
 
 @dataclass(frozen=True)
 class Subscribed:
-    """What was stored: the filters as they stand now, and the words that could not be checked."""
+    """What was stored: the filters as they stand now, what became of their courses, and words that were not checked.
+
+    `is_member` None: Slack did not say in time whether the bot is in the channel.
+    """
 
     filters: tuple[ChannelFilter, ...]
     unchecked: tuple[str, ...]
+    about_courses: tuple[str, ...] = ()
+    is_member: bool | None = None
 
 
 async def commit(desk: Desk, invocation: Invocation) -> Subscribed | None:
@@ -49,22 +65,17 @@ async def commit(desk: Desk, invocation: Invocation) -> Subscribed | None:
         await open_form(desk, invocation, None)
         return None
     filters, unchecked = await _filters(desk, wanted)
-    return await store(desk, invocation, filters, unchecked)
+    return await store(desk, invocation, filters, unchecked, whole=wanted.is_whole)
 
 
 async def answer(desk: Desk, invocation: Invocation, committed: Subscribed | None) -> Message | None:
     """What will arrive, and what there was; where the bot is not in the channel, how to invite it."""
     if committed is None:
         return None
-    member = await is_member(desk.slack, invocation.channel_id)
-    if member is False:
-        await desk.database.write(partial(_let_wait, channel_id=invocation.channel_id, desk=desk))
-        # Whoever was just invited while we asked has been told of it before the subscription waited for it.
+    member = committed.is_member
+    if member is None:
+        # For the answer alone, now that there is time.
         member = await is_member(desk.slack, invocation.channel_id)
-    if member:
-        now = desk.clock()
-        await desk.database.write(partial(desk.reopening.reopen, channel_id=invocation.channel_id, now=now))
-        desk.wake.set()
 
     def read(session: Session) -> Said:
         return _said(session, desk, invocation.channel_id, committed, is_member=member)
@@ -78,20 +89,46 @@ async def store(
     filters: Sequence[ChannelFilter],
     unchecked: Sequence[str],
     *,
-    instead_of: str | None = None,
+    instead_of: ChannelFilter | None = None,
+    whole: bool = False,
 ) -> Subscribed:
-    """Commit these filters: beside what the channel has, or in the place of its subscription to a region."""
+    """Commit these filters: beside what the channel has, or in the place of one of them; live where the bot is there.
 
-    def save(session: Session) -> tuple[ChannelFilter, ...]:
-        action = "subscribe" if instead_of is None else "edit"
-        with audited(session, desk, invocation, action):
-            if instead_of is not None and instead_of not in {chosen.region for chosen in filters}:
-                subscriptions.remove(session, invocation.channel_id, [instead_of])
-            return tuple(
-                _save(session, desk, invocation, chosen, replaces=chosen.region == instead_of) for chosen in filters
-            )
+    `whole`: the regions were asked for with all their courses, whatever the channel has of them. Raises FieldsWrong
+    where the one that they are to replace is no longer what it was, CommandError where the bot can never post.
+    """
+    channel_id, now = invocation.channel_id, desk.clock()
+    member = await is_member(desk.slack, channel_id, invocation.left_s(MEMBERSHIP_S))
+    if member is False and channel_id.startswith(DIRECT_MESSAGE):
+        raise CommandError(NOT_WITH_ME)
 
-    return Subscribed(await desk.database.write(save), tuple(unchecked))
+    def save(session: Session) -> Subscribed:
+        if member:
+            desk.reopening.reopen(session, channel_id, now)
+        rows = subscriptions.of_channel(session, invocation.channel_id)
+        there = {row.region: subscriptions.read_filter(row) for row in rows}
+        if instead_of is not None and there.pop(instead_of.region, None) != instead_of:
+            raise FieldsWrong({REGIONS: CHANGED})
+        beside = [(there.get(chosen.region), chosen) for chosen in filters]
+        saved = tuple(added(before, chosen, whole=whole) if before else chosen for before, chosen in beside)
+        with audited(session, desk, invocation, "subscribe" if instead_of is None else "edit"):
+            for chosen in saved:
+                subscriptions.save(session, channel_id, chosen, user_id=invocation.user_id, now=now)
+            if instead_of is not None and instead_of.region not in {chosen.region for chosen in filters}:
+                subscriptions.remove(session, channel_id, [instead_of.region])
+        if member is False:
+            _let_wait(session, channel_id, now)
+        notes = [told_of_courses(before, chosen, whole=whole) for before, chosen in beside if before]
+        return Subscribed(saved, tuple(unchecked), tuple(filter(None, notes)), member)
+
+    stored: Subscribed = await desk.database.write(save)
+    # Whoever invited the bot while Slack was asked was told of it before the subscription waited for that.
+    if member is False and await is_member(desk.slack, channel_id, invocation.left_s(MEMBERSHIP_S)):
+        await desk.database.write(partial(desk.reopening.reopen, channel_id=channel_id, now=now))
+        stored = replace(stored, is_member=True)
+    if stored.is_member:
+        desk.wake.set()
+    return stored
 
 
 def _said(session: Session, desk: Desk, channel_id: str, committed: Subscribed, *, is_member: bool | None) -> Said:
@@ -99,21 +136,29 @@ def _said(session: Session, desk: Desk, channel_id: str, committed: Subscribed, 
     return Said(
         filters=committed.filters,
         unchecked=committed.unchecked,
+        about_courses=committed.about_courses,
         uncovered=_uncovered(session, committed.filters),
         recent=recent(session, committed.filters, utc_today(now), now),
         is_member=is_member,
         is_paused=subscriptions.paused_until(session, channel_id, now) is not None,
         bot_name=desk.identity.name,
+        is_direct=channel_id.startswith(DIRECT_MESSAGE),
+        suspended=_why_suspended(session, channel_id),
     )
 
 
-def _let_wait(session: Session, channel_id: str, desk: Desk) -> None:
+def _why_suspended(session: Session, channel_id: str) -> str | None:
+    rows = subscriptions.of_channel(session, channel_id)
+    return next((row.state_reason for row in rows if row.state == SubscriptionState.SUSPENDED), None)
+
+
+def _let_wait(session: Session, channel_id: str, now: datetime) -> None:
     """The bot is not in the channel: its subscriptions wait for that."""
     subscriptions.set_state(
         session,
         channel_id,
         SubscriptionState.WAITING,
-        desk.clock(),
+        now,
         reason="the bot is not in the channel",
         only=(SubscriptionState.LIVE,),
     )
@@ -130,78 +175,24 @@ def _uncovered(session: Session, filters: tuple[ChannelFilter, ...]) -> list[str
     return missing
 
 
-async def _filters(desk: Desk, wanted: Wanted) -> tuple[list[ChannelFilter], tuple[str, ...]]:
-    # One deadline for all the words together: they are checked before the ack.
-    loop = asyncio.get_running_loop()
-    until = loop.time() + CHECK_S
-
-    def left_s() -> float:
-        return max(0.01, until - loop.time())
-
-    checked = [await desk.reference.check_region(typed, timeout_s=left_s()) for typed in wanted.regions]
-    regions = [one.region for one in checked]
-    if wanted.everything or not regions:
+async def _filters(desk: Desk, wanted: Wanted) -> tuple[list[ChannelFilter], list[str]]:
+    check = Check(desk)
+    regions = await check.regions(wanted.regions, await _other_words(desk, wanted, check.left_s()))
+    if wanted.everything or not wanted.regions:
         regions = [ALL_REGIONS]
-    courses = tuple([await desk.reference.check_course(typed, timeout_s=left_s()) for typed in wanted.courses])
-    not_courses = tuple([await desk.reference.check_course(typed, timeout_s=left_s()) for typed in wanted.not_courses])
-    await check_courses_are_in(desk, courses, regions)
+    courses = await check.courses(COURSES, wanted.courses, regions)
+    not_courses = await check.courses(NOT_COURSES, wanted.not_courses, regions)
+    await check.arriving(courses, not_courses, regions)
+    check.raise_for_all()
     topics = wanted.topics or DEFAULT_TOPICS
-    filters = [
+    return [
         ChannelFilter(region=region, topics=topics, courses=courses, not_courses=not_courses) for region in regions
-    ]
-    return filters, (*(one.region for one in checked if not one.known), *unchecked_courses(*courses, *not_courses))
+    ], check.unchecked
 
 
-def unchecked_courses(*courses: Course) -> list[str]:
-    """The courses that were taken as typed, for want of a list."""
-    return [course.name for course in courses if course.course_id is None and course.name]
-
-
-async def check_courses_are_in(desk: Desk, courses: Sequence[Course], regions: Sequence[str]) -> None:
-    """Raise CommandError for a course that is in none of the regions: nothing of it would ever arrive."""
-    if ALL_REGIONS in regions:
-        return
-    for course in courses:
-        region = await desk.reference.region_of(course)
-        if region is not None and region not in regions:
-            raise CommandError(
-                f"{course.name} is a course of {region}, not of {' or '.join(regions)}. "
-                f'/racing subscribe {region} course:"{course.name}" would be right.',
-                typed=regions[0] if len(regions) == 1 else "",
-                meant={region: region},
-            )
-
-
-def _save(
-    session: Session, desk: Desk, invocation: Invocation, chosen: ChannelFilter, *, replaces: bool
-) -> ChannelFilter:
-    """Add to what the channel has of that region: it never receives less by subscribing, but for a course left out."""
-    for row in subscriptions.of_channel(session, invocation.channel_id):
-        if row.region == chosen.region and not replaces:
-            chosen = _added(subscriptions.read_filter(row), chosen)
-    subscriptions.save(
-        session,
-        invocation.channel_id,
-        chosen,
-        state=SubscriptionState.LIVE,
-        user_id=invocation.user_id,
-        now=desk.clock(),
-    )
-    return chosen
-
-
-def _added(before: ChannelFilter, chosen: ChannelFilter) -> ChannelFilter:
-    """Both filters together. One that names no course takes them all."""
-    narrow = before.courses and chosen.courses
-    return chosen.model_copy(
-        update={
-            "topics": before.topics | chosen.topics,
-            "courses": _union(before.courses, chosen.courses) if narrow else (),
-            "not_courses": _union(before.not_courses, chosen.not_courses),
-            "mentions": tuple(dict.fromkeys((*before.mentions, *chosen.mentions))),
-        }
-    )
-
-
-def _union(one: tuple[Course, ...], other: tuple[Course, ...]) -> tuple[Course, ...]:
-    return (*one, *(course for course in other if not any(is_same_course(course, known) for known in one)))
+async def _other_words(desk: Desk, wanted: Wanted, timeout_s: float) -> dict[str, str]:
+    """What may have been meant by a word that is no region, each with how it is typed: a topic, or a course."""
+    typed = {word.casefold() for word in wanted.regions}
+    courses = (await desk.reference.courses(timeout_s) or ()) if typed else ()
+    named = {one.name: f"course:{one.name}" for one in courses if one.name and one.name.casefold() in typed}
+    return {ALL: ALL} | {topic.value: topic.value for topic in Topic} | named

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from sqlmodel import Session
 
+from bot.book.meant import likely_together
+from bot.domain.events import Topic
 from bot.domain.filters import ChannelFilter
 from bot.domain.message import Message
 from bot.domain.races import Course
@@ -12,9 +14,9 @@ from bot.errors import CommandError
 from bot.slack.commands.changing import audited
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.wanted import Wanted, read_wanted
-from bot.slack.messages.subscriptions import region_words, unsubscribed
+from bot.slack.messages.subscriptions import describe, region_words, unsubscribed
 from bot.storage import subscriptions, waited
-from bot.storage.tables import ChannelSubscriptionRow, SubscriptionState
+from bot.storage.tables import ChannelSubscriptionRow
 
 
 @dataclass(frozen=True)
@@ -54,10 +56,17 @@ def _remove(session: Session, desk: Desk, channel_id: str, wanted: Wanted) -> Un
         )
     unknown = [typed for typed in wanted.regions if typed not in {row.region for row in rows}]
     if unknown:
-        raise CommandError(f"This channel has no subscription to {', '.join(unknown)}. It has: {there}.")
+        words = [*(region_words(row.region) for row in rows), *Topic]
+        meant = likely_together(unknown, words)
+        raise CommandError(
+            f"This channel has no subscription to {', '.join(unknown)}. It has: {there}.",
+            offers={" ".join(right): dict(zip(unknown, right, strict=True)) for right in meant},
+        )
     chosen = [row for row in rows if not wanted.regions or row.region in wanted.regions]
     if wanted.courses or wanted.not_courses:
         chosen = _with_these_courses(chosen, wanted)
+    elif wanted.topics:
+        chosen = _with_these_topics(chosen, wanted.topics)
     for row in chosen:
         _end(session, desk, row, wanted)
     left = subscriptions.of_channel(session, channel_id)
@@ -65,6 +74,18 @@ def _remove(session: Session, desk: Desk, channel_id: str, wanted: Wanted) -> Un
         # Of a paused channel this may be much: nobody wants to be flooded with what they have ended.
         waited.drop(session, channel_id, waited.UNSUBSCRIBED)
     return Unsubscribed(len(chosen), tuple(subscriptions.read_filter(row) for row in left))
+
+
+def _with_these_topics(
+    rows: Sequence[ChannelSubscriptionRow], topics: frozenset[Topic]
+) -> list[ChannelSubscriptionRow]:
+    """The subscriptions that take any of these. Raises CommandError where none does."""
+    found = [row for row in rows if subscriptions.read_filter(row).topics & topics]
+    if not found:
+        has = "; ".join(describe(subscriptions.read_filter(row)) for row in rows)
+        named = " and ".join(sorted(topics))
+        raise CommandError(f"This channel receives no {named} there, so nothing was changed. It receives {has}.")
+    return found
 
 
 def _with_these_courses(rows: Sequence[ChannelSubscriptionRow], wanted: Wanted) -> list[ChannelSubscriptionRow]:
@@ -108,11 +129,4 @@ def _end(session: Session, desk: Desk, row: ChannelSubscriptionRow, wanted: Want
     if ends or not after.topics:
         subscriptions.remove(session, row.channel_id, [row.region])
         return
-    subscriptions.save(
-        session,
-        row.channel_id,
-        after,
-        state=SubscriptionState(row.state),
-        user_id=row.created_by,
-        now=desk.clock(),
-    )
+    subscriptions.save(session, row.channel_id, after, user_id=row.created_by, now=desk.clock())

@@ -5,22 +5,25 @@ A day is a published race date. "today" is the date in UTC, because the zone of 
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from bot.book.reference import TYPED_MAX, ReferenceBook, course_words, did_you_mean, find_courses, likely
-from bot.domain.days import WEEKDAYS, parse_day
+from bot.book.card import Meeting
+from bot.book.meant import find_courses, likely_places, question, quoted
+from bot.book.reference import ReferenceBook
+from bot.domain.days import is_day_phrase, likely_day, parse_day
 from bot.domain.races import Course
 from bot.errors import CommandError
-from bot.slack.commands.tokens import read_page, split
-
-EDGE_QUOTES = "'‘’‚‛‹›`´"  # noqa: RUF001  as phones and habits type them
-"""Single quotes only come off a whole word's ends: within it they are apostrophes."""
+from bot.slack.commands.tokens import SINGLE_QUOTES, parted, read_page, split
+from bot.storage.reference import KnownCourse
 
 ALL = "all"
 
 _LIKE_A_REGION = re.compile("[A-Z]{2,4}")
+
+MeetingsOf = Callable[[date], Awaitable[Sequence[Meeting]]]
+"""A day → the meetings that are known of it by now."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,34 @@ class Place:
     unchecked: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class _Known:
+    """The lists that words are looked up in."""
+
+    regions: Sequence[str]
+    courses: Sequence[KnownCourse]
+
+    def likely(self, typed: str) -> list[str]:
+        """What a word may have meant."""
+        return likely_places(typed, self.courses, self.regions)
+
+    def courses_of(self, typed: str) -> list[KnownCourse]:
+        """The courses that are called so."""
+        return find_courses(self.courses, typed)
+
+    def not_understood(self, typed: str) -> CommandError:
+        """That it is neither region nor course, with what it may have meant."""
+        example = f" such as {self.regions[0]}" if self.regions else ""
+        meant = self.likely(typed)
+        return CommandError(
+            f"I know no region or course {quoted(typed)}.{question(meant)} "
+            f"I understand a region{example}, today, tomorrow, a weekday or a date, and a course, exactly as the data "
+            "service writes them.",
+            typed=typed,
+            meant={value: value for value in meant},
+        )
+
+
 def read_words(text: str, today: date, *, looks_back: bool = False, flags: Mapping[str, str] | None = None) -> Asked:
     """The words of a text. CommandError where there are two days, or one that is no day.
 
@@ -57,7 +88,7 @@ def read_words(text: str, today: date, *, looks_back: bool = False, flags: Mappi
     others: list[str] = []
     found: set[str] = set()
     page = 1
-    for word in _joined(filter(None, map(_bare, split(text)))):
+    for word in _joined([word for word in map(_bare, split(text)) if word]):
         day = _day(word, today, looks_back=looks_back)
         if day is not None:
             days.append(day)
@@ -72,8 +103,11 @@ def read_words(text: str, today: date, *, looks_back: bool = False, flags: Mappi
     return Asked(days[0] if days else today, tuple(others), ALL in found, frozenset(found - {ALL}), page)
 
 
-async def find_place(reference: ReferenceBook, asked: Asked, timeout_s: float) -> Place:
-    """The region and the course that the words name. CommandError where they name neither, or two regions."""
+async def find_place(reference: ReferenceBook, meetings: MeetingsOf, asked: Asked, timeout_s: float) -> Place:
+    """The region and the course that the words name. CommandError where they name neither, or two regions.
+
+    A course that no list has is one all the same where the day has a meeting there.
+    """
     if not asked.others:
         return Place()
     regions = await reference.regions(timeout_s)
@@ -86,20 +120,36 @@ async def find_place(reference: ReferenceBook, asked: Asked, timeout_s: float) -
         raise CommandError(f"One region at a time: you named {' and '.join(dict.fromkeys(found))}.")
     region = found[0] if found else None
     unchecked = () if regions or region is None else (region,)
-    rest = " ".join(word for word in asked.others if word not in found)
+    left = [word for word in asked.others if word not in found]
+    rest = " ".join(left)
     if not rest:
         return Place(region=region, unchecked=unchecked)
-    meant_region = rest.casefold() in {code.casefold() for code in regions or ()}
-    if not find_courses(courses or (), rest) and (courses or meant_region):
-        raise _not_understood(rest, regions or (), course_words(courses or ()))
+    known = _Known(regions or (), courses or ())
+    if not known.courses_of(rest):
+        if seen := _seen(await meetings(asked.day), rest, region):
+            return Place(region or seen.region, seen.course, unchecked)
+        _check_days(left, known)
+        if courses or rest.casefold() in {code.casefold() for code in known.regions}:
+            raise known.not_understood(rest)
     return await _at_course(reference, rest, region, unchecked, timeout_s)
+
+
+def _seen(meetings: Sequence[Meeting], typed: str, region: str | None) -> Meeting | None:
+    """The meeting at a course of that id or name, in the region if one was typed; None where there is none."""
+    here = [one for one in meetings if region is None or one.region in {region, None}]
+    return next((one for one in here if typed in {one.course.course_id, _as_typed(one.course.name)}), None)
+
+
+def _as_typed(name: str | None) -> str:
+    """A course's name as it comes back from a button."""
+    return " ".join((name or "").replace('"', "").split()).strip(SINGLE_QUOTES + " ")
 
 
 async def _at_course(
     reference: ReferenceBook, typed: str, region: str | None, unchecked: tuple[str, ...], timeout_s: float
 ) -> Place:
     """The place of a course: in the region that was typed, else in its own, whose list is the shorter one."""
-    course = await reference.check_course(typed, timeout_s)
+    course = await reference.check_course(typed, timeout_s, regions=[region] if region else ())
     if course.course_id is None:
         return Place(region, course, (*unchecked, typed))
     own = await reference.region_of(course)
@@ -108,28 +158,34 @@ async def _at_course(
     return Place(region or own, course, unchecked)
 
 
-def _joined(words: Iterator[str]) -> Iterator[str]:
-    """The words, with "last" or "next" and the weekday after it as one."""
-    pending: str | None = None
-    for word in words:
-        if pending is not None and word.lower() in WEEKDAYS:
-            yield f"{pending} {word}"
-            pending = None
-            continue
-        if pending is not None:
-            yield pending
-        pending = word if word.lower() in {"last", "next"} else None
-        if pending is None:
-            yield word
-    if pending is not None:
-        yield pending
+def _joined(words: Sequence[str]) -> Iterator[str]:
+    """The words, those that are one day together as one: "last friday", "21 nov 2026"."""
+    start = 0
+    while start < len(words):
+        phrases = [" ".join(words[start:end]) for end in (start + 3, start + 2) if end <= len(words)]
+        phrase = next(filter(is_day_phrase, phrases), words[start])
+        yield phrase
+        start += len(phrase.split(" ")) if phrase in phrases else 1
+
+
+def _check_days(words: Sequence[str], known: "_Known") -> None:
+    """Raise CommandError, with the whole command put right, where one of the words is a mistyped day."""
+    days = {word: day for word in words if (day := likely_day(word))}
+    if not days:
+        return
+    place = " ".join(word for word in words if word not in days)
+    wrong_place = bool(place) and not known.courses_of(place)
+    meant = known.likely(place) if wrong_place else []
+    right = days | ({place: meant[0]} if meant else {})
+    told = f"I know no day {' or '.join(map(quoted, days))}.{question([' '.join(days.values())])}"
+    if wrong_place:
+        told += f" Nor do I know a region or course {quoted(place)}.{question(meant[:1])}"
+    raise CommandError(told, offers={" ".join(right.values()): right})
 
 
 def _bare(word: str) -> str:
     """The word without single quotes around it, and without the name of what it is: `course:Ascot` is `Ascot`."""
-    name, colon, value = word.partition(":")
-    word = value if colon and name.lower() in {"course", "region", "date"} else word
-    return word.strip(EDGE_QUOTES + " ")
+    return parted(word)[1].strip(SINGLE_QUOTES + " ")
 
 
 def _day(word: str, today: date, *, looks_back: bool) -> date | None:
@@ -137,7 +193,7 @@ def _day(word: str, today: date, *, looks_back: bool) -> date | None:
         return parse_day(word, today, looks_back=looks_back)
     except (ValueError, OverflowError):
         raise CommandError(
-            f"{word[:TYPED_MAX]} is not a day. Write today, tomorrow, yesterday, a weekday, or a date as "
+            f"{quoted(word)} is not a day. Write today, tomorrow, yesterday, a weekday, or a date as "
             f"{today.isoformat()}."
         ) from None
 
@@ -145,15 +201,3 @@ def _day(word: str, today: date, *, looks_back: bool) -> date | None:
 def _is_region(word: str, regions: Collection[str] | None) -> bool:
     """Whether it is a region; where there is no list, whether it has the form of one."""
     return word in regions if regions else bool(_LIKE_A_REGION.fullmatch(word))
-
-
-def _not_understood(typed: str, regions: Sequence[str], courses: Sequence[str]) -> CommandError:
-    example = f" such as {regions[0]}" if regions else ""
-    values = [*regions, *courses]
-    return CommandError(
-        f'I know no region or course "{typed[:TYPED_MAX]}".{did_you_mean(typed, values)} '
-        f"I understand a region{example}, today, tomorrow, a weekday or a date, and a course, exactly as the data "
-        "service writes them.",
-        typed=typed,
-        meant={value: value for value in likely(typed, values)},
-    )

@@ -50,7 +50,7 @@ class ActionListener:
         command, text = ACTIONS[name](str(action.get("value") or ""))
         invocation = read_click(body, text, reference)
         log.info("action", reference=reference, action=name, channel_id=invocation.channel_id)
-        reply = Reply(str(body.get("response_url") or ""), reference, is_click=True, in_place=_is_in_place(name, body))
+        reply = Reply(str(body.get("response_url") or ""), reference, in_place=_is_in_place(name, body))
         answer = await self.runner.commit(command, invocation, reply)
         await ack()
         self.runner.answer_later(answer, reference)

@@ -63,14 +63,14 @@ class ChannelListener:
 
     async def on_joined(self, event: dict[str, Any], body: dict[str, Any]) -> None:
         """The bot was invited: what waited for that starts, and the channel is told what it receives."""
-        if event.get("user") in self._ourselves(body):
+        if str(event.get("user")) in self._ourselves(body):
             # Slack sends an event again under the same id.
             invitation = str(body.get("event_id") or event.get("event_ts"))
             await self._open(str(event.get("channel")), invitation)
 
     async def on_left(self, event: dict[str, Any], body: dict[str, Any]) -> None:
         """The bot was removed."""
-        if event.get("user") in self._ourselves(body):
+        if str(event.get("user")) in self._ourselves(body):
             await self._close(str(event.get("channel")), CLOSING_EVENTS["channel_left"])
 
     async def on_closed(self, event: dict[str, Any]) -> None:

@@ -11,11 +11,11 @@ from bot.errors import FieldsWrong, SlackError
 from bot.logs import get_logger
 from bot.slack.commands import subscribe
 from bot.slack.commands.explain import explain
-from bot.slack.commands.invocation import Invocation
+from bot.slack.commands.invocation import COMMIT_S, Invocation
 from bot.slack.commands.lookup import course_options, group_options
 from bot.slack.commands.submit import submit
 from bot.slack.commands.subscribe import Subscribed
-from bot.slack.listeners.running import COMMIT_S, CommandRunner, new_reference
+from bot.slack.listeners.running import CommandRunner, new_reference, not_in_time
 from bot.slack.messages.blocks import section
 from bot.slack.messages.subscriptions import in_markup
 from bot.slack.views.subscribe_form import (
@@ -30,8 +30,6 @@ from bot.slack.views.subscribe_form import (
 )
 
 log = get_logger(__name__)
-
-NOT_IN_TIME = "I could not save it in time. Nothing was changed, unless /racing list shows it: try again."
 
 FIELD_ERROR_MAX = 1_500
 
@@ -50,17 +48,17 @@ class FormListener:
 
     async def on_submit(self, ack: AsyncAck, body: dict[str, Any], view: dict[str, Any]) -> None:
         """Commit, and let the form say what the channel receives, or what is wrong with which field."""
-        form, submitted = read_form(view)
-        invocation = Invocation("", form.channel_id, str((body.get("user") or {}).get("id") or ""), new_reference())
-        log.info("form", reference=invocation.reference, channel_id=form.channel_id)
+        reference = new_reference()
         try:
+            form, submitted = read_form(view)
+            invocation = Invocation("", form.channel_id, str((body.get("user") or {}).get("id") or ""), reference)
+            log.info("form", reference=reference, channel_id=form.channel_id)
             async with asyncio.timeout(COMMIT_S):
                 committed = await submit(self.runner.desk, invocation, form, submitted)
         except Exception as error:  # noqa: BLE001  explained to the person, and logged there
-            await ack(response_action="errors", errors=_errors(error, view, invocation.reference))
+            await ack(response_action="errors", errors=_errors(error, view, reference))
             return
-        what = "; ".join(in_markup(chosen) for chosen in committed.filters)
-        shown = section(f"Saved: {channel_words(form.channel_id)} receives {what}.")
+        shown = section(f"Saved: {channel_words(form.channel_id)} receives {in_markup(*committed.filters)}.")
         await ack(response_action="update", view=saved([shown] if shown else []))
         self.runner.answer_later(self._complete(invocation, committed, str(view.get("id"))), invocation.reference)
 
@@ -91,7 +89,7 @@ def _errors(error: Exception, view: dict[str, Any], reference: str) -> dict[str,
         case FieldsWrong():
             said = error.errors
         case TimeoutError():
-            said = {REGIONS: NOT_IN_TIME}
+            said = {REGIONS: not_in_time(reference)}
         case _:
             said = {REGIONS: explain(error, reference).text}
     fields = {block.get("block_id") for block in view.get("blocks") or ()}

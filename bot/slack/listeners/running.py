@@ -6,11 +6,12 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any
 
+from bot.book.meant import did_you_mean, likely
 from bot.domain.message import Message
-from bot.errors import StorageUnavailable
+from bot.errors import CommandError
 from bot.logs import get_logger
 from bot.slack.commands.explain import explain
-from bot.slack.commands.invocation import Command, Desk, Invocation
+from bot.slack.commands.invocation import COMMIT_S, Command, Desk, Invocation
 from bot.slack.commands.table import RACING_COMMANDS
 from bot.slack.messages.plain import sentence
 from bot.slack.respond import Reply, Responder
@@ -21,11 +22,11 @@ log = get_logger(__name__)
 ANSWER_S = 25.0
 """An answer that takes longer is given up, with a word to whoever waits for it."""
 
-COMMIT_S = 2.2
-"""Of the three seconds that Slack waits for the ack."""
-
 PROGRESS_AT_S = (3.0, 10.0, 20.0)
-"""When whoever waits is told how far it is; each takes one of the response_url's five uses."""
+"""When whoever waits is told how far it is, where that is replaced; what stays beside the answer is said once."""
+
+STILL_AT_IT = "This takes a moment"
+"""What is said where the command does not say how far it is."""
 
 
 def new_reference() -> str:
@@ -45,15 +46,14 @@ class CommandRunner:
     async def commit(self, command: Command | None, invocation: Invocation, reply: Reply) -> Coroutine[Any, Any, None]:
         """The coroutine that answers; what changes something has been committed when this returns."""
         if command is None:
-            return self._respond(reply, _unknown(invocation.text))
+            return self._respond(reply, _unknown(invocation.text, invocation.reference))
         committed: Any = None
         if command.commit is not None:
             try:
                 async with asyncio.timeout(COMMIT_S):
                     committed = await command.commit(self.desk, invocation)
             except TimeoutError:
-                slow = StorageUnavailable(f"not saved within {COMMIT_S} s")
-                return self._respond(reply, explain(slow, invocation.reference))
+                return self._respond(reply, sentence(not_in_time(invocation.reference)))
             except Exception as error:  # noqa: BLE001  explained to the person, and logged there
                 return self._respond(reply, explain(error, invocation.reference, _line(command, invocation)))
         return self._answer(command, invocation, committed, reply)
@@ -86,18 +86,28 @@ class CommandRunner:
 
     async def _say_progress(self, invocation: Invocation, reply: Reply) -> None:
         say = invocation.progress.say
-        if say is None or not reply.has_room_for_progress:
+        if not reply.has_room_for_progress:
             return
         try:
-            words = await say()
+            words = await say() if say else STILL_AT_IT
         except Exception as error:  # noqa: BLE001  the answer itself is still to come
             log.warning("progress_not_said", reference=invocation.reference, reason=str(error))
             return
-        await self.responder.respond(reply, sentence(words), is_last=False)
+        told = f"{words}. The answer comes here." if reply.in_place else f"{words}; the answer follows."
+        await self.responder.respond(reply, sentence(told), is_last=False)
 
     async def _respond(self, reply: Reply, message: Message | None) -> None:
         if message is not None:
             await self.responder.respond(reply, message)
+
+
+def not_in_time(reference: str) -> str:
+    """What is said where a change was not done before the ack: what was slow is for the log to tell."""
+    log.warning("command_not_in_time", reference=reference, within_s=COMMIT_S)
+    return (
+        "I could not do this in time. Nothing was changed, unless /racing list shows it: try again in a moment. If it "
+        f"stays so, give an admin the reference {reference}."
+    )
 
 
 def find_command(line: str) -> tuple[Command | None, str]:
@@ -112,8 +122,9 @@ def _line(command: Command, invocation: Invocation) -> str:
     return f"{command.name} {invocation.text}"
 
 
-def _unknown(line: str) -> Message:
+def _unknown(line: str, reference: str) -> Message:
     """What would have been right."""
     word = line.split(maxsplit=1)[0]
-    known = ", ".join(RACING_COMMANDS)
-    return sentence(f"I don't know /racing {word[:80]}. After /racing I know: {known}.")
+    known = list(RACING_COMMANDS)
+    told = f"I don't know /racing {word[:80]}.{did_you_mean([word], known)} After /racing I know: {', '.join(known)}."
+    return explain(CommandError(told, typed=word, meant={name: name for name in likely(word, known)}), reference, line)

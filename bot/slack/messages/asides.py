@@ -8,6 +8,7 @@ from bot.slack.messages.blocks import context as context_block
 from bot.slack.messages.blocks import mrkdwn, plain_text
 from bot.slack.messages.context import MessageContext
 from bot.slack.messages.corrections import corrected_in_words
+from bot.slack.messages.finishing_order import order_note
 from bot.slack.messages.names import ID_MAX, SHORT_MAX, race_date, region_in_words
 from bot.slack.messages.text import plain, safe
 from bot.slack.messages.times import in_readers_zone, minutes_late, utc_clock
@@ -73,8 +74,9 @@ def _of_the_event(event: RacingEvent) -> list[Block]:
 
 def _of_the_post(event: RacingEvent, context: MessageContext) -> list[Block]:
     as_of = safe(context.data_as_of, SHORT_MAX)
-    minutes = minutes_late(event, context)
+    minutes, country = minutes_late(event, context), context.country
     said = (
+        order_note((country,), {country.country_code}) if country else None,
         f"data as of {as_of}" if as_of else None,
         f"corrected {in_readers_zone(context.received_at)}" if context.changes else None,
         f"{minutes} min late" if minutes else None,

@@ -2,6 +2,7 @@
 
 from bot.domain.message import Message
 from bot.slack.messages.blocks import message, section
+from bot.slack.messages.mentions import named
 from bot.slack.messages.pages import Turning, turns
 from bot.slack.messages.text import code, counted, safe
 from bot.slack.messages.times import moment_for_readers
@@ -24,7 +25,7 @@ def audit_page(page: Page, what: str, command: str) -> Message:
 
 def _line(entry: AuditEntry) -> str:
     before, after = (safe(side, SIDE_MAX) or "nothing" for side in (entry.before, entry.after))
-    who = f"<@{safe(entry.user_id)}> in {safe(entry.channel_id)}"
+    who = f"{named(entry.user_id)} in {named(entry.channel_id)}"
     return (
         f"• {moment_for_readers(entry.at)} {who}: *{safe(entry.action)}*, {before} → {after} ({code(entry.reference)})"
     )

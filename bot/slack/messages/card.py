@@ -3,15 +3,17 @@
 from collections.abc import Iterator, Sequence
 from datetime import date
 
-from bot.book.card import Card, Meeting
+from bot.book.card import Card, Meeting, Outcome
+from bot.domain.filters import is_same_course
 from bot.domain.message import Block, Message
 from bot.domain.races import Race, Runner
+from bot.slack.messages.abandoned_of_day import abandoned_in_text, abandoned_lines, abandoned_units
 from bot.slack.messages.blocks import header, mrkdwn, section
 from bot.slack.messages.buttons import command_button, fits
 from bot.slack.messages.day import command_line, coverage, place_of, small_print, unchecked_words
 from bot.slack.messages.names import PERSON_MAX, SHORT_MAX, course_name, horse_name, race_details, race_line
 from bot.slack.messages.pages import Turning, paged
-from bot.slack.messages.text import SECTION_MAX, clip, counted, joined, safe, size
+from bot.slack.messages.text import SECTION_MAX, clip, counted, joined, safe, sentences, size
 from bot.slack.messages.times import off_for_readers
 
 LINE_MAX = 300
@@ -20,15 +22,17 @@ MORE_ROOM = 40
 
 
 def racecard(card: Card, today: date, unchecked: Sequence[str] = (), page: int = 1) -> Message:
-    """The card, a page of it at a time, within Slack's limits however much racing there is."""
+    """The card, a page of it at a time; what was abandoned stands first, and is marked where it would have been."""
     title = f"Racecard: {place_of(card.region, card.course)}, {card.day.isoformat()}"
     said = [words for words in (coverage(card, today, unchecked), unchecked_words(unchecked)) if words]
     races = sum(len(meeting.races) for meeting in card.meetings)
     summary = f"{counted(len(card.meetings), 'meeting')}, {counted(races, 'race')}" if card.meetings else None
-    text = ". ".join([joined([title, summary], ": "), *said])
+    lost = abandoned_lines(card.outcomes)
+    text = sentences([joined([title, summary], ": "), abandoned_in_text(lost), *said])
     head = [header(title), section("\n".join([*said, *([summary] if summary else [])]))]
-    units = _course_units(card) if card.course else [_meeting(meeting, card) for meeting in card.meetings]
-    return paged(text, head, units, small_print(card), Turning(command_line("racecard", card), page))
+    units = _course_units(card) if card.course else [_meeting(place, card) for place in range(len(card.meetings))]
+    turn = Turning(command_line("racecard", card), page)
+    return paged(text, head, [*abandoned_units(lost), *units], small_print(card), turn)
 
 
 def listed(first: str, lines: Iterator[str] | Sequence[str], total: int) -> Block:
@@ -44,10 +48,16 @@ def listed(first: str, lines: Iterator[str] | Sequence[str], total: int) -> Bloc
 
 
 def meeting_title(meeting: Meeting, card: Card) -> str:
-    """The course in bold, with its region where the card is of all."""
+    """The course in bold, with its region where the card is of all, and that a meeting there was abandoned."""
     name = course_name(meeting.races[0].model_copy(update={"course": meeting.course})) or "course not named"
     region = safe(meeting.region, SHORT_MAX) if card.region is None else None
-    return f"*{name}*" + (f" ({region})" if region else "")
+    lost = any(
+        is_same_course(event.race.course, meeting.course) and event.race.region in {meeting.region, None}
+        for event in card.outcomes.lost
+    )
+    return joined(
+        [joined([f"*{name}*", f"({region})" if region else None], " "), "*meeting abandoned*" if lost else None]
+    )
 
 
 def course_button(label: str, name: str, meeting: Meeting, card: Card) -> Block | None:
@@ -60,42 +70,46 @@ def course_button(label: str, name: str, meeting: Meeting, card: Card) -> Block 
     return button if fits(button) else None
 
 
-def _meeting(meeting: Meeting, card: Card) -> Block:
+def _meeting(place: int, card: Card) -> Block:
     """A meeting's section: its name, the going, as many races as a section holds, and a button to its card."""
+    meeting = card.meetings[place]
     going = safe(meeting.going)
     first = joined([meeting_title(meeting, card), f"Going: {going}" if going else None])
-    block = listed(first, map(_race, meeting.races), len(meeting.races))
+    lines = [_race(race, outcome) for race, outcome in card.outcomes.of_meeting(place)]
+    block = listed(first, lines, len(lines))
     button = course_button("Card", "racecard", meeting, card)
     return block | ({"accessory": button} if button else {})
 
 
-def _race(race: Race) -> str:
+def _race(race: Race, outcome: Outcome) -> str:
     """A race on one line, with a word where it was called off."""
-    return joined([clip(race_line(race), LINE_MAX), called_off(race)])
+    return joined([clip(race_line(race), LINE_MAX), _called_off(race, outcome)])
 
 
-def called_off(race: Race) -> str | None:
+def _called_off(race: Race, outcome: Outcome) -> str | None:
     """That the race was abandoned, and why; None where it was not."""
-    return joined(["*abandoned*", safe(race.reason, SHORT_MAX)], ": ") if race.abandoned else None
+    said = joined(["*abandoned*", safe(race.reason, SHORT_MAX)], ": ")
+    contradicted = "a result was published too: the two contradict each other"
+    return {Outcome.ABANDONED: said, Outcome.BOTH: f"{said}; {contradicted}"}.get(outcome)
 
 
 def _course_units(card: Card) -> list[Block]:
     """A section for each race of the course, with its runners where the data has them."""
     several = len(card.meetings) > 1
     return [
-        _race_with_runners(race, meeting_title(meeting, card) if several else None)
-        for meeting in card.meetings
-        for race in meeting.races
+        _race_with_runners(race, outcome, meeting_title(meeting, card) if several else None)
+        for place, meeting in enumerate(card.meetings)
+        for race, outcome in card.outcomes.of_meeting(place)
     ]
 
 
-def _race_with_runners(race: Race, at: str | None) -> Block:
-    off = off_for_readers(race.off)
-    name = joined([at, f"*{off}*" if off else None, clip(race_details(race), LINE_MAX) or None, called_off(race)], "  ")
+def _race_with_runners(race: Race, outcome: Outcome, at: str | None) -> Block:
+    off, lost = off_for_readers(race.off), _called_off(race, outcome)
     runners = [runner for runner in race.runners if runner.horse or runner.number]
-    first = name or race_line(race)
-    size_only = race_line(race) if not runners and race.field_size else None
-    return listed(size_only or first, map(_runner, runners), len(runners))
+    if not runners and race.field_size:
+        return listed(_race(race, outcome), [], 0)
+    name = joined([at, f"*{off}*" if off else None, clip(race_details(race), LINE_MAX) or None, lost], "  ")
+    return listed(name or race_line(race), map(_runner, runners), len(runners))
 
 
 def _runner(runner: Runner) -> str:

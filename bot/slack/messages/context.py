@@ -5,6 +5,7 @@ from pydantic import AwareDatetime, Field
 from bot.domain.events import RacingEvent
 from bot.domain.races import Value
 from bot.slack.messages.text import safe
+from bot.storage.reference import KnownCountry
 
 
 class Corrected(Value):
@@ -28,6 +29,8 @@ class MessageContext(Value):
     What edits say: `corrected` by a later version; `in_meeting`, that the race is a part of an abandoned meeting, whose
     message is at `meeting_link`; of an abandoned meeting `lost`, the abandonments of its races that came by themselves,
     and `settled`, the ids of races that have a result.
+
+    `country` is a result's, where that publishes no full finishing order.
     """
 
     received_at: AwareDatetime
@@ -46,6 +49,7 @@ class MessageContext(Value):
     meeting_link: str | None = None
     lost: tuple[RacingEvent, ...] = ()
     settled: frozenset[str] = frozenset()
+    country: KnownCountry | None = None
 
 
 def region_unknown(event: RacingEvent) -> bool:

@@ -27,9 +27,12 @@ def command_line(name: str, card: Card, *words: str) -> str:
 
 
 def coverage(card: Card, today: date, unchecked: Sequence[str]) -> str | None:
-    """A sentence on what is not shown, or not known; None where the card is whole."""
+    """A sentence on what is not shown, or not known; None where the card is whole.
+
+    "No racing" is not said where a delivery told of some.
+    """
     told: dict[Coverage, Callable[[], str | None]] = {
-        Coverage.COMPLETE: lambda: None if card.meetings else _none(card, today, unchecked),
+        Coverage.COMPLETE: lambda: _none(card, today, unchecked) if card.is_empty else None,
         Coverage.PARTIAL: lambda: f"This may not be all: {_reached(card)}",
         Coverage.UNREAD: lambda: f"Not read yet: {_reached(card)}",
         Coverage.OUTSIDE_WINDOW: lambda: f"{card.day.isoformat()} is outside your plan's window{_window(card)}.",
@@ -77,7 +80,7 @@ def _reached(card: Card) -> str:
 
 
 def _incomplete(card: Card) -> str:
-    return "This may not be all" if card.meetings else "Not read"
+    return "Not read" if card.is_empty else "This may not be all"
 
 
 def _window(card: Card) -> str:

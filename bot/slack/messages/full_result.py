@@ -7,21 +7,31 @@ from bot.domain.events import RacingEvent
 from bot.domain.message import Message
 from bot.domain.races import Race, Runner
 from bot.slack.messages.blocks import context, header, message, mrkdwn, room_beside, section
+from bot.slack.messages.finishing_order import order_note
 from bot.slack.messages.names import SHORT_MAX, race_date, race_details, race_name, region_mark, runner_line
 from bot.slack.messages.native import with_native
+from bot.slack.messages.result import NO_ORDER
 from bot.slack.messages.runners import FULL_RESULT, runners_table
 from bot.slack.messages.text import counted, joined, safe
 from bot.slack.messages.times import moment_for_readers
+from bot.storage.reference import KnownCountry
 
 
-def full_result(event: RacingEvent, known: Race | None, received_at: datetime) -> Message:
-    """The race as `known` by now where that has a result too, else as it was delivered: placed runners first."""
+def full_result(
+    event: RacingEvent, known: Race | None, received_at: datetime, countries: Sequence[KnownCountry] = ()
+) -> Message:
+    """The race as `known` by now where that has a result too, else as it was delivered: placed runners first.
+
+    Of the `countries` its own tells whether everybody's place is published.
+    """
     race = known if known and known.placed() else event.race
     runners = [*race.placed(), *(runner for runner in race.runners if runner.finishing_position is None)]
     name = f"{race_name(race)}{region_mark(event)}"
-    text = f"Full result: {name}: {counted(len(runners), 'runner')}"
-    head = [header(f"Full result: {name}"), section(joined([race_date(race), race_details(race)]))]
-    foot = context([mrkdwn(f"Result received {moment_for_readers(received_at)}")])
+    text = f"Full result: {name}: {counted(len(runners), 'runner') if runners else NO_ORDER}"
+    none = None if runners else section(NO_ORDER)
+    head = [header(f"Full result: {name}"), section(joined([race_date(race), race_details(race)])), none]
+    small = [order_note(countries, {event.race.region}), f"Result received {moment_for_readers(received_at)}"]
+    foot = context([mrkdwn(words) for words in small if words])
     in_sections = message(text, head, _lines(runners), len(runners), [foot])
     table = runners_table("Every runner", runners, FULL_RESULT, room_beside([*head, foot]))
     return with_native(message(text, [*head, *table], foot=[foot]), in_sections) if table else in_sections

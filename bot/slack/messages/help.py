@@ -20,8 +20,8 @@ class Helped(Protocol):
 
 
 DATES = (
-    "Dates: `today`, `tomorrow`, `yesterday`, a weekday, `last friday`, `next friday`, or `2026-11-21`. Regions and "
-    "courses are written as the data service has them: `/racing coverage` and `/racing courses` list them."
+    "Dates: `today`, `tomorrow`, `yesterday`, a weekday, `last friday`, `next friday`, `21 nov` or `2026-11-21`. "
+    "Regions and courses are written as the data service has them: `/racing coverage` and `/racing courses` list them."
 )
 
 

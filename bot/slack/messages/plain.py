@@ -1,15 +1,19 @@
 """Answers in plain sentences: what is told to one person, or to admins."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from bot.domain.message import Message
 from bot.slack.messages import blocks
+from bot.slack.messages.mentions import with_names
 from bot.slack.messages.text import TEXT_MAX, safe
 
 
-def sentence(words: str) -> Message:
-    """A message of plain words, data and all: nothing in it formats, links or mentions."""
-    shown = safe(words, TEXT_MAX) or "…"
+def sentence(words: str, named_ids: Iterable[str] = ()) -> Message:
+    """A message of plain words, data and all: nothing in it formats, links or mentions.
+
+    But for `named_ids`, ids of channels and people that stand in it: these are shown by their names.
+    """
+    shown = with_names(safe(words, TEXT_MAX) or "…", named_ids)
     return blocks.message(shown, [blocks.section(shown)])
 
 

@@ -4,26 +4,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from bot.book.card import Card, Meeting
-from bot.book.outcomes import Outcome, Outcomes
-from bot.domain.events import RacingEvent
-from bot.domain.meetings import is_part_of
+from bot.book.card import Card, Outcome
 from bot.domain.message import Block, Message
 from bot.domain.races import Race
+from bot.slack.messages.abandoned_of_day import abandoned_in_text, abandoned_lines, abandoned_units
 from bot.slack.messages.blocks import header, section
 from bot.slack.messages.card import LINE_MAX, course_button, listed, meeting_title
 from bot.slack.messages.day import command_line, coverage, place_of, small_print, unchecked_words
-from bot.slack.messages.names import SHORT_MAX, course_name, horse_name, race_line, race_name, reason, runner_line
+from bot.slack.messages.finishing_order import order_note
+from bot.slack.messages.names import SHORT_MAX, horse_name, race_line, runner_line
 from bot.slack.messages.pages import Turning, paged
-from bot.slack.messages.text import clip, counted, joined, safe
+from bot.slack.messages.text import clip, counted, joined, safe, sentences
 from bot.slack.messages.times import off_text
 from bot.storage.reference import KnownCountry
 
 ABANDONMENTS = "abandonments"
 """The word that asks for these alone, as the command's line has it."""
-
-NAMED = 12
-"""Abandonments that the text itself names; all of them are in the blocks."""
 
 POSITION_MAX = 12
 PLACES = 3
@@ -31,42 +27,41 @@ PLACES = 3
 
 @dataclass(frozen=True)
 class Shown:
-    """What is to be shown of a day: what was asked for, and what the region's country publishes."""
+    """What is to be shown of a day: what was asked for, and what the countries publish that are known."""
 
     today: date
     unchecked: Sequence[str] = ()
     page: int = 1
     only_abandonments: bool = False
-    country: KnownCountry | None = None
+    countries: Sequence[KnownCountry] = ()
 
 
-def results_of_day(card: Card, outcomes: Outcomes, shown: Shown) -> Message:
+def results_of_day(card: Card, shown: Shown) -> Message:
     """The day's results, a page at a time; the abandoned first, in the text and in the blocks."""
     kind = "Abandonments" if shown.only_abandonments else "Results"
     title = f"{kind}: {place_of(card.region, card.course)}, {card.day.isoformat()}"
-    lost = _lost_lines(outcomes)
-    summary = _summary(outcomes, shown)
+    lost = abandoned_lines(card.outcomes)
+    summary = _summary(card, shown)
     notes = [
         words
         for words in (
-            _coverage(card, outcomes, shown),
+            coverage(card, shown.today, shown.unchecked) or _none_lost(card, lost, shown),
             unchecked_words(shown.unchecked),
-            _order_note(outcomes, shown),
+            None if shown.only_abandonments else order_note(shown.countries, _settled_in(card)),
         )
         if words
     ]
-    named = [*lost[:NAMED], *([f"and {len(lost) - NAMED} more"] if len(lost) > NAMED else [])]
-    text = joined([joined([title, summary], ": "), f"ABANDONED: {'; '.join(named)}" if named else None, *notes], ". ")
+    text = sentences([joined([title, summary], ": "), abandoned_in_text(lost), *notes])
     head = [header(title), section("\n".join([*([summary] if summary else []), *notes]))]
-    abandoned = [listed("*ABANDONED*", lost, len(lost))] if lost else []
-    units = [] if shown.only_abandonments else _units(card, outcomes)
+    units = [] if shown.only_abandonments else _units(card)
     words = (ABANDONMENTS,) if shown.only_abandonments else ()
     turn = Turning(command_line("results", card, *words), shown.page)
-    return paged(text, head, [*abandoned, *units], small_print(card), turn)
+    return paged(text, head, [*abandoned_units(lost), *units], small_print(card), turn)
 
 
-def _summary(outcomes: Outcomes, shown: Shown) -> str | None:
+def _summary(card: Card, shown: Shown) -> str | None:
     """How many races settled, were abandoned, and are not known yet."""
+    outcomes = card.outcomes
     settled = outcomes.count(Outcome.SETTLED, Outcome.BOTH)
     lost, still_open = outcomes.count(Outcome.ABANDONED), outcomes.count(Outcome.OPEN)
     whole = counted(len(outcomes.lost), "whole meeting") + " abandoned" if outcomes.lost else None
@@ -80,63 +75,33 @@ def _summary(outcomes: Outcomes, shown: Shown) -> str | None:
     return joined([whole, *races], ", ") or None
 
 
-def _coverage(card: Card, outcomes: Outcomes, shown: Shown) -> str | None:
-    """What is not known of the day; "no racing" not where a delivery told of some."""
-    said = coverage(card, shown.today, shown.unchecked)
-    if said and (card.meetings or not (outcomes.meetings or outcomes.lost)):
-        return said
-    nothing_lost = not outcomes.lost and not outcomes.count(Outcome.ABANDONED, Outcome.BOTH)
-    if shown.only_abandonments and nothing_lost:
-        return f"No abandonment is known for {place_of(card.region, card.course)} on {card.day.isoformat()}."
-    return None
-
-
-def _order_note(outcomes: Outcomes, shown: Shown) -> str | None:
-    """That not everybody's place is published, where that is what the country does (Interface, Country)."""
-    country = shown.country
-    if country is None or shown.only_abandonments or not outcomes.count(Outcome.SETTLED, Outcome.BOTH):
+def _none_lost(card: Card, lost: Sequence[str], shown: Shown) -> str | None:
+    """That nothing was abandoned, for who asked for that alone."""
+    if lost or not shown.only_abandonments:
         return None
-    name = safe(country.name, SHORT_MAX) or safe(country.country_code, SHORT_MAX) or "This country"
-    if country.full_result_order is False:
-        share = f": {country.position_pct:.0%} of runners have a place" if country.position_pct is not None else ""
-        return f"{name} does not publish the full finishing order{share}."
-    return None
+    return f"No abandonment is known for {place_of(card.region, card.course)} on {card.day.isoformat()}."
 
 
-def _lost_lines(outcomes: Outcomes) -> list[str]:
-    """The lost meetings, then the races that were called off by themselves."""
-    whole = [_lost_meeting(event) for event in outcomes.lost]
-    singly = [
-        joined([race_name(race), safe(race.reason)], ", ") + ("" if race.region else " (region unknown)")
-        for place, meeting in enumerate(outcomes.meetings)
-        for number, race in enumerate(meeting.races)
-        if outcomes.of[place, number] in {Outcome.ABANDONED, Outcome.BOTH}
-        and not any(is_part_of(RacingEvent(key="", race=race), event) for event in outcomes.lost)
-    ]
-    return [*whole, *singly]
+def _settled_in(card: Card) -> set[str | None]:
+    """The regions of the races that have a result."""
+    places = range(len(card.meetings))
+    races = (one for place in places for one in card.outcomes.of_meeting(place))
+    return {race.region or card.region for race, outcome in races if outcome in {Outcome.SETTLED, Outcome.BOTH}}
 
 
-def _lost_meeting(event: RacingEvent) -> str:
-    region = "" if event.race.region else " (region unknown)"
-    return joined([course_name(event.race) or "course not given", f"whole meeting{region}", reason(event)], ", ")
-
-
-def _units(card: Card, outcomes: Outcomes) -> list[Block]:
+def _units(card: Card) -> list[Block]:
     """A section for each meeting; of a single course one for each race, with all who ran."""
-    units = []
-    for place, meeting in enumerate(outcomes.meetings):
-        of = [outcomes.of[place, number] for number in range(len(meeting.races))]
-        if card.course is None:
-            units.append(_meeting(meeting, of, card))
-        else:
-            units += [_whole_race(race, outcome) for race, outcome in zip(meeting.races, of, strict=True)]
-    return units
+    places = range(len(card.meetings))
+    if card.course is None:
+        return [_meeting(place, card) for place in places]
+    return [_whole_race(race, outcome) for place in places for race, outcome in card.outcomes.of_meeting(place)]
 
 
-def _meeting(meeting: Meeting, of: Sequence[Outcome], card: Card) -> Block:
-    lines = [_race(race, outcome) for race, outcome in zip(meeting.races, of, strict=True)]
-    block = listed(meeting_title(meeting, card), lines, len(lines))
-    button = course_button("All placings", "results", meeting, card) if Outcome.SETTLED in of else None
+def _meeting(place: int, card: Card) -> Block:
+    meeting, races = card.meetings[place], card.outcomes.of_meeting(place)
+    block = listed(meeting_title(meeting, card), [_race(race, outcome) for race, outcome in races], len(races))
+    is_settled = any(outcome is Outcome.SETTLED for _, outcome in races)
+    button = course_button("All placings", "results", meeting, card) if is_settled else None
     return block | ({"accessory": button} if button else {})
 
 

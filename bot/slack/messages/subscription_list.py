@@ -10,7 +10,7 @@ from bot.slack.messages.blocks import context, message, mrkdwn, section
 from bot.slack.messages.buttons import VALUE_MAX, action_button, actions
 from bot.slack.messages.mute import meeting_words, undo_button
 from bot.slack.messages.pages import Turning, turns
-from bot.slack.messages.subscriptions import describe, in_markup, region_words
+from bot.slack.messages.subscriptions import all_courses_are_shown, describe, in_markup, region_words
 from bot.slack.messages.text import clip, counted, safe, size
 from bot.slack.messages.times import moment_for_readers
 from bot.storage.subscriptions import UNTIL_RESUMED
@@ -88,6 +88,8 @@ def _subscription(one: Listed) -> str:
     row = one.row
     made = f"by <@{safe(row.created_by)}> on {row.created_at.date().isoformat()}"
     lines = [f"• {in_markup(one.chosen)}", f"{state_words(row)}, {made} · {_last_post(one)}"]
+    if not all_courses_are_shown(one.chosen):
+        lines.append("Edit shows all courses.")
     return clip("\n".join([*lines, *(f":warning: {safe(words)}" for words in one.orphaned)]), WORDS_MAX)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from bot.domain.events import EventKind, RacingEvent, Topic
 from bot.domain.filters import ALL_REGIONS, HERE, ChannelFilter
@@ -10,22 +11,30 @@ from bot.domain.races import Course
 from bot.slack.messages.blocks import message, section
 from bot.slack.messages.mentions import mentions_in_markup
 from bot.slack.messages.names import course_name, race_name
-from bot.slack.messages.text import counted, safe
+from bot.slack.messages.text import clip, counted, safe, size
 from bot.storage.recent import DAYS, Recent
 
 _ORDER = tuple(Topic)
 
-WORDS_MAX = 600
+WORDS_MAX = 1_000
+NAMES_MAX = 240
+"""Characters of the names in a list of courses, where one filter is shown; of several each has its part of them."""
+
+NAME_MAX = 100
 NAMED_MAX = 20
 """Abandonments of today that are named; more are counted."""
+
+ABANDONED_MAX = 120
+"""Of the name of one, so that a section holds them all."""
 
 
 @dataclass(frozen=True)
 class Said:
     """What `subscribe` has to say back.
 
-    `is_member` None: Slack does not say whether the bot is in the channel. `unchecked` words were taken as typed, and
-    `uncovered` is what the data service does not deliver to us.
+    `is_member` None: Slack does not say whether the bot is in the channel; `suspended` is why that was closed to us,
+    where it was. `unchecked` words were taken as typed, and `uncovered` is what the data service does not deliver to
+    us. `about_courses` are sentences on them.
     """
 
     filters: Sequence[ChannelFilter]
@@ -35,6 +44,9 @@ class Said:
     is_member: bool | None
     is_paused: bool
     bot_name: str
+    is_direct: bool = False
+    suspended: str | None = None
+    about_courses: Sequence[str] = ()
 
 
 def region_words(region: str) -> str:
@@ -42,33 +54,54 @@ def region_words(region: str) -> str:
     return "all" if region == ALL_REGIONS else region
 
 
-def describe(chosen: ChannelFilter) -> str:
-    """A filter as the rest of the sentence "This channel receives …", but for who is mentioned."""
+def describe(chosen: ChannelFilter, names_max: int | None = NAMES_MAX) -> str:
+    """A filter as the rest of the sentence "This channel receives …", but for who is mentioned.
+
+    A list of courses with more than `names_max` characters (None: whatever it has) is counted, and named in part.
+    """
     topics = _and([topic.value for topic in _ORDER if topic in chosen.topics])
     where = "from all regions" if chosen.region == ALL_REGIONS else f"from {chosen.region}"
-    only = f", only {_and(_names(chosen.courses))}" if chosen.courses else ""
-    without = f", without {_and(_names(chosen.not_courses))}" if chosen.not_courses else ""
+    only = f", only {_named(chosen.courses, names_max)}" if chosen.courses else ""
+    without = f", without {_named(chosen.not_courses, names_max)}" if chosen.not_courses else ""
     return f"{topics} {where}{only}{without}"
 
 
 def in_words(chosen: ChannelFilter) -> str:
-    """A filter in plain words, those who are mentioned by their ids."""
+    """A filter in plain words, whole, those who are mentioned by their ids."""
     rings = f", mentioning {_and(list(chosen.mentions))}" if chosen.mentions else ""
-    return f"{describe(chosen)}{rings}"
+    return f"{describe(chosen, None)}{rings}"
 
 
-def in_markup(chosen: ChannelFilter) -> str:
-    """A filter as it is shown to people."""
+def in_markup(*filters: ChannelFilter) -> str:
+    """Filters as they are shown to people."""
+    return "; ".join(_in_markup(chosen, NAMES_MAX // len(filters)) for chosen in filters)
+
+
+def all_courses_are_shown(*filters: ChannelFilter) -> bool:
+    """Whether `in_markup` names every course."""
+    return all(describe(chosen, NAMES_MAX // len(filters)) == describe(chosen, None) for chosen in filters)
+
+
+def name_of(course: Course) -> str:
+    """What a filter's course is called."""
+    return course.name or course.course_id or "?"
+
+
+def _in_markup(chosen: ChannelFilter, names_max: int) -> str:
     people = mentions_in_markup(one for one in chosen.mentions if one != HERE)
     shown = " ".join(filter(None, [people, "@here" if HERE in chosen.mentions else ""]))
     rings = f", an abandonment mentions {shown}" if shown else ""
-    return f"{safe(describe(chosen), WORDS_MAX)}{rings}"
+    return f"{safe(describe(chosen, names_max), WORDS_MAX)}{rings}"
 
 
 def subscribed(said: Said) -> Message:
     """What will arrive and when that begins, how much of it there was, and what is abandoned today."""
-    what = "; ".join(in_markup(chosen) for chosen in said.filters)
-    parts = [f"This channel receives {what}."]
+    what = in_markup(*said.filters)
+    parts = [
+        f"This channel receives {what}.",
+        *(safe(words, WORDS_MAX) or "" for words in said.about_courses),
+        *_rest(said.filters),
+    ]
     if said.unchecked:
         words = _and([safe(word) or "?" for word in said.unchecked])
         parts.append(f"I could not check {words} against the data service just now: it was taken as typed.")
@@ -80,6 +113,11 @@ def subscribed(said: Said) -> Message:
     invite = f"`/invite @{said.bot_name}`"
     if said.is_member is False:
         parts[0] = f"Saved, but I am not in this channel yet: type {invite} here. Then it receives {what}."
+    elif said.is_member is None and said.suspended:
+        why = safe(said.suspended)
+        parts.append(f"But Slack did not let me post here lately ({why}): what comes waits until it does.")
+    elif said.is_member is None and said.is_direct:
+        parts.append("I could not see whether these are the direct messages with me: I can post in no others.")
     elif said.is_member is None:
         parts.append(f"I could not see whether I am in this channel: if nothing arrives, type {invite}.")
     text = " ".join([*parts, *_lately(said.recent)])
@@ -87,12 +125,15 @@ def subscribed(said: Said) -> Message:
 
 
 def abandoned_today(said: Said) -> str:
-    """What is abandoned today already of what was asked for, by name; "" where nothing is known to be."""
+    """What is abandoned today already of what was asked for, by name, and where the rest is; "" where nothing is."""
     if not any(Topic.ABANDONMENTS in chosen.topics for chosen in said.filters) or not said.recent.abandoned:
         return ""
-    names = sorted(_abandoned(event) for event in said.recent.abandoned)
+    names = sorted(clip(_abandoned(event), ABANDONED_MAX) for event in said.recent.abandoned)
     more = [f"{len(names) - NAMED_MAX} more"] if len(names) > NAMED_MAX else []
-    return f"Already abandoned today: {_and(names[:NAMED_MAX] + more)}."
+    regions = {region_words(chosen.region) for chosen in said.filters}
+    where = safe(regions.pop()) if len(regions) == 1 else "all"
+    see = f" `/results {where} abandonments` lists them all." if more else ""
+    return f"Already abandoned today: {_and(names[:NAMED_MAX] + more)}.{see}"
 
 
 def unsubscribed(changed: int, left: Sequence[ChannelFilter]) -> Message:
@@ -101,7 +142,7 @@ def unsubscribed(changed: int, left: Sequence[ChannelFilter]) -> Message:
     if not left:
         text = f"{ended} This channel has no subscriptions left."
     else:
-        text = f"{ended} This channel still receives {'; '.join(in_markup(chosen) for chosen in left)}."
+        text = " ".join([f"{ended} This channel still receives {in_markup(*left)}.", *_rest(left)])
     return message(text, [section(text)])
 
 
@@ -120,8 +161,22 @@ def _abandoned(event: RacingEvent) -> str:
     return race_name(event.race)
 
 
-def _names(courses: Sequence[Course]) -> list[str]:
-    return [course.name or course.course_id or "?" for course in courses]
+def _rest(filters: Sequence[ChannelFilter]) -> list[str]:
+    """Where the rest of the courses can be seen."""
+    return [] if all_courses_are_shown(*filters) else ["Edit in `/racing list` shows all courses."]
+
+
+def _named(courses: Sequence[Course], names_max: int | None) -> str:
+    names = [clip(name_of(course), NAME_MAX) for course in courses]
+    if names_max is None or sum(map(size, names)) <= names_max:
+        return _and(names)
+    shown = [name for name, room in zip(names, accumulate(map(size, names)), strict=True) if room <= names_max]
+    shown = shown or names[:1]
+    return f"{counted(len(names), 'course')}: {', '.join(shown)}{_more(len(names) - len(shown))}"
+
+
+def _more(number: int) -> str:
+    return f", and {number} more" if number else ""
 
 
 def _and(words: list[str]) -> str:

@@ -132,6 +132,12 @@ def joined(parts: list[str | None], separator: str = " · ") -> str:
     return separator.join(part for part in parts if part)
 
 
+def sentences(parts: list[str | None]) -> str:
+    """The parts that are there, one after the other, with one full stop between each and the next."""
+    said = [part for part in parts if part]
+    return " ".join([part if part.endswith(".") else f"{part}." for part in said[:-1]] + said[-1:])
+
+
 def counted(number: int, noun: str) -> str:
     """The number with its noun: "1 race", "6 races"."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from bot.domain.message import Message
 from bot.slack.messages.blocks import context, message, mrkdwn, section
+from bot.slack.messages.mentions import named
 from bot.slack.messages.names import ID_MAX
 from bot.slack.messages.text import clip, code, counted, joined, safe
 from bot.slack.messages.times import moment_for_readers
@@ -26,7 +27,7 @@ Link = Callable[[str, str], str | None]
 def trace_answer(found: Trace, wanted: str, link: Link, only_channel: str | None) -> Message:
     """Who was told of what was asked for; with `only_channel` the answer is limited to it, and says so."""
     name = code(wanted, ID_MAX) or "it"
-    limited = f"Limited to this channel, {safe(only_channel)}: admins see all." if only_channel else None
+    limited = f"Limited to this channel, {named(only_channel)}: admins see all." if only_channel else None
     if not found.versions and not found.deliveries:
         return message(text := _nothing(name, found.kept_since), [section(text)])
     room = max(LINES_LEAST, LINES // max(1, len(found.versions)))
@@ -54,7 +55,7 @@ def _version(one: TracedVersion, link: Link, room: int, *, limited: bool) -> Ite
     received = f"received {moment_for_readers(one.received_at)} ({reference(one.inbox_id)})"
     yield f"{head}, {received}: {_summary(one, counts, limited)}"
     for told in one.told[:room]:
-        yield f"• {safe(told.channel_id)}: {_told(told, link)}"
+        yield f"• {named(told.channel_id)}: {_told(told, link)}"
     if rest := one.told[room:]:
         yield f"• and {len(rest)} more: {_in_figures(Counter(str(told.outcome) for told in rest))}"
 

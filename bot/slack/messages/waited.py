@@ -6,6 +6,7 @@ from bot.alerts.reopening import ABANDONMENTS, Waited
 from bot.domain.events import EventKind, RacingEvent, VersionRemarks
 from bot.domain.message import Message
 from bot.slack.messages.blocks import context, header, message, mrkdwn, section
+from bot.slack.messages.mentions import mentions_in_markup, with_mentions
 from bot.slack.messages.names import course_name, horse_name, race_date, race_name, reason, region_mark
 from bot.slack.messages.text import counted, joined, safe, size
 from bot.slack.messages.times import moment_for_readers, off_text
@@ -26,28 +27,33 @@ _COUNTED: dict[EventKind | None, tuple[str, str]] = {
 
 def waited(summary: Waited) -> list[tuple[Message, int]]:
     """Messages with the number of abandonments that each names; the last has results and counts too."""
-    parts = _parts([_abandonment(event, remarks) for event, remarks in summary.abandonments])
+    rung = mentions_in_markup(summary.mentions)
+    parts = _parts([_abandonment(event, remarks) for event, remarks in summary.abandonments], NAMED_MAX - size(rung))
     return [
-        (_message(summary, named, is_last=number == len(parts)), len(named))
+        (
+            _message(summary, named, summary.mentions if number == 1 else (), is_last=number == len(parts)),
+            len(named),
+        )
         for number, named in enumerate(parts, start=1)
     ]
 
 
-def _message(summary: Waited, named: Sequence[str], *, is_last: bool) -> Message:
+def _message(summary: Waited, named: Sequence[str], mentions: Sequence[str], *, is_last: bool) -> Message:
     rest = _rest(summary) if is_last else None
     lines = [_result(event, remarks) for event, remarks in summary.results] if is_last else []
     results = summary.counts.get(EventKind.RESULT_RECEIVED, 0) if is_last else 0
     text = ". ".join(filter(None, [f"ABANDONED: {'; '.join(named)}" if named else None, _why(summary), rest]))
     head = [
         header("ABANDONED while nothing could be posted here" if named else "While nothing could be posted here"),
+        section(mentions_in_markup(mentions)),
         *(section("\n".join(f"ABANDONED: {line}" for line in some)) for some in _parts(named, LINE_MAX * 5)),
         section(rest or ""),
     ]
     since = f"{_why(summary)}, since {moment_for_readers(summary.held.since)}"
-    return message(text, head, lines, results, [context([mrkdwn(since)])])
+    return message(with_mentions(text, mentions), head, lines, results, [context([mrkdwn(since)])])
 
 
-def _parts(lines: Sequence[str], room: int = NAMED_MAX) -> list[list[str]]:
+def _parts(lines: Sequence[str], room: int) -> list[list[str]]:
     """The lines in lots that each fit; one empty lot where there are none."""
     lots: list[list[str]] = [[]]
     for line in lines:

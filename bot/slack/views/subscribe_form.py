@@ -12,10 +12,13 @@ from bot.domain.events import DEFAULT_TOPICS, Topic
 from bot.domain.filters import ALL_REGIONS, HERE, ChannelFilter
 from bot.domain.message import Block
 from bot.domain.races import Course, Value
+from bot.errors import CommandError
 from bot.slack.membership import DIRECT_MESSAGE
 from bot.slack.messages.blocks import plain_text, section
-from bot.slack.messages.text import safe
-from bot.slack.views.options import all_options, in_groups, options
+from bot.slack.messages.subscriptions import name_of
+from bot.slack.messages.text import SECTION_MAX, clip, safe
+from bot.slack.views.options import OPTIONS_MAX, all_options, in_groups, options
+from bot.storage.reference import KnownCourse
 
 SUBSCRIBE_FORM = "subscribe_form"
 
@@ -29,7 +32,7 @@ GROUPS = "groups"
 
 PEOPLE_MAX = 20
 GROUPS_MAX = 10
-COURSES_MAX = 50
+COURSES_MAX = OPTIONS_MAX
 TYPED_MAX = 300
 
 TOPIC_LABELS = {
@@ -40,10 +43,14 @@ TOPIC_LABELS = {
 
 
 class FormOf(Value):
-    """What a form is about: a channel, and the region whose subscription is edited (None: a new one)."""
+    """What a form is about: a channel, and the region whose subscription is edited (None: a new one).
+
+    `was` is the fingerprint of that subscription's filter when the form was opened.
+    """
 
     channel_id: str
     editing: str | None = None
+    was: str | None = None
 
 
 @dataclass(frozen=True)
@@ -56,12 +63,15 @@ class Known:
 
 @dataclass(frozen=True)
 class Submitted:
-    """What was chosen, not checked yet. Courses by their id, or by their name where they have none."""
+    """What was chosen, not checked yet. Courses by their id, or by their name where they have none.
+
+    They are None where the form had no field for them, because there was nothing to choose from.
+    """
 
     regions: tuple[str, ...]
     topics: frozenset[Topic]
-    courses: tuple[str, ...]
-    not_courses: tuple[str, ...]
+    courses: tuple[str, ...] | None
+    not_courses: tuple[str, ...] | None
     mentions: tuple[str, ...]
 
 
@@ -70,6 +80,7 @@ def subscribe_form(form: FormOf, chosen: ChannelFilter | None, known: Known) -> 
     start = chosen or ChannelFilter(region="", topics=DEFAULT_TOPICS)
     blocks = [
         section(_about(form, known)),
+        section(_about_courses(start, known)),
         _regions(known.regions, start.region),
         _field(TOPICS, "What to post", _topics(start), hint="Abandonments come as soon as they are reported."),
     ]
@@ -102,18 +113,24 @@ def saved(blocks: Sequence[Block]) -> Block:
 
 
 def read_form(view: dict[str, Any]) -> tuple[FormOf, Submitted]:
-    """What a submitted form is about, and what was chosen in it."""
+    """What a submitted form is about, and what was chosen in it. Raises CommandError where it does not tell."""
     values = (view.get("state") or {}).get("values") or {}
     fields = {name: (values.get(name) or {}).get(name) or {} for name in _FIELDS}
+    # Slack sends the form's blocks along: one that has nothing chosen in it was there all the same.
+    had = {*values, *(block.get("block_id") for block in view.get("blocks") or ())}
     people = [str(one) for one in fields[PEOPLE].get("selected_users") or ()]
     submitted = Submitted(
         regions=_read_regions(fields[REGIONS]),
         topics=frozenset(Topic(value) for value in _selected(fields[TOPICS]) if value in set(Topic)),
-        courses=tuple(_selected(fields[COURSES])),
-        not_courses=tuple(_selected(fields[NOT_COURSES])),
+        courses=tuple(_selected(fields[COURSES])) if COURSES in had else None,
+        not_courses=tuple(_selected(fields[NOT_COURSES])) if NOT_COURSES in had else None,
         mentions=tuple(dict.fromkeys([*people, *_selected(fields[GROUPS])])),
     )
-    return FormOf.model_validate_json(str(view.get("private_metadata"))), submitted
+    try:
+        return FormOf.model_validate_json(str(view.get("private_metadata"))), submitted
+    except ValueError:
+        # An older version of ours may have opened it.
+        raise CommandError("I can't read this form any more. Close it, and open it again by /racing list.") from None
 
 
 def channel_words(channel_id: str) -> str:
@@ -121,9 +138,15 @@ def channel_words(channel_id: str) -> str:
     return "this conversation" if channel_id.startswith(DIRECT_MESSAGE) else f"<#{safe(channel_id)}>"
 
 
-def course_value(course_id: str | None, name: str | None) -> str:
+def course_value(course: Course | KnownCourse) -> str:
     """By what a course is chosen."""
-    return course_id or name or ""
+    return course.course_id or course.name or ""
+
+
+def not_shown(courses: Sequence[Course]) -> tuple[Course, ...]:
+    """The courses of a filter that its form can't show: more than a menu holds, or called by what is no option."""
+    shown = {one["value"] for one in _chosen(courses)}
+    return tuple(course for course in courses if course_value(course) not in shown)
 
 
 _FIELDS = (REGIONS, TOPICS, COURSES, NOT_COURSES, PEOPLE, GROUPS)
@@ -158,14 +181,25 @@ def _topics(start: ChannelFilter) -> Block:
     return {"type": "checkboxes", "options": every} | ({"initial_options": initial} if initial else {})
 
 
+def _about_courses(start: ChannelFilter, known: Known) -> str:
+    """What the form leaves as it is, because it can't show it."""
+    some = not_shown if known.courses else tuple
+    kept = [("Only", some(start.courses)), ("Without", some(start.not_courses))]
+    said = [f"{word} {', '.join(safe(name_of(one)) or '?' for one in courses)}" for word, courses in kept if courses]
+    return clip(f"The form can't show these courses, and leaves them: {'. '.join(said)}.", SECTION_MAX) if said else ""
+
+
 def _courses(name: str, label: str, chosen: Sequence[Course]) -> Block:
-    named = ((one.name or one.course_id or "", course_value(one.course_id, one.name)) for one in chosen)
-    return _field(name, label, _looked_up("Type a course's name", options(named), COURSES_MAX), optional=True)
+    return _field(name, label, _looked_up("Type a course's name", _chosen(chosen), COURSES_MAX), optional=True)
+
+
+def _chosen(courses: Sequence[Course]) -> list[Block]:
+    return options((name_of(one), course_value(one)) for one in courses)
 
 
 def _people(start: ChannelFilter) -> Block:
     people = [one for one in start.mentions if one[0] in "UW"]
-    element: Block = {"type": "multi_users_select", "max_selected_items": PEOPLE_MAX}
+    element: Block = {"type": "multi_users_select", "max_selected_items": max(PEOPLE_MAX, len(people))}
     element |= {"placeholder": plain_text("Choose people")} | ({"initial_users": people} if people else {})
     return _field(PEOPLE, "Mention when something is abandoned", element, optional=True)
 
@@ -177,7 +211,8 @@ def _groups(start: ChannelFilter) -> Block:
 
 
 def _looked_up(placeholder: str, initial: Sequence[Block], most: int) -> Block:
-    element: Block = {"type": "multi_external_select", "min_query_length": 1, "max_selected_items": most}
+    element: Block = {"type": "multi_external_select", "min_query_length": 1}
+    element |= {"max_selected_items": max(most, len(initial))}
     return element | {"placeholder": plain_text(placeholder)} | ({"initial_options": list(initial)} if initial else {})
 
 

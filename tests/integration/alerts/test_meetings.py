@@ -166,14 +166,15 @@ async def test_replicas_fan_out_meeting_and_race_one_after_another(pipeline):
     assert [text[:17] for text in pipeline.texts("CGB")[1:]] == ["ABANDONED: Ascot,"]
 
 
-ROUNDS = 20
+MANY_ROUNDS = pytest.param(60, marks=[pytest.mark.soak, pytest.mark.timeout(600)])
 
 
-async def test_whatever_the_order_each_lost_race_is_shown_and_no_race_with_a_result_is(pipeline):
+@pytest.mark.parametrize("rounds", [8, MANY_ROUNDS])
+async def test_whatever_the_order_each_lost_race_is_shown_and_no_race_with_a_result_is(pipeline, rounds):
     """Deliveries of a meeting, its races and results, in any order, some again, some before anything is posted."""
     await pipeline.subscribe("CGB", "GB")
     chance = random.Random(20_261_120)
-    for number in range(ROUNDS):
+    for number in range(rounds):
         await one_round(pipeline, chance, number)
 
 
@@ -212,16 +213,19 @@ async def one_round(pipeline, chance, number):
     assert await pipeline.waiting() == {}
 
 
+MANY_CHANNELS = 80
+
+
 async def test_event_for_very_many_channels_takes_few_statements(pipeline):
-    for number in range(300):
+    for number in range(MANY_CHANNELS):
         await pipeline.subscribe(f"C{number:04}", "GB")
     for payload in (abandonment("rc_1"), meeting("rc_1", "rc_2"), abandonment("rc_2"), result("rc_2", placings=("A",))):
         await pipeline.deliver(payload)
         pipeline.clock.forward(0.001)
     statements = await count_statements(pipeline.database, pipeline.fanout.run_once)
-    assert statements < 60
+    assert statements < MANY_CHANNELS
     # The first race's, the meeting's, and the edits that link; the second race's; its result, and what takes it out.
-    assert len(await states(pipeline)) == 300 * 6
+    assert len(await states(pipeline)) == MANY_CHANNELS * 6
 
 
 async def count_statements(database: Database, work):

@@ -76,15 +76,15 @@ def said_in(pipeline, prefix="C"):
 async def test_two_posters_keep_one_pace(make_pipeline, database):
     slowly = Pace(channel_s=0, workspace_per_minute=1)
     first, second = make_pipeline(pace=slowly), make_pipeline(pace=slowly)
-    other = Database(database.url.render_as_string(hide_password=False))
+    other = Database(database.url.render_as_string(hide_password=False), busy_s=20)
     second.poster.database = other
-    await queue(first, *(f"C{number}" for number in range(60)))
+    await queue(first, *(f"C{number}" for number in range(30)))
     for _ in range(8):
         await asyncio.gather(step(first), step(second))
     await other.close()
     # The test takes less than a minute, in which one more may be added by PostgreSQL's own clock.
     assert len(said_in(first)) in {20, 21}
-    assert (await first.waiting())["queued"] == 60 - len(said_in(first))
+    assert (await first.waiting())["queued"] == 30 - len(said_in(first))
 
 
 async def test_bucket_in_another_replicas_hand_is_not_waited_for(postgres_server):
@@ -238,7 +238,8 @@ async def test_all_of_many_doubtful_posts_are_settled_and_none_is_repeated(make_
     pipeline = make_pipeline(
         pace=Pace(channel_s=0, workspace_per_minute=60_000, workspace_burst=200, edits=FAST, looks=FAST)
     )
-    channels = [f"C{number}" for number in range(200)]
+    # More than twice as many as are posted to at once.
+    channels = [f"C{number}" for number in range(70)]
     await make_doubtful(pipeline, *channels)
     for _ in range(100):
         await step(pipeline)

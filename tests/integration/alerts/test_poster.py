@@ -12,6 +12,7 @@ from bot.sandbox.slack import failures
 from bot.settings import DoubtfulPosts
 from bot.storage import lanes, subscriptions
 from bot.storage.tables import Lane, MethodHold, Post
+from tests.integration.conftest import first_on_both
 
 
 def result(race_id="rc_1", region="GB", horse="Blue Moon"):
@@ -59,9 +60,10 @@ async def test_shorter_wait_does_not_end_a_longer_one(pipeline):
     assert await pipeline.database.read(partial(lanes.method_holds, now=until_30)) == {"chat.postMessage": "429"}
 
 
-@pytest.mark.parametrize(
-    "code", ["is_archived", "channel_not_found", "not_in_channel", "restricted_action_read_only_channel"]
-)
+CLOSED = ("is_archived", "channel_not_found", "not_in_channel", "restricted_action_read_only_channel")
+
+
+@pytest.mark.parametrize(("database", "code"), first_on_both(CLOSED), indirect=["database"])
 async def test_closed_channel_suspends_and_keeps_its_queue(pipeline, code):
     pipeline.slack.script("chat.postMessage", [failures.slack_error(code)])
     await deliver_one(pipeline)

@@ -81,9 +81,9 @@ def listener(pipeline):
     )
 
 
-async def test_closing_is_told_to_admins_and_to_the_creator_once_each_time(pipeline):
+async def test_closing_and_its_end_are_told_to_admins_and_to_the_creator_once_each_time(pipeline):
     await pipeline.subscribe("CGB", "GB")
-    for times in (1, 2):
+    for times in (1, 3):
         await close(pipeline)
         await listener(pipeline).on_closed({"type": "channel_archive", "channel": "CGB"})
         await post_all(pipeline)
@@ -95,6 +95,10 @@ async def test_closing_is_told_to_admins_and_to_the_creator_once_each_time(pipel
         pipeline.clock.forward(60)
         assert await reopen(pipeline) == 1
         assert await subscription(pipeline) == "live"
+        await pipeline.deliver(result(f"rc_{times}"))
+        await post_all(pipeline)
+        assert len(pipeline.texts("CADMIN")) == len(pipeline.texts(dm)) == times + 1
+        assert "again" in pipeline.texts("CADMIN")[-1]
 
 
 async def test_direct_message_that_is_refused_parks_and_admins_hear_nothing_of_it(pipeline):
@@ -305,6 +309,8 @@ async def test_summary_that_slack_refuses_is_told_to_admins_and_its_messages_are
     pipeline.slack.script("chat.postMessage", [failures.slack_error("never_heard_of_it")])
     await reopen(pipeline)
     await post_all(pipeline)
-    assert "never_heard_of_it" in pipeline.texts("CADMIN")[-1]
+    _, refused, over = pipeline.texts("CADMIN")
+    assert "never_heard_of_it" in refused
+    assert "again" in over
     assert await states(pipeline) == ["sent", "parked"]
     assert len(pipeline.texts("CGB")) == 1

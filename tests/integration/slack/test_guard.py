@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import httpx
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
 from slack_bolt.async_app import AsyncApp
@@ -232,11 +232,25 @@ async def test_signed_body_that_can_not_be_read_is_refused(body, content_type):
         assert (await send(client, body, content_type)).status_code in {400, 413}
 
 
-@settings(max_examples=60, deadline=None)
-@given(body=st.binary(max_size=2_000), content_type=st.sampled_from(["application/json", "text/plain", ""]))
-def test_no_signed_body_is_a_500(body, content_type):
-    async def check():
-        async with make_client([]) as client:
-            return (await send(client, body, content_type)).status_code
+@pytest.fixture
+def runner():
+    with asyncio.Runner() as opened:
+        yield opened
 
-    assert asyncio.run(check()) in {200, 400, 404}
+
+@pytest.fixture
+def lasting_client(runner):
+    async def opened():
+        return make_client([])
+
+    client = runner.run(opened())
+    yield client
+    runner.run(client.aclose())
+
+
+# One endpoint for all examples: to build it takes longer than to ask it.
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(body=st.binary(max_size=2_000), content_type=st.sampled_from(["application/json", "text/plain", ""]))
+def test_no_signed_body_is_a_500(runner, lasting_client, body, content_type):
+    answer = runner.run(send(lasting_client, body, content_type))
+    assert answer.status_code in {200, 400, 404}

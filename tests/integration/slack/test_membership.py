@@ -2,6 +2,7 @@
 
 import pytest
 
+from bot.errors import SlackChannelClosed
 from bot.sandbox.slack import failures
 from bot.sandbox.slack.values import Channel
 from bot.slack.client import SlackClient, make_session, make_web_client
@@ -47,4 +48,5 @@ async def test_direct_message_is_ours_where_it_is_with_us(client, slack):
 async def test_creator_of_a_channel_is_asked_of_slack(client, slack):
     slack.channels["CGB"].creator = "UALICE"
     assert await creator(client, "CGB", 5.0) == "UALICE"
-    assert await creator(client, "CNOWHERE", 5.0) is None
+    with pytest.raises(SlackChannelClosed):
+        await creator(client, "CNOWHERE", 5.0)

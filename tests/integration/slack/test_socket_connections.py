@@ -119,6 +119,18 @@ async def test_envelope_that_failed_is_not_acked(make_rig, workspace):
     assert (await rig.types("/broken")).error == "operation_timeout"
 
 
+async def test_envelope_of_another_shape_than_slacks_is_refused_and_the_connection_stays(make_rig, workspace):
+    workspace.ack_timeout_s = 0.5
+    rig = make_rig()
+    rig.may_commit.set()
+    await rig.connected()
+    broken = await workspace.event("", {"type": "member_joined_channel", "user": 7, "channel": "C1"})
+    assert broken.error == "operation_timeout"
+    assert (await rig.types("/slow")).error is None
+    assert rig.counted == ["400", "200"]
+    assert workspace.sockets.opened == 1
+
+
 async def test_stop_acks_what_it_has_begun_and_closes(make_rig, workspace):
     rig = make_rig()
     await rig.connected()

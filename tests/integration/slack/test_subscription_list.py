@@ -17,7 +17,6 @@ from bot.slack.identity import Identity
 from bot.slack.permissions import People
 from bot.storage import reference, subscriptions
 from bot.storage.reference import KnownCourse
-from bot.storage.tables import SubscriptionState
 from tests.integration.conftest import START, TOKEN
 
 ASCOT, YORK = Course(course_id="cr_1", name="Ascot"), Course(course_id="cr_2", name="York")
@@ -49,7 +48,7 @@ async def listed(database, slack):
 async def subscribe(database, *filters, user_id="UALICE"):
     def save(session):
         for chosen in filters:
-            subscriptions.save(session, "CGB", chosen, state=SubscriptionState.LIVE, user_id=user_id, now=START)
+            subscriptions.save(session, "CGB", chosen, user_id=user_id, now=START)
 
     await database.write(save)
 

@@ -1,7 +1,10 @@
+from datetime import UTC, datetime
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.book.outcomes import Outcome, outcomes_of
+from bot.book.card import Outcome
+from bot.book.outcomes import outcomes_of
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.races import Course, OffTime, Race, Runner
 
@@ -89,6 +92,39 @@ def test_abandonment_of_unknown_region_or_course_hides_nowhere():
     ]
     assert set(found(outcomes_of([], told, "GB", ASCOT))) == {"a", "b"}
     assert set(found(outcomes_of([], told, None, None))) == {"a", "b", "c", "d"}
+
+
+def test_abandonment_without_an_id_is_of_the_listed_race_at_its_course_and_time():
+    listed = [make_race("a", off=OffTime(text="14:30"), title="Hurdle"), make_race("b", off=OffTime(text="15:00"))]
+    told = [
+        make_event(EventKind.RACE_ABANDONED, make_race(None, off=OffTime(text="14:30")), reason="Frost"),
+        make_event(EventKind.RACE_ABANDONED, make_race(None, course=NAAS, off=OffTime(text="15:00"))),
+    ]
+    outcomes = outcomes_of(listed, told, "GB", None)
+    assert found(outcomes) == {"a": Outcome.ABANDONED, "b": Outcome.OPEN, None: Outcome.ABANDONED}
+    (lost,) = [race for meeting in outcomes.meetings for race in meeting.races if race.race_id == "a"]
+    assert (lost.title, lost.reason) == ("Hurdle", "Frost")
+
+
+def test_races_stand_in_order_where_a_delivery_told_no_moment():
+    at = [OffTime(text=f"{hour:02}:30", off_at=datetime(2026, 11, 20, hour, 30, tzinfo=UTC)) for hour in (13, 14, 15)]
+    listed = [make_race(off.text, off=off) for off in at]
+    told = [
+        make_event(EventKind.RACE_ABANDONED, make_race("14:30", off=OffTime(text="14:30"))),
+        make_event(EventKind.RACE_ABANDONED, make_race("new", off=OffTime(text="14:00"))),
+    ]
+    (meeting,) = outcomes_of(listed, told, "GB", None).meetings
+    assert [race.race_id for race in meeting.races] == ["13:30", "new", "14:30", "15:30"]
+    assert [race.off.off_at for race in meeting.races if race.race_id == "14:30"] == [at[1].off_at]
+
+
+def test_abandonment_without_an_id_and_a_result_with_one_contradict_each_other():
+    off = OffTime(text="14:30")
+    told = [
+        make_event(EventKind.RACE_ABANDONED, make_race(None, off=off)),
+        make_event(EventKind.RESULT_RECEIVED, make_race("a", off=off, runners=WINNER)),
+    ]
+    assert found(outcomes_of([], told, "GB", None)) == {"a": Outcome.BOTH}
 
 
 ids = st.none() | st.sampled_from("abcd")

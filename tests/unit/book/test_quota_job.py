@@ -22,14 +22,14 @@ def told():
 
 @pytest.fixture
 def check(database, client, settings, clock, told):
-    def render(words):
+    def render(words, _named_ids):
         told.append(words)
         return Message(text=words)
 
     class Once(Notices):
-        def tell(self, session, key, words):
+        def tell(self, session, key, words, *named_ids):
             before = len(told)
-            news = super().tell(session, key, words)
+            news = super().tell(session, key, words, *named_ids)
             if not news:
                 del told[before:]
             return news
@@ -98,8 +98,22 @@ async def test_admins_are_asked_once_for_a_limit_that_is_not_known(check, told, 
 
 async def test_failure_is_left_to_the_scheduler_to_tell(database, client, settings, clock):
     fault = ServerFault("account/usage", code="server_error", status=500)
-    client.answers = {"usage by day": fault, "courses": fault, "reference": fault}
-    notices = Notices(None, lambda words: Message(text=words), clock=clock)
+    client.answers = {"usage by day": fault, "courses": fault, "reference": fault, "countries": fault}
+    notices = Notices(None, lambda words, _named_ids: Message(text=words), clock=clock)
     with pytest.raises(ServerFault):
         await check_quota(QuotaBook(database, client, settings, clock), notices, database, THRESHOLDS, clock)
     await refresh_reference(ReferenceBook(database, client, clock))
+
+
+async def test_countries_are_read_once_a_day_without_anybody_asking(database, client, clock):
+    client.answers = {
+        "courses": [{"course_id": "cr_1", "name": "Ascot", "region": "GB"}],
+        "reference": {"regions": ["GB"]},
+        "countries": [{"country_code": "ITY", "full_result_order": False}],
+    }
+    book = ReferenceBook(database, client, clock)
+    for _ in range(3):
+        await refresh_reference(book)
+        clock.pass_(hours=1)
+    assert client.asked.count("countries") == 1
+    assert [one.country_code for one in await book.known_countries()] == ["ITY"]

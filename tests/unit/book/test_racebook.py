@@ -1,17 +1,19 @@
 import asyncio
+from datetime import date
 from types import SimpleNamespace
 
 import pytest
 
-from bot.book.card import Coverage
+from bot.book.card import Coverage, Outcome
 from bot.book.day_path import Paths
 from bot.book.racebook import Budget, RaceBook
-from bot.domain.races import Course, Race
+from bot.domain.events import EventKind, RacingEvent, VersionRemarks
+from bot.domain.races import Course, OffTime, Race
 from bot.racing.calls import AccountState
 from bot.racing.errors import Latched, NotFound, QuotaExceeded, ServerFault
+from bot.storage import events, inbox, reference
 from bot.storage import quota as quota_rows
 from bot.storage import racebook as rows
-from bot.storage import reference
 
 
 class FakeQuota(SimpleNamespace):
@@ -235,8 +237,43 @@ async def test_book_learns_from_deliveries_without_asking(client, database, day,
     assert ([one.race for one in kept], client.asked) == ([told], [])
 
 
+@pytest.mark.parametrize("day_asked", [date.min, date.max])
+async def test_card_of_the_first_and_the_last_day_there_is_is_answered(book, client, days, day_asked):
+    client.races = days(-2, 2)
+    assert (await book.card("GB", day_asked)).is_empty
+    assert await book.meetings(day_asked) == ()
+
+
+async def test_card_knows_what_deliveries_told_without_an_id(book, client, database, days, clock):
+    client.races, today = days(0, 0, course="Goodwood", off_time="14:30"), clock().date()
+    shared = {"region": "GB", "race_date": today.isoformat()}
+    one = Race(**shared, course=Course(name="Goodwood"), off=OffTime(text="14:30"))
+    other = Race(**shared, course=Course(course_id="cr_99", name="Far Away"))
+    told = [
+        RacingEvent(key="r", kind=EventKind.RACE_ABANDONED, race=one),
+        RacingEvent(key="m", kind=EventKind.MEETING_ABANDONED, race=other),
+        RacingEvent(key="s", kind=EventKind.RESULT_RECEIVED, race=other.model_copy(update={"race_id": "s"})),
+    ]
+
+    def store(session):
+        inbox.store(session, [inbox.Arrival("k", None, "0" * 64, b"{}", clock())])
+        remarks = VersionRemarks()
+        session.add_all(
+            [events.make(event, 1, facts={}, remarks=remarks, inbox_id=1, received_at=clock()) for event in told]
+        )
+
+    await database.write(store)
+    card = await book.card("GB", today)
+    assert [meeting.course.name for meeting in card.meetings] == ["Far Away", "Goodwood"]
+    assert list(card.outcomes.of.values()) == [Outcome.SETTLED, Outcome.ABANDONED]
+    assert [event.key for event in card.outcomes.lost] == ["m"]
+    at_goodwood = await book.card("GB", today, Course(name="Goodwood"))
+    assert (at_goodwood.outcomes.lost, titles(at_goodwood)) == ((), ["r05000-0"])
+    assert [meeting.course.course_id for meeting in await book.meetings(today)] == ["cr_99", None]
+
+
 async def test_walk_goes_on_after_whoever_asked_has_given_up(book, client, days, day):
-    client.races = days(-200, 5)
+    client.races = days(-60, 5)
     page, go_on = client.races_page, asyncio.Event()
 
     async def after(*asked):

@@ -102,6 +102,10 @@ async def test_course_is_found_by_id_name_or_shortcode(book, typed):
 async def test_course_that_is_none_gets_near_misses(book):
     with pytest.raises(CommandError, match=r'no course "ascott"\. Did you mean Ascot'):
         await book.check_course("ascott")
+    # Once, though its shortcode is like what was typed, too.
+    with pytest.raises(CommandError, match=r"Did you mean Ascot\?$") as caught:
+        await book.check_course("asct")
+    assert list(caught.value.offers) == ["Ascot"]
     with pytest.raises(CommandError, match=r'"x{80}…"\.$'):
         await book.check_course("x" * 40_000)
 
@@ -187,10 +191,32 @@ async def test_countries_are_kept_for_a_day_and_stale_ones_are_better_than_none(
     clock.pass_(hours=25)
     client.answers["countries"] = ServerFault("countries", code="server_error", status=500)
     assert await book.countries(1.0) == (italy,)
-    assert await book.country_of("ITY") == italy
-    assert await book.country_of("GB") is None
+    assert await book.known_countries() == (italy,)
 
 
 async def test_countries_that_never_came_are_none(book, client):
     client.answers["countries"] = ServerFault("countries", code="server_error", status=500)
+    assert await book.known_countries() == ()
     assert await book.countries(1.0) is None
+
+
+@pytest.mark.parametrize("name", ["courses", "countries"])
+async def test_list_that_did_not_come_is_told_why(book, client, name):
+    async def never():
+        await asyncio.Event().wait()
+
+    refusal = UnknownRefusal(name, status=410)
+    read = {"courses": book.courses, "countries": book.countries}[name]
+    client.answers[name] = never
+    assert await read(0.01) is None
+    assert isinstance(book.why_none(name), TimeoutError)
+    client.answers[name] = refusal
+    fresh = ReferenceBook(book._database, client, book._clock)
+    assert await {"courses": fresh.courses, "countries": fresh.countries}[name](1.0) is None
+    assert fresh.why_none(name) is refusal
+
+
+async def test_list_that_came_with_nothing_is_told_as_one(book, client):
+    client.answers["countries"] = []
+    assert await book.countries(1.0) is None
+    assert isinstance(book.why_none("countries"), CommandError)

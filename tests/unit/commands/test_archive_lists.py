@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from bot.errors import CommandError
+from bot.racing.errors import Unauthorized
 from bot.slack.commands import courses, coverage
 from bot.slack.commands.invocation import Invocation
 from bot.slack.messages.blocks import weight
@@ -34,14 +35,15 @@ COURSES = (
 )
 
 
-def desk(countries=COUNTRIES, known=COURSES) -> Any:
+def desk(countries=COUNTRIES, known=COURSES, why=None) -> Any:
     async def give_countries(_timeout_s):
         return countries
 
     async def give_courses(_timeout_s):
         return known
 
-    return SimpleNamespace(reference=SimpleNamespace(countries=give_countries, courses=give_courses))
+    given = SimpleNamespace(countries=give_countries, courses=give_courses, why_none=lambda name: why[name])
+    return SimpleNamespace(reference=given)
 
 
 async def answered(command, text, at=None):
@@ -71,7 +73,7 @@ async def test_coverage_of_one_country_is_found_by_code_or_name(typed):
 async def test_coverage_of_none_is_told_what_would_be_right():
     with pytest.raises(CommandError, match="Did you mean QAT") as caught:
         await answered(coverage, "qat")
-    assert (caught.value.typed, caught.value.meant["QAT"]) == ("qat", "QAT")
+    assert caught.value.offers["QAT"] == {"qat": "QAT"}
 
 
 @pytest.mark.parametrize(
@@ -115,7 +117,9 @@ async def test_courses_without_number_are_paged_within_slacks_limits():
     assert sorted(seen) == sorted(course.course_id or "" for course in many)
 
 
-async def test_lists_that_never_came_are_no_empty_lists():
-    for command in (coverage, courses):
-        with pytest.raises(CommandError, match="could not be read"):
-            await answered(command, "", desk(None, None))
+async def test_lists_that_never_came_are_refused_with_what_the_service_said():
+    refused = {name: Unauthorized(name, status=401, request_id="req_7") for name in ("countries", "courses")}
+    for name, command in (("countries", coverage), ("courses", courses)):
+        with pytest.raises(Unauthorized) as caught:
+            await answered(command, "", desk(None, None, refused))
+        assert caught.value is refused[name]

@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from bot.errors import CommandError
 from bot.slack.commands.explain import explain, retyped
+from bot.slack.commands.tokens import join, split
 
 
 def offers(message):
@@ -21,16 +22,20 @@ def offers(message):
         ("racecard gb today", "gb", "GB", "racecard GB today"),
         ("racecard today Ascto  Heath", "Ascto Heath", "Ascot Heath", 'racecard today "Ascot Heath"'),
         ('subscribe GB course:"Ascto"', "Ascto", "Ascot Heath", 'subscribe GB course:"Ascot Heath"'),
-        ('subscribe GB course:"the Ascto"', "Ascto", "Ascot Heath", 'subscribe GB course:"the Ascot Heath"'),
+        ("subscribe course:“Ascto Heth”", "Ascto Heth", "Ascot Heath", 'subscribe course:"Ascot Heath"'),
+        ("racecard 'Ascto Heth' GB", "Ascto Heth", "Ascot Heath", 'racecard "Ascot Heath" GB'),
+        ("subscribe course:'gb  end' gb", "gb", "GB", 'subscribe course:"gb end" GB'),
+        ("subscirbe GB", "subscirbe", "subscribe", "subscribe GB"),
+        ("subscribe GB goodwood", "goodwood", "course:Ffos Las", 'subscribe GB course:"Ffos Las"'),
         ("subscribe -course:Ascto", "Ascto", "Ascot", "subscribe -course:Ascot"),
-        ("subscribe GBB,IRE", "GBB", "GB", "subscribe GB,IRE"),
+        ("subscribe GBB,IRE", "GBB", "GB", "subscribe GB IRE"),
         ("racecard gbx", "gb", "GB", None),
         ("racecard gb", "", "GB", None),
         ("racecard " + "x" * 3_000 + " gb", "gb", "GB", None),
     ],
 )
 def test_line_is_typed_anew_with_the_right_word(line, typed, value, right):
-    assert retyped(line, typed, value) == right
+    assert retyped(line, {typed: value}) == right
 
 
 def test_near_miss_has_a_button_for_each_thing_it_may_have_meant():
@@ -47,5 +52,38 @@ def test_refusal_without_a_likely_word_has_no_button():
 
 @given(line=st.text(max_size=80), typed=st.text(max_size=10), value=st.text(max_size=10))
 def test_any_line_is_typed_anew_or_left(line, typed, value):
-    right = retyped(line, typed, value)
+    right = retyped(line, {typed: value})
     assert right is None or value in right
+
+
+NAMES = st.from_regex(r"[A-Za-z][a-z']{0,5}[a-z]( [A-Z][a-z']{0,4}[a-z])?", fullmatch=True)
+QUOTES = st.sampled_from(['""', "“”", "„“", "«»", "‹›", "''", "‘’", "``", "＂＂"])  # noqa: RUF001  as phones type them
+SPACES = st.sampled_from([" ", "  ", "\t", "\u00a0", " \u200e"])
+
+
+@given(
+    words=st.lists(st.tuples(st.sampled_from(["", "course:", "-course:"]), NAMES, QUOTES), min_size=1, max_size=5),
+    spaces=SPACES,
+    right=NAMES,
+    data=st.data(),
+)
+def test_button_runs_what_was_typed_with_the_right_word_whatever_the_quotes_and_spaces(words, spaces, right, data):
+    line = spaces.join(["subscribe", *(f"{name}{quotes[0]}{word}{quotes[1]}" for name, word, quotes in words)])
+    wrong = data.draw(st.sampled_from([word for _, word, _ in words]))
+    runs = retyped(line, {wrong: right})
+    assert runs is not None
+    typed = [f"{name}{word}" for name, word, _ in words]
+    first = [word for _, word, _ in words].index(wrong)
+    assert split(runs) == ["subscribe", *typed[:first], words[first][0] + right, *typed[first + 1 :]]
+    assert retyped(runs, {right: right}) == runs
+
+
+@given(st.text(max_size=60) | st.text(alphabet="a'\"“\u2018: ", max_size=30))
+def test_words_that_were_split_are_joined_to_a_text_of_the_same_words(text):
+    words = split(text)
+    assert split(join(words)) == words
+
+
+def test_several_wrong_words_are_one_button():
+    error = CommandError("No.", offers={"GB IRE": {"gb": "GB", "ire": "IRE"}})
+    assert offers(explain(error, "cmd-1", "subscribe gb,ire results")) == [("GB IRE", "subscribe GB IRE results")]

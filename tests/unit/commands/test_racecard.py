@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.book.card import Card, Coverage, by_meeting
+from bot.book.card import Card, Coverage
+from bot.book.outcomes import outcomes_of
+from bot.domain.events import EventKind, RacingEvent
 from bot.domain.races import Course, OffTime, Race, Runner
 from bot.racing.errors import ServerFault
 from bot.slack.commands import racecard as command
@@ -21,12 +23,13 @@ TOMORROW = date(2026, 11, 21)
 
 
 def make_race(off="14:30", course="Ascot", **fields):
-    return Race(race_id=f"{course}-{off}", region="GB", course=Course(name=course), off=OffTime(text=off), **fields)
+    given = {"race_id": f"{course}-{off}", "region": "GB", "race_date": "2026-11-20"}
+    return Race(**given | {"course": Course(name=course), "off": OffTime(text=off)} | fields)
 
 
-def make_card(races=(), coverage=Coverage.COMPLETE, **fields):
-    given = {"day": TODAY, "region": "GB", "course": None, "meetings": by_meeting(list(races)), "coverage": coverage}
-    return Card(**given | fields)
+def make_card(races=(), coverage=Coverage.COMPLETE, told=(), **fields):
+    given = {"day": TODAY, "region": "GB", "course": None, "coverage": coverage} | fields
+    return Card(**{"outcomes": outcomes_of(races, told, given["region"], given["course"])} | given)
 
 
 def shown(message):
@@ -47,6 +50,40 @@ def test_card_lists_each_courses_races_in_order():
     assert "15:00  Flat Race · *abandoned*: Frost" in text
     assert "Racecard: GB, 2026-11-20" in text
     assert "data as of 2026-11-20T11" in text
+
+
+@pytest.mark.parametrize("course", [None, Course(name="Ascot")])
+def test_card_marks_what_deliveries_called_off(course):
+    race_off = RacingEvent(
+        key="r", kind=EventKind.RACE_ABANDONED, race=make_race("15:00", race_id=None), reason="Frost"
+    )
+    lost = make_race(None, race_id=None, meeting_id="m_1")
+    meeting_off = RacingEvent(key="m", kind=EventKind.MEETING_ABANDONED, race=lost, reason="Flood")
+    races = [make_race("14:30", title="Hurdle"), make_race("15:00", title="Chase"), make_race(course="Naas")]
+    text = shown(racecard(make_card(races, told=[race_off], course=course), TODAY))
+    assert "*ABANDONED*\nAscot 15:00, Frost" in text
+    assert re.search("15:00.*Chase.*abandoned.*: Frost", text)
+    assert text.count("*abandoned*") == 1
+    message = racecard(make_card(races, told=[meeting_off], course=course), TODAY)
+    assert "ABANDONED: Ascot, whole meeting, Flood" in message.text
+    assert shown(message).count("*abandoned*: Flood") == 2
+
+
+def test_card_marks_a_course_at_which_another_meetings_id_was_abandoned():
+    lost = RacingEvent(
+        key="m", kind=EventKind.MEETING_ABANDONED, race=make_race(None, race_id=None, meeting_id="m_1"), reason="Flood"
+    )
+    card = make_card([make_race(meeting_id="m_2"), make_race(course="Naas", meeting_id="m_3")], told=[lost])
+    text = shown(racecard(card, TODAY))
+    assert "*Ascot* · *meeting abandoned*" in text
+    assert "*Naas*\n" in text
+
+
+def test_card_of_a_day_of_which_only_an_abandonment_is_known_does_not_say_that_there_is_no_racing():
+    lost = RacingEvent(key="m", kind=EventKind.MEETING_ABANDONED, race=make_race(None, race_id=None))
+    text = shown(racecard(make_card(told=[lost]), TODAY))
+    assert "No racing" not in text
+    assert "Ascot, whole meeting" in text
 
 
 @pytest.mark.parametrize(
@@ -155,6 +192,10 @@ def test_meeting_too_long_says_how_many_races_are_left_out():
     assert left + len(re.findall(r"^\d{5}", text, re.MULTILINE)) == 100
 
 
+async def no_meetings(_day):
+    return ()
+
+
 class Reference:
     """A reference book whose lists never came."""
 
@@ -164,7 +205,7 @@ class Reference:
     async def courses(self, _timeout_s):
         return None
 
-    async def check_course(self, typed, _timeout_s):
+    async def check_course(self, typed, _timeout_s, *, regions):
         return Course(name=typed)
 
 
@@ -181,7 +222,9 @@ def make_desk(asked):
             return card
 
         return SimpleNamespace(
-            clock=lambda: NOW, reference=Reference(), races=SimpleNamespace(card=give, progress=lambda _region: None)
+            clock=lambda: NOW,
+            reference=Reference(),
+            races=SimpleNamespace(card=give, meetings=no_meetings, progress=lambda _region: None),
         )
 
     return make

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from bot.book.card import Card, Coverage, by_meeting
-from bot.book.outcomes import Outcomes, outcomes_of
+from bot.book.card import Card, Coverage, Outcomes
+from bot.book.outcomes import outcomes_of
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.races import Course, OffTime, Race, Runner
 from bot.racing.errors import ServerFault
@@ -35,13 +35,11 @@ def make_race(off, course="Ascot", region="GB", **fields):
 
 def make_day(races, told=(), *, region="GB", course=None, coverage=Coverage.COMPLETE, **fields):
     given = {"day": TODAY, "region": region, "course": course, "coverage": coverage}
-    card = Card(**given | {"meetings": by_meeting(list(races))} | fields)
-    return card, outcomes_of(races, told, region, course)
+    return Card(**given | {"outcomes": outcomes_of(races, told, region, course)} | fields)
 
 
 def show(day, **shown):
-    card, outcomes = day
-    return results_of_day(card, outcomes, Shown(today=TODAY, **shown))
+    return results_of_day(day, Shown(today=TODAY, **shown))
 
 
 def text_of(message):
@@ -99,13 +97,38 @@ def test_no_racing_is_not_said_where_a_delivery_told_of_some():
 
 def test_partial_order_is_labelled_as_what_the_country_publishes():
     italy = KnownCountry(country_code="ITY", name="Italy", full_result_order=False, position_pct=0.612)
-    day = make_day(RACES)
-    assert "Italy does not publish the full finishing order: 61% of runners have a place." in text_of(
-        show(day, country=italy)
-    )
+    settled = make_race("14:30", course="Pisa", region="ITY", runners=FIELD)
+    said = "Italy does not publish the full finishing order: 61% of runners have a place."
+    for region in ("ITY", None):
+        assert said in text_of(show(make_day([settled, *RACES], region=region), countries=(italy,)))
     whole = italy.model_copy(update={"full_result_order": True})
-    assert "finishing order:" not in text_of(show(day, country=whole))
-    assert "Italy" not in text_of(show(make_day(RACES[2:3]), country=italy))
+    assert "finishing order:" not in text_of(show(make_day([settled], region="ITY"), countries=(whole,)))
+    still_open = make_race("15:30", course="Pisa", region="ITY")
+    assert "Italy" not in text_of(show(make_day([still_open, *RACES], region=None), countries=(italy,)))
+    both = (italy, KnownCountry(country_code="GB", full_result_order=False))
+    assert "is not published by Italy (61% of runners have a place), GB." in text_of(
+        show(make_day([settled, *RACES], region=None), countries=both)
+    )
+
+
+@pytest.mark.parametrize("only_abandonments", [False, True])
+def test_abandonments_without_number_are_all_on_the_pages(only_abandonments):
+    reason = "Waterlogged after heavy overnight rain, standing water in the back straight, again"
+    races = [make_race("14:30", course=f"Course {number:03}", abandoned=True, reason=reason) for number in range(190)]
+    day = make_day(races)
+    pages = pages_of(lambda page: show(day, page=page, only_abandonments=only_abandonments))
+    lines = [line for page in pages for line in text_of(page).split("\n")]
+    named = [line for line in lines if line.endswith(reason) and line.startswith("Course")]
+    assert named == [f"Course {number:03} 14:30, {reason}" for number in range(190)]
+    assert "and 178 more, listed below" in pages[0].text
+    assert not any(line.startswith("and ") for line in lines)
+
+
+def pages_of(show_page):
+    pages = [show_page(1)]
+    while f"page:{len(pages) + 1}" in str(pages[-1].blocks):
+        pages.append(show_page(len(pages) + 1))
+    return pages
 
 
 def test_contradiction_is_told_as_one():
@@ -121,9 +144,7 @@ def test_results_of_very_many_meetings_hold_slacks_limits_and_lose_none():
         for minute in (0, 3)
     ]
     day = make_day(races)
-    pages = [show(day)]
-    while f"page:{len(pages) + 1}" in str(pages[-1].blocks):
-        pages.append(show(day, page=len(pages) + 1))
+    pages = pages_of(lambda page: show(day, page=page))
     for message in pages:
         assert len(message.blocks) <= BLOCKS_MAX
         assert weight(message.blocks) <= MESSAGE_MAX
@@ -140,8 +161,12 @@ class Reference:
     async def courses(self, _timeout_s):
         return None
 
-    async def country_of(self, _region):
-        return None
+    async def known_countries(self):
+        return ()
+
+
+async def no_meetings(_day):
+    return ()
 
 
 def make_desk(day, asked):
@@ -149,7 +174,7 @@ def make_desk(day, asked):
         asked.append(args)
         return day
 
-    races = SimpleNamespace(results=give, progress=lambda _region: None)
+    races = SimpleNamespace(card=give, meetings=no_meetings, progress=lambda _region: None)
     return SimpleNamespace(clock=lambda: NOW, reference=Reference(), races=races)
 
 

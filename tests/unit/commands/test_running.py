@@ -11,6 +11,7 @@ from bot.domain.message import Message, NativeBlocks
 from bot.errors import CommandError
 from bot.slack import respond
 from bot.slack.commands.invocation import Command, Invocation
+from bot.slack.listeners import running
 from bot.slack.listeners.running import CommandRunner, find_command
 from bot.slack.respond import Reply, Responder
 from bot.slack.tasks import Tasks
@@ -33,7 +34,8 @@ class Webhook:
         outcome = self.outcomes.pop(0) if self.outcomes else 200
         if isinstance(outcome, Exception):
             raise outcome
-        return SimpleNamespace(status_code=outcome, body="")
+        status, body = outcome if isinstance(outcome, tuple) else (outcome, "invalid_blocks" if outcome == 400 else "")
+        return SimpleNamespace(status_code=status, body=body)
 
 
 @pytest.fixture
@@ -47,14 +49,21 @@ NOBODY: Any = None
 URL = "https://hooks.slack.com/commands/1"
 
 
+API = "https://slack.com/api/"
+
+
+def make_responder(native=None):
+    return Responder(NOBODY, API, native or NativeBlocks(), pause_s=0.0)
+
+
 def make_runner(at_s=(0.0, 0.0, 0.0)):
-    return CommandRunner(NOBODY, Responder(NOBODY, "https://slack.com/api/"), Tasks(), at_s)
+    return CommandRunner(NOBODY, make_responder(), Tasks(), at_s)
 
 
-def slow_command(done, say="Reading."):
+def slow_command(done):
     async def answer(_desk, invocation, _committed):
         async def words():
-            return say
+            return "Reading"
 
         invocation.progress.say = words
         await done.wait()
@@ -78,31 +87,44 @@ async def run(command, reply, runner=None, done=None):
     await task
 
 
-async def test_progress_is_replaced_by_the_answer_within_the_uses_of_the_address(webhook):
+async def test_progress_in_place_is_replaced_by_the_answer_within_the_uses_of_the_address(webhook):
     done = asyncio.Event()
-    await run(slow_command(done), Reply(URL, "cmd-1"), done=(done, webhook, 3))
-    assert [one["text"] for one in webhook.sent] == ["Reading."] * 3 + ["Answer"]
-    assert [one["replace_original"] for one in webhook.sent] == [False, True, True, True]
+    await run(slow_command(done), Reply(URL, "cmd-1", in_place=True), done=(done, webhook, 3))
+    assert [one["text"] for one in webhook.sent] == ["Reading. The answer comes here."] * 3 + ["Answer"]
+    assert [one["replace_original"] for one in webhook.sent] == [True] * 4
+
+
+@pytest.mark.parametrize(
+    ("say", "told"),
+    [("Reading", "Reading; the answer follows."), (None, "This takes a moment; the answer follows.")],
+)
+async def test_progress_that_stays_beside_the_answer_is_said_once(webhook, say, told):
+    async def answer(_desk, invocation, _committed):
+        async def words():
+            return say
+
+        invocation.progress.say = words if say else None
+        for _ in range(100):
+            await asyncio.sleep(0)
+        return Message(text="Answer")
+
+    await run(Command("slow", "", "", answer), Reply(URL, "cmd-1"))
+    assert [one["text"] for one in webhook.sent] == [told, "Answer"]
+    assert [one["replace_original"] for one in webhook.sent] == [False, False]
 
 
 async def test_message_that_was_clicked_is_replaced_only_in_place(webhook):
     done = asyncio.Event()
     done.set()
     command = slow_command(done)
-    await run(command, Reply(URL, "cmd-1", is_click=True), make_runner(at_s=()))
-    await run(command, Reply(URL, "cmd-1", is_click=True, in_place=True), make_runner(at_s=()))
+    await run(command, Reply(URL, "cmd-1"), make_runner(at_s=()))
+    await run(command, Reply(URL, "cmd-1", in_place=True), make_runner(at_s=()))
     assert [one["replace_original"] for one in webhook.sent] == [False, True]
-
-
-async def test_progress_of_a_click_on_a_channels_message_replaces_nothing(webhook):
-    reply = Reply(URL, "cmd-1", is_click=True)
-    assert not reply.has_room_for_progress
-    assert not reply.replaces_now
 
 
 async def test_answer_that_is_refused_goes_out_in_plain_text_with_what_is_left(webhook):
     webhook.outcomes = [200, 200, 200, 400, 200]
-    responder, reply = Responder(NOBODY, "https://slack.com/api/"), Reply(URL, "cmd-1")
+    responder, reply = make_responder(), Reply(URL, "cmd-1")
     for _ in range(4):
         await responder.respond(reply, Message(text="Reading."), is_last=False)
     assert len(webhook.sent) == 3
@@ -129,7 +151,7 @@ NATIVE = Message(text="Answer", blocks=TABLE, plain_blocks=SECTIONS)
 )
 async def test_refused_native_answer_goes_out_in_sections_and_the_last_use_is_for_text(webhook, used, outcomes, sent):
     webhook.outcomes = outcomes
-    responder = Responder(NOBODY, "https://slack.com/api/")
+    responder = make_responder()
     assert await responder.respond(Reply(URL, "cmd-1", uses=used), NATIVE)
     assert [one["blocks"] for one in webhook.sent] == [list(blocks) if blocks else None for blocks in sent]
 
@@ -137,7 +159,7 @@ async def test_refused_native_answer_goes_out_in_sections_and_the_last_use_is_fo
 async def test_workspace_that_took_sections_only_is_spared_native_blocks_for_a_day(webhook):
     now = [0.0]
     webhook.outcomes = [400, 200]
-    responder = Responder(NOBODY, "https://slack.com/api/", NativeBlocks(lambda: now[0]))
+    responder = make_responder(NativeBlocks(lambda: now[0]))
     for at_s in (0.0, 86_399.0, 86_400.0):
         now[0] = at_s
         assert await responder.respond(Reply(URL, "cmd-1"), NATIVE)
@@ -146,7 +168,7 @@ async def test_workspace_that_took_sections_only_is_spared_native_blocks_for_a_d
 
 async def test_answer_that_is_refused_in_every_form_says_nothing_of_the_workspace(webhook):
     webhook.outcomes = [400, 400, 200]
-    responder = Responder(NOBODY, "https://slack.com/api/")
+    responder = make_responder()
     for _ in range(2):
         await responder.respond(Reply(URL, "cmd-1"), NATIVE)
     assert [one["blocks"] for one in webhook.sent] == [list(TABLE), list(SECTIONS), None, list(TABLE)]
@@ -154,8 +176,39 @@ async def test_answer_that_is_refused_in_every_form_says_nothing_of_the_workspac
 
 async def test_answer_that_may_have_arrived_is_not_sent_twice(webhook):
     webhook.outcomes = [aiohttp.ServerDisconnectedError()]
-    assert not await Responder(NOBODY, "https://slack.com/api/").respond(Reply(URL, "cmd-1"), Message(text="Answer"))
+    assert not await make_responder().respond(Reply(URL, "cmd-1"), Message(text="Answer"))
     assert len(webhook.sent) == 1
+
+
+@pytest.mark.parametrize("stumbles", [[500], [500, 503, 429], [500, 500, 500, 500]])
+async def test_answer_that_slack_stumbles_over_is_sent_again_as_it_is(webhook, stumbles):
+    webhook.outcomes = [*stumbles, 200]
+    responder = make_responder()
+    assert await responder.respond(Reply(URL, "cmd-1"), NATIVE)
+    assert [one["blocks"] for one in webhook.sent] == [list(TABLE)] * (len(stumbles) + 1)
+    assert responder.native.form_of(NATIVE) == NATIVE
+
+
+@pytest.mark.parametrize("refusal", [(400, "invalid_payload"), (403, "action_prohibited"), (200, '{"ok": false}')])
+async def test_refusal_that_names_no_blocks_says_nothing_of_the_workspace(webhook, refusal):
+    webhook.outcomes = [refusal, 200]
+    responder = make_responder()
+    assert await responder.respond(Reply(URL, "cmd-1"), NATIVE)
+    assert [one["blocks"] for one in webhook.sent] == [list(TABLE), list(SECTIONS)]
+    assert responder.native.form_of(NATIVE) == NATIVE
+
+
+async def test_address_that_is_used_up_is_left_alone(webhook):
+    webhook.outcomes = [(404, "used_url")]
+    assert not await make_responder().respond(Reply(URL, "cmd-1"), NATIVE)
+    assert len(webhook.sent) == 1
+
+
+async def test_word_in_between_is_tried_once(webhook):
+    webhook.outcomes = [500]
+    reply = Reply(URL, "cmd-1")
+    assert not await make_responder().respond(reply, Message(text="Reading"), is_last=False)
+    assert reply.uses == 1
 
 
 async def test_refusal_in_the_commit_is_answered_with_the_line_put_right(webhook):
@@ -167,6 +220,18 @@ async def test_refusal_in_the_commit_is_answered_with_the_line_put_right(webhook
     await answer
     (sent,) = webhook.sent
     assert sent["blocks"][-1]["elements"][0]["value"] == "subscribe GB"
+
+
+async def test_change_that_is_not_done_in_time_blames_nobody(webhook, monkeypatch):
+    async def commit(_desk, _invocation):
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(running, "COMMIT_S", 0.0)
+    command = Command("subscribe", "", "", slow_command(asyncio.Event()).answer, commit)
+    await (await make_runner().commit(command, typed("GB"), Reply(URL, "cmd-1")))
+    (sent,) = webhook.sent
+    assert sent["text"].startswith("I could not do this in time. Nothing was changed, unless /racing list shows it")
+    assert "storage" not in sent["text"]
 
 
 def test_line_of_a_button_is_read_as_typed_after_racing():

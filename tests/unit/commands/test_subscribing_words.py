@@ -17,7 +17,10 @@ TYPED = st.text() | st.sampled_from(
 
 @given(st.lists(TYPED, max_size=5).map(" ".join))
 def test_subscribe_reads_any_text(text):
-    wanted = read_wanted(text)
+    try:
+        wanted = read_wanted(text)
+    except CommandError:
+        return
     assert all(wanted.courses)
     assert all(wanted.not_courses)
     assert all(wanted.regions)
@@ -30,6 +33,28 @@ def test_subscribe_takes_its_words_in_any_order(words):
     assert set(wanted.regions) == {"GB", "IRE"}
     assert wanted.topics == {Topic.RESULTS, Topic.RACECARDS}
     assert (wanted.courses, wanted.not_courses) == (("Ascot Heath",), ("York",))
+
+
+@pytest.mark.parametrize("text", ["course:", 'GB course:""', "GB course: -course:York", "results -course: "])
+def test_subscribe_takes_no_course_without_a_name(text):
+    with pytest.raises(CommandError, match=r"Nothing follows .-?course:"):
+        read_wanted(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "regions", "topics", "courses"),
+    [
+        ("GB,results", ("GB",), {Topic.RESULTS}, ()),
+        ("GB,IRE, cards", ("GB", "IRE"), {Topic.RACECARDS}, ()),
+        ('GB course: "Ascot Heath"', ("GB",), set(), ("Ascot Heath",)),
+        ("course:'Ascot Heath' region:GB", ("GB",), set(), ("Ascot Heath",)),
+        ("'GB' course:\u2018Ascot Heath\u2019", ("GB",), set(), ("Ascot Heath",)),
+        ("course:Fairyhouse's GB", ("GB",), set(), ("Fairyhouse's",)),
+    ],
+)
+def test_subscribe_reads_commas_quotes_and_spaces_as_they_are_typed(text, regions, topics, courses):
+    wanted = read_wanted(text)
+    assert (wanted.regions, wanted.topics, wanted.courses) == (regions, topics, courses)
 
 
 def test_every_topic_has_a_word_of_its_own():

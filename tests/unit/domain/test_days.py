@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.days import day_before, is_outside, parse_day, widens
+from bot.domain.days import day_before, is_day_phrase, is_outside, likely_day, parse_day, widens
 
 TODAY = date(2026, 3, 1)
 
@@ -43,6 +43,54 @@ def test_day_is_what_the_word_means(word, day):
 def test_weekday_is_the_coming_or_the_last_one(word, coming, last):
     assert parse_day(word, TODAY) == coming
     assert parse_day(word, TODAY, looks_back=True) == last
+
+
+@pytest.mark.parametrize(
+    ("word", "coming", "last"),
+    [
+        ("sat", date(2026, 3, 7), date(2026, 2, 28)),
+        ("Tues", date(2026, 3, 3), date(2026, 2, 24)),
+        ("this saturday", date(2026, 3, 7), date(2026, 2, 28)),
+        ("this sun", TODAY, TODAY),
+        ("next fri", date(2026, 3, 6), date(2026, 3, 6)),
+        ("28 Feb", date(2026, 2, 28), date(2026, 2, 28)),
+        ("1st march", TODAY, TODAY),
+        ("march 7th", date(2026, 3, 7), date(2025, 3, 7)),
+        ("25 dec 2024", date(2024, 12, 25), date(2024, 12, 25)),
+        ("29 feb", date(2028, 2, 29), date(2024, 2, 29)),
+        ("21 mar chester", None, None),
+        ("7 furlongs", None, None),
+    ],
+)
+def test_day_may_be_short_or_written_out(word, coming, last):
+    assert parse_day(word, TODAY) == coming
+    assert parse_day(word, TODAY, looks_back=True) == last
+
+
+@pytest.mark.parametrize("word", ["31 Feb", "feb 31", "0 march", "29 feb 2026", "31 sept"])
+def test_day_that_no_month_has_is_refused(word):
+    with pytest.raises(ValueError, match=r"."):
+        parse_day(word, TODAY)
+    assert is_day_phrase(word)
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("tomorow", "tomorrow"),
+        ("Tommorow", "tomorrow"),
+        ("todya", "today"),
+        ("yesturday", "yesterday"),
+        ("saterday", "saturday"),
+        ("this satuday", "this saturday"),
+        ("Sandown", None),
+        ("Sundarland", None),
+        ("GB", None),
+        ("this one", None),
+    ],
+)
+def test_mistyped_day_is_known_by_its_likeness(word, meant):
+    assert likely_day(word) == meant
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """What an event's versions are compared by."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.domain.events import EventKind, RacingEvent, Topic, changed_facts
@@ -71,16 +71,12 @@ def test_a_changed_status_and_off_time_are_told():
     assert changes == {"status": ("provisional", "official"), "off": ("14:30", "14:35")}
 
 
-UNHURRIED = settings(deadline=None)
-"""The machine may be busy: how long an example took says nothing."""
-
 FACTS = st.dictionaries(
     st.sampled_from(["status", "off", "position of a", "position of b", "position of c"]),
     st.sampled_from(["1", "2", "pu"]),
 )
 
 
-@UNHURRIED
 @given(FACTS)
 def test_facts_do_not_differ_from_themselves_or_from_fewer(facts):
     assert changed_facts(facts, facts) == {}

@@ -206,6 +206,24 @@ def test_runner_is_read_from_objects_numbers_and_other_names():
 
 
 @pytest.mark.parametrize(
+    ("position", "place"),
+    [
+        *(("1", 1), ("12", 12), (" 2= ", 2), ("2nd", 2), ("3 (DSQ)", 3), ("1.0", 1), ("0", 0)),
+        *(("=3", 3), ("= 3", 3), ("3=", 3), ("T3", 3), ("t-3", 3), ("dh 2", 2), ("DH2", 2), ("Dead heat 2", 2)),
+        *((None, None), ("", None), ("PU", None), ("F", None), ("=", None), ("T", None), ("TO 3", None), ("-1", None)),
+        *(("DNF", None), ("NR", None), ("BD2", None), ("٣", None)),
+    ],
+)
+def test_place_is_read_however_a_dead_heat_is_written(position, place):
+    assert Runner(horse="A", position=position).finishing_position == place
+
+
+def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
+    runners = [Runner(horse=horse, position=at) for horse, at in [("D", "4"), ("C", "=2"), ("B", "dh 2"), ("A", "1")]]
+    assert [runner.horse for runner in Race(runners=tuple(runners)).placed()] == ["A", "C", "B", "D"]
+
+
+@pytest.mark.parametrize(
     ("record", "expected"),
     [
         ({"finishing_order": ["A", "B"]}, [("A", "1"), ("B", "2")]),
@@ -219,6 +237,9 @@ def test_runner_is_read_from_objects_numbers_and_other_names():
         ({"winner": "A", "runners": [{"horse": "B", "position": 1}]}, [("B", "1")]),
         ({"runners": [{"runner": {"name": "A"}, "position": 3}]}, [("A", "3")]),
         ({"runners": [{"horse": "A", "position": 0}]}, [("A", None)]),
+        ({"runners": [{"horse": "A", "position": "1.0"}]}, [("A", "1")]),
+        ({"runners": [{"horse": "A", "position": "0.0"}]}, [("A", None)]),
+        ({"runners": [{"horse": "A", "position": "=10"}]}, [("A", "=10")]),
         ({"runners": [{"horse": "A", "position": None, "casualty": "Pulled up"}]}, [("A", "Pulled up")]),
         ({"runners": [{"horse": "A", "non_runner": True}]}, [("A", "NR")]),
         ({"results": [{"race_id": "rc_2", "name": "Another race"}]}, []),

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from bot.alerts.reopening import Waited
-from bot.book.card import Card, Coverage, Meeting
-from bot.book.outcomes import Outcome, Outcomes
+from bot.book.card import Card, Coverage, Meeting, Outcome, Outcomes
 from bot.domain.events import EventKind, Topic, VersionRemarks
 from bot.domain.filters import ALL_REGIONS, ChannelFilter
 from bot.domain.filters import Meeting as MutedMeeting
@@ -39,7 +38,7 @@ from bot.storage.ledger import Told, Trace, TracedDelivery, TracedVersion
 from bot.storage.recent import Recent
 from bot.storage.reference import KnownCountry, KnownCourse
 from bot.storage.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow
-from tests.unit.messages.kept_events import ABANDONED, MEETING, RACE, RACES, RECEIVED_AT, RESULT
+from tests.unit.messages.kept_events import ABANDONED, MEETING, PARTLY, RACE, RACES, RECEIVED_AT, RESULT
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 TODAY = date(2026, 11, 20)
@@ -49,8 +48,6 @@ GB = ChannelFilter(region="GB", topics=frozenset({Topic.RESULTS, Topic.ABANDONME
 ALL = ChannelFilter(region=ALL_REGIONS, topics=frozenset(Topic), not_courses=(Course(name="Ascot"),))
 
 KEMPTON = Meeting(course=Course(course_id="cr_1", name="Kempton"), region="GB", races=(RACE, *RACES[:3]))
-CARD = Card(TODAY, "GB", None, (KEMPTON,), Coverage.COMPLETE, read_at=NOON, data_as_of="2026-11-20T11:59:00+00:00")
-ONE_COURSE = Card(TODAY, "GB", KEMPTON.course, (KEMPTON,), Coverage.PARTIAL, read_at=NOON, reached="2026-11-19")
 OUTCOMES = Outcomes(
     meetings=(KEMPTON,),
     of=dict(
@@ -58,6 +55,9 @@ OUTCOMES = Outcomes(
     ),
     lost=(MEETING,),
 )
+CARD = Card(TODAY, "GB", None, OUTCOMES, Coverage.COMPLETE, read_at=NOON, data_as_of="2026-11-20T11:59:00+00:00")
+ONE_COURSE = Card(TODAY, "GB", KEMPTON.course, OUTCOMES, Coverage.PARTIAL, read_at=NOON, reached="2026-11-19")
+ITALY = KnownCountry(country_code="ITY", name="Italy", full_result_order=False, position_pct=0.612)
 
 READING = QuotaReading(
     taken_at=NOON,
@@ -156,6 +156,9 @@ def _waited(because: str) -> Waited:
 
 ANSWERS: dict[str, partial[Any]] = {
     "notice": partial(sentence, "3 deliveries have failed since 14:30. <!channel> & *more*: /racing status says why."),
+    "notice_of_a_channel": partial(
+        sentence, "Slack no longer lets me post in channel C1 (is_archived). Subscribed by U1.", ["C1", "U1"]
+    ),
     "error_with_buttons": partial(
         explain,
         CommandError("I don't know the region gb. Did you mean GB?", typed="gb", meant={"GB": "GB"}),
@@ -167,12 +170,12 @@ ANSWERS: dict[str, partial[Any]] = {
     "welcome_without_subscriptions": partial(welcome, [], is_paused=False),
     "waited": partial(waited, _waited("is_archived")),
     "waited_in_a_pause": partial(waited, _waited(PAUSED)),
-    "full_result": partial(full_result, RESULT, None, RECEIVED_AT),
+    "full_result": partial(full_result, RESULT, None, RECEIVED_AT, (ITALY, PARTLY)),
     "card": partial(racecard, CARD, TODAY),
     "card_of_a_course": partial(racecard, ONE_COURSE, TODAY, ["Kemton"]),
-    "results_of_day": partial(results_of_day, CARD, OUTCOMES, Shown(TODAY)),
-    "results_of_a_course": partial(results_of_day, ONE_COURSE, OUTCOMES, Shown(TODAY)),
-    "abandonments_of_day": partial(results_of_day, CARD, OUTCOMES, Shown(TODAY, only_abandonments=True)),
+    "results_of_day": partial(results_of_day, CARD, Shown(TODAY, countries=(ITALY, PARTLY))),
+    "results_of_a_course": partial(results_of_day, ONE_COURSE, Shown(TODAY)),
+    "abandonments_of_day": partial(results_of_day, CARD, Shown(TODAY, only_abandonments=True)),
     "coverage": partial(
         coverage,
         [
@@ -207,7 +210,7 @@ ANSWERS: dict[str, partial[Any]] = {
         ),
     ),
     "subscription_list_of_nothing": partial(subscription_list, ListPage([], 1, 1, 0, [])),
-    "audit_page": partial(audit_page, Page([CHANGE], 1, 9), "in C1", "audit C1"),
+    "audit_page": partial(audit_page, Page([CHANGE], 1, 9), "in <#C1>", "audit C1"),
     "muted": partial(muted, ASCOT, 7),
     "unmuted": partial(unmuted, ASCOT),
     "paused": partial(paused, NOON + timedelta(hours=2), 72),

@@ -8,6 +8,7 @@ from bot.domain.message import Message
 from bot.domain.races import Course, OffTime, Race, Runner
 from bot.slack.messages import EVENT_MESSAGES, Corrected, MessageContext
 from bot.slack.messages.unreadable import unreadable
+from bot.storage.reference import KnownCountry
 
 OFF_AT = datetime(2026, 11, 20, 14, 30, tzinfo=UTC)
 RECEIVED_AT = datetime(2026, 11, 20, 14, 32, 10, tzinfo=UTC)
@@ -41,6 +42,7 @@ RACES = tuple(
     Race(race_id=f"rc_{n}", off=OffTime(text=f"{11 + n}:30"), title=f"Race {n}", distance="1m", field_size=n + 1)
     for n in range(1, 7)
 )
+PARTLY = KnownCountry(country_code="GB", name="Great Britain", full_result_order=False, position_pct=0.612)
 RESULT = RacingEvent(key="result.received:rc_1", kind=EventKind.RESULT_RECEIVED, race=RACE)
 ABANDONED = RacingEvent(
     key="race.abandoned:rc_1",
@@ -68,6 +70,7 @@ _EVENTS: dict[str, tuple[RacingEvent, MessageContext]] = {
             }
         ),
     ),
+    "result_of_a_partial_order": (RESULT, ON_TIME.model_copy(update={"country": PARTLY})),
     "result_after_abandonment": (RESULT, ON_TIME.model_copy(update={"contradicts": "race.abandoned"})),
     "result_edited": (
         RESULT,

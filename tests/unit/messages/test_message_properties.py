@@ -237,7 +237,7 @@ def check_form(event, message):
     json.dumps(message.blocks).encode()
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(EVENTS, CONTEXTS)
 @example(RacingEvent(key=""), WORST_CONTEXT)
 def test_message_holds_every_limit_and_data_does_nothing(event, context):

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.domain.events import EventKind, RacingEvent
@@ -45,7 +45,6 @@ def check(made):
         assert weight(form.blocks) <= MESSAGE_MAX
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(RUNNERS, max_size=3), st.sampled_from([1, 40]))
 def test_full_result_holds_every_limit_and_data_does_nothing(runners, times):
     race = Race(runners=tuple(runners * times))

@@ -96,12 +96,55 @@ def test_subscribe_names_what_is_abandoned_today_where_abandonments_are_taken():
     assert "Already" not in check(said(results, recent=recent))
 
 
+@pytest.mark.parametrize(
+    ("filters", "command"),
+    [((GB,), "`/results GB abandonments`"), ((GB, LONGEST), "`/results all abandonments`")],
+)
+def test_subscribe_says_how_to_see_the_abandonments_that_it_does_not_name(filters, command):
+    races = [Race(course=Course(name=f"Course {number:02} {'x' * 200}")) for number in range(31)]
+    lost = tuple(RacingEvent(key=f"{n}", kind=EventKind.RACE_ABANDONED, race=race) for n, race in enumerate(races))
+    shown = check(said(*filters, recent=Recent(results=0, abandonments=31, is_whole=True, abandoned=lost)))
+    assert [f"Course {number:02}" in shown for number in range(31)] == [True] * 20 + [False] * 11
+    assert f" and 11 more. {command} lists them all." in shown
+
+
 def test_mentions_are_shown_and_here_rings_nobody_in_an_answer():
     chosen = GB.model_copy(update={"mentions": ("U7", "S7", "here")})
     shown = check(said(chosen))
     assert "mentions <@U7> <!subteam^S7> @here" in shown
     assert "<!here>" not in shown
     assert in_words(chosen) == "results and abandonments from GB, mentioning U7, S7 and here"
+
+
+def courses(count, name="Course"):
+    return tuple(Course(name=f"{name} {number}") for number in range(1, count + 1))
+
+
+def test_long_lists_of_courses_are_counted_and_exclusions_are_never_cut_off():
+    chosen = GB.model_copy(update={"courses": courses(40), "not_courses": courses(30, "Exclusion")})
+    for shown in (said(chosen).text, unsubscribed(1, [chosen]).text):
+        found = re.search(
+            r"only 40 courses: Course 1, .*, and (\d+) more, without 30 courses: .*, and (\d+) more", shown
+        )
+        assert found, shown
+        assert (shown.count("Course ") + int(found[1]), shown.count("Exclusion ") + int(found[2])) == (40, 30)
+        assert "Edit in `/racing list` shows all courses." in shown
+        assert "…" not in shown
+    assert "Edit shows all courses." in check(page(Listed(row(), chosen)))
+    assert in_words(chosen).endswith("Exclusion 29 and Exclusion 30")
+    few = GB.model_copy(update={"courses": courses(2)})
+    assert said(few).text == "This channel receives results and abandonments from GB, only Course 1 and Course 2."
+    assert "Edit shows" not in check(page(Listed(row(), few)))
+
+
+def test_long_lists_of_courses_are_counted_in_each_of_many_subscriptions():
+    chosen = GB.model_copy(update={"courses": courses(40, "C" * 60), "not_courses": courses(20, "E" * 60)})
+    shown = str(unsubscribed(2, [chosen] * 12).blocks)
+    assert shown.count("only 40 courses: ") == shown.count("without 20 courses: ") == 12
+
+
+def test_what_stays_as_it_was_is_said_back():
+    assert said(about_courses=("Its courses stay.",)).text.endswith("from GB. Its courses stay.")
 
 
 def test_longest_answers_hold_every_limit():
@@ -182,7 +225,7 @@ def entry(**changes):
 
 def test_audit_shows_who_when_and_what_from_what_to_what():
     shown = check(audit_page(Page([entry()], 1, 1), "in C1", "audit C1"))
-    assert "<@U1> in C1: *subscribe*, nothing → results from GB (`cmd-1`)" in shown
+    assert "<@U1> in <#C1>: *subscribe*, nothing → results from GB (`cmd-1`)" in shown
     assert "Nobody has changed anything in C1 yet." in audit_page(Page([], 1, 0), "in C1", "audit C1").text
 
 
@@ -225,6 +268,9 @@ def test_full_result_lists_every_runner_with_what_was_published():
     shown = check(full_result(event, Race(runners=runners, course=Course(name="Ascot")), NOW))
     assert "1  A · no. 4, draw 2, OR 99\\nPU  B" in shown
     assert "None" not in full_result(event, None, NOW).text
+    nothing = full_result(event.model_copy(update={"race": Race(race_id="rc_1")}), None, NOW)
+    assert nothing.text == "Full result: race rc_1: Settled; no finishing order in the delivery"
+    assert "no finishing order" in str(nothing.blocks)
     many = event.model_copy(update={"race": Race(runners=(Runner(horse="<" * 999, position="1"),) * 500)})
     assert "more" in check(full_result(many, None, NOW))
 

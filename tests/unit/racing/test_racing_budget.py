@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.racing.budget import Budget
@@ -84,7 +84,6 @@ seconds = st.floats(0.01, 3.0)
 skews = st.floats(-5000, 5000)
 
 
-@settings(max_examples=60, deadline=None)
 @given(limit=st.integers(1, 40), skew_s=skews, latencies=st.lists(seconds, min_size=1, max_size=9))
 @example(limit=1, skew_s=0.0, latencies=[2.0])
 def test_budget_alone_on_the_key_is_never_refused(limit, skew_s, latencies):
@@ -94,7 +93,6 @@ def test_budget_alone_on_the_key_is_never_refused(limit, skew_s, latencies):
     assert len(sent) >= min(limit, 10)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     says=st.sets(st.sampled_from(["remaining", "reset", "date"])),
     skew_s=skews,
@@ -106,7 +104,6 @@ def test_budget_is_never_refused_when_headers_are_missing(says, skew_s, latencie
     assert not service.refused
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     limit=st.integers(20, 40),
     skew_s=skews,
@@ -149,7 +146,6 @@ def test_budget_divides_the_limit_among_replicas():
     assert sent == 20
 
 
-@settings(max_examples=40, deadline=None)
 @given(replicas=st.integers(2, 5), skew_s=skews, latencies=st.lists(seconds, min_size=1, max_size=9))
 def test_budgets_of_replicas_are_never_refused_together(replicas, skew_s, latencies):
     service = Service(60, skew_s)
@@ -201,7 +197,6 @@ readings = st.builds(
 )
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     steps=st.lists(st.tuples(st.floats(0, 90), st.none() | readings, st.none() | st.floats(1, 300)), max_size=40),
     background=st.booleans(),

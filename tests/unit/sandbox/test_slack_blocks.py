@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from slack_sdk.models.blocks import ButtonElement, HeaderBlock, SectionBlock
 
@@ -226,7 +226,6 @@ def _mutations(value: Any) -> st.SearchStrategy[Any]:
     return st.one_of(parts, parts, parts, anything)
 
 
-@settings(max_examples=60, deadline=None)
 @given(anything)
 def test_block_problems_never_raises_on_any_json(blocks):
     assert isinstance(block_problems(blocks), list)
@@ -234,13 +233,11 @@ def test_block_problems_never_raises_on_any_json(blocks):
     assert shown_characters(blocks) >= 0
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.sampled_from(TAKEN).flatmap(_mutations))
 def test_block_problems_never_raises_on_blocks_that_are_nearly_right(blocks):
     assert all(isinstance(problem, str) for problem in block_problems(blocks))
 
 
-@settings(max_examples=60, deadline=None)
 @given(_mutations(_table(3, 2)), _mutations(_chart()))
 def test_data_blocks_never_raise(table, chart):
     for rule, block in ((data_table, table), (data_visualization, chart)):

@@ -2,15 +2,12 @@
 
 import json
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.domain.events import EventKind
 from bot.domain.reading import read_race
 from bot.webhooks.payload import identify, read_payload
-
-UNHURRIED = settings(deadline=None)
-"""The machine may be busy: how long an example took says nothing."""
 
 WORDS = [
     *("event", "type", "name", "data", "payload", "attributes", "race", "meeting", "meetings", "course", "venue"),
@@ -109,14 +106,12 @@ def renamed(race):
     return {"topic": "result:received", "payload": {"type": "race", "id": race["race_id"], "attributes": attributes}}
 
 
-@UNHURRIED
 @given(st.binary(max_size=200))
 @example(b'{"event":"race.abandoned","race_id":"\xff"}')
 def test_any_bytes_are_an_event_and_its_identity(body):
     assert identify(body).key == read_payload(body).key
 
 
-@UNHURRIED
 @given(JSON | RACING)
 def test_any_json_is_an_event_that_can_be_stored(payload):
     body = as_body(payload)
@@ -129,7 +124,6 @@ def test_any_json_is_an_event_that_can_be_stored(payload):
     event.facts()
 
 
-@UNHURRIED
 @given(RACING)
 def test_any_record_is_a_race(record):
     race = read_race(record)
@@ -137,7 +131,6 @@ def test_any_record_is_a_race(record):
     race.placed()
 
 
-@UNHURRIED
 @given(RACING.map(lambda fields: {"event": "race.abandoned", "race_id": "rc_1", **fields}), st.randoms(), st.booleans())
 def test_key_order_and_white_space_change_nothing(payload, random, indented):
     body, other = as_body(payload), json.dumps(shuffled(payload, random), indent=2 if indented else None).encode()
@@ -146,14 +139,12 @@ def test_key_order_and_white_space_change_nothing(payload, random, indented):
         assert again == event
 
 
-@UNHURRIED
 @given(RACES, DELIVERY, DELIVERY, st.sampled_from([flat, nested, renamed]))
 def test_attempts_of_a_delivery_are_one_event(race, first, second, shape):
     attempts = [read_payload(as_body({**shape(race), **delivery})) for delivery in (first, second)]
     assert attempts[0] == attempts[1]
 
 
-@UNHURRIED
 @given(RACES)
 def test_shapes_of_one_race_tell_the_same(race):
     one, *others = (told(read_payload(as_body(shape(race)))) for shape in (flat, nested, renamed))
@@ -164,7 +155,6 @@ def test_shapes_of_one_race_tell_the_same(race):
     assert all(other == one for other in others)
 
 
-@UNHURRIED
 @given(RACES)
 def test_shapes_without_an_id_have_one_natural_key(race):
     without = [

@@ -1,0 +1,124 @@
+"""What is written down of a claim: the ways in which it can end. Whoever has lost the lane's lease changes nothing."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlmodel import Session
+
+from bot.alerts.closing import close_channel, end_closing
+from bot.alerts.notices import Notices, is_person
+from bot.errors import SlackError
+from bot.logs import get_logger
+from bot.storage import lanes
+from bot.storage.lanes import Claim
+
+log = get_logger(__name__)
+
+CREDENTIALS_HOLD_S = 60.0
+"""With dead credentials nothing is sent; one post tries again after this."""
+
+DOUBTFUL_WAIT = timedelta(seconds=1)
+"""A lane with a doubtful post waits at least so long, even where the call's deadline has passed."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What is to be written down of a claim: `record` names the lane's lease and does nothing once that is lost."""
+
+    name: str
+    record: Callable[[Session, datetime], bool]
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Makes outcomes. `channel_s`: seconds between two posts in a channel."""
+
+    notices: Notices
+    channel_s: float
+
+    def sent(self, claim: Claim, message_ts: str, name: str = "sent") -> Outcome:
+        """Slack has it. The limit of edits is the method's, not the channel's."""
+        pause = timedelta(0) if claim.edited else self._pause
+
+        def record(session: Session, now: datetime) -> bool:
+            if not lanes.record_sent(session, claim, message_ts, now, free_at=now + pause):
+                return False
+            # One that was looked for may have been taken before the channel was closed.
+            if claim.held_since and not (claim.edited or claim.doubtful):
+                end_closing(session, self.notices, claim.channel_id, claim.held_since, now)
+            return True
+
+        return Outcome(name, record)
+
+    def retry(self, claim: Claim, reason: str, *, after_s: float, plain: bool | None = None) -> Outcome:
+        """Certainly not posted: once more after so long."""
+        wait = timedelta(seconds=after_s)
+        return Outcome(
+            "retry",
+            lambda session, now: lanes.record_retry(session, claim, free_at=now + wait, error=reason, plain=plain),
+        )
+
+    def not_edited(self, claim: Claim, reason: str) -> Outcome:
+        """The edit becomes a message of its own."""
+        return Outcome(
+            "not_edited",
+            lambda session, now: lanes.record_not_edited(session, claim, free_at=now, error=reason),
+        )
+
+    def doubtful(self, claim: Claim, reason: str) -> Outcome:
+        """Nobody knows whether it was posted: it is looked for."""
+
+        def record(session: Session, now: datetime) -> bool:
+            free_at = max(claim.post.deadline_at or now, now + DOUBTFUL_WAIT)
+            return lanes.record_doubtful(session, claim, free_at=free_at, error=reason, looks=0, failed_looks=0)
+
+        return Outcome("doubtful", record)
+
+    def held(self, claim: Claim, error: SlackError, wait_s: float) -> Outcome:
+        """Nothing is sent by the method for so long; the lane goes on with what needs another."""
+
+        def record(session: Session, now: datetime) -> bool:
+            lanes.hold_method(session, claim.method, now + timedelta(seconds=wait_s), error.code)
+            return lanes.record_retry(session, claim, free_at=now, error=str(error))
+
+        return Outcome("wait", record)
+
+    def credentials_dead(self, claim: Claim, reason: str) -> Outcome:
+        """Nothing is sent at all for a while."""
+
+        def record(session: Session, now: datetime) -> bool:
+            until = now + timedelta(seconds=CREDENTIALS_HOLD_S)
+            lanes.hold_method(session, lanes.EVERY_METHOD, until, reason)
+            log.error("slack_credentials_dead", reason=reason)
+            return lanes.record_retry(session, claim, free_at=until, error=reason)
+
+        return Outcome("credentials_dead", record)
+
+    def channel_closed(self, claim: Claim, code: str) -> Outcome:
+        """The lane is held, and its subscriptions suspended."""
+
+        def record(session: Session, now: datetime) -> bool:
+            if is_person(claim.channel_id):
+                # Nobody can reopen a person's direct messages for us, and what they would have said admins know.
+                return self._park(session, claim, code, code, now)
+            if not lanes.record_retry(session, claim, free_at=now, error=code):
+                return False
+            close_channel(session, self.notices, claim.channel_id, code, now)
+            return True
+
+        return Outcome("channel_closed", record)
+
+    def parked(self, claim: Claim, reason: str, told: str | None = None) -> Outcome:
+        """Given up, and admins are told why: `told`, or the reason itself."""
+        return Outcome("parked", lambda session, now: self._park(session, claim, reason, told or reason, now))
+
+    def _park(self, session: Session, claim: Claim, reason: str, told: str, now: datetime) -> bool:
+        if not lanes.record_parked(session, claim, free_at=now + self._pause, error=reason):
+            return False
+        self.notices.parked(session, claim, told)
+        return True
+
+    @property
+    def _pause(self) -> timedelta:
+        return timedelta(seconds=self.channel_s)

@@ -1,0 +1,71 @@
+"""What a typed word may have meant: the likeliest of what is published, and the courses that are called so."""
+
+from collections.abc import Iterable, Sequence
+
+from bot.errors import CommandError
+from bot.racing.values import suggest
+from bot.storage.reference import KnownCourse
+
+TYPED_MAX = 80
+"""What is looked at of a typed word: no code or course name is longer, and likeness costs time by the character."""
+
+
+def find_courses(courses: Sequence[KnownCourse], typed: str) -> list[KnownCourse]:
+    """The courses of an id, else of an exact name, else of a shortcode."""
+    for field in ("course_id", "name", "shortcode"):
+        found = [course for course in courses if getattr(course, field) == typed]
+        if found:
+            return found
+    return []
+
+
+def likely(typed: str, values: Sequence[str]) -> list[str]:
+    """Those of the values that the typed word may have meant, likeliest first."""
+    return suggest(typed[:TYPED_MAX], values)
+
+
+def likely_places(typed: str, courses: Sequence[KnownCourse], regions: Sequence[str] = ()) -> list[str]:
+    """The regions and courses that may have been meant, likeliest first; a course once, by its name or shortcode."""
+    whose = {word: course.name or word for course in courses for word in (course.name, course.shortcode) if word}
+    found: dict[str, str] = {}
+    for word in likely(typed, [*regions, *whose]):
+        found.setdefault(whose.get(word, word), word)
+    return list(found.values())
+
+
+def likely_together(typed: Sequence[str], values: Sequence[str]) -> list[list[str]]:
+    """What one word may have meant, likeliest first; of several words the likeliest of each, where each has one."""
+    each = [likely(one, values) for one in typed]
+    if len(each) == 1:
+        return [[word] for word in each[0]]
+    return [[words[0] for words in each]] if all(each) else []
+
+
+def did_you_mean(typed: Sequence[str], values: Sequence[str]) -> str:
+    """The question about words that are wrong together; nothing where nothing is likely."""
+    return question(" ".join(words) for words in likely_together(typed, values))
+
+
+def question(meant: Iterable[str]) -> str:
+    """Whether one of these was meant, after a space; nothing where there are none."""
+    listed = " or ".join(meant)
+    return f" Did you mean {listed}?" if listed else ""
+
+
+def quoted(typed: str) -> str:
+    """A typed word as it is said back."""
+    return f'"{typed}"' if len(typed) <= TYPED_MAX else f'"{typed[:TYPED_MAX]}…"'
+
+
+def several(typed: str, found: Sequence[KnownCourse], regions: Sequence[str]) -> CommandError:
+    """That a name is that of several courses: each by its id, or by its region where another one was typed."""
+    several = " or ".join(f"{one.course_id or '?'} ({one.region or one.country or '?'})" for one in found)
+    told = f"Several courses are called {quoted(typed)}: give the id, {several}."
+    if len(regions) > 1:
+        return CommandError(told)
+    if regions and not any(one.region in regions for one in found):
+        there = list(dict.fromkeys(one.region for one in found if one.region))
+        told = f"{quoted(typed)} is in {' or '.join(there) or 'other regions'}, not in {regions[0]}."
+        return CommandError(told, typed=regions[0], meant={region: region for region in there})
+    meant = {f"{one.name} ({one.region or one.country})": one.course_id for one in found if one.course_id}
+    return CommandError(told, typed=typed, meant=meant)

@@ -1,0 +1,160 @@
+"""What is chosen for a channel, typed or in the form: whether it can match, and what it adds to what there was."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from bot.domain.filters import ALL_REGIONS, ChannelFilter, is_same_course
+from bot.domain.races import Course
+from bot.errors import CommandError
+from bot.slack.commands.invocation import Desk
+from bot.slack.views.subscribe_form import COURSES, NOT_COURSES, REGIONS
+
+CHECK_S = 1.2
+"""For looking up regions and courses before the ack, which Slack wants within three seconds."""
+
+
+@dataclass
+class Check:
+    """Looks words up, all within one deadline, and gathers what is wrong with them by the form's fields."""
+
+    desk: Desk
+    errors: dict[str, list[CommandError]] = field(default_factory=dict)
+    unchecked: list[str] = field(default_factory=list)
+    until_s: float = field(default_factory=lambda: asyncio.get_running_loop().time() + CHECK_S)
+
+    async def regions(self, typed: Sequence[str], other_words: Mapping[str, str] | None = None) -> list[str]:
+        """The regions; none where one of them is none, with what else they may have meant: `check_regions`."""
+        try:
+            checked = await self.desk.reference.check_regions(typed, self.left_s(), other_words=other_words)
+        except CommandError as error:
+            self._add(REGIONS, error)
+            return []
+        self.unchecked += [one.region for one in checked if not one.known]
+        return [one.region for one in checked]
+
+    async def courses(self, name: str, typed: Sequence[str], regions: Sequence[str]) -> tuple[Course, ...]:
+        """The courses of a field; of those that share a name, the one in the regions."""
+        found = []
+        within = [region for region in regions if region != ALL_REGIONS]
+        for one in typed:
+            try:
+                found.append(await self.desk.reference.check_course(one, self.left_s(), regions=within))
+            except CommandError as error:
+                self._add(name, error)
+        # Without a list they are taken as typed.
+        self.unchecked += [course.name for course in found if course.course_id is None and course.name]
+        return tuple(found)
+
+    async def arriving(self, courses: Sequence[Course], not_courses: Sequence[Course], regions: Sequence[str]) -> None:
+        """Look whether anything would ever arrive of these together, where each by itself is right."""
+        if self.errors:
+            return
+        if both := [one for one in courses if _has(not_courses, one)]:
+            told = f"{_name(both[0])} is among the only courses, and left out too: nothing of it would ever arrive."
+            self._add(NOT_COURSES, CommandError(told))
+        if courses and ALL_REGIONS not in regions:
+            there = [(course, await self.desk.reference.region_of(course)) for course in courses]
+            if error := _elsewhere(there, regions) or _without_course(there, regions):
+                self._add(COURSES, error)
+
+    def raise_for_all(self) -> None:
+        """Raise CommandError for all that is wrong together, so that one click mends it."""
+        errors = [error for some in self.errors.values() for error in some]
+        if len(errors) == 1:
+            raise errors[0]
+        if errors:
+            told = " ".join(map(str, errors))
+            if not all(error.offers for error in errors):
+                raise CommandError(told)
+            likeliest = [next(iter(error.offers.items())) for error in errors]
+            right = {typed: value for _, offer in likeliest for typed, value in offer.items()}
+            raise CommandError(told, offers={" ".join(label for label, _ in likeliest): right})
+
+    def left_s(self) -> float:
+        """What is left of the time."""
+        return max(0.01, self.until_s - asyncio.get_running_loop().time())
+
+    def _add(self, name: str, error: CommandError) -> None:
+        self.errors.setdefault(name, []).append(error)
+
+
+def added(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> ChannelFilter:
+    """Both filters together: events are added, and courses where they are named; the later word on a course counts.
+
+    All courses are taken where they were before, and where the region was asked for as a `whole`: by itself, without
+    events or courses. Raises CommandError where the only courses would all be left out.
+    """
+    is_narrow = bool(before.courses) and not whole
+    courses = _but(_union(before.courses, chosen.courses), chosen.not_courses) if is_narrow else ()
+    if is_narrow and not courses:
+        raise CommandError(
+            f"Of {before.region} this channel receives only {' and '.join(map(_name, before.courses))}: without that, "
+            f"nothing would be left. /racing unsubscribe {before.region} ends it."
+        )
+    return chosen.model_copy(
+        update={
+            "topics": before.topics | chosen.topics,
+            "courses": courses,
+            "not_courses": _union(_but(before.not_courses, chosen.courses), chosen.not_courses),
+            "mentions": tuple(dict.fromkeys((*before.mentions, *chosen.mentions))),
+        }
+    )
+
+
+def told_of_courses(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> str | None:
+    """A sentence on what `added` did about courses, where somebody may have expected otherwise."""
+    where = "all regions" if chosen.region == ALL_REGIONS else chosen.region
+    if before.courses and whole:
+        return f"It takes all courses from {where} now, not {', '.join(map(_name, before.courses))} alone."
+    if before.courses and not chosen.courses:
+        return f"Its courses from {where} stay as they were: Edit in /racing list changes them."
+    lifted = [course for course in chosen.courses if _has(before.not_courses, course)]
+    if lifted:
+        return f"No longer left out from {where}: {', '.join(map(_name, lifted))}."
+    if chosen.courses and not before.courses:
+        return f"It received all courses from {where}, and still does: Edit in /racing list leaves some out."
+    return None
+
+
+def _elsewhere(there: Sequence[tuple[Course, str | None]], regions: Sequence[str]) -> CommandError | None:
+    """That a course is in none of the regions."""
+    for course, region in there:
+        if region is not None and region not in regions:
+            return CommandError(
+                f"{_name(course)} is a course of {region}, not of {' or '.join(regions)}. "
+                f'/racing subscribe {region} course:"{_name(course)}" would be right.',
+                typed=regions[0] if len(regions) == 1 else "",
+                meant={region: region} if len(regions) == 1 else None,
+            )
+    return None
+
+
+def _without_course(there: Sequence[tuple[Course, str | None]], regions: Sequence[str]) -> CommandError | None:
+    """That a region has none of the courses: nothing from it would arrive."""
+    if any(region is None for _, region in there):
+        return None
+    empty = [region for region in regions if region not in {known for _, known in there}]
+    if not empty:
+        return None
+    names = " or ".join(_name(course) for course, _ in there)
+    return CommandError(
+        f"{names} is not in {' or '.join(empty)}, so nothing from there would arrive. One at a time, please: "
+        f"/racing subscribe {empty[0]} takes all courses of {empty[0]}."
+    )
+
+
+def _but(courses: Sequence[Course], left_out: Sequence[Course]) -> tuple[Course, ...]:
+    return tuple(one for one in courses if not _has(left_out, one))
+
+
+def _union(one: Sequence[Course], other: Sequence[Course]) -> tuple[Course, ...]:
+    return (*one, *_but(other, one))
+
+
+def _has(courses: Sequence[Course], sought: Course) -> bool:
+    return any(is_same_course(one, sought) for one in courses)
+
+
+def _name(course: Course) -> str:
+    return course.name or course.course_id or "?"

@@ -1,0 +1,304 @@
+"""Signed bodies whose parts are of another kind than Slack's: refused in words, and never a 500."""
+
+import asyncio
+import json
+import time
+from copy import deepcopy
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import SecretStr
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from bot.alerts.notices import Notices
+from bot.alerts.reopening import Reopening
+from bot.book.reference import ReferenceBook
+from bot.domain.clock import utc_now
+from bot.errors import SlackUnreached
+from bot.sandbox.slack import signing
+from bot.slack.bolt import Listener, make_bolt
+from bot.slack.commands.table import BUTTON_COMMANDS
+from bot.slack.guard import PATH, SlackEndpoint
+from bot.slack.identity import Identity
+from bot.slack.listeners.actions import ActionListener
+from bot.slack.listeners.channels import ChannelListener
+from bot.slack.listeners.commands import CommandListener
+from bot.slack.listeners.direct_messages import DirectMessageListener
+from bot.slack.listeners.forms import FormListener
+from bot.slack.listeners.running import CommandRunner
+from bot.slack.messages.plain import sentence
+from bot.slack.messages.waited import waited
+from bot.slack.views.subscribe_form import FormOf
+from bot.storage.engine import Database
+from bot.storage.migrate import upgrade
+from bot.web.body import BodyReader
+
+SECRET = "shapes-secret"
+FORM = "application/x-www-form-urlencoded"
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+BOT = "UBOT"
+
+USER, CHANNEL, TEAM = {"id": "U1", "team_id": "T1"}, {"id": "C1", "name": "gb"}, {"id": "T1", "domain": "desk"}
+PERSONS = {"user": USER, "team": TEAM, "enterprise": None, "trigger_id": "1.2.3", "response_url": "https://x.test/1"}
+
+
+def click(action_id, value="GB"):
+    return PERSONS | {
+        "type": "block_actions",
+        "channel": CHANNEL,
+        "container": {"type": "message", "channel_id": "C1", "is_ephemeral": True},
+        "message": {"ts": "1.2", "user": BOT, "text": "x"},
+        "actions": [{"type": "button", "action_id": action_id, "block_id": "b", "value": value}],
+    }
+
+
+def submission():
+    chosen = [{"text": {"type": "plain_text", "text": "GB"}, "value": "GB"}]
+    topics = [{"text": {"type": "plain_text", "text": "Results"}, "value": "results"}]
+    values = {
+        "regions": {"regions": {"type": "multi_static_select", "selected_options": chosen}},
+        "topics": {"topics": {"type": "checkboxes", "selected_options": topics}},
+        "people": {"people": {"type": "multi_users_select", "selected_users": ["U1"]}},
+    }
+    view = {
+        "id": "V1",
+        "type": "modal",
+        "callback_id": "subscribe_form",
+        "private_metadata": FormOf(channel_id="C1").model_dump_json(),
+        "state": {"values": values},
+        "blocks": [{"type": "input", "block_id": name} for name in values],
+    }
+    return PERSONS | {"type": "view_submission", "view": view}
+
+
+def lookup(action_id):
+    return PERSONS | {
+        "type": "block_suggestion",
+        "action_id": action_id,
+        "block_id": action_id,
+        "value": "asc",
+        "view": submission()["view"],
+    }
+
+
+def event(**of_event):
+    return {
+        "type": "event_callback",
+        "event_id": "Ev1",
+        "team_id": "T1",
+        "authorizations": [{"enterprise_id": None, "team_id": "T1", "user_id": BOT, "is_bot": True}],
+        "event": {"channel": "C1", "event_ts": "1.2", **of_event},
+    }
+
+
+def command(text):
+    return {
+        "command": "/racing",
+        "text": text,
+        "channel_id": "C1",
+        "user_id": "U1",
+        "team_id": "T1",
+        "response_url": "https://x.test/1",
+        "trigger_id": "1.2.3",
+    }
+
+
+BODIES: list[Any] = [
+    *(click(f"{name}:1") for name in BUTTON_COMMANDS),
+    click("run_command:0", "subscribe GB"),
+    submission(),
+    lookup("courses"),
+    lookup("groups"),
+    event(type="member_joined_channel", user=BOT),
+    event(type="member_left_channel", user=BOT),
+    event(type="channel_archive", user="U1"),
+    event(type="channel_unarchive", user="U1"),
+    event(type="channel_id_changed", old_channel_id="C1", new_channel_id="C2"),
+    event(type="message", channel_type="im", user="U1", text="hello", ts="1.3"),
+    command("list"),
+    command("subscribe GB"),
+]
+OTHERS: list[Any] = [None, True, 7, -1.5, "", "x", "\0", [], [None], ["x"], {}, {"id": None}, {"id": ["x"]}, {"x": 1}]
+"""What stands in the place of a part; beside these its absence."""
+
+GONE = "gone"
+
+
+def paths(value, here=()):
+    """Where a body's parts are, however deep."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, part in inner:
+        yield (*here, name)
+        yield from paths(part, (*here, name))
+
+
+def changed(body, path, other):
+    """The body with another part at the path, if that is still there."""
+    *way, last = path
+    part = body
+    try:
+        for name in way:
+            part = part[name]
+        if other == GONE:
+            del part[last]
+        else:
+            part[last] = deepcopy(other)
+    except (KeyError, IndexError, TypeError):
+        return body
+    return body
+
+
+@st.composite
+def malformed(draw):
+    body = deepcopy(draw(st.sampled_from(BODIES)))
+    for _ in range(draw(st.integers(1, 3))):
+        every = list(paths(body))
+        if every:
+            body = changed(body, draw(st.sampled_from(every)), draw(st.sampled_from([GONE, *OTHERS])))
+    return body
+
+
+async def unreached(method, _start, **_more):
+    raise SlackUnreached(method, "nobody is there")
+
+
+async def allow(_user_id, _channel_id):
+    return None
+
+
+async def not_admin(_user_id):
+    return False
+
+
+class Endpoint:
+    """What Slack's requests meet: the guard, Bolt and every listener, with a real database and no Slack."""
+
+    def __init__(self, database):
+        nobody: Any = None
+        reference = ReferenceBook(database, nobody, lambda: NOW)
+        reference._refreshed_at = NOW
+        self.database = database
+        wake = asyncio.Event()
+        desk: Any = SimpleNamespace(
+            database=database,
+            reference=reference,
+            people=SimpleNamespace(check_may_change=allow, is_admin=not_admin),
+            slack=SimpleNamespace(call=unreached, web=SimpleNamespace(usergroups_list=None)),
+            reopening=Reopening(waited),
+            identity=Identity("xoxb-test", bot_user_id=BOT),
+            clock=lambda: NOW,
+            wake=wake,
+        )
+        runner = CommandRunner(desk, nobody, SimpleNamespace(start=lambda answer, _name: answer.close()))  # type: ignore[arg-type]  # answers are of no concern here
+        notices = Notices(None, sentence, clock=lambda: NOW)
+        channels = ChannelListener(database, desk.identity, notices, desk.reopening, desk.clock, wake)
+        listeners: list[Listener] = [CommandListener(runner), ActionListener(runner), FormListener(runner), channels]
+        self.endpoint = SlackEndpoint(
+            bolt=make_bolt(desk.identity, [*listeners, DirectMessageListener(database, desk.clock, wake)]),
+            signing_secret=SecretStr(SECRET),
+            bodies=BodyReader(max_bytes=64 * 1024, budget_bytes=1024 * 1024),
+            clock=utc_now,
+            count=lambda _status: None,
+        )
+        app = Starlette(routes=[Route(PATH, self.endpoint.__call__, methods=["POST"])])
+        self.client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://bot")
+
+    async def send(self, body: Any) -> httpx.Response:
+        """The body as Slack sends it: commands as a form, what is clicked as its `payload`, events as JSON."""
+        if "command" in body:
+            content, kind = urlencode(body), FORM
+        elif body.get("type") == "event_callback":
+            content, kind = json.dumps(body), "application/json"
+        else:
+            content, kind = urlencode({"payload": json.dumps(body)}), FORM
+        return await self.send_raw(content.encode(), kind)
+
+    async def send_raw(self, content: bytes, kind: str) -> httpx.Response:
+        timestamp = int(time.time())
+        headers = {
+            "X-Slack-Request-Timestamp": str(timestamp),
+            "X-Slack-Signature": signing.sign(SECRET, timestamp, content),
+            "Content-Type": kind,
+        }
+        return await self.client.post(PATH, content=content, headers=headers)
+
+
+@pytest.fixture(scope="module")
+def runner():
+    with asyncio.Runner() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def endpoint(runner, tmp_path_factory):
+    """One for all examples: to build it takes longer than to ask it."""
+    database = Database(f"sqlite:///{tmp_path_factory.mktemp('shapes') / 'bot.db'}")
+    upgrade(database)
+
+    async def opened():
+        return Endpoint(database)
+
+    made = runner.run(opened())
+    yield made
+    runner.run(made.client.aclose())
+    runner.run(database.close())
+
+
+@pytest.mark.parametrize("body", BODIES, ids=lambda body: str(body.get("type") or body["text"]))
+def test_body_of_slacks_shape_is_taken(runner, endpoint, body):
+    assert runner.run(endpoint.send(body)).status_code == 200
+
+
+@settings(max_examples=100)
+@given(body=malformed())
+def test_no_malformed_body_is_a_500(runner, endpoint, body):
+    assert runner.run(endpoint.send(body)).status_code in {200, 400, 404}
+
+
+@pytest.mark.parametrize(
+    ("path", "other"),
+    [
+        (("actions",), "y"),
+        (("actions",), []),
+        (("actions", 0), "y"),
+        (("actions", 0, "action_id"), GONE),
+        (("user",), "x"),
+        (("channel",), "C1"),
+        (("container",), []),
+        (("message",), "x"),
+        (("team",), 7),
+    ],
+)
+def test_click_of_another_shape_is_refused_with_the_place_and_without_what_stands_there(runner, endpoint, path, other):
+    answer = runner.run(endpoint.send(changed(click("mute_meeting:1", "secret words"), path, other)))
+    assert answer.status_code == 400
+    assert str(path[0]) in answer.json()["error"]
+    assert "secret words" not in answer.text
+
+
+@pytest.mark.parametrize("metadata", ["", "{}", "[]", "no JSON", '{"channel_id": 7}'])
+def test_form_whose_metadata_can_not_be_read_says_what_to_do(runner, endpoint, metadata):
+    answer = runner.run(endpoint.send(changed(submission(), ("view", "private_metadata"), metadata)))
+    assert answer.status_code == 200
+    assert "open it again" in answer.json()["errors"]["regions"]
+
+
+@pytest.mark.parametrize("odd", ["\\ud800", "\\udc00x", "a\\u0000b", "\\\\\\u0000"])
+def test_text_that_no_database_takes_is_refused(runner, endpoint, odd):
+    body = json.dumps(event(type="member_joined_channel", user=BOT, channel="C7")).replace("Ev1", odd)
+    assert runner.run(endpoint.send_raw(body.encode(), "application/json")).status_code == 400
+    typed = command("list") | {"user_id": "U\0"}
+    assert runner.run(endpoint.send(typed)).status_code == 400
+
+
+def test_text_that_only_looks_like_that_is_taken(runner, endpoint):
+    written = {"text": r"\u0000 \ud800 🐎"}
+    body = event(type="message", channel_type="im", user="U1", ts="1.9", channel="D1", **written)
+    assert runner.run(endpoint.send(body)).status_code == 200

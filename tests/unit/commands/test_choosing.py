@@ -1,0 +1,299 @@
+"""What a channel receives after several people subscribed it, typed and by the form; with a real database."""
+
+import shutil
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bot.book.reference import ReferenceBook
+from bot.domain.events import DEFAULT_TOPICS, EventKind, RacingEvent, Topic
+from bot.domain.filters import ChannelFilter
+from bot.domain.races import Course, Race
+from bot.errors import CommandError, FieldsWrong, SlackUnreached
+from bot.sandbox.slack import modals
+from bot.slack.commands import subscribe, unsubscribe
+from bot.slack.commands.explain import retyped
+from bot.slack.commands.invocation import Invocation
+from bot.slack.commands.submit import submit
+from bot.slack.views.subscribe_form import FormOf, Known, read_form, subscribe_form
+from bot.storage import reference as rows
+from bot.storage import subscriptions
+from bot.storage.engine import Database
+from bot.storage.reference import KnownCourse
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+COURSES = [
+    KnownCourse(course_id="cr_1", name="Ascot", region="GB"),
+    KnownCourse(course_id="cr_2", name="Ascot", region="AUS"),
+    KnownCourse(course_id="cr_3", name="Bath", region="GB"),
+    KnownCourse(course_id="cr_4", name="Ffos Las", region="GB"),
+    KnownCourse(course_id="cr_5", name="Curragh", region="IRE"),
+    KnownCourse(course_id="cr_6", name="Goodwood", region="GB"),
+]
+BATH, FFOS_LAS = (Course(course_id=one.course_id, name=one.name) for one in COURSES[2:4])
+
+
+@dataclass
+class Channel:
+    """A channel whose people type, and fill in forms; what it receives is in the database."""
+
+    database: Database
+    desk: Any
+    known: Known = field(default_factory=lambda: Known(("AUS", "GB", "IRE"), courses=True))
+
+    async def types(self, words):
+        return await subscribe.commit(self.desk, self._invocation(words))
+
+    async def ends(self, words):
+        return await unsubscribe.commit(self.desk, self._invocation(words))
+
+    async def refuses(self, words, command="subscribe"):
+        """What is told of words, and what each button would type."""
+        do = self.types if command == "subscribe" else self.ends
+        with pytest.raises(CommandError) as caught:
+            await do(words)
+        lines = [retyped(f"{command} {words}", right) or "" for right in caught.value.offers.values()]
+        return str(caught.value), [line.removeprefix(f"{command} ") for line in lines]
+
+    async def receives(self):
+        read = await self.database.read(lambda session: subscriptions.of_channel(session, "C1"))
+        return {row.region: subscriptions.read_filter(row) for row in read}
+
+    async def opens(self, region=None):
+        """The form of a subscription, or of a new one."""
+        chosen = (await self.receives())[region] if region else None
+        was = chosen.fingerprint() if chosen else None
+        return subscribe_form(FormOf(channel_id="C1", editing=region, was=was), chosen, self.known)
+
+    async def saves(self, view, values=None):
+        form, submitted = read_form({**view, "state": {"values": modals.filled_in(view, values or {})}})
+        return await submit(self.desk, self._invocation(""), form, submitted)
+
+    @staticmethod
+    def _invocation(words):
+        return Invocation(text=words, channel_id="C1", user_id="U1", reference="cmd-1")
+
+
+async def allow(_user_id, _channel_id):
+    return None
+
+
+async def unreached(method, *_args, **_more):
+    """Whether the bot is in the channel is none of these tests' concern."""
+    raise SlackUnreached(method, "no_connection")
+
+
+@pytest.fixture
+async def database(tmp_path, empty_database):
+    opened = Database(f"sqlite:///{shutil.copy(empty_database, tmp_path / 'choosing.db')}")
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def channel(database):
+    nobody: Any = None
+    book = ReferenceBook(database, nobody, lambda: NOW)
+    # The lists are as they are kept: nothing is to be asked for.
+    book._refreshed_at = NOW
+    await database.write(lambda session: rows.put_regions(session, ["AUS", "GB", "IRE"], NOW))
+    await database.write(lambda session: rows.put_courses(session, COURSES, NOW))
+    desk = SimpleNamespace(
+        database=database,
+        reference=book,
+        people=SimpleNamespace(check_may_change=allow),
+        slack=SimpleNamespace(call=unreached),
+        clock=lambda: NOW,
+    )
+    return Channel(database, desk)
+
+
+def names(courses):
+    return [one.name for one in courses]
+
+
+def lost_at(course):
+    return RacingEvent(key="k", kind=EventKind.MEETING_ABANDONED, race=Race(region="GB", course=course))
+
+
+async def test_naming_a_course_lifts_its_exclusion(channel):
+    await channel.types("GB -course:Bath -course:Goodwood")
+    added = await channel.types("GB course:Bath")
+    assert added.about_courses == ("No longer left out from GB: Bath.",)
+    chosen = (await channel.receives())["GB"]
+    assert (chosen.courses, names(chosen.not_courses)) == ((), ["Goodwood"])
+    assert chosen.matches(lost_at(BATH))
+
+
+async def test_leaving_a_course_out_ends_its_inclusion_but_not_the_last_one(channel):
+    await channel.types("GB course:Bath course:Goodwood")
+    await channel.types("GB -course:Bath")
+    assert names((await channel.receives())["GB"].courses) == ["Goodwood"]
+    told, _ = await channel.refuses("GB -course:Goodwood")
+    assert "nothing would be left" in told
+    assert names((await channel.receives())["GB"].courses) == ["Goodwood"]
+
+
+async def test_kinds_are_added_and_courses_stay_where_none_is_named(channel):
+    await channel.types('GB results course:"Ffos Las"')
+    added = await channel.types("GB IRE racecards")
+    assert added.about_courses == ("Its courses from GB stay as they were: Edit in /racing list changes them.",)
+    receives = await channel.receives()
+    assert receives["GB"].topics == {Topic.RESULTS, Topic.RACECARDS}
+    assert names(receives["GB"].courses) == ["Ffos Las"]
+    assert (receives["IRE"].topics, receives["IRE"].courses) == ({Topic.RACECARDS}, ())
+
+
+async def test_region_by_itself_is_meant_with_all_its_courses_and_that_is_said(channel):
+    await channel.types("GB results course:Bath -course:Goodwood")
+    added = await channel.types("GB")
+    assert added.about_courses == ("It takes all courses from GB now, not Bath alone.",)
+    chosen = (await channel.receives())["GB"]
+    assert (chosen.topics, chosen.courses, names(chosen.not_courses)) == (DEFAULT_TOPICS, (), ["Goodwood"])
+
+
+async def test_all_courses_stay_where_one_is_named(channel):
+    await channel.types("GB")
+    added = await channel.types("GB course:Bath")
+    assert "still does" in added.about_courses[0]
+    assert (await channel.receives())["GB"].courses == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("GB course:Goodwood -course:Goodwood", "among the only courses, and left out too"),
+        ("GB IRE course:Bath", "Bath is not in IRE, so nothing from there would arrive"),
+        ("IRE course:Bath", "Bath is a course of GB, not of IRE"),
+        ("course:", "Nothing follows"),
+        ("GB course:", "Nothing follows"),
+    ],
+)
+async def test_filter_that_can_never_match_is_refused_when_typed(channel, words, told):
+    assert told in (await channel.refuses(words))[0]
+    assert await channel.receives() == {}
+
+
+@pytest.mark.parametrize(
+    ("values", "name", "told"),
+    [
+        ({"courses": ["cr_6"], "not_courses": ["cr_6"]}, "not_courses", "left out too"),
+        ({"regions": ["GB", "IRE"], "courses": ["cr_3"]}, "courses", "Bath is not in IRE"),
+        ({"regions": ["IRE"], "courses": ["cr_3"]}, "courses", "Bath is a course of GB"),
+    ],
+)
+async def test_filter_that_can_never_match_is_refused_in_the_form(channel, values, name, told):
+    chosen = {"regions": ["GB"]} | {
+        field: [option(one) for one in some] if "courses" in field else some for field, some in values.items()
+    }
+    with pytest.raises(FieldsWrong) as caught:
+        await channel.saves(await channel.opens(), chosen)
+    assert told in caught.value.errors[name]
+
+
+def option(value):
+    return {"text": {"type": "plain_text", "text": value}, "value": value}
+
+
+async def test_courses_of_each_region_are_taken_together(channel):
+    await channel.types("GB IRE course:Bath course:Curragh")
+    assert set(await channel.receives()) == {"GB", "IRE"}
+
+
+@pytest.mark.parametrize(("words", "course_id"), [("GB course:Ascot", "cr_1"), ("course:Ascot AUS", "cr_2")])
+async def test_course_whose_name_is_shared_is_the_one_of_the_region(channel, words, course_id):
+    await channel.types(words)
+    (chosen,) = (await channel.receives()).values()
+    assert [one.course_id for one in chosen.courses] == [course_id]
+
+
+async def test_form_keeps_the_courses_that_it_has_no_field_for(channel):
+    await channel.types("GB course:Bath course:Goodwood")
+    await channel.types("IRE -course:Curragh")
+    before = await channel.receives()
+    channel.known = Known(None, courses=False)
+    for region in ("GB", "IRE"):
+        view = await channel.opens(region)
+        assert "leaves them" in str(view["blocks"])
+        await channel.saves(view)
+    assert await channel.receives() == before
+
+
+async def test_form_keeps_the_courses_that_its_menu_can_not_hold(channel, database):
+    many = tuple(Course(course_id=f"x{number}", name=f"Course {number}") for number in range(130))
+    chosen = ChannelFilter(region="GB", topics=DEFAULT_TOPICS, not_courses=(*many, Course(name="x" * 151)))
+
+    def save(session):
+        subscriptions.save(session, "C1", chosen, user_id="U1", now=NOW)
+
+    await database.write(save)
+    view = await channel.opens("GB")
+    assert "Course 129" in str(view["blocks"])
+    await channel.saves(view)
+    assert set((await channel.receives())["GB"].not_courses) == set(chosen.not_courses)
+
+
+async def test_form_that_clears_its_courses_clears_them(channel):
+    await channel.types("GB course:Bath")
+    await channel.saves(await channel.opens("GB"), {"courses": []})
+    assert (await channel.receives())["GB"].courses == ()
+
+
+@pytest.mark.parametrize("meanwhile", ["types GB racecards", "types GB -course:Bath", "ends GB", "ends GB results"])
+async def test_stale_form_is_refused(channel, meanwhile):
+    await channel.types("GB")
+    view = await channel.opens("GB")
+    does, words = meanwhile.split(" ", 1)
+    await getattr(channel, does)(words)
+    before = await channel.receives()
+    for values in ({}, {"regions": ["IRE"]}):
+        with pytest.raises(FieldsWrong, match="Somebody has changed or ended") as caught:
+            await channel.saves(view, values)
+        assert set(caught.value.errors) == {"regions"}
+    assert await channel.receives() == before
+
+
+async def test_form_is_not_stale_because_of_another_subscription(channel):
+    await channel.types("GB")
+    view = await channel.opens("GB")
+    await channel.types("IRE")
+    await channel.saves(view, {"topics": ["results"]})
+    assert (await channel.receives())["GB"].topics == {Topic.RESULTS}
+
+
+def test_fingerprint_is_the_same_in_every_process():
+    chosen = ChannelFilter(region="GB", topics=frozenset(Topic), courses=(BATH,), mentions=("U1",))
+    assert chosen.fingerprint() == "7602a38ea0c40dd0"
+    assert chosen.model_copy(update={"courses": (FFOS_LAS,)}).fingerprint() != chosen.fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("words", "told", "right"),
+    [
+        ("GB reslts", "Did you mean results?", "GB results"),
+        ("gb ire", "Did you mean GB IRE?", "GB IRE"),
+        ("gb,reslts course:“Ffos La”", "Did you mean Ffos Las?", 'GB results course:"Ffos Las"'),
+        ("GB goodwood", "Did you mean Goodwood?", "GB course:Goodwood"),
+        ("course:'Ffos La' GB", "Did you mean Ffos Las?", 'course:"Ffos Las" GB'),
+        ("course: “Ffos La” GB", "Did you mean Ffos Las?", 'course:"Ffos Las" GB'),
+        ("course: Goodwod GB", "Did you mean Goodwood?", "course: Goodwood GB"),
+        ("GB IRE course:Bath course:Curagh", "Did you mean Curragh?", "GB IRE course:Bath course:Curragh"),
+    ],
+)
+async def test_mistyped_words_are_offered_as_the_whole_right_command(channel, words, told, right):
+    said, lines = await channel.refuses(words)
+    assert told in said
+    assert lines == [right]
+    await channel.types(lines[0])
+    assert await channel.receives()
+
+
+async def test_unsubscribe_offers_what_was_meant(channel):
+    await channel.types("GB IRE")
+    _, lines = await channel.refuses("gb reslts", "unsubscribe")
+    assert lines == ["GB results"]
+    await channel.ends(lines[0])
+    assert (await channel.receives())["GB"].topics == {Topic.ABANDONMENTS}

@@ -1,0 +1,115 @@
+"""Words after /racecard and /results that are nearly right: what is offered does what was meant."""
+
+import shutil
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pytest
+
+from bot.book.reference import ReferenceBook
+from bot.errors import CommandError
+from bot.slack.commands.explain import retyped
+from bot.slack.commands.words import find_place, read_words
+from bot.storage import reference as rows
+from bot.storage.engine import Database
+from bot.storage.reference import KnownCourse
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+TODAY = NOW.date()
+REGIONS = ("GB", "IRE", "AUS", "SA", "USA", "ST")
+COURSES = [
+    KnownCourse(course_id="cr_1", name="Ascot", region="GB"),
+    KnownCourse(course_id="cr_2", name="Ascot", region="AUS"),
+    KnownCourse(course_id="cr_3", name="Goodwood", region="GB"),
+    KnownCourse(course_id="cr_4", name="Ffos Las", region="GB"),
+]
+
+
+@pytest.fixture
+async def book(tmp_path, empty_database):
+    database = Database(f"sqlite:///{shutil.copy(empty_database, tmp_path / 'words.db')}")
+    nobody: Any = None
+    kept = ReferenceBook(database, nobody, lambda: NOW)
+    # The lists are as they are kept: nothing is to be asked for.
+    kept._refreshed_at = NOW
+    await database.write(lambda session: rows.put_regions(session, REGIONS, NOW))
+    await database.write(lambda session: rows.put_courses(session, COURSES, NOW))
+    yield kept
+    await database.close()
+
+
+async def no_meetings(_day):
+    return ()
+
+
+async def understood(book, text):
+    """The day, region and course that the words mean."""
+    asked = read_words(text, TODAY)
+    place = await find_place(book, no_meetings, asked, 1.0)
+    return asked.day, place.region, place.course.course_id if place.course else None
+
+
+async def offered(book, text):
+    """What is told, and the words of each button."""
+    with pytest.raises(CommandError) as caught:
+        await understood(book, text)
+    lines = {label: retyped(f"racecard {text}", right) for label, right in caught.value.offers.items()}
+    return str(caught.value), {label: (line or "").removeprefix("racecard ") for label, line in lines.items()}
+
+
+@pytest.mark.parametrize(("text", "course_id"), [("GB Ascot", "cr_1"), ("Ascot AUS", "cr_2"), ("cr_2", "cr_2")])
+async def test_course_whose_name_is_shared_is_the_one_of_the_region_that_was_typed(book, text, course_id):
+    assert (await understood(book, text))[2] == course_id
+
+
+@pytest.mark.parametrize("text", ["Ascot", "IRE Ascot"])
+async def test_course_whose_name_is_shared_is_offered_so_that_each_offer_works(book, text):
+    _, lines = await offered(book, text)
+    assert {(await understood(book, line))[2] for line in lines.values()} == {"cr_1", "cr_2"}
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("goodwood tomorow", (date(2026, 11, 21), "GB", "cr_3")),
+        ("Goodwood tommorow", (date(2026, 11, 21), "GB", "cr_3")),
+        ("GB this satuday", (date(2026, 11, 21), "GB", None)),
+        ("course:“Ffos La” tomorow", (date(2026, 11, 21), "GB", "cr_4")),
+        ("course:'Ffos  La' sat", (date(2026, 11, 21), "GB", "cr_4")),
+        ("gb yesturday", (date(2026, 11, 19), "GB", None)),
+    ],
+)
+async def test_offer_keeps_the_day_that_was_meant(book, text, meant):
+    told, lines = await offered(book, text)
+    assert "Did you mean" in told
+    (line,) = lines.values()
+    assert await understood(book, line) == meant
+
+
+async def test_mistyped_day_is_told_apart_from_a_place(book):
+    told, lines = await offered(book, "GB tommorow")
+    assert told == 'I know no day "tommorow". Did you mean tomorrow?'
+    assert lines == {"tomorrow": "GB tomorrow"}
+    told, lines = await offered(book, "zzzzz tomorow")
+    assert "Nor do I know a region or course" in told
+    assert lines == {"tomorrow": "zzzzz tomorrow"}
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("GB sat", date(2026, 11, 21)),
+        ("this saturday GB", date(2026, 11, 21)),
+        ("GB next friday", date(2026, 11, 27)),
+        ("GB 21 Nov", date(2026, 11, 21)),
+        ("Nov 21st 2026 GB", date(2026, 11, 21)),
+    ],
+)
+async def test_days_are_taken_as_people_write_them(book, text, day):
+    assert (await understood(book, text))[:2] == (day, "GB")
+
+
+@pytest.mark.parametrize("text", ["GB 31 Feb", "Goodwood feb 31 2026"])
+async def test_date_that_no_month_has_is_called_no_day(book, text):
+    told, _ = await offered(book, text)
+    assert "is not a day. Write today" in told

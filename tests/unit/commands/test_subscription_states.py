@@ -1,0 +1,228 @@
+"""Live, waiting or suspended: what becomes of a channel's subscriptions as they are changed, by what Slack says."""
+
+import asyncio
+import shutil
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bot.alerts.reopening import Reopening
+from bot.book.reference import ReferenceBook
+from bot.domain.filters import ChannelFilter
+from bot.errors import CommandError, SlackChannelClosed, SlackDoubtful, SlackError, SlackScopeMissing
+from bot.sandbox.slack import modals
+from bot.slack.commands import subscribe, unsubscribe
+from bot.slack.commands.form import open_form
+from bot.slack.commands.invocation import COMMIT_S, Invocation
+from bot.slack.commands.submit import submit
+from bot.slack.identity import Identity
+from bot.slack.messages.waited import waited
+from bot.slack.views.subscribe_form import FormOf, Known, read_form, subscribe_form
+from bot.storage import lanes, subscriptions
+from bot.storage.engine import Database
+from bot.storage.tables import SubscriptionState
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+IN, OUT = {"channel": {"is_member": True}}, {"channel": {"is_member": False}}
+SILENT = SlackDoubtful("conversations.info", "no answer")
+ARCHIVED = "is_archived"
+
+
+@dataclass
+class Slack:
+    """Slack, whose answers come one after another, the last one for ever."""
+
+    answers: list[Any]
+    timeouts_s: list[float] = field(default_factory=list)
+
+    async def call(self, _method, _start, *, timeout_s):
+        self.timeouts_s.append(timeout_s)
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, SlackError):
+            raise answer
+        return answer
+
+
+@dataclass
+class Channel:
+    """A channel in which people type; what it receives is in the database."""
+
+    database: Database
+    desk: Any
+    channel_id: str = "C1"
+
+    def hears(self, *answers):
+        self.desk.slack.answers = list(answers)
+
+    def typed(self, words, **changes):
+        return Invocation(words, self.channel_id, "U1", "cmd-1", **changes)
+
+    async def types(self, words):
+        """The answer's text."""
+        committed = await subscribe.commit(self.desk, self.typed(words))
+        answer = await subscribe.answer(self.desk, self.typed(words), committed)
+        assert answer is not None
+        return answer.text
+
+    async def ends(self, words):
+        await unsubscribe.commit(self.desk, self.typed(words))
+
+    async def states(self):
+        rows = await self.database.read(lambda session: subscriptions.of_channel(session, self.channel_id))
+        return {row.region: (row.state, row.state_reason) for row in rows}
+
+    async def closes(self):
+        def close(session):
+            subscriptions.suspend(session, self.channel_id, ARCHIVED, NOW)
+            lanes.hold_lane(session, self.channel_id, ARCHIVED, NOW)
+
+        await self.database.write(close)
+
+
+async def allow(_user_id, _channel_id):
+    return None
+
+
+@pytest.fixture
+async def database(tmp_path, empty_database):
+    opened = Database(f"sqlite:///{shutil.copy(empty_database, tmp_path / 'states.db')}")
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def channel(database):
+    nobody: Any = None
+    book = ReferenceBook(database, nobody, lambda: NOW)
+    # No list is kept, and none is asked for: words are taken as typed.
+    book._refreshed_at = NOW
+    desk = SimpleNamespace(
+        database=database,
+        reference=book,
+        people=SimpleNamespace(check_may_change=allow),
+        slack=Slack([IN]),
+        reopening=Reopening(waited),
+        identity=Identity("xoxb-test"),
+        clock=lambda: NOW,
+        wake=asyncio.Event(),
+    )
+    return Channel(database, desk)
+
+
+async def test_subscription_of_a_closed_channel_is_closed_too_where_slack_does_not_say(channel):
+    await channel.types("GB")
+    await channel.closes()
+    channel.hears(SILENT)
+    said = await channel.types("IRE")
+    assert "Slack did not let me post here lately (is_archived)" in said
+    assert "/invite" not in said
+    await channel.types("GB racecards")
+    assert await channel.states() == dict.fromkeys(("GB", "IRE"), ("suspended", ARCHIVED))
+
+
+async def test_subscription_of_an_open_channel_is_live_where_slack_does_not_say(channel):
+    channel.hears(SILENT)
+    assert "I could not see whether I am in this channel" in await channel.types("GB")
+    assert await channel.states() == {"GB": ("live", None)}
+
+
+async def test_subscription_where_the_bot_is_not_waits_when_it_is_stored(channel):
+    channel.hears(OUT)
+    await subscribe.commit(channel.desk, channel.typed("GB"))
+    assert (await channel.states())["GB"][0] == "waiting"
+
+
+async def test_answer_to_a_subscription_only_reads(channel, database):
+    for heard in (IN, OUT, SILENT):
+        channel.hears(heard)
+        committed = await subscribe.commit(channel.desk, channel.typed("GB"))
+        desk: Any = SimpleNamespace(**vars(channel.desk) | {"database": SimpleNamespace(read=database.read)})
+        assert await subscribe.answer(desk, channel.typed("GB"), committed)
+
+
+async def test_bot_that_is_invited_while_slack_is_asked_is_there(channel):
+    channel.hears(OUT, IN)
+    assert "not in this channel" not in await channel.types("GB")
+    assert await channel.states() == {"GB": ("live", None)}
+
+
+async def test_subscribing_where_the_bot_is_back_starts_what_was_closed(channel):
+    await channel.types("GB")
+    await channel.closes()
+    await channel.types("IRE")
+    assert await channel.states() == dict.fromkeys(("GB", "IRE"), ("live", None))
+    held = await channel.database.read(lambda session: lanes.held_channels(session, 9))
+    assert held == []
+
+
+async def test_edited_subscription_of_a_closed_channel_stays_closed_in_another_region(channel):
+    await channel.types("GB")
+    await channel.closes()
+    channel.hears(SILENT)
+    (row,) = await channel.database.read(lambda session: subscriptions.of_channel(session, "C1"))
+    chosen = subscriptions.read_filter(row)
+    form = FormOf(channel_id="C1", editing="GB", was=chosen.fingerprint())
+    view = subscribe_form(form, chosen, Known(("GB", "IRE"), courses=False))
+    filled = {**view, "state": {"values": modals.filled_in(view, {"regions": ["IRE"]})}}
+    await submit(channel.desk, channel.typed(""), *read_form(filled))
+    assert await channel.states() == {"IRE": ("suspended", ARCHIVED)}
+
+
+async def test_partial_unsubscribe_keeps_why_the_channel_is_suspended(channel):
+    await channel.types("GB")
+    await channel.closes()
+    await channel.ends("GB results")
+    assert await channel.states() == {"GB": ("suspended", ARCHIVED)}
+
+
+@pytest.mark.parametrize("words", ["GB racecards", "racecards"])
+async def test_what_a_channel_never_received_can_not_be_ended(channel, words):
+    await channel.types("GB")
+    with pytest.raises(CommandError, match=r"no racecards there.*It receives results and abandonments from GB"):
+        await channel.ends(words)
+    await channel.ends("GB racecards results")
+    with pytest.raises(CommandError, match="no results there"):
+        await channel.ends("GB results")
+
+
+async def test_direct_message_of_other_people_is_refused_in_words(channel):
+    channel.channel_id = "D1"
+    channel.hears(SlackChannelClosed("conversations.history", "channel_not_found"))
+    with pytest.raises(CommandError, match="direct messages between other people") as caught:
+        await channel.types("GB")
+    assert "/invite" not in str(caught.value)
+    assert await channel.states() == {}
+
+
+async def test_nobody_is_told_to_invite_the_bot_into_a_direct_message(channel):
+    channel.channel_id = "D1"
+    channel.hears(SlackScopeMissing("conversations.history", "missing_scope"))
+    said = await channel.types("GB")
+    assert "I could not see whether these are the direct messages with me" in said
+    assert "/invite" not in said
+
+
+async def test_slack_is_asked_no_longer_than_leaves_time_to_store(channel):
+    began_s = channel.typed("").began_s - COMMIT_S + 1.0
+    await subscribe.commit(channel.desk, channel.typed("GB", began_s=began_s))
+    assert 0 < channel.desk.slack.timeouts_s[0] <= 0.7
+    channel.hears(SlackDoubtful("views.open", "no answer"))
+    with pytest.raises(CommandError, match="did not say in time whether a form has opened"):
+        await open_form(channel.desk, channel.typed("", began_s=began_s), None)
+    assert 0 < channel.desk.slack.timeouts_s[-1] <= 0.7
+
+
+async def test_state_of_a_new_subscription_is_that_of_its_channel(channel):
+    until = NOW.replace(hour=14)
+
+    def store(session):
+        for region in ("GB", "IRE"):
+            chosen = ChannelFilter(region=region, topics=frozenset())
+            subscriptions.save(session, "C1", chosen, user_id="U1", now=NOW)
+            subscriptions.pause(session, "C1", until, NOW)
+
+    await channel.database.write(store)
+    assert await channel.states() == dict.fromkeys(("GB", "IRE"), (SubscriptionState.PAUSED, None))

@@ -1,0 +1,18 @@
+"""What the parts' tests share."""
+
+import asyncio
+
+import pytest
+
+from bot.storage.engine import Database
+from bot.storage.migrate import upgrade
+
+
+@pytest.fixture(scope="session")
+def empty_database(tmp_path_factory):
+    """The file of a database with all tables, to be copied: to make them takes longer than most tests."""
+    file = tmp_path_factory.mktemp("database") / "empty.db"
+    database = Database(f"sqlite:///{file}")
+    upgrade(database)
+    asyncio.run(database.close())
+    return file
