@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import certifi
 import pytest
 from hypothesis import settings
 
@@ -39,6 +40,17 @@ def pytest_terminal_summary(terminalreporter):
             for figures in (text for name, text in report.user_properties if name == "soak"):
                 terminalreporter.section(f"{report.nodeid}: {outcome}", sep="-")
                 terminalreporter.line(figures)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_authority(tmp_path_factory) -> Iterator[None]:
+    """HTTP clients know one certificate authority: to load all takes longer than most tests, and none speaks TLS."""
+    file: Path = tmp_path_factory.mktemp("tls") / "authority.pem"
+    first, end, _ = certifi.contents().partition("-----END CERTIFICATE-----\n")
+    file.write_text(first + end)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("SSL_CERT_FILE", str(file))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -87,6 +87,10 @@ class _Server(uvicorn.Server):
         await self.stop.wait()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # A connection that was accepted, but has no protocol yet, would never be closed once its server is.
+        for listener in sockets or []:
+            asyncio.get_running_loop().remove_reader(listener)
+        await asyncio.sleep(0)
         for server in self.servers:
             server.close()
         for listener in sockets or []:

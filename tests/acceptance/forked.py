@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+PASSED_ON = {"PATH", "HOME", "LANG", "SSL_CERT_FILE"}
+
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["tests.acceptance.warm"])
 
@@ -19,7 +21,7 @@ class Forked:
     """A running command: its output goes to the end of a file."""
 
     def __init__(self, words: tuple[str, ...], folder: Path, env: Mapping[str, str], output: Path) -> None:
-        inherited = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG"}}
+        inherited = {name: value for name, value in os.environ.items() if name in PASSED_ON}
         self._process: BaseProcess = PROCESSES.Process(target=_run, args=(words, folder, {**inherited, **env}, output))
         self._process.start()
 

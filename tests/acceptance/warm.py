@@ -4,15 +4,22 @@ import gc
 import inspect
 import warnings
 
+# At an import too, as everywhere in a bot under test.
 warnings.simplefilter("error")
 
-import httpcore  # noqa: E402  a warning at an import is an error here, as everywhere in a bot under test
+import anyio._backends._asyncio  # noqa: E402  what httpx loads with its first request
+import httpcore  # noqa: E402
+import sqlalchemy.dialects.sqlite  # noqa: E402
+import uvloop  # noqa: E402
+from sqlalchemy.orm import configure_mappers  # noqa: E402
 
 import bot.serving  # noqa: E402
 import bot.subscribing  # noqa: E402
 import bot.unlatching  # noqa: E402
 
-LOADED = (httpcore, bot)
+LOADED = (anyio, httpcore, sqlalchemy, uvloop, bot)
+
+configure_mappers()
 
 # Bolt asks for the stack when it is built, and the first time that costs a look at every module.
 inspect.stack()

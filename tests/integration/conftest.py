@@ -8,10 +8,8 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
-import certifi
 import pytest
 import pytest_asyncio
 import structlog
@@ -42,17 +40,6 @@ from tests.postgres import new_postgres_database
 
 TOKEN = "xoxb-test-integration"
 START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def one_authority(tmp_path_factory) -> Iterator[None]:
-    """HTTP clients know one certificate authority: to load all takes longer than most tests, and none speaks TLS."""
-    file: Path = tmp_path_factory.mktemp("tls") / "authority.pem"
-    first, end, _ = certifi.contents().partition("-----END CERTIFICATE-----\n")
-    file.write_text(first + end)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("SSL_CERT_FILE", str(file))
-        yield
 
 
 @pytest.fixture(autouse=True)
