@@ -59,11 +59,28 @@ def shown(folder: Path) -> dict[str, list[str]]:
 
 @pytest.fixture(scope="module")
 def day(tmp_path_factory):
-    """A folder with the output of one day that was played to its end."""
+    """A folder with the output of one day that was played to its end, and left by Ctrl-C."""
     folder = tmp_path_factory.mktemp("day")
-    with demo(folder, "--no-stay") as process:
-        assert process.wait(DONE_S) == 0, output(folder)
+    with demo(folder) as process:
+        leave(process, folder, when="Still up. Press Ctrl-C")
     return folder
+
+
+def leave(process, folder, *, when):
+    """Press Ctrl-C, twice as people do, once these words stand there: all ends, in good order."""
+    deadline = time.monotonic() + DONE_S
+    while when not in output(folder):
+        assert process.poll() is None, output(folder)
+        assert time.monotonic() < deadline, output(folder)
+        time.sleep(0.05)
+    children = process.children(recursive=True)
+    assert children, "the service is a process of its own"
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) == 0, output(folder)
+    _, left = psutil.wait_procs(children, timeout=1)
+    assert left == []
+    assert output(folder).endswith("Stopped.\n")
 
 
 def test_day_is_played_without_a_traceback_and_leaves_nothing(day):
@@ -107,22 +124,9 @@ def test_repeat_and_forgery_do_not_get_through(day):
     assert "9 taken, 1 known already and not posted twice, 1 forged and refused" in " ".join(said.split())
 
 
-@pytest.mark.parametrize("words", ["Tomorrow's declarations", "Still up. Press Ctrl-C"])
-def test_ctrl_c_stops_everything_at_any_moment(tmp_path, words):
+def test_ctrl_c_stops_everything_in_the_middle_of_the_day(tmp_path):
     with demo(tmp_path) as process:
-        deadline = time.monotonic() + DONE_S
-        while words not in output(tmp_path):
-            assert process.poll() is None, output(tmp_path)
-            assert time.monotonic() < deadline, output(tmp_path)
-            time.sleep(0.05)
-        children = process.children(recursive=True)
-        assert children, "the service is a process of its own"
-        process.send_signal(signal.SIGINT)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0, output(tmp_path)
-        _, left = psutil.wait_procs(children, timeout=1)
-        assert left == []
-    assert output(tmp_path).endswith("Stopped.\n")
+        leave(process, tmp_path, when="Tomorrow's declarations")
     assert "Traceback" not in output(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["demo.out"]
 
