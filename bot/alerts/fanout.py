@@ -31,6 +31,9 @@ log = get_logger(__name__)
 TOGETHER = 25
 """Deliveries that share a transaction: ingest waits while it runs."""
 
+PRESSED_TOGETHER = 5
+"""The same while deliveries press."""
+
 TURN_S = 0.05
 """When another replica fans out, its turn is waited for so long: its transactions take about as much."""
 
@@ -72,6 +75,7 @@ class Fanout:
         self.posted = asyncio.Event()
         self.problem: str | None = None
         self._refused: int | None = None
+        self._together = TOGETHER
         self._setbacks = Setbacks()
 
     async def run(self) -> None:
@@ -81,7 +85,9 @@ class Fanout:
             began_s = time.monotonic()
             wait_s = await self.turn()
             # Deliveries that are being stored go before those that are on disk already.
-            await asyncio.sleep((time.monotonic() - began_s) * self._pressure())
+            pressure = self._pressure()
+            self._together = PRESSED_TOGETHER if pressure else TOGETHER
+            await asyncio.sleep((time.monotonic() - began_s) * pressure)
             await rest(self._wake, wait_s)
 
     async def turn(self) -> float:
@@ -114,7 +120,7 @@ class Fanout:
         self._refused = None
         if done:
             self.posted.set()
-        if done < len(read) or len(read) == TOGETHER:
+        if done < len(read) or len(read) == self._together:
             self._wake.set()
         return done
 
@@ -148,7 +154,7 @@ class Fanout:
             inbox.mark_failed(session, delivery, self._clock(), f"{type(why).__name__}: {why}")
 
     def _read_waiting(self, session: Session) -> list[Read]:
-        return [(delivery, self._read(delivery)) for delivery in inbox.waiting(session, self._clock(), TOGETHER)]
+        return [(delivery, self._read(delivery)) for delivery in inbox.waiting(session, self._clock(), self._together)]
 
     def _post_those(self, session: Session, read: Sequence[Read]) -> int | None:
         """How many deliveries were dealt with, of those that still wait; None where it is another replica's turn."""

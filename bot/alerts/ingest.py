@@ -32,7 +32,7 @@ BEHIND_S = 0.1
 """Then, if the first of them has waited for this long, more is coming than can be stored."""
 
 PRESSING = 4
-"""Deliveries that wait before those on disk already are to wait as long as they are worked at."""
+"""Deliveries at once, from which on those on disk already are to wait as long as they are worked at."""
 
 MOST_PRESSURE = 8.0
 """Even then a ninth of the time is theirs: what was accepted is to be posted too."""
@@ -63,6 +63,7 @@ class Ingest:
         self._monotonic = monotonic
         self._waiting: deque[Entry] = deque()
         self._being_stored: Sequence[Entry] = ()
+        self._most_at_once = 0
         self._storing: asyncio.Task[None] | None = None
         self.stored = asyncio.Event()
 
@@ -85,8 +86,9 @@ class Ingest:
             raise StorageUnavailable(f"not stored within {self._patience_s} s") from None
 
     def pressure(self) -> float:
-        """How hard deliveries press: 0 where none waits to be stored, at most MOST_PRESSURE."""
-        return min(len(self._waiting) / PRESSING, MOST_PRESSURE)
+        """How hard deliveries have pressed since this was last asked: 0 where few came at once, at most MOST_PRESSURE."""
+        most, self._most_at_once = max(self._most_at_once, len(self._waiting)), 0
+        return min(most / PRESSING, MOST_PRESSURE) if most >= PRESSING else 0.0
 
     def check_room(self) -> None:
         """Raise QueueFull where another delivery would wait too long: it is told at once to come again.
@@ -110,6 +112,7 @@ class Ingest:
     async def _store_waiting(self) -> None:
         while self._waiting:
             batch = [self._waiting.popleft() for _ in range(min(TOGETHER, len(self._waiting)))]
+            self._most_at_once = max(self._most_at_once, len(batch))
             # Whoever has stopped waiting was told to send it again.
             self._being_stored = [entry for entry in batch if not entry.future.done()]
             await self._store_together(self._being_stored)

@@ -8,7 +8,7 @@ writes (SQLite has one writer anyway, and begins IMMEDIATE); a few threads read 
 import asyncio
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
@@ -219,9 +219,9 @@ def _is_of_one_unit(error: BaseException) -> bool:
     return getattr(getattr(error, "orig", None), "sqlstate", None) in _OF_ONE_UNIT
 
 
-def affected(session: Session, statement: UpdateBase) -> int:
-    """How many rows an UPDATE or DELETE touched."""
-    result = session.execute(statement)
+def affected(session: Session, statement: UpdateBase, values: Mapping[str, object] | None = None) -> int:
+    """How many rows an UPDATE or DELETE touched. `values` are for a kept statement of a table (`table_of`)."""
+    result = session.execute(statement) if values is None else session.connection().execute(statement, dict(values))
     assert isinstance(result, CursorResult)
     return result.rowcount
 

@@ -17,6 +17,7 @@ from sqlalchemy import (
     Integer,
     ScalarSelect,
     Select,
+    Update,
     and_,
     bindparam,
     case,
@@ -497,16 +498,39 @@ def method_holds(session: Session, now: datetime) -> dict[str, str]:
 
 def _holds(session: Session, now: datetime) -> dict[str, datetime]:
     """What is held just now: method → until when."""
-    statement = select(MethodHold).where(col(MethodHold.until) > now, col(MethodHold.until) <= now + FAR)
-    return {row.method: row.until for row in session.execute(statement).scalars()}
+    found = session.connection().execute(_held_methods(), {"now": now, "far": now + FAR})
+    return {str(method): until for method, until in found}
+
+
+@lru_cache
+def _held_methods() -> Select[str, datetime]:
+    """The statement of `_holds`, kept."""
+    hold = table_of(MethodHold)
+    return select(hold.c.method, hold.c.until).where(hold.c.until > bindparam("now"), hold.c.until <= bindparam("far"))
 
 
 def _release(session: Session, claimed: Claim, *, free_at: datetime) -> bool:
+    leased = {"lane": claimed.channel_id, "token": claimed.token}
+    return affected(session, _freed(), leased | {"free_at": free_at}) > 0
+
+
+@lru_cache
+def _freed() -> Update:
+    """The statement of `_release`, kept."""
     lane = table_of(Lane)
-    statement = update(lane).where(lane.c.channel_id == claimed.channel_id, lane.c.lease_token == claimed.token)
-    return affected(session, statement.values(lease_token=None, leased_until=None, next_free_at=free_at)) > 0
+    return (
+        update(lane)
+        .where(lane.c.channel_id == bindparam("lane"), lane.c.lease_token == bindparam("token"))
+        .values(lease_token=None, leased_until=None, next_free_at=bindparam("free_at"))
+    )
 
 
 def _set(session: Session, claimed: Claim, **values: object) -> bool:
+    return affected(session, _changed(tuple(values)), {"number": claimed.post.id, **values}) > 0
+
+
+@lru_cache
+def _changed(columns: tuple[str, ...]) -> Update:
+    """The statement of `_set`, kept."""
     post = table_of(Post)
-    return affected(session, update(post).where(post.c.id == claimed.post.id).values(**values)) > 0
+    return update(post).where(post.c.id == bindparam("number")).values({name: bindparam(name) for name in columns})

@@ -73,7 +73,8 @@ class WebhookEndpoint:
             event_key, event_name = identify(body)
             arrival = Arrival(event_key, event_name, hashlib.sha256(body).hexdigest(), body, self.clock())
             new = await self.store(arrival)
-        log.info("delivery_stored" if new else "delivery_known", reference=reference, event_key=event_key)
+        # Of a new one the log has its fan-out.
+        (log.debug if new else log.info)("delivery_taken", new=new, reference=reference, event_key=event_key)
         return Response(ACCEPTED if new else DUPLICATE, media_type="application/json")
 
     async def _is_signed(self, body: bytes, signature: str) -> bool:
