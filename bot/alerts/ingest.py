@@ -86,7 +86,7 @@ class Ingest:
             raise StorageUnavailable(f"not stored within {self._patience_s} s") from None
 
     def pressure(self) -> float:
-        """How hard deliveries have pressed since this was last asked: 0 where few came at once, at most MOST_PRESSURE."""
+        """How hard deliveries have pressed since it was last asked: 0 where few came at once, at most MOST_PRESSURE."""
         most, self._most_at_once = max(self._most_at_once, len(self._waiting)), 0
         return min(most / PRESSING, MOST_PRESSURE) if most >= PRESSING else 0.0
 
