@@ -68,6 +68,7 @@ from bot.telling import Telling
 from bot.web.answers import refuse
 from bot.web.body import BodyReader
 from bot.webhooks import endpoint
+from bot.webhooks.crowd import Crowd
 from bot.webhooks.mismatches import MismatchRun
 from bot.webhooks.payload import read_payload
 from bot.webhooks.secrets import SigningSecrets
@@ -307,6 +308,7 @@ class Service:
             mismatches=MismatchRun(self.telling.mismatches),
             store=self.ingest.store,
             check_room=self.ingest.check_room,
+            crowd=Crowd(),
             tell_too_large=self.telling.too_large,
             clock=self.clock,
             count=self.metrics.delivery,

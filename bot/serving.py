@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any
@@ -14,6 +15,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from bot.app import Service
 from bot.logs import get_logger
 from bot.settings import Settings
+from bot.webhooks.crowd import BEGUN
 
 log = get_logger(__name__)
 
@@ -29,7 +31,10 @@ HEADERS_S = 10.0
 
 
 class PatientProtocol(HttpToolsProtocol):
-    """uvicorn's protocol, with an end to its patience with connections that never say what they want."""
+    """uvicorn's protocol, with an end to its patience with connections that never say what they want.
+
+    Each request's state says when it began.
+    """
 
     _headers_late: asyncio.TimerHandle | None = None
 
@@ -39,8 +44,9 @@ class PatientProtocol(HttpToolsProtocol):
         self._wait_for_headers()
 
     def on_message_begin(self) -> None:
-        """Wait for a later request's headers; the first one's are waited for already."""
+        """Note when; wait for a later request's headers, as the first one's are waited for already."""
         super().on_message_begin()
+        self.scope["state"][BEGUN] = time.monotonic()
         if self._headers_late is None:
             self._wait_for_headers()
 

@@ -14,6 +14,7 @@ from bot.logs import get_logger
 from bot.storage.inbox import Arrival
 from bot.web.answers import RETRY_AFTER_S, refuse
 from bot.web.body import BodyReader
+from bot.webhooks.crowd import BEGUN, Crowd
 from bot.webhooks.mismatches import MismatchRun
 from bot.webhooks.payload import identify
 from bot.webhooks.secrets import SigningSecrets
@@ -30,7 +31,7 @@ ACCEPTED, DUPLICATE = b'{"status":"accepted"}', b'{"status":"duplicate"}'
 class WebhookEndpoint:
     """Receives deliveries. `store` commits one and says whether it was new; `tell_too_large` tells admins of a 413.
 
-    `check_room` raises QueueFull where more deliveries come than can be stored.
+    `check_room` raises QueueFull where more deliveries come than can be stored, `crowd` where more than can be read.
     """
 
     bodies: BodyReader
@@ -38,6 +39,7 @@ class WebhookEndpoint:
     mismatches: MismatchRun
     store: Callable[[Arrival], Awaitable[bool]]
     check_room: Callable[[], None]
+    crowd: Crowd
     tell_too_large: Callable[[], Awaitable[None]]
     clock: Clock
     count: Callable[[str], None]
@@ -46,7 +48,8 @@ class WebhookEndpoint:
         """200 accepted or duplicate, 401, 408, 413 or 503."""
         reference = f"req-{secrets.token_hex(4)}"
         try:
-            response = await self._receive(request, reference)
+            with self.crowd.joined(request.scope.get("state", {}).get(BEGUN)):
+                response = await self._receive(request, reference)
         except ClientDisconnect:
             log.info("delivery_cut_off", reference=reference)
             response = refuse(400, "the connection ended before the body did", reference=reference)
