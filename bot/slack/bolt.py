@@ -1,5 +1,6 @@
 """The Bolt app: built from its parts, with its listeners registered by name."""
 
+import logging
 from collections.abc import Iterable
 from typing import Any, Protocol
 
@@ -30,6 +31,8 @@ def make_bolt(identity: Identity, listeners: Iterable[Listener]) -> AsyncApp:
     async def authorize(**_: Any) -> AuthorizeResult:
         return await identity.authorize()
 
+    # Bolt looks into the environment for a token too, and warns of one that it does not use.
+    logging.getLogger("slack_bolt.AsyncApp").addFilter(_is_news)
     bolt = AsyncApp(
         process_before_response=True,
         request_verification_enabled=False,
@@ -46,3 +49,7 @@ def make_bolt(identity: Identity, listeners: Iterable[Listener]) -> AsyncApp:
         return BoltResponse(status=500, body="")
 
     return bolt
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    return "will be unused" not in record.getMessage()
