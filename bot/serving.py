@@ -22,6 +22,9 @@ log = get_logger(__name__)
 CONNECTIONS = 2_000
 """Connections at once; beyond it uvicorn answers 503, so that opening more and more of them exhausts nothing."""
 
+LISTENERS = 16
+"""Handles of the one address: libuv takes one connection by each in a turn of the loop, and a busy one turns slowly."""
+
 GRACE_S = 10
 """On a stop, requests that are under way are waited for this long; longer than a body may take."""
 
@@ -92,7 +95,8 @@ async def _serve(settings: Settings) -> None:
     service = Service(settings)
     config = uvicorn_config(service.app, settings.host, settings.port, lifespan="on")
     # Before anything is started: an address that is taken ends it here, in one line.
-    sockets = [config.bind_socket()]
+    bound = config.bind_socket()
+    sockets = [bound, *(bound.dup() for _ in range(LISTENERS - 1))]
     public = uvicorn.Server(config)
     if settings.metrics_host is None or settings.metrics_port is None:
         await public.serve(sockets)

@@ -16,12 +16,18 @@ LATE_S = 0.05
 """A request whose turn comes so long after its first byte is one of too many: each waits about three such turns."""
 
 
+TOLD_EVERY_S = 1.0
+"""A line for each that is turned away would keep the others waiting."""
+
+
 class Crowd:
     """Counts requests while they are answered."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
         self.under_way = 0
+        self._turned_away = 0
+        self._told_s = -TOLD_EVERY_S
 
     @contextmanager
     def joined(self, begun_s: float | None) -> Iterator[None]:
@@ -34,3 +40,12 @@ class Crowd:
             yield
         finally:
             self.under_way -= 1
+
+    def turned_away(self) -> int:
+        """One more was turned away. How many that makes since they were last told of; 0 where that was a moment ago."""
+        self._turned_away += 1
+        now_s = self._monotonic()
+        if now_s - self._told_s < TOLD_EVERY_S:
+            return 0
+        count, self._turned_away, self._told_s = self._turned_away, 0, now_s
+        return count

@@ -9,7 +9,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from bot.domain.clock import Clock
-from bot.errors import BodyBudgetSpent, BodyRefused, BodyTooLarge, StorageError, StorageUnavailable
+from bot.errors import BodyBudgetSpent, BodyRefused, BodyTooLarge, QueueFull, StorageError, StorageUnavailable
 from bot.logs import get_logger
 from bot.storage.inbox import Arrival
 from bot.web.answers import RETRY_AFTER_S, refuse
@@ -55,6 +55,10 @@ class WebhookEndpoint:
             response = refuse(400, "the connection ended before the body did", reference=reference)
         except BodyRefused as error:
             response = await self._refuse_body(error, reference)
+        except QueueFull as error:
+            if count := self.crowd.turned_away():
+                log.warning("deliveries_turned_away", reference=reference, count=count, reason=str(error))
+            response = refuse(503, "too many at once; send it again", retry_after_s=RETRY_AFTER_S, reference=reference)
         except StorageError as error:
             log.warning("delivery_not_taken", reference=reference, reason=str(error))
             response = refuse(503, "not stored; send it again", retry_after_s=RETRY_AFTER_S, reference=reference)

@@ -34,3 +34,9 @@ def test_crowd_takes_all_but_who_comes_late_among_many(under_way, begun_s, is_ta
             with pytest.raises(QueueFull, match="under way"):
                 stack.enter_context(crowd.joined(begun_s))
     assert crowd.under_way == 0
+
+
+def test_crowd_tells_of_all_that_were_turned_away_once_a_second():
+    moments = iter((0.0, 0.2, 0.9, 1.1))
+    crowd = Crowd(lambda: next(moments))
+    assert [crowd.turned_away() for _ in range(4)] == [1, 0, 0, 3]
