@@ -27,12 +27,10 @@ class Size:
     within_s: float
 
 
-BRIEF = Size(at_each=1, at_random=3, kills=30, within_s=240)
 SHORT = Size(at_each=5, at_random=5, kills=60, within_s=600)
 LONG = Size(at_each=10, at_random=60, kills=250, within_s=3_000)
 
 SIZES = [
-    pytest.param(BRIEF, marks=(pytest.mark.soak, pytest.mark.timeout(360)), id="brief"),
     pytest.param(SHORT, marks=(pytest.mark.soak, pytest.mark.failpoints, pytest.mark.timeout(720)), id="short"),
     pytest.param(LONG, marks=(pytest.mark.long_soak, pytest.mark.timeout(3_600)), id="long"),
 ]

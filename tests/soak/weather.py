@@ -48,6 +48,4 @@ def _kinds(times: Times) -> list[Failure]:
         failures.html(200).accepted(),
         failures.truncated(),
         failures.slack_error("internal_error").accepted(),
-        # Certainly not posted: it is posted again, in words alone.
-        *[failures.slack_error("invalid_blocks")] * 2,
     ]
