@@ -492,21 +492,22 @@ def hold_method(session: Session, method: str, until: datetime, reason: str) -> 
 
 def method_holds(session: Session, now: datetime) -> dict[str, str]:
     """What is held just now: method → reason."""
-    statement = select(MethodHold).where(col(MethodHold.until) > now, col(MethodHold.until) <= now + FAR)
-    return {row.method: row.reason for row in session.execute(statement).scalars()}
+    found = session.connection().execute(_held_methods(), {"now": now, "far": now + FAR})
+    return {str(method): str(reason) for method, _, reason in found}
 
 
 def _holds(session: Session, now: datetime) -> dict[str, datetime]:
     """What is held just now: method → until when."""
     found = session.connection().execute(_held_methods(), {"now": now, "far": now + FAR})
-    return {str(method): until for method, until in found}
+    return {str(method): until for method, until, _ in found}
 
 
 @lru_cache
-def _held_methods() -> Select[str, datetime]:
-    """The statement of `_holds`, kept."""
+def _held_methods() -> Select[str, datetime, str]:
+    """The statement of `_holds` and `method_holds`, kept."""
     hold = table_of(MethodHold)
-    return select(hold.c.method, hold.c.until).where(hold.c.until > bindparam("now"), hold.c.until <= bindparam("far"))
+    of_now = (hold.c.until > bindparam("now"), hold.c.until <= bindparam("far"))
+    return select(hold.c.method, hold.c.until, hold.c.reason).where(*of_now)
 
 
 def _release(session: Session, claimed: Claim, *, free_at: datetime) -> bool:
