@@ -1,6 +1,7 @@
 """What the parts' tests share."""
 
 import asyncio
+import shutil
 
 import pytest
 
@@ -16,3 +17,11 @@ def empty_database(tmp_path_factory):
     upgrade(database)
     asyncio.run(database.close())
     return file
+
+
+@pytest.fixture
+async def database(tmp_path, empty_database):
+    """An empty SQLite database of the test's own."""
+    opened = Database(f"sqlite:///{shutil.copy(empty_database, tmp_path / 'bot.db')}")
+    yield opened
+    await opened.close()

@@ -1,6 +1,5 @@
 """A stand-in for the client of the data service: its own lists, the real walk, and a record of what was asked."""
 
-import shutil
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -12,7 +11,6 @@ from bot.racing.errors import InvalidParam
 from bot.racing.records import AnyPage, CountryPage, CoursePage, Meta, RacePage
 from bot.racing.walk import walk
 from bot.settings import Settings
-from bot.storage.engine import Database
 
 START = datetime(2026, 11, 20, 12, tzinfo=UTC)
 TODAY = START.date()
@@ -144,13 +142,6 @@ def clock():
 @pytest.fixture
 def client():
     return FakeClient()
-
-
-@pytest.fixture
-async def database(tmp_path, empty_database):
-    database = Database(f"sqlite:///{shutil.copy(empty_database, tmp_path / 'book.db')}")
-    yield database
-    await database.close()
 
 
 @pytest.fixture

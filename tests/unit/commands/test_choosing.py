@@ -1,6 +1,5 @@
 """What a channel receives after several people subscribed it, typed and by the form; with a real database."""
 
-import shutil
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -84,13 +83,6 @@ async def allow(_user_id, _channel_id):
 async def unreached(method, *_args, **_more):
     """Whether the bot is in the channel is none of these tests' concern."""
     raise SlackUnreached(method, "no_connection")
-
-
-@pytest.fixture
-async def database(tmp_path, empty_database):
-    opened = Database(f"sqlite:///{shutil.copy(empty_database, tmp_path / 'choosing.db')}")
-    yield opened
-    await opened.close()
 
 
 @pytest.fixture

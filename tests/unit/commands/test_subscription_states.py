@@ -1,7 +1,6 @@
 """Live, waiting or suspended: what becomes of a channel's subscriptions as they are changed, by what Slack says."""
 
 import asyncio
-import shutil
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -84,13 +83,6 @@ class Channel:
 
 async def allow(_user_id, _channel_id):
     return None
-
-
-@pytest.fixture
-async def database(tmp_path, empty_database):
-    opened = Database(f"sqlite:///{shutil.copy(empty_database, tmp_path / 'states.db')}")
-    yield opened
-    await opened.close()
 
 
 @pytest.fixture
