@@ -90,8 +90,6 @@ def serve(settings: Settings) -> None:
 
 
 async def _serve(settings: Settings) -> None:
-    # Threads that read and write the database would otherwise keep the loop, which answers, waiting for 5 ms at a time.
-    sys.setswitchinterval(0.001)
     service = Service(settings)
     config = uvicorn_config(service.app, settings.host, settings.port, lifespan="on")
     # Before anything is started: an address that is taken ends it here, in one line.
@@ -142,7 +140,9 @@ def uvicorn_config(app: Any, host: str, port: int, *, lifespan: Any) -> uvicorn.
 
 
 def loop_factory() -> Any:
-    """The loop of uvloop where there is one (not on Windows)."""
+    """The loop of uvloop where there is one (not on Windows), which other threads let run in time."""
+    # Those that read and write the database would otherwise keep it, which answers, waiting for 5 ms at a time.
+    sys.setswitchinterval(0.001)
     try:
         import uvloop  # noqa: PLC0415  not installed everywhere
     except ImportError:

@@ -31,7 +31,7 @@ MANY = 50
 BEHIND_S = 0.1
 """Then, if the first of them has waited for this long, more is coming than can be stored."""
 
-PRESSING = 4
+PRESSING = 12
 """Deliveries at once, from which on those on disk already are to wait as long as they are worked at."""
 
 MOST_PRESSURE = 8.0

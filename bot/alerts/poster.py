@@ -42,10 +42,13 @@ log = get_logger(__name__)
 CALL_S = 5.0
 """A call to Slack is over by then."""
 
+SOON_S = 0.02
+"""What is due is looked for again after this at the earliest: another replica may be claiming just then."""
+
 LEASE_MARGIN_S = 4.0
 """A lease outlives its call's deadline by this, so that nobody takes the lane while a call may still be under way."""
 
-AT_ONCE = 32
+AT_ONCE = 64
 """Lanes that are posted to at the same time."""
 
 BACKOFF_S = (1.0, 2.0, 5.0, 10.0, 30.0)
@@ -110,6 +113,8 @@ class Poster:
         self._limits = self.pace.limits
         self._under_way: set[asyncio.Task[None]] = set()
         self._stopping = False
+        self._full = False
+        self._looks_first = False
         self._doubts = Doubts()
         self._outcomes = Outcomes(self.notices, self.pace.channel_s)
         self.problem: str | None = None
@@ -142,14 +147,21 @@ class Poster:
         room = AT_ONCE - len(self._under_way)
         if room <= 0:
             return POLL_S
+        if self._looks_first:
+            # Woken by the end of a post, after which mostly nothing is due: to look costs less than to claim.
+            self._looks_first = False
+            wait_s = await self.database.read_for_alerts(self._wait_s)
+            if wait_s > SOON_S:
+                return wait_s
         begun_at_s = self.monotonic()
         claims = await self.database.write(lambda session: self._claim(session, room))
         for claim in claims:
             task = asyncio.create_task(self._deliver(claim, begun_at_s), name=f"post {claim.channel_id}")
             self._under_way.add(task)
             task.add_done_callback(self._done)
+        self._full = len(claims) == room
         # Without room, whichever call ends first wakes the loop.
-        return POLL_S if len(claims) == room else await self.database.read_for_alerts(self._wait_s)
+        return POLL_S if self._full else await self.database.read_for_alerts(self._wait_s)
 
     def _claim(self, session: Session, limit: int) -> list[Claim]:
         taken = pace.take(session, self._limits) if self._limits else {}
@@ -171,10 +183,11 @@ class Poster:
     def _wait_s(self, session: Session) -> float:
         now = database_now(session, self.clock)
         due = lanes.next_due(session, now, pace.spent_until(session, self._limits, now) if self._limits else {})
-        return POLL_S if due is None else min(POLL_S, max(0.02, (due - now).total_seconds()))
+        return POLL_S if due is None else min(POLL_S, max(SOON_S, (due - now).total_seconds()))
 
     def _done(self, task: "asyncio.Task[None]") -> None:
         self._under_way.discard(task)
+        self._looks_first = not self._full
         self.wake.set()
 
     async def _deliver(self, claim: Claim, begun_at_s: float) -> None:

@@ -3,8 +3,9 @@
 import json
 from collections.abc import Collection, Iterable
 from datetime import datetime
+from functools import lru_cache
 
-from sqlalchemy import select, union
+from sqlalchemy import Select, bindparam, select, union
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind, RacingEvent, VersionRemarks
@@ -17,12 +18,14 @@ log = get_logger(__name__)
 
 def latest(session: Session, event_keys: Iterable[str]) -> dict[str, EventVersion]:
     """The newest version that is stored of each event."""
-    statement = (
-        select(EventVersion)
-        .where(col(EventVersion.event_key).in_(sorted(event_keys)))
-        .order_by(col(EventVersion.version))
-    )
-    return {row.event_key: row for row in session.execute(statement).scalars()}
+    return {row.event_key: row for row in session.execute(_versions(), {"keys": sorted(event_keys)}).scalars()}
+
+
+@lru_cache
+def _versions() -> Select[EventVersion]:
+    """The statement of `latest`, kept."""
+    of_these = col(EventVersion.event_key).in_(bindparam("keys", expanding=True))
+    return select(EventVersion).where(of_these).order_by(col(EventVersion.version))
 
 
 def kinds_of_races(session: Session, race_ids: Iterable[str]) -> set[tuple[str, EventKind]]:

@@ -4,13 +4,14 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, literal, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, Integer, Select, Update, bindparam, func, literal_column, or_, select, update
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind
-from bot.storage.engine import affected, insert_here
+from bot.storage.engine import affected, insert_here, table_of
 from bot.storage.tables import InboxDelivery, InboxState
 
 RETRY_AFTER_S = 5.0
@@ -27,6 +28,8 @@ _IS_URGENT = col(InboxDelivery.event_name).in_(
     [literal_column(f"'{kind}'") for kind in (EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED)]
 )
 """As literals, and as the index says it."""
+
+_HAS_NAME = col(InboxDelivery.event_key).in_(bindparam("names", expanding=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,14 +98,12 @@ def waiting(session: Session, now: datetime, limit: int) -> list[StoredDelivery]
     """
     urgent = _waiting(session, now, limit, _IS_URGENT)
     names = {key for delivery in urgent for key in _keys_of_its_race(delivery)}
-    before = _waiting(session, now, limit, col(InboxDelivery.event_key).in_(sorted(names))) if names else []
+    before = _waiting(session, now, limit, _HAS_NAME, names=sorted(names)) if names else []
     first = {delivery.inbox_id: delivery for delivery in [*before, *urgent]}
     first = {delivery.inbox_id: delivery for delivery in sorted(first.values(), key=_receipt)}
     if len(first) < limit:
         first |= {
-            delivery.inbox_id: delivery
-            for delivery in _waiting(session, now, limit, literal(value=True))
-            if delivery.inbox_id not in first
+            delivery.inbox_id: delivery for delivery in _waiting(session, now, limit) if delivery.inbox_id not in first
         }
     return sorted(list(first.values())[:limit], key=_receipt)
 
@@ -124,31 +125,40 @@ def take_turn(session: Session) -> bool:
 
 def still_waiting(session: Session, inbox_ids: Sequence[int]) -> set[int]:
     """Those that no other replica has fanned out meanwhile, locked until the commit."""
-    statement = (
-        select(col(InboxDelivery.id))
-        .where(col(InboxDelivery.id).in_(inbox_ids), _IS_NEW)
-        .order_by(col(InboxDelivery.id))
-        .with_for_update(skip_locked=True)
-    )
-    return {number for number in session.execute(statement).scalars() if number}
+    return set(session.connection().execute(_still_new(), {"numbers": inbox_ids}).scalars())
 
 
-def _waiting(session: Session, now: datetime, limit: int, which: ColumnElement[bool]) -> list[StoredDelivery]:
-    row = InboxDelivery
-    statement = (
-        select(
-            col(row.id), col(row.event_key), col(row.event_name), col(row.body), col(row.received_at), col(row.attempts)
-        )
-        .where(_IS_NEW, which)
-        .where(or_(col(row.not_before).is_(None), col(row.not_before) <= now))
-        # By receipt: those that shared a commit were inserted in the order of their keys.
-        .order_by(col(row.received_at), col(row.id))
-        .limit(limit)
-    )
+@lru_cache
+def _still_new() -> Select[int]:
+    """The statement of `still_waiting`, kept."""
+    number = table_of(InboxDelivery).c.id
+    of_these = number.in_(bindparam("numbers", expanding=True))
+    return select(number).where(of_these, _IS_NEW).order_by(number).with_for_update(skip_locked=True)
+
+
+def _waiting(
+    session: Session, now: datetime, limit: int, which: ColumnElement[bool] | None = None, **values: object
+) -> list[StoredDelivery]:
+    found = session.connection().execute(_new_ones(which), {"now": now, "most": limit, **values})
     return [
-        StoredDelivery(number or 0, key, name, zlib.decompress(body or b""), received_at, attempts)
-        for number, key, name, body, received_at, attempts in session.execute(statement)
+        StoredDelivery(number, key, name, zlib.decompress(body or b""), received_at, attempts)
+        for number, key, name, body, received_at, attempts in found
     ]
+
+
+@lru_cache
+def _new_ones(which: ColumnElement[bool] | None) -> Select[int, str, str | None, bytes | None, datetime, int]:
+    """The statement of `_waiting`, kept."""
+    row = table_of(InboxDelivery).c
+    columns = (row.id, row.event_key, row.event_name, row.body, row.received_at, row.attempts)
+    is_due = or_(row.not_before.is_(None), row.not_before <= bindparam("now"))
+    return (
+        select(*columns)
+        .where(_IS_NEW, is_due, *([] if which is None else [which]))
+        # By receipt: those that shared a commit were inserted in the order of their keys.
+        .order_by(row.received_at, row.id)
+        .limit(bindparam("most", type_=Integer()))
+    )
 
 
 def _keys_of_its_race(delivery: StoredDelivery) -> list[str]:
@@ -161,11 +171,15 @@ def _keys_of_its_race(delivery: StoredDelivery) -> list[str]:
 
 def mark_done(session: Session, inbox_ids: Sequence[int], now: datetime) -> None:
     """Their posts stand in the same transaction."""
-    session.execute(
-        update(InboxDelivery)
-        .where(col(InboxDelivery.id).in_(inbox_ids))
-        .values(state=InboxState.DONE, done_at=now, error=None)
-    )
+    session.connection().execute(_done(), {"numbers": inbox_ids, "done_at": now})
+
+
+@lru_cache
+def _done() -> Update:
+    """The statement of `mark_done`, kept."""
+    inbox = table_of(InboxDelivery)
+    of_these = inbox.c.id.in_(bindparam("numbers", expanding=True))
+    return update(inbox).where(of_these).values(state=InboxState.DONE, done_at=bindparam("done_at"), error=None)
 
 
 def mark_failed(session: Session, delivery: StoredDelivery, now: datetime, error: str) -> None:

@@ -155,6 +155,8 @@ def claim(
 
 
 def _with_shown(session: Session, claims: list[Claim]) -> list[Claim]:
+    if not claims:
+        return []
     said = showing.shown(session, [(claim.post, claim.event) for claim in claims if claim.event])
     return [
         replace(claim, shown=what, previous_ts=_previous_ts(session, what.post, what.own)) if what else claim
@@ -166,33 +168,48 @@ def _begin(session: Session, begun: Sequence[Claim], *, lease_s: float, call_s: 
     """Write down that these lanes are leased, and that their first posts are being sent."""
     if not begun:
         return
-    lane, post, now = table_of(Lane), table_of(Post), begun[0].claimed_at
+    now = begun[0].claimed_at
+    leased_until, deadline_at = now + timedelta(seconds=lease_s), now + timedelta(seconds=call_s)
     session.connection().execute(
-        update(lane)
-        .where(lane.c.channel_id == bindparam("lane"))
-        .values(lease_token=bindparam("token"), leased_until=now + timedelta(seconds=lease_s)),
-        [{"lane": claim.channel_id, "token": claim.token} for claim in begun],
+        _leased(),
+        [{"lane": claim.channel_id, "token": claim.token, "leased_until": leased_until} for claim in begun],
     )
     # In the order in which fan-out locks posts (`hurry_races`), so that neither waits for the other.
     sending = sorted((claim.post for claim in begun if not claim.doubtful), key=lambda each: each.id or 0)
     # From here on they are values: what becomes of them is written by whoever holds the lease.
     session.expunge_all()
     for each in sending:
-        values = {"state": PostState.SENDING, "sending_at": now, "deadline_at": now + timedelta(seconds=call_s)}
+        values = {"state": PostState.SENDING, "sending_at": now, "deadline_at": deadline_at}
         for name, value in (values | {"attempts": each.attempts + 1}).items():
             set_committed_value(each, name, value)
     if sending:
         session.connection().execute(
-            update(post)
-            .where(post.c.id == bindparam("number"))
-            .values(
-                state=PostState.SENDING.value,
-                sending_at=now,
-                deadline_at=now + timedelta(seconds=call_s),
-                attempts=post.c.attempts + 1,
-            ),
-            [{"number": each.id} for each in sending],
+            _being_sent(), [{"number": each.id, "sending_at": now, "deadline_at": deadline_at} for each in sending]
         )
+
+
+@lru_cache
+def _leased() -> Update:
+    """A statement of `_begin`, kept."""
+    lane = table_of(Lane)
+    statement = update(lane).where(lane.c.channel_id == bindparam("lane"))
+    return statement.values(lease_token=bindparam("token"), leased_until=bindparam("leased_until"))
+
+
+@lru_cache
+def _being_sent() -> Update:
+    """A statement of `_begin`, kept."""
+    post = table_of(Post)
+    return (
+        update(post)
+        .where(post.c.id == bindparam("number"))
+        .values(
+            state=PostState.SENDING.value,
+            sending_at=bindparam("sending_at"),
+            deadline_at=bindparam("deadline_at"),
+            attempts=post.c.attempts + 1,
+        )
+    )
 
 
 def _first(column: ColumnElement[Any] | Mapped[Any], state: PostState, spent: Collection[str]) -> ScalarSelect[Any]:

@@ -1,11 +1,12 @@
 """Races that abandoned meetings name by id: so that a race's events find its meeting by an index."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 
-from sqlalchemy import select
-from sqlmodel import Session, col
+from sqlalchemy import Select, bindparam, select
+from sqlmodel import Session
 
-from bot.storage.engine import insert_here
+from bot.storage.engine import insert_here, table_of
 from bot.storage.tables import NamedRace
 
 
@@ -21,4 +22,11 @@ def meetings_naming(session: Session, race_ids: Iterable[str]) -> set[str]:
     ids = sorted(race_ids)
     if not ids:
         return set()
-    return set(session.execute(select(col(NamedRace.event_key)).where(col(NamedRace.race_id).in_(ids))).scalars())
+    return set(session.connection().execute(_naming(), {"races": ids}).scalars())
+
+
+@lru_cache
+def _naming() -> Select[str]:
+    """The statement of `meetings_naming`, kept."""
+    named = table_of(NamedRace).c
+    return select(named.event_key).where(named.race_id.in_(bindparam("races", expanding=True)))

@@ -3,16 +3,17 @@
 import hashlib
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-from sqlalchemy import select, union
+from sqlalchemy import Select, bindparam, select, union
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.races import Race, Runner, Value
 from bot.storage import events
-from bot.storage.engine import insert_here
+from bot.storage.engine import insert_here, table_of
 from bot.storage.tables import BookRace, EventVersion
 
 V = TypeVar("V", bound=Value)
@@ -116,11 +117,7 @@ def _label(runner: Runner) -> str | None:
 
 
 def _put_batch(session: Session, races: dict[str, Race], now: datetime, region: str | None) -> None:
-    rows = session.execute(
-        select(col(BookRace.race_id), col(BookRace.region), col(BookRace.data)).where(
-            col(BookRace.race_id).in_(list(races))
-        )
-    )
+    rows = session.connection().execute(_kept(), {"races": list(races)})
     known = {race_id: (kept_region, Race.model_validate_json(data)) for race_id, kept_region, data in rows}
     values = []
     for race_id, race in races.items():
@@ -139,6 +136,13 @@ def _put_batch(session: Session, races: dict[str, Race], now: datetime, region: 
     changed = {name: statement.excluded[name] for name in ("region", "race_date", "data", "updated_at")}
     # On the connection, which hands all rows to the driver at once.
     session.connection().execute(statement.on_conflict_do_update(index_elements=["race_id"], set_=changed), values)
+
+
+@lru_cache
+def _kept() -> Select[str, str, str]:
+    """A statement of `_put_batch`, kept."""
+    race = table_of(BookRace).c
+    return select(race.race_id, race.region, race.data).where(race.race_id.in_(bindparam("races", expanding=True)))
 
 
 def _region(listed_under: str | None, kept: str, race: Race) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import lru_cache
 
 from pydantic import TypeAdapter
 from sqlalchemy import select
@@ -40,9 +41,10 @@ class KnownCountry(Value):
     note: str | None = None
 
 
-_COUNTRIES = TypeAdapter(tuple[KnownCountry, ...])
-_COURSES = TypeAdapter(tuple[KnownCourse, ...])
-_REGIONS = TypeAdapter(tuple[str, ...])
+# The lists change once a day, and are asked for with each event.
+_read_countries = lru_cache(maxsize=2)(TypeAdapter(tuple[KnownCountry, ...]).validate_json)
+_read_courses = lru_cache(maxsize=2)(TypeAdapter(tuple[KnownCourse, ...]).validate_json)
+_read_regions = lru_cache(maxsize=2)(TypeAdapter(tuple[str, ...]).validate_json)
 
 
 def put_courses(session: Session, courses: Sequence[KnownCourse], now: datetime) -> None:
@@ -52,8 +54,8 @@ def put_courses(session: Session, courses: Sequence[KnownCourse], now: datetime)
 
 def courses(session: Session) -> tuple[tuple[KnownCourse, ...], datetime] | None:
     """The courses as last read, and when."""
-    kept = state.get(session, "courses")
-    return (_COURSES.validate_python(kept[0]), kept[1]) if kept else None
+    kept = state.text(session, "courses")
+    return (_read_courses(kept[0]), kept[1]) if kept else None
 
 
 def put_regions(session: Session, regions: Sequence[str], now: datetime) -> None:
@@ -63,8 +65,8 @@ def put_regions(session: Session, regions: Sequence[str], now: datetime) -> None
 
 def regions(session: Session) -> tuple[tuple[str, ...], datetime] | None:
     """The region codes as last read, and when."""
-    kept = state.get(session, "regions")
-    return (_REGIONS.validate_python(kept[0]), kept[1]) if kept else None
+    kept = state.text(session, "regions")
+    return (_read_regions(kept[0]), kept[1]) if kept else None
 
 
 def put_countries(session: Session, countries: Sequence[KnownCountry], now: datetime) -> None:
@@ -74,8 +76,8 @@ def put_countries(session: Session, countries: Sequence[KnownCountry], now: date
 
 def countries(session: Session) -> tuple[tuple[KnownCountry, ...], datetime] | None:
     """The countries as last read, and when."""
-    kept = state.get(session, "countries")
-    return (_COUNTRIES.validate_python(kept[0]), kept[1]) if kept else None
+    kept = state.text(session, "countries")
+    return (_read_countries(kept[0]), kept[1]) if kept else None
 
 
 def find_region(session: Session, race: Race) -> str | None:

@@ -5,8 +5,9 @@ A message is rendered from this whether it is posted or edited, so that any edit
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
-from sqlalchemy import select
+from sqlalchemy import Select, bindparam, select
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind, RacingEvent
@@ -77,16 +78,21 @@ def _read(session: Session, post_ids: Sequence[int]) -> dict[int, Said]:
 
 def _edits(session: Session, post_ids: Iterable[int]) -> dict[int, list[Said]]:
     """The edits of each message, those given up left out, in the order of their versions."""
-    statement = (
-        select(Post, EventVersion)
-        .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
-        .where(col(Post.edits_post_id).in_(sorted(post_ids)), col(Post.state) != PostState.PARKED)
-        .order_by(col(EventVersion.version), col(Post.id))
-    )
     found: dict[int, list[Said]] = {}
-    for edit, event in session.execute(statement):
+    for edit, event in session.execute(_edits_of(), {"messages": sorted(post_ids)}):
         found.setdefault(edit.edits_post_id or 0, []).append((edit, event))
     return found
+
+
+@lru_cache
+def _edits_of() -> Select[Post, EventVersion]:
+    """The statement of `_edits`, kept."""
+    return (
+        select(Post, EventVersion)
+        .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
+        .where(col(Post.edits_post_id).in_(bindparam("messages", expanding=True)), col(Post.state) != PostState.PARKED)
+        .order_by(col(EventVersion.version), col(Post.id))
+    )
 
 
 def _meetings(session: Session, edits: Iterable[Said]) -> dict[tuple[str, str], str]:

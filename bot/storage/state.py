@@ -2,19 +2,33 @@
 
 import json
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import Select, bindparam, delete, select
 from sqlmodel import Session, col
 
-from bot.storage.engine import insert_here
+from bot.storage.engine import insert_here, table_of
 from bot.storage.tables import StoredState
 
 
 def get(session: Session, name: str) -> tuple[Any, datetime] | None:
     """The value of a name and when it was set, or None."""
-    row = session.execute(select(StoredState).where(col(StoredState.name) == name)).scalar_one_or_none()
-    return (json.loads(row.value), row.updated_at) if row else None
+    kept = text(session, name)
+    return (json.loads(kept[0]), kept[1]) if kept else None
+
+
+def text(session: Session, name: str) -> tuple[str, datetime] | None:
+    """The value of a name as the JSON that is stored, and when it was set, or None."""
+    row = session.connection().execute(_named(), {"wanted": name}).one_or_none()
+    return (row[0], row[1]) if row else None
+
+
+@lru_cache
+def _named() -> Select[str, datetime]:
+    """The statement of `text`, kept."""
+    state = table_of(StoredState)
+    return select(state.c.value, state.c.updated_at).where(state.c.name == bindparam("wanted"))
 
 
 def put(session: Session, name: str, value: Any, now: datetime) -> None:

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from sqlalchemy import delete, func, literal_column, select, update
+from sqlalchemy import Select, delete, func, literal_column, select, update
 from sqlmodel import Session, col
 
 from bot.domain.events import DEFAULT_TOPICS, RacingEvent
 from bot.domain.filters import ChannelFilter
 from bot.logs import get_logger
-from bot.storage.engine import affected
+from bot.storage.engine import affected, table_of
 from bot.storage.tables import ChannelSubscriptionRow, EventVersion, Post, SubscriptionState
 
 CLOSED = (SubscriptionState.WAITING, SubscriptionState.SUSPENDED)
@@ -140,11 +140,15 @@ def listening(session: Session) -> list[tuple[str, ChannelFilter]]:
 
     A suspended or paused channel's posts are made and held in its lane, so that nothing is lost meanwhile.
     """
-    row = ChannelSubscriptionRow
-    statement = select(col(row.channel_id), col(row.filter), col(row.region)).where(
-        col(row.state) != SubscriptionState.WAITING
-    )
-    return [(channel_id, _filter(text, region)) for channel_id, text, region in session.execute(statement)]
+    found = session.connection().execute(_all_but_waiting())
+    return [(channel_id, _filter(text, region)) for channel_id, text, region in found]
+
+
+@lru_cache
+def _all_but_waiting() -> Select[str, str, str]:
+    """The statement of `listening`, kept."""
+    row = table_of(ChannelSubscriptionRow).c
+    return select(row.channel_id, row.filter, row.region).where(row.state != SubscriptionState.WAITING)
 
 
 def mentioning(session: Session, channel_ids: Iterable[str]) -> dict[str, list[ChannelFilter]]:
