@@ -92,8 +92,12 @@ def serve(settings: Settings) -> None:
 async def _serve(settings: Settings) -> None:
     service = Service(settings)
     config = uvicorn_config(service.app, settings.host, settings.port, lifespan="on")
-    # Before anything is started: an address that is taken ends it here, in one line.
-    bound = config.bind_socket()
+    # Before anything is started: an address that is taken ends it here.
+    try:
+        bound = config.bind_socket()
+    except SystemExit:
+        log.error("address_not_to_be_had", host=settings.host, port=settings.port)  # noqa: TRY400  uvicorn said why
+        raise
     sockets = [bound, *(bound.dup() for _ in range(LISTENERS - 1))]
     public = uvicorn.Server(config)
     if settings.metrics_host is None or settings.metrics_port is None:

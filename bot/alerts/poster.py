@@ -127,8 +127,9 @@ class Poster:
                 wait_s = await self.start_due()
                 self.problem = None
             except StorageError as error:
+                if self.problem is None:
+                    log.warning("poster_waits", reason=str(error))
                 self.problem = str(error)
-                log.warning("poster_waits", reason=self.problem)
                 wait_s = POLL_S
             await rest(self.wake, wait_s)
 

@@ -74,7 +74,8 @@ def is_unavailable(error: BaseException) -> bool:
     """Whether the database can't do it just now; other errors of SQLAlchemy's are ours."""
     if isinstance(error, exc.ProgrammingError):
         return getattr(error.orig, "sqlstate", None) in _NO_SUCH_TABLE
-    return isinstance(error, _UNAVAILABLE)
+    # No class below it: SQLite's word for a file that is damaged, or no database at all.
+    return isinstance(error, _UNAVAILABLE) or type(error) is exc.DatabaseError
 
 
 @dataclass(eq=False)
@@ -168,7 +169,7 @@ class Database:
         except exc.SQLAlchemyError as error:
             if not is_unavailable(error):
                 raise
-            raise StorageUnavailable(_reason(error)) from error
+            raise StorageUnavailable(reason_of(error)) from error
 
     def _start_writing(self) -> None:
         if self._thread is None:
@@ -202,7 +203,7 @@ class Database:
                     self._commit_together([unit])
                 return
             for unit in batch:
-                unit.error = StorageUnavailable(_reason(error)) if is_unavailable(error) else error
+                unit.error = StorageUnavailable(reason_of(error)) if is_unavailable(error) else error
         for unit in batch:
             unit.settle()
 
@@ -239,7 +240,7 @@ def insert_here(session: Session, table: type[SQLModel]) -> "postgresql.Insert |
     return insert
 
 
-def _reason(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
     """What the driver said, without the statement and its values."""
     cause = getattr(error, "orig", None) or error
     return f"{type(cause).__name__}: {str(cause).splitlines()[0] if str(cause) else ''}"

@@ -6,7 +6,7 @@ from sqlalchemy.exc import DBAPIError
 
 from bot.logs import get_logger
 from bot.storage import migrate
-from bot.storage.engine import Database
+from bot.storage.engine import Database, reason_of
 
 log = get_logger(__name__)
 
@@ -25,7 +25,9 @@ class Schema:
         try:
             self.problem = await asyncio.to_thread(self._prepare)
         except DBAPIError as error:
+            # `/readyz` is for strangers too: what the driver says besides is for the log alone.
             self.problem = f"the database can't be opened: {type(error.orig).__name__}"
+            log.error("database_not_opened", reason=reason_of(error))
         if self.problem:
             log.error("schema_not_ready", reason=self.problem)
         return self.problem is None

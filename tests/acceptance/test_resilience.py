@@ -109,7 +109,7 @@ async def test_service_that_can_not_be_reached_is_named_by_readyz(make_world):
         assert (await readiness(world))[0] == 200
 
 
-async def test_port_that_is_taken_ends_the_start_in_one_line(make_world):
+async def test_port_that_is_taken_ends_the_start_and_is_named(make_world):
     async with make_world() as world:
         folder = world.bot.folder / "second"
         folder.mkdir()
@@ -118,4 +118,5 @@ async def test_port_that_is_taken_ends_the_start_in_one_line(make_world):
         assert second.process is not None
         assert await asyncio.to_thread(second.process.wait, 10) not in {0, None}
         assert "already in use" in second.log
+        assert f'"port": {world.bot.port}' in second.log
         assert "Traceback" not in second.log

@@ -54,6 +54,19 @@ async def test_cancelled_caller_does_not_stop_the_writer(database):
     assert (await database.read(partial(state.get, name="b")))[0] == 2
 
 
+async def test_file_that_is_no_database_is_unavailable_and_recovers(tmp_path):
+    (tmp_path / "bot.db").write_bytes(b"not a database at all" * 400)
+    database = Database(f"sqlite:///{tmp_path / 'bot.db'}")
+    schema = Schema(database)
+    assert not await schema.prepare()
+    with pytest.raises(StorageUnavailable, match="file is not a database"):
+        await database.write(partial(state.put, name="a", value=1, now=NOW))
+    (tmp_path / "bot.db").unlink()
+    assert await schema.prepare()
+    await database.write(partial(state.put, name="a", value=1, now=NOW))
+    await database.close()
+
+
 async def test_locked_sqlite_is_unavailable_and_recovers(tmp_path):
     database = Database(f"sqlite:///{tmp_path / 'bot.db'}")
     migrate.upgrade(database)
