@@ -6,12 +6,12 @@ from sqlalchemy import func, select
 from sqlmodel import Session
 
 from bot.domain.clock import Clock
+from bot.storage.engine import dialect_of
 
 
 def database_now(session: Session, clock: Clock) -> datetime:
     """PostgreSQL's clock, since its replicas must agree on who holds a lease; on SQLite the process's own."""
-    bind = session.get_bind()
-    if bind.dialect.name == "sqlite":
+    if dialect_of(session) == "sqlite":
         return clock()
     moment: datetime = session.execute(select(func.clock_timestamp())).scalar_one()
     return moment.astimezone(UTC)

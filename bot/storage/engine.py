@@ -232,11 +232,21 @@ def table_of(model: type[SQLModel]) -> Table:
     return SQLModel.metadata.tables[str(model.__tablename__)]
 
 
+def dialect_of(session: Session) -> str:
+    """The name of this database's dialect: "sqlite" or "postgresql"."""
+    return session.get_bind().dialect.name
+
+
 def insert_here(session: Session, table: type[SQLModel]) -> "postgresql.Insert | sqlite.Insert":
     """An INSERT of this database's own dialect: the one that knows ON CONFLICT."""
+    return insert_into(dialect_of(session), table)
+
+
+def insert_into(dialect: str, table: type[SQLModel]) -> "postgresql.Insert | sqlite.Insert":
+    """As `insert_here`, for statements that are kept."""
     # By name, so that the dialect that is not used is not loaded.
-    dialect: Any = import_module(f"sqlalchemy.dialects.{session.get_bind().dialect.name}")
-    insert: postgresql.Insert | sqlite.Insert = dialect.insert(table)
+    module: Any = import_module(f"sqlalchemy.dialects.{dialect}")
+    insert: postgresql.Insert | sqlite.Insert = module.insert(table)
     return insert
 
 

@@ -8,10 +8,11 @@ from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Integer, Select, Update, bindparam, func, literal_column, or_, select, update
+from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind
-from bot.storage.engine import affected, insert_here, table_of
+from bot.storage.engine import affected, dialect_of, insert_into, table_of
 from bot.storage.tables import InboxDelivery, InboxState
 
 RETRY_AFTER_S = 5.0
@@ -65,17 +66,21 @@ def store(session: Session, arrivals: Sequence[Arrival]) -> dict[Arrival, bool]:
     unique = {(arrival.event_key, arrival.body_sha256): arrival for arrival in reversed(arrivals)}
     # In one order everywhere: two replicas that insert the same keys would otherwise wait for each other.
     rows = [_as_row(unique[key]) for key in sorted(unique)]
-    insert = insert_here(session, InboxDelivery)
-    statement = insert.on_conflict_do_nothing(index_elements=["event_key", "body_sha256"]).returning(
-        col(InboxDelivery.event_key), col(InboxDelivery.body_sha256)
-    )
     # On the connection: the session would make objects of rows that nobody needs.
-    added = {(key, sha256) for key, sha256 in session.connection().execute(statement, rows)}
+    added = {(key, sha256) for key, sha256 in session.connection().execute(_stored(dialect_of(session)), rows)}
     return {
         arrival: (arrival.event_key, arrival.body_sha256) in added
         and unique[arrival.event_key, arrival.body_sha256] is arrival
         for arrival in arrivals
     }
+
+
+@lru_cache
+def _stored(dialect: str) -> ReturningInsert[str, str]:
+    """The statement of `store`, kept."""
+    insert, row = insert_into(dialect, InboxDelivery), table_of(InboxDelivery).c
+    once = insert.on_conflict_do_nothing(index_elements=["event_key", "body_sha256"])
+    return once.returning(row.event_key, row.body_sha256)
 
 
 def _as_row(arrival: Arrival) -> dict[str, Any]:
@@ -117,7 +122,7 @@ def take_turn(session: Session) -> bool:
 
     Not waited for, as waiting would hold up the units that share the transaction. SQLite has one writer.
     """
-    if session.get_bind().dialect.name == "sqlite":
+    if dialect_of(session) == "sqlite":
         return True
     taken: bool = session.execute(select(func.pg_try_advisory_xact_lock(FANOUT_LOCK))).scalar_one()
     return taken

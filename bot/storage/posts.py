@@ -4,14 +4,16 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
+from functools import lru_cache
 
-from sqlalchemy import ColumnElement, and_, func, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, Insert, and_, func, literal_column, or_, select, update
 from sqlalchemy.orm import aliased
+from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind
 from bot.domain.message import Message
-from bot.storage.engine import insert_here
+from bot.storage.engine import dialect_of, insert_here, insert_into, table_of
 from bot.storage.tables import EventVersion, Lane, Notice, Post, PostState
 
 IS_UNSENT = col(Post.state).in_([literal_column(f"'{state}'") for state in ("queued", "sending", "parked")])
@@ -68,10 +70,18 @@ def add(session: Session, posts: Iterable[NewPost]) -> int:
         return 0
     channels = sorted({post.channel_id for post in rows.values()})
     lanes = [{"channel_id": channel_id, "next_free_at": ALWAYS} for channel_id in channels]
-    session.execute(insert_here(session, Lane).on_conflict_do_nothing(index_elements=["channel_id"]), lanes)
-    statement = insert_here(session, Post).on_conflict_do_nothing(index_elements=["dedupe_key"])
-    added = session.execute(statement.returning(col(Post.id)), [_as_row(post) for post in rows.values()])
-    return len(added.all())
+    make_lanes, make_posts = _made(dialect_of(session))
+    connection = session.connection()
+    connection.execute(make_lanes, lanes)
+    return len(connection.execute(make_posts, [_as_row(post) for post in rows.values()]).all())
+
+
+@lru_cache
+def _made(dialect: str) -> tuple[Insert, ReturningInsert[int]]:
+    """The statements of `add`, kept."""
+    lanes = insert_into(dialect, Lane).on_conflict_do_nothing(index_elements=["channel_id"])
+    posts = insert_into(dialect, Post).on_conflict_do_nothing(index_elements=["dedupe_key"])
+    return lanes, posts.returning(table_of(Post).c.id)
 
 
 def _as_row(post: NewPost) -> dict[str, object]:

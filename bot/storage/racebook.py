@@ -7,13 +7,13 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-from sqlalchemy import Select, bindparam, select, union
+from sqlalchemy import Insert, Select, bindparam, select, union
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.races import Race, Runner, Value
 from bot.storage import events
-from bot.storage.engine import insert_here, table_of
+from bot.storage.engine import dialect_of, insert_into, table_of
 from bot.storage.tables import BookRace, EventVersion
 
 V = TypeVar("V", bound=Value)
@@ -132,10 +132,16 @@ def _put_batch(session: Session, races: dict[str, Race], now: datetime, region: 
                 "updated_at": now,
             }
         )
-    statement = insert_here(session, BookRace)
-    changed = {name: statement.excluded[name] for name in ("region", "race_date", "data", "updated_at")}
     # On the connection, which hands all rows to the driver at once.
-    session.connection().execute(statement.on_conflict_do_update(index_elements=["race_id"], set_=changed), values)
+    session.connection().execute(_put_down(dialect_of(session)), values)
+
+
+@lru_cache
+def _put_down(dialect: str) -> Insert:
+    """A statement of `_put_batch`, kept."""
+    insert = insert_into(dialect, BookRace)
+    changed = {name: insert.excluded[name] for name in ("region", "race_date", "data", "updated_at")}
+    return insert.on_conflict_do_update(index_elements=["race_id"], set_=changed)
 
 
 @lru_cache

@@ -27,7 +27,7 @@ class Schema:
         except DBAPIError as error:
             # `/readyz` is for strangers too: what the driver says besides is for the log alone.
             self.problem = f"the database can't be opened: {type(error.orig).__name__}"
-            log.error("database_not_opened", reason=reason_of(error))
+            log.warning("database_not_opened", reason=reason_of(error))
         if self.problem:
             log.error("schema_not_ready", reason=self.problem)
         return self.problem is None
