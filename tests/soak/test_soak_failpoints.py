@@ -31,7 +31,7 @@ SHORT = Size(at_each=5, at_random=5, kills=60, within_s=600)
 LONG = Size(at_each=10, at_random=60, kills=250, within_s=3_000)
 
 SIZES = [
-    pytest.param(SHORT, marks=(pytest.mark.soak, pytest.mark.failpoints, pytest.mark.timeout(720)), id="short"),
+    pytest.param(SHORT, marks=(pytest.mark.soak, pytest.mark.timeout(720)), id="short"),
     pytest.param(LONG, marks=(pytest.mark.long_soak, pytest.mark.timeout(3_600)), id="long"),
 ]
 
@@ -69,7 +69,8 @@ async def die_everywhere(world: World, size: Size) -> dict[str, int]:
         # Seldom by many: some failpoints are passed once in a life.
         skip = None if at_random else world.random.choice((0, 0, 0, 1, 4))
         running = world.start(world.ports[0], spared=spared, skip=skip)
-        end = world.random.choices((running.kill, running.stop, running.pause), weights=(30, 60, 10))[0]
+        # Some failpoints are passed on a stop in good order alone: a life that dies nowhere else comes so far.
+        end = world.random.choices((running.kill, running.pause), weights=(70, 30))[0] if at_random else running.stop
         await running.live(world.random.uniform(*PATIENCE_S), end)
     return {name: tally.died_at[name] for name in tally.passed if not enough(world, name, size)}
 

@@ -22,6 +22,11 @@ class Arguments:
     def __contains__(self, name: str) -> bool:
         return self._values.get(name) is not None
 
+    @property
+    def has_blocks(self) -> bool:
+        """Whether there are blocks, good or bad. An empty list, as text or as itself, is none."""
+        return self._values.get("blocks") not in (None, "", "[]", [])
+
     def text(self, name: str) -> str | None:
         """The value as text, or None where it is missing or empty."""
         value = self._values.get(name)

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field, replace
 class Failure:
     """What happens to one call: whether it is carried out, how long it takes, and what is answered.
 
-    With `status` None and no `cut` the answer is the true one.
+    With `status` None and no `cut` the answer is the true one. With `blocks_only` it befalls only a call that has
+    blocks: one that has none takes its turn all the same, and meets no failure.
     """
 
     name: str
     carried_out: bool = False
+    blocks_only: bool = False
     delay_before_s: float = 0.0
     delay_after_s: float = 0.0
     cut: bool = False
@@ -70,6 +72,11 @@ def truncated() -> Failure:
 def slack_error(code: str) -> Failure:
     """HTTP 200 with `"ok": false` and that code; nothing was carried out."""
     return Failure(name=code, status=200, body=json.dumps({"ok": False, "error": code}))
+
+
+def blocks_refused() -> Failure:
+    """`invalid_blocks`, whatever the blocks are; nothing was carried out. Without blocks there is nothing to refuse."""
+    return replace(slack_error("invalid_blocks"), blocks_only=True)
 
 
 def rate_limited(retry_after_s: int) -> Failure:

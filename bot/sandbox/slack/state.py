@@ -72,7 +72,10 @@ class WorkspaceState:
 
         After them, `then_always` meets every call, until `script` is called again for that method.
         """
-        self._scripts[method] = deque(failures)
+        script = deque(failures)
+        if method == RESPONSE_URL and any(one.blocks_only for one in (*script, then_always) if one):
+            raise ValueError("nobody looks for blocks in an answer through a response_url before it is carried out")
+        self._scripts[method] = script
         self._lasting.pop(method, None)
         if then_always is not None:
             self._lasting[method] = then_always

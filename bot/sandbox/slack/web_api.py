@@ -63,7 +63,7 @@ class _WebApi:
         except ClientDisconnect:
             # Nobody is left to read the answer, and a call that never came whole did nothing.
             return Response(status_code=400)
-        failure = self._state.next_failure(method) or passes()
+        failure = self._failure(method, args)
         await asyncio.sleep(failure.delay_before_s)
         reply = self._carry_out(method, args) if failure.carried_out else None
         self._log(method, args, failure, reply)
@@ -90,6 +90,11 @@ class _WebApi:
         except ClientDisconnect:
             return Response(status_code=400)
         return PlainTextResponse("ok")
+
+    def _failure(self, method: str, args: Arguments | Refused) -> Failure:
+        failure = self._state.next_failure(method) or passes()
+        has_blocks = isinstance(args, Arguments) and args.has_blocks
+        return passes() if failure.blocks_only and not has_blocks else failure
 
     def _carry_out(self, method: str, args: Arguments | Refused) -> _Reply:
         scopes = {"X-OAuth-Scopes": ",".join(sorted(self._state.scopes))}

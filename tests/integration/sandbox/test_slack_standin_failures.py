@@ -104,6 +104,35 @@ async def test_failures_are_taken_in_turn_and_only_by_their_method(client, works
     assert _texts(workspace) == ["2", "4"]
 
 
+BLOCKS = [{"type": "section", "text": {"type": "mrkdwn", "text": "x"}}]
+
+
+@pytest.mark.parametrize("blocks", [None, [], "[]"])
+async def test_refused_blocks_are_those_of_calls_that_have_some(client, workspace, blocks):
+    workspace.script(POST, [failures.blocks_refused()] * 2)
+    with pytest.raises(SlackApiError, match="invalid_blocks"):
+        await client.chat_postMessage(channel="C1", text="refused", blocks=BLOCKS)
+    await client.chat_postMessage(channel="C1", text="carried out", blocks=blocks)
+    await client.chat_postMessage(channel="C1", text="out of turn", blocks=BLOCKS)
+    assert _texts(workspace) == ["carried out", "out of turn"]
+    assert [call.failure for call in workspace.calls] == ["invalid_blocks", None, None]
+
+
+async def test_refused_blocks_of_an_edit_leave_the_message_as_it_was(client, workspace):
+    ts = (await _post(client))["ts"]
+    workspace.script("chat.update", [failures.blocks_refused()] * 2)
+    with pytest.raises(SlackApiError, match="invalid_blocks"):
+        await client.chat_update(channel="C1", ts=ts, text="edited", blocks=BLOCKS)
+    assert _texts(workspace) == ["x"]
+    await client.chat_update(channel="C1", ts=ts, text="in words", blocks=[])
+    assert _texts(workspace) == ["in words"]
+
+
+async def test_refused_blocks_cannot_be_scripted_for_responses(workspace):
+    with pytest.raises(ValueError, match="response_url"):
+        workspace.script("response_url", [], then_always=failures.blocks_refused())
+
+
 async def test_outage_of_every_method_lasts_until_it_is_lifted(client, workspace):
     workspace.script("*", [], then_always=failures.http_error(503))
     for call in (_post(client), client.auth_test(), _post(client)):
