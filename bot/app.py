@@ -50,6 +50,7 @@ from bot.slack.listeners.channels import ChannelListener
 from bot.slack.listeners.commands import CommandListener
 from bot.slack.listeners.direct_messages import DirectMessageListener
 from bot.slack.listeners.forms import FormListener
+from bot.slack.listeners.installation import InstallationListener
 from bot.slack.listeners.running import CommandRunner
 from bot.slack.membership import is_member
 from bot.slack.messages.plain import sentence
@@ -58,7 +59,7 @@ from bot.slack.permissions import People
 from bot.slack.posts import PostRenderer
 from bot.slack.respond import Responder
 from bot.slack.tasks import Tasks
-from bot.storage import inbox, lanes, posts, state, webhook_subscriptions
+from bot.storage import held_methods, inbox, posts, state, webhook_subscriptions
 from bot.storage.engine import Database
 from bot.storage.replicas import Replicas
 from bot.storage.schema import Schema
@@ -256,8 +257,9 @@ class Service:
             self.database, self.identity, self.notices, self.reopening, self.clock, self.fanout.posted
         )
         direct_messages = DirectMessageListener(self.database, self.clock, self.fanout.posted)
+        installation = InstallationListener(self.database, self.notices, self.clock)
         for_people = (CommandListener(runner), ActionListener(runner), FormListener(runner))
-        bolt = make_bolt(self.identity, [*for_people, channels, direct_messages])
+        bolt = make_bolt(self.identity, [*for_people, channels, direct_messages, installation])
         self.socket_mode = self._make_socket_mode(bolt)
         self.slack_events = guard.SlackEndpoint(
             bolt=bolt,
@@ -364,7 +366,7 @@ class Service:
         self.metrics.waiting("deliveries", await self.database.read(inbox.count_waiting))
         for name in ("queued", "sending", "parked"):
             self.metrics.waiting(f"posts_{name}", waiting.get(name, 0))
-        holds = await self.database.read(partial(lanes.method_holds, now=self.clock()))
+        holds = await self.database.read(partial(held_methods.method_holds, now=self.clock()))
         found = {f"slack {method}": reason for method, reason in holds.items()}
         problems = {
             "fan-out": self.fanout.problem,

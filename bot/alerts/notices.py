@@ -10,9 +10,13 @@ from bot.domain.events import RacingEvent
 from bot.domain.message import Message
 from bot.logs import get_logger
 from bot.storage import posts
-from bot.storage.lanes import Claim, Held
+from bot.storage.held_lanes import Held
+from bot.storage.lanes import Claim
 
 log = get_logger(__name__)
+
+DELETED = "the channel was deleted"
+"""The one reason of a closing that nothing ends."""
 
 RenderNotice = Callable[[str, Iterable[str]], Message]
 """Turns plain sentences into a message, escaped, with the given ids of channels and people shown by their names."""
@@ -40,11 +44,12 @@ class Notices:
         """A signed delivery could not be read: it is kept, and was posted where all regions are taken."""
         # An unknown event may come in thousands: once for each name will do. A broken payload is told each time.
         key = f"unknown-event:{event.name}" if event.name else f"unreadable:{event.key}"
+        because = (event.unreadable_because or "unknown form").removesuffix(".")
         self.tell(
             session,
             key,
-            f"A signed delivery could not be read: {event.unreadable_because or 'unknown form'}. It is kept whole as "
-            f"{reference}, and a plain line was posted in the channels that take all regions.",
+            f"A signed delivery could not be read: {because}. It is kept whole as {reference}, and a plain line was "
+            "posted in the channels that take all regions.",
         )
 
     def unread_filters(self, session: Session, channel_ids: Iterable[str]) -> None:
@@ -62,10 +67,7 @@ class Notices:
         self, session: Session, channel_id: str, reason: str, closed_at: datetime, creators: Iterable[str]
     ) -> None:
         """A channel can't be posted to any more; told once a closing, to admins and to whoever subscribed it."""
-        what = (
-            f"Slack no longer lets me post in channel {channel_id} ({reason}). Its subscriptions are suspended, "
-            "nothing is deleted, and what waits is kept. Unarchive it or invite me back, and it goes on."
-        )
+        what = f"Slack no longer lets me post in channel {channel_id} ({reason}). {_what_follows(reason)}"
         creators = sorted(filter(is_person, creators))
         made_by = f" Subscribed by {', '.join(creators)}." if creators else ""
         key = _of_closing("closed", channel_id, closed_at)
@@ -89,12 +91,13 @@ class Notices:
     def given_up(self, session: Session, channel_id: str, held: Held, keep_hours: int) -> None:
         """Messages have waited too long for their channel; told with the first of them, once a closing."""
         since = held.since.astimezone(UTC)
+        later = " Once the channel is back, a summary there says how many they were." if held.because != DELETED else ""
         self.tell(
             session,
             f"given-up:{channel_id}:{since.isoformat()}",
             f"Messages for channel {channel_id} are being given up, each once it has waited more than {keep_hours} "
             f"hours ({held.because} since {since:%Y-%m-%d %H:%M} UTC). They are kept, but not posted: /racing trace "
-            "says of a race who was told. Once the channel is back, a summary there says how many they were.",
+            f"says of a race who was told.{later}",
             channel_id,
         )
 
@@ -126,6 +129,19 @@ class Notices:
             # A person would be rung here, who knows nothing of it.
             *([] if is_person(claim.channel_id) else [claim.channel_id]),
         )
+
+
+def _what_follows(reason: str) -> str:
+    """What becomes of a closed channel's subscriptions, and what to do."""
+    if reason == DELETED:
+        return (
+            "It can't come back: its subscriptions stay suspended, and what waits for it is not posted (/racing trace "
+            "says of a race who was told). Type /racing subscribe in another channel for what it received."
+        )
+    return (
+        "Its subscriptions are suspended, nothing is deleted, and what waits is kept. Unarchive it or invite me back, "
+        "and it goes on."
+    )
 
 
 def _of_closing(what: str, channel_id: str, closed_at: datetime) -> str:

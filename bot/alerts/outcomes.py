@@ -10,7 +10,7 @@ from bot.alerts.closing import close_channel, end_closing
 from bot.alerts.notices import Notices, is_person
 from bot.errors import SlackError
 from bot.logs import get_logger
-from bot.storage import lanes
+from bot.storage import claim_outcomes, held_methods
 from bot.storage.lanes import Claim
 
 log = get_logger(__name__)
@@ -42,7 +42,7 @@ class Outcomes:
         pause = timedelta(0) if claim.edited else self._pause
 
         def record(session: Session, now: datetime) -> bool:
-            if not lanes.record_sent(session, claim, message_ts, now, free_at=now + pause):
+            if not claim_outcomes.record_sent(session, claim, message_ts, now, free_at=now + pause):
                 return False
             # One that was looked for may have been taken before the channel was closed.
             if claim.held_since and not (claim.edited or claim.doubtful):
@@ -56,14 +56,16 @@ class Outcomes:
         wait = timedelta(seconds=after_s)
         return Outcome(
             "retry",
-            lambda session, now: lanes.record_retry(session, claim, free_at=now + wait, error=reason, plain=plain),
+            lambda session, now: claim_outcomes.record_retry(
+                session, claim, free_at=now + wait, error=reason, plain=plain
+            ),
         )
 
     def not_edited(self, claim: Claim, reason: str) -> Outcome:
         """The edit becomes a message of its own."""
         return Outcome(
             "not_edited",
-            lambda session, now: lanes.record_not_edited(session, claim, free_at=now, error=reason),
+            lambda session, now: claim_outcomes.record_not_edited(session, claim, free_at=now, error=reason),
         )
 
     def doubtful(self, claim: Claim, reason: str) -> Outcome:
@@ -71,7 +73,9 @@ class Outcomes:
 
         def record(session: Session, now: datetime) -> bool:
             free_at = max(claim.post.deadline_at or now, now + DOUBTFUL_WAIT)
-            return lanes.record_doubtful(session, claim, free_at=free_at, error=reason, looks=0, failed_looks=0)
+            return claim_outcomes.record_doubtful(
+                session, claim, free_at=free_at, error=reason, looks=0, failed_looks=0
+            )
 
         return Outcome("doubtful", record)
 
@@ -79,8 +83,8 @@ class Outcomes:
         """Nothing is sent by the method for so long; the lane goes on with what needs another."""
 
         def record(session: Session, now: datetime) -> bool:
-            lanes.hold_method(session, claim.method, now + timedelta(seconds=wait_s), error.code)
-            return lanes.record_retry(session, claim, free_at=now, error=str(error))
+            held_methods.hold_method(session, claim.method, now + timedelta(seconds=wait_s), error.code)
+            return claim_outcomes.record_retry(session, claim, free_at=now, error=str(error))
 
         return Outcome("wait", record)
 
@@ -89,9 +93,9 @@ class Outcomes:
 
         def record(session: Session, now: datetime) -> bool:
             until = now + timedelta(seconds=CREDENTIALS_HOLD_S)
-            lanes.hold_method(session, lanes.EVERY_METHOD, until, reason)
+            held_methods.hold_method(session, held_methods.EVERY_METHOD, until, reason)
             log.error("slack_credentials_dead", reason=reason)
-            return lanes.record_retry(session, claim, free_at=until, error=reason)
+            return claim_outcomes.record_retry(session, claim, free_at=until, error=reason)
 
         return Outcome("credentials_dead", record)
 
@@ -102,7 +106,7 @@ class Outcomes:
             if is_person(claim.channel_id):
                 # Nobody can reopen a person's direct messages for us, and what they would have said admins know.
                 return self._park(session, claim, code, code, now)
-            if not lanes.record_retry(session, claim, free_at=now, error=code):
+            if not claim_outcomes.record_retry(session, claim, free_at=now, error=code):
                 return False
             close_channel(session, self.notices, claim.channel_id, code, now)
             return True
@@ -114,7 +118,7 @@ class Outcomes:
         return Outcome("parked", lambda session, now: self._park(session, claim, reason, told or reason, now))
 
     def _park(self, session: Session, claim: Claim, reason: str, told: str, now: datetime) -> bool:
-        if not lanes.record_parked(session, claim, free_at=now + self._pause, error=reason):
+        if not claim_outcomes.record_parked(session, claim, free_at=now + self._pause, error=reason):
             return False
         self.notices.parked(session, claim, told)
         return True

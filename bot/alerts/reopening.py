@@ -16,9 +16,9 @@ from bot.domain.events import EventKind, RacingEvent, VersionRemarks
 from bot.domain.filters import mentions
 from bot.domain.message import Message
 from bot.logs import get_logger
-from bot.storage import events, lanes, posts, subscriptions, waited
+from bot.storage import events, held_lanes, posts, subscriptions, waited
 from bot.storage.engine import is_unavailable
-from bot.storage.lanes import PAUSED, Held
+from bot.storage.held_lanes import PAUSED, Held
 from bot.storage.posts import NewPost, Priority
 from bot.storage.waited import WaitingPost
 
@@ -88,18 +88,18 @@ class Reopening:
 
     def end_pauses(self, session: Session, now: datetime) -> int:
         """How many pauses were ended because their time has come; a few at a time."""
-        over = lanes.pauses_over(session, now, PAUSES_TOGETHER)
+        over = held_lanes.pauses_over(session, now, PAUSES_TOGETHER)
         for channel_id in over:
             self.resume(session, channel_id, now)
         return len(over)
 
     def _go_on(self, session: Session, channel_id: str, now: datetime, *, only: str | None = None) -> bool:
         """Whether the lane was held."""
-        held = lanes.free_lane(session, channel_id, now, only=only)
+        held = held_lanes.free_lane(session, channel_id, now, only=only)
         if held is None:
             return False
         if subscriptions.paused_until(session, channel_id, now) is not None:
-            lanes.hold_lane(session, channel_id, PAUSED, held.since if held.because == PAUSED else now)
+            held_lanes.hold_lane(session, channel_id, PAUSED, held.since if held.because == PAUSED else now)
             return held.because != PAUSED
         waiting = waited.of_lane(session, channel_id, now - SUMMARY_AFTER)
         given_up = waited.count_given_up(session, channel_id, held)

@@ -29,7 +29,8 @@ from bot.errors import (
 )
 from bot.logs import get_logger
 from bot.settings import DoubtfulPosts
-from bot.storage import lanes
+from bot.storage import claim_outcomes, held_methods, lanes
+from bot.storage.clock import FAR
 from bot.storage.lanes import Claim
 
 log = get_logger(__name__)
@@ -116,7 +117,7 @@ class SettleDoubtful:
         """How long the look has to wait; not at all for a moment FAR ahead, which is of a clock that was set back."""
         assert claim.post.deadline_at
         wait = claim.post.deadline_at + timedelta(seconds=self.settle_s) - claim.claimed_at
-        return wait if timedelta(0) < wait <= lanes.FAR else timedelta(0)
+        return wait if timedelta(0) < wait <= FAR else timedelta(0)
 
     def _place(self, claim: Claim) -> _Place:
         """Where this look goes on: at its beginning, unless it is the one that was interrupted in this channel."""
@@ -156,7 +157,7 @@ class SettleDoubtful:
 
         def record(session: Session, now: datetime) -> bool:
             until = now + timedelta(seconds=error.retry_after_s)
-            lanes.hold_method(session, error.method, until, error.code)
+            held_methods.hold_method(session, error.method, until, error.code)
             return self._doubtful(session, claim, until, str(error), claim.post.looks)
 
         return Outcome("wait", record)
@@ -190,7 +191,7 @@ class SettleDoubtful:
         self, session: Session, claim: Claim, free_at: datetime, reason: str, looks: int, *, failed: bool = False
     ) -> bool:
         failed_looks = claim.post.failed_looks + failed
-        return lanes.record_doubtful(
+        return claim_outcomes.record_doubtful(
             session, claim, free_at=free_at, error=reason, looks=looks, failed_looks=failed_looks
         )
 
@@ -203,7 +204,9 @@ class SettleDoubtful:
     def _queue(self, session: Session, claim: Claim, reason: str, doubt: Doubt, now: datetime, *, marked: bool) -> bool:
         may_be_repeat = marked or claim.post.may_be_repeat
         plain = doubt.wants_plain or claim.post.plain
-        if not lanes.record_retry(session, claim, free_at=now, error=reason, plain=plain, may_be_repeat=may_be_repeat):
+        if not claim_outcomes.record_retry(
+            session, claim, free_at=now, error=reason, plain=plain, may_be_repeat=may_be_repeat
+        ):
             return False
         if doubt.is_stuck:
             self.notices.stuck(session, claim, now)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from bot.errors import CommandError
-from bot.racing.values import suggest
+from bot.racing.values import ALIKE, suggest
 from bot.storage.reference import KnownCourse
 
 TYPED_MAX = 80
@@ -19,31 +19,20 @@ def find_courses(courses: Sequence[KnownCourse], typed: str) -> list[KnownCourse
     return []
 
 
-def likely(typed: str, values: Sequence[str]) -> list[str]:
+def likely(typed: str, values: Sequence[str], alike: float = ALIKE) -> list[str]:
     """Those of the values that the typed word may have meant, likeliest first."""
-    return suggest(typed[:TYPED_MAX], values)
+    return suggest(typed[:TYPED_MAX], values, alike=alike)
 
 
-def likely_places(typed: str, courses: Sequence[KnownCourse], regions: Sequence[str] = ()) -> list[str]:
-    """The regions and courses that may have been meant, likeliest first; a course once, by its name or shortcode."""
-    whose = {word: course.name or word for course in courses for word in (course.name, course.shortcode) if word}
-    found: dict[str, str] = {}
-    for word in likely(typed, [*regions, *whose]):
-        found.setdefault(whose.get(word, word), word)
-    return list(found.values())
+def course_words(courses: Sequence[KnownCourse]) -> dict[str, str]:
+    """The words that courses are called by, names and shortcodes, each with the course's name."""
+    return {word: course.name or word for course in courses for word in (course.shortcode, course.name) if word}
 
 
-def likely_together(typed: Sequence[str], values: Sequence[str]) -> list[list[str]]:
-    """What one word may have meant, likeliest first; of several words the likeliest of each, where each has one."""
-    each = [likely(one, values) for one in typed]
-    if len(each) == 1:
-        return [[word] for word in each[0]]
-    return [[words[0] for words in each]] if all(each) else []
-
-
-def did_you_mean(typed: Sequence[str], values: Sequence[str]) -> str:
-    """The question about words that are wrong together; nothing where nothing is likely."""
-    return question(" ".join(words) for words in likely_together(typed, values))
+def likely_courses(typed: str, courses: Sequence[KnownCourse]) -> list[str]:
+    """The names of the courses that may have been meant, likeliest first."""
+    names = course_words(courses)
+    return list(dict.fromkeys(names[word] for word in likely(typed, list(names))))
 
 
 def question(meant: Iterable[str]) -> str:

@@ -7,8 +7,10 @@ takes the walk's place.
 """
 
 import asyncio
+from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from functools import partial
 
 from sqlmodel import Session
 
@@ -84,10 +86,6 @@ class _Run:
     waiting: int = 0
     queued: int = 0
 
-    def add_page(self) -> None:
-        """One more page was read."""
-        self.pages += 1
-
 
 class RaceBook:
     """Reads cards, and keeps what was read."""
@@ -107,6 +105,7 @@ class RaceBook:
         self._paths = PathReader(database, client, clock, paths or Paths())
         self._reader = Reader(database, client, clock)
         self._runs: dict[str | None, _Run] = {}
+        self._pages: Counter[str | None] = Counter()
         self._reading_day: dict[str | None, asyncio.Lock] = {}
 
     async def aclose(self) -> None:
@@ -164,11 +163,15 @@ class RaceBook:
         if before.is_proven or before.stopped_by is not None:
             return before
         stopped: Stopped = None, None
+        pages = self._pages[region]
         try:
             async with asyncio.timeout(budget.seconds):
                 stopped = await self._read_on(errand, budget)
         except TimeoutError:
             log.info("racebook_reads_on", region=errand.region, day=errand.day.isoformat())
+            if self._pages[region] == pages:
+                error = self._client.held_up()
+                stopped = _stopped_by(error, errand.day), error
         except ServiceError as error:
             stopped = _stopped_by(error, errand.day), error
         return await self._standing(errand, stopped)
@@ -230,7 +233,7 @@ class RaceBook:
                 may_spend = may_spend if left is None else min(may_spend, left)
                 before, together = run.pages, min(PAGES_TOGETHER, may_spend)
                 was_enough = await self._reader.read_on(
-                    errand, together, in_background=not run.waiting, on_page=run.add_page
+                    errand, together, in_background=not run.waiting, on_page=partial(self._note_page, run)
                 )
                 may_spend -= run.pages - before
                 if was_enough or run.pages >= pages or (run.queued and not run.waiting):
@@ -241,6 +244,10 @@ class RaceBook:
             log.info("racebook_stopped", region=errand.region, reason=str(error))
             return _stopped_by(error, errand.day), error
 
+    def _note_page(self, run: _Run) -> None:
+        run.pages += 1
+        self._pages[run.errand.region] += 1
+
     def _card(self, standing: Standing, kept: list[Kept], course: Course | None, outcomes: Outcomes) -> Card:
         is_whole = standing.is_proven and none_hidden((one.race for one in kept), course)
         day_read, walk = standing.day_read, standing.walk
@@ -250,7 +257,7 @@ class RaceBook:
             course=course,
             outcomes=outcomes,
             coverage=Coverage.COMPLETE if is_whole else standing.stopped_by or _so_far(outcomes),
-            failure=standing.failure,
+            failure=None if is_whole else standing.failure,
             read_at=standing.read_at or max((one.updated_at for one in kept), default=None),
             reached=None if is_whole else walk.reached(),
             data_as_of=(day_read and day_read.data_as_of) or walk.data_as_of,

@@ -1,7 +1,7 @@
 """The reference book: region codes, courses and countries as published, kept for a day; typed words checked by them."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from http import HTTPStatus
@@ -9,7 +9,8 @@ from typing import TypeVar
 
 from sqlmodel import Session
 
-from bot.book.meant import did_you_mean, find_courses, likely_places, likely_together, question, quoted, several
+from bot.book.guess import Vocabulary, guess
+from bot.book.meant import find_courses, likely_courses, question, quoted, several
 from bot.domain.clock import Clock
 from bot.domain.races import Course
 from bot.errors import CommandError, ServiceError, StorageError
@@ -116,7 +117,7 @@ class ReferenceBook:
         return (await self.check_regions([typed], timeout_s))[0]
 
     async def check_regions(
-        self, typed: Sequence[str], timeout_s: float | None = None, *, other_words: Mapping[str, str] | None = None
+        self, typed: Sequence[str], timeout_s: float | None = None, *, other_words: Vocabulary | None = None
     ) -> list[RegionCheck]:
         """The regions. CommandError where some are none, with what they may have meant.
 
@@ -127,13 +128,12 @@ class ReferenceBook:
         if not unknown:
             return [RegionCheck(one, known=bool(regions)) for one in typed]
         right = {region: region for region in regions or ()} | dict(other_words or {})
+        # To look for what is alike takes as long as many deliveries do.
+        found = await asyncio.to_thread(guess, unknown, right)
         listed = f" Regions: {', '.join(regions or ())}." if len(regions or ()) <= LISTED_REGIONS else ""
         raise CommandError(
-            f"There is no region {' or '.join(map(quoted, unknown))}.{did_you_mean(unknown, list(right))}{listed}",
-            offers={
-                " ".join(meant): {one: right[word] for one, word in zip(unknown, meant, strict=True)}
-                for meant in likely_together(unknown, list(right))
-            },
+            f"There is no region {' or '.join(quoted(one.typed) for one in found.wrong)}.{found.question}{listed}",
+            offers=found.offers,
         )
 
     async def check_course(self, typed: str, timeout_s: float | None = None, *, regions: Sequence[str] = ()) -> Course:
@@ -146,7 +146,7 @@ class ReferenceBook:
             return Course(name=typed)
         found = find_courses(courses, typed)
         if not found:
-            meant = likely_places(typed, courses)
+            meant = likely_courses(typed, courses)
             raise CommandError(
                 f"There is no course {quoted(typed)}.{question(meant)}",
                 typed=typed,
@@ -278,6 +278,7 @@ def _is_left_to_courses(error: ServiceError | None) -> bool:
 
 
 def _known_courses(page: CoursePage) -> list[KnownCourse]:
+    """The courses that have a name: nobody could tell or type another."""
     return [
         KnownCourse(
             course_id=record.course_id,
@@ -291,6 +292,7 @@ def _known_courses(page: CoursePage) -> list[KnownCourse]:
             last_meeting=record.last_meeting,
         )
         for record in page.data
+        if (record.name or "").strip()
     ]
 
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from hashlib import sha256
 
 from bot.domain.events import RacingEvent, Topic
@@ -46,12 +46,20 @@ class ChannelFilter(Value):
         """
         if event.topic is None:
             return self.region == ALL_REGIONS and not self.courses
-        return event.topic in self.topics and self._takes_region(event) and self._takes_course(event.race.course)
+        return event.topic in self.topics and self._takes_region(event) and self.takes_course(event.race.course)
 
     def fingerprint(self) -> str:
         """What tells it from other filters, and is the same in every process."""
         said = self.model_dump(mode="json") | {"topics": sorted(self.topics)}
         return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
+
+    def takes_course(self, course: Course) -> bool:
+        """Whether the course is none that it leaves out, and one of its only ones where it has such."""
+        if course.course_id is None and course.name is None:
+            return True
+        if any(is_same_course(course, left_out) for left_out in self.not_courses):
+            return False
+        return not self.courses or any(may_be_same_course(course, taken) for taken in self.courses)
 
     def _takes_region(self, event: RacingEvent) -> bool:
         if self.region == ALL_REGIONS:
@@ -60,12 +68,46 @@ class ChannelFilter(Value):
             return event.is_abandonment
         return event.race.region == self.region
 
-    def _takes_course(self, course: Course) -> bool:
-        if course.course_id is None and course.name is None:
-            return True
-        if any(is_same_course(course, left_out) for left_out in self.not_courses):
-            return False
-        return not self.courses or any(may_be_same_course(course, taken) for taken in self.courses)
+
+class Overridden(Value):
+    """What a channel's filter (`chosen`) leaves out, and another one of the channel (`by`) takes: it arrives.
+
+    `topics` arrive from the whole region of `chosen`. Of the `shared` ones, which both take, the `courses` arrive that
+    it leaves out, and where it has only some (`is_rest`) the region's others.
+    """
+
+    chosen: ChannelFilter
+    by: ChannelFilter
+    topics: frozenset[Topic] = frozenset()
+    courses: tuple[Course, ...] = ()
+    is_rest: bool = False
+
+    @property
+    def shared(self) -> frozenset[Topic]:
+        """The topics of both."""
+        return self.chosen.topics & self.by.topics
+
+
+def overridden(
+    chosen: ChannelFilter, by: ChannelFilter, region_of: Callable[[Course], str | None]
+) -> Overridden | None:
+    """What of a filter another one of its channel overrides, as a channel takes what any of its filters takes.
+
+    None where it overrides nothing. Two regions have nothing in common. What a region adds to all regions overrides
+    nothing, nor what a filter adds that names its only courses, unless it is a course that was left out by name.
+    """
+    if chosen.region == by.region or ALL_REGIONS not in {chosen.region, by.region}:
+        return None
+    shared = chosen.topics & by.topics
+    is_wide = by.region == ALL_REGIONS and not by.courses
+    found = Overridden(
+        chosen=chosen,
+        by=by,
+        topics=by.topics - chosen.topics if is_wide else frozenset(),
+        courses=tuple(one for one in chosen.not_courses if shared and _brings(by, one, region_of)),
+        is_rest=bool(is_wide and shared and chosen.courses),
+    )
+    return found if found.topics or found.courses or found.is_rest else None
 
 
 class Meeting(Value):
@@ -115,3 +157,10 @@ def is_same_course(one: Course, other: Course) -> bool:
     if one.course_id and other.course_id:
         return one.course_id == other.course_id
     return one.name is not None and one.name == other.name
+
+
+def _brings(by: ChannelFilter, course: Course, region_of: Callable[[Course], str | None]) -> bool:
+    """Whether a filter takes the course, which is of its region: as that is known, else where the filter names it."""
+    region = region_of(course)
+    is_there = region == by.region if region else any(is_same_course(course, one) for one in by.courses)
+    return by.takes_course(course) and (by.region == ALL_REGIONS or is_there)

@@ -7,7 +7,7 @@ from functools import partial
 
 from bot.alerts.reopening import Reopening
 from bot.domain.clock import Clock
-from bot.storage import lanes, subscriptions
+from bot.storage import held_lanes, lanes, subscriptions
 from bot.storage.engine import Database
 
 AT_MOST = 40
@@ -28,7 +28,7 @@ class ChannelCheck:
         """Ask about the closed channels; where they are very many, about some of them, in the end about each."""
         if await self.database.write(lanes.make_missing):
             self.wake.set()
-        held = await self.database.read(partial(lanes.held_channels, limit=AT_MOST // 2))
+        held = await self.database.read(partial(held_lanes.held_channels, limit=AT_MOST // 2))
         closed = await self.database.read(partial(subscriptions.closed_channels, limit=AT_MOST // 2))
         # The admins' channel has a lane and no subscription; it must come back all the same.
         for channel_id in dict.fromkeys([*held, *closed]):

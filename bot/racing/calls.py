@@ -8,7 +8,7 @@ from bot.domain.plans import PLANS
 from bot.errors import StorageError
 from bot.logs import get_logger
 from bot.racing.envelope import failure_of, read_page
-from bot.racing.errors import QuotaExceeded, ServiceFailure
+from bot.racing.errors import QuotaExceeded, RateLimited, ServiceFailure, ServiceUnreachable
 from bot.racing.headers import RateReading, read_rate
 from bot.racing.latches import Latches
 from bot.racing.records import Meta, Page
@@ -61,6 +61,7 @@ class Calls:
         self.latches = latches
         self.state = AccountState()
         self._told: tuple[str | None, str | None] = (None, None)
+        self._repeated: dict[int, ServiceFailure] = {}
         self._throttle = throttle
         self._timing = timing
         self._on_meta = on_meta
@@ -70,6 +71,22 @@ class Calls:
         self, request: Request, page: type[Page[T]], *, patience: Patience, background: bool, bare: bool = False
     ) -> Page[T]:
         """The answer's page. Raises a ServiceFailure once no further attempt is due."""
+        try:
+            return await self._ask(request, page, patience=patience, background=background, bare=bare)
+        finally:
+            self._repeated.pop(id(request), None)
+
+    def held_up(self, path: str) -> ServiceFailure:
+        """Why a call that is under way has no answer so far: a failure that is tried again, the pace, or silence."""
+        if self._repeated:
+            return next(reversed(self._repeated.values()))
+        if wait_s := self._throttle.wait_s():
+            return RateLimited(path, code=RateLimited.known_code, retry_after_s=wait_s)
+        return ServiceUnreachable(path, message="no answer so far", may_have_arrived=True)
+
+    async def _ask(
+        self, request: Request, page: type[Page[T]], *, patience: Patience, background: bool, bare: bool
+    ) -> Page[T]:
         started, attempt = self._timing.monotonic(), 0
         while True:
             attempt += 1
@@ -83,6 +100,7 @@ class Calls:
                 after_s = self._wait_before_next(error, request, attempt, elapsed_s, patience)
                 if after_s is None:
                     raise
+                self._repeated[id(request)] = error
             await self._timing.sleep(after_s)
 
     def _wait_before_next(

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr
 
 from bot.racing.address import fill_path
 from bot.racing.calls import AccountState, Calls, OnLatch, OnMeta, tell_nobody
+from bot.racing.errors import ServiceFailure
 from bot.racing.latches import USAGE_PATH, Latches, StateStore
 from bot.racing.records import (
     AnyPage,
@@ -27,6 +28,7 @@ from bot.racing.transport import Request, Transport
 from bot.racing.walk import Step, collect, collect_any, walk
 
 T = TypeVar("T")
+RACES_PATH = "races/search"
 PAGE_SIZE = 200
 """The larger of the two page sizes that are specified; the largest that is allowed is not shown (Spec gap G12)."""
 
@@ -62,6 +64,10 @@ class RacingClient:
         """The same client for work that nobody waits for: patient, and kept to its part of each minute."""
         return RacingClient(self._calls, background=True)
 
+    def held_up(self) -> ServiceFailure:
+        """Why no races have come so far where they are being asked for; nothing was raised, and they may still come."""
+        return self._calls.held_up(RACES_PATH)
+
     def recall(self, state: AccountState) -> None:
         """Take what an earlier run saw of the account for what is known, until an answer says otherwise."""
         if self._calls.state == AccountState():
@@ -87,12 +93,12 @@ class RacingClient:
         self, region: str | None = None, limit: int = PAGE_SIZE, cursor: str | None = None
     ) -> RacePage:
         """One page of races. A cursor belongs to the region and limit that it came from."""
-        return await self._get("races/search", RacePage, {"region": region, "limit": limit, "cursor": cursor})
+        return await self._get(RACES_PATH, RacePage, {"region": region, "limit": limit, "cursor": cursor})
 
     def walk_races(self, position: WalkPosition) -> AsyncGenerator[Step[RaceRecord]]:
         """The pages of races from a position on; `step.resume_at` is the cursor of the position to keep."""
         query = {"region": position.region, "limit": position.limit}
-        return self._walk("races/search", RacePage, query, position.cursor)
+        return self._walk(RACES_PATH, RacePage, query, position.cursor)
 
     async def subscribe_webhook(
         self, url: str, events: Sequence[str], region: str | None = None

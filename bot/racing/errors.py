@@ -193,7 +193,8 @@ class ServiceUnreachable(ServiceFailure):
         self.may_have_arrived = may_have_arrived
 
     def _sentences(self) -> str:
-        return "The data service could not be reached. Try again in a few minutes."
+        what = "did not answer" if self.may_have_arrived else "could not be reached"
+        return f"The data service {what}. Try again in a few minutes."
 
 
 class AnswerUnreadable(ServiceFailure):

@@ -39,6 +39,11 @@ class Throttle:
         """Take the plan's limit, where the service's headers do not give the key's."""
         self._budget.limit = per_minute
 
+    def wait_s(self, *, background: bool = False) -> float | None:
+        """Seconds until there may be room: 0 where there is; None where an answer must come first."""
+        now = self._timing.monotonic()
+        return self._budget.wait_s(now, background=background, replicas=max(1, self._replicas()))
+
     @asynccontextmanager
     async def slot(self, path: str, *, background: bool, patience_s: float) -> AsyncGenerator[Slot]:
         """A slot, when there is room. RateLimited, without a request, where that takes longer than `patience_s`."""
@@ -55,10 +60,9 @@ class Throttle:
     async def _wait_for_room(self, path: str, *, background: bool, patience_s: float) -> None:
         give_up_at = self._timing.monotonic() + patience_s
         while True:
-            now = self._timing.monotonic()
-            wait_s = self._budget.wait_s(now, background=background, replicas=max(1, self._replicas()))
+            wait_s = self.wait_s(background=background)
             if wait_s == 0:
                 return
-            if now + (wait_s or 0.0) > give_up_at:
+            if self._timing.monotonic() + (wait_s or 0.0) > give_up_at:
                 raise RateLimited(path, code=RateLimited.known_code, retry_after_s=wait_s)
             await (self._answered.wait() if wait_s is None else self._timing.sleep(wait_s))

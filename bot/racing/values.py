@@ -22,6 +22,9 @@ VALUE_FIELDS = ("value", "code", "region_code", "region", "id", "key", "name", "
 CATEGORY_FIELDS = ("category", "filter", "type", "field", "name")
 LIST_FIELDS = ("values", "items", "data", "options")
 
+ALIKE = 0.6
+"""How like a value a typed word has to be, from 0 to 1, to be taken for a near miss of it."""
+
 
 def read_reference(data: Any) -> dict[str, list[str]]:
     """The values by category, as published and in order; categories that can't be found are absent.
@@ -36,12 +39,14 @@ def read_reference(data: Any) -> dict[str, list[str]]:
     return found
 
 
-def suggest(typed: str, values: Sequence[str], most: int = 3) -> list[str]:
+def suggest(typed: str, values: Sequence[str], most: int = 3, *, alike: float = ALIKE) -> list[str]:
     """The values that someone who typed `typed` may have meant, likeliest first; letter case counts for nothing."""
     by_fold: dict[str, list[str]] = {}
     for value in values:
         by_fold.setdefault(value.casefold(), []).append(value)
-    folds = get_close_matches(typed.casefold(), list(by_fold), n=most, cutoff=0.6)
+    if exact := by_fold.get(typed.casefold()):
+        return exact[:most]
+    folds = get_close_matches(typed.casefold(), list(by_fold), n=most, cutoff=alike)
     return [value for fold in folds for value in by_fold[fold]][:most]
 
 

@@ -15,14 +15,14 @@ from urllib.parse import parse_qsl
 
 from pydantic import SecretStr
 from pydantic_core import from_json
-from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
+from slack_bolt.async_app import AsyncApp
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from bot.domain.clock import Clock
 from bot.errors import BodyBudgetSpent, BodyRefused, BodyTooLarge, BodyUnreadable
 from bot.logs import get_logger
-from bot.slack.shapes import check_shape
+from bot.slack.reception import receive
 from bot.web.answers import RETRY_AFTER_S, refuse
 from bot.web.body import BodyReader
 
@@ -54,7 +54,7 @@ class SlackEndpoint:
     count: Callable[[str], None]
 
     async def __call__(self, request: Request) -> Response:
-        """Bolt's answer; or 400, 401, 408, 413 or 503."""
+        """What `receive` answers; or 400, 401, 408, 413 or 503."""
         try:
             self.bodies.check_length(request)
             response = self._refuse_unread(request)
@@ -92,15 +92,15 @@ class SlackEndpoint:
         secret = self.signing_secret
         if secret is None or not hmac.compare_digest(sign(secret, timestamp, body), signature):
             return refuse(401, "the signature does not match")
+        headers = {name: value for name, value in request.headers.items() if name.startswith("x-slack-retry")}
         try:
-            payload = read_body(body.decode(), request.headers.get("content-type", ""))
+            answer = await receive(
+                self.bolt, read_body(body.decode(), request.headers.get("content-type", "")), headers
+            )
         except UnicodeDecodeError:
             return refuse(400, "the body is not UTF-8")
         except BodyUnreadable as error:
             return refuse(400, str(error))
-        headers = {name: value for name, value in request.headers.items() if name.startswith("x-slack-retry")}
-        bolt_request = AsyncBoltRequest(body=payload, headers=dict(headers), mode="socket_mode")
-        answer = await self.bolt.async_dispatch(bolt_request)
         return Response(answer.body, answer.status, answer.first_headers_without_set_cookie())
 
 
@@ -115,12 +115,6 @@ def read_body(text: str, content_type: str) -> dict[str, Any]:
 
     Raises BodyUnreadable for what Slack does not send.
     """
-    body = _parse(text, content_type)
-    check_shape(body)
-    return body
-
-
-def _parse(text: str, content_type: str) -> dict[str, Any]:
     if content_type.partition(";")[0].strip().lower() == "application/json":
         return _object(text)
     try:

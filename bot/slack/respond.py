@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass, field
 from enum import Enum
 from http import HTTPStatus
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import aiohttp
 from slack_sdk.webhook.async_client import AsyncWebhookClient
@@ -21,9 +21,11 @@ USES = 5
 """docs.slack.dev/interactivity/handling-user-interaction"""
 
 _SAYS_NO = re.compile(r'"ok"\s*:\s*false')
+_A_PAGE = re.compile(r"\s*<")
+"""Slack answers with a word or with JSON; a page comes from something between."""
 
 KEPT_FOR_ANSWER = 2
-"""Of the five uses: the answer itself, and once more where its blocks are refused or no connection was found."""
+"""Of the five uses: the answer itself, and once more where its blocks are refused or it may not have arrived."""
 
 
 PAUSE_S = 0.5
@@ -38,8 +40,13 @@ class Heard(Enum):
     REFUSED = "refused"
     BUSY = "busy"
     """Slack failed or asks for a wait, and nothing is said of the message: the same once more."""
+    DOUBTFUL = "doubtful"
+    """Nobody knows whether the message arrived: the same once more, and no more than once.
+
+    Shown twice to the one who asked, it harms nobody; never shown, it leaves a change that was made unsaid.
+    """
     OVER = "over"
-    """The address is used up or too old, or nobody knows whether the message arrived: no more is sent."""
+    """The address is used up or too old: no more is sent."""
 
 
 @dataclass
@@ -74,19 +81,20 @@ class Responder:
     async def respond(self, reply: Reply, message: Message, *, is_last: bool = True) -> bool:
         """Whether the message was taken. Nothing is raised: nobody is left to tell but the log."""
         if not is_slack_address(reply.response_url, self.slack_api_url):
-            host = urlsplit(reply.response_url).hostname
+            host = getattr(_parts(reply.response_url), "hostname", None)
             log.error("response_url_refused", reference=reply.reference, host=host)
             return False
-        form, refused_native, pause_s = self.native.form_of(message), False, self.pause_s
+        form, refused_native, was_doubtful, pause_s = self.native.form_of(message), False, False, self.pause_s
         # A word on how far it is, is not worth a second try.
         uses = USES if is_last else min(reply.uses + 1, USES - KEPT_FOR_ANSWER)
         while reply.uses < uses:
             heard = await self._send(reply, form)
             if heard is Heard.TAKEN and refused_native and form.blocks:
                 self.native.refused()
-            if heard in {Heard.TAKEN, Heard.OVER}:
+            if heard in {Heard.TAKEN, Heard.OVER} or (heard is Heard.DOUBTFUL and was_doubtful):
                 return heard is Heard.TAKEN
-            if heard is Heard.BUSY:
+            if heard in {Heard.BUSY, Heard.DOUBTFUL}:
+                was_doubtful = was_doubtful or heard is Heard.DOUBTFUL
                 await asyncio.sleep(pause_s if reply.uses < uses else 0.0)
                 pause_s *= 2
             elif not form.blocks:
@@ -112,9 +120,8 @@ class Responder:
             log.warning("answer_not_delivered", reference=reply.reference, reason=type(error).__name__)
             return Heard.BUSY
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            # It may have arrived: an answer twice is worse than one that has to be asked for again.
             log.warning("answer_doubtful", reference=reply.reference, reason=type(error).__name__)
-            return Heard.OVER
+            return Heard.DOUBTFUL
         heard = read_answer(answer.status_code, str(answer.body))
         if heard is not Heard.TAKEN:
             said = str(answer.body)[:200]
@@ -128,6 +135,8 @@ def read_answer(status: int, body: str) -> Heard:
         return Heard.OVER
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS:
         return Heard.BUSY
+    if _A_PAGE.match(body):
+        return Heard.DOUBTFUL
     if status < HTTPStatus.MULTIPLE_CHOICES and not _SAYS_NO.search(body):
         return Heard.TAKEN
     return Heard.BLOCKS_REFUSED if "block" in body else Heard.REFUSED
@@ -135,11 +144,18 @@ def read_answer(status: int, body: str) -> Heard:
 
 def is_slack_address(url: str, slack_api_url: str) -> bool:
     """Whether it is https on a host at or below Slack's, or on the host that the Web API is called at."""
-    parts = urlsplit(url)
-    host = (parts.hostname or "").lower()
-    if parts.username or parts.password:
+    parts = _parts(url)
+    if parts is None or parts.username or parts.password:
         return False
-    api = urlsplit(slack_api_url)
+    host, api = (parts.hostname or "").lower(), urlsplit(slack_api_url)
     if host and host == (api.hostname or "").lower() and parts.scheme == api.scheme:
         return True
     return parts.scheme == "https" and any(host == one or host.endswith(f".{one}") for one in SLACK_HOSTS)
+
+
+def _parts(url: str) -> SplitResult | None:
+    """The address in its parts; None for what is no address at all."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return None

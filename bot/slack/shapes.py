@@ -4,11 +4,30 @@ Bolt takes each part for what it should be, so that another shape would look lik
 here may be anything. Source: docs.slack.dev/interactivity and docs.slack.dev/apis/events-api.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from bot.errors import BodyUnreadable
+from bot.slack.listeners import channels, direct_messages, installation
+
+EVENTS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        (
+            *("member_joined_channel", "member_left_channel", direct_messages.EVENT),
+            *(*channels.CLOSING_EVENTS, *channels.OPENING_EVENTS),
+        ),
+        ("channel",),
+    ),
+    channels.MOVING_EVENT: ("old_channel_id", "new_channel_id"),
+    **dict.fromkeys(installation.REVOKING_EVENTS, ()),
+}
+"""The events that are listened to, each with the ids that it is of no use without."""
+
+_EVENT = "event_callback"
+_OURS = frozenset({"block_actions", "block_suggestion", "view_submission", "url_verification", _EVENT})
+"""What the listeners take of what Slack sends, beside commands."""
 
 
 class _Part(BaseModel):
@@ -54,6 +73,13 @@ class _Said(_Context):
 class _Event(_Said):
     type: str | None = None
     channel_type: str | None = None
+    old_channel_id: str | None = None
+    new_channel_id: str | None = None
+
+    def needed(self) -> tuple[object, ...]:
+        """What must be there: its name, and its ids as text."""
+        ids = (getattr(self, name) for name in EVENTS.get(self.type or "", ()))
+        return self.type, *(one if isinstance(one, str) else None for one in ids)
 
 
 class _Action(_Part):
@@ -98,6 +124,9 @@ class _Body(_Context):
     channel: _Named | None = None
     command: str | None = None
     text: str | None = None
+    channel_id: str | None = None
+    user_id: str | None = None
+    ssl_check: str | None = None
     event: _Event = _Event()
     actions: Annotated[list[_Action], Field(min_length=1)] = []
     view: _View | None = None
@@ -106,15 +135,29 @@ class _Body(_Context):
     value: str | None = None
     trigger_id: str | None = None
     response_url: str | None = None
-    response_urls: list[dict[str, Any]] | None = None
+    response_urls: list[dict[str, Any]] = []
     function_data: dict[str, Any] | None = None
 
     @model_validator(mode="after")
-    def _has_what_its_type_is_about(self) -> "_Body":
-        about = {"view_submission": self.view, "view_closed": self.view, "block_suggestion": self.action_id}
-        if about.get(self.type or "", True) is None:
+    def _has_what_it_is_about(self) -> "_Body":
+        if not all(self._needed()):
             raise ValueError("what it is about is missing")
         return self
+
+    def _needed(self) -> tuple[object, ...]:
+        """Without which nobody knows who did what, or where."""
+        if self.command is not None:
+            return self.user_id, self.channel_id
+        person = self.user and self.user.id
+        where = (self.channel and self.channel.id) or (self.container and self.container.channel_id) or self.view
+        needed: dict[str | None, tuple[object, ...]] = {
+            "block_actions": (person, where, self.actions),
+            "block_suggestion": (self.action_id,),
+            "view_submission": (person, self.view),
+            _EVENT: self.event.needed(),
+            None: (self.ssl_check,),
+        }
+        return needed.get(self.type or None, ())
 
 
 def check_shape(body: dict[str, Any]) -> None:
@@ -123,5 +166,11 @@ def check_shape(body: dict[str, Any]) -> None:
         _Body.model_validate(body)
     except ValidationError as error:
         # Where it is, and not what: the body can hold what people wrote.
-        where = ".".join(map(str, error.errors(include_input=False)[0]["loc"])) or "type"
+        where = ".".join(map(str, error.errors(include_input=False)[0]["loc"])) or "who, where or what is missing"
         raise BodyUnreadable(f"not the shape of what Slack sends: {where[:100]}") from None
+
+
+def is_ours(body: dict[str, Any]) -> bool:
+    """Whether a body of Slack's shape is of a kind that is listened to."""
+    kind = body.get("type")
+    return "command" in body or (kind in _OURS and (kind != _EVENT or body["event"]["type"] in EVENTS))

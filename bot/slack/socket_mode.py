@@ -14,7 +14,8 @@ from typing import Any
 
 import aiohttp
 from pydantic import SecretStr
-from slack_bolt.adapter.socket_mode.async_internals import run_async_bolt_app, send_async_response
+from slack_bolt.adapter.socket_mode.async_internals import send_async_response
+from slack_bolt.adapter.socket_mode.internals import build_headers
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.socket_mode.aiohttp import SocketModeClient
 from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
@@ -24,7 +25,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.errors import BodyUnreadable, SlackError, SlackRefused, SlackUnreached, SlackWait
 from bot.logs import get_logger
 from bot.slack.client import SlackClient
-from bot.slack.shapes import check_shape
+from bot.slack.reception import receive
 from bot.slack.tasks import Tasks
 
 log = get_logger(__name__)
@@ -189,13 +190,12 @@ class SocketMode:
         if self._is_stopping:
             return
         try:
-            check_shape(request.payload)
+            answer = await receive(self._bolt, request.payload, build_headers(request))
         except BodyUnreadable as error:
             # Not acked: Slack sends it again, and then gives it up.
             log.warning("envelope_refused", kind=request.type, reason=str(error))
             self._count("400")
             return
-        answer = await run_async_bolt_app(self._bolt, request)
         self._count(str(answer.status))
         try:
             await send_async_response(connection, request, answer, time.time())

@@ -4,6 +4,10 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
+from bot.logs import get_logger
+
+log = get_logger(__name__)
+
 
 class Tasks:
     """The tasks under way. Only reads may rest on one: a crash forgets them."""
@@ -15,7 +19,7 @@ class Tasks:
         """Begin some work in the background."""
         task = asyncio.create_task(work, name=name)
         self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
+        task.add_done_callback(self._note_end)
 
     async def finish(self, within_s: float) -> None:
         """Wait for what is under way; what is not done within that time is cancelled."""
@@ -25,3 +29,9 @@ class Tasks:
         for task in late:
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
+
+    def _note_end(self, task: asyncio.Task[Any]) -> None:
+        """Drop what has ended; a bug in it, which nobody waits for, is for the log."""
+        self._under_way.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("task_failed", task=task.get_name(), exc_info=error)

@@ -1,12 +1,15 @@
 """The moment by which leases are measured: the database's own where replicas share one."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import func, select
 from sqlmodel import Session
 
 from bot.domain.clock import Clock
 from bot.storage.engine import dialect_of
+
+FAR = timedelta(minutes=15)
+"""Nothing is ever put off for this long: a moment that lies further ahead is of a clock that was set back since."""
 
 
 def database_now(session: Session, clock: Clock) -> datetime:

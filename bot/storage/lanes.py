@@ -1,7 +1,7 @@
 """Lanes: one a channel, leased by whoever posts to it, so that order, pace and exclusion come from one row.
 
-`claim` takes the lane and marks its first post "sending" in one transaction. Everything that is written afterwards goes
-through `_release`, which names the lease: a worker whose lease another has taken over changes nothing.
+`claim` takes the lane and marks its first post "sending" in one transaction. What becomes of it is written by
+bot/storage/claim_outcomes.py.
 """
 
 import secrets
@@ -23,7 +23,6 @@ from sqlalchemy import (
     case,
     exists,
     func,
-    literal,
     literal_column,
     or_,
     select,
@@ -33,24 +32,19 @@ from sqlalchemy.orm import Mapped, aliased
 from sqlalchemy.orm.attributes import set_committed_value
 from sqlmodel import Session, col
 
-from bot.domain.events import EventKind
+from bot.storage import held_methods
 from bot.storage import shown as showing
-from bot.storage.engine import affected, insert_here, table_of
-from bot.storage.posts import ALWAYS, IS_UNSENT, Priority, slack_ahead, unfold
+from bot.storage.clock import FAR
+from bot.storage.engine import insert_here, table_of
+from bot.storage.held_lanes import PAUSED
+from bot.storage.held_methods import EVERY_METHOD
+from bot.storage.posts import ALWAYS, IS_UNSENT, Priority, slack_ahead
 from bot.storage.shown import Shown
-from bot.storage.tables import ChannelSubscriptionRow, EventVersion, Lane, MethodHold, Post, PostState
+from bot.storage.tables import EventVersion, Lane, Post, PostState
 
 POST_METHOD = "chat.postMessage"
 EDIT_METHOD = "chat.update"
 LOOK_METHOD = "conversations.history"
-EVERY_METHOD = "*"
-"""Held when Slack no longer takes our token: then nothing is sent at all."""
-
-FAR = timedelta(minutes=15)
-"""Nothing is ever put off for this long: a moment that lies further ahead is of a clock that was set back since."""
-
-PAUSED = "paused"
-"""Why a lane is held whose channel asked for a pause: its events wait, and notices for it still go out."""
 
 _IS_OPEN = or_(col(Lane.held_because).is_(None), col(Lane.held_because) == PAUSED)
 
@@ -68,14 +62,6 @@ _EDITS_WHAT_WAITS = exists().where(
     col(_EDITED.state).in_([PostState.QUEUED, PostState.SENDING]),
 )
 """An edit's message goes first: where that is passed over, so is the edit."""
-
-
-@dataclass(frozen=True)
-class Held:
-    """Why a lane was held, and since when."""
-
-    because: str
-    since: datetime
 
 
 @dataclass(frozen=True)
@@ -125,7 +111,7 @@ def claim(
     `allowed`: how many claims each method may have, any number where it is not named. What needs a method that is held
     or has had its number is passed over.
     """
-    holds = _holds(session, now)
+    holds = held_methods.until_when(session, now)
     if EVERY_METHOD in holds:
         return []
     left = dict(allowed or {}) | dict.fromkeys(holds, 0)
@@ -338,7 +324,7 @@ def next_due(session: Session, now: datetime, spent: Mapping[str, datetime] | No
     `spent`: methods that have no call left, and until when; those that are held count besides.
     """
     waits = dict(spent or {})
-    for method, until in _holds(session, now).items():
+    for method, until in held_methods.until_when(session, now).items():
         waits[method] = max(until, waits.get(method, until))
     statement = _first_free(frozenset(waits))
     first: datetime | None = session.execute(statement).scalar_one_or_none()
@@ -346,123 +332,6 @@ def next_due(session: Session, now: datetime, spent: Mapping[str, datetime] | No
         return first and max(first, waits[EVERY_METHOD])
     # What waits for a method is looked at when that is free again; in vain, where nothing needs it.
     return min([*waits.values(), *([first] if first else [])], default=None)
-
-
-def record_sent(session: Session, claimed: Claim, message_ts: str, now: datetime, *, free_at: datetime) -> bool:
-    """Whether the result was ours to write: the post is sent, and its lane free again at `free_at`.
-
-    So are the edits that its message said with it; of a doubtful one it is not known which those were.
-    """
-    if not _release(session, claimed, free_at=free_at):
-        return False
-    sent = {"state": PostState.SENT, "message_ts": message_ts, "sent_at": now, "error": None}
-    if claimed.shown and claimed.shown.edits and not claimed.doubtful:
-        session.execute(update(Post).where(col(Post.id).in_(claimed.shown.edits)).values(**sent))
-    return _set(session, claimed, **sent)
-
-
-def record_retry(
-    session: Session,
-    claimed: Claim,
-    *,
-    free_at: datetime,
-    error: str,
-    plain: bool | None = None,
-    may_be_repeat: bool | None = None,
-) -> bool:
-    """Back into the queue, at its head: certainly not posted, or to be repeated knowingly."""
-    return _release(session, claimed, free_at=free_at) and _set(
-        session,
-        claimed,
-        state=PostState.QUEUED,
-        error=error,
-        looks=0,
-        failed_looks=0,
-        plain=claimed.post.plain if plain is None else plain,
-        may_be_repeat=claimed.post.may_be_repeat if may_be_repeat is None else may_be_repeat,
-    )
-
-
-def record_doubtful(
-    session: Session, claimed: Claim, *, free_at: datetime, error: str, looks: int, failed_looks: int
-) -> bool:
-    """It stays "sending": nobody knows whether it was posted. The lane is looked at again at `free_at`."""
-    return _release(session, claimed, free_at=free_at) and _set(
-        session, claimed, looks=looks, failed_looks=failed_looks, error=error
-    )
-
-
-def record_parked(session: Session, claimed: Claim, *, free_at: datetime, error: str) -> bool:
-    """Not sent, and not tried again by itself; the lane goes on. What was folded into it has to be said after all."""
-    if not _release(session, claimed, free_at=free_at):
-        return False
-    done = _set(session, claimed, state=PostState.PARKED, error=error)
-    if claimed.post.event_id is None:
-        unfold(session, [claimed.post.id or 0])
-    else:
-        folded = update(Post).where(col(Post.edits_post_id) == claimed.post.id, col(Post.state) == PostState.FOLDED)
-        session.execute(folded.values(state=PostState.QUEUED))
-    return done
-
-
-def record_not_edited(session: Session, claimed: Claim, *, free_at: datetime, error: str) -> bool:
-    """The message can't be edited: the edit becomes a message of its own, where no other in the channel says it.
-
-    A corrected version in a message of its own takes over what else the old message was to say.
-    """
-    shown, event = claimed.shown, claimed.event
-    if shown is None or event is None or not _release(session, claimed, free_at=free_at):
-        return False
-    corrects = event.event_key == shown.own.event_key
-    if not (corrects or event.kind == EventKind.RACE_ABANDONED):
-        return _set(session, claimed, state=PostState.FOLDED, error=error)
-    if corrects and shown.post is not claimed.post:
-        others = update(Post).where(col(Post.edits_post_id) == claimed.post.edits_post_id)
-        session.execute(others.where(col(Post.id) != claimed.post.id).values(edits_post_id=claimed.post.id))
-    return _set(session, claimed, state=PostState.QUEUED, edits_post_id=None, plain=False, error=error)
-
-
-def hold_lane(session: Session, channel_id: str, reason: str, now: datetime) -> datetime:
-    """Since when the lane is held: its queue waits. One that is held stays so, but for a paused one that is closed.
-
-    One that was freed and is closed again before Slack took a post there was held all the time.
-    """
-    lane = insert_here(session, Lane).values(channel_id=channel_id, next_free_at=ALWAYS)
-    session.execute(lane.on_conflict_do_nothing(index_elements=["channel_id"]))
-    held, held_at = col(Lane.held_because), col(Lane.held_at)
-    is_new = held.is_(None) if reason == PAUSED else or_(held.is_(None), held == PAUSED)
-    from_now = literal(now, table_of(Lane).c.held_at.type)
-    since = from_now if reason == PAUSED else case((held == PAUSED, from_now), else_=func.coalesce(held_at, from_now))
-    statement = update(Lane).where(col(Lane.channel_id) == channel_id, is_new)
-    session.execute(statement.values(held_because=reason, held_at=since))
-    found: datetime | None = session.execute(select(held_at).where(col(Lane.channel_id) == channel_id)).scalar_one()
-    return found or now
-
-
-def free_lane(session: Session, channel_id: str, now: datetime, *, only: str | None = None) -> Held | None:
-    """What the lane was held for, and since when; None where it was open. Its queue goes on.
-
-    Of one that was closed the latter is kept: only a post that Slack takes there ends that (`end_holding`). `only`:
-    leave it held where it is for another reason than that.
-    """
-    statement = select(Lane).where(col(Lane.channel_id) == channel_id, col(Lane.held_because).is_not(None))
-    if only is not None:
-        statement = statement.where(col(Lane.held_because) == only)
-    lane = session.execute(statement.with_for_update()).scalar_one_or_none()
-    if lane is None:
-        return None
-    held = Held(lane.held_because or "", lane.held_at or now)
-    lane.held_because, lane.held_at = None, None if held.because == PAUSED else held.since
-    session.flush()
-    return held
-
-
-def end_holding(session: Session, channel_id: str) -> bool:
-    """Whether the lane was closed, and freed to be tried: Slack has taken a post there, so that this is over."""
-    tried = update(Lane).where(
-        col(Lane.channel_id) == channel_id, col(Lane.held_because).is_(None), col(Lane.held_at).is_not(None)
-    )
-    return affected(session, tried.values(held_at=None)) > 0
 
 
 def make_missing(session: Session) -> int:
@@ -474,81 +343,3 @@ def make_missing(session: Session) -> int:
         rows = [{"channel_id": channel_id, "next_free_at": ALWAYS} for channel_id in missing]
         session.execute(insert_here(session, Lane).on_conflict_do_nothing(index_elements=["channel_id"]), rows)
     return len(missing)
-
-
-def held_channels(session: Session, limit: int) -> list[str]:
-    """Some of the channels that are closed to us, other ones each time; the paused ones left out."""
-    statement = (
-        select(col(Lane.channel_id))
-        .where(col(Lane.held_because).is_not(None), col(Lane.held_because) != PAUSED)
-        .order_by(func.random())
-        .limit(limit)
-    )
-    return list(session.execute(statement).scalars())
-
-
-def pauses_over(session: Session, now: datetime, limit: int) -> list[str]:
-    """Paused channels whose pause has ended, or that have no subscription left that is paused."""
-    goes_on = exists().where(
-        col(ChannelSubscriptionRow.channel_id) == col(Lane.channel_id), col(ChannelSubscriptionRow.paused_until) > now
-    )
-    statement = select(col(Lane.channel_id)).where(col(Lane.held_because) == PAUSED, ~goes_on).limit(limit)
-    return list(session.execute(statement).scalars())
-
-
-def hold_method(session: Session, method: str, until: datetime, reason: str) -> None:
-    """Nothing is sent by this method (or by none, EVERY_METHOD) before `until`."""
-    statement = insert_here(session, MethodHold).values(method=method, until=until, reason=reason)
-    asked = statement.excluded["until"]
-    # Another call may have been asked to wait for longer, a moment ago.
-    longer = case((col(MethodHold.until) > asked, col(MethodHold.until)), else_=asked)
-    session.execute(
-        statement.on_conflict_do_update(index_elements=["method"], set_={"until": longer, "reason": reason})
-    )
-
-
-def method_holds(session: Session, now: datetime) -> dict[str, str]:
-    """What is held just now: method → reason."""
-    found = session.connection().execute(_held_methods(), {"now": now, "far": now + FAR})
-    return {str(method): str(reason) for method, _, reason in found}
-
-
-def _holds(session: Session, now: datetime) -> dict[str, datetime]:
-    """What is held just now: method → until when."""
-    found = session.connection().execute(_held_methods(), {"now": now, "far": now + FAR})
-    return {str(method): until for method, until, _ in found}
-
-
-@lru_cache
-def _held_methods() -> Select[str, datetime, str]:
-    """The statement of `_holds` and `method_holds`, kept."""
-    hold = table_of(MethodHold)
-    of_now = (hold.c.until > bindparam("now"), hold.c.until <= bindparam("far"))
-    return select(hold.c.method, hold.c.until, hold.c.reason).where(*of_now)
-
-
-def _release(session: Session, claimed: Claim, *, free_at: datetime) -> bool:
-    leased = {"lane": claimed.channel_id, "token": claimed.token}
-    return affected(session, _freed(), leased | {"free_at": free_at}) > 0
-
-
-@lru_cache
-def _freed() -> Update:
-    """The statement of `_release`, kept."""
-    lane = table_of(Lane)
-    return (
-        update(lane)
-        .where(lane.c.channel_id == bindparam("lane"), lane.c.lease_token == bindparam("token"))
-        .values(lease_token=None, leased_until=None, next_free_at=bindparam("free_at"))
-    )
-
-
-def _set(session: Session, claimed: Claim, **values: object) -> bool:
-    return affected(session, _changed(tuple(values)), {"number": claimed.post.id, **values}) > 0
-
-
-@lru_cache
-def _changed(columns: tuple[str, ...]) -> Update:
-    """The statement of `_set`, kept."""
-    post = table_of(Post)
-    return update(post).where(post.c.id == bindparam("number")).values({name: bindparam(name) for name in columns})

@@ -9,7 +9,7 @@ from sqlalchemy import Select, or_, select
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind
-from bot.storage import lanes
+from bot.storage import held_lanes, held_methods, lanes
 from bot.storage.tables import EventVersion, InboxDelivery, InboxState, Lane, NamedRace, Post, PostState
 
 EVENTS_MAX = 40
@@ -164,7 +164,7 @@ def _told(session: Session, event_ids: Sequence[int], now: datetime, channel_id:
         statement = statement.where(col(Post.channel_id) == channel_id)
     rows = [(post, lane) for post, lane in session.execute(statement)]
     targets = _targets(session, [post for post, _ in rows])
-    holds = lanes.method_holds(session, now)
+    holds = held_methods.method_holds(session, now)
     told: dict[int, list[Told]] = {}
     for post, lane in rows:
         told.setdefault(post.event_id or 0, []).append(_one(post, lane, targets, holds, now))
@@ -230,9 +230,9 @@ def _outcome(post: Post, lane: Lane | None, holds: dict[str, str], now: datetime
 
 def _why_waiting(post: Post, lane: Lane | None, holds: dict[str, str]) -> str:
     if lane is not None and lane.held_because:
-        return f"the channel is {lane.held_because}" if lane.held_because == lanes.PAUSED else lane.held_because
+        return f"the channel is {lane.held_because}" if lane.held_because == held_lanes.PAUSED else lane.held_because
     method = lanes.POST_METHOD if post.edits_post_id is None else lanes.EDIT_METHOD
-    for held in (lanes.EVERY_METHOD, method):
+    for held in (held_methods.EVERY_METHOD, method):
         if held in holds:
             return holds[held]
     return post.error or "its turn has not come"

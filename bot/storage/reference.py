@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from sqlalchemy import select
 from sqlmodel import Session, col
 
-from bot.domain.races import Race, Value
+from bot.domain.races import Course, Race, Value
 from bot.storage import state
 from bot.storage.tables import BookRace
 
@@ -99,3 +99,25 @@ def find_region(session: Session, race: Race) -> str | None:
         found = {course.region for course in kept[0] if wanted.name and course.name == wanted.name}
     # Two courses of one name in two regions: it is not known which.
     return found.pop() if len(found) == 1 else None
+
+
+def told_apart(session: Session, named: Sequence[Course]) -> tuple[Course, ...]:
+    """The courses as they are to be shown: where several known ones have a name, it has what tells them apart after it.
+
+    That is the region, else the country, else the id: "Ascot (AUS)".
+    """
+    kept = courses(session) if named else None
+    names = {one.name for one in named if one.name}
+    known = [one for one in (kept[0] if kept else ()) if one.name in names]
+    return tuple(_told_apart(course, [one for one in known if one.name == course.name]) for course in named)
+
+
+def _told_apart(course: Course, namesakes: Sequence[KnownCourse]) -> Course:
+    chosen = next((one for one in namesakes if one.course_id and one.course_id == course.course_id), None)
+    if chosen is None or len(namesakes) == 1:
+        return course
+    for field in ("region", "country", "course_id"):
+        value = getattr(chosen, field)
+        if value and sum(getattr(one, field) == value for one in namesakes) == 1:
+            return course.model_copy(update={"name": f"{course.name} ({value})"})
+    return course

@@ -9,7 +9,7 @@ from sqlmodel import Session, col
 
 from bot.storage import posts
 from bot.storage.engine import affected
-from bot.storage.lanes import Held
+from bot.storage.held_lanes import Held
 from bot.storage.posts import IS_UNSENT, Priority
 from bot.storage.tables import EventVersion, Lane, Post, PostState
 

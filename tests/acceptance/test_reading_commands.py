@@ -146,4 +146,4 @@ async def test_slow_service_leaves_no_card_without_an_answer(make_world):
         answer = await world.person().types("/results GB", channel=CHANNEL)
         told = await answered(answer)
         assert "Nowhere Park" in told.text
-        assert "has not been read past this day" in words(told)
+        assert "This may not be all. The data service did not answer." in words(told)

@@ -32,7 +32,7 @@ from bot.slack.identity import Identity
 from bot.slack.messages.plain import sentence
 from bot.slack.messages.waited import waited
 from bot.slack.posts import PostRenderer
-from bot.storage import inbox, lanes, migrate, posts, subscriptions
+from bot.storage import held_methods, inbox, lanes, migrate, posts, subscriptions
 from bot.storage.clock import database_now
 from bot.storage.engine import Database
 from bot.webhooks.payload import identify, read_payload
@@ -168,7 +168,7 @@ class Pipeline:
         return await self.database.read(posts.count_by_state)
 
     async def holds(self) -> dict[str, str]:
-        return await self.database.read(lambda session: lanes.method_holds(session, self.clock()))
+        return await self.database.read(lambda session: held_methods.method_holds(session, self.clock()))
 
 
 @pytest_asyncio.fixture

@@ -26,8 +26,9 @@ from bot.sandbox.racing_service.service import RacingService
 from bot.settings import Settings
 from bot.slack import answers
 from bot.slack.commands.table import RACING_COMMANDS, SLASH_COMMANDS
-from bot.slack.listeners import channels, direct_messages
+from bot.slack.listeners import direct_messages
 from bot.slack.messages import EVENT_MESSAGES
+from bot.slack.shapes import EVENTS
 from bot.webhooks.payload import read_payload
 
 ROOT = Path(__file__).parents[2]
@@ -150,8 +151,7 @@ def test_manifest_has_exactly_the_registered_commands_with_their_hints():
 
 
 def test_manifest_has_exactly_the_events_that_are_listened_to():
-    heard = {"member_joined_channel", "member_left_channel", *channels.CLOSING_EVENTS, *channels.OPENING_EVENTS}
-    heard |= {channels.MOVING_EVENT, f"{direct_messages.EVENT}.im"}
+    heard = {f"{name}.im" if name == direct_messages.EVENT else name for name in EVENTS}
     assert set(read_manifest()["settings"]["event_subscriptions"]["bot_events"]) == heard
 
 

@@ -33,6 +33,8 @@ SCOPES_OF_EVENTS = {
     "channel_deleted": {"channels:read"},
     "group_deleted": {"groups:read"},
     "channel_id_changed": {"groups:read"},
+    "app_uninstalled": set(),
+    "tokens_revoked": set(),
 }
 """docs.slack.dev/reference/events: an event is only sent to an app that has its scope."""
 

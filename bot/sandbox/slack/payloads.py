@@ -1,12 +1,15 @@
 """The bodies that Slack sends: commands, events, button presses, submitted modals. Field for field."""
 
 import json
+import re
 from typing import Any
 
 from bot.sandbox.slack.methods.shapes import blocks_with_ids, message_shape
 from bot.sandbox.slack.response_urls import ResponseUrl
 from bot.sandbox.slack.state import WorkspaceState
 from bot.sandbox.slack.values import Channel, EphemeralMessage, Json, PostedMessage, User
+
+_MENTION = re.compile(r"(<[@#!][^<>]+>)")
 
 
 def command_fields(
@@ -22,12 +25,22 @@ def command_fields(
         "user_id": user.id,
         "user_name": user.name,
         "command": name,
-        "text": text,
+        "text": escaped(text),
         "api_app_id": state.app_id,
         "is_enterprise_install": "false",
         "response_url": address_of(state, url),
         "trigger_id": state.triggers.issue(),
     }
+
+
+def escaped(typed: str) -> str:
+    """A command's text as Slack sends it; `<@U1|alice>` and the like stand for mentions that Slack made.
+
+    docs.slack.dev/messaging/formatting-message-text, "Escaping text".
+    """
+    parts = _MENTION.split(typed)
+    plain = [part.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for part in parts[::2]]
+    return "".join(part for pair in zip(plain, [*parts[1::2], ""], strict=True) for part in pair)
 
 
 def event_envelope(state: WorkspaceState, event: Json, event_id: str | None = None) -> Json:

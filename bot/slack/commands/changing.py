@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from sqlmodel import Session
 
 from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.messages.subscriptions import in_words
+from bot.slack.messages.filter_words import in_words
 from bot.storage import audit, subscriptions
 from bot.storage.tables import ChannelSubscriptionRow
 

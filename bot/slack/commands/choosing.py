@@ -16,11 +16,16 @@ CHECK_S = 1.2
 
 @dataclass
 class Check:
-    """Looks words up, all within one deadline, and gathers what is wrong with them by the form's fields."""
+    """Looks words up, all within one deadline, and gathers what is wrong with them by the form's fields.
+
+    `notes` are sentences on what was not used; `places` has the courses' regions, as far as they are known.
+    """
 
     desk: Desk
     errors: dict[str, list[CommandError]] = field(default_factory=dict)
     unchecked: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    places: dict[Course, str | None] = field(default_factory=dict)
     until_s: float = field(default_factory=lambda: asyncio.get_running_loop().time() + CHECK_S)
 
     async def regions(self, typed: Sequence[str], other_words: Mapping[str, str] | None = None) -> list[str]:
@@ -53,10 +58,34 @@ class Check:
         if both := [one for one in courses if _has(not_courses, one)]:
             told = f"{_name(both[0])} is among the only courses, and left out too: nothing of it would ever arrive."
             self._add(NOT_COURSES, CommandError(told))
-        if courses and ALL_REGIONS not in regions:
-            there = [(course, await self.desk.reference.region_of(course)) for course in courses]
-            if error := _elsewhere(there, regions) or _without_course(there, regions):
-                self._add(COURSES, error)
+        if not regions or ALL_REGIONS in regions:
+            return
+        self.places = {one: await self.desk.reference.region_of(one) for one in (*courses, *not_courses)}
+        if error := self._elsewhere("course:", courses, regions) or self._without_course(courses, regions):
+            self._add(COURSES, error)
+        if error := self._elsewhere("-course:", not_courses, regions):
+            self._add(NOT_COURSES, error)
+
+    def instead_of_all(self, regions: Sequence[str]) -> list[str]:
+        """All regions alone, where they are among the regions."""
+        others = [region for region in regions if region != ALL_REGIONS]
+        if others and len(others) < len(regions):
+            named = " and ".join(others)
+            self.notes.append(f"All regions take in {named}, so nothing was subscribed for {named} alone.")
+        return [ALL_REGIONS] if len(others) < len(regions) else others
+
+    def filters(self, regions: Sequence[str], chosen: ChannelFilter) -> list[ChannelFilter]:
+        """The filter for each of the regions, with those of its courses that can be of that region."""
+        return [
+            chosen.model_copy(
+                update={
+                    "region": region,
+                    "courses": self._within(region, chosen.courses),
+                    "not_courses": self._within(region, chosen.not_courses),
+                }
+            )
+            for region in regions
+        ]
 
     def raise_for_all(self) -> None:
         """Raise CommandError for all that is wrong together, so that one click mends it."""
@@ -74,6 +103,33 @@ class Check:
     def left_s(self) -> float:
         """What is left of the time."""
         return max(0.01, self.until_s - asyncio.get_running_loop().time())
+
+    def _within(self, region: str, courses: Sequence[Course]) -> tuple[Course, ...]:
+        return tuple(one for one in courses if self.places.get(one) in {None, region})
+
+    def _elsewhere(self, word: str, courses: Sequence[Course], regions: Sequence[str]) -> CommandError | None:
+        """That a course is in none of the regions; `word` is what it is called by where it is typed."""
+        for course in courses:
+            region = self.places[course]
+            if region is not None and region not in regions:
+                return CommandError(
+                    f"{_name(course)} is a course of {region}, not of {' or '.join(regions)}. "
+                    f'/racing subscribe {region} {word}"{_name(course)}" would be right.',
+                    typed=regions[0] if len(regions) == 1 else "",
+                    meant={region: region} if len(regions) == 1 else None,
+                )
+        return None
+
+    def _without_course(self, courses: Sequence[Course], regions: Sequence[str]) -> CommandError | None:
+        """That a region has none of the only courses: nothing from it would arrive."""
+        there = {self.places[course] for course in courses}
+        empty = [region for region in regions if region not in there]
+        if not courses or None in there or not empty:
+            return None
+        return CommandError(
+            f"{' or '.join(map(_name, courses))} is not in {' or '.join(empty)}, so nothing from there would arrive. "
+            f"One at a time, please: /racing subscribe {empty[0]} takes all courses of {empty[0]}."
+        )
 
     def _add(self, name: str, error: CommandError) -> None:
         self.errors.setdefault(name, []).append(error)
@@ -115,33 +171,6 @@ def told_of_courses(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool
     if chosen.courses and not before.courses:
         return f"It received all courses from {where}, and still does: Edit in /racing list leaves some out."
     return None
-
-
-def _elsewhere(there: Sequence[tuple[Course, str | None]], regions: Sequence[str]) -> CommandError | None:
-    """That a course is in none of the regions."""
-    for course, region in there:
-        if region is not None and region not in regions:
-            return CommandError(
-                f"{_name(course)} is a course of {region}, not of {' or '.join(regions)}. "
-                f'/racing subscribe {region} course:"{_name(course)}" would be right.',
-                typed=regions[0] if len(regions) == 1 else "",
-                meant={region: region} if len(regions) == 1 else None,
-            )
-    return None
-
-
-def _without_course(there: Sequence[tuple[Course, str | None]], regions: Sequence[str]) -> CommandError | None:
-    """That a region has none of the courses: nothing from it would arrive."""
-    if any(region is None for _, region in there):
-        return None
-    empty = [region for region in regions if region not in {known for _, known in there}]
-    if not empty:
-        return None
-    names = " or ".join(_name(course) for course, _ in there)
-    return CommandError(
-        f"{names} is not in {' or '.join(empty)}, so nothing from there would arrive. One at a time, please: "
-        f"/racing subscribe {empty[0]} takes all courses of {empty[0]}."
-    )
 
 
 def _but(courses: Sequence[Course], left_out: Sequence[Course]) -> tuple[Course, ...]:

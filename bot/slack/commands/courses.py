@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bot.book.meant import TYPED_MAX, likely_places, question
+from bot.book.meant import TYPED_MAX, likely_courses, question
 from bot.domain.message import Message
 from bot.errors import CommandError
 from bot.slack.commands.invocation import Desk, Invocation
@@ -19,7 +19,7 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
         raise desk.reference.why_none("courses")
     found = [course for course in known if _has(course, typed.casefold().split())]
     if not found:
-        meant = likely_places(typed, known)
+        meant = likely_courses(typed, known)
         raise CommandError(
             f'No course has "{typed[:TYPED_MAX]}" in its name, shortcode, id, region or country.{question(meant)}',
             typed=typed,

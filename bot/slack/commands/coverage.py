@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bot.book.meant import TYPED_MAX, did_you_mean, likely
+from bot.book.meant import TYPED_MAX, likely, question
 from bot.domain.message import Message
 from bot.errors import CommandError
 from bot.slack.commands.invocation import Desk, Invocation
@@ -20,10 +20,10 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
     if not found:
         codes = [one.country_code for one in countries if one.country_code]
         names = [one.name for one in countries if one.name]
+        meant = likely(typed, [*codes, *names])
         raise CommandError(
-            f'There is no country "{typed[:TYPED_MAX]}".{did_you_mean([typed], [*codes, *names])} '
-            "/racing coverage alone lists all of them.",
+            f'There is no country "{typed[:TYPED_MAX]}".{question(meant)} /racing coverage alone lists all of them.',
             typed=typed,
-            meant={value: value for value in likely(typed, [*codes, *names])},
+            meant={value: value for value in meant},
         )
     return coverage(found, typed or None, page)

@@ -1,6 +1,6 @@
 """The one place that turns an exception into what the person who typed the command is told."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from bot.domain.message import Message
 from bot.errors import CommandError, ServiceError, SlackError, StorageError
@@ -55,7 +55,8 @@ def retyped(line: str, right: Mapping[str, str]) -> str | None:
     """The line with each wrong word replaced; None where one is not found, or what came of it can't be typed."""
     words = split(line)
     for typed, value in right.items():
-        words = _replaced(words, " ".join(typed.split()), value)
+        phrase = " ".join(typed.split())
+        words = _replaced(words, phrase, value) or _gathered(words, phrase.split(), value)
     shown = join(words)
     return shown if words and split(shown) == words and len(shown) <= VALUE_MAX else None
 
@@ -78,3 +79,13 @@ def _replaced(words: list[str], typed: str, value: str) -> list[str]:
             right = [value if part == typed else part for part in among if part]
             return [*words[:start], *right, *words[start + 1 :]]
     return []
+
+
+def _gathered(words: list[str], apart: Sequence[str], value: str) -> list[str]:
+    """The words with a value in the place of the first of several that stand apart; none where one is not found."""
+    left = list(words)
+    for one in apart[1:]:
+        if one not in left:
+            return []
+        left.remove(one)
+    return _replaced(left, apart[0], value) if apart else []

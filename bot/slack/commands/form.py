@@ -3,7 +3,7 @@
 from sqlmodel import Session
 
 from bot.domain.filters import ChannelFilter
-from bot.errors import CommandError, SlackDoubtful, SlackError
+from bot.errors import CommandError, SlackDoubtful, SlackError, SlackScopeMissing
 from bot.logs import get_logger
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.views.subscribe_form import FormOf, Known, subscribe_form
@@ -16,7 +16,7 @@ OPEN_S = 1.5
 
 
 async def open_form(desk: Desk, invocation: Invocation, chosen: ChannelFilter | None) -> None:
-    """Show the form to whoever asked for it. Raises CommandError, with what to type instead, where Slack does not."""
+    """Show the form to whoever asked for it. Raises CommandError, with what to do instead, where Slack does not."""
     known = await desk.database.read(_known)
     form = FormOf(
         channel_id=invocation.channel_id,
@@ -32,12 +32,30 @@ async def open_form(desk: Desk, invocation: Invocation, chosen: ChannelFilter | 
         )
     except SlackError as error:
         log.warning("form_not_opened", reference=invocation.reference, reason=str(error))
-        is_doubtful = isinstance(error, SlackDoubtful)
-        what = "did not say in time whether a form has opened" if is_doubtful else "did not let me open the form"
-        raise CommandError(
-            f"Slack {what}. If there is none, say what this channel should receive, for example: "
-            "/racing subscribe GB IRE results abandonments, or /racing subscribe all."
-        ) from None
+        raise CommandError(f"{_why(error)} {_instead(error, chosen)}".strip()) from None
+
+
+def _why(error: SlackError) -> str:
+    """What Slack did."""
+    match error:
+        case SlackScopeMissing():
+            return f"I lack a scope for opening forms ({error.details or error.code}): an admin has to grant it."
+        case SlackDoubtful():
+            return "Slack did not say in time whether a form has opened. If there is none,"
+        case _:
+            return "Slack did not let me open the form:"
+
+
+def _instead(error: SlackError, chosen: ChannelFilter | None) -> str:
+    """What to do. To type it anew would add to a subscription, and not edit it."""
+    lacks_scope = isinstance(error, SlackScopeMissing)
+    if chosen is not None:
+        return "" if lacks_scope else "click Edit again."
+    say = "Meanwhile say" if lacks_scope else "try again, or say"
+    return (
+        f"{say} what this channel should receive, for example: /racing subscribe GB IRE results abandonments, or "
+        "/racing subscribe all."
+    )
 
 
 def _known(session: Session) -> Known:

@@ -6,12 +6,14 @@ from typing import Any
 
 from sqlmodel import Session
 
-from bot.domain.filters import ALL_REGIONS, ChannelFilter
+from bot.domain.filters import ALL_REGIONS, ChannelFilter, Overridden
 from bot.domain.message import Message
 from bot.errors import CommandError
 from bot.slack.commands.changing import audited
 from bot.slack.commands.form import open_form
 from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.commands.lists import read_list_words
+from bot.slack.commands.shown import as_shown, overridden_in
 from bot.slack.membership import members
 from bot.slack.messages.subscription_list import PER_PAGE, Listed, ListPage, page_of, subscription_list
 from bot.slack.messages.subscriptions import unsubscribed
@@ -24,6 +26,8 @@ class _Found:
     """What the database has of a page of the list."""
 
     rows: Sequence[ChannelSubscriptionRow]
+    shown: Sequence[ChannelFilter]
+    overridden: Sequence[Sequence[Overridden]]
     posts: Sequence[Post | None]
     number: int
     total: int
@@ -35,12 +39,16 @@ class _Found:
 
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
     """The channel's subscriptions, each with its state, its creator and its last post; orphans are flagged."""
-    found = await desk.database.read(lambda session: _find(session, desk, invocation))
+    words, _ = read_list_words(invocation.text)
+    if words and not words.isdecimal():
+        raise CommandError("It is /racing list, without further words: it shows all that this channel receives.")
+    number = page_of(invocation.text)
+    found = await desk.database.read(lambda session: _find(session, desk, invocation.channel_id, number))
     is_admin = await desk.people.is_admin(invocation.user_id)
     gone = await _gone(desk, invocation.channel_id, {row.created_by for row in found.rows})
     return subscription_list(
         ListPage(
-            listed=[_listed(desk, row, post, found, gone) for row, post in zip(found.rows, found.posts, strict=True)],
+            listed=[_listed(desk, place, found, gone) for place in range(len(found.rows))],
             number=found.number,
             pages=max(1, -(-found.total // PER_PAGE)),
             total=found.total,
@@ -72,7 +80,7 @@ async def commit_remove(desk: Desk, invocation: Invocation) -> tuple[ChannelFilt
         left = subscriptions.of_channel(session, invocation.channel_id)
         if not left:
             waited.drop(session, invocation.channel_id, waited.UNSUBSCRIBED)
-        return tuple(subscriptions.read_filter(one) for one in left)
+        return as_shown(session, map(subscriptions.read_filter, left))
 
     return await desk.database.write(remove)
 
@@ -89,29 +97,34 @@ def _row(session: Session, invocation: Invocation) -> ChannelSubscriptionRow:
     raise CommandError("That subscription is not there any more. /racing list shows what is.")
 
 
-def _find(session: Session, desk: Desk, invocation: Invocation) -> _Found:
-    every = subscriptions.of_channel(session, invocation.channel_id)
-    number = min(page_of(invocation.text), max(1, -(-len(every) // PER_PAGE)))
+def _find(session: Session, desk: Desk, channel_id: str, number: int) -> _Found:
+    every = subscriptions.of_channel(session, channel_id)
+    number = min(number, max(1, -(-len(every) // PER_PAGE)))
     rows = every[(number - 1) * PER_PAGE : number * PER_PAGE]
     filters = [subscriptions.read_filter(row) for row in rows]
+    others = [subscriptions.read_filter(row) for row in every]
     regions, courses = reference.regions(session), reference.courses(session)
     return _Found(
         rows=rows,
-        posts=subscriptions.last_posts(session, invocation.channel_id, filters),
+        shown=as_shown(session, filters),
+        overridden=[overridden_in(session, [(chosen, other) for other in others]) for chosen in filters],
+        posts=subscriptions.last_posts(session, channel_id, filters),
         number=number,
         total=len(every),
-        mutes=mutes.of_channel(session, invocation.channel_id, desk.clock()),
-        change=audit.last_of_channel(session, invocation.channel_id),
+        mutes=mutes.of_channel(session, channel_id, desk.clock()),
+        change=audit.last_of_channel(session, channel_id),
         regions=regions[0] if regions else None,
         courses=frozenset(one.course_id for one in courses[0] if one.course_id) if courses else None,
     )
 
 
-def _listed(desk: Desk, row: ChannelSubscriptionRow, post: Post | None, found: _Found, gone: dict[str, str]) -> Listed:
+def _listed(desk: Desk, place: int, found: _Found, gone: dict[str, str]) -> Listed:
+    row, post = found.rows[place], found.posts[place]
     chosen = subscriptions.read_filter(row)
     return Listed(
         row=row,
-        chosen=chosen,
+        chosen=found.shown[place],
+        overridden=found.overridden[place],
         last_post_at=post.sent_at if post else None,
         last_post_link=desk.identity.permalink(row.channel_id, post.message_ts) if post and post.message_ts else None,
         orphaned=[*_unpublished(chosen, found), *([gone[row.created_by]] if row.created_by in gone else [])],

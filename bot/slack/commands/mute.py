@@ -1,5 +1,6 @@
 """Buttons below a message: mute its meeting in this channel, and undo that. Abandonments are never held back."""
 
+import re
 from dataclasses import dataclass
 
 from sqlmodel import Session
@@ -13,6 +14,9 @@ from bot.slack.messages.mute import meeting_words, muted, unmuted
 from bot.storage import events, mutes
 
 MUTED = "results and racecards muted"
+
+_NUMBER = re.compile("[0-9]{1,18}")
+"""More digits than these fit into no row's number."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ async def commit_unmute(desk: Desk, invocation: Invocation) -> Meeting:
     await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
 
     def unmute(session: Session) -> Meeting:
-        number = int(invocation.text) if invocation.text.isascii() and invocation.text.isdecimal() else 0
+        number = int(invocation.text) if _NUMBER.fullmatch(invocation.text) else 0
         meeting = mutes.end(session, invocation.channel_id, number, desk.clock())
         if meeting is None:
             raise CommandError("That meeting is not muted here, or no longer. /racing list shows what is.")

@@ -35,8 +35,8 @@ async def submit(desk: Desk, invocation: Invocation, form: FormOf, submitted: Su
         raise FieldsWrong({REGIONS: str(error)}) from None
     before = await desk.database.read(partial(_opened_with, form=form))
     check = Check(desk)
-    every = ALL_REGIONS in submitted.regions
-    regions = [ALL_REGIONS] if every else await check.regions(submitted.regions)
+    named = check.instead_of_all(submitted.regions)
+    regions = named if ALL_REGIONS in named else await check.regions(named)
     courses = await _courses(check, COURSES, submitted.courses, before.courses if before else (), regions)
     not_courses = await _courses(
         check, NOT_COURSES, submitted.not_courses, before.not_courses if before else (), regions
@@ -45,17 +45,10 @@ async def submit(desk: Desk, invocation: Invocation, form: FormOf, submitted: Su
     errors = _contradictions(submitted) | {name: str(some[0]) for name, some in check.errors.items()}
     if errors:
         raise FieldsWrong(errors)
-    filters = [
-        ChannelFilter(
-            region=region,
-            topics=submitted.topics,
-            courses=courses,
-            not_courses=not_courses,
-            mentions=submitted.mentions,
-        )
-        for region in regions
-    ]
-    return await store(desk, invocation, filters, check.unchecked, instead_of=before)
+    chosen = ChannelFilter(
+        region="", topics=submitted.topics, courses=courses, not_courses=not_courses, mentions=submitted.mentions
+    )
+    return await store(desk, invocation, check.filters(regions, chosen), check, instead_of=before)
 
 
 def _opened_with(session: Session, form: FormOf) -> ChannelFilter | None:

@@ -10,15 +10,17 @@ from functools import partial
 
 from sqlmodel import Session
 
+from bot.book.guess import COURSE
 from bot.domain.days import utc_today
 from bot.domain.events import DEFAULT_TOPICS, TOPIC_OF, Topic
-from bot.domain.filters import ALL_REGIONS, ChannelFilter
+from bot.domain.filters import ALL_REGIONS, ChannelFilter, Overridden
 from bot.domain.message import Message
 from bot.errors import CommandError, FieldsWrong
 from bot.slack.commands.changing import audited
 from bot.slack.commands.choosing import Check, added, told_of_courses
 from bot.slack.commands.form import open_form
 from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.commands.shown import as_shown, overridden_in
 from bot.slack.commands.wanted import ALL, Wanted, read_wanted
 from bot.slack.membership import DIRECT_MESSAGE, is_member
 from bot.slack.messages.subscriptions import Said, subscribed
@@ -43,14 +45,14 @@ NOT_WITH_ME = (
 
 @dataclass(frozen=True)
 class Subscribed:
-    """What was stored: the filters as they stand now, what became of their courses, and words that were not checked.
+    """What was stored: the filters as they stand now, words that were not checked, and notes on words and courses.
 
     `is_member` None: Slack did not say in time whether the bot is in the channel.
     """
 
     filters: tuple[ChannelFilter, ...]
     unchecked: tuple[str, ...]
-    about_courses: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     is_member: bool | None = None
 
 
@@ -64,8 +66,8 @@ async def commit(desk: Desk, invocation: Invocation) -> Subscribed | None:
     if wanted.is_bare:
         await open_form(desk, invocation, None)
         return None
-    filters, unchecked = await _filters(desk, wanted)
-    return await store(desk, invocation, filters, unchecked, whole=wanted.is_whole)
+    check = Check(desk)
+    return await store(desk, invocation, await _filters(check, wanted), check, whole=wanted.is_whole)
 
 
 async def answer(desk: Desk, invocation: Invocation, committed: Subscribed | None) -> Message | None:
@@ -87,7 +89,7 @@ async def store(
     desk: Desk,
     invocation: Invocation,
     filters: Sequence[ChannelFilter],
-    unchecked: Sequence[str],
+    check: Check,
     *,
     instead_of: ChannelFilter | None = None,
     whole: bool = False,
@@ -118,8 +120,9 @@ async def store(
                 subscriptions.remove(session, channel_id, [instead_of.region])
         if member is False:
             _let_wait(session, channel_id, now)
-        notes = [told_of_courses(before, chosen, whole=whole) for before, chosen in beside if before]
-        return Subscribed(saved, tuple(unchecked), tuple(filter(None, notes)), member)
+        of_courses = [told_of_courses(before, chosen, whole=whole) for before, chosen in beside if before]
+        notes = [*check.notes, *filter(None, of_courses)]
+        return Subscribed(saved, tuple(check.unchecked), tuple(notes), member)
 
     stored: Subscribed = await desk.database.write(save)
     # Whoever invited the bot while Slack was asked was told of it before the subscription waited for that.
@@ -134,9 +137,10 @@ async def store(
 def _said(session: Session, desk: Desk, channel_id: str, committed: Subscribed, *, is_member: bool | None) -> Said:
     now = desk.clock()
     return Said(
-        filters=committed.filters,
+        filters=as_shown(session, committed.filters),
         unchecked=committed.unchecked,
-        about_courses=committed.about_courses,
+        notes=committed.notes,
+        overridden=_overridden(session, channel_id, committed.filters),
         uncovered=_uncovered(session, committed.filters),
         recent=recent(session, committed.filters, utc_today(now), now),
         is_member=is_member,
@@ -145,6 +149,15 @@ def _said(session: Session, desk: Desk, channel_id: str, committed: Subscribed, 
         is_direct=channel_id.startswith(DIRECT_MESSAGE),
         suspended=_why_suspended(session, channel_id),
     )
+
+
+def _overridden(session: Session, channel_id: str, saved: Sequence[ChannelFilter]) -> tuple[Overridden, ...]:
+    """What others of the channel bring that was left out, and what these do that others leave out."""
+    regions = {chosen.region for chosen in saved}
+    rows = subscriptions.of_channel(session, channel_id)
+    others = [subscriptions.read_filter(row) for row in rows if row.region not in regions]
+    pairs = [pair for one in saved for other in others for pair in [(one, other), (other, one)]]
+    return overridden_in(session, pairs)
 
 
 def _why_suspended(session: Session, channel_id: str) -> str | None:
@@ -175,24 +188,21 @@ def _uncovered(session: Session, filters: tuple[ChannelFilter, ...]) -> list[str
     return missing
 
 
-async def _filters(desk: Desk, wanted: Wanted) -> tuple[list[ChannelFilter], list[str]]:
-    check = Check(desk)
-    regions = await check.regions(wanted.regions, await _other_words(desk, wanted, check.left_s()))
+async def _filters(check: Check, wanted: Wanted) -> list[ChannelFilter]:
+    regions = await check.regions(wanted.regions, await _other_words(check.desk, wanted, check.left_s()))
     if wanted.everything or not wanted.regions:
-        regions = [ALL_REGIONS]
+        regions = check.instead_of_all([ALL_REGIONS, *regions])
     courses = await check.courses(COURSES, wanted.courses, regions)
     not_courses = await check.courses(NOT_COURSES, wanted.not_courses, regions)
     await check.arriving(courses, not_courses, regions)
     check.raise_for_all()
     topics = wanted.topics or DEFAULT_TOPICS
-    return [
-        ChannelFilter(region=region, topics=topics, courses=courses, not_courses=not_courses) for region in regions
-    ], check.unchecked
+    chosen = ChannelFilter(region="", topics=topics, courses=courses, not_courses=not_courses)
+    return check.filters(regions, chosen)
 
 
 async def _other_words(desk: Desk, wanted: Wanted, timeout_s: float) -> dict[str, str]:
     """What may have been meant by a word that is no region, each with how it is typed: a topic, or a course."""
-    typed = {word.casefold() for word in wanted.regions}
-    courses = (await desk.reference.courses(timeout_s) or ()) if typed else ()
-    named = {one.name: f"course:{one.name}" for one in courses if one.name and one.name.casefold() in typed}
+    courses = (await desk.reference.courses(timeout_s) or ()) if wanted.regions else ()
+    named = {one.name: f"{COURSE}{one.name}" for one in courses if one.name}
     return {ALL: ALL} | {topic.value: topic.value for topic in Topic} | named

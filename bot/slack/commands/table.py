@@ -5,7 +5,9 @@ A new command is a line here, a file beside this one, and a line in manifest.yml
 
 from typing import Any
 
+from bot.book.meant import TYPED_MAX, likely, question
 from bot.domain.message import Message
+from bot.errors import CommandError
 from bot.slack.commands import (
     audit,
     courses,
@@ -23,9 +25,9 @@ from bot.slack.commands import (
 from bot.slack.commands import list as list_command
 from bot.slack.commands.invocation import Command, Desk, Invocation
 from bot.slack.messages.alert_buttons import FULL_RESULT, MUTE
-from bot.slack.messages.help import command_help
+from bot.slack.messages.help import command_help, usage_of
 from bot.slack.messages.mute import UNMUTE
-from bot.slack.messages.subscription_list import EDIT, REMOVE
+from bot.slack.messages.subscription_buttons import EDIT, REMOVE
 
 RACECARD = Command(
     "racecard", "[region] [today|tomorrow|YYYY-MM-DD] [course]", "The racecards of a day", racecard.answer
@@ -41,9 +43,29 @@ USAGE = Command(
 )
 
 
-async def _help(_desk: Desk, _invocation: Invocation, _committed: Any) -> Message:
-    """Every command, from the table itself."""
-    return help_message()
+HELP = "help"
+"""The command, and the word that asks any other for its help."""
+
+
+async def _help(_desk: Desk, invocation: Invocation, _committed: Any) -> Message:
+    """Every command, from the table itself, or the one that is named. Raises CommandError where it is none."""
+    if not invocation.text:
+        return help_message()
+    command = RACING_COMMANDS.get(invocation.text.split()[0].lower().removeprefix("/"))
+    if command is None:
+        raise unknown_command(invocation.text)
+    return usage_of(command)
+
+
+def unknown_command(line: str) -> CommandError:
+    """That a line begins with no command, with what it may have meant: one like it, or one that begins so."""
+    word = line.split(maxsplit=1)[0]
+    begin_so = [name for name in RACING_COMMANDS if name.startswith(word.lower())]
+    meant = list(dict.fromkeys([*likely(word, list(RACING_COMMANDS)), *begin_so]))
+    told = (
+        f"I don't know /racing {word[:TYPED_MAX]}.{question(meant)} After /racing I know: {', '.join(RACING_COMMANDS)}."
+    )
+    return CommandError(told, typed=word, meant={name: name for name in meant})
 
 
 def help_message() -> Message:
@@ -63,7 +85,7 @@ RACING_COMMANDS: dict[str, Command] = {
         ),
         Command(
             "unsubscribe",
-            "[REGION…|all] [results] [abandonments] [racecards]",
+            '[REGION…|all] [results] [abandonments] [racecards] [course:"Name"] [-course:"Name"]',
             "End a subscription of this channel, or parts of it",
             unsubscribe.answer,
             unsubscribe.commit,
@@ -93,7 +115,7 @@ RACING_COMMANDS: dict[str, Command] = {
             "coverage", "[region]", "What the archive holds of each country, and what it publishes", coverage.answer
         ),
         Command("courses", "[text]", "The courses, as commands take them", courses.answer),
-        Command("help", "", "This list", _help),
+        Command(HELP, "[command]", "This list, or the help on one command", _help),
     )
 }
 """What follows `/racing`. The words of the commands below work there too, for where another app has their names."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlmodel import Session
 
-from bot.book.meant import likely_together
+from bot.book.guess import guess
 from bot.domain.events import Topic
 from bot.domain.filters import ChannelFilter
 from bot.domain.message import Message
@@ -13,10 +13,15 @@ from bot.domain.races import Course
 from bot.errors import CommandError
 from bot.slack.commands.changing import audited
 from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.commands.shown import as_shown
 from bot.slack.commands.wanted import Wanted, read_wanted
-from bot.slack.messages.subscriptions import describe, region_words, unsubscribed
+from bot.slack.messages.filter_words import describe, region_words
+from bot.slack.messages.subscriptions import unsubscribed
 from bot.storage import subscriptions, waited
 from bot.storage.tables import ChannelSubscriptionRow
+
+ALIKE = 0.75
+"""How like a word has to be to what it is taken for, from 0 to 1: more than elsewhere, because that is then ended."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +59,19 @@ def _remove(session: Session, desk: Desk, channel_id: str, wanted: Wanted) -> Un
             f"Say what to end: this channel has subscriptions to {there}. For example /racing unsubscribe "
             f"{region_words(rows[0].region)}, or /racing unsubscribe all for every one of them."
         )
-    unknown = [typed for typed in wanted.regions if typed not in {row.region for row in rows}]
-    if unknown:
-        words = [*(region_words(row.region) for row in rows), *Topic]
-        meant = likely_together(unknown, words)
+    if wanted.everything and wanted.regions:
+        named = " ".join(wanted.regions)
         raise CommandError(
-            f"This channel has no subscription to {', '.join(unknown)}. It has: {there}.",
-            offers={" ".join(right): dict(zip(unknown, right, strict=True)) for right in meant},
+            f'"all" is every subscription of this channel ({there}), and you named {named} too, so nothing was '
+            f"changed. Type /racing unsubscribe all, or /racing unsubscribe {named}."
+        )
+    regions = [row.region for row in rows]
+    unknown = [typed for typed in wanted.regions if typed not in regions]
+    if unknown:
+        found = guess(unknown, {word: word for word in (*map(region_words, regions), *Topic)}, ALIKE)
+        raise CommandError(
+            f"This channel has no subscription to {', '.join(unknown)}.{found.question} It has: {there}.",
+            offers=found.offers,
         )
     chosen = [row for row in rows if not wanted.regions or row.region in wanted.regions]
     if wanted.courses or wanted.not_courses:
@@ -73,7 +84,7 @@ def _remove(session: Session, desk: Desk, channel_id: str, wanted: Wanted) -> Un
     if not left:
         # Of a paused channel this may be much: nobody wants to be flooded with what they have ended.
         waited.drop(session, channel_id, waited.UNSUBSCRIBED)
-    return Unsubscribed(len(chosen), tuple(subscriptions.read_filter(row) for row in left))
+    return Unsubscribed(len(chosen), as_shown(session, map(subscriptions.read_filter, left)))
 
 
 def _with_these_topics(

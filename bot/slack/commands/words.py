@@ -4,13 +4,15 @@ A day is a published race date. "today" is the date in UTC, because the zone of 
 (Spec gap G16): every answer names the date that it took.
 """
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 
 from bot.book.card import Meeting
-from bot.book.meant import find_courses, likely_places, question, quoted
+from bot.book.guess import Vocabulary, guess
+from bot.book.meant import course_words, find_courses, quoted
 from bot.book.reference import ReferenceBook
 from bot.domain.days import is_day_phrase, likely_day, parse_day
 from bot.domain.races import Course
@@ -30,7 +32,8 @@ MeetingsOf = Callable[[date], Awaitable[Sequence[Meeting]]]
 class Asked:
     """The day, and the other words as typed. `all_regions`: the word "all" was among them.
 
-    `flags` are those of the command's own words that came; `page` is what a button to turn the page says.
+    `own` are the command's own words, each with what it stands for, and `flags` those that came; `page` is what a
+    button to turn the page says.
     """
 
     day: date
@@ -38,6 +41,7 @@ class Asked:
     all_regions: bool = False
     flags: frozenset[str] = frozenset()
     page: int = 1
+    own: Vocabulary = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -55,25 +59,37 @@ class _Known:
 
     regions: Sequence[str]
     courses: Sequence[KnownCourse]
-
-    def likely(self, typed: str) -> list[str]:
-        """What a word may have meant."""
-        return likely_places(typed, self.courses, self.regions)
+    own: Vocabulary
 
     def courses_of(self, typed: str) -> list[KnownCourse]:
         """The courses that are called so."""
         return find_courses(self.courses, typed)
 
-    def not_understood(self, typed: str) -> CommandError:
-        """That it is neither region nor course, with what it may have meant."""
+    def is_region(self, typed: str) -> bool:
+        """Whether it is a region but for its letter case."""
+        return typed.casefold() in {region.casefold() for region in self.regions}
+
+    def not_understood(self, words: Sequence[str], days: Collection[str]) -> CommandError:
+        """That the words are no region and course together, with what they may have meant, the days among it."""
+        as_typed = [*self.regions, *days, *(word for word in words if self.courses_of(word))]
+        found = guess(words, course_words(self.courses) | dict(self.own) | {word: word for word in as_typed})
+        if not found.wrong:
+            return CommandError(f"One course at a time: you named {' and '.join(map(quoted, words))}.")
+        no_days = [one.typed for one in found.wrong if one.meant and one.meant[0] in days]
+        no_places = [one.typed for one in found.wrong if one.typed not in no_days]
+        told = [f"I know no day {' or '.join(map(quoted, no_days))}."] if no_days else []
+        if no_places:
+            known = "Nor do I know a" if told else "I know no"
+            told.append(f"{known} region or course {' or '.join(map(quoted, no_places))}.")
+        if not found.offers:
+            told.append(self._understood())
+        return CommandError(" ".join(told) + found.question, offers=found.offers)
+
+    def _understood(self) -> str:
         example = f" such as {self.regions[0]}" if self.regions else ""
-        meant = self.likely(typed)
-        return CommandError(
-            f"I know no region or course {quoted(typed)}.{question(meant)} "
+        return (
             f"I understand a region{example}, today, tomorrow, a weekday or a date, and a course, exactly as the data "
-            "service writes them.",
-            typed=typed,
-            meant={value: value for value in meant},
+            "service writes them."
         )
 
 
@@ -100,7 +116,7 @@ def read_words(text: str, today: date, *, looks_back: bool = False, flags: Mappi
             others.append(word)
     if len(set(days)) > 1:
         raise CommandError(f"One day at a time: you named {' and '.join(day.isoformat() for day in days)}.")
-    return Asked(days[0] if days else today, tuple(others), ALL in found, frozenset(found - {ALL}), page)
+    return Asked(days[0] if days else today, tuple(others), ALL in found, frozenset(found - {ALL}), page, flags)
 
 
 async def find_place(reference: ReferenceBook, meetings: MeetingsOf, asked: Asked, timeout_s: float) -> Place:
@@ -124,13 +140,14 @@ async def find_place(reference: ReferenceBook, meetings: MeetingsOf, asked: Aske
     rest = " ".join(left)
     if not rest:
         return Place(region=region, unchecked=unchecked)
-    known = _Known(regions or (), courses or ())
+    known = _Known(regions or (), courses or (), asked.own)
     if not known.courses_of(rest):
         if seen := _seen(await meetings(asked.day), rest, region):
             return Place(region or seen.region, seen.course, unchecked)
-        _check_days(left, known)
-        if courses or rest.casefold() in {code.casefold() for code in known.regions}:
-            raise known.not_understood(rest)
+        days = {day for word in left if (day := likely_day(word))}
+        if courses or days or any(map(known.is_region, left)):
+            # To look for what is alike takes as long as many deliveries do.
+            raise await asyncio.to_thread(known.not_understood, left, days)
     return await _at_course(reference, rest, region, unchecked, timeout_s)
 
 
@@ -166,21 +183,6 @@ def _joined(words: Sequence[str]) -> Iterator[str]:
         phrase = next(filter(is_day_phrase, phrases), words[start])
         yield phrase
         start += len(phrase.split(" ")) if phrase in phrases else 1
-
-
-def _check_days(words: Sequence[str], known: "_Known") -> None:
-    """Raise CommandError, with the whole command put right, where one of the words is a mistyped day."""
-    days = {word: day for word in words if (day := likely_day(word))}
-    if not days:
-        return
-    place = " ".join(word for word in words if word not in days)
-    wrong_place = bool(place) and not known.courses_of(place)
-    meant = known.likely(place) if wrong_place else []
-    right = days | ({place: meant[0]} if meant else {})
-    told = f"I know no day {' or '.join(map(quoted, days))}.{question([' '.join(days.values())])}"
-    if wrong_place:
-        told += f" Nor do I know a region or course {quoted(place)}.{question(meant[:1])}"
-    raise CommandError(told, offers={" ".join(right.values()): right})
 
 
 def _bare(word: str) -> str:

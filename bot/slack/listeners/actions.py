@@ -7,11 +7,13 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
+from bot.domain.message import Message
 from bot.logs import get_logger
-from bot.slack.commands.invocation import Command, Invocation
+from bot.slack.commands.invocation import Command, Desk, Invocation
 from bot.slack.commands.table import BUTTON_COMMANDS
 from bot.slack.listeners.running import CommandRunner, find_command, new_reference
 from bot.slack.messages.buttons import RUN_COMMAND, RUN_IN_PLACE
+from bot.slack.messages.plain import sentence
 from bot.slack.respond import Reply
 
 log = get_logger(__name__)
@@ -32,6 +34,16 @@ ACTIONS: Mapping[str, ReadValue] = {
 """By what an action_id begins with, before its colon."""
 
 
+async def _say_outdated(_desk: Desk, _invocation: Invocation, _committed: Any) -> Message:
+    """What to do in its place."""
+    return sentence(
+        "This button is of another version of me, so nothing was done. /racing help shows what I understand."
+    )
+
+
+OUTDATED = Command("outdated", "", "What a button does that this version does not know", _say_outdated)
+
+
 @dataclass(frozen=True)
 class ActionListener:
     """Answers every button that was clicked."""
@@ -39,15 +51,14 @@ class ActionListener:
     runner: CommandRunner
 
     def register(self, bolt: AsyncApp) -> None:
-        """Make Bolt call us for every action of the table."""
-        names = "|".join(map(re.escape, ACTIONS))
-        bolt.action(re.compile(f"^(?:{names})(?::.*)?$", re.DOTALL))(self.on_action)
+        """Make Bolt call us for every action, also of a message that another version has posted."""
+        bolt.action(re.compile(""))(self.on_action)
 
     async def on_action(self, ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
         """Commit, ack, and leave the answer to a task."""
         name = str(action.get("action_id")).partition(":")[0]
         reference = new_reference()
-        command, text = ACTIONS[name](str(action.get("value") or ""))
+        command, text = ACTIONS.get(name, _with_value(OUTDATED))(str(action.get("value") or ""))
         invocation = read_click(body, text, reference)
         log.info("action", reference=reference, action=name, channel_id=invocation.channel_id)
         reply = Reply(str(body.get("response_url") or ""), reference, in_place=_is_in_place(name, body))

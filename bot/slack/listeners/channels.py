@@ -9,10 +9,11 @@ from slack_bolt.async_app import AsyncApp
 from sqlmodel import Session
 
 from bot.alerts.closing import close_channel
-from bot.alerts.notices import Notices
+from bot.alerts.notices import DELETED, Notices
 from bot.alerts.reopening import Reopening
 from bot.domain.clock import Clock
 from bot.logs import get_logger
+from bot.slack.commands.shown import as_shown
 from bot.slack.identity import Identity
 from bot.slack.messages.welcome import welcome
 from bot.storage import posts, subscriptions
@@ -27,8 +28,8 @@ CLOSING_EVENTS = {
     "group_left": "the bot was removed from the channel",
     "channel_archive": "is_archived",
     "group_archive": "is_archived",
-    "channel_deleted": "the channel was deleted",
-    "group_deleted": "the channel was deleted",
+    "channel_deleted": DELETED,
+    "group_deleted": DELETED,
 }
 OPENING_EVENTS = ("channel_unarchive", "group_unarchive")
 """After these the bot is in the channel or not; the next post finds out."""
@@ -98,7 +99,8 @@ class ChannelListener:
         now = self.clock()
         started = self.reopening.reopen(session, channel_id, now)
         if invitation is not None:
-            filters = [subscriptions.read_filter(row) for row in subscriptions.of_channel(session, channel_id)]
+            rows = subscriptions.of_channel(session, channel_id)
+            filters = as_shown(session, map(subscriptions.read_filter, rows))
             is_paused = subscriptions.paused_until(session, channel_id, now) is not None
             said = welcome(filters, is_paused=is_paused)
             key = f"welcome:{invitation}@{channel_id}"

@@ -38,10 +38,9 @@ class CommandListener:
 
 def read_invocation(body: dict[str, Any], reference: str) -> tuple[Command | None, Invocation]:
     """The command that was typed, and its words; None for a word after /racing that is no command."""
-    text = str(body.get("text") or "").strip()
-    command = SLASH_COMMANDS.get(str(body.get("command")))
-    if command is None:
-        command, text = find_command(text)
+    text = unescaped(str(body.get("text") or ""))
+    alone = SLASH_COMMANDS.get(str(body.get("command")))
+    command, text = find_command(f"{alone.name} {text}" if alone else text)
     invocation = Invocation(
         text=text,
         channel_id=str(body.get("channel_id") or ""),
@@ -50,3 +49,11 @@ def read_invocation(body: dict[str, Any], reference: str) -> tuple[Command | Non
         trigger_id=body.get("trigger_id"),
     )
     return command, invocation
+
+
+def unescaped(text: str) -> str:
+    """A text as it was typed. Slack escapes these three characters, and leaves the mentions that it makes as they are.
+
+    Source: docs.slack.dev/messaging/formatting-message-text, "Escaping text".
+    """
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")

@@ -17,7 +17,7 @@ from bot.slack.commands.submit import submit
 from bot.slack.commands.subscribe import Subscribed
 from bot.slack.listeners.running import CommandRunner, new_reference, not_in_time
 from bot.slack.messages.blocks import section
-from bot.slack.messages.subscriptions import in_markup
+from bot.slack.messages.filter_words import in_markup
 from bot.slack.views.subscribe_form import (
     COURSES,
     GROUPS,
@@ -25,6 +25,7 @@ from bot.slack.views.subscribe_form import (
     REGIONS,
     SUBSCRIBE_FORM,
     channel_words,
+    outdated,
     read_form,
     saved,
 )
@@ -36,13 +37,14 @@ FIELD_ERROR_MAX = 1_500
 
 @dataclass(frozen=True)
 class FormListener:
-    """Answers the form of `/racing subscribe`."""
+    """Answers the form of `/racing subscribe`, and says of any other that it is of another version."""
 
     runner: CommandRunner
 
     def register(self, bolt: AsyncApp) -> None:
         """Make Bolt call us."""
         bolt.view(SUBSCRIBE_FORM)(self.on_submit)
+        bolt.view(re.compile(""))(self.on_other)
         bolt.options(re.compile(f"^(?:{COURSES}|{NOT_COURSES})$"))(self.on_courses)
         bolt.options(GROUPS)(self.on_groups)
 
@@ -61,6 +63,11 @@ class FormListener:
         shown = section(f"Saved: {channel_words(form.channel_id)} receives {in_markup(*committed.filters)}.")
         await ack(response_action="update", view=saved([shown] if shown else []))
         self.runner.answer_later(self._complete(invocation, committed, str(view.get("id"))), invocation.reference)
+
+    async def on_other(self, ack: AsyncAck, view: dict[str, Any]) -> None:
+        """Nobody shall take for saved what was not."""
+        log.info("form_outdated", callback_id=str(view.get("callback_id"))[:100])
+        await ack(response_action="update", view=outdated())
 
     async def _complete(self, invocation: Invocation, committed: Subscribed, view_id: str) -> None:
         """Say in the form what the answer to a typed subscription would say."""

@@ -6,13 +6,11 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from bot.book.meant import did_you_mean, likely
 from bot.domain.message import Message
-from bot.errors import CommandError
 from bot.logs import get_logger
 from bot.slack.commands.explain import explain
 from bot.slack.commands.invocation import COMMIT_S, Command, Desk, Invocation
-from bot.slack.commands.table import RACING_COMMANDS
+from bot.slack.commands.table import HELP, RACING_COMMANDS, unknown_command
 from bot.slack.messages.plain import sentence
 from bot.slack.respond import Reply, Responder
 from bot.slack.tasks import Tasks
@@ -46,7 +44,8 @@ class CommandRunner:
     async def commit(self, command: Command | None, invocation: Invocation, reply: Reply) -> Coroutine[Any, Any, None]:
         """The coroutine that answers; what changes something has been committed when this returns."""
         if command is None:
-            return self._respond(reply, _unknown(invocation.text, invocation.reference))
+            error = unknown_command(invocation.text)
+            return self._respond(reply, explain(error, invocation.reference, invocation.text))
         committed: Any = None
         if command.commit is not None:
             try:
@@ -111,20 +110,17 @@ def not_in_time(reference: str) -> str:
 
 
 def find_command(line: str) -> tuple[Command | None, str]:
-    """The command of a line as it follows /racing, and its words; None, and the line, for a word that is no command."""
+    """The command of a line as it follows /racing, and its words; None, and the line, for a word that is no command.
+
+    A command with the one word "help" is the help on it.
+    """
     word, text = (*line.split(maxsplit=1), "", "")[:2]
-    command = RACING_COMMANDS.get(word.lower() or "help")
+    command = RACING_COMMANDS.get(word.lower() or HELP)
+    if command and text.strip().lower() == HELP:
+        return RACING_COMMANDS[HELP], command.name
     return (command, text.strip()) if command else (None, line)
 
 
 def _line(command: Command, invocation: Invocation) -> str:
     """What would be typed after /racing for the same."""
     return f"{command.name} {invocation.text}"
-
-
-def _unknown(line: str, reference: str) -> Message:
-    """What would have been right."""
-    word = line.split(maxsplit=1)[0]
-    known = list(RACING_COMMANDS)
-    told = f"I don't know /racing {word[:80]}.{did_you_mean([word], known)} After /racing I know: {', '.join(known)}."
-    return explain(CommandError(told, typed=word, meant={name: name for name in likely(word, known)}), reference, line)

@@ -14,6 +14,9 @@ RUN_COMMAND = "run_command"
 RUN_IN_PLACE = "run_in_place"
 """Runs a command too, and its answer replaces the message that the button is on, where only its reader sees that."""
 
+ENDING = "unsubscribe"
+"""The command that takes something away: a button that runs it asks first, whatever it is offered for."""
+
 LABEL_MAX = 75
 VALUE_MAX = 2_000
 """https://docs.slack.dev/reference/block-kit/block-elements/button-element"""
@@ -25,7 +28,9 @@ CONFIRM_LABEL_MAX = 30
 
 def command_button(label: str, command: str, *, in_place: bool = False) -> Block:
     """A button that runs a command: what would be typed after /racing."""
-    return action_button(label, RUN_IN_PLACE if in_place else RUN_COMMAND, command)
+    ends = command.partition(" ")[0] == ENDING
+    question = f"This channel would no longer receive it: /racing {command}." if ends else None
+    return action_button(label, RUN_IN_PLACE if in_place else RUN_COMMAND, command, confirm=question)
 
 
 def action_button(label: str, action: str, value: str, *, confirm: str | None = None) -> Block:

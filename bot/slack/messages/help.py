@@ -27,8 +27,17 @@ DATES = (
 
 def command_help(commands: Sequence[Helped], alone: Sequence[str]) -> Message:
     """Every command, one a line; `alone` are those that work without /racing too."""
-    lines = [f"• `{f'/racing {one.name} {one.usage}'.strip()}` — {escape(one.summary)}" for one in commands]
+    lines = [f"• {_usage(one)}" for one in commands]
     named = " and ".join([", ".join(f"`{name}`" for name in alone[:-1]), f"`{alone[-1]}`"])
     return listing(
         "*What I understand*", [*lines, DATES], f"{named} work by themselves too. Answers are seen by you only."
     )
+
+
+def usage_of(command: Helped) -> Message:
+    """One command, and where the others are."""
+    return listing(_usage(command), ["`/racing help` lists all commands."])
+
+
+def _usage(command: Helped) -> str:
+    return f"`{f'/racing {command.name} {command.usage}'.strip()}` — {escape(command.summary)}"

@@ -1,29 +1,30 @@
 """The answer of `/racing list`: what a channel receives, a page at a time, each with its state and its buttons."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from bot.domain.filters import ChannelFilter, Meeting
+from bot.domain.filters import ChannelFilter, Meeting, Overridden
 from bot.domain.message import Block, Message
 from bot.slack.messages.blocks import context, message, mrkdwn, section
-from bot.slack.messages.buttons import VALUE_MAX, action_button, actions
+from bot.slack.messages.buttons import VALUE_MAX, actions
+from bot.slack.messages.filter_words import all_courses_are_shown, describe, in_markup, still_arrives
 from bot.slack.messages.mute import meeting_words, undo_button
 from bot.slack.messages.pages import Turning, turns
-from bot.slack.messages.subscriptions import all_courses_are_shown, describe, in_markup, region_words
+from bot.slack.messages.subscription_buttons import edit_button, mending_buttons, remove_button
 from bot.slack.messages.text import clip, counted, safe, size
 from bot.slack.messages.times import moment_for_readers
 from bot.storage.subscriptions import UNTIL_RESUMED
 from bot.storage.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, SubscriptionState
-
-EDIT = "edit_subscription"
-REMOVE = "remove_subscription"
 
 PER_PAGE = 5
 WORDS_MAX = 1_400
 """Of one subscription: a page of the longest ones is still a message that Slack takes."""
 
 MUTES_SHOWN = 4
+
+MENDING_MAX = 3
+"""Buttons of one subscription for what others bring all the same."""
 
 STATE_WORDS = {
     SubscriptionState.LIVE: "live",
@@ -35,13 +36,14 @@ STATE_WORDS = {
 
 @dataclass(frozen=True)
 class Listed:
-    """One subscription; `orphaned` says what it lacks, where something does."""
+    """One subscription; `orphaned` says what it lacks, `overridden` what others of the channel bring all the same."""
 
     row: ChannelSubscriptionRow
     chosen: ChannelFilter
     last_post_at: datetime | None = None
     last_post_link: str | None = None
     orphaned: Sequence[str] = ()
+    overridden: Sequence[Overridden] = ()
 
 
 @dataclass(frozen=True)
@@ -61,21 +63,21 @@ def subscription_list(page: ListPage) -> Message:
     head: list[Block | None] = []
     if page.total:
         count = counted(page.total, "subscription")
-        text = f"This channel has {count}: {'; '.join(describe(one.chosen) for one in page.listed)}"
+        text = f"This channel has {count}: {'; '.join(map(_in_text, page.listed))}"
+        arriving = [still_arrives(found) for one in page.listed for found in one.overridden]
+        text = " ".join([f"{text}.", *arriving]) if arriving else text
         where = f" (page {page.number} of {page.pages})" if page.pages > 1 else ""
         head.append(section(f"*What this channel receives*{where}"))
     else:
         text = "This channel has no subscriptions. For example: /racing subscribe GB results abandonments"
         head.append(section(text))
     for one in page.listed:
-        head += [section(_subscription(one)), _buttons(one.row)]
+        head += [section(_subscription(one)), _buttons(one)]
     for row, meeting in page.mutes[:MUTES_SHOWN]:
         head += [section(_muted(row, meeting)), actions([undo_button(row.id or 0)])]
     if more := page.mutes[MUTES_SHOWN:]:
         head.append(section(f"and {counted(len(more), 'more muted meeting')}"))
-    return message(
-        safe(text, 2_000) or text, head, foot=[turns(Turning("list"), page.number, page.pages), context(_small(page))]
-    )
+    return message(text, head, foot=[turns(Turning("list"), page.number, page.pages), context(_small(page))])
 
 
 def page_of(typed: str) -> int:
@@ -87,10 +89,12 @@ def page_of(typed: str) -> int:
 def _subscription(one: Listed) -> str:
     row = one.row
     made = f"by <@{safe(row.created_by)}> on {row.created_at.date().isoformat()}"
-    lines = [f"• {in_markup(one.chosen)}", f"{state_words(row)}, {made} · {_last_post(one)}"]
+    state = _state_words(row, moment_for_readers)
+    lines = [f"• {in_markup(one.chosen)}", f"{state}, {made} · {_last_post(one)}"]
     if not all_courses_are_shown(one.chosen):
         lines.append("Edit shows all courses.")
-    return clip("\n".join([*lines, *(f":warning: {safe(words)}" for words in one.orphaned)]), WORDS_MAX)
+    arriving = map(still_arrives, one.overridden)
+    return clip("\n".join([*lines, *(f":warning: {safe(words)}" for words in one.orphaned), *arriving]), WORDS_MAX)
 
 
 def _last_post(one: Listed) -> str:
@@ -105,21 +109,27 @@ def _plain(moment: str) -> str:
     return moment.rpartition("|")[2].removesuffix(">")
 
 
-def state_words(row: ChannelSubscriptionRow) -> str:
-    """The state of a subscription, and why or until when."""
+def _in_text(one: Listed) -> str:
+    """A subscription as the text has it: the state too, where it is not live, with times in UTC."""
+    is_live = one.row.state == SubscriptionState.LIVE
+    state = [] if is_live else [_state_words(one.row, lambda moment: _plain(moment_for_readers(moment)))]
+    return ", ".join([safe(describe(one.chosen), WORDS_MAX) or "?", *state])
+
+
+def _state_words(row: ChannelSubscriptionRow, shown: Callable[[datetime], str]) -> str:
+    """The state of a subscription, and why or until when, the time `shown` so."""
     state = STATE_WORDS[SubscriptionState(row.state)]
     if row.state == SubscriptionState.PAUSED and row.paused_until is not None and row.paused_until < UNTIL_RESUMED:
-        return f"{state} until {moment_for_readers(row.paused_until)}"
+        return f"{state} until {shown(row.paused_until)}"
     return f"{state} ({safe(row.state_reason)})" if row.state_reason and row.state != "waiting" else state
 
 
-def _buttons(row: ChannelSubscriptionRow) -> Block | None:
-    question = f"This channel would no longer receive its subscription to {region_words(row.region)}."
-    # By its region, and not by its number, which a later subscription can have.
-    region = row.region
+def _buttons(one: Listed) -> Block | None:
+    region = one.row.region
     if size(region) > VALUE_MAX:
         return None
-    return actions([action_button("Edit", EDIT, region), action_button("Remove", REMOVE, region, confirm=question)])
+    mending = [button for found in one.overridden for button in mending_buttons(found)]
+    return actions([edit_button(region), remove_button(region), *mending[:MENDING_MAX]])
 
 
 def _muted(row: MutedMeetingRow, meeting: Meeting) -> str:

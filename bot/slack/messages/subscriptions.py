@@ -1,31 +1,34 @@
-"""What a channel receives, in words: the answers of subscribe and unsubscribe, and the sentences that lists use too."""
+"""The answers of subscribe and unsubscribe: what a channel receives now."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 
 from bot.domain.events import EventKind, RacingEvent, Topic
-from bot.domain.filters import ALL_REGIONS, HERE, ChannelFilter
-from bot.domain.message import Message
-from bot.domain.races import Course
+from bot.domain.filters import ChannelFilter, Overridden
+from bot.domain.message import Block, Message
 from bot.slack.messages.blocks import message, section
-from bot.slack.messages.mentions import mentions_in_markup
+from bot.slack.messages.buttons import actions
+from bot.slack.messages.filter_words import (
+    WORDS_MAX,
+    all_courses_are_shown,
+    in_markup,
+    listed,
+    region_words,
+    still_arrives,
+)
 from bot.slack.messages.names import course_name, race_name
-from bot.slack.messages.text import clip, counted, safe, size
+from bot.slack.messages.subscription_buttons import ending_buttons, mending_buttons
+from bot.slack.messages.text import TEXT_MAX, clip, code, counted, safe, size
 from bot.storage.recent import DAYS, Recent
 
-_ORDER = tuple(Topic)
-
-WORDS_MAX = 1_000
-NAMES_MAX = 240
-"""Characters of the names in a list of courses, where one filter is shown; of several each has its part of them."""
-
-NAME_MAX = 100
 NAMED_MAX = 20
 """Abandonments of today that are named; more are counted."""
 
 ABANDONED_MAX = 120
 """Of the name of one, so that a section holds them all."""
+
+OVERRIDDEN_MAX = 3
+"""Filters of which it is said that another one overrides them; the list says it of each."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,8 @@ class Said:
 
     `is_member` None: Slack does not say whether the bot is in the channel; `suspended` is why that was closed to us,
     where it was. `unchecked` words were taken as typed, and `uncovered` is what the data service does not deliver to
-    us. `about_courses` are sentences on them.
+    us. `notes` are sentences on words and courses that somebody may have expected to do otherwise; `overridden` is what
+    arrives whatever these filters, or others of the channel because of these, leave out.
     """
 
     filters: Sequence[ChannelFilter]
@@ -46,82 +50,69 @@ class Said:
     bot_name: str
     is_direct: bool = False
     suspended: str | None = None
-    about_courses: Sequence[str] = ()
-
-
-def region_words(region: str) -> str:
-    """A region as people type it."""
-    return "all" if region == ALL_REGIONS else region
-
-
-def describe(chosen: ChannelFilter, names_max: int | None = NAMES_MAX) -> str:
-    """A filter as the rest of the sentence "This channel receives …", but for who is mentioned.
-
-    A list of courses with more than `names_max` characters (None: whatever it has) is counted, and named in part.
-    """
-    topics = _and([topic.value for topic in _ORDER if topic in chosen.topics])
-    where = "from all regions" if chosen.region == ALL_REGIONS else f"from {chosen.region}"
-    only = f", only {_named(chosen.courses, names_max)}" if chosen.courses else ""
-    without = f", without {_named(chosen.not_courses, names_max)}" if chosen.not_courses else ""
-    return f"{topics} {where}{only}{without}"
-
-
-def in_words(chosen: ChannelFilter) -> str:
-    """A filter in plain words, whole, those who are mentioned by their ids."""
-    rings = f", mentioning {_and(list(chosen.mentions))}" if chosen.mentions else ""
-    return f"{describe(chosen, None)}{rings}"
-
-
-def in_markup(*filters: ChannelFilter) -> str:
-    """Filters as they are shown to people."""
-    return "; ".join(_in_markup(chosen, NAMES_MAX // len(filters)) for chosen in filters)
-
-
-def all_courses_are_shown(*filters: ChannelFilter) -> bool:
-    """Whether `in_markup` names every course."""
-    return all(describe(chosen, NAMES_MAX // len(filters)) == describe(chosen, None) for chosen in filters)
-
-
-def name_of(course: Course) -> str:
-    """What a filter's course is called."""
-    return course.name or course.course_id or "?"
-
-
-def _in_markup(chosen: ChannelFilter, names_max: int) -> str:
-    people = mentions_in_markup(one for one in chosen.mentions if one != HERE)
-    shown = " ".join(filter(None, [people, "@here" if HERE in chosen.mentions else ""]))
-    rings = f", an abandonment mentions {shown}" if shown else ""
-    return f"{safe(describe(chosen, names_max), WORDS_MAX)}{rings}"
+    notes: Sequence[str] = ()
+    overridden: Sequence[Overridden] = ()
 
 
 def subscribed(said: Said) -> Message:
     """What will arrive and when that begins, how much of it there was, and what is abandoned today."""
+    first, rest, abandoned = _first(said), _rest(said), abandoned_today(said)
+    # The beginning gives way, so that no abandonment is cut off the text.
+    head = clip(" ".join(first), TEXT_MAX - size(abandoned) - 1)
+    text = " ".join(filter(None, [head, abandoned, *rest]))
+    return message(text, [section(" ".join([*first, *rest])), section(abandoned), actions(_buttons(said))])
+
+
+def _first(said: Said) -> list[str]:
+    """What arrives, and what does so all the same."""
     what = in_markup(*said.filters)
-    parts = [
-        f"This channel receives {what}.",
-        *(safe(words, WORDS_MAX) or "" for words in said.about_courses),
-        *_rest(said.filters),
-    ]
+    receives = f"This channel receives {what}."
+    if said.is_member is False:
+        receives = f"Saved, but I am not in this channel yet: type {_invite(said)} here. Then it receives {what}."
+    overridden = [still_arrives(found) for found in said.overridden[:OVERRIDDEN_MAX]]
+    more = [f"`/racing list` shows {number} more." for number in [len(said.overridden) - OVERRIDDEN_MAX] if number > 0]
+    return [receives, *overridden, *more]
+
+
+def _rest(said: Said) -> list[str]:
+    """What else is to be known of it."""
+    parts = [*(safe(words, WORDS_MAX) or "" for words in said.notes), *_where_courses_are(said.filters)]
     if said.unchecked:
-        words = _and([safe(word) or "?" for word in said.unchecked])
+        words = listed([safe(word) or "?" for word in said.unchecked])
         parts.append(f"I could not check {words} against the data service just now: it was taken as typed.")
     if said.uncovered:
-        events = safe(_and(list(said.uncovered)), WORDS_MAX)
+        events = listed([code(one) or "?" for one in said.uncovered])
         parts.append(f"But the data service is not asked to deliver {events}: an admin has to subscribe to it.")
     if said.is_paused:
         parts.append("The channel is paused, though: what comes is kept until the pause ends, or `/racing resume`.")
-    invite = f"`/invite @{said.bot_name}`"
-    if said.is_member is False:
-        parts[0] = f"Saved, but I am not in this channel yet: type {invite} here. Then it receives {what}."
-    elif said.is_member is None and said.suspended:
+    return [*parts, *_doubts(said), *_lately(said.recent)]
+
+
+def _doubts(said: Said) -> list[str]:
+    """What Slack did not say of the channel."""
+    if said.is_member is not None:
+        return []
+    if said.suspended:
         why = safe(said.suspended)
-        parts.append(f"But Slack did not let me post here lately ({why}): what comes waits until it does.")
-    elif said.is_member is None and said.is_direct:
-        parts.append("I could not see whether these are the direct messages with me: I can post in no others.")
-    elif said.is_member is None:
-        parts.append(f"I could not see whether I am in this channel: if nothing arrives, type {invite}.")
-    text = " ".join([*parts, *_lately(said.recent)])
-    return message(text, [section(text), section(abandoned_today(said))])
+        return [f"But Slack did not let me post here lately ({why}): what comes waits until it does."]
+    if said.is_direct:
+        return ["I could not see whether these are the direct messages with me: I can post in no others."]
+    return [f"I could not see whether I am in this channel: if nothing arrives, type {_invite(said)}."]
+
+
+def _invite(said: Said) -> str:
+    return f"`/invite @{said.bot_name}`"
+
+
+def _buttons(said: Said) -> list[Block]:
+    """What may have been meant of what arrives all the same, each once."""
+    chosen = {one.region for one in said.filters}
+    every = [
+        button
+        for found in said.overridden[:OVERRIDDEN_MAX]
+        for button in [*mending_buttons(found), *(ending_buttons(found) if found.chosen.region in chosen else [])]
+    ]
+    return list({button["action_id"]: button for button in every}.values())
 
 
 def abandoned_today(said: Said) -> str:
@@ -133,7 +124,7 @@ def abandoned_today(said: Said) -> str:
     regions = {region_words(chosen.region) for chosen in said.filters}
     where = safe(regions.pop()) if len(regions) == 1 else "all"
     see = f" `/results {where} abandonments` lists them all." if more else ""
-    return f"Already abandoned today: {_and(names[:NAMED_MAX] + more)}.{see}"
+    return f"Already abandoned today: {listed(names[:NAMED_MAX] + more)}.{see}"
 
 
 def unsubscribed(changed: int, left: Sequence[ChannelFilter]) -> Message:
@@ -142,7 +133,7 @@ def unsubscribed(changed: int, left: Sequence[ChannelFilter]) -> Message:
     if not left:
         text = f"{ended} This channel has no subscriptions left."
     else:
-        text = " ".join([f"{ended} This channel still receives {in_markup(*left)}.", *_rest(left)])
+        text = " ".join([f"{ended} This channel still receives {in_markup(*left)}.", *_where_courses_are(left)])
     return message(text, [section(text)])
 
 
@@ -161,23 +152,6 @@ def _abandoned(event: RacingEvent) -> str:
     return race_name(event.race)
 
 
-def _rest(filters: Sequence[ChannelFilter]) -> list[str]:
+def _where_courses_are(filters: Sequence[ChannelFilter]) -> list[str]:
     """Where the rest of the courses can be seen."""
     return [] if all_courses_are_shown(*filters) else ["Edit in `/racing list` shows all courses."]
-
-
-def _named(courses: Sequence[Course], names_max: int | None) -> str:
-    names = [clip(name_of(course), NAME_MAX) for course in courses]
-    if names_max is None or sum(map(size, names)) <= names_max:
-        return _and(names)
-    shown = [name for name, room in zip(names, accumulate(map(size, names)), strict=True) if room <= names_max]
-    shown = shown or names[:1]
-    return f"{counted(len(names), 'course')}: {', '.join(shown)}{_more(len(names) - len(shown))}"
-
-
-def _more(number: int) -> str:
-    return f", and {number} more" if number else ""
-
-
-def _and(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -33,8 +33,9 @@ def trace_answer(found: Trace, wanted: str, link: Link, only_channel: str | None
     room = max(LINES_LEAST, LINES // max(1, len(found.versions)))
     lines = [line for one in found.versions for line in _version(one, link, room, limited=bool(only_channel))]
     lines += [_delivery(one) for one in found.deliveries]
-    counts = Counter(str(told.outcome) for one in found.versions for told in one.told)
-    text = f"{name}: {counted(len(found.versions), 'version')} of events. {_in_figures(counts)}"
+    text = (
+        f"{name}: {counted(len(found.versions), 'version')} of events. {_in_short(found, limited=bool(only_channel))}"
+    )
     more = f"and {counted(found.more, 'earlier version')}" if found.more else None
     small = context([mrkdwn(words) for words in (limited, more) if words])
     return message(text, [section(f"*What became of {name}*")], lines, len(lines), [small])
@@ -48,10 +49,18 @@ def _nothing(name: str, kept_since: datetime | None) -> str:
     )
 
 
+def _in_short(found: Trace, *, limited: bool) -> str:
+    """What became of all of it together; where nobody was told, why not."""
+    counts = Counter(str(told.outcome) for one in found.versions for told in one.told)
+    untold = [_summary(one, counts, limited) for one in found.versions]
+    waiting = [f"{reference(one.inbox_id)} {_delivered(one)}" for one in found.deliveries]
+    return _in_figures(counts) or "; ".join(dict.fromkeys(untold or waiting))
+
+
 def _version(one: TracedVersion, link: Link, room: int, *, limited: bool) -> Iterator[str]:
     counts = Counter(str(told.outcome) for told in one.told)
     number = f"version {one.version}" if one.version > 1 else None
-    head = joined([f"*{safe(one.kind or 'could not be read')}*", code(one.event_key, KEY_MAX), number])
+    head = joined([code(one.kind) or "*could not be read*", code(one.event_key, KEY_MAX), number])
     received = f"received {moment_for_readers(one.received_at)} ({reference(one.inbox_id)})"
     yield f"{head}, {received}: {_summary(one, counts, limited)}"
     for told in one.told[:room]:
@@ -88,15 +97,18 @@ def _told(told: Told, link: Link) -> str:
 
 
 def _delivery(one: TracedDelivery) -> str:
-    head = (
-        f"{reference(one.inbox_id)} ({code(one.event_key, KEY_MAX)}), received {moment_for_readers(one.received_at)}: "
-    )
+    received = moment_for_readers(one.received_at)
+    return f"{reference(one.inbox_id)} ({code(one.event_key, KEY_MAX)}), received {received}: {_delivered(one)}"
+
+
+def _delivered(one: TracedDelivery) -> str:
+    """What became of a delivery that made no version."""
     if not one.waits:
-        return head + "said nothing new, so nobody was told again"
+        return "said nothing new, so nobody was told again"
     if not one.error:
-        return head + "waits to be read; nobody is told yet"
+        return "waits to be read; nobody is told yet"
     again = f", next try {moment_for_readers(one.not_before)}" if one.not_before else ""
-    return head + clip(f"failed {counted(one.attempts, 'time')}{again}: {safe(one.error, WHY_MAX)}", WHY_MAX * 2)
+    return clip(f"failed {counted(one.attempts, 'time')}{again}: {safe(one.error, WHY_MAX)}", WHY_MAX * 2)
 
 
 def _in_figures(counts: Counter[str]) -> str:

@@ -10,7 +10,7 @@ from bot.slack.messages.mentions import mentions_in_markup, with_mentions
 from bot.slack.messages.names import course_name, horse_name, race_date, race_name, reason, region_mark
 from bot.slack.messages.text import counted, joined, safe, size
 from bot.slack.messages.times import moment_for_readers, off_text
-from bot.storage.lanes import PAUSED
+from bot.storage.held_lanes import PAUSED
 
 NAMED_MAX = 3_000
 """Of one message's text is left to the abandonments that it names: what would be cut goes into a further message."""

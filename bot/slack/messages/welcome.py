@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from bot.domain.filters import ChannelFilter
 from bot.domain.message import Message
+from bot.slack.messages.filter_words import describe
 from bot.slack.messages.plain import sentence
-from bot.slack.messages.subscriptions import describe
 
 
 def welcome(filters: Sequence[ChannelFilter], *, is_paused: bool) -> Message:

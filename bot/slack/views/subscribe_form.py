@@ -15,7 +15,7 @@ from bot.domain.races import Course, Value
 from bot.errors import CommandError
 from bot.slack.membership import DIRECT_MESSAGE
 from bot.slack.messages.blocks import plain_text, section
-from bot.slack.messages.subscriptions import name_of
+from bot.slack.messages.filter_words import name_of
 from bot.slack.messages.text import SECTION_MAX, clip, safe
 from bot.slack.views.options import OPTIONS_MAX, all_options, in_groups, options
 from bot.storage.reference import KnownCourse
@@ -103,12 +103,30 @@ def subscribe_form(form: FormOf, chosen: ChannelFilter | None, known: Known) -> 
 
 
 def saved(blocks: Sequence[Block]) -> Block:
-    """The modal after it was saved: what the channel receives now."""
+    """The modal after it was saved: what the channel receives now, and in the place of buttons where there are some.
+
+    A click in a modal brings no address for an answer.
+    """
+    shown = [block for block in blocks if block["type"] != "actions"]
+    elsewhere = section("`/racing list` has buttons to change that.") if len(shown) < len(blocks) else None
     return {
         "type": "modal",
         "title": plain_text("Saved"),
         "close": plain_text("Close"),
-        "blocks": list(blocks),
+        "blocks": [*shown, *([elsewhere] if elsewhere else [])],
+    }
+
+
+def outdated() -> Block:
+    """The modal after a form was submitted that this version does not know."""
+    told = (
+        "This form is of another version of me, so nothing was saved. `/racing subscribe` opens the one there is now."
+    )
+    return {
+        "type": "modal",
+        "title": plain_text("Not saved"),
+        "close": plain_text("Close"),
+        "blocks": [section(told)],
     }
 
 

@@ -7,6 +7,7 @@ from sqlalchemy import select, update
 from sqlmodel import col
 
 from bot.alerts.closing import pause_channel
+from bot.jobs.expire_queue import expire_queue
 from bot.slack.identity import Identity
 from bot.slack.listeners.channels import ChannelListener
 from bot.slack.listeners.direct_messages import DirectMessageListener
@@ -149,3 +150,28 @@ async def test_text_in_a_direct_message_is_answered_with_help_once(pipeline):
     await post_all(pipeline)
     (text,) = pipeline.texts(direct)
     assert "/racing subscribe" in text
+
+
+async def test_deleted_channel_is_told_as_what_can_not_come_back(pipeline, channels):
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.deliver(result())
+    await channels.on_closed({"type": "channel_deleted", "channel": "CGB"})
+    await pipeline.post_all()
+    later = pipeline.clock.now + timedelta(hours=80)
+    await expire_queue(pipeline.database, pipeline.notices, 72, lambda: later)
+    await post_all(pipeline)
+    closed, given_up = pipeline.texts("CADMIN")
+    assert "It can't come back" in closed
+    assert "Type /racing subscribe in another channel" in closed
+    assert "nvite" not in closed
+    assert "Once the channel is back" not in given_up
+
+
+async def test_reason_that_ends_a_sentence_gets_no_second_full_stop(pipeline):
+    await pipeline.subscribe("CGB", "*")
+    await pipeline.deliver(b"[]")
+    await post_all(pipeline)
+    (told,) = pipeline.texts("CADMIN")
+    assert told.startswith(
+        "A signed delivery could not be read: The JSON is not one object. It is kept whole as inbox-"
+    )

@@ -11,7 +11,7 @@ from sqlmodel import col
 from bot.domain.events import Topic
 from bot.errors import StorageUnavailable
 from bot.sandbox.slack import failures
-from bot.storage import inbox, lanes, reference
+from bot.storage import claim_outcomes, inbox, reference
 from bot.storage.tables import InboxDelivery, Lane, Post
 
 
@@ -139,7 +139,7 @@ async def test_abandonment_waits_for_its_own_races_result_that_is_being_sent(pip
     await pipeline.deliver(abandonment())
     await pipeline.fanout.run_once()
     now = pipeline.clock()
-    await pipeline.database.write(lambda s: lanes.record_retry(s, claim, free_at=now, error="ratelimited"))
+    await pipeline.database.write(lambda s: claim_outcomes.record_retry(s, claim, free_at=now, error="ratelimited"))
     pipeline.slack.script("chat.postMessage", [])
     await free_lanes(pipeline)
     await pipeline.post_all()

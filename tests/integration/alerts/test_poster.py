@@ -10,7 +10,7 @@ from sqlmodel import col
 from bot.alerts.pace import Pace
 from bot.sandbox.slack import failures
 from bot.settings import DoubtfulPosts
-from bot.storage import lanes, subscriptions
+from bot.storage import claim_outcomes, held_methods, subscriptions
 from bot.storage.tables import Lane, MethodHold, Post
 from tests.integration.conftest import first_on_both
 
@@ -55,9 +55,11 @@ async def test_shorter_wait_does_not_end_a_longer_one(pipeline):
     now = pipeline.clock()
     for seconds in (60, 5):
         until = now + timedelta(seconds=seconds)
-        await pipeline.database.write(partial(lanes.hold_method, method="chat.postMessage", until=until, reason="429"))
+        await pipeline.database.write(
+            partial(held_methods.hold_method, method="chat.postMessage", until=until, reason="429")
+        )
     until_30 = now + timedelta(seconds=30)
-    assert await pipeline.database.read(partial(lanes.method_holds, now=until_30)) == {"chat.postMessage": "429"}
+    assert await pipeline.database.read(partial(held_methods.method_holds, now=until_30)) == {"chat.postMessage": "429"}
 
 
 CLOSED = ("is_archived", "channel_not_found", "not_in_channel", "restricted_action_read_only_channel")
@@ -162,9 +164,9 @@ async def test_worker_that_lost_its_lease_changes_nothing(make_pipeline, slack):
     (taken_over,) = await second.database.write(lambda session: second.poster._claim(session, 5))
     assert taken_over.doubtful
     now = first.clock()
-    assert not await first.database.write(lambda s: lanes.record_sent(s, claim, "1.1", now, free_at=now))
-    assert not await first.database.write(lambda s: lanes.record_retry(s, claim, free_at=now, error="late"))
-    assert not await first.database.write(lambda s: lanes.record_parked(s, claim, free_at=now, error="late"))
+    assert not await first.database.write(lambda s: claim_outcomes.record_sent(s, claim, "1.1", now, free_at=now))
+    assert not await first.database.write(lambda s: claim_outcomes.record_retry(s, claim, free_at=now, error="late"))
+    assert not await first.database.write(lambda s: claim_outcomes.record_parked(s, claim, free_at=now, error="late"))
     assert await first.waiting() == {"sending": 1}
 
 

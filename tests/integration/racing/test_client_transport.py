@@ -131,6 +131,36 @@ async def test_every_httpx_transport_error_becomes_unreachable(kind, store, fake
     assert (len(asked), fake_time.slept) == (4, [0.5, 1, 2])
 
 
+@pytest.mark.parametrize(
+    ("answers", "told"),
+    [
+        (
+            [replying(429, {"error": {"code": "rate_limited"}}, **{"retry-after": "7"})],
+            "Too many requests this minute. Try again in 7 s.",
+        ),
+        ([replying(500, {"error": {"code": "server_error"}}, **{"x-request-id": "req_1"})], "(request req_1)"),
+        ([], "did not answer"),
+    ],
+)
+async def test_call_that_has_no_answer_so_far_says_why(store, fake_time, answers, told):
+    waiting = asyncio.Event()
+
+    async def answer(request):
+        if answers:
+            return answers.pop()(request)
+        waiting.set()
+        return await asyncio.Event().wait()
+
+    http, client = mock(answer, store, fake_time)
+    async with http:
+        asking = asyncio.create_task(client.races_page("GB"))
+        await waiting.wait()
+        assert told in client.held_up().told
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+        assert "did not answer" in client.held_up().told
+
+
 def test_table_of_httpx_transport_errors_is_whole():
     leaves = {
         kind for kind in vars(httpx).values() if isinstance(kind, type) and issubclass(kind, httpx.TransportError)

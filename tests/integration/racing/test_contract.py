@@ -43,7 +43,7 @@ TABLE: dict[str, tuple[type[errors.ServiceFailure], int, list[float], str]] = {
     "quota_exceeded": (errors.QuotaExceeded, 1, [], "allowance of requests is used up. It resets on the first"),
     "server_error": (errors.ServerFault, 4, [0.5, 1, 2], "Quote the request id"),
     "html": (errors.ServerFault, 4, [0.5, 1, 2], "The data service failed"),
-    "drop": (errors.ServiceUnreachable, 4, [0.5, 1, 2], "could not be reached"),
+    "drop": (errors.ServiceUnreachable, 4, [0.5, 1, 2], "did not answer"),
 }
 WITHOUT_ID = {"html", "drop"}
 

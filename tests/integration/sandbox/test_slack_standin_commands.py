@@ -112,7 +112,7 @@ async def test_command_carries_the_fields_that_slack_sends(workspace):
         return Response()
 
     async with serve(_routed(endpoint)) as bot:
-        await workspace.command(bot, "/racing", "", channel="G1", user="U1")
+        await workspace.command(bot, "/racing", "A & B <@U1|ann> <x>", channel="G1", user="U1")
     assert received == {
         "token": workspace.verification_token,
         "team_id": workspace.team_id,
@@ -122,7 +122,7 @@ async def test_command_carries_the_fields_that_slack_sends(workspace):
         "user_id": "U1",
         "user_name": "ann",
         "command": "/racing",
-        "text": "",
+        "text": "A &amp; B <@U1|ann> &lt;x&gt;",
         "api_app_id": workspace.app_id,
         "is_enterprise_install": "false",
         "response_url": received["response_url"],

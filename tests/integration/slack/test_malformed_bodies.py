@@ -32,10 +32,12 @@ from bot.slack.listeners.channels import ChannelListener
 from bot.slack.listeners.commands import CommandListener
 from bot.slack.listeners.direct_messages import DirectMessageListener
 from bot.slack.listeners.forms import FormListener
+from bot.slack.listeners.installation import InstallationListener
 from bot.slack.listeners.running import CommandRunner
 from bot.slack.messages.plain import sentence
 from bot.slack.messages.waited import waited
 from bot.slack.views.subscribe_form import FormOf
+from bot.storage import posts
 from bot.storage.engine import Database
 from bot.storage.migrate import upgrade
 from bot.web.body import BodyReader
@@ -122,6 +124,8 @@ BODIES: list[Any] = [
     event(type="channel_unarchive", user="U1"),
     event(type="channel_id_changed", old_channel_id="C1", new_channel_id="C2"),
     event(type="message", channel_type="im", user="U1", text="hello", ts="1.3"),
+    event(type="app_uninstalled"),
+    event(type="tokens_revoked", tokens={"bot": [BOT]}),
     command("list"),
     command("subscribe GB"),
 ]
@@ -200,8 +204,12 @@ class Endpoint:
         notices = Notices(None, sentence, clock=lambda: NOW)
         channels = ChannelListener(database, desk.identity, notices, desk.reopening, desk.clock, wake)
         listeners: list[Listener] = [CommandListener(runner), ActionListener(runner), FormListener(runner), channels]
+        listeners += [
+            DirectMessageListener(database, desk.clock, wake),
+            InstallationListener(database, notices, desk.clock),
+        ]
         self.endpoint = SlackEndpoint(
-            bolt=make_bolt(desk.identity, [*listeners, DirectMessageListener(database, desk.clock, wake)]),
+            bolt=make_bolt(desk.identity, listeners),
             signing_secret=SecretStr(SECRET),
             bodies=BodyReader(max_bytes=64 * 1024, budget_bytes=1024 * 1024),
             clock=utc_now,
@@ -259,7 +267,85 @@ def test_body_of_slacks_shape_is_taken(runner, endpoint, body):
 @settings(max_examples=100)
 @given(body=malformed())
 def test_no_malformed_body_is_a_500(runner, endpoint, body):
-    assert runner.run(endpoint.send(body)).status_code in {200, 400, 404}
+    assert runner.run(endpoint.send(body)).status_code in {200, 400}
+
+
+def of_kind(kind, **parts):
+    return PERSONS | {"type": kind, "callback_id": "x", **parts}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        of_kind("workflow_step_edit"),
+        of_kind("workflow_step_edit", callback_id=7),
+        of_kind("interactive_message"),
+        of_kind("dialog_submission", callback_id=[]),
+        of_kind("dialog_suggestion", callback_id=[]),
+        of_kind("message_action", message={"text": "x"}),
+        of_kind("shortcut"),
+        of_kind("view_closed"),
+        of_kind("nope"),
+        {"type": "app_rate_limited", "minute_rate_limited": 1},
+        event(type="function_executed", function=7),
+        event(type="channel_rename", channel={"id": "C1", "name": "x"}),
+        event(type="workflow_step_execute", workflow_step=None),
+        click("gone_button:1"),
+        lookup("gone_menu"),
+        command("list") | {"command": "/gone"},
+    ],
+    ids=lambda body: str(body.get("type") or body["command"]),
+)
+def test_what_nothing_listens_to_is_acked(runner, endpoint, capsys, body):
+    assert runner.run(endpoint.send(body)).status_code == 200
+    assert "Suggestion" not in capsys.readouterr().out
+
+
+def test_command_of_another_version_is_answered_in_words(runner, endpoint):
+    told = runner.run(endpoint.send(command("list") | {"command": "/gone"})).json()["text"]
+    assert told == "I don't know /gone: it is of another version of me. /racing help shows what I understand."
+
+
+def test_form_of_another_version_does_not_look_saved(runner, endpoint):
+    answer = runner.run(endpoint.send(changed(submission(), ("view", "callback_id"), "gone_form"))).json()
+    assert answer["response_action"] == "update"
+    assert "nothing was saved" in answer["view"]["blocks"][0]["text"]["text"]
+
+
+def test_lost_token_is_told_once_whatever_tells_it(runner, endpoint, capsys):
+    for body in (event(type="tokens_revoked", tokens={"oauth": ["U1"]}), *[event(type="app_uninstalled")] * 2):
+        assert runner.run(endpoint.send(body)).status_code == 200
+    assert capsys.readouterr().out.count("slack_token_revoked") <= 1
+    told = runner.run(endpoint.database.read(lambda session: posts.is_noted(session, f"revoked:{NOW:%Y-%m-%d}")))
+    assert told
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        event(type="member_joined_channel", user=BOT, channel=None),
+        event(type="message", channel_type="im", user="U1", text="hello", ts="1.4", channel=""),
+        event(type="channel_archive", channel={"id": "C1"}),
+        event(type="channel_id_changed", old_channel_id="C1"),
+        {"type": "event_callback"},
+        command("subscribe GB") | {"user_id": ""},
+        command("subscribe GB") | {"channel_id": ""},
+        click("mute_meeting:1") | {"user": {"name": "ann"}},
+        click("run_command:1") | {"channel": None, "container": {"type": "message"}},
+        submission() | {"user": None},
+        submission() | {"response_urls": None},
+        {name: part for name, part in click("mute_meeting:1").items() if name != "actions"},
+        {"token": "x"},
+    ],
+    ids=lambda body: str(body.get("event") or body.get("type") or body.get("command"))[:60],
+)
+def test_what_does_not_say_who_or_where_is_refused(runner, endpoint, body):
+    assert runner.run(endpoint.send(body)).status_code == 400
+
+
+def test_undoing_a_mute_of_no_possible_number_is_answered(runner, endpoint, capsys):
+    assert runner.run(endpoint.send(click("unmute_meeting:1", "9" * 23))).status_code == 200
+    assert "command_failed" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,13 @@ import json
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 import pytest_asyncio
 
 from bot.domain.events import DEFAULT_TOPICS
 from bot.domain.filters import ChannelFilter
 from bot.domain.races import Course
+from bot.errors import CommandError
 from bot.settings import SubscribeBy
 from bot.slack.client import SlackClient, make_session, make_web_client
 from bot.slack.commands import list as list_command
@@ -55,6 +57,12 @@ async def subscribe(database, *filters, user_id="UALICE"):
 
 def gb(**changes):
     return ChannelFilter(**{"region": "GB", "topics": DEFAULT_TOPICS} | changes)
+
+
+@pytest.mark.parametrize("text", ["foo", "GB", "page:2 GB"])
+async def test_list_of_a_word_is_refused(listed, text):
+    with pytest.raises(CommandError, match="It is /racing list, without further words"):
+        await listed(text)
 
 
 async def test_region_and_course_that_are_published_no_longer_are_flagged(database, listed):

@@ -9,7 +9,7 @@ from sqlalchemy import delete, text, update
 
 from bot.domain.message import Message
 from bot.errors import StorageUnavailable
-from bot.storage import lanes, posts, state
+from bot.storage import held_lanes, held_methods, lanes, posts, state
 from bot.storage.posts import NewPost, Priority
 from bot.storage.tables import Lane
 
@@ -33,9 +33,9 @@ async def test_new_lane_is_free_at_once_whatever_clock_its_maker_has(database):
 
 async def test_lane_that_goes_on_is_free_at_once_whatever_clock_frees_it(database):
     await database.write(add("CGB", NOW))
-    await database.write(partial(lanes.hold_lane, channel_id="CGB", reason="is_archived", now=NOW))
+    await database.write(partial(held_lanes.hold_lane, channel_id="CGB", reason="is_archived", now=NOW))
     assert await claimed(database) == []
-    await database.write(partial(lanes.free_lane, channel_id="CGB", now=NOW + timedelta(minutes=10)))
+    await database.write(partial(held_lanes.free_lane, channel_id="CGB", now=NOW + timedelta(minutes=10)))
     assert await claimed(database, NOW + timedelta(seconds=1)) == ["CGB"]
 
 
@@ -50,8 +50,10 @@ async def test_clock_that_was_set_back_stops_no_lane(database, column):
 async def test_clock_that_was_set_back_holds_no_method(database):
     await database.write(add("CGB", NOW))
     until = NOW + timedelta(hours=1)
-    await database.write(partial(lanes.hold_method, method="chat.postMessage", until=until, reason="ratelimited"))
-    assert await database.read(partial(lanes.method_holds, now=NOW)) == {}
+    await database.write(
+        partial(held_methods.hold_method, method="chat.postMessage", until=until, reason="ratelimited")
+    )
+    assert await database.read(partial(held_methods.method_holds, now=NOW)) == {}
     assert await claimed(database) == ["CGB"]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bot.racing.calls import AccountState
-from bot.racing.errors import InvalidParam
+from bot.racing.errors import InvalidParam, ServiceFailure, ServiceUnreachable
 from bot.racing.records import AnyPage, CountryPage, CoursePage, Meta, RacePage
 from bot.racing.walk import walk
 from bot.settings import Settings
@@ -56,6 +56,12 @@ class FakeClient:
     refuse_cursors: bool = False
     state: AccountState = field(default_factory=AccountState)
     latches: FakeLatches = field(default_factory=FakeLatches)
+    trouble: ServiceFailure = field(
+        default_factory=lambda: ServiceUnreachable("races/search", message="silent", may_have_arrived=True)
+    )
+
+    def held_up(self):
+        return self.trouble
 
     async def races_page(self, region=None, limit=200, cursor=None):
         self.asked.append((region, cursor))

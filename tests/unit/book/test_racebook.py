@@ -204,7 +204,7 @@ async def test_card_is_answered_in_time_while_another_reads(book, client, days, 
 
     client.races_page = never
     card = await book.card("GB", day(0), budget=Budget(seconds=0.05))
-    assert (started.is_set(), card.coverage) == (True, Coverage.UNREAD)
+    assert (started.is_set(), card.coverage) == (True, Coverage.FAILED)
 
 
 async def test_races_without_a_day_leave_the_card_unproven(book, client, race, day):
@@ -281,11 +281,30 @@ async def test_walk_goes_on_after_whoever_asked_has_given_up(book, client, days,
         return await page(*asked)
 
     client.races_page = after
-    assert (await book.card("GB", day(0), budget=Budget(seconds=0.05))).coverage is Coverage.UNREAD
+    card = await book.card("GB", day(0), budget=Budget(seconds=0.05))
+    assert (card.coverage, card.failure) == (Coverage.FAILED, client.trouble)
     assert "waiting for the data service" in await book.progress("GB")
     go_on.set()
     assert (await book.card("GB", day(0))).coverage is Coverage.COMPLETE
     assert len(client.asked) == len(set(map(str, client.asked)))
+
+
+async def test_list_that_is_only_long_is_not_the_services_failure(book, client, days, day):
+    client.races = days(-60, 5)
+    page = client.races_page
+
+    async def no_time_after_the_first(*asked):
+        if client.asked:
+            raise TimeoutError
+        return await page(*asked)
+
+    client.races_page = no_time_after_the_first
+    card = await book.card("GB", day(0))
+    assert (card.coverage, card.failure) == (Coverage.UNREAD, None)
+    again = await book.card("GB", day(0))
+    assert (again.coverage, again.failure) == (Coverage.FAILED, client.trouble)
+    client.races_page = page
+    assert (await book.card("GB", day(0))).failure is None
 
 
 async def test_walk_for_nobody_leaves_a_part_of_the_minute_to_commands(book, client, days, day):

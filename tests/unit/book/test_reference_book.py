@@ -220,3 +220,22 @@ async def test_list_that_came_with_nothing_is_told_as_one(book, client):
     client.answers["countries"] = []
     assert await book.countries(1.0) is None
     assert isinstance(book.why_none("countries"), CommandError)
+
+
+async def test_courses_without_a_name_are_left_out(book, client):
+    client.answers["courses"] = [{}, {"name": " ", "shortcode": "X"}, {"course_id": "cr_9"}, COURSES[0]]
+    assert [one.name for one in await book.courses() or ()] == ["Ascot"]
+
+
+async def test_list_in_which_no_course_has_a_name_counts_as_not_answered(book, client):
+    client.answers["courses"] = [{}, {"course_id": "cr_9", "region": "GB"}]
+    assert await book.courses() is None
+    assert "could not be read" in str(book.why_none("courses"))
+    assert await book.check_course("Ascot") == Course(name="Ascot")
+
+
+async def test_course_that_is_meant_by_its_shortcode_is_called_by_its_name(book, client):
+    client.answers["courses"] = [{"course_id": "cr_5", "name": "The Oval", "shortcode": "CUR", "region": "IRE"}]
+    with pytest.raises(CommandError, match=r"Did you mean The Oval\?$") as caught:
+        await book.check_course("Curs")
+    assert caught.value.offers == {"The Oval": {"Curs": "The Oval"}}

@@ -85,13 +85,13 @@ async def unreached(method, *_args, **_more):
     raise SlackUnreached(method, "no_connection")
 
 
-@pytest.fixture
-async def channel(database):
+async def channel_in(database):
+    """The channel, with the lists of regions and courses as they are kept."""
     nobody: Any = None
     book = ReferenceBook(database, nobody, lambda: NOW)
     # The lists are as they are kept: nothing is to be asked for.
     book._refreshed_at = NOW
-    await database.write(lambda session: rows.put_regions(session, ["AUS", "GB", "IRE"], NOW))
+    await database.write(lambda session: rows.put_regions(session, ["AUS", "FR", "GB", "IRE"], NOW))
     await database.write(lambda session: rows.put_courses(session, COURSES, NOW))
     desk = SimpleNamespace(
         database=database,
@@ -101,6 +101,11 @@ async def channel(database):
         clock=lambda: NOW,
     )
     return Channel(database, desk)
+
+
+@pytest.fixture
+async def channel(database):
+    return await channel_in(database)
 
 
 def names(courses):
@@ -114,7 +119,7 @@ def lost_at(course):
 async def test_naming_a_course_lifts_its_exclusion(channel):
     await channel.types("GB -course:Bath -course:Goodwood")
     added = await channel.types("GB course:Bath")
-    assert added.about_courses == ("No longer left out from GB: Bath.",)
+    assert added.notes == ("No longer left out from GB: Bath.",)
     chosen = (await channel.receives())["GB"]
     assert (chosen.courses, names(chosen.not_courses)) == ((), ["Goodwood"])
     assert chosen.matches(lost_at(BATH))
@@ -132,7 +137,7 @@ async def test_leaving_a_course_out_ends_its_inclusion_but_not_the_last_one(chan
 async def test_kinds_are_added_and_courses_stay_where_none_is_named(channel):
     await channel.types('GB results course:"Ffos Las"')
     added = await channel.types("GB IRE racecards")
-    assert added.about_courses == ("Its courses from GB stay as they were: Edit in /racing list changes them.",)
+    assert added.notes == ("Its courses from GB stay as they were: Edit in /racing list changes them.",)
     receives = await channel.receives()
     assert receives["GB"].topics == {Topic.RESULTS, Topic.RACECARDS}
     assert names(receives["GB"].courses) == ["Ffos Las"]
@@ -142,7 +147,7 @@ async def test_kinds_are_added_and_courses_stay_where_none_is_named(channel):
 async def test_region_by_itself_is_meant_with_all_its_courses_and_that_is_said(channel):
     await channel.types("GB results course:Bath -course:Goodwood")
     added = await channel.types("GB")
-    assert added.about_courses == ("It takes all courses from GB now, not Bath alone.",)
+    assert added.notes == ("It takes all courses from GB now, not Bath alone.",)
     chosen = (await channel.receives())["GB"]
     assert (chosen.topics, chosen.courses, names(chosen.not_courses)) == (DEFAULT_TOPICS, (), ["Goodwood"])
 
@@ -150,7 +155,7 @@ async def test_region_by_itself_is_meant_with_all_its_courses_and_that_is_said(c
 async def test_all_courses_stay_where_one_is_named(channel):
     await channel.types("GB")
     added = await channel.types("GB course:Bath")
-    assert "still does" in added.about_courses[0]
+    assert "still does" in added.notes[0]
     assert (await channel.receives())["GB"].courses == ()
 
 
@@ -160,6 +165,7 @@ async def test_all_courses_stay_where_one_is_named(channel):
         ("GB course:Goodwood -course:Goodwood", "among the only courses, and left out too"),
         ("GB IRE course:Bath", "Bath is not in IRE, so nothing from there would arrive"),
         ("IRE course:Bath", "Bath is a course of GB, not of IRE"),
+        ("GB -course:Curragh", "Curragh is a course of IRE, not of GB. /racing subscribe IRE -course:"),
         ("course:", "Nothing follows"),
         ("GB course:", "Nothing follows"),
     ],
@@ -175,6 +181,7 @@ async def test_filter_that_can_never_match_is_refused_when_typed(channel, words,
         ({"courses": ["cr_6"], "not_courses": ["cr_6"]}, "not_courses", "left out too"),
         ({"regions": ["GB", "IRE"], "courses": ["cr_3"]}, "courses", "Bath is not in IRE"),
         ({"regions": ["IRE"], "courses": ["cr_3"]}, "courses", "Bath is a course of GB"),
+        ({"regions": ["GB"], "not_courses": ["cr_5"]}, "not_courses", "Curragh is a course of IRE"),
     ],
 )
 async def test_filter_that_can_never_match_is_refused_in_the_form(channel, values, name, told):
@@ -190,9 +197,33 @@ def option(value):
     return {"text": {"type": "plain_text", "text": value}, "value": value}
 
 
-async def test_courses_of_each_region_are_taken_together(channel):
-    await channel.types("GB IRE course:Bath course:Curragh")
+@pytest.mark.parametrize("field", ["courses", "not_courses"])
+async def test_courses_of_each_region_go_into_that_ones_filter(channel, field):
+    word = "course:" if field == "courses" else "-course:"
+    await channel.types(f"GB IRE {word}Bath {word}Curragh")
+    receives = await channel.receives()
+    taken = {region: names(getattr(chosen, field)) for region, chosen in receives.items()}
+    assert taken == {"GB": ["Bath"], "IRE": ["Curragh"]}
+    await channel.saves(await channel.opens("GB"))
+    assert await channel.receives() == receives
+
+
+async def test_region_beside_all_is_said_not_to_be_used(channel):
+    stored = await channel.types("all GB")
+    assert stored.notes == ("All regions take in GB, so nothing was subscribed for GB alone.",)
+    assert set(await channel.receives()) == {"*"}
+    stored = await channel.saves(await channel.opens(), {"regions": ["*", "IRE"]})
+    assert "All regions take in IRE, so" in stored.notes[-1]
+    assert (await channel.types("all")).notes == ()
+
+
+async def test_unsubscribing_all_and_a_region_ends_neither(channel):
+    await channel.types("GB IRE")
+    told, _ = await channel.refuses("GB all", "unsubscribe")
+    assert '"all" is every subscription of this channel (GB, IRE), and you named GB too' in told
     assert set(await channel.receives()) == {"GB", "IRE"}
+    await channel.ends("all results")
+    assert {chosen.topics for chosen in (await channel.receives()).values()} == {frozenset({Topic.ABANDONMENTS})}
 
 
 @pytest.mark.parametrize(("words", "course_id"), [("GB course:Ascot", "cr_1"), ("course:Ascot AUS", "cr_2")])
@@ -269,6 +300,8 @@ def test_fingerprint_is_the_same_in_every_process():
         ("gb ire", "Did you mean GB IRE?", "GB IRE"),
         ("gb,reslts course:“Ffos La”", "Did you mean Ffos Las?", 'GB results course:"Ffos Las"'),
         ("GB goodwood", "Did you mean Goodwood?", "GB course:Goodwood"),
+        ("gb goodwod", "Did you mean GB Goodwood?", "GB course:Goodwood"),
+        ("results ffos la gb", "Did you mean Ffos Las GB?", 'results course:"Ffos Las" GB'),
         ("course:'Ffos La' GB", "Did you mean Ffos Las?", 'course:"Ffos Las" GB'),
         ("course: “Ffos La” GB", "Did you mean Ffos Las?", 'course:"Ffos Las" GB'),
         ("course: Goodwod GB", "Did you mean Goodwood?", "course: Goodwood GB"),
@@ -285,7 +318,16 @@ async def test_mistyped_words_are_offered_as_the_whole_right_command(channel, wo
 
 async def test_unsubscribe_offers_what_was_meant(channel):
     await channel.types("GB IRE")
-    _, lines = await channel.refuses("gb reslts", "unsubscribe")
+    told, lines = await channel.refuses("gb reslts", "unsubscribe")
     assert lines == ["GB results"]
+    assert told == "This channel has no subscription to gb, reslts. Did you mean GB results? It has: GB, IRE."
     await channel.ends(lines[0])
     assert (await channel.receives())["GB"].topics == {Topic.ABANDONMENTS}
+
+
+@pytest.mark.parametrize("words", ["nonsense", "race", "everything", "courses"])
+async def test_unsubscribe_takes_a_word_that_is_only_somewhat_alike_for_none(channel, words):
+    await channel.types("GB IRE")
+    told, lines = await channel.refuses(words, "unsubscribe")
+    assert lines == []
+    assert told == f"This channel has no subscription to {words}. It has: GB, IRE."

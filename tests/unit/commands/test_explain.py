@@ -29,6 +29,9 @@ def offers(message):
         ("subscribe GB goodwood", "goodwood", "course:Ffos Las", 'subscribe GB course:"Ffos Las"'),
         ("subscribe -course:Ascto", "Ascto", "Ascot", "subscribe -course:Ascot"),
         ("subscribe GBB,IRE", "GBB", "GB", "subscribe GB IRE"),
+        ("racecard ffos gb la", "ffos la", "Ffos Las", 'racecard "Ffos Las" gb'),
+        ("subscribe course:ffos GB la", "ffos la", "Ffos Las", 'subscribe course:"Ffos Las" GB'),
+        ("racecard ffos gb", "ffos la", "Ffos Las", None),
         ("racecard gbx", "gb", "GB", None),
         ("racecard gb", "", "GB", None),
         ("racecard " + "x" * 3_000 + " gb", "gb", "GB", None),
@@ -43,6 +46,20 @@ def test_near_miss_has_a_button_for_each_thing_it_may_have_meant():
     message = explain(error, "cmd-1", "racecard gb today")
     assert message.text == "No region."
     assert offers(message) == [("GB", "racecard GB today"), ("Ascot (GB)", "racecard cr_1 today")]
+
+
+@pytest.mark.parametrize("line", ["unsubscribe gb", "unsubscirbe GB"])
+def test_button_that_ends_something_asks_first(line):
+    error = CommandError("No.", offers={"right": {"gb": "GB"}, "unsubscribe": {"unsubscirbe": "unsubscribe"}})
+    (button,) = explain(error, "cmd-1", line).blocks[-1]["elements"]
+    assert button["value"] == "unsubscribe GB"
+    assert button["confirm"]["text"]["text"] == "This channel would no longer receive it: /racing unsubscribe GB."
+
+
+def test_button_that_ends_nothing_asks_nothing():
+    error = CommandError("No.", typed="gb", meant={"GB": "GB"})
+    (button,) = explain(error, "cmd-1", "subscribe gb").blocks[-1]["elements"]
+    assert "confirm" not in button
 
 
 def test_refusal_without_a_likely_word_has_no_button():

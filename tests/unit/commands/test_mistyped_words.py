@@ -9,6 +9,7 @@ import pytest
 from bot.book.reference import ReferenceBook
 from bot.errors import CommandError
 from bot.slack.commands.explain import retyped
+from bot.slack.commands.results import FLAGS
 from bot.slack.commands.words import find_place, read_words
 from bot.storage import reference as rows
 from bot.storage.engine import Database
@@ -22,6 +23,9 @@ COURSES = [
     KnownCourse(course_id="cr_2", name="Ascot", region="AUS"),
     KnownCourse(course_id="cr_3", name="Goodwood", region="GB"),
     KnownCourse(course_id="cr_4", name="Ffos Las", region="GB"),
+    KnownCourse(course_id="cr_5", name="Newcastle", shortcode="NCS", region="GB"),
+    KnownCourse(course_id="cr_6", name="Newcastle", region="AUS"),
+    KnownCourse(course_id="cr_7", name="Dundalk (AW)", region="IRE"),
 ]
 
 
@@ -44,7 +48,7 @@ async def no_meetings(_day):
 
 async def understood(book, text):
     """The day, region and course that the words mean."""
-    asked = read_words(text, TODAY)
+    asked = read_words(text, TODAY, flags=FLAGS)
     place = await find_place(book, no_meetings, asked, 1.0)
     return asked.day, place.region, place.course.course_id if place.course else None
 
@@ -84,6 +88,55 @@ async def test_offer_keeps_the_day_that_was_meant(book, text, meant):
     assert "Did you mean" in told
     (line,) = lines.values()
     assert await understood(book, line) == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("gb today goodwod", (TODAY, "GB", "cr_3")),
+        ("goodwod today gb", (TODAY, "GB", "cr_3")),
+        ("gb newcastle", (TODAY, "GB", "cr_5")),
+        ("Newcastle aus", (TODAY, "AUS", "cr_6")),
+        ("ire dundalk (aw)", (TODAY, "IRE", "cr_7")),
+        ("goodwood gb tommorow", (date(2026, 11, 21), "GB", "cr_3")),
+        ("gb ffos la yesturday", (date(2026, 11, 19), "GB", "cr_4")),
+        ("gb yesturday abandonmnts", (date(2026, 11, 19), "GB", None)),
+        ("ffos gb la", (TODAY, "GB", "cr_4")),
+    ],
+)
+async def test_several_wrong_words_are_mended_together_in_any_order(book, text, meant):
+    told, lines = await offered(book, text)
+    (line,) = lines.values()
+    assert await understood(book, line) == meant
+    assert told.count("Did you mean") == 1
+
+
+async def test_word_of_the_commands_own_is_a_candidate_too(book):
+    told, lines = await offered(book, "abandonmnts GB")
+    assert told == 'I know no region or course "abandonmnts". Did you mean abandonments?'
+    assert lines == {"abandonments": "abandonments GB"}
+
+
+async def test_only_the_words_that_are_wrong_are_called_so(book):
+    told, lines = await offered(book, "Goodwood gb")
+    assert (told, lines) == ('I know no region or course "gb". Did you mean GB?', {"GB": "Goodwood GB"})
+
+
+async def test_two_courses_are_refused_as_two(book):
+    told, lines = await offered(book, "Goodwood cr_7")
+    assert (told, lines) == ('One course at a time: you named "Goodwood" and "cr_7".', {})
+
+
+async def test_words_beyond_number_are_looked_at_as_one(book):
+    told, lines = await offered(book, "gb " * 400)
+    assert told.startswith('I know no region or course "gb gb')
+    assert lines == {}
+
+
+async def test_shortcode_that_is_nearly_right_is_named_by_its_course(book):
+    told, lines = await offered(book, "NSC GB")
+    assert "Did you mean Newcastle?" in told
+    assert lines == {"Newcastle": "Newcastle GB"}
 
 
 async def test_mistyped_day_is_told_apart_from_a_place(book):

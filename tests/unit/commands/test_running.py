@@ -12,6 +12,7 @@ from bot.errors import CommandError
 from bot.slack import respond
 from bot.slack.commands.invocation import Command, Invocation
 from bot.slack.listeners import running
+from bot.slack.listeners.actions import ActionListener
 from bot.slack.listeners.running import CommandRunner, find_command
 from bot.slack.respond import Reply, Responder
 from bot.slack.tasks import Tasks
@@ -174,10 +175,29 @@ async def test_answer_that_is_refused_in_every_form_says_nothing_of_the_workspac
     assert [one["blocks"] for one in webhook.sent] == [list(TABLE), list(SECTIONS), None, list(TABLE)]
 
 
-async def test_answer_that_may_have_arrived_is_not_sent_twice(webhook):
-    webhook.outcomes = [aiohttp.ServerDisconnectedError()]
-    assert not await make_responder().respond(Reply(URL, "cmd-1"), Message(text="Answer"))
+DROPPED = aiohttp.ServerDisconnectedError()
+PAGE = (200, "<!doctype html><title>Sign in</title>")
+
+
+@pytest.mark.parametrize("doubt", [DROPPED, TimeoutError(), PAGE])
+async def test_answer_that_may_not_have_arrived_is_sent_once_more_and_no_more_than_once(webhook, doubt):
+    webhook.outcomes = [doubt, 200]
+    assert await make_responder().respond(Reply(URL, "cmd-1"), NATIVE)
+    webhook.outcomes = [doubt, doubt, 200]
+    assert not await make_responder().respond(Reply(URL, "cmd-1"), NATIVE)
+    assert [one["blocks"] for one in webhook.sent] == [list(TABLE)] * 4
+
+
+async def test_answer_in_doubt_is_not_sent_again_where_no_use_is_left(webhook):
+    webhook.outcomes = [DROPPED]
+    assert not await make_responder().respond(Reply(URL, "cmd-1", uses=4), Message(text="Answer"))
     assert len(webhook.sent) == 1
+
+
+@pytest.mark.parametrize("address", ["https://[bad", "::::", "", "https://evil.example/x", "https://slack.com@x.test/"])
+async def test_answer_goes_to_no_address_that_is_not_slacks(webhook, address):
+    assert not await make_responder().respond(Reply(address, "cmd-1"), Message(text="Answer"))
+    assert webhook.sent == []
 
 
 @pytest.mark.parametrize("stumbles", [[500], [500, 503, 429], [500, 500, 500, 500]])
@@ -232,6 +252,21 @@ async def test_change_that_is_not_done_in_time_blames_nobody(webhook, monkeypatc
     (sent,) = webhook.sent
     assert sent["text"].startswith("I could not do this in time. Nothing was changed, unless /racing list shows it")
     assert "storage" not in sent["text"]
+
+
+async def test_button_of_another_version_says_what_to_do(webhook):
+    async def ack():
+        acked.append(True)
+
+    acked: list[bool] = []
+    runner = make_runner(at_s=())
+    body = {"user": {"id": "U1"}, "channel": {"id": "C1"}, "response_url": URL}
+    await ActionListener(runner).on_action(ack, body, {"action_id": "gone_button:1", "value": "x"})  # type: ignore[arg-type]  # as Bolt calls it
+    await runner.tasks.finish(1.0)
+    assert acked
+    assert [one["text"] for one in webhook.sent] == [
+        "This button is of another version of me, so nothing was done. /racing help shows what I understand."
+    ]
 
 
 def test_line_of_a_button_is_read_as_typed_after_racing():

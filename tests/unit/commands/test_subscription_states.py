@@ -10,9 +10,11 @@ import pytest
 
 from bot.alerts.reopening import Reopening
 from bot.book.reference import ReferenceBook
+from bot.domain.events import DEFAULT_TOPICS
 from bot.domain.filters import ChannelFilter
-from bot.errors import CommandError, SlackChannelClosed, SlackDoubtful, SlackError, SlackScopeMissing
+from bot.errors import CommandError, SlackChannelClosed, SlackDoubtful, SlackError, SlackRefused, SlackScopeMissing
 from bot.sandbox.slack import modals
+from bot.slack.commands import list as list_command
 from bot.slack.commands import subscribe, unsubscribe
 from bot.slack.commands.form import open_form
 from bot.slack.commands.invocation import COMMIT_S, Invocation
@@ -20,7 +22,7 @@ from bot.slack.commands.submit import submit
 from bot.slack.identity import Identity
 from bot.slack.messages.waited import waited
 from bot.slack.views.subscribe_form import FormOf, Known, read_form, subscribe_form
-from bot.storage import lanes, subscriptions
+from bot.storage import held_lanes, subscriptions
 from bot.storage.engine import Database
 from bot.storage.tables import SubscriptionState
 
@@ -28,6 +30,7 @@ NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 IN, OUT = {"channel": {"is_member": True}}, {"channel": {"is_member": False}}
 SILENT = SlackDoubtful("conversations.info", "no answer")
 ARCHIVED = "is_archived"
+GB = ChannelFilter(region="GB", topics=DEFAULT_TOPICS)
 
 
 @dataclass
@@ -76,7 +79,7 @@ class Channel:
     async def closes(self):
         def close(session):
             subscriptions.suspend(session, self.channel_id, ARCHIVED, NOW)
-            lanes.hold_lane(session, self.channel_id, ARCHIVED, NOW)
+            held_lanes.hold_lane(session, self.channel_id, ARCHIVED, NOW)
 
         await self.database.write(close)
 
@@ -146,7 +149,7 @@ async def test_subscribing_where_the_bot_is_back_starts_what_was_closed(channel)
     await channel.closes()
     await channel.types("IRE")
     assert await channel.states() == dict.fromkeys(("GB", "IRE"), ("live", None))
-    held = await channel.database.read(lambda session: lanes.held_channels(session, 9))
+    held = await channel.database.read(lambda session: held_lanes.held_channels(session, 9))
     assert held == []
 
 
@@ -205,6 +208,34 @@ async def test_slack_is_asked_no_longer_than_leaves_time_to_store(channel):
     with pytest.raises(CommandError, match="did not say in time whether a form has opened"):
         await open_form(channel.desk, channel.typed("", began_s=began_s), None)
     assert 0 < channel.desk.slack.timeouts_s[-1] <= 0.7
+
+
+EXPIRED = SlackRefused("views.open", "expired_trigger_id")
+NO_SCOPE = SlackScopeMissing("views.open", "missing_scope", details="needs views:write")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "error", "told"),
+    [
+        (GB, EXPIRED, "Slack did not let me open the form: click Edit again."),
+        (GB, SILENT, "Slack did not say in time whether a form has opened. If there is none, click Edit again."),
+        (GB, NO_SCOPE, "I lack a scope for opening forms (needs views:write): an admin has to grant it."),
+        (None, EXPIRED, "Slack did not let me open the form: try again, or say what this channel should receive"),
+        (None, NO_SCOPE, "an admin has to grant it. Meanwhile say what this channel should receive"),
+    ],
+)
+async def test_form_that_does_not_open_is_told_with_what_to_do_instead(channel, chosen, error, told):
+    channel.hears(error)
+    with pytest.raises(CommandError) as caught:
+        await open_form(channel.desk, channel.typed(""), chosen)
+    assert told in str(caught.value)
+    assert ("/racing subscribe" in str(caught.value)) is (chosen is None)
+
+
+async def test_edit_of_a_subscription_that_is_gone_says_so_and_opens_no_form(channel):
+    with pytest.raises(CommandError, match="not there any more"):
+        await list_command.commit_edit(channel.desk, channel.typed("GB"))
+    assert channel.desk.slack.timeouts_s == []
 
 
 async def test_state_of_a_new_subscription_is_that_of_its_channel(channel):

@@ -1,9 +1,11 @@
 """Which events a channel's filter takes: an unread field never hides an abandonment."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from bot.domain.events import EventKind, RacingEvent, Topic
-from bot.domain.filters import ALL_REGIONS, ChannelFilter
+from bot.domain.events import TOPIC_OF, EventKind, RacingEvent, Topic
+from bot.domain.filters import ALL_REGIONS, ChannelFilter, overridden
 from bot.domain.races import Course, Race
 
 ASCOT = Course(course_id="cr_1", name="Ascot")
@@ -72,3 +74,81 @@ def test_course_that_cannot_be_told_from_the_filters_is_not_hidden(course):
     named_only = Course(name="Ascot")
     assert takes(event(course=course), courses=(named_only,))
     assert takes(event(course=course), not_courses=(named_only,))
+
+
+REGION_OF = {ASCOT: "GB", YORK: "GB", Course(course_id="cr_3", name="Cork"): "IRE"}
+CORK = next(course for course, region in REGION_OF.items() if region == "IRE")
+RESULTS, LOST = frozenset({Topic.RESULTS}), frozenset({Topic.ABANDONMENTS})
+
+
+def overrides(chosen, by):
+    return overridden(chosen, by, REGION_OF.get)
+
+
+def gb(topics=RESULTS, **changes):
+    return ChannelFilter(**{"region": "GB", "topics": topics} | changes)
+
+
+def everywhere(topics=RESULTS, **changes):
+    return gb(topics, region=ALL_REGIONS, **changes)
+
+
+def test_course_that_a_region_leaves_out_comes_by_all_regions():
+    chosen = gb(not_courses=(ASCOT, YORK))
+    found = overrides(chosen, everywhere(not_courses=(YORK,)))
+    assert found is not None
+    assert (found.courses, found.topics, found.is_rest, found.shared) == ((ASCOT,), frozenset(), False, RESULTS)
+    assert overrides(chosen, everywhere(not_courses=(YORK, ASCOT))) is None
+    assert overrides(chosen, gb(region="IRE")) is None
+
+
+def test_course_that_all_regions_leave_out_comes_by_its_own_region_alone():
+    chosen = everywhere(not_courses=(ASCOT, CORK))
+    found = overrides(chosen, gb())
+    assert found is not None
+    assert found.courses == (ASCOT,)
+    nowhere = overridden(chosen, gb(), lambda _course: None)
+    assert nowhere is None
+    named = overridden(chosen, gb(courses=(ASCOT,)), lambda _course: None)
+    assert named is not None
+    assert named.courses == (ASCOT,)
+
+
+def test_topics_and_courses_that_a_region_does_not_take_come_by_all_regions():
+    found = overrides(gb(LOST, courses=(YORK,)), everywhere(RESULTS | LOST))
+    assert found is not None
+    assert (found.topics, found.is_rest, found.shared) == (RESULTS, True, LOST)
+    assert overrides(gb(courses=(YORK,)), everywhere(courses=(ASCOT,))) is None
+
+
+def test_what_a_region_adds_to_all_regions_overrides_nothing():
+    assert overrides(everywhere(LOST), gb(RESULTS | LOST)) is None
+    assert overrides(everywhere(courses=(CORK,)), gb()) is None
+    assert overrides(everywhere(LOST, not_courses=(ASCOT,)), gb(RESULTS)) is None
+
+
+SOME_COURSES = st.lists(st.sampled_from(list(REGION_OF)), unique=True, max_size=2).map(tuple)
+SOME_TOPICS = st.sets(st.sampled_from(list(Topic)), min_size=1).map(frozenset)
+
+
+@st.composite
+def filters(draw, regions):
+    courses, not_courses = draw(SOME_COURSES), draw(SOME_COURSES)
+    return ChannelFilter(
+        region=draw(st.sampled_from(regions)), topics=draw(SOME_TOPICS), courses=courses, not_courses=not_courses
+    )
+
+
+@given(filters(["GB", ALL_REGIONS]), filters(["GB", ALL_REGIONS]))
+def test_courses_that_are_said_to_come_do_come_and_those_of_all_regions_are_all_said(chosen, by):
+    found = overrides(chosen, by)
+    is_wide = (chosen.region, by.region, by.courses) == ("GB", ALL_REGIONS, ())
+    for course, region in REGION_OF.items():
+        for kind in (EventKind.RESULT_RECEIVED, EventKind.RACE_ABANDONED):
+            one, topic = event(kind, region, course), TOPIC_OF[kind]
+            comes = by.matches(one) and not chosen.matches(one)
+            named = found is not None and topic in found.shared and course in found.courses
+            assert comes or not named
+            if comes and is_wide and region == "GB":
+                assert found is not None
+                assert named or topic in found.topics or found.is_rest

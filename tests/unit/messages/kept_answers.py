@@ -1,5 +1,6 @@
 """Answers, notices, summaries and forms as they are kept in snapshots/: each is its builder with what it is given."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from types import SimpleNamespace
@@ -8,7 +9,7 @@ from typing import Any
 from bot.alerts.reopening import Waited
 from bot.book.card import Card, Coverage, Meeting, Outcome, Outcomes
 from bot.domain.events import EventKind, Topic, VersionRemarks
-from bot.domain.filters import ALL_REGIONS, ChannelFilter
+from bot.domain.filters import ALL_REGIONS, ChannelFilter, Overridden
 from bot.domain.filters import Meeting as MutedMeeting
 from bot.domain.quota import QuotaReading, QuotaSource, UsageRow, forecast
 from bot.domain.races import Course
@@ -19,7 +20,7 @@ from bot.slack.messages.card import racecard
 from bot.slack.messages.courses import courses
 from bot.slack.messages.coverage import coverage
 from bot.slack.messages.full_result import full_result
-from bot.slack.messages.help import command_help
+from bot.slack.messages.help import command_help, usage_of
 from bot.slack.messages.mute import muted, unmuted
 from bot.slack.messages.pause import paused, resumed
 from bot.slack.messages.plain import sentence
@@ -30,9 +31,9 @@ from bot.slack.messages.trace import trace_answer
 from bot.slack.messages.usage import usage
 from bot.slack.messages.waited import waited
 from bot.slack.messages.welcome import welcome
-from bot.slack.views.subscribe_form import FormOf, Known, saved, subscribe_form
+from bot.slack.views.subscribe_form import FormOf, Known, outdated, saved, subscribe_form
 from bot.storage.audit import Page
-from bot.storage.lanes import PAUSED, Held
+from bot.storage.held_lanes import PAUSED, Held
 from bot.storage.ledger import Outcome as Became
 from bot.storage.ledger import Told, Trace, TracedDelivery, TracedVersion
 from bot.storage.recent import Recent
@@ -114,6 +115,14 @@ SAID = Said(
     is_paused=True,
     bot_name="racing-bot",
 )
+BESIDE_ALL = [
+    Overridden(
+        chosen=GB,
+        by=ALL.model_copy(update={"not_courses": ()}),
+        courses=(Course(course_id="cr_1", name="Kempton"),),
+        topics=frozenset({Topic.RACECARDS}),
+    )
+]
 
 VERSION = TracedVersion(
     event_key="race.abandoned:rc_1",
@@ -196,12 +205,20 @@ ANSWERS: dict[str, partial[Any]] = {
     "usage_by_endpoint": partial(usage, BY_ENDPOINT, None),
     "usage_read_before": partial(usage, READING.model_copy(update={"rows": ()}), None, "The service failed."),
     "help": partial(command_help, COMMANDS, ["/racecard", "/results", "/usage"]),
+    "help_on_a_command": partial(usage_of, COMMANDS[0]),
     "subscribed": partial(subscribed, SAID),
+    "subscribed_beside_all_regions": partial(
+        subscribed, replace(SAID, overridden=BESIDE_ALL, is_member=True, is_paused=False, uncovered=())
+    ),
     "unsubscribed": partial(unsubscribed, 1, [ALL]),
     "subscription_list": partial(
         subscription_list,
         ListPage(
-            [Listed(SUBSCRIPTION, GB, NOON, "https://example.slack.com/p1", ["GB is no longer published."])],
+            [
+                Listed(
+                    SUBSCRIPTION, GB, NOON, "https://example.slack.com/p1", ["GB is no longer published."], BESIDE_ALL
+                )
+            ],
             2,
             3,
             12,
@@ -227,5 +244,6 @@ VIEWS: dict[str, partial[Any]] = {
     "form_before_the_lists_are_read": partial(
         subscribe_form, FormOf(channel_id="D1"), None, Known(None, courses=False)
     ),
+    "form_outdated": partial(outdated),
     "form_saved": partial(saved, subscribed(SAID).blocks),
 }

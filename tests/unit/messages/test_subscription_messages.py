@@ -10,16 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.domain.events import EventKind, RacingEvent, Topic
-from bot.domain.filters import ALL_REGIONS, ChannelFilter, Meeting
+from bot.domain.filters import ALL_REGIONS, ChannelFilter, Meeting, Overridden
 from bot.domain.races import Course, OffTime, Race, Runner
 from bot.sandbox.slack.blocks import MESSAGE_BLOCKS, block_problems
 from bot.slack.messages.alert_buttons import alert_buttons
 from bot.slack.messages.audit import audit_page
 from bot.slack.messages.blocks import weight
+from bot.slack.messages.filter_words import in_words
 from bot.slack.messages.full_result import full_result
 from bot.slack.messages.mute import muted
 from bot.slack.messages.subscription_list import PER_PAGE, Listed, ListPage, page_of, subscription_list
-from bot.slack.messages.subscriptions import Said, in_words, subscribed, unsubscribed
+from bot.slack.messages.subscriptions import Said, subscribed, unsubscribed
 from bot.slack.messages.text import MESSAGE_MAX, TEXT_MAX, size
 from bot.storage.audit import PAGE, Page
 from bot.storage.recent import Recent
@@ -35,6 +36,8 @@ LONGEST = ChannelFilter(
     not_courses=tuple(Course(name=f"{number}" + "🐎" * 90) for number in range(50)),
     mentions=tuple(f"U{number:010}" for number in range(20)) + tuple(f"S{number:010}" for number in range(10)),
 )
+
+ANOTHER = LONGEST.model_copy(update={"region": ALL_REGIONS, "courses": ()})
 
 
 def check(message):
@@ -108,6 +111,28 @@ def test_subscribe_says_how_to_see_the_abandonments_that_it_does_not_name(filter
     assert f" and 11 more. {command} lists them all." in shown
 
 
+def lost_today(count, name):
+    races = [Race(course=Course(name=f"{name} {number:02}")) for number in range(count)]
+    lost = tuple(RacingEvent(key=f"{n}", kind=EventKind.RACE_ABANDONED, race=race) for n, race in enumerate(races))
+    return Recent(results=0, abandonments=count, is_whole=True, abandoned=lost)
+
+
+def test_text_has_what_is_abandoned_today_right_after_what_arrives():
+    text = said(recent=lost_today(2, "Course")).text
+    assert text.startswith(
+        "This channel receives results and abandonments from GB. Already abandoned today: Course 00 and Course 01. In "
+    )
+
+
+def test_text_has_every_abandonment_that_is_named_whatever_else_there_is_to_say():
+    overrides = [Overridden(chosen=LONGEST, by=LONGEST, topics=frozenset(Topic), courses=LONGEST.courses)] * 9
+    recent = lost_today(20, "x" * 70)
+    message = said(*[LONGEST] * 12, recent=recent, notes=["&" * 999] * 9, overridden=overrides)
+    shown = check(message)
+    assert message.text.count("x" * 70) == 20
+    assert "<!channel>" not in shown
+
+
 def test_mentions_are_shown_and_here_rings_nobody_in_an_answer():
     chosen = GB.model_copy(update={"mentions": ("U7", "S7", "here")})
     shown = check(said(chosen))
@@ -144,7 +169,7 @@ def test_long_lists_of_courses_are_counted_in_each_of_many_subscriptions():
 
 
 def test_what_stays_as_it_was_is_said_back():
-    assert said(about_courses=("Its courses stay.",)).text.endswith("from GB. Its courses stay.")
+    assert said(notes=("Its courses stay.",)).text.endswith("from GB. Its courses stay.")
 
 
 def test_longest_answers_hold_every_limit():
@@ -163,7 +188,12 @@ def test_list_of_a_full_page_of_the_longest_subscriptions_holds_every_limit():
     gone = [f"The data service no longer publishes the course {'&' * 90}." for _ in range(100)]
     listed = [
         Listed(
-            row(n, LONGEST, state="suspended", state_reason="<" * 999), LONGEST, NOW, f"https://x.slack.com/p{n}", gone
+            row(n, LONGEST, state="suspended", state_reason="<" * 999),
+            LONGEST,
+            NOW,
+            f"https://x.slack.com/p{n}",
+            gone,
+            [Overridden(chosen=LONGEST, by=one, courses=LONGEST.courses[:n]) for one in (ANOTHER, GB)],
         )
         for n in range(PER_PAGE)
     ]
@@ -199,7 +229,16 @@ def test_list_shows_creator_state_last_post_and_turns_both_ways():
     ],
 )
 def test_list_says_in_which_state_each_subscription_is(changes, words):
-    assert words in check(page(Listed(row(**changes), GB)))
+    shown = page(Listed(row(**changes), GB))
+    assert words in check(shown)
+    in_text = "paused" if words == "paused, by" else words
+    assert f"This channel has 1 subscription: results and abandonments from GB, {in_text}" in shown.text
+    assert "<!date" not in shown.text
+
+
+def test_list_of_live_subscriptions_does_not_say_so_of_each_in_its_text():
+    shown = page(Listed(row(), GB), Listed(row(2, GB.model_copy(update={"region": "IRE"})), GB))
+    assert shown.text.endswith("results and abandonments from GB; results and abandonments from GB")
 
 
 def test_list_of_nothing_says_how_to_begin():

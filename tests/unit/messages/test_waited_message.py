@@ -9,7 +9,7 @@ from bot.domain.races import Course, OffTime, Race, Runner
 from bot.slack.messages.blocks import weight
 from bot.slack.messages.text import MESSAGE_MAX, SECTION_MAX, TEXT_MAX, size
 from bot.slack.messages.waited import waited
-from bot.storage.lanes import PAUSED, Held
+from bot.storage.held_lanes import PAUSED, Held
 
 SINCE = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 NO_REMARKS = VersionRemarks()

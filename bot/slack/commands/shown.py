@@ -1,0 +1,34 @@
+"""A channel's filters as people are shown them: courses of one name told apart, and what others bring all the same."""
+
+from collections.abc import Iterable
+from functools import cache
+
+from sqlmodel import Session
+
+from bot.domain.filters import ChannelFilter, Overridden, overridden
+from bot.domain.races import Course, Race
+from bot.storage import reference
+
+
+def as_shown(session: Session, filters: Iterable[ChannelFilter]) -> tuple[ChannelFilter, ...]:
+    """The filters for a message, and for nothing else: a course's name says which of several it is."""
+    return tuple(
+        one.model_copy(
+            update={
+                "courses": reference.told_apart(session, one.courses),
+                "not_courses": reference.told_apart(session, one.not_courses),
+            }
+        )
+        for one in filters
+    )
+
+
+def overridden_in(session: Session, pairs: Iterable[tuple[ChannelFilter, ChannelFilter]]) -> tuple[Overridden, ...]:
+    """Of pairs of a channel's filters, what the second overrides of the first; for a message too."""
+
+    @cache
+    def region_of(course: Course) -> str | None:
+        return reference.find_region(session, Race(course=course))
+
+    found = [overridden(chosen, by, region_of) for chosen, by in pairs]
+    return tuple(one.model_copy(update={"courses": reference.told_apart(session, one.courses)}) for one in found if one)

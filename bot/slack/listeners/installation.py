@@ -1,0 +1,44 @@
+"""The app was taken out of the workspace, or its token revoked: until it is installed again nothing can be posted."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from slack_bolt.async_app import AsyncApp
+
+from bot.alerts.notices import Notices
+from bot.domain.clock import Clock
+from bot.logs import get_logger
+from bot.storage.engine import Database
+
+log = get_logger(__name__)
+
+REVOKING_EVENTS = ("app_uninstalled", "tokens_revoked")
+"""Both come when the app is uninstalled; neither needs a scope, docs.slack.dev/reference/events."""
+
+
+@dataclass(frozen=True)
+class InstallationListener:
+    """Says in the log what ends all posting, and leaves word for admins, which they get when it begins again."""
+
+    database: Database
+    notices: Notices
+    clock: Clock
+
+    def register(self, bolt: AsyncApp) -> None:
+        """Make Bolt call us."""
+        for event in REVOKING_EVENTS:
+            bolt.event(event)(self.on_revoked)
+
+    async def on_revoked(self, event: dict[str, Any]) -> None:
+        """Our token is of no use any more. Of people's own tokens we have none."""
+        tokens = event.get("tokens")
+        if isinstance(tokens, dict) and not tokens.get("bot"):
+            return
+        words = (
+            "Slack says that I was uninstalled from the workspace, or my token revoked. Nothing is posted until I am "
+            "installed again and SLACK_BOT_TOKEN is the new token; what comes meanwhile is kept."
+        )
+        key = f"revoked:{self.clock():%Y-%m-%d}"
+        if await self.database.write(partial(self.notices.tell, key=key, words=words)):
+            log.error("slack_token_revoked", slack_event=event.get("type"))

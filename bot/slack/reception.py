@@ -1,0 +1,37 @@
+"""What Slack sends, by HTTP and by Socket Mode, on its way to Bolt.
+
+Bolt reads parts of a body before it looks for a listener, of kinds too that this app has no listener for: what is not
+ours is answered without it.
+"""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
+from slack_bolt.response import BoltResponse
+
+from bot.logs import get_logger
+from bot.slack.shapes import check_shape, is_ours
+
+log = get_logger(__name__)
+
+
+async def receive(
+    bolt: AsyncApp, body: dict[str, Any], headers: Mapping[str, str | Sequence[str]] | None = None
+) -> BoltResponse:
+    """What Slack is answered: Bolt's answer; 200 for what nothing listens to; 500 where Bolt itself fails.
+
+    Raises BodyUnreadable for what has not the shape of what Slack sends.
+    """
+    check_shape(body)
+    if not is_ours(body):
+        kind, event = body.get("type") or "", body.get("event", {}).get("type") or ""
+        log.warning("slack_request_not_ours", kind=kind[:100], slack_event=event[:100])
+        return BoltResponse(status=200, body="")
+    try:
+        return await bolt.async_dispatch(AsyncBoltRequest(body=body, headers=dict(headers or {}), mode="socket_mode"))
+    except Exception:
+        reference = f"slack-{secrets.token_hex(4)}"
+        log.exception("slack_request_failed", reference=reference)
+        return BoltResponse(status=500, body={"error": f"a fault of ours; the log has it under {reference}"})

@@ -1,0 +1,45 @@
+"""Methods of Slack's that are held: nothing is sent by them before a moment, which Slack or we have set."""
+
+from datetime import datetime
+from functools import lru_cache
+
+from sqlalchemy import Select, bindparam, case, select
+from sqlmodel import Session, col
+
+from bot.storage.clock import FAR
+from bot.storage.engine import insert_here, table_of
+from bot.storage.tables import MethodHold
+
+EVERY_METHOD = "*"
+"""Held when Slack no longer takes our token: then nothing is sent at all."""
+
+
+def hold_method(session: Session, method: str, until: datetime, reason: str) -> None:
+    """Nothing is sent by this method (or by none, EVERY_METHOD) before `until`."""
+    statement = insert_here(session, MethodHold).values(method=method, until=until, reason=reason)
+    asked = statement.excluded["until"]
+    # Another call may have been asked to wait for longer, a moment ago.
+    longer = case((col(MethodHold.until) > asked, col(MethodHold.until)), else_=asked)
+    session.execute(
+        statement.on_conflict_do_update(index_elements=["method"], set_={"until": longer, "reason": reason})
+    )
+
+
+def method_holds(session: Session, now: datetime) -> dict[str, str]:
+    """What is held just now: method → reason."""
+    found = session.connection().execute(_held_methods(), {"now": now, "far": now + FAR})
+    return {str(method): str(reason) for method, _, reason in found}
+
+
+def until_when(session: Session, now: datetime) -> dict[str, datetime]:
+    """What is held just now: method → until when."""
+    found = session.connection().execute(_held_methods(), {"now": now, "far": now + FAR})
+    return {str(method): until for method, until, _ in found}
+
+
+@lru_cache
+def _held_methods() -> Select[str, datetime, str]:
+    """The statement of `until_when` and `method_holds`, kept."""
+    hold = table_of(MethodHold)
+    of_now = (hold.c.until > bindparam("now"), hold.c.until <= bindparam("far"))
+    return select(hold.c.method, hold.c.until, hold.c.reason).where(*of_now)
