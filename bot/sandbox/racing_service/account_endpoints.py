@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from bot.sandbox.racing_service.answers import ENVELOPED, ERRORS, Answer, call_of, enveloped, meta, takes
+from bot.sandbox.racing_service.answers import ENVELOPED, ERRORS, Answer, call_of, enveloped, meta, state_of, takes
 from bot.sandbox.racing_service.cursors import Position
 from bot.sandbox.racing_service.endpoints import Cursor, Limit, RegionCode
 from bot.sandbox.racing_service.errors import invalid_param
@@ -17,7 +17,6 @@ from bot.sandbox.racing_service.limits import month_of
 from bot.sandbox.racing_service.outbox import Delivery
 from bot.sandbox.racing_service.paging import ListQuery, effective_limit, take_page
 from bot.sandbox.racing_service.records import delivery_record, shows_status, subscription_answer
-from bot.sandbox.racing_service.state import State
 from bot.sandbox.racing_service.switches import Switches
 from bot.sandbox.racing_service.usage import By, usage_data
 
@@ -40,62 +39,54 @@ class SubscribeBody(BaseModel):
     region: RegionCode | None = None
 
 
-def add_account(router: APIRouter, state: State) -> None:
-    """Adds the endpoints to the router."""
-    _add_subscribe(router, state)
-    _add_deliveries(router, state)
-    _add_usage(router, state)
+router = APIRouter()
 
 
-def _add_subscribe(router: APIRouter, state: State) -> None:
-    @router.post(
-        "/webhooks/subscribe",
-        status_code=201,
-        **{**ENVELOPED, "responses": {**ERRORS, 200: {"model": Answer, "description": "Subscribed"}}},
-        dependencies=[Depends(takes())],
-    )
-    async def subscribe(request: Request, body: SubscribeBody) -> JSONResponse:
-        """A new subscription. The signing secret is in this answer and in no other."""
-        check_receiver(body.url, state.switches)
-        if len(set(body.events)) < len(body.events):
-            raise invalid_param("events", "names an event more than once")
-        subscription = state.outbox.subscribe(body.url, frozenset(body.events), body.region)
-        answer = subscription_answer(subscription, meta(request, state, 1), state.switches)
-        return JSONResponse(answer, state.switches.subscribe_status)
+@router.post(
+    "/webhooks/subscribe",
+    status_code=201,
+    **{**ENVELOPED, "responses": {**ERRORS, 200: {"model": Answer, "description": "Subscribed"}}},
+    dependencies=[Depends(takes())],
+)
+async def subscribe(request: Request, body: SubscribeBody) -> JSONResponse:
+    """A new subscription. The signing secret is in this answer and in no other."""
+    state = state_of(request)
+    check_receiver(body.url, state.switches)
+    if len(set(body.events)) < len(body.events):
+        raise invalid_param("events", "names an event more than once")
+    subscription = state.outbox.subscribe(body.url, frozenset(body.events), body.region)
+    answer = subscription_answer(subscription, meta(request, 1), state.switches)
+    return JSONResponse(answer, state.switches.subscribe_status)
 
 
-def _add_deliveries(router: APIRouter, state: State) -> None:
-    @router.get(
-        "/webhooks/deliveries",
-        **ENVELOPED,
-        dependencies=[Depends(takes("status", "limit", "cursor"))],
-    )
-    async def deliveries(
-        request: Request,
-        status: Annotated[DeliveryStatus | None, Query()] = None,
-        limit: Limit = None,
-        cursor: Cursor = None,
-    ) -> Any:
-        """The deliveries of the last 30 days, newest first. Spec gap G4: paging and other statuses are not shown."""
-        query = ListQuery("/webhooks/deliveries", {"status": status}, effective_limit(limit, state), cursor)
-        kept = state.outbox.deliveries(call_of(request).at)
-        shown = [each for each in kept if shows_status(each, status, state.switches)]
-        page, paging = take_page(shown, _delivery_position, query, state, descending=True)
-        return enveloped(request, state, [delivery_record(each, state.switches) for each in page], paging)
+@router.get("/webhooks/deliveries", **ENVELOPED, dependencies=[Depends(takes("status", "limit", "cursor"))])
+async def deliveries(
+    request: Request,
+    status: Annotated[DeliveryStatus | None, Query()] = None,
+    limit: Limit = None,
+    cursor: Cursor = None,
+) -> Any:
+    """The deliveries of the last 30 days, newest first. Spec gap G4: paging and other statuses are not shown."""
+    state = state_of(request)
+    query = ListQuery("/webhooks/deliveries", {"status": status}, effective_limit(limit, state), cursor)
+    kept = state.outbox.deliveries(call_of(request).at)
+    shown = [each for each in kept if shows_status(each, status, state.switches)]
+    page, paging = take_page(shown, _delivery_position, query, state, descending=True)
+    return enveloped(request, [delivery_record(each, state.switches) for each in page], paging)
 
 
 def _delivery_position(delivery: Delivery) -> Position:
     return delivery.delivery_id, ""
 
 
-def _add_usage(router: APIRouter, state: State) -> None:
-    @router.get("/account/usage", **ENVELOPED, dependencies=[Depends(takes("by"))])
-    async def usage(request: Request, by: Annotated[By, Query()] = "day") -> Any:
-        """Requests, errors and refusals of the month. Spec gap G5: `day` and the default are not shown."""
-        call, account = call_of(request), state.account
-        used, limit = account.counts.in_month(call.at), account.plan.per_month
-        data = usage_data(account.usage, by, state.switches, month=month_of(call.at), used=used, limit=limit)
-        return enveloped(request, state, data)
+@router.get("/account/usage", **ENVELOPED, dependencies=[Depends(takes("by"))])
+async def usage(request: Request, by: Annotated[By, Query()] = "day") -> Any:
+    """Requests, errors and refusals of the month. Spec gap G5: `day` and the default are not shown."""
+    call, state = call_of(request), state_of(request)
+    account = state.account
+    used, limit = account.counts.in_month(call.at), account.plan.per_month
+    data = usage_data(account.usage, by, state.switches, month=month_of(call.at), used=used, limit=limit)
+    return enveloped(request, data)
 
 
 def check_receiver(url: str, switches: Switches) -> None:

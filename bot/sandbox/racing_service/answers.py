@@ -78,8 +78,14 @@ def call_of(request: Request) -> Call:
     return cast("Call", request.state.call)
 
 
-def meta(request: Request, state: State, count: int, paging: Mapping[str, object] | None = None) -> Record:
+def state_of(request: Request) -> State:
+    """The service that the request was sent to: the gate says which, as the endpoints are the same for all."""
+    return cast("State", request.state.service)
+
+
+def meta(request: Request, count: int, paging: Mapping[str, object] | None = None) -> Record:
     """The `meta` of a success; `paging` only on cursor lists."""
+    state = state_of(request)
     return {
         "request_id": call_of(request).request_id,
         "data_as_of": in_utc(state.clock()),
@@ -90,9 +96,9 @@ def meta(request: Request, state: State, count: int, paging: Mapping[str, object
     }
 
 
-def enveloped(request: Request, state: State, data: Any, paging: Mapping[str, object] | None = None) -> Record:
+def enveloped(request: Request, data: Any, paging: Mapping[str, object] | None = None) -> Record:
     """The whole body of a success."""
-    return {"meta": meta(request, state, len(data), paging), "data": data}
+    return {"meta": meta(request, len(data), paging), "data": data}
 
 
 def takes(*names: str) -> Callable[[Request], None]:

@@ -1,22 +1,28 @@
 """Puts the service together as an ASGI app that describes itself at /openapi.json."""
 
-from fastapi import APIRouter, FastAPI, Request, Security
+from functools import lru_cache
+
+from fastapi import FastAPI, Request, Security
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from fastapi.security import APIKeyHeader, APIKeyQuery
 from starlette.exceptions import HTTPException
 
-from bot.sandbox.racing_service import errors
-from bot.sandbox.racing_service.account_endpoints import add_account
-from bot.sandbox.racing_service.answers import call_of
+from bot.sandbox.racing_service import account_endpoints, endpoints, errors
+from bot.sandbox.racing_service.answers import call_of, state_of
 from bot.sandbox.racing_service.calls import BASE_PATH
-from bot.sandbox.racing_service.endpoints import add_reading
 from bot.sandbox.racing_service.gate import OPENAPI_PATH, Gate
 from bot.sandbox.racing_service.state import State
 
 
 def build_app(state: State) -> Gate:
     """The whole service, the gate in front."""
+    return Gate(_endpoints(), state)
+
+
+@lru_cache
+def _endpoints() -> FastAPI:
+    """The endpoints, of every service of this process: to describe them takes long."""
     app = FastAPI(
         title="Horse Racing Data Service (stand-in)",
         version="1.0.0",
@@ -30,31 +36,33 @@ def build_app(state: State) -> Gate:
         Security(APIKeyHeader(name="X-API-Key", auto_error=False)),
         Security(APIKeyQuery(name="key", auto_error=False)),
     ]
-    router = APIRouter(prefix=BASE_PATH, dependencies=described)
-    add_reading(router, state)
-    add_account(router, state)
-    app.include_router(router)
-    _add_error_handlers(app, state)
-    return Gate(app, state)
+    for router in (endpoints.router, account_endpoints.router):
+        app.include_router(router, prefix=BASE_PATH, dependencies=described)
+    app.add_exception_handler(errors.Refusal, _on_refusal)
+    app.add_exception_handler(RequestValidationError, _on_invalid)
+    app.add_exception_handler(HTTPException, _on_http_error)
+    return app
 
 
-def _add_error_handlers(app: FastAPI, state: State) -> None:
-    def refused(request: Request, refusal: errors.Refusal) -> Response:
-        call = call_of(request)
-        call.code = refusal.code
-        return errors.refusal_response(refusal, call.request_id, state.switches)
+async def _on_refusal(request: Request, error: Exception) -> Response:
+    assert isinstance(error, errors.Refusal)
+    return _refused(request, error)
 
-    @app.exception_handler(errors.Refusal)
-    async def on_refusal(request: Request, error: errors.Refusal) -> Response:
-        return refused(request, error)
 
-    @app.exception_handler(RequestValidationError)
-    async def on_invalid(request: Request, error: RequestValidationError) -> Response:
-        return refused(request, _invalid(error))
+async def _on_invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    return _refused(request, _invalid(error))
 
-    @app.exception_handler(HTTPException)
-    async def on_http_error(request: Request, error: HTTPException) -> Response:
-        return refused(request, _refusal_of(error))
+
+async def _on_http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return _refused(request, _refusal_of(error))
+
+
+def _refused(request: Request, refusal: errors.Refusal) -> Response:
+    call = call_of(request)
+    call.code = refusal.code
+    return errors.refusal_response(refusal, call.request_id, state_of(request).switches)
 
 
 def _invalid(error: RequestValidationError) -> errors.Refusal:

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, WithJsonSchema
 
 from bot.sandbox.racing_day import Race
 from bot.sandbox.racing_places import REGION_CODES
-from bot.sandbox.racing_service.answers import ENVELOPED, enveloped, takes
+from bot.sandbox.racing_service.answers import ENVELOPED, enveloped, state_of, takes
 from bot.sandbox.racing_service.cursors import Position
 from bot.sandbox.racing_service.errors import outside_window
 from bot.sandbox.racing_service.paging import LARGEST_LIMIT, ListQuery, effective_limit, take_page
@@ -30,45 +30,44 @@ Limit = Annotated[int | None, Query(ge=1, json_schema_extra={"maximum": LARGEST_
 Cursor = Annotated[str | None, Query(description="The value of a previous answer's meta.next_cursor.")]
 
 
-def add_reading(router: APIRouter, state: State) -> None:
-    """Adds the endpoints to the router."""
-    _add_reference(router, state)
-    _add_search(router, state)
+router = APIRouter()
+
+_WHOLE: dict[str, Any] = {**ENVELOPED, "dependencies": [Depends(takes())]}
 
 
-def _add_reference(router: APIRouter, state: State) -> None:
-    whole: dict[str, Any] = {**ENVELOPED, "dependencies": [Depends(takes())]}
-
-    @router.get("/countries", **whole)
-    async def countries(request: Request) -> Any:
-        """Every country in the archive with its race count and which fields it publishes."""
-        return enveloped(request, state, country_records(state.racing))
-
-    @router.get("/courses", **whole)
-    async def courses(request: Request) -> Any:
-        """Every course with first and last meeting and its race count."""
-        return enveloped(request, state, course_records(state.racing))
-
-    @router.get("/reference", **whole)
-    async def reference(request: Request) -> Any:
-        """The valid goings, classes, run types, surfaces, regions and casualty reasons."""
-        return enveloped(request, state, reference_data(state.racing, state.switches))
+@router.get("/countries", **_WHOLE)
+async def countries(request: Request) -> Any:
+    """Every country in the archive with its race count and which fields it publishes."""
+    return enveloped(request, country_records(state_of(request).racing))
 
 
-def _add_search(router: APIRouter, state: State) -> None:
-    @router.get("/races/search", **ENVELOPED, dependencies=[Depends(takes("region", "limit", "cursor"))])
-    async def search(
-        request: Request,
-        region: Annotated[RegionCode | None, Query()] = None,
-        limit: Limit = None,
-        cursor: Cursor = None,
-    ) -> Any:
-        """Races for a subset across many dates, cursor-paginated."""
-        # The cursor is bound to the limit as it was sent: to add or drop it is a change, even at the usual size.
-        bound = {"region": region, "limit": None if limit is None else str(limit)}
-        query = ListQuery("/races/search", bound, effective_limit(limit, state), cursor)
-        records, paging = _search(query, state)
-        return enveloped(request, state, records, paging)
+@router.get("/courses", **_WHOLE)
+async def courses(request: Request) -> Any:
+    """Every course with first and last meeting and its race count."""
+    return enveloped(request, course_records(state_of(request).racing))
+
+
+@router.get("/reference", **_WHOLE)
+async def reference(request: Request) -> Any:
+    """The valid goings, classes, run types, surfaces, regions and casualty reasons."""
+    state = state_of(request)
+    return enveloped(request, reference_data(state.racing, state.switches))
+
+
+@router.get("/races/search", **ENVELOPED, dependencies=[Depends(takes("region", "limit", "cursor"))])
+async def search(
+    request: Request,
+    region: Annotated[RegionCode | None, Query()] = None,
+    limit: Limit = None,
+    cursor: Cursor = None,
+) -> Any:
+    """Races for a subset across many dates, cursor-paginated."""
+    state = state_of(request)
+    # The cursor is bound to the limit as it was sent: to add or drop it is a change, even at the usual size.
+    bound = {"region": region, "limit": None if limit is None else str(limit)}
+    query = ListQuery("/races/search", bound, effective_limit(limit, state), cursor)
+    records, paging = _search(query, state)
+    return enveloped(request, records, paging)
 
 
 def _search(query: ListQuery, state: State) -> tuple[list[Record], dict[str, object]]:

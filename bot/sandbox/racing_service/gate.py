@@ -29,7 +29,11 @@ class Gate:
             await self._app(scope, receive, send)
             return
         call = read_call(scope, self._state)
-        scope = {**scope, "query_string": urlencode(call.query).encode(), "state": {"call": call}}
+        scope = {
+            **scope,
+            "query_string": urlencode(call.query).encode(),
+            "state": {"call": call, "service": self._state},
+        }
         failure = self._state.faults.take(call.endpoint)
         call.in_minute = call.counts.count_request(call.at)
         call.headers = common_headers(call)
