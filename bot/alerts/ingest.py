@@ -32,7 +32,10 @@ BEHIND_S = 0.1
 """Then, if the first of them has waited for this long, more is coming than can be stored."""
 
 PRESSING = 12
-"""Deliveries at once, from which on those on disk already are to wait as long as they are worked at."""
+"""Deliveries at once, from which on those on disk already are to wait."""
+
+AS_LONG_AGAIN = 4
+"""For each so many at once, those on disk wait as long as they are worked at."""
 
 MOST_PRESSURE = 8.0
 """Even then a ninth of the time is theirs: what was accepted is to be posted too."""
@@ -88,7 +91,7 @@ class Ingest:
     def pressure(self) -> float:
         """How hard deliveries have pressed since it was last asked: 0 where few came at once, at most MOST_PRESSURE."""
         most, self._most_at_once = max(self._most_at_once, len(self._waiting)), 0
-        return min(most / PRESSING, MOST_PRESSURE) if most >= PRESSING else 0.0
+        return min(most / AS_LONG_AGAIN, MOST_PRESSURE) if most >= PRESSING else 0.0
 
     def check_room(self) -> None:
         """Raise QueueFull where another delivery would wait too long: it is told at once to come again.
