@@ -6,6 +6,7 @@ All of it happens in the transaction that marks the delivery done, so that a cra
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from functools import partial
 
 from sqlmodel import Session
@@ -22,7 +23,7 @@ from bot.domain.filters import ChannelFilter
 from bot.errors import StorageError, StorageUnavailable
 from bot.logs import get_logger
 from bot.storage import inbox, mutes, posts, racebook, subscriptions
-from bot.storage.engine import Database, is_unavailable
+from bot.storage.engine import Database, is_damage, is_unavailable
 from bot.storage.inbox import StoredDelivery
 from bot.storage.subscriptions import UnreadFilter
 
@@ -39,6 +40,9 @@ TURN_S = 0.05
 
 POSTS_TOGETHER = 2_000
 """Posts of one transaction, reached by few deliveries where very many channels listen."""
+
+STANDS_STILL = timedelta(minutes=1)
+"""Where the database has refused what waits for so long, admins are to know."""
 
 GIVE_UP_AFTER = 5
 """Tries after which a payload that our code fails on is posted with no more than who it is for."""
@@ -98,10 +102,21 @@ class Fanout:
             self.problem = str(error)
             if self._setbacks.is_news(self._clock()):
                 log.warning("fanout_waits", reason=self.problem)
+            if self._setbacks.last(STANDS_STILL, self._clock()):
+                await self._tell_that_it_stands(self.problem)
             return self._setbacks.wait_s
         self.problem = None
         self._setbacks = Setbacks()
         return POLL_S
+
+    async def _tell_that_it_stands(self, reason: str) -> None:
+        """Admins are told once a day; where nothing at all can be stored, the log has it, and `/readyz`."""
+        try:
+            await self._database.write(partial(self._notices.fanout_stands, reason=reason))
+        except StorageError as error:
+            log.info("fanout_standing_not_told", reason=str(error))
+            return
+        self.posted.set()
 
     async def run_once(self) -> int:
         """How many deliveries were fanned out."""
@@ -249,9 +264,9 @@ class Fanout:
             with session.begin_nested():
                 racebook.put(session, [race for event in read for race in (event.race, *event.races)], self._clock())
         except Exception as error:
-            if is_unavailable(error):
+            # The book is a convenience, damaged too; the alert is what people pay for.
+            if is_unavailable(error) and not is_damage(error):
                 raise
-            # The book is a convenience; the alert is what people pay for.
             log.exception("race_book_not_written", events=[event.key for event in read])
 
 

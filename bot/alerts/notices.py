@@ -52,6 +52,15 @@ class Notices:
             "posted in the channels that take all regions.",
         )
 
+    def fanout_stands(self, session: Session, reason: str) -> None:
+        """Deliveries are taken, and the database refuses to have them made into posts: told once a day."""
+        self.tell(
+            session,
+            f"fanout-stands:{self._clock():%Y-%m-%d}",
+            f"Deliveries are taken and none is posted: the database refuses what that needs ({reason}). Nothing is "
+            "lost: what waits is posted once the database is mended. /readyz and the log of the bot say whether it is.",
+        )
+
     def unread_filters(self, session: Session, channel_ids: Iterable[str]) -> None:
         """What these channels chose can't be read any more: told once a day of each, until somebody chooses anew."""
         for channel_id in sorted(set(channel_ids)):

@@ -74,8 +74,12 @@ def is_unavailable(error: BaseException) -> bool:
     """Whether the database can't do it just now; other errors of SQLAlchemy's are ours."""
     if isinstance(error, exc.ProgrammingError):
         return getattr(error.orig, "sqlstate", None) in _NO_SUCH_TABLE
-    # No class below it: SQLite's word for a file that is damaged, or no database at all.
-    return isinstance(error, _UNAVAILABLE) or type(error) is exc.DatabaseError
+    return isinstance(error, _UNAVAILABLE) or is_damage(error)
+
+
+def is_damage(error: BaseException) -> bool:
+    """Whether SQLite's file is damaged, or no database at all: its word for that is of no class below this one."""
+    return type(error) is exc.DatabaseError
 
 
 @dataclass(eq=False)
@@ -217,7 +221,8 @@ class Database:
 
 
 def _is_of_one_unit(error: BaseException) -> bool:
-    return getattr(getattr(error, "orig", None), "sqlstate", None) in _OF_ONE_UNIT
+    """Whether it may be the fault of one unit alone: a damaged page is met by whoever reads it, and by no other."""
+    return is_damage(error) or getattr(getattr(error, "orig", None), "sqlstate", None) in _OF_ONE_UNIT
 
 
 def affected(session: Session, statement: UpdateBase, values: Mapping[str, object] | None = None) -> int:

@@ -2,7 +2,7 @@
 
 import pytest
 from sqlalchemy import select, update
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DatabaseError, OperationalError
 from sqlmodel import col
 from structlog.testing import capture_logs
 
@@ -81,5 +81,37 @@ async def test_delivery_that_is_refused_alone_is_tried_ever_more_seldom_and_logg
     assert pipeline.fanout.problem
     assert await pipeline.fanout.turn() == 1
     assert pipeline.fanout.problem is None
+    await pipeline.post_all()
+    assert len(pipeline.texts("CGB")) == 1
+
+
+async def test_damaged_race_book_holds_up_no_alert(pipeline, monkeypatch):
+    await pipeline.subscribe("CGB", "GB")
+
+    def malformed(*_args, **_values):
+        raise DatabaseError("INSERT", {}, Exception("database disk image is malformed"))
+
+    monkeypatch.setattr("bot.storage.racebook.put", malformed)
+    await tell(pipeline, abandonment("rc_1"))
+    assert [text[:10] for text in pipeline.texts("CGB")] == ["ABANDONED:"]
+
+
+async def test_admins_are_told_once_a_day_that_nothing_is_posted(pipeline, monkeypatch):
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.deliver(result())
+
+    def refuse(*_):
+        raise OperationalError("SELECT", {}, Exception("disk I/O error"))
+
+    with monkeypatch.context() as patched:
+        patched.setattr("bot.storage.subscriptions.listening", refuse)
+        for told, seconds in ((0, 59), (1, 1), (1, 3_600)):
+            await pipeline.fanout.turn()
+            pipeline.clock.forward(seconds)
+            await pipeline.fanout.turn()
+            await pipeline.poster.start_due()
+            await pipeline.poster.finish()
+            assert len(pipeline.texts("CADMIN")) == told
+    assert pipeline.texts("CADMIN")[0].startswith("Deliveries are taken and none is posted")
     await pipeline.post_all()
     assert len(pipeline.texts("CGB")) == 1

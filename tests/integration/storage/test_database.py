@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -9,8 +10,9 @@ import pytest
 from cryptography.fernet import Fernet
 from sqlalchemy import event, text
 
+from bot.domain.races import Race
 from bot.errors import SecretsUnreadable, StorageUnavailable
-from bot.storage import job_runs, migrate, state, webhook_subscriptions
+from bot.storage import job_runs, migrate, racebook, state, webhook_subscriptions
 from bot.storage.engine import Database
 from bot.storage.schema import Schema
 from bot.storage.tables import WebhookSubscriptionRow
@@ -64,6 +66,25 @@ async def test_file_that_is_no_database_is_unavailable_and_recovers(tmp_path):
     (tmp_path / "bot.db").unlink()
     assert await schema.prepare()
     await database.write(partial(state.put, name="a", value=1, now=NOW))
+    await database.close()
+
+
+async def test_damaged_page_fails_only_those_who_read_it(tmp_path):
+    path = tmp_path / "bot.db"
+    database = Database(f"sqlite:///{path}")
+    migrate.upgrade(database)
+    await database.close()
+    with closing(sqlite3.connect(path)) as connection:
+        (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'book_race'").fetchone()
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+    content = bytearray(path.read_bytes())
+    content[(page - 1) * size : page * size] = b"\xff" * size
+    path.write_bytes(content)
+    database = Database(f"sqlite:///{path}")
+    read_the_damaged = partial(racebook.put, races=[Race(race_id="rc_1", race_date="2026-11-20")], now=NOW)
+    works = [*(partial(state.put, name=f"n{number}", value=number, now=NOW) for number in range(5)), read_the_damaged]
+    outcomes = await asyncio.gather(*map(database.write, works), return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [*[type(None)] * 5, StorageUnavailable]
     await database.close()
 
 
