@@ -169,6 +169,8 @@ class Service:
         self._build()
         await self.schema.prepare()
         await self.signing_secrets.reread()
+        if not self.signing_secrets.active:
+            log.warning("no_signing_secret", advice="every delivery is refused: run `racing-bot subscribe`")
         for name, run in self._loops_to_run().items():
             self._loops.append(asyncio.create_task(_for_ever(name, run), name=name))
         # What start-up made lives as long as the process: the collector need not look at it again.
@@ -257,7 +259,7 @@ class Service:
             self.database, self.identity, self.notices, self.reopening, self.clock, self.fanout.posted
         )
         direct_messages = DirectMessageListener(self.database, self.clock, self.fanout.posted)
-        installation = InstallationListener(self.database, self.notices, self.clock)
+        installation = InstallationListener(self.database, self.notices)
         for_people = (CommandListener(runner), ActionListener(runner), FormListener(runner))
         bolt = make_bolt(self.identity, [*for_people, channels, direct_messages, installation])
         self.socket_mode = self._make_socket_mode(bolt)
@@ -348,6 +350,12 @@ class Service:
             log.warning("slack_not_reached", reason=self.identity.problem)
             await asyncio.sleep(wait_s)
             wait_s = min(wait_s * 2, 60.0)
+        try:
+            await self.database.write(held_methods.free_every_method)
+            self.fanout.posted.set()
+        except StorageError as error:
+            # Held for a minute at most, anyhow.
+            log.info("slack_hold_not_ended", reason=str(error))
         await asyncio.Event().wait()
 
     async def _look(self) -> None:

@@ -237,7 +237,7 @@ class Fanout:
             plan.add(news, channels, {} if news.remarks.contradicts else mutes.muting(muted, news.event))
             hurried += [event.race.race_id] if event.is_abandonment else []
             if event.kind is None:
-                self._notices.unreadable(session, event, reference)
+                self._notices.unreadable(session, event, reference, len(channels))
             log.info("fanned_out", reference=reference, event_key=event.key, channels=len(channels))
         plan.carry_out()
         posts.hurry_races(session, hurried)

@@ -40,16 +40,17 @@ class Notices:
             log.warning("admins_told", key=key, words=words, channel_id=self._admin_channel)
         return news
 
-    def unreadable(self, session: Session, event: RacingEvent, reference: str) -> None:
-        """A signed delivery could not be read: it is kept, and was posted where all regions are taken."""
+    def unreadable(self, session: Session, event: RacingEvent, reference: str, channels: int) -> None:
+        """A signed delivery could not be read: it is kept, and a plain line goes to so many channels."""
         # An unknown event may come in thousands: once for each name will do. A broken payload is told each time.
         key = f"unknown-event:{event.name}" if event.name else f"unreadable:{event.key}"
         because = (event.unreadable_because or "unknown form").removesuffix(".")
+        told = f"a plain line of it goes to {channels} of them" if channels else "none of them does, so nobody is told"
         self.tell(
             session,
             key,
-            f"A signed delivery could not be read: {because}. It is kept whole as {reference}, and a plain line was "
-            "posted in the channels that take all regions.",
+            f"A signed delivery could not be read: {because}. It is kept whole as {reference}. Channels that take all "
+            f"regions are told of such: {told}.",
         )
 
     def fanout_stands(self, session: Session, reason: str) -> None:

@@ -16,7 +16,7 @@ from bot.storage.lanes import Claim
 log = get_logger(__name__)
 
 CREDENTIALS_HOLD_S = 60.0
-"""With dead credentials nothing is sent; one post tries again after this."""
+"""With dead credentials nothing is sent for so long; then what waits tries again."""
 
 DOUBTFUL_WAIT = timedelta(seconds=1)
 """A lane with a doubtful post waits at least so long, even where the call's deadline has passed."""
@@ -95,7 +95,7 @@ class Outcomes:
             until = now + timedelta(seconds=CREDENTIALS_HOLD_S)
             held_methods.hold_method(session, held_methods.EVERY_METHOD, until, reason)
             log.error("slack_credentials_dead", reason=reason)
-            return claim_outcomes.record_retry(session, claim, free_at=until, error=reason)
+            return claim_outcomes.record_retry(session, claim, free_at=now, error=reason)
 
         return Outcome("credentials_dead", record)
 

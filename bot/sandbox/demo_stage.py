@@ -19,7 +19,7 @@ from bot.sandbox.slack.workspace import SlackWorkspace
 CHANNELS = {"C0GB": "gb-racing", "C0IRE": "ire-racing", "C0ALL": "everything", "C0ADMIN": "racing-admins"}
 ADMINS = "C0ADMIN"
 PEOPLE = {"U0ALICE": "alice", "U0BOB": "bob"}
-COMMANDS = ("/racing", "/racecard", "/usage")
+COMMANDS = ("/racing", "/racecard", "/results", "/usage")
 EVENTS = ("result.received", "race.abandoned", "meeting.abandoned", "racecard.published")
 PLAN = "live"
 QUOTA_CHECK_S = 2
@@ -55,14 +55,24 @@ class Stage:
         name, _, words = line.strip().partition(" ")
         if name not in COMMANDS:
             return f"{name} is no command here; Slack knows {', '.join(COMMANDS)}."
+        open_before = set(self.slack.views)
         answer = await self.slack.command(self.bot.url, name, words, channel=channel_id, user=user_id)
         if answer.error is not None:
             return f"{line}: Slack would show {answer.error}."
-        try:
-            await answer.responses(timeout_s=ANSWER_S)
-        except TimeoutError:
-            return f"{line}: no answer within {ANSWER_S:g} seconds."
-        return None
+        answered = asyncio.create_task(answer.responses(timeout_s=ANSWER_S))
+        opened = asyncio.create_task(self.slack.wait_for(lambda: bool(set(self.slack.views) - open_before), ANSWER_S))
+        done, waiting = await asyncio.wait({answered, opened}, return_when=asyncio.FIRST_COMPLETED)
+        for task in waiting:
+            task.cancel()
+        if any(task.exception() is None for task in done):
+            return self._form(open_before) if opened in done else None
+        return f"{line}: no answer within {ANSWER_S:g} seconds."
+
+    def _form(self, open_before: set[str]) -> str:
+        """What a form that has just opened asks for: nobody can fill it in at a terminal."""
+        (view, *_) = [view for view_id, view in self.slack.views.items() if view_id not in open_before]
+        labels = [block["label"]["text"] for block in view["blocks"] if "label" in block]
+        return f"Slack shows the form “{view['title']['text']}”: {', '.join(labels)}. Here, type the words after it."
 
     async def wait_for(self, arrived: Callable[[], bool], what: str) -> None:
         """Return when it has arrived; raises DemoFailed where it does not."""

@@ -3,7 +3,7 @@
 from datetime import datetime
 from functools import lru_cache
 
-from sqlalchemy import Select, bindparam, case, select
+from sqlalchemy import Select, bindparam, case, delete, select
 from sqlmodel import Session, col
 
 from bot.storage.clock import FAR
@@ -23,6 +23,11 @@ def hold_method(session: Session, method: str, until: datetime, reason: str) -> 
     session.execute(
         statement.on_conflict_do_update(index_elements=["method"], set_={"until": longer, "reason": reason})
     )
+
+
+def free_every_method(session: Session) -> None:
+    """Slack takes our token (again): what it may not be used for, the next post finds out."""
+    session.execute(delete(MethodHold).where(col(MethodHold.method) == EVERY_METHOD))
 
 
 def method_holds(session: Session, now: datetime) -> dict[str, str]:

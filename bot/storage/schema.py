@@ -6,7 +6,7 @@ from sqlalchemy.exc import DBAPIError
 
 from bot.logs import get_logger
 from bot.storage import migrate
-from bot.storage.engine import Database, reason_of
+from bot.storage.engine import Database, is_damage, reason_of
 
 log = get_logger(__name__)
 
@@ -27,6 +27,8 @@ class Schema:
         except DBAPIError as error:
             # `/readyz` is for strangers too: what the driver says besides is for the log alone.
             self.problem = f"the database can't be opened: {type(error.orig).__name__}"
+            if is_damage(error):
+                self.problem = "the file is damaged, or no database: put a copy in its place, or move it away"
             log.warning("database_not_opened", reason=reason_of(error))
         if self.problem:
             log.error("schema_not_ready", reason=self.problem)

@@ -12,6 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from bot.sandbox.demo_stage import Stage
+
 ROOT = Path(__file__).parents[2]
 LINE = re.compile(r"^(?:#(?P<channel>[\w-]+))? +[│┃┊] (?P<text>.*)$")
 DONE_S = 40
@@ -122,6 +124,14 @@ def test_repeat_and_forgery_do_not_get_through(day):
     assert "the same once more: 200 duplicate, not posted twice" in said
     assert re.search(r"webhook: forged race\.abandoned, .+ \(GB\): 401, refused", said)
     assert "9 taken, 1 known already and not posted twice, 1 forged and refused" in " ".join(said.split())
+
+
+async def test_form_is_told_of_at_the_terminal_at_once(world):
+    stage = Stage(world.service, world.slack, world.bot, None, "", 1.0)
+    told = await stage.say("CGB", "UALICE", "/racing subscribe")
+    assert told.startswith("Slack shows the form")
+    assert "Regions" in told
+    assert await stage.say("CGB", "UALICE", "/racing help") is None
 
 
 def test_ctrl_c_stops_everything_in_the_middle_of_the_day(tmp_path):

@@ -102,6 +102,19 @@ async def test_settings_that_are_wrong_are_listed_at_once_and_nothing_starts(mak
         assert "xapp-test-token" not in world.bot.log
 
 
+async def test_posts_go_on_at_once_when_the_bot_starts_with_a_token_that_slack_takes(make_world):
+    async with make_world() as world:
+        await world.subscribe("CGB", "GB")
+        world.slack.script("chat.postMessage", [failures.slack_error("invalid_auth")])
+        await world.bot.deliver(result())
+        async with asyncio.timeout(15):
+            while "slack *" not in (await readiness(world))[1]["degraded"]:  # noqa: ASYNC110  another process
+                await asyncio.sleep(0.1)
+        await world.bot.stop()
+        await world.bot.start()
+        assert len(await world.wait_for_posts("CGB", 1, timeout_s=15)) == 1
+
+
 async def test_service_that_can_not_be_reached_is_named_by_readyz(make_world):
     async with make_world(RACING_API_URL="http://127.0.0.1:9/v1") as world, asyncio.timeout(30):
         while "job check_quota" not in (await readiness(world))[1]["degraded"]:  # noqa: ASYNC110  another process

@@ -21,6 +21,7 @@ from bot.jobs.table import JOBS
 from bot.manifest import read_manifest
 from bot.racing import errors as service_errors
 from bot.racing.refusals import BY_STATUS
+from bot.sandbox.demo_stage import COMMANDS
 from bot.sandbox.racing_service.account_endpoints import EventName
 from bot.sandbox.racing_service.service import RacingService
 from bot.settings import Settings
@@ -137,6 +138,10 @@ def test_every_command_stands_in_the_readme_as_in_the_table():
     }
     documented = {code_in(usage)[0]: summary for usage, summary in rows("README.md", "Commands")}
     assert documented == {f"{name} {one.usage}".strip(): one.summary for name, one in spelled.items()}
+
+
+def test_demo_takes_the_registered_commands():
+    assert set(COMMANDS) == set(SLASH_COMMANDS)
 
 
 def test_manifest_has_exactly_the_registered_commands_with_their_hints():

@@ -99,6 +99,14 @@ async def test_unreadable_payload_is_posted_where_all_regions_are_taken_and_told
     assert pipeline.texts("CGB") == []
 
 
+async def test_admins_hear_that_nobody_was_told_of_an_unreadable_payload_where_none_takes_all_regions(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.deliver(b"not json")
+    await pipeline.post_all()
+    (told,) = pipeline.texts("CADMIN")
+    assert "nobody is told" in told
+
+
 async def test_event_that_nobody_subscribed_to_is_done_all_the_same(pipeline):
     await pipeline.deliver(result(region="FR"))
     await pipeline.post_all()
