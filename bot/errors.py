@@ -83,8 +83,9 @@ class SecretsUnreadable(StorageError):
 class CommandError(RacingBotError):
     """What a person typed can't be done. `str()` is for that person: what was wrong, and what would have been right.
 
-    `typed` is the word that was wrong, and `meant` what it may have meant, by how it is shown. Where several words were
-    wrong, `offers` has what is right for each, by how that is shown. Each becomes a button that does it.
+    `typed` is the word that was wrong, after `course:` where it was wrong as a course, and `meant` what it may have
+    meant, by how it is shown. Where several words were wrong, `offers` has what is right for each, by how that is
+    shown. Each becomes a button that does it.
     """
 
     def __init__(

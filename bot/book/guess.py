@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from bot.book.meant import TYPED_MAX, likely, question
+from bot.book.meant import COURSE, TYPED_MAX, likely, question
 from bot.racing.values import ALIKE
 
-COURSE = "course:"
-"""What a course is called by where it is typed among words of other kinds."""
-
 PARTED_MAX = 4
-"""More words are looked at as one phrase: each way to part them has phrases of its own to look up."""
+"""More words are each looked at by itself: each way to part them has phrases of its own to look up."""
+
+GUESSED_MAX = 10
+"""Of a line's words so many are guessed at, because each costs a look at every word there is."""
 
 TOGETHER_ALIKE = 0.75
 """Several words are one phrase only where that is more alike: what is like none of its words would be dropped."""
@@ -41,8 +41,8 @@ class Guess:
 
     @property
     def wrong(self) -> list[Phrase]:
-        """Those that are not understood."""
-        return [phrase for phrase in self.phrases if not phrase.is_right]
+        """Those that are not understood, each once."""
+        return list(dict.fromkeys(phrase for phrase in self.phrases if not phrase.is_right))
 
     @property
     def offers(self) -> dict[str, dict[str, str]]:
@@ -65,8 +65,11 @@ class Guess:
 def guess(words: Sequence[str], vocabulary: Vocabulary, alike: float = ALIKE) -> Guess:
     """The likeliest way to read the words as phrases of the vocabulary; all of them as one where nothing is likely.
 
-    `alike` is how like a word of the vocabulary a phrase has to be, from 0 to 1.
+    `alike` is how like a word of the vocabulary a phrase has to be, from 0 to 1. Of more than PARTED_MAX words each is
+    a phrase, and those that are wrong after the first GUESSED_MAX are like nothing.
     """
+    if len(words) > PARTED_MAX:
+        return _one_by_one(words, vocabulary, alike)
     known: dict[str, Phrase] = {}
     for phrases in _partings(list(words)):
         for typed in phrases:
@@ -75,12 +78,19 @@ def guess(words: Sequence[str], vocabulary: Vocabulary, alike: float = ALIKE) ->
     return Guess(max(ways, key=lambda way: (_likeness(way), -len(way))))
 
 
+def _one_by_one(words: Sequence[str], vocabulary: Vocabulary, alike: float) -> Guess:
+    wrong = dict.fromkeys(word for word in words if not _is_right(word, vocabulary))
+    guessed = {word: _phrase(word, vocabulary, alike) for word in list(wrong)[:GUESSED_MAX]}
+    return Guess(
+        tuple(guessed.get(word) or Phrase(word, (), 0.0, is_right=_is_right(word, vocabulary)) for word in words)
+    )
+
+
 def _partings(words: list[str]) -> Iterator[list[str]]:
     """Every way to part the words into phrases."""
     yield [" ".join(words)]
-    if len(words) <= PARTED_MAX:
-        for end in range(1, len(words)):
-            yield from ([" ".join(words[:end]), *rest] for rest in _partings(words[end:]))
+    for end in range(1, len(words)):
+        yield from ([" ".join(words[:end]), *rest] for rest in _partings(words[end:]))
 
 
 def _phrase(typed: str, vocabulary: Vocabulary, alike: float) -> Phrase:
@@ -88,7 +98,11 @@ def _phrase(typed: str, vocabulary: Vocabulary, alike: float) -> Phrase:
     # The same way round as difflib itself compares: it is not quite symmetrical.
     likeness = SequenceMatcher(None, found[0].casefold(), typed[:TYPED_MAX].casefold()).ratio() if found else 0.0
     meant = tuple(dict.fromkeys(vocabulary[word] for word in found))
-    return Phrase(typed, meant, likeness, is_right=vocabulary.get(typed) == typed)
+    return Phrase(typed, meant, likeness, is_right=_is_right(typed, vocabulary))
+
+
+def _is_right(typed: str, vocabulary: Vocabulary) -> bool:
+    return vocabulary.get(typed) == typed
 
 
 def _likeness(phrases: Sequence[Phrase]) -> float:

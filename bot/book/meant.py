@@ -9,6 +9,12 @@ from bot.storage.reference import KnownCourse
 TYPED_MAX = 80
 """What is looked at of a typed word: no code or course name is longer, and likeness costs time by the character."""
 
+NAMED_MAX = 10
+"""So many typed words are said back; of more, how many they are."""
+
+COURSE = "course:"
+"""What a course is called by where it is typed among words of other kinds."""
+
 
 def find_courses(courses: Sequence[KnownCourse], typed: str) -> list[KnownCourse]:
     """The courses of an id, else of an exact name, else of a shortcode."""
@@ -46,6 +52,13 @@ def quoted(typed: str) -> str:
     return f'"{typed}"' if len(typed) <= TYPED_MAX else f'"{typed[:TYPED_MAX]}…"'
 
 
+def named(words: Iterable[str], joint: str = "or") -> str:
+    """Typed words as they are said back, each once; of many the first ones, and how many more there were."""
+    each = list(dict.fromkeys(words))
+    more = [f"{len(each) - NAMED_MAX} more"] if len(each) > NAMED_MAX else []
+    return f" {joint} ".join([*map(quoted, each[:NAMED_MAX]), *more])
+
+
 def several(typed: str, found: Sequence[KnownCourse], regions: Sequence[str]) -> CommandError:
     """That a name is that of several courses: each by its id, or by its region where another one was typed."""
     several = " or ".join(f"{one.course_id or '?'} ({one.region or one.country or '?'})" for one in found)
@@ -57,4 +70,4 @@ def several(typed: str, found: Sequence[KnownCourse], regions: Sequence[str]) ->
         told = f"{quoted(typed)} is in {' or '.join(there) or 'other regions'}, not in {regions[0]}."
         return CommandError(told, typed=regions[0], meant={region: region for region in there})
     meant = {f"{one.name} ({one.region or one.country})": one.course_id for one in found if one.course_id}
-    return CommandError(told, typed=typed, meant=meant)
+    return CommandError(told, typed=COURSE + typed, meant=meant)

@@ -10,7 +10,7 @@ from typing import TypeVar
 from sqlmodel import Session
 
 from bot.book.guess import Vocabulary, guess
-from bot.book.meant import find_courses, likely_courses, question, quoted, several
+from bot.book.meant import COURSE, find_courses, likely_courses, named, question, quoted, several
 from bot.domain.clock import Clock
 from bot.domain.races import Course
 from bot.errors import CommandError, ServiceError, StorageError
@@ -132,24 +132,27 @@ class ReferenceBook:
         found = await asyncio.to_thread(guess, unknown, right)
         listed = f" Regions: {', '.join(regions or ())}." if len(regions or ()) <= LISTED_REGIONS else ""
         raise CommandError(
-            f"There is no region {' or '.join(quoted(one.typed) for one in found.wrong)}.{found.question}{listed}",
+            f"There is no region {named(one.typed for one in found.wrong)}.{found.question}{listed}",
             offers=found.offers,
         )
 
-    async def check_course(self, typed: str, timeout_s: float | None = None, *, regions: Sequence[str] = ()) -> Course:
+    async def check_course(
+        self, typed: str, timeout_s: float | None = None, *, regions: Sequence[str] = (), guessing: bool = True
+    ) -> Course:
         """The course of a name, id or shortcode; without an id where there is no list to check it by.
 
-        Of several that share a name it is the one in `regions`. CommandError where there is none, or more than one.
+        Of several that share a name it is the one in `regions`. CommandError where there is none, with those that it
+        may have meant unless nothing is to be guessed (`guessing`), or where there is more than one.
         """
         courses = await self.courses(timeout_s)
         if not courses:
             return Course(name=typed)
         found = find_courses(courses, typed)
         if not found:
-            meant = likely_courses(typed, courses)
+            meant = await asyncio.to_thread(likely_courses, typed, courses) if guessing else []
             raise CommandError(
                 f"There is no course {quoted(typed)}.{question(meant)}",
-                typed=typed,
+                typed=COURSE + typed,
                 meant={word: word for word in meant},
             )
         within = [one for one in found if one.region in regions]

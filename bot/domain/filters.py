@@ -73,7 +73,7 @@ class Overridden(Value):
     """What a channel's filter (`chosen`) leaves out, and another one of the channel (`by`) takes: it arrives.
 
     `topics` arrive from the whole region of `chosen`. Of the `shared` ones, which both take, the `courses` arrive that
-    it leaves out, and where it has only some (`is_rest`) the region's others.
+    it leaves out, and where it has only some (`is_rest`) the region's others; but never what `by` leaves out.
     """
 
     chosen: ChannelFilter

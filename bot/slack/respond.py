@@ -39,7 +39,7 @@ class Heard(Enum):
     BLOCKS_REFUSED = "blocks refused"
     REFUSED = "refused"
     BUSY = "busy"
-    """Slack failed or asks for a wait, and nothing is said of the message: the same once more."""
+    """Slack asks for a wait, or nothing was sent at all: the same once more."""
     DOUBTFUL = "doubtful"
     """Nobody knows whether the message arrived: the same once more, and no more than once.
 
@@ -133,9 +133,9 @@ def read_answer(status: int, body: str) -> Heard:
     """What Slack's answer to a message through a `response_url` means. Only one that names the blocks blames them."""
     if status in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
         return Heard.OVER
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS:
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
         return Heard.BUSY
-    if _A_PAGE.match(body):
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR or _A_PAGE.match(body):
         return Heard.DOUBTFUL
     if status < HTTPStatus.MULTIPLE_CHOICES and not _SAYS_NO.search(body):
         return Heard.TAKEN

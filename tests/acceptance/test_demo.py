@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from bot.sandbox.demo_screen import Screen
 from bot.sandbox.demo_stage import Stage
 
 ROOT = Path(__file__).parents[2]
@@ -127,8 +128,8 @@ def test_repeat_and_forgery_do_not_get_through(day):
 
 
 async def test_form_is_told_of_at_the_terminal_at_once(world):
-    stage = Stage(world.service, world.slack, world.bot, None, "", 1.0)
-    told = await stage.say("CGB", "UALICE", "/racing subscribe")
+    stage = Stage(world.service, world.slack, world.bot, Screen({}, {}), "", 1.0)
+    told = await stage.say("CGB", "UALICE", "/racing subscribe") or ""
     assert told.startswith("Slack shows the form")
     assert "Regions" in told
     assert await stage.say("CGB", "UALICE", "/racing help") is None

@@ -4,10 +4,13 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from bot.book.guess import GUESSED_MAX
 from bot.domain.filters import ALL_REGIONS, ChannelFilter, is_same_course
 from bot.domain.races import Course
 from bot.errors import CommandError
 from bot.slack.commands.invocation import Desk
+from bot.slack.commands.tokens import join
+from bot.slack.messages.filter_words import name_of, region_named
 from bot.slack.views.subscribe_form import COURSES, NOT_COURSES, REGIONS
 
 CHECK_S = 1.2
@@ -44,7 +47,10 @@ class Check:
         within = [region for region in regions if region != ALL_REGIONS]
         for one in typed:
             try:
-                found.append(await self.desk.reference.check_course(one, self.left_s(), regions=within))
+                guessing = sum(map(len, self.errors.values())) < GUESSED_MAX
+                found.append(
+                    await self.desk.reference.check_course(one, self.left_s(), regions=within, guessing=guessing)
+                )
             except CommandError as error:
                 self._add(name, error)
         # Without a list they are taken as typed.
@@ -56,7 +62,7 @@ class Check:
         if self.errors:
             return
         if both := [one for one in courses if _has(not_courses, one)]:
-            told = f"{_name(both[0])} is among the only courses, and left out too: nothing of it would ever arrive."
+            told = f"{name_of(both[0])} is among the only courses, and left out too: nothing of it would ever arrive."
             self._add(NOT_COURSES, CommandError(told))
         if not regions or ALL_REGIONS in regions:
             return
@@ -112,9 +118,10 @@ class Check:
         for course in courses:
             region = self.places[course]
             if region is not None and region not in regions:
+                line = join(["subscribe", region, f"{word}{name_of(course)}"])
                 return CommandError(
-                    f"{_name(course)} is a course of {region}, not of {' or '.join(regions)}. "
-                    f'/racing subscribe {region} {word}"{_name(course)}" would be right.',
+                    f"{name_of(course)} is a course of {region}, not of {' or '.join(regions)}. /racing {line} would "
+                    "be right.",
                     typed=regions[0] if len(regions) == 1 else "",
                     meant={region: region} if len(regions) == 1 else None,
                 )
@@ -127,8 +134,8 @@ class Check:
         if not courses or None in there or not empty:
             return None
         return CommandError(
-            f"{' or '.join(map(_name, courses))} is not in {' or '.join(empty)}, so nothing from there would arrive. "
-            f"One at a time, please: /racing subscribe {empty[0]} takes all courses of {empty[0]}."
+            f"{' or '.join(map(name_of, courses))} is not in {' or '.join(empty)}, so nothing from there would arrive. "
+            f"One at a time, please: /racing {join(['subscribe', empty[0]])} takes all courses of {empty[0]}."
         )
 
     def _add(self, name: str, error: CommandError) -> None:
@@ -145,8 +152,9 @@ def added(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> Chann
     courses = _but(_union(before.courses, chosen.courses), chosen.not_courses) if is_narrow else ()
     if is_narrow and not courses:
         raise CommandError(
-            f"Of {before.region} this channel receives only {' and '.join(map(_name, before.courses))}: without that, "
-            f"nothing would be left. /racing unsubscribe {before.region} ends it."
+            f"From {region_named(before.region)} this channel receives only "
+            f"{' and '.join(map(name_of, before.courses))}: without that, nothing would be left. Remove in "
+            "/racing list ends it."
         )
     return chosen.model_copy(
         update={
@@ -160,14 +168,14 @@ def added(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> Chann
 
 def told_of_courses(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> str | None:
     """A sentence on what `added` did about courses, where somebody may have expected otherwise."""
-    where = "all regions" if chosen.region == ALL_REGIONS else chosen.region
+    where = region_named(chosen.region)
     if before.courses and whole:
-        return f"It takes all courses from {where} now, not {', '.join(map(_name, before.courses))} alone."
+        return f"It takes all courses from {where} now, not {', '.join(map(name_of, before.courses))} alone."
     if before.courses and not chosen.courses:
         return f"Its courses from {where} stay as they were: Edit in /racing list changes them."
     lifted = [course for course in chosen.courses if _has(before.not_courses, course)]
     if lifted:
-        return f"No longer left out from {where}: {', '.join(map(_name, lifted))}."
+        return f"No longer left out from {where}: {', '.join(map(name_of, lifted))}."
     if chosen.courses and not before.courses:
         return f"It received all courses from {where}, and still does: Edit in /racing list leaves some out."
     return None
@@ -183,7 +191,3 @@ def _union(one: Sequence[Course], other: Sequence[Course]) -> tuple[Course, ...]
 
 def _has(courses: Sequence[Course], sought: Course) -> bool:
     return any(is_same_course(one, sought) for one in courses)
-
-
-def _name(course: Course) -> str:
-    return course.name or course.course_id or "?"

@@ -1,5 +1,6 @@
 """`/racing courses`: the courses by name, shortcode, id, region or country, in any letter case."""
 
+import asyncio
 from typing import Any
 
 from bot.book.meant import TYPED_MAX, likely_courses, question
@@ -19,7 +20,8 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
         raise desk.reference.why_none("courses")
     found = [course for course in known if _has(course, typed.casefold().split())]
     if not found:
-        meant = likely_courses(typed, known)
+        # To look for what is alike takes as long as many deliveries do.
+        meant = await asyncio.to_thread(likely_courses, typed, known)
         raise CommandError(
             f'No course has "{typed[:TYPED_MAX]}" in its name, shortcode, id, region or country.{question(meant)}',
             typed=typed,

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from bot.book.meant import COURSE
 from bot.domain.message import Message
 from bot.errors import CommandError, ServiceError, SlackError, StorageError
 from bot.logs import get_logger
@@ -52,40 +53,62 @@ def _with_offers(error: CommandError, line: str) -> Message:
 
 
 def retyped(line: str, right: Mapping[str, str]) -> str | None:
-    """The line with each wrong word replaced; None where one is not found, or what came of it can't be typed."""
-    words = split(line)
+    """The line with each wrong word replaced; None where one is not found, or what came of it can't be typed.
+
+    A word that is wrong as a course is given as `course:Ascto`, and replaced where it is called a course; any other
+    where it is called none. Where it stands only in the other way, it is replaced there.
+    """
+    # What came of a longer line would fit no button either.
+    words = split(line) if len(line) <= VALUE_MAX else []
     for typed, value in right.items():
-        phrase = " ".join(typed.split())
-        words = _replaced(words, phrase, value) or _gathered(words, phrase.split(), value)
+        name, phrase = parted(" ".join(typed.split()))
+        words = _replaced(words, name, phrase, value) or _gathered(words, name, phrase.split(), value)
     shown = join(words)
     return shown if words and split(shown) == words and len(shown) <= VALUE_MAX else None
 
 
-def _replaced(words: list[str], typed: str, value: str) -> list[str]:
-    """The words with a value in the place of one of them, or of several beside each other; none where it is not found.
+def _replaced(words: Sequence[str], name: str, phrase: str, value: str) -> list[str]:
+    """The words with a value in the place of a phrase, wherever that is as wrong; none where it is not found.
 
-    The command itself, the first of them, is looked at last. What a word is called ("course:") stays.
+    Words that are called courses come first where the phrase's `name` says that it is one, and else after the others;
+    the command itself, the first of them, is looked at last.
     """
-    length = len(typed.split())
-    if not length:
-        return []
-    for start in sorted(range(len(words)), key=lambda start: start == 0):
-        for end in {start + 1, start + length}:
-            name, first = parted(words[start])
-            if " ".join([first, *words[start + 1 : end]]).strip(SINGLE_QUOTES + " ") == typed:
-                return [*words[:start], name + value, *words[end:]]
-        among = words[start].split(",")
-        if typed in among:
-            right = [value if part == typed else part for part in among if part]
-            return [*words[:start], *right, *words[start + 1 :]]
-    return []
+    found = [(start, *place) for start in range(len(words)) if (place := _place(words, start, phrase, value))]
+    ranks = [(start == 0, _is_course(words, start) != name.endswith(COURSE)) for start, _, _ in found]
+    best = min(ranks, default=None)
+    right: list[str] = []
+    at = 0
+    for (start, end, instead), rank in zip(found, ranks, strict=True):
+        if rank == best and start >= at:
+            right += [*words[at:start], *instead]
+            at = end
+    return [*right, *words[at:]] if found else []
 
 
-def _gathered(words: list[str], apart: Sequence[str], value: str) -> list[str]:
+def _place(words: Sequence[str], start: int, phrase: str, value: str) -> tuple[int, list[str]] | None:
+    """Where the phrase that begins with a word ends, and the words that stand there instead; None where none does.
+
+    What a word is called ("course:") stays, unless the value says what it is called.
+    """
+    name, first = parted(words[start])
+    for end in (start + 1, start + len(phrase.split())):
+        if phrase and " ".join([first, *words[start + 1 : end]]).strip(SINGLE_QUOTES + " ") == phrase:
+            return end, [value if parted(value)[0] else name + value]
+    among = [] if _is_course(words, start) else first.split(",")
+    return (start + 1, [value if part == phrase else part for part in among if part]) if phrase in among else None
+
+
+def _is_course(words: Sequence[str], start: int) -> bool:
+    """Whether a word is called a course: `course:Ascot`, or with a space between."""
+    name, value = parted(words[start - 1]) if start else ("", "")
+    return (parted(words[start])[0] or (name if not value else "")).lower().endswith(COURSE)
+
+
+def _gathered(words: Sequence[str], name: str, apart: Sequence[str], value: str) -> list[str]:
     """The words with a value in the place of the first of several that stand apart; none where one is not found."""
     left = list(words)
     for one in apart[1:]:
         if one not in left:
             return []
         left.remove(one)
-    return _replaced(left, apart[0], value) if apart else []
+    return _replaced(left, name, apart[0], value) if apart else []

@@ -1,5 +1,6 @@
 """What the menus of forms offer while people type: courses from the database, user groups from Slack."""
 
+import asyncio
 from collections.abc import Iterable
 
 from bot.book.meant import TYPED_MAX
@@ -22,7 +23,9 @@ ASK_S = 1.5
 async def course_options(desk: Desk, typed: str) -> list[Block]:
     """The courses that have the typed letters in them, those that begin so first; else the likeliest."""
     kept = await desk.database.read(reference.courses)
-    return options(_named(_found(kept[0] if kept else (), typed[:TYPED_MAX].strip())))
+    # To look for what is alike takes as long as many deliveries do.
+    found = await asyncio.to_thread(_found, kept[0] if kept else (), typed[:TYPED_MAX].strip())
+    return options(_named(found))
 
 
 async def group_options(desk: Desk, typed: str) -> list[Block]:

@@ -31,4 +31,9 @@ def overridden_in(session: Session, pairs: Iterable[tuple[ChannelFilter, Channel
         return reference.find_region(session, Race(course=course))
 
     found = [overridden(chosen, by, region_of) for chosen, by in pairs]
-    return tuple(one.model_copy(update={"courses": reference.told_apart(session, one.courses)}) for one in found if one)
+    return tuple(_shown(session, one) for one in found if one)
+
+
+def _shown(session: Session, found: Overridden) -> Overridden:
+    (by,) = as_shown(session, [found.by])
+    return found.model_copy(update={"by": by, "courses": reference.told_apart(session, found.courses)})

@@ -10,7 +10,7 @@ from functools import partial
 
 from sqlmodel import Session
 
-from bot.book.guess import COURSE
+from bot.book.meant import COURSE
 from bot.domain.days import utc_today
 from bot.domain.events import DEFAULT_TOPICS, TOPIC_OF, Topic
 from bot.domain.filters import ALL_REGIONS, ChannelFilter, Overridden
@@ -47,10 +47,12 @@ NOT_WITH_ME = (
 class Subscribed:
     """What was stored: the filters as they stand now, words that were not checked, and notes on words and courses.
 
+    `shown` are the filters for a message (`as_shown`).
     `is_member` None: Slack did not say in time whether the bot is in the channel.
     """
 
     filters: tuple[ChannelFilter, ...]
+    shown: tuple[ChannelFilter, ...]
     unchecked: tuple[str, ...]
     notes: tuple[str, ...] = ()
     is_member: bool | None = None
@@ -122,7 +124,7 @@ async def store(
             _let_wait(session, channel_id, now)
         of_courses = [told_of_courses(before, chosen, whole=whole) for before, chosen in beside if before]
         notes = [*check.notes, *filter(None, of_courses)]
-        return Subscribed(saved, tuple(check.unchecked), tuple(notes), member)
+        return Subscribed(saved, as_shown(session, saved), tuple(check.unchecked), tuple(notes), member)
 
     stored: Subscribed = await desk.database.write(save)
     # Whoever invited the bot while Slack was asked was told of it before the subscription waited for that.
@@ -137,7 +139,7 @@ async def store(
 def _said(session: Session, desk: Desk, channel_id: str, committed: Subscribed, *, is_member: bool | None) -> Said:
     now = desk.clock()
     return Said(
-        filters=as_shown(session, committed.filters),
+        filters=committed.shown,
         unchecked=committed.unchecked,
         notes=committed.notes,
         overridden=_overridden(session, channel_id, committed.filters),

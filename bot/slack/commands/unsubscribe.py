@@ -7,13 +7,14 @@ from sqlmodel import Session
 
 from bot.book.guess import guess
 from bot.domain.events import Topic
-from bot.domain.filters import ChannelFilter
+from bot.domain.filters import ALL_REGIONS, ChannelFilter
 from bot.domain.message import Message
 from bot.domain.races import Course
 from bot.errors import CommandError
 from bot.slack.commands.changing import audited
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.shown import as_shown
+from bot.slack.commands.tokens import join
 from bot.slack.commands.wanted import Wanted, read_wanted
 from bot.slack.messages.filter_words import describe, region_words
 from bot.slack.messages.subscriptions import unsubscribed
@@ -55,12 +56,14 @@ def _remove(session: Session, desk: Desk, channel_id: str, wanted: Wanted) -> Un
         raise CommandError("This channel has no subscriptions. /racing subscribe GB would make one.")
     there = ", ".join(region_words(row.region) for row in rows)
     if wanted.is_bare:
+        # The word for all regions ends every subscription, not that to all regions alone.
+        one = [f"/racing {join(['unsubscribe', row.region])}, or " for row in rows if row.region != ALL_REGIONS]
         raise CommandError(
-            f"Say what to end: this channel has subscriptions to {there}. For example /racing unsubscribe "
-            f"{region_words(rows[0].region)}, or /racing unsubscribe all for every one of them."
+            f"Say what to end: this channel has subscriptions to {there}. For example {''.join(one[:1])}/racing "
+            "unsubscribe all for every one of them."
         )
     if wanted.everything and wanted.regions:
-        named = " ".join(wanted.regions)
+        named = join(wanted.regions)
         raise CommandError(
             f'"all" is every subscription of this channel ({there}), and you named {named} too, so nothing was '
             f"changed. Type /racing unsubscribe all, or /racing unsubscribe {named}."

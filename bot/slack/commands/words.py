@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from bot.book.card import Meeting
-from bot.book.guess import Vocabulary, guess
-from bot.book.meant import course_words, find_courses, quoted
+from bot.book.guess import GUESSED_MAX, Vocabulary, guess
+from bot.book.meant import course_words, find_courses, named, quoted
 from bot.book.reference import ReferenceBook
 from bot.domain.days import is_day_phrase, likely_day, parse_day
 from bot.domain.races import Course
@@ -71,16 +71,17 @@ class _Known:
 
     def not_understood(self, words: Sequence[str], days: Collection[str]) -> CommandError:
         """That the words are no region and course together, with what they may have meant, the days among it."""
-        as_typed = [*self.regions, *days, *(word for word in words if self.courses_of(word))]
+        called = {name for one in self.courses for name in (one.course_id, one.name, one.shortcode) if name}
+        as_typed = [*self.regions, *days, *called.intersection(words)]
         found = guess(words, course_words(self.courses) | dict(self.own) | {word: word for word in as_typed})
         if not found.wrong:
-            return CommandError(f"One course at a time: you named {' and '.join(map(quoted, words))}.")
+            return CommandError(f"One course at a time: you named {named(words, 'and')}.")
         no_days = [one.typed for one in found.wrong if one.meant and one.meant[0] in days]
         no_places = [one.typed for one in found.wrong if one.typed not in no_days]
-        told = [f"I know no day {' or '.join(map(quoted, no_days))}."] if no_days else []
+        told = [f"I know no day {named(no_days)}."] if no_days else []
         if no_places:
             known = "Nor do I know a" if told else "I know no"
-            told.append(f"{known} region or course {' or '.join(map(quoted, no_places))}.")
+            told.append(f"{known} region or course {named(no_places)}.")
         if not found.offers:
             told.append(self._understood())
         return CommandError(" ".join(told) + found.question, offers=found.offers)
@@ -144,7 +145,7 @@ async def find_place(reference: ReferenceBook, meetings: MeetingsOf, asked: Aske
     if not known.courses_of(rest):
         if seen := _seen(await meetings(asked.day), rest, region):
             return Place(region or seen.region, seen.course, unchecked)
-        days = {day for word in left if (day := likely_day(word))}
+        days = {day for word in left[:GUESSED_MAX] if (day := likely_day(word))}
         if courses or days or any(map(known.is_region, left)):
             # To look for what is alike takes as long as many deliveries do.
             raise await asyncio.to_thread(known.not_understood, left, days)

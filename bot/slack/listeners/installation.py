@@ -7,7 +7,6 @@ from typing import Any
 from slack_bolt.async_app import AsyncApp
 
 from bot.alerts.notices import Notices
-from bot.domain.clock import Clock
 from bot.logs import get_logger
 from bot.storage.engine import Database
 
@@ -23,22 +22,22 @@ class InstallationListener:
 
     database: Database
     notices: Notices
-    clock: Clock
 
     def register(self, bolt: AsyncApp) -> None:
         """Make Bolt call us."""
         for event in REVOKING_EVENTS:
             bolt.event(event)(self.on_revoked)
 
-    async def on_revoked(self, event: dict[str, Any]) -> None:
+    async def on_revoked(self, event: dict[str, Any], body: dict[str, Any]) -> None:
         """Our token is of no use any more. Of people's own tokens we have none."""
         tokens = event.get("tokens")
         if isinstance(tokens, dict) and not tokens.get("bot"):
             return
+        log.error("slack_token_revoked", slack_event=event.get("type"))
         words = (
             "Slack says that I was uninstalled from the workspace, or my token revoked. Nothing is posted until I am "
             "installed again and SLACK_BOT_TOKEN is the new token; what comes meanwhile is kept."
         )
-        key = f"revoked:{self.clock():%Y-%m-%d}"
-        if await self.database.write(partial(self.notices.tell, key=key, words=words)):
-            log.error("slack_token_revoked", slack_event=event.get("type"))
+        # Slack sends an event again under the same id.
+        key = f"revoked:{body.get('event_id') or event.get('event_ts')}"
+        await self.database.write(partial(self.notices.tell, key=key, words=words))

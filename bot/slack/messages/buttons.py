@@ -21,6 +21,9 @@ LABEL_MAX = 75
 VALUE_MAX = 2_000
 """https://docs.slack.dev/reference/block-kit/block-elements/button-element"""
 
+ELEMENTS_MAX = 25
+"""https://docs.slack.dev/reference/block-kit/blocks/actions-block"""
+
 CONFIRM_MAX = 300
 CONFIRM_LABEL_MAX = 30
 """https://docs.slack.dev/reference/block-kit/composition-objects/confirmation-dialog-object"""
@@ -46,9 +49,12 @@ def action_button(label: str, action: str, value: str, *, confirm: str | None = 
 
 
 def actions(elements: Sequence[Block]) -> Block | None:
-    """A row of buttons, or None where there are none. One whose value is longer than Slack takes is left out."""
+    """A row of buttons, or None where there are none.
+
+    One whose value is longer than Slack takes is left out, and what a row has no room for.
+    """
     shown = [element for element in elements if fits(element)]
-    return {"type": "actions", "elements": shown} if shown else None
+    return {"type": "actions", "elements": shown[:ELEMENTS_MAX]} if shown else None
 
 
 def fits(button: Block) -> bool:

@@ -69,7 +69,10 @@ def still_arrives(found: Overridden) -> str:
         f"{listed(topics_in_order(found.topics))} from {chosen}" if found.topics else "",
     ]
     what = ", and ".join(filter(None, brought))
-    words = f"By the subscription to {region_named(found.by.region)}, {what} arrive too"
+    is_wide = found.is_rest or found.topics
+    left_out = courses_named(found.by.not_courses, NAMES_MAX // 2) if is_wide else ""
+    without = f" without {left_out}" if left_out else ""
+    words = f"By the subscription to {region_named(found.by.region)}{without}, {what} arrive too"
     return f"{safe(words, WORDS_MAX)}, though that to {safe(chosen)} leaves them out."
 
 

@@ -7,12 +7,12 @@ from datetime import datetime
 from bot.domain.filters import ChannelFilter, Meeting, Overridden
 from bot.domain.message import Block, Message
 from bot.slack.messages.blocks import context, message, mrkdwn, section
-from bot.slack.messages.buttons import VALUE_MAX, actions
+from bot.slack.messages.buttons import actions
 from bot.slack.messages.filter_words import all_courses_are_shown, describe, in_markup, still_arrives
 from bot.slack.messages.mute import meeting_words, undo_button
 from bot.slack.messages.pages import Turning, turns
-from bot.slack.messages.subscription_buttons import edit_button, mending_buttons, remove_button
-from bot.slack.messages.text import clip, counted, safe, size
+from bot.slack.messages.subscription_buttons import edit_button, overriding_buttons, remove_button
+from bot.slack.messages.text import clip, counted, safe
 from bot.slack.messages.times import moment_for_readers
 from bot.storage.subscriptions import UNTIL_RESUMED
 from bot.storage.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, SubscriptionState
@@ -23,8 +23,8 @@ WORDS_MAX = 1_400
 
 MUTES_SHOWN = 4
 
-MENDING_MAX = 3
-"""Buttons of one subscription for what others bring all the same."""
+OVERRIDING_MAX = 3
+"""Others that bring what a subscription leaves out, with a button beside its own."""
 
 STATE_WORDS = {
     SubscriptionState.LIVE: "live",
@@ -125,11 +125,8 @@ def _state_words(row: ChannelSubscriptionRow, shown: Callable[[datetime], str]) 
 
 
 def _buttons(one: Listed) -> Block | None:
-    region = one.row.region
-    if size(region) > VALUE_MAX:
-        return None
-    mending = [button for found in one.overridden for button in mending_buttons(found)]
-    return actions([edit_button(region), remove_button(region), *mending[:MENDING_MAX]])
+    region, others = one.row.region, overriding_buttons(one.overridden)
+    return actions([edit_button(region), remove_button(region), *others[:OVERRIDING_MAX]])
 
 
 def _muted(row: MutedMeetingRow, meeting: Meeting) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from bot.domain.events import EventKind, RacingEvent, Topic
 from bot.domain.filters import ChannelFilter, Overridden
-from bot.domain.message import Block, Message
+from bot.domain.message import Message
 from bot.slack.messages.blocks import message, section
 from bot.slack.messages.buttons import actions
 from bot.slack.messages.filter_words import (
@@ -17,7 +17,7 @@ from bot.slack.messages.filter_words import (
     still_arrives,
 )
 from bot.slack.messages.names import course_name, race_name
-from bot.slack.messages.subscription_buttons import ending_buttons, mending_buttons
+from bot.slack.messages.subscription_buttons import overriding_buttons
 from bot.slack.messages.text import TEXT_MAX, clip, code, counted, safe, size
 from bot.storage.recent import DAYS, Recent
 
@@ -60,7 +60,8 @@ def subscribed(said: Said) -> Message:
     # The beginning gives way, so that no abandonment is cut off the text.
     head = clip(" ".join(first), TEXT_MAX - size(abandoned) - 1)
     text = " ".join(filter(None, [head, abandoned, *rest]))
-    return message(text, [section(" ".join([*first, *rest])), section(abandoned), actions(_buttons(said))])
+    buttons = actions(overriding_buttons(said.overridden[:OVERRIDDEN_MAX]))
+    return message(text, [section(" ".join([*first, *rest])), section(abandoned), buttons])
 
 
 def _first(said: Said) -> list[str]:
@@ -102,17 +103,6 @@ def _doubts(said: Said) -> list[str]:
 
 def _invite(said: Said) -> str:
     return f"`/invite @{said.bot_name}`"
-
-
-def _buttons(said: Said) -> list[Block]:
-    """What may have been meant of what arrives all the same, each once."""
-    chosen = {one.region for one in said.filters}
-    every = [
-        button
-        for found in said.overridden[:OVERRIDDEN_MAX]
-        for button in [*mending_buttons(found), *(ending_buttons(found) if found.chosen.region in chosen else [])]
-    ]
-    return list({button["action_id"]: button for button in every}.values())
 
 
 def abandoned_today(said: Said) -> str:

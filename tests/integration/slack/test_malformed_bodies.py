@@ -5,6 +5,7 @@ import json
 import time
 from copy import deepcopy
 from datetime import UTC, datetime
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode
@@ -206,7 +207,7 @@ class Endpoint:
         listeners: list[Listener] = [CommandListener(runner), ActionListener(runner), FormListener(runner), channels]
         listeners += [
             DirectMessageListener(database, desk.clock, wake),
-            InstallationListener(database, notices, desk.clock),
+            InstallationListener(database, notices),
         ]
         self.endpoint = SlackEndpoint(
             bolt=make_bolt(desk.identity, listeners),
@@ -312,12 +313,16 @@ def test_form_of_another_version_does_not_look_saved(runner, endpoint):
     assert "nothing was saved" in answer["view"]["blocks"][0]["text"]["text"]
 
 
-def test_lost_token_is_told_once_whatever_tells_it(runner, endpoint, capsys):
-    for body in (event(type="tokens_revoked", tokens={"oauth": ["U1"]}), *[event(type="app_uninstalled")] * 2):
+def test_each_loss_of_the_token_is_logged_and_told_once(runner, endpoint, capsys):
+    lost = event(type="app_uninstalled")
+    of_a_person = event(type="tokens_revoked", tokens={"oauth": ["U1"]}) | {"event_id": "EvPerson"}
+    for body in (of_a_person, *[lost | {"event_id": event_id} for event_id in ("EvLost1", "EvLost1", "EvLost2")]):
         assert runner.run(endpoint.send(body)).status_code == 200
-    assert capsys.readouterr().out.count("slack_token_revoked") <= 1
-    told = runner.run(endpoint.database.read(lambda session: posts.is_noted(session, f"revoked:{NOW:%Y-%m-%d}")))
-    assert told
+    logged = capsys.readouterr().out
+    assert logged.count("slack_token_revoked") == 3
+    assert [logged.count(f"key=revoked:{event_id} ") for event_id in ("EvPerson", "EvLost1", "EvLost2")] == [0, 1, 1]
+    for event_id in ("EvLost1", "EvLost2"):
+        assert runner.run(endpoint.database.read(partial(posts.is_noted, key=f"revoked:{event_id}")))
 
 
 @pytest.mark.parametrize(

@@ -82,8 +82,8 @@ async def test_damaged_page_fails_only_those_who_read_it(tmp_path):
     path.write_bytes(content)
     database = Database(f"sqlite:///{path}")
     read_the_damaged = partial(racebook.put, races=[Race(race_id="rc_1", race_date="2026-11-20")], now=NOW)
-    works = [*(partial(state.put, name=f"n{number}", value=number, now=NOW) for number in range(5)), read_the_damaged]
-    outcomes = await asyncio.gather(*(database.write(work) for work in works), return_exceptions=True)
+    writes = [database.write(partial(state.put, name=f"n{number}", value=number, now=NOW)) for number in range(5)]
+    outcomes = await asyncio.gather(*writes, database.write(read_the_damaged), return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [*[type(None)] * 5, StorageUnavailable]
     await database.close()
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.book.guess import guess
+from bot.book.guess import GUESSED_MAX, guess
 
 VOCABULARY = {word: word for word in ("GB", "IRE", "Newcastle", "Ffos Las", "results")} | {
     "Goodwood": "course:Goodwood"
@@ -21,6 +21,10 @@ VOCABULARY = {word: word for word in ("GB", "IRE", "Newcastle", "Ffos Las", "res
         (["zzzzz", "reslts"], {"results": {"reslts": "results"}}),
         (["zzzzz", "yyyyy"], {}),
         (["Goodwood"], {"Goodwood": {"Goodwood": "course:Goodwood"}}),
+        (
+            ["gb", "ire", "GB", "goodwod", "zzzzz", "gb"],
+            {"GB IRE Goodwood": {"gb": "GB", "ire": "IRE", "goodwod": "course:Goodwood"}},
+        ),
     ],
 )
 def test_guess_mends_each_phrase_and_leaves_what_is_right_or_like_nothing(words, offers):
@@ -30,6 +34,13 @@ def test_guess_mends_each_phrase_and_leaves_what_is_right_or_like_nothing(words,
 def test_guess_is_as_strict_as_it_is_asked_to_be():
     assert guess(["rests"], VOCABULARY, 0.9).offers == {}
     assert guess(["rests"], VOCABULARY).question == " Did you mean results?"
+
+
+def test_words_after_so_many_are_wrong_and_not_guessed_at():
+    wrong = [f"reslts{number}" for number in range(GUESSED_MAX)]
+    found = guess(["GB", *wrong, "resltsx", "IRE"], VOCABULARY)
+    assert [phrase.typed for phrase in found.wrong] == [*wrong, "resltsx"]
+    assert [bool(phrase.meant) for phrase in found.wrong] == [True] * GUESSED_MAX + [False]
 
 
 WORDS = st.sampled_from([*VOCABULARY, "gb", "ffos", "las", "goodwod"]) | st.text(min_size=1, max_size=8)

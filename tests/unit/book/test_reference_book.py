@@ -238,4 +238,4 @@ async def test_course_that_is_meant_by_its_shortcode_is_called_by_its_name(book,
     client.answers["courses"] = [{"course_id": "cr_5", "name": "The Oval", "shortcode": "CUR", "region": "IRE"}]
     with pytest.raises(CommandError, match=r"Did you mean The Oval\?$") as caught:
         await book.check_course("Curs")
-    assert caught.value.offers == {"The Oval": {"Curs": "The Oval"}}
+    assert caught.value.offers == {"The Oval": {"course:Curs": "The Oval"}}

@@ -175,6 +175,30 @@ async def test_filter_that_can_never_match_is_refused_when_typed(channel, words,
     assert await channel.receives() == {}
 
 
+async def test_lines_that_are_said_to_be_right_are_read_as_one_region(channel):
+    south = KnownCourse(course_id="cr_8", name="Royal Randwick", region="New South Wales")
+    await channel.database.write(lambda session: rows.put_regions(session, ["GB", "New South Wales"], NOW))
+    await channel.database.write(lambda session: rows.put_courses(session, [*COURSES, south], NOW))
+    told, _ = await channel.refuses('GB course:"Royal Randwick"')
+    assert '/racing subscribe "New South Wales" course:"Royal Randwick" would be right' in told
+    told, _ = await channel.refuses('GB "New South Wales" course:Bath')
+    assert '/racing subscribe "New South Wales" takes all courses' in told
+    await channel.types('"New South Wales"')
+    told, _ = await channel.refuses("", "unsubscribe")
+    assert 'For example /racing unsubscribe "New South Wales", or /racing unsubscribe all for every one' in told
+    told, _ = await channel.refuses('all "New South Wales"', "unsubscribe")
+    assert told.endswith('or /racing unsubscribe "New South Wales".')
+
+
+async def test_word_for_every_subscription_is_not_said_to_end_that_to_all_regions(channel):
+    await channel.types("all course:Bath")
+    told, _ = await channel.refuses("all -course:Bath")
+    assert "From all regions this channel receives only Bath" in told
+    assert "Remove in /racing list ends it." in told
+    told, _ = await channel.refuses("", "unsubscribe")
+    assert "For example /racing unsubscribe all for every one of them." in told
+
+
 @pytest.mark.parametrize(
     ("values", "name", "told"),
     [

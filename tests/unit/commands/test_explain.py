@@ -35,6 +35,16 @@ def offers(message):
         ("racecard gbx", "gb", "GB", None),
         ("racecard gb", "", "GB", None),
         ("racecard " + "x" * 3_000 + " gb", "gb", "GB", None),
+        ("racecard " + " " * 3_000 + " gb", "gb", "GB", None),
+        ("subscribe course:GBB GBB", "GBB", "GB", "subscribe course:GBB GB"),
+        ("subscribe course: GBB GBB", "GBB", "GB", "subscribe course: GBB GB"),
+        ("subscribe gb course:gb", "course:gb", "Goodwood", "subscribe gb course:Goodwood"),
+        ("subscribe course:Ascto -course:Ascto", "course:Ascto", "Ascot", "subscribe course:Ascot -course:Ascot"),
+        ("racecard Ascto", "course:Ascto", "Ascot", "racecard Ascot"),
+        ("racecard course:gb", "gb", "GB", "racecard course:GB"),
+        ("subscribe gb,ire gb", "gb", "GB", "subscribe GB ire GB"),
+        ("subscribe course:gb,ire gb", "gb", "GB", "subscribe course:gb,ire GB"),
+        ("subscribe region:Ascto", "Ascto", "course:Ascot", "subscribe course:Ascot"),
     ],
 )
 def test_line_is_typed_anew_with_the_right_word(line, typed, value, right):
@@ -89,9 +99,10 @@ def test_button_runs_what_was_typed_with_the_right_word_whatever_the_quotes_and_
     wrong = data.draw(st.sampled_from([word for _, word, _ in words]))
     runs = retyped(line, {wrong: right})
     assert runs is not None
-    typed = [f"{name}{word}" for name, word, _ in words]
-    first = [word for _, word, _ in words].index(wrong)
-    assert split(runs) == ["subscribe", *typed[:first], words[first][0] + right, *typed[first + 1 :]]
+    # What is wrong as a word by itself is right as the name of a course, for all we know.
+    is_bare = any(word == wrong and not name for name, word, _ in words)
+    mended = [right if word == wrong and not (name and is_bare) else word for name, word, _ in words]
+    assert split(runs) == ["subscribe", *(name + word for (name, _, _), word in zip(words, mended, strict=True))]
     assert retyped(runs, {right: right}) == runs
 
 
@@ -99,6 +110,11 @@ def test_button_runs_what_was_typed_with_the_right_word_whatever_the_quotes_and_
 def test_words_that_were_split_are_joined_to_a_text_of_the_same_words(text):
     words = split(text)
     assert split(join(words)) == words
+
+
+def test_word_that_is_wrong_as_a_region_and_as_a_course_is_mended_as_each():
+    right = {"Ascto": "course:Ascot", "course:Ascto": "Ascot"}
+    assert retyped("subscribe Ascto -course:Ascto", right) == "subscribe course:Ascot -course:Ascot"
 
 
 def test_several_wrong_words_are_one_button():

@@ -2,6 +2,7 @@
 
 import shutil
 from datetime import UTC, date, datetime
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -127,10 +128,45 @@ async def test_two_courses_are_refused_as_two(book):
     assert (told, lines) == ('One course at a time: you named "Goodwood" and "cr_7".', {})
 
 
-async def test_words_beyond_number_are_looked_at_as_one(book):
+async def test_word_that_is_wrong_again_and_again_is_told_once_and_mended_everywhere(book):
     told, lines = await offered(book, "gb " * 400)
-    assert told.startswith('I know no region or course "gb gb')
+    assert told == 'I know no region or course "gb". Did you mean GB?'
+    assert lines == {"GB": " ".join(["GB"] * 400)}
+
+
+async def test_more_words_than_are_parted_are_each_mended(book):
+    _, lines = await offered(book, "goodwod gb abandonmnts tomorow goodwod gb")
+    (line,) = lines.values()
+    assert line == "Goodwood GB abandonments tomorrow Goodwood GB"
+
+
+async def test_of_many_wrong_words_the_first_are_told_and_how_many_more(book):
+    told, lines = await offered(book, " ".join(f"xyzzy{number}" for number in range(3_000)))
+    assert told.startswith('I know no region or course "xyzzy0" or "xyzzy1"')
+    assert '"xyzzy9" or 2990 more.' in told
     assert lines == {}
+
+
+async def test_list_of_courses_is_not_gone_through_for_each_word():
+    class Counted(list[KnownCourse]):
+        times = 0
+
+        def __iter__(self):
+            self.times += 1
+            return super().__iter__()
+
+    courses = Counted(COURSES)
+
+    async def listed(_timeout_s):
+        return courses
+
+    async def regions(_timeout_s):
+        return REGIONS
+
+    lists: Any = SimpleNamespace(courses=listed, regions=regions)
+    with pytest.raises(CommandError):
+        await find_place(lists, no_meetings, read_words("xyzzy " * 300, TODAY), 1.0)
+    assert courses.times < 20
 
 
 async def test_shortcode_that_is_nearly_right_is_named_by_its_course(book):

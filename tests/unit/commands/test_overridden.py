@@ -1,21 +1,24 @@
-"""What one subscription leaves out and another brings is said, by the answers and the list, and mended by a button."""
+"""What one subscription leaves out and another brings is said, by the answers and the list, with its form at hand."""
 
 from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from bot.domain.events import Topic
 from bot.domain.races import Course
+from bot.errors import CommandError, FieldsWrong
+from bot.sandbox.slack import modals
 from bot.sandbox.slack.blocks import VIEW_BLOCKS, block_problems
 from bot.slack.commands import list as list_command
 from bot.slack.commands import subscribe
 from bot.slack.commands.table import BUTTON_COMMANDS
 from bot.slack.identity import Identity
-from bot.slack.listeners.running import find_command
-from bot.slack.messages.buttons import RUN_COMMAND
+from bot.slack.listeners.forms import FormListener
 from bot.slack.views.subscribe_form import saved
 from bot.storage import reference
 from bot.storage.reference import KnownCourse
-from tests.unit.commands.test_choosing import NOW, allow, channel_in
+from tests.unit.commands.test_choosing import NOW, allow, channel_in, option, unreached
 
 GOODWOOD = "results and abandonments of Goodwood arrive too, though that to GB leaves them out."
 
@@ -25,12 +28,18 @@ async def channel(database):
     found = await channel_in(database)
     found.desk.identity = Identity("xoxb-test")
     nobody = SimpleNamespace(is_deactivated=False)
+    found.desk.slack = SimpleNamespace(call=opened)
     found.desk.people = SimpleNamespace(check_may_change=allow, is_admin=no, person=lambda _user_id: no(nobody))
     return found
 
 
 async def no(*_asked):
     return None
+
+
+async def opened(method, call, **more):
+    """The form that Slack was to open; it says nothing of channels."""
+    return await (call() if method == "views.open" else unreached(method, **more))
 
 
 async def told(channel, words):
@@ -49,31 +58,36 @@ def buttons(message):
     return {one["text"]["text"]: one for row in rows for one in row}
 
 
-async def click(channel, button):
-    """The text of the answer to a click."""
+async def clicks_edit(channel, button):
+    """The form that a click opens."""
+    views = []
+
+    async def views_open(*, view, **_more):
+        views.append(view)
+
     name = button["action_id"].partition(":")[0]
-    found = find_command(button["value"]) if name == RUN_COMMAND else (BUTTON_COMMANDS[name], button["value"])
-    command, words = found
-    assert command is not None
-    assert command.commit is not None
-    typed = channel._invocation(words)
-    message = await command.answer(channel.desk, typed, await command.commit(channel.desk, typed))
-    assert message is not None
-    return message.text
+    channel.desk.slack.web = SimpleNamespace(views_open=views_open)
+    commit = BUTTON_COMMANDS[name].commit
+    assert commit is not None
+    await commit(channel.desk, channel._invocation(button["value"]))
+    return views[0]
 
 
 @pytest.mark.parametrize("lines", [("all", "GB -course:Goodwood"), ("GB -course:Goodwood", "all")])
-async def test_course_that_comes_all_the_same_is_said_in_either_order_and_left_out_by_a_click(channel, lines):
+async def test_course_that_comes_all_the_same_is_said_in_either_order_and_left_out_in_the_form(channel, lines):
     await told(channel, lines[0])
     answer = await told(channel, lines[1])
     assert f"By the subscription to all regions, {GOODWOOD}" in answer.text
     for said in (answer, await listed(channel)):
         assert GOODWOOD in said.text
         assert GOODWOOD in str(said.blocks)
-        assert "Leave Goodwood out of all regions too" in buttons(said)
-    after = await click(channel, buttons(answer)["Leave Goodwood out of all regions too"])
-    assert after.startswith("This channel receives results and abandonments from all regions, without Goodwood.")
-    for text in (after, (await listed(channel)).text):
+        assert "Edit all regions" in buttons(said)
+    view = await clicks_edit(channel, buttons(answer)["Edit all regions"])
+    stored = await channel.saves(view, {"not_courses": [option("cr_6")]})
+    after = await subscribe.answer(channel.desk, channel._invocation(""), stored)
+    assert after is not None
+    assert after.text.startswith("This channel receives results and abandonments from all regions, without Goodwood.")
+    for text in (after.text, (await listed(channel)).text):
         assert "arrive too" not in text
 
 
@@ -82,51 +96,81 @@ async def test_course_left_out_of_all_regions_comes_by_its_own_and_no_other(chan
     answer = await told(channel, "all results -course:Goodwood")
     assert "By the subscription to GB, results of Goodwood arrive too, though that to all regions leaves" in answer.text
     assert answer.text.count("arrive too") == 1
-    after = await click(channel, buttons(answer)["Leave Goodwood out of GB too"])
-    assert after.startswith("This channel receives results from GB, without Goodwood.")
-    assert "arrive too" not in after
+    view = await clicks_edit(channel, buttons(answer)["Edit GB"])
+    await channel.saves(view, {"not_courses": [option("cr_6")]})
+    assert "arrive too" not in (await listed(channel)).text
 
 
-@pytest.mark.parametrize(
-    ("words", "what"),
-    [
-        ("GB abandonments", "results from GB"),
-        ("GB course:Bath", "results and abandonments of other courses of GB"),
-        ("GB results course:Bath", "results of other courses of GB, and abandonments from GB"),
-    ],
-)
-async def test_rest_of_a_region_that_comes_by_all_regions_is_said_and_these_end_by_a_click(channel, words, what):
-    await told(channel, "all")
+OVERRIDDEN = [
+    ("all", "GB results -course:Goodwood", "results of Goodwood, and abandonments from GB"),
+    ("all", "GB abandonments", "results from GB"),
+    ("all", "GB course:Bath", "results and abandonments of other courses of GB"),
+    ("all", "GB results course:Bath", "results of other courses of GB, and abandonments from GB"),
+    ("all abandonments", "GB results", "abandonments from GB"),
+    ("all results abandonments racecards course:Goodwood", "GB results -course:Goodwood", "results of Goodwood"),
+]
+
+
+@pytest.mark.parametrize(("wide", "words", "what"), OVERRIDDEN)
+async def test_no_click_takes_away_what_the_sentence_does_not_name(channel, wide, words, what):
+    await told(channel, wide)
     answer = await told(channel, words)
     assert f"By the subscription to all regions, {what} arrive too" in answer.text
-    button = buttons(answer)["End all regions"]
-    assert "all" in button["confirm"]["text"]["text"]
-    assert (await click(channel, button)).startswith("Done. This channel still receives")
-    assert set(await channel.receives()) == {"GB"}
+    before = await channel.receives()
+    assert list(buttons(answer)) == ["Edit all regions"]
+    view = await clicks_edit(channel, buttons(answer)["Edit all regions"])
+    assert await channel.receives() == before
+    await channel.saves(view)
+    assert await channel.receives() == before
 
 
-async def test_nothing_is_offered_to_be_ended_where_something_was_added(channel):
-    await told(channel, "all abandonments")
-    answer = await told(channel, "GB results")
-    assert "abandonments from GB arrive too" in answer.text
-    assert buttons(answer) == {}
-    await told(channel, "IRE abandonments")
-    assert buttons(await told(channel, "all results")) == {}
+async def test_button_of_a_subscription_that_has_ended_brings_nothing_back(channel):
+    await told(channel, "all")
+    button = buttons(await told(channel, "GB -course:Goodwood"))["Edit all regions"]
+    view = await clicks_edit(channel, button)
+    await channel.ends("all")
+    with pytest.raises(CommandError, match="not there any more"):
+        await clicks_edit(channel, button)
+    with pytest.raises(FieldsWrong):
+        await channel.saves(view, {"not_courses": [option("cr_6")]})
+    assert await channel.receives() == {}
 
 
-async def test_all_regions_with_one_course_end_where_that_is_left_out(channel):
-    await told(channel, "all course:Goodwood")
-    answer = await told(channel, "GB -course:Goodwood")
-    await click(channel, buttons(answer)["End all regions"])
-    assert set(await channel.receives()) == {"GB"}
+async def test_button_opens_the_form_of_the_subscription_as_it_is_by_then(channel):
+    await told(channel, "all")
+    button = buttons(await told(channel, "GB -course:Goodwood"))["Edit all regions"]
+    await channel.ends("results")
+    await channel.saves(await clicks_edit(channel, button), {"not_courses": [option("cr_6")]})
+    assert (await channel.receives())["*"].topics == {Topic.ABANDONMENTS}
 
 
-async def test_many_that_are_overridden_are_counted_and_one_button_ends_them(channel):
+async def test_courses_that_the_other_leaves_out_are_not_said_to_arrive(channel):
+    await told(channel, "all -course:cr_1")
+    for words, what in (
+        ("AUS abandonments", "results from AUS"),
+        ("IRE course:Curragh", "results and abandonments of"),
+    ):
+        answer = await told(channel, words)
+        assert f"By the subscription to all regions without Ascot (GB), {what}" in answer.text
+
+
+async def test_region_of_several_words_has_its_form_at_hand(channel):
+    course = KnownCourse(course_id="cr_7", name="Randwick", region="New South Wales")
+    await channel.database.write(lambda session: reference.put_regions(session, ["New South Wales"], NOW))
+    await channel.database.write(lambda session: reference.put_courses(session, [course], NOW))
+    await told(channel, '"New South Wales" results')
+    answer = await told(channel, "all results -course:Randwick")
+    view = await clicks_edit(channel, buttons(answer)["Edit New South Wales"])
+    await channel.saves(view, {"not_courses": [option("cr_7")]})
+    assert set(await channel.receives()) == {"New South Wales", "*"}
+
+
+async def test_many_that_are_overridden_are_counted_and_one_button_opens_their_form(channel):
     await told(channel, "all")
     answer = await told(channel, "AUS GB IRE FR abandonments")
     assert answer.text.count("arrive too") == 3
     assert "leaves them out. `/racing list` shows 1 more. I could not" in answer.text
-    assert list(buttons(answer)) == ["End all regions"]
+    assert list(buttons(answer)) == ["Edit all regions"]
     assert (await listed(channel)).text.count("arrive too") == 4
 
 
@@ -141,6 +185,21 @@ async def test_form_that_was_saved_says_it_too_and_has_no_button(channel):
     assert view["blocks"][-1]["text"]["text"] == "`/racing list` has buttons to change that."
     assert all(block["type"] == "section" for block in view["blocks"])
     assert block_problems(view["blocks"], most=VIEW_BLOCKS) == []
+
+
+async def test_form_says_the_same_of_courses_before_and_after_it_is_complete(channel):
+    acked, later = [], []
+    runner: Any = SimpleNamespace(desk=channel.desk, answer_later=lambda answer, _reference: later.append(answer))
+    view = await channel.opens()
+    values = modals.filled_in(view, {"regions": ["GB"], "topics": ["results"], "not_courses": [option("cr_1")]})
+
+    async def ack(**answer):
+        acked.append(answer)
+
+    submitted = {**view, "id": "V1", "state": {"values": values}}
+    await FormListener(runner).on_submit(cast("Any", ack), {"user": {"id": "U1"}}, submitted)
+    later[0].close()
+    assert "results from GB, without Ascot (GB)." in str(acked)
 
 
 async def test_courses_of_one_name_are_told_apart_in_what_is_said_back(channel):

@@ -176,10 +176,13 @@ async def test_answer_that_is_refused_in_every_form_says_nothing_of_the_workspac
 
 
 DROPPED = aiohttp.ServerDisconnectedError()
+UNCONNECTED = aiohttp.ClientConnectorError(NOBODY, OSError("refused"))
 PAGE = (200, "<!doctype html><title>Sign in</title>")
 
 
-@pytest.mark.parametrize("doubt", [DROPPED, TimeoutError(), PAGE])
+@pytest.mark.parametrize(
+    "doubt", [DROPPED, TimeoutError(), PAGE, 500, 503, (504, "<html><title>Gateway timeout</title>")]
+)
 async def test_answer_that_may_not_have_arrived_is_sent_once_more_and_no_more_than_once(webhook, doubt):
     webhook.outcomes = [doubt, 200]
     assert await make_responder().respond(Reply(URL, "cmd-1"), NATIVE)
@@ -200,8 +203,8 @@ async def test_answer_goes_to_no_address_that_is_not_slacks(webhook, address):
     assert webhook.sent == []
 
 
-@pytest.mark.parametrize("stumbles", [[500], [500, 503, 429], [500, 500, 500, 500]])
-async def test_answer_that_slack_stumbles_over_is_sent_again_as_it_is(webhook, stumbles):
+@pytest.mark.parametrize("stumbles", [[429], [429, UNCONNECTED, 500], [429] * 4, [UNCONNECTED] * 4])
+async def test_answer_that_slack_surely_did_not_take_is_sent_again_as_it_is(webhook, stumbles):
     webhook.outcomes = [*stumbles, 200]
     responder = make_responder()
     assert await responder.respond(Reply(URL, "cmd-1"), NATIVE)

@@ -1,4 +1,6 @@
+from bot.sandbox.slack.blocks import MESSAGE_BLOCKS, block_problems
 from bot.slack.messages.blocks import context, fields, header, message, mrkdwn, section, weight
+from bot.slack.messages.buttons import actions, command_button
 from bot.slack.messages.text import MESSAGE_MAX
 
 
@@ -14,6 +16,13 @@ def test_blocks_hold_their_limits():
     assert len(made.blocks[0]["text"]["text"]) == 3_000
     assert [len(field["text"]) for field in made.blocks[1]["fields"]] == [2_000] * 10
     assert len(made.blocks[2]["elements"]) == 10
+
+
+def test_row_of_buttons_has_as_many_as_slack_takes_and_begins_with_the_first():
+    made = actions([command_button(f"Ascot {number}", f"courses {number}") for number in range(40)])
+    assert made is not None
+    assert [one["value"] for one in made["elements"]] == [f"courses {number}" for number in range(25)]
+    assert block_problems([made], most=MESSAGE_BLOCKS) == []
 
 
 def test_message_lists_all_lines_where_there_is_room():

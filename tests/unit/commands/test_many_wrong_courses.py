@@ -1,0 +1,67 @@
+"""The search for a course that is nearly right: beside the event loop, and for so many words of a line."""
+
+import threading
+
+import pytest
+
+from bot.book.guess import GUESSED_MAX
+from bot.errors import CommandError
+from bot.racing.values import suggest
+from bot.slack.commands import courses, lookup
+from bot.slack.commands.invocation import Invocation
+from tests.unit.commands.test_choosing import channel_in
+
+
+@pytest.fixture
+async def channel(database):
+    return await channel_in(database)
+
+
+@pytest.fixture
+def searches(monkeypatch):
+    """What was searched for, and whether that held the event loop up."""
+    found = []
+
+    def recorded(typed, values, *more, **named):
+        found.append((typed, threading.current_thread() is threading.main_thread()))
+        return suggest(typed, values, *more, **named)
+
+    for searching in ("bot.book.meant", "bot.slack.commands.lookup"):
+        monkeypatch.setattr(f"{searching}.suggest", recorded)
+    return found
+
+
+async def test_near_course_is_searched_for_beside_the_event_loop(channel, searches):
+    with pytest.raises(CommandError, match="Did you mean Goodwood"):
+        await channel.types("GB course:Goodwod")
+    with pytest.raises(CommandError, match="Did you mean Goodwood"):
+        await courses.answer(channel.desk, Invocation("Goodwod", "C1", "U1", "cmd-1"), None)
+    (option,) = await lookup.course_options(channel.desk, "Goodwod")
+    assert option["text"]["text"] == "Goodwood (GB)"
+    assert searches == [("Goodwod", False)] * 3
+
+
+async def test_so_many_courses_of_a_line_are_guessed_at_and_all_are_told(channel, searches):
+    words = " ".join(f"course:Goodwod{number} -course:Goodwod{number}x" for number in range(GUESSED_MAX))
+    with pytest.raises(CommandError) as caught:
+        await channel.types(f"GB {words}")
+    assert len(searches) == GUESSED_MAX
+    assert str(caught.value).count("There is no course") == 2 * GUESSED_MAX
+
+
+async def test_more_wrong_words_than_are_parted_are_one_button(channel):
+    _, (line,) = await channel.refuses("gb ire fr aus reslts")
+    assert line == "GB IRE FR AUS results"
+    await channel.types(line)
+    assert set(await channel.receives()) == {"GB", "IRE", "FR", "AUS"}
+
+
+async def test_word_that_is_wrong_twice_over_needs_one_click(channel):
+    _, (line,) = await channel.refuses("GB Goodwod course:Goodwod")
+    assert line == "GB course:Goodwood course:Goodwood"
+    await channel.types(line)
+
+
+async def test_only_the_word_that_was_wrong_is_replaced(channel):
+    _, (line,) = await channel.refuses("course:Bath Bath GB")
+    assert line == "course:Bath course:Bath GB"
