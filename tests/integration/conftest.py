@@ -168,7 +168,9 @@ class Pipeline:
         return await self.database.read(posts.count_by_state)
 
     async def holds(self) -> dict[str, str]:
-        return await self.database.read(lambda session: held_methods.method_holds(session, self.clock()))
+        return await self.database.read(
+            lambda session: held_methods.method_holds(session, database_now(session, self.clock))
+        )
 
 
 @pytest_asyncio.fixture
