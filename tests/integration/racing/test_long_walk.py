@@ -69,6 +69,7 @@ async def test_walk_that_is_broken_off_goes_on_from_its_kept_position(fake_time,
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(300)
 async def test_walk_of_100_000_races_holds_no_more_than_a_page(fake_time, store):
     tracemalloc.start()
     try:
