@@ -85,7 +85,8 @@ class CommandError(RacingBotError):
 
     `typed` is the word that was wrong, after `course:` where it was wrong as a course, and `meant` what it may have
     meant, by how it is shown. Where several words were wrong, `offers` has what is right for each, by how that is
-    shown. Each becomes a button that does it.
+    shown. Each becomes a button that does it. `edits` is the region of the channel's subscription that is in the way,
+    whose form another button opens.
     """
 
     def __init__(
@@ -95,8 +96,10 @@ class CommandError(RacingBotError):
         typed: str = "",
         meant: Mapping[str, str] | None = None,
         offers: Mapping[str, Mapping[str, str]] | None = None,
+        edits: str | None = None,
     ) -> None:
         super().__init__(told)
+        self.edits = edits
         self.offers = dict(offers or {label: {typed: value} for label, value in (meant or {}).items()})
 
 

@@ -40,6 +40,11 @@ class Notices:
             log.warning("admins_told", key=key, words=words, channel_id=self._admin_channel)
         return news
 
+    def tell_channel(self, session: Session, key: str, channel_id: str, words: str) -> None:
+        """Tell a channel, and admins that it was told; each once by the key, as in `tell`."""
+        if self.tell(session, key, f"I tell channel {channel_id}: {words}", channel_id):
+            posts.add_notice(session, f"{key}:{channel_id}", channel_id, self._render(words, []), self._clock())
+
     def unreadable(self, session: Session, event: RacingEvent, reference: str, channels: int) -> None:
         """A signed delivery could not be read: it is kept, and a plain line goes to so many channels."""
         # An unknown event may come in thousands: once for each name will do. A broken payload is told each time.

@@ -62,7 +62,10 @@ def named(words: Iterable[str], joint: str = "or") -> str:
 def several(typed: str, found: Sequence[KnownCourse], regions: Sequence[str]) -> CommandError:
     """That a name is that of several courses: each by its id, or by its region where another one was typed."""
     several = " or ".join(f"{one.course_id or '?'} ({one.region or one.country or '?'})" for one in found)
-    told = f"Several courses are called {quoted(typed)}: give the id, {several}."
+    places = [one.region for one in found if one.region]
+    is_told_by_region = not regions and len(set(places)) == len(found)
+    by_region = f", or name the region too, such as {places[0]}" if is_told_by_region else ""
+    told = f"Several courses are called {quoted(typed)}: give the id, {several}{by_region}."
     if len(regions) > 1:
         return CommandError(told)
     if regions and not any(one.region in regions for one in found):

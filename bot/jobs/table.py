@@ -47,7 +47,7 @@ async def _check_quota(parts: JobParts) -> None:
 
 
 async def _refresh_reference(parts: JobParts) -> None:
-    await refresh_reference(parts.reference)
+    await refresh_reference(parts.reference, parts.database, parts.notices, parts.clock)
 
 
 async def _prune_bodies(parts: JobParts) -> None:
@@ -68,7 +68,7 @@ async def _expire_queue(parts: JobParts) -> None:
 
 JOBS: tuple[Job, ...] = (
     Job("check_quota", lambda settings: settings.quota_check_s, _check_quota),
-    Job("refresh_reference", lambda _settings: HOUR_S, _refresh_reference),
+    Job("refresh_reference", lambda _settings: 600, _refresh_reference),
     Job("prune_bodies", lambda _settings: HOUR_S, _prune_bodies),
     Job("check_channels", lambda _settings: 600, _check_channels),
     Job("end_pauses", lambda _settings: 30, _end_pauses),

@@ -8,7 +8,7 @@ from sqlalchemy import Select, delete, func, literal_column, select, update
 from sqlmodel import Session, col
 
 from bot.domain.events import DEFAULT_TOPICS, RacingEvent
-from bot.domain.filters import ChannelFilter
+from bot.domain.filters import ALL_REGIONS, ChannelFilter
 from bot.logs import get_logger
 from bot.storage.engine import affected, table_of
 from bot.storage.tables import ChannelSubscriptionRow, EventVersion, Post, SubscriptionState
@@ -39,6 +39,26 @@ def of_channel(session: Session, channel_id: str) -> Sequence[ChannelSubscriptio
         .order_by(col(ChannelSubscriptionRow.region))
     )
     return session.execute(statement).scalars().all()
+
+
+def of_other_regions(session: Session, regions: Sequence[str]) -> Sequence[ChannelSubscriptionRow]:
+    """The subscriptions to a region that is none of these, nor all of them; without those that wait for the bot."""
+    row = ChannelSubscriptionRow
+    statement = (
+        select(row)
+        .where(col(row.region).not_in([ALL_REGIONS, *regions]), col(row.state) != SubscriptionState.WAITING)
+        .order_by(col(row.id))
+    )
+    return session.execute(statement).scalars().all()
+
+
+def move_to_region(session: Session, row: ChannelSubscriptionRow, region: str, now: datetime) -> None:
+    """Let a subscription, whose filter can be read, be one to another region; all else of it stays."""
+    row.filter = read_filter(row).model_copy(update={"region": region}).model_dump_json()
+    row.region = region
+    row.updated_at = now
+    session.add(row)
+    session.flush()
 
 
 def save(

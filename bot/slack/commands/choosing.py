@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bot.book.guess import GUESSED_MAX
+from bot.book.meant import COURSE
 from bot.domain.filters import ALL_REGIONS, ChannelFilter, is_same_course
 from bot.domain.races import Course
 from bot.errors import CommandError
 from bot.slack.commands.invocation import Desk
 from bot.slack.commands.tokens import join
-from bot.slack.messages.filter_words import name_of, region_named
+from bot.slack.messages.filter_words import courses_named, listed, name_of, region_named, region_words, topics_in_order
 from bot.slack.views.subscribe_form import COURSES, NOT_COURSES, REGIONS
 
 CHECK_S = 1.2
@@ -56,6 +57,13 @@ class Check:
         # Without a list they are taken as typed.
         self.unchecked += [course.name for course in found if course.course_id is None and course.name]
         return tuple(found)
+
+    async def regions_of(self, courses: Sequence[Course]) -> list[str]:
+        """Where the courses are, each region once; all regions without any course, or where one's is not known."""
+        regions = await self.desk.reference.regions(self.left_s()) or ()
+        found = [await self.desk.reference.region_of(course) for course in courses]
+        known = [region for region in found if region in regions and region is not None]
+        return list(dict.fromkeys(known)) if known and len(known) == len(found) else [ALL_REGIONS]
 
     async def arriving(self, courses: Sequence[Course], not_courses: Sequence[Course], regions: Sequence[str]) -> None:
         """Look whether anything would ever arrive of these together, where each by itself is right."""
@@ -146,8 +154,10 @@ def added(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> Chann
     """Both filters together: events are added, and courses where they are named; the later word on a course counts.
 
     All courses are taken where they were before, and where the region was asked for as a `whole`: by itself, without
-    events or courses. Raises CommandError where the only courses would all be left out.
+    events or courses. Raises CommandError where the only courses would all be left out, and where events would come of
+    other courses than they were asked for.
     """
+    _check_one_filter(before, chosen, whole=whole)
     is_narrow = bool(before.courses) and not whole
     courses = _but(_union(before.courses, chosen.courses), chosen.not_courses) if is_narrow else ()
     if is_narrow and not courses:
@@ -163,6 +173,32 @@ def added(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> Chann
             "not_courses": _union(_but(before.not_courses, chosen.courses), chosen.not_courses),
             "mentions": tuple(dict.fromkeys((*before.mentions, *chosen.mentions))),
         }
+    )
+
+
+def _check_one_filter(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> None:
+    """Raise CommandError where new events are for some courses and the old ones for all, or the other way round.
+
+    A filter has the same courses for all its events: together they would be more than was asked for, or less.
+    """
+    topics = topics_in_order(chosen.topics - before.topics)
+    names_none = not (chosen.courses or chosen.not_courses or whole)
+    region, new = region_words(before.region), listed(topics)
+    if topics and chosen.courses and not before.courses:
+        there, asked = "all courses", f"{courses_named(chosen.courses)} alone"
+        line, brings = join(["subscribe", region, *topics]), "all courses"
+    elif topics and before.courses and names_none:
+        there, asked = f"{courses_named(before.courses)} alone", "all courses"
+        line = join(["subscribe", region, *topics, f"{COURSE}{name_of(before.courses[0])}"])
+        brings = courses_named(before.courses)
+    else:
+        return
+    old = listed(topics_in_order(before.topics))
+    raise CommandError(
+        f"From {region_named(before.region)} this channel receives {old} of {there}. A subscription has the same "
+        f"courses for all that it brings: {new} of {asked} can't be added, so nothing was changed. Edit in /racing "
+        f"list opens it; /racing {line} would add {new} of {brings}.",
+        edits=before.region,
     )
 
 

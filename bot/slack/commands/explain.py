@@ -8,7 +8,9 @@ from bot.errors import CommandError, ServiceError, SlackError, StorageError
 from bot.logs import get_logger
 from bot.slack.commands.tokens import SINGLE_QUOTES, join, parted, split
 from bot.slack.messages.buttons import VALUE_MAX, actions, command_button
+from bot.slack.messages.filter_words import region_named
 from bot.slack.messages.plain import sentence
+from bot.slack.messages.subscription_buttons import edit_button
 
 log = get_logger(__name__)
 
@@ -44,10 +46,12 @@ def explain(error: Exception, reference: str, line: str = "") -> Message:
 
 
 def _with_offers(error: CommandError, line: str) -> Message:
-    """What was wrong, and a button for each thing that it may have meant."""
+    """What was wrong, and a button for each thing that it may have meant, or for what is in its way."""
     told = sentence(str(error))
     lines = {label: retyped(line, right) for label, right in error.offers.items()}
     buttons = [command_button(label, right, in_place=True) for label, right in lines.items() if right]
+    if error.edits is not None:
+        buttons.append(edit_button(error.edits, f"Edit {region_named(error.edits)}"))
     row = actions(buttons)
     return told.model_copy(update={"blocks": (*told.blocks, row)}) if row else told
 

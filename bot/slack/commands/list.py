@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlmodel import Session
 
+from bot.book.meant import likely, question
 from bot.domain.filters import ALL_REGIONS, ChannelFilter, Overridden
 from bot.domain.message import Message
 from bot.errors import CommandError
@@ -19,6 +20,9 @@ from bot.slack.messages.subscription_list import PER_PAGE, Listed, ListPage, pag
 from bot.slack.messages.subscriptions import unsubscribed
 from bot.storage import audit, mutes, reference, subscriptions, waited
 from bot.storage.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, Post
+
+REGIONS_S = 1.5
+"""How long the list waits for regions that are not known yet, or are of another day."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,8 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
     if words and not words.isdecimal():
         raise CommandError("It is /racing list, without further words: it shows all that this channel receives.")
     number = page_of(invocation.text)
+    # What was stored unchecked while the service was away shows as soon as it is back.
+    await desk.reference.regions(REGIONS_S)
     found = await desk.database.read(lambda session: _find(session, desk, invocation.channel_id, number))
     is_admin = await desk.people.is_admin(invocation.user_id)
     gone = await _gone(desk, invocation.channel_id, {row.created_by for row in found.rows})
@@ -135,7 +141,8 @@ def _unpublished(chosen: ChannelFilter, found: _Found) -> list[str]:
     """What of a filter the data service publishes no longer, where its lists are known."""
     missing = []
     if found.regions is not None and chosen.region not in {ALL_REGIONS, *found.regions}:
-        missing.append(f"The data service no longer publishes the region {chosen.region}.")
+        meant = question(likely(chosen.region, found.regions))
+        missing.append(f"The data service publishes no region {chosen.region}, so nothing from it arrives.{meant}")
     named = [one for one in (*chosen.courses, *chosen.not_courses) if one.course_id and found.courses is not None]
     return missing + [
         f"The data service no longer publishes the course {course.name or course.course_id}."

@@ -192,9 +192,11 @@ def _uncovered(session: Session, filters: tuple[ChannelFilter, ...]) -> list[str
 
 async def _filters(check: Check, wanted: Wanted) -> list[ChannelFilter]:
     regions = await check.regions(wanted.regions, await _other_words(check.desk, wanted, check.left_s()))
-    if wanted.everything or not wanted.regions:
+    if wanted.everything:
         regions = check.instead_of_all([ALL_REGIONS, *regions])
     courses = await check.courses(COURSES, wanted.courses, regions)
+    if not wanted.everything and not wanted.regions:
+        regions = await check.regions_of(courses)
     not_courses = await check.courses(NOT_COURSES, wanted.not_courses, regions)
     await check.arriving(courses, not_courses, regions)
     check.raise_for_all()

@@ -27,8 +27,9 @@ ALIKE = 0.75
 
 @dataclass(frozen=True)
 class Unsubscribed:
-    """How many subscriptions changed, and the filters that are left."""
+    """How many subscriptions ended, how many have changed and go on, and the filters that are left."""
 
+    ended: int
     changed: int
     left: tuple[ChannelFilter, ...]
 
@@ -47,7 +48,7 @@ async def commit(desk: Desk, invocation: Invocation) -> Unsubscribed:
 
 async def answer(_desk: Desk, _invocation: Invocation, committed: Unsubscribed) -> Message:
     """What is left."""
-    return unsubscribed(committed.changed, committed.left)
+    return unsubscribed(committed.ended, committed.left, changed=committed.changed)
 
 
 def _remove(session: Session, desk: Desk, channel_id: str, wanted: Wanted) -> Unsubscribed:
@@ -58,9 +59,10 @@ def _remove(session: Session, desk: Desk, channel_id: str, wanted: Wanted) -> Un
     if wanted.is_bare:
         # The word for all regions ends every subscription, not that to all regions alone.
         one = [f"/racing {join(['unsubscribe', row.region])}, or " for row in rows if row.region != ALL_REGIONS]
+        alone = " Remove in /racing list ends that to all regions alone." if 0 < len(one) < len(rows) else ""
         raise CommandError(
             f"Say what to end: this channel has subscriptions to {there}. For example {''.join(one[:1])}/racing "
-            "unsubscribe all for every one of them."
+            f"unsubscribe all for every one of them.{alone}"
         )
     if wanted.everything and wanted.regions:
         named = join(wanted.regions)
@@ -87,7 +89,8 @@ def _remove(session: Session, desk: Desk, channel_id: str, wanted: Wanted) -> Un
     if not left:
         # Of a paused channel this may be much: nobody wants to be flooded with what they have ended.
         waited.drop(session, channel_id, waited.UNSUBSCRIBED)
-    return Unsubscribed(len(chosen), as_shown(session, map(subscriptions.read_filter, left)))
+    ended = len(rows) - len(left)
+    return Unsubscribed(ended, len(chosen) - ended, as_shown(session, map(subscriptions.read_filter, left)))
 
 
 def _with_these_topics(

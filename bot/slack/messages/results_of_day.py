@@ -90,11 +90,15 @@ def _settled_in(card: Card) -> set[str | None]:
 
 
 def _units(card: Card) -> list[Block]:
-    """A section for each meeting; of a single course one for each race, with all who ran."""
+    """A section for each meeting, those with results first; of a single course one for each race, with all who ran."""
     places = range(len(card.meetings))
     if card.course is None:
-        return [_meeting(place, card) for place in places]
+        return [_meeting(place, card) for place in sorted(places, key=lambda place: not _has_results(place, card))]
     return [_whole_race(race, outcome) for place in places for race, outcome in card.outcomes.of_meeting(place)]
+
+
+def _has_results(place: int, card: Card) -> bool:
+    return any(outcome in {Outcome.SETTLED, Outcome.BOTH} for _, outcome in card.outcomes.of_meeting(place))
 
 
 def _meeting(place: int, card: Card) -> Block:

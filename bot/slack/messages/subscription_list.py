@@ -9,6 +9,7 @@ from bot.domain.message import Block, Message
 from bot.slack.messages.blocks import context, message, mrkdwn, section
 from bot.slack.messages.buttons import actions
 from bot.slack.messages.filter_words import all_courses_are_shown, describe, in_markup, still_arrives
+from bot.slack.messages.mentions import named
 from bot.slack.messages.mute import meeting_words, undo_button
 from bot.slack.messages.pages import Turning, turns
 from bot.slack.messages.subscription_buttons import edit_button, overriding_buttons, remove_button
@@ -136,6 +137,6 @@ def _muted(row: MutedMeetingRow, meeting: Meeting) -> str:
 def _small(page: ListPage) -> list[Block]:
     said = ["Change it here, or by `/racing subscribe` and `/racing unsubscribe`."]
     if change := page.last_change:
-        by = f"<@{safe(change.user_id)}> {moment_for_readers(change.at)}"
+        by = f"{named(change.user_id)} {moment_for_readers(change.at)}"
         said.append(f"Last changed by {by} ({safe(change.action)}); `/racing audit` shows all.")
     return [mrkdwn(words) for words in said]

@@ -86,7 +86,8 @@ def _rest(said: Said) -> list[str]:
         parts.append(f"But the data service is not asked to deliver {events}: an admin has to subscribe to it.")
     if said.is_paused:
         parts.append("The channel is paused, though: what comes is kept until the pause ends, or `/racing resume`.")
-    return [*parts, *_doubts(said), *_lately(said.recent)]
+    topics = frozenset().union(*(chosen.topics for chosen in said.filters))
+    return [*parts, *_doubts(said), *_lately(said.recent, topics)]
 
 
 def _doubts(said: Said) -> list[str]:
@@ -117,23 +118,27 @@ def abandoned_today(said: Said) -> str:
     return f"Already abandoned today: {listed(names[:NAMED_MAX] + more)}.{see}"
 
 
-def unsubscribed(changed: int, left: Sequence[ChannelFilter]) -> Message:
-    """What is left."""
-    ended = "Done." if changed == 1 else f"Done: {changed} subscriptions changed."
+def unsubscribed(ended: int, left: Sequence[ChannelFilter], *, changed: int = 0) -> Message:
+    """How many ended, how many have changed and go on, and what is left."""
+    numbers = {"ended": ended, "changed": changed}
+    several = listed([f"{counted(number, 'subscription')} {what}" for what, number in numbers.items() if number])
+    done = "Done." if ended + changed == 1 else f"Done: {several}."
     if not left:
-        text = f"{ended} This channel has no subscriptions left."
+        text = f"{done} This channel has no subscriptions left."
     else:
-        text = " ".join([f"{ended} This channel still receives {in_markup(*left)}.", *_where_courses_are(left)])
+        text = " ".join([f"{done} This channel still receives {in_markup(*left)}.", *_where_courses_are(left)])
     return message(text, [section(text)])
 
 
-def _lately(recent: Recent) -> list[str]:
-    """How much of it there was; nothing where nothing is known."""
-    if not recent.is_whole and not (recent.results or recent.abandonments):
+def _lately(recent: Recent, topics: frozenset[Topic]) -> list[str]:
+    """How much there was of the topics that are counted; nothing where nothing is known."""
+    figures = {Topic.RESULTS: (recent.results, "result"), Topic.ABANDONMENTS: (recent.abandonments, "abandonment")}
+    shown = [figure for topic, figure in figures.items() if topic in topics]
+    if not shown or (not recent.is_whole and not any(number for number, _ in shown)):
         return []
     known = "" if recent.is_whole else ", as far as I know"
-    figures = f"{counted(recent.results, 'result')} and {counted(recent.abandonments, 'abandonment')}"
-    return [f"In the last {DAYS} days there were {figures} of these{known}."]
+    counts = listed([counted(number, name) for number, name in shown])
+    return [f"In the last {DAYS} days there were {counts} of these{known}."]
 
 
 def _abandoned(event: RacingEvent) -> str:

@@ -31,9 +31,10 @@ async def listed(database, slack):
     session = make_session()
     client = SlackClient(make_web_client(TOKEN, slack.api_url, session))
 
-    async def answer(text=""):
+    async def answer(text="", book=None):
         desk: Any = SimpleNamespace(
             database=database,
+            reference=book or SimpleNamespace(regions=not_asked),
             slack=client,
             identity=Identity(TOKEN),
             people=People(client, frozenset(), SubscribeBy.MEMBERS, lambda: 0.0),
@@ -45,6 +46,10 @@ async def listed(database, slack):
 
     yield answer
     await session.close()
+
+
+async def not_asked(_timeout_s):
+    return None
 
 
 async def subscribe(database, *filters, user_id="UALICE"):
@@ -75,9 +80,19 @@ async def test_region_and_course_that_are_published_no_longer_are_flagged(databa
 
     await database.write(publish)
     said = await listed()
-    assert "no longer publishes the region GONE" in said
+    assert "publishes no region GONE, so nothing from it arrives." in said
     assert "no longer publishes the course York" in said
     assert said.count(":warning:") == 2
+
+
+async def test_region_that_was_never_one_is_flagged_as_soon_as_the_service_is_back(database, listed):
+    await subscribe(database, gb(region="gb"))
+
+    async def reads(_timeout_s):
+        await database.write(lambda session: reference.put_regions(session, ["GB"], START))
+
+    said = await listed(book=SimpleNamespace(regions=reads))
+    assert ":warning: The data service publishes no region gb, so nothing from it arrives. Did you mean GB?" in said
 
 
 async def test_creator_who_is_deactivated_is_flagged_where_slack_may_be_asked(database, slack, listed):

@@ -1,11 +1,11 @@
-"""What people see of subscriptions, as it is stored: the audit, and what there was lately. On both engines."""
+"""What people see of subscriptions, as it is stored, and where they move. On both engines."""
 
 from datetime import UTC, date, datetime, timedelta
 
 from bot.domain.events import EventKind, RacingEvent, Topic, VersionRemarks
 from bot.domain.filters import ALL_REGIONS, ChannelFilter
 from bot.domain.races import Course, Race, Runner
-from bot.storage import audit, events, racebook
+from bot.storage import audit, events, racebook, subscriptions
 from bot.storage.recent import recent
 from bot.storage.tables import InboxDelivery
 
@@ -111,3 +111,17 @@ async def test_recent_counts_deliveries_and_book_once_and_names_today(database):
 async def test_recent_of_a_bot_that_has_heard_nothing_knows_nothing(database):
     found = await lately(database, GB)
     assert (found.results, found.abandonments, found.is_whole, found.abandoned) == (0, 0, False, ())
+
+
+async def test_subscriptions_to_other_regions_are_found_and_moved(database):
+    def move(session):
+        for region in ("gb", "IRE", "*"):
+            chosen = GB.model_copy(update={"region": region})
+            subscriptions.save(session, "C1", chosen, user_id="U1", now=NOW)
+        for row in subscriptions.of_other_regions(session, ["GB", "IRE"]):
+            subscriptions.move_to_region(session, row, "GB", NOW)
+
+    await database.write(move)
+    found = await database.read(subscriptions.listening)
+    assert sorted(chosen.region for _, chosen in found) == ["*", "GB", "IRE"]
+    assert await database.read(lambda session: subscriptions.of_other_regions(session, ["GB", "IRE"])) == []

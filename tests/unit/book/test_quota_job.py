@@ -102,7 +102,7 @@ async def test_failure_is_left_to_the_scheduler_to_tell(database, client, settin
     notices = Notices(None, lambda words, _named_ids: Message(text=words), clock=clock)
     with pytest.raises(ServerFault):
         await check_quota(QuotaBook(database, client, settings, clock), notices, database, THRESHOLDS, clock)
-    await refresh_reference(ReferenceBook(database, client, clock))
+    await refresh_reference(ReferenceBook(database, client, clock), database, notices, clock)
 
 
 async def test_countries_are_read_once_a_day_without_anybody_asking(database, client, clock):
@@ -112,8 +112,9 @@ async def test_countries_are_read_once_a_day_without_anybody_asking(database, cl
         "countries": [{"country_code": "ITY", "full_result_order": False}],
     }
     book = ReferenceBook(database, client, clock)
+    notices = Notices(None, lambda words, _named_ids: Message(text=words), clock=clock)
     for _ in range(3):
-        await refresh_reference(book)
+        await refresh_reference(book, database, notices, clock)
         clock.pass_(hours=1)
     assert client.asked.count("countries") == 1
     assert [one.country_code for one in await book.known_countries()] == ["ITY"]

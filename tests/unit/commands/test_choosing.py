@@ -14,7 +14,7 @@ from bot.domain.races import Course, Race
 from bot.errors import CommandError, FieldsWrong, SlackUnreached
 from bot.sandbox.slack import modals
 from bot.slack.commands import subscribe, unsubscribe
-from bot.slack.commands.explain import retyped
+from bot.slack.commands.explain import explain, retyped
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.submit import submit
 from bot.slack.views.subscribe_form import FormOf, Known, read_form, subscribe_form
@@ -134,14 +134,58 @@ async def test_leaving_a_course_out_ends_its_inclusion_but_not_the_last_one(chan
     assert names((await channel.receives())["GB"].courses) == ["Goodwood"]
 
 
-async def test_kinds_are_added_and_courses_stay_where_none_is_named(channel):
+async def test_kinds_are_added_for_the_courses_that_there_are_only_where_one_is_named(channel):
     await channel.types('GB results course:"Ffos Las"')
-    added = await channel.types("GB IRE racecards")
+    with pytest.raises(CommandError, match="this channel receives results of Ffos Las alone") as caught:
+        await channel.types("GB IRE racecards")
+    assert (caught.value.edits, set(await channel.receives())) == ("GB", {"GB"})
+    right = 'GB racecards course:"Ffos Las"'
+    assert "racecards of all courses can't be added, so nothing was changed." in str(caught.value)
+    assert f"/racing subscribe {right} would add racecards of Ffos Las." in str(caught.value)
+    await channel.types(right)
+    added = await channel.types("GB racecards")
     assert added.notes == ("Its courses from GB stay as they were: Edit in /racing list changes them.",)
+    chosen = (await channel.receives())["GB"]
+    assert (chosen.topics, names(chosen.courses)) == ({Topic.RESULTS, Topic.RACECARDS}, ["Ffos Las"])
+
+
+async def test_naming_a_course_never_widens_what_takes_all_courses(channel):
+    await channel.types("GB abandonments")
+    before = await channel.receives()
+    for words in ("GB course:Bath results", "course:Bath results", "GB course:Bath"):
+        with pytest.raises(CommandError, match="receives abandonments of all courses") as caught:
+            await channel.types(words)
+        assert caught.value.edits == "GB"
+        assert "results of Bath alone can't be added" in str(caught.value)
+        assert "/racing subscribe GB results would add results of all courses." in str(caught.value)
+        buttons = explain(caught.value, "cmd-1", f"subscribe {words}").blocks[-1]["elements"]
+        assert [(one["text"]["text"], one["value"]) for one in buttons] == [("Edit GB", "GB")]
+    assert await channel.receives() == before
+    await channel.types("GB course:Bath abandonments")
+    await channel.types("GB results")
+    assert (await channel.receives())["GB"].topics == DEFAULT_TOPICS
+
+
+async def test_courses_without_a_region_go_to_their_own_and_not_to_all(channel):
+    await channel.types("all abandonments")
+    await channel.types('course:"Ffos Las" course:Curragh results')
     receives = await channel.receives()
-    assert receives["GB"].topics == {Topic.RESULTS, Topic.RACECARDS}
-    assert names(receives["GB"].courses) == ["Ffos Las"]
-    assert (receives["IRE"].topics, receives["IRE"].courses) == ({Topic.RACECARDS}, ())
+    assert {region: (chosen.topics, names(chosen.courses)) for region, chosen in receives.items()} == {
+        "*": ({Topic.ABANDONMENTS}, []),
+        "GB": ({Topic.RESULTS}, ["Ffos Las"]),
+        "IRE": ({Topic.RESULTS}, ["Curragh"]),
+    }
+
+
+async def test_course_whose_region_is_not_known_goes_to_all_regions(channel):
+    nowhere = KnownCourse(course_id="cr_9", name="Nowhere")
+    unlisted = KnownCourse(course_id="cr_10", name="Unlisted", region="XX")
+    await channel.database.write(lambda session: rows.put_courses(session, [*COURSES, nowhere, unlisted], NOW))
+    await channel.types("course:Nowhere course:Bath")
+    await channel.types("course:Unlisted")
+    assert {region: names(chosen.courses) for region, chosen in (await channel.receives()).items()} == {
+        "*": ["Nowhere", "Bath", "Unlisted"]
+    }
 
 
 async def test_region_by_itself_is_meant_with_all_its_courses_and_that_is_said(channel):
@@ -239,6 +283,22 @@ async def test_region_beside_all_is_said_not_to_be_used(channel):
     stored = await channel.saves(await channel.opens(), {"regions": ["*", "IRE"]})
     assert "All regions take in IRE, so" in stored.notes[-1]
     assert (await channel.types("all")).notes == ()
+
+
+async def test_only_the_button_is_said_to_end_that_to_all_regions_alone(channel):
+    await channel.types("all")
+    told, _ = await channel.refuses("", "unsubscribe")
+    assert told.endswith("/racing unsubscribe all for every one of them.")
+    await channel.types("GB")
+    told, _ = await channel.refuses("", "unsubscribe")
+    assert told.endswith("Remove in /racing list ends that to all regions alone.")
+
+
+async def test_ended_and_changed_subscriptions_are_counted_each_as_what_it_is(channel):
+    await channel.types("GB IRE")
+    await channel.types("AUS results")
+    ended = await channel.ends("results")
+    assert (ended.ended, ended.changed) == (1, 2)
 
 
 async def test_unsubscribing_all_and_a_region_ends_neither(channel):

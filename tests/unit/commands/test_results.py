@@ -72,6 +72,12 @@ def test_results_tell_each_race_of_a_day():
     assert "None" not in text
 
 
+def test_meetings_with_results_come_before_those_of_which_nothing_is_known():
+    races = [make_race("12:00", course="Aintree"), make_race("13:00", course="Naas", status="result")]
+    text = text_of(show(make_day(races, [])))
+    assert text.index("Naas") < text.index("Aintree")
+
+
 def test_results_of_a_course_tell_everybody_who_ran():
     text = text_of(show(make_day(RACES[:3], course=Course(name="Ascot"))))
     assert "1  Winner  SP 5/2\n2=  Second\n2=  Also Second\n3  Third\n4  Fourth\nF  Fell" in text

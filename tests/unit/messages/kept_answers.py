@@ -174,6 +174,12 @@ ANSWERS: dict[str, partial[Any]] = {
         "cmd-01234567",
         "racecard gb today",
     ),
+    "error_with_the_form_of_what_is_in_the_way": partial(
+        explain,
+        CommandError("From GB this channel receives abandonments of all courses.", edits="GB"),
+        "cmd-01234567",
+        "subscribe GB results course:Ascot",
+    ),
     "error_with_reference": partial(explain, StorageUnavailable("locked"), "cmd-01234567"),
     "welcome": partial(welcome, [GB, ALL], is_paused=True),
     "welcome_without_subscriptions": partial(welcome, [], is_paused=False),

@@ -87,6 +87,27 @@ def test_subscribe_says_how_much_there_was_only_as_far_as_it_is_known():
     assert "0 results and 0 abandonments" in said(recent=none).text
 
 
+@pytest.mark.parametrize(
+    ("topic", "told"),
+    [
+        (Topic.RESULTS, "there were 12 results of these."),
+        (Topic.ABANDONMENTS, "there were 0 abandonments of these."),
+        (Topic.RACECARDS, None),
+    ],
+)
+def test_subscribe_says_how_much_there_was_of_what_arrives_alone(topic, told):
+    whole = Recent(results=12, abandonments=0, is_whole=True, abandoned=())
+    text = said(ChannelFilter(region="GB", topics=frozenset({topic})), recent=whole).text
+    assert told in text if told else "there were" not in text
+
+
+def test_unsubscribe_says_what_has_ended_and_what_has_changed():
+    assert unsubscribed(4, []).text.startswith("Done: 4 subscriptions ended. ")
+    assert unsubscribed(1, []).text.startswith("Done. ")
+    some = unsubscribed(1, [GB], changed=2)
+    assert some.text.startswith("Done: 1 subscription ended and 2 subscriptions changed. ")
+
+
 def test_subscribe_names_what_is_abandoned_today_where_abandonments_are_taken():
     race = Race(course=Course(name="Kempton"), off=OffTime(text="14:30"))
     lost = (
