@@ -123,9 +123,8 @@ async def test_service_that_can_not_be_reached_is_named_by_readyz(make_world):
 
 
 async def test_region_that_was_taken_as_typed_is_flagged_as_soon_as_the_service_is_back(make_world):
-    async with make_world() as world:
+    async with make_world(start=False) as world:
         api_url = world.bot.env["RACING_API_URL"]
-        await world.bot.stop()
         world.bot.env["RACING_API_URL"] = "http://127.0.0.1:9/v1"
         await world.bot.start()
         assert "could not check" in await world.say("/racing", "subscribe gb nowhere racecards", channel="CGB")

@@ -27,7 +27,7 @@ class Size:
     within_s: float
 
 
-SHORT = Size(at_each=5, at_random=20, kills=200, within_s=600)
+SHORT = Size(at_each=5, at_random=10, kills=150, within_s=600)
 LONG = Size(at_each=10, at_random=60, kills=250, within_s=3_000)
 
 SIZES = [
@@ -72,7 +72,7 @@ async def die_everywhere(world: World, size: Size) -> dict[str, int]:
         skip = None if at_random else world.random.choice((0, 0, 0, 1, 4))
         running = world.start(world.ports[0], spared=spared, skip=skip)
         # Some failpoints are passed on a stop in good order alone: a life that dies nowhere else comes so far.
-        end = world.random.choices((running.kill, running.pause), weights=(70, 30))[0] if at_random else running.stop
+        end = world.random.choices((running.kill, running.pause), weights=(80, 20))[0] if at_random else running.stop
         await running.live(world.random.uniform(*PATIENCE_S), end)
     return {name: tally.died_at[name] for name in tally.passed if not enough(world, name, size)}
 
