@@ -37,11 +37,16 @@ class KnownRegions:
         return self._code_of(found)
 
     def _code_of(self, region: str | None) -> str | None:
-        """The region where it is a known code, else the one code that differs from it in letter case only."""
-        if region is None or self._listed is None or region in self._listed or region in self._subscribed:
+        """The region where it is a known code, else the one code that differs from it in letter case only.
+
+        What the service publishes goes before what somebody subscribed to while it could not be checked.
+        """
+        if region is None or self._listed is None or region in self._listed:
             return region
         same = [code for code in self._listed if code.casefold() == region.casefold()]
-        return same[0] if len(same) == 1 else None
+        if len(same) == 1:
+            return same[0]
+        return region if region in self._subscribed else None
 
 
 def _in_region(race: Race, region: str | None) -> Race:

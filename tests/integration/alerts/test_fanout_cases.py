@@ -219,3 +219,11 @@ async def test_delivery_that_the_database_refuses_alone_does_not_hold_up_the_oth
 async def test_version_that_only_moves_names_no_change(pipeline):
     await tell(pipeline, result(region=None), result())
     assert await rows(pipeline, col(EventVersion.remarks)) == [None, None]
+
+
+async def test_region_that_a_channel_took_in_the_wrong_case_keeps_no_other_from_its_abandonments(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.subscribe("CIRE", "gb")
+    await know_regions(pipeline)
+    await tell(pipeline, abandonment("rc_1", region="gb"))
+    assert len(pipeline.texts("CGB")) == 1
