@@ -27,7 +27,7 @@ class Size:
     within_s: float
 
 
-SHORT = Size(at_each=5, at_random=10, kills=150, within_s=600)
+SHORT = Size(at_each=5, at_random=20, kills=200, within_s=600)
 LONG = Size(at_each=10, at_random=60, kills=250, within_s=3_000)
 
 SIZES = [
