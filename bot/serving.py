@@ -144,9 +144,7 @@ def uvicorn_config(app: Any, host: str, port: int, *, lifespan: Any) -> uvicorn.
 
 
 def loop_factory() -> Any:
-    """The loop of uvloop where there is one (not on Windows), which other threads let run in time."""
-    # Those that read and write the database would otherwise keep it, which answers, waiting for 5 ms at a time.
-    sys.setswitchinterval(0.001)
+    """The loop of uvloop where there is one (not on Windows)."""
     try:
         import uvloop  # noqa: PLC0415  not installed everywhere
     except ImportError:

@@ -102,7 +102,7 @@ class Fanout:
             self.problem = str(error)
             if self._setbacks.is_news(self._clock()):
                 log.warning("fanout_waits", reason=self.problem)
-            if self._setbacks.last(STANDS_STILL, self._clock()):
+            if self._setbacks.lasted(STANDS_STILL, self._clock()):
                 await self._tell_that_it_stands(self.problem)
             return self._setbacks.wait_s
         self.problem = None

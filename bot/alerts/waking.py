@@ -25,7 +25,7 @@ class Setbacks:
         # The exponent is bounded too: this can go on for months.
         return min(POLL_S * 2.0 ** min(self.refused_alone, 10), LONGEST_WAIT_S)
 
-    def last(self, long: timedelta, now: datetime) -> bool:
+    def lasted(self, long: timedelta, now: datetime) -> bool:
         """Whether they have lasted so long by now."""
         self._since = self._since or now
         return now - self._since >= long

@@ -21,8 +21,11 @@ def look_at_regions(session: Session, notices: Notices, now: datetime) -> None:
     told there.
     """
     kept = reference.regions(session)
-    for row in subscriptions.of_other_regions(session, kept[0]) if kept else ():
-        _look_at(session, notices, row, kept[0] if kept else (), now)
+    if kept is None:
+        return
+    regions, _ = kept
+    for row in subscriptions.of_other_regions(session, regions):
+        _look_at(session, notices, row, regions, now)
 
 
 def _look_at(
