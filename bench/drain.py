@@ -15,7 +15,7 @@ from bench.bare_posts import post_all
 from bench.common import AtLeast, Measure, Plan, paired_ratio
 from bench.outside import Outside
 from bench.payloads import Results
-from bot.domain.events import VersionRemarks
+from bot.domain.facts import VersionRemarks
 from bot.storage import events, inbox, posts
 from bot.storage.engine import Database
 from bot.storage.inbox import Arrival
@@ -75,9 +75,7 @@ def _queue(session: Session, results: Results, races: int, channels: Sequence[st
         arrival = Arrival(event.key, event.name, hashlib.sha256(body).hexdigest(), body, now)
         inbox.store(session, [arrival])
         (delivery,) = inbox.waiting(session, now, 1)
-        row = events.make(
-            event, 1, facts=event.facts(), remarks=VersionRemarks(), inbox_id=delivery.inbox_id, received_at=now
-        )
+        row = events.make(event, 1, remarks=VersionRemarks(), inbox_id=delivery.inbox_id, received_at=now)
         session.add(row)
         session.flush()
         posts.add(

@@ -7,7 +7,7 @@ from sqlmodel import Session
 
 from bot.alerts.meetings import KnownMeetings
 from bot.alerts.versions import News
-from bot.domain.events import EventKind
+from bot.domain.events import CONTRADICTIONS, EventKind
 from bot.domain.meetings import says_all_of
 from bot.storage import events, named_races, posts
 from bot.storage.posts import NewPost, Priority
@@ -39,12 +39,15 @@ class Plan:
         if news.event.kind is EventKind.MEETING_ABANDONED:
             named_races.add(self._session, news.event.key, (race.race_id for race in news.event.races))
         places = self._places(news, muted)
+        superseded = self._superseded(news)
         self._new.append((news, {channel: places.get(channel) for channel in channels}, muted))
         self.posts += len(channels)
         if news.event.kind is EventKind.MEETING_ABANDONED:
             self._link_races(news, set(channels))
         elif news.remarks.contradicts and news.event.kind is EventKind.RESULT_RECEIVED:
             self._take_out(news)
+        told = set(channels) - set(places)
+        self._mend(news, [one for one in superseded if one[0] in told], version=news.version.version)
 
     def misled(self, news: News) -> set[str]:
         """The channels that have to hear of a version, whatever they take.
@@ -89,12 +92,22 @@ class Plan:
         if muted or not news.rings:
             own = self._messages(news.event.key)
             having = {channel for channel in own if channel in muted or not news.rings}
-            places |= {channel: Place(own[channel], folded=news.only_moves) for channel in having}
-        if news.only_moves:
-            # Where it was told within another message there is nothing to add either.
+            places |= {channel: Place(own[channel], folded=not news.remarks.changes) for channel in having}
+        if news.only_adds:
+            # Where it was told within another message there is nothing to add.
             said = posts.said_by(self._session, news.event.key)
             places = {channel: Place(post_id, folded=True) for channel, post_id in said.items()} | places
         return places
+
+    def _superseded(self, news: News) -> list[tuple[str, int]]:
+        """The messages that a new one supersedes or contradicts: each is to say so, with a link."""
+        if not news.rings or (news.version.version == 1 and not news.remarks.contradicts):
+            return []
+        earlier = list(self._messages(news.event.key).items())
+        if news.remarks.contradicts in CONTRADICTIONS:
+            key, race_id = news.event.contradicting_key, news.event.race.race_id
+            earlier += posts.messages_of_race(self._session, news.remarks.contradicts, key, race_id).items()
+        return earlier
 
     @staticmethod
     def _changed(news: News) -> bool:
@@ -125,19 +138,19 @@ class Plan:
             saying |= set(self._messages(key).items())
         self._mend(news, sorted(saying, key=lambda one: one[1]))
 
-    def _mend(self, news: News, messages: Iterable[tuple[str, int]]) -> None:
-        """Edits of other events' messages: one for each of them, whatever further versions come."""
+    def _mend(self, news: News, messages: Iterable[tuple[str, int]], *, version: int | None = None) -> None:
+        """Edits of earlier messages: one for each message, whatever versions follow, or one for this `version`."""
         self.carry_out()
-        priority, version = _priority(news), news.version
+        priority, row, mark = _priority(news), news.version, f"#{version}" if version else ""
         posts.add(
             self._session,
             [
                 NewPost(
                     channel,
-                    f"{news.event.key}@{channel}~{post_id}",
+                    f"{news.event.key}{mark}@{channel}~{post_id}",
                     priority,
-                    version.received_at,
-                    version.id,
+                    row.received_at,
+                    row.id,
                     edits_post_id=post_id,
                 )
                 for channel, post_id in messages

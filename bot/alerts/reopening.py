@@ -12,7 +12,8 @@ from itertools import islice
 
 from sqlmodel import Session
 
-from bot.domain.events import EventKind, RacingEvent, VersionRemarks
+from bot.domain.events import EventKind, RacingEvent
+from bot.domain.facts import VersionRemarks
 from bot.domain.filters import mentions
 from bot.domain.message import Message
 from bot.logs import get_logger

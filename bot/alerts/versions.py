@@ -7,15 +7,8 @@ from datetime import datetime
 from sqlmodel import Session
 
 from bot.alerts.meetings import KnownMeetings
-from bot.domain.events import (
-    EventKind,
-    RacingEvent,
-    VersionRemarks,
-    brings_placings,
-    changed_facts,
-    is_lesser,
-    united_facts,
-)
+from bot.domain.events import EventKind, RacingEvent
+from bot.domain.facts import VersionRemarks, brings_placings, changes_between
 from bot.domain.merging import completed
 from bot.storage import events
 from bot.storage.tables import EventVersion
@@ -36,9 +29,9 @@ class News:
     moves: bool
 
     @property
-    def only_moves(self) -> bool:
-        """Whether it has nothing to say where the event was told already."""
-        return not (self.rings or self.remarks.changes or self.remarks.more_races)
+    def only_adds(self) -> bool:
+        """Whether it takes nothing back of what was told: it is worth no message where the event was told already."""
+        return not self.rings and all(change.is_addition for change in self.remarks.changes)
 
 
 class KnownEvents:
@@ -51,56 +44,52 @@ class KnownEvents:
         self._latest = events.latest(session, contradicting.union(event.key for event in about))
 
     def news(self, event: RacingEvent, inbox_id: int, received_at: datetime) -> News | None:
-        """The version to be stored of an event; None where it is no news.
-
-        What a delivery adds to the facts without changing any is kept all the same: the next one is compared with it.
-        """
-        previous, facts = self._latest.get(event.key), event.facts()
+        """The version to be stored of an event; None where it is no news."""
+        previous = self._latest.get(event.key)
         if previous is None:
-            known: dict[str, str] = {}
-            remarks = VersionRemarks(contradicts=self._contradicted(event, is_first=True))
-            rings, moves = True, False
-        else:
-            stored, said = events.known(previous)
-            newer = event.is_newer_than(stored)
-            # Where the payloads say nothing, nobody knows: of two attempts that cross, the newer may come first.
-            if newer is False:
-                return None
-            known = events.facts_of(previous)
-            event = completed(event, stored)
-            remarks = self._remarks(event, stored, changed_facts(known, facts), order_unknown=newer is None)
-            first_placings, moves = brings_placings(known, facts), event.place != stored.place
-            if not (remarks.changes or remarks.more_races or first_placings or moves):
-                events.set_facts(previous, united_facts(known, facts))
-                return None
-            contradicts_now = remarks.contradicts is not None and said.contradicts is None
-            rings = first_placings or contradicts_now or not is_lesser(remarks.changes)
-        version = events.make(
-            event,
-            previous.version + 1 if previous else 1,
-            facts=united_facts(known, facts),
-            remarks=remarks,
-            inbox_id=inbox_id,
-            received_at=received_at,
-        )
-        self._latest[event.key] = version
-        self._meetings.learn(event)
-        return News(version, event, remarks, rings, moves)
+            remarks = VersionRemarks(contradicts=self._contradicted(event, is_first=True), had_at=_had_at(event))
+            return self._made(event, 1, remarks, inbox_id, received_at, rings=True, moves=False)
+        stored, said = events.known(previous)
+        newer = event.is_newer_than(stored)
+        # Where the payloads say nothing, nobody knows: of two attempts that cross, the newer may come first.
+        if newer is False:
+            return None
+        remarks = self._remarks(event, stored, received_at, order_unknown=newer is None)
+        first_placings = brings_placings(stored, event)
+        event = completed(event, stored)
+        moves = event.place != stored.place
+        if not (remarks.changes or first_placings or moves):
+            return None
+        contradicts_now = remarks.contradicts is not None and said.contradicts is None
+        rings = first_placings or contradicts_now or any(change.rings for change in remarks.changes)
+        return self._made(event, previous.version + 1, remarks, inbox_id, received_at, rings=rings, moves=moves)
 
-    def _remarks(
+    def _made(
         self,
         event: RacingEvent,
-        stored: RacingEvent,
-        changes: dict[str, tuple[str | None, str]],
+        version: int,
+        remarks: VersionRemarks,
+        inbox_id: int,
+        received_at: datetime,
         *,
-        order_unknown: bool,
+        rings: bool,
+        moves: bool,
+    ) -> News:
+        row = events.make(event, version, remarks=remarks, inbox_id=inbox_id, received_at=received_at)
+        self._latest[event.key] = row
+        self._meetings.learn(event)
+        return News(row, event, remarks, rings, moves)
+
+    def _remarks(
+        self, event: RacingEvent, stored: RacingEvent, received_at: datetime, *, order_unknown: bool
     ) -> VersionRemarks:
         """What is to be said of a version that is not the first."""
+        changes = changes_between(stored, event, today=received_at.date().isoformat())
         return VersionRemarks(
             changes=changes,
-            order_unknown=bool(changes) and order_unknown,
+            order_unknown=order_unknown and any(not change.is_addition for change in changes),
             contradicts=self._contradicted(event, is_first=False),
-            more_races=max(0, len(event.races) - len(stored.races)),
+            had_at=_had_at(event, stored),
         )
 
     def _contradicted(self, event: RacingEvent, *, is_first: bool) -> EventKind | None:
@@ -114,3 +103,17 @@ class KnownEvents:
             return EventKind(other.kind)
         is_named = event.kind is EventKind.RESULT_RECEIVED and bool(self._meetings.naming(event.race.race_id))
         return EventKind.MEETING_ABANDONED if is_named and is_first else None
+
+
+def _had_at(event: RacingEvent, stored: RacingEvent | None = None) -> datetime | None:
+    """When the service had a version: its own time, else that of the first attempt to deliver it; None without either.
+
+    A time that an earlier version has too is that version's: a correction often repeats when the race settled.
+    """
+    for moment, earlier in (
+        (event.occurred_at, stored and stored.occurred_at),
+        (event.first_attempt_at, stored and stored.first_attempt_at),
+    ):
+        if moment is not None and moment != earlier:
+            return moment
+    return None

@@ -1,10 +1,7 @@
 """The four events of the data service (Interface, Events) and what the bot made of one delivery's payload."""
 
-from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
-
-from pydantic import Field
 
 from bot.domain.races import Race, Value
 
@@ -44,7 +41,8 @@ class RacingEvent(Value):
     `kind` is None for a payload that could not be read: such a one is posted as a plain line rather than dropped.
     `race` is the race, or what is known of the meeting; `races` are the races a meeting or card names.
     `data_as_of` is how current the service's data was, as published. `occurred_at` and `sequence` are there only where
-    the payload says when it was made, or which version it is.
+    the payload says when it was made, or which version it is; `first_attempt_at` only where it says when the service
+    first tried to deliver it.
     """
 
     key: str
@@ -54,6 +52,7 @@ class RacingEvent(Value):
     races: tuple[Race, ...] = ()
     reason: str | None = None
     occurred_at: datetime | None = None
+    first_attempt_at: datetime | None = None
     sequence: int | None = None
     data_as_of: str | None = None
     unreadable_because: str | None = None
@@ -90,90 +89,9 @@ class RacingEvent(Value):
             return self.occurred_at > other.occurred_at
         return None
 
-    def facts(self) -> dict[str, str]:
-        """The facts that a later version of the same event is compared by: what readers act on, normalised.
-
-        Only what came is in it, so that an absent fact is never taken for a changed one.
-        """
-        race = self.race
-        facts = {
-            STATUS: race.status,
-            "reason": self.reason,
-            "off": race.off.text or (race.off.off_at.isoformat() if race.off.off_at else None),
-            "race_date": race.race_date,
-            "region": race.region,
-            "going": race.going,
-            "course": race.course.name,
-            "course id": race.course.course_id,
-            "title": race.title,
-        }
-        for runner in race.runners if self.kind is EventKind.RESULT_RECEIVED else ():
-            if runner.horse and runner.position:
-                horse = " ".join(runner.horse.split()).casefold()
-                facts[POSITION_OF + horse] = str(runner.finishing_position or runner.position)
-        return {name: " ".join(value.split()).casefold() for name, value in facts.items() if value}
-
-
-class VersionRemarks(Value):
-    """What is to be said of a version of an event, beside the event itself.
-
-    `changes` are the facts that it changed (see `changed_facts`). `order_unknown`: nothing in the payloads told which
-    of the two is the newer. `contradicts` is the event of the same race that can't be true together with this one.
-    `more_races` is how many races it names that no version before it did.
-    """
-
-    changes: dict[str, tuple[str | None, str]] = Field(default_factory=dict)
-    order_unknown: bool = False
-    contradicts: EventKind | None = None
-    more_races: int = 0
-
 
 CONTRADICTIONS = {
     EventKind.RESULT_RECEIVED: EventKind.RACE_ABANDONED,
     EventKind.RACE_ABANDONED: EventKind.RESULT_RECEIVED,
 }
 """A race is not both settled and called off."""
-
-
-STATUS = "status"
-POSITION_OF = "position of "
-"""How the facts of placings are named: "position of blue moon"."""
-
-
-def changed_facts(old: dict[str, str], new: dict[str, str]) -> dict[str, tuple[str | None, str]]:
-    """The facts that differ between two versions: name → (before, now).
-
-    A fact that either version lacks is not a changed one, with one exception: a placing. Where both versions carry
-    placings, a horse that takes a place which another had is a change, even if it was not named before. Only numbers
-    are places: that one more horse pulled up takes nothing from another.
-    """
-    changes: dict[str, tuple[str | None, str]] = {
-        name: (old[name], value) for name, value in new.items() if name in old and old[name] != value
-    }
-    places_before = {(value, name) for name, value in old.items() if name.startswith(POSITION_OF)}
-    taken_before = {value for value, _ in places_before if value.isdecimal()}
-    for name, value in new.items():
-        if name.startswith(POSITION_OF) and value in taken_before and (value, name) not in places_before:
-            changes.setdefault(name, (old.get(name), value))
-    return changes
-
-
-def is_lesser(changes: Iterable[str]) -> bool:
-    """Whether these changed facts are worth no new message: neither a placing nor the race's status is among them."""
-    return not any(name == STATUS or name.startswith(POSITION_OF) for name in changes)
-
-
-def brings_placings(old: dict[str, str], new: dict[str, str]) -> bool:
-    """Whether the new version is the first that carries placings: people wait for them."""
-    return not _places(old) and bool(_places(new))
-
-
-def united_facts(old: dict[str, str], new: dict[str, str]) -> dict[str, str]:
-    """What is known by both versions, the newer one being right. Whoever had a place that another has now, has none."""
-    places = set(_places(new).values())
-    kept = {name: value for name, value in old.items() if name not in _places(old) or value not in places}
-    return kept | new
-
-
-def _places(facts: dict[str, str]) -> dict[str, str]:
-    return {name: value for name, value in facts.items() if name.startswith(POSITION_OF)}

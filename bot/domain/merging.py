@@ -1,6 +1,10 @@
 """A later version of an event over the one before it: what it does not say is still known, and still shown."""
 
+from collections.abc import Container, Iterable, Sequence
+
 from bot.domain.events import RacingEvent
+from bot.domain.facts import WHOLE_LISTS
+from bot.domain.pairing import paired_races, paired_runners
 from bot.domain.races import Course, Race, Runner
 
 _OF_ONE_VERSION = frozenset({"abandoned", "course", "runners"})
@@ -9,22 +13,28 @@ _OF_ONE_VERSION = frozenset({"abandoned", "course", "runners"})
 
 def completed(event: RacingEvent, earlier: RacingEvent) -> RacingEvent:
     """The event with what only the earlier version said; what is about the delivery itself stays its own."""
+    are_all = event.kind in WHOLE_LISTS
     return event.model_copy(
         update={
-            "race": _race(event.race, earlier.race),
-            "races": _races(event.races, earlier.races),
+            "race": _race(event.race, earlier.race, are_all=are_all),
+            "races": _races(event.races, earlier.races, are_all=are_all),
             "reason": event.reason or earlier.reason,
         }
     )
 
 
-def _race(race: Race, earlier: Race) -> Race:
+def _race(race: Race, earlier: Race, *, are_all: bool) -> Race:
     kept = {
         name: getattr(earlier, name)
         for name, field in Race.model_fields.items()
         if name not in _OF_ONE_VERSION and getattr(race, name) == field.default
     }
-    course, runners = _course(race.course, earlier.course), _runners(race.runners, earlier.runners)
+    course = _course(race.course, earlier.course)
+    are_all = are_all and _overlap(paired_runners(earlier.runners, race.runners))
+    runners = completed_runners(race.runners, earlier.runners, are_all=are_all)
+    if are_all and race.runners and race.field_size is None:
+        # The earlier figure would hide that a runner is gone.
+        kept.pop("field_size", None)
     return race.model_copy(update={**kept, "course": course, "runners": runners})
 
 
@@ -40,31 +50,42 @@ def _course(course: Course, earlier: Course) -> Course:
     )
 
 
-def _runners(runners: tuple[Runner, ...], earlier: tuple[Runner, ...]) -> tuple[Runner, ...]:
-    """The later ones, unless only the earlier ones have positions."""
-    had_positions = any(runner.position for runner in earlier)
-    return earlier if not runners or (had_positions and not any(runner.position for runner in runners)) else runners
+def completed_runners(
+    runners: Sequence[Runner], earlier: Sequence[Runner], *, are_all: bool = False
+) -> tuple[Runner, ...]:
+    """The later runners, each completed, then those that only the earlier version named, unless the later `are_all`.
+
+    A place that another horse has by now is nobody else's.
+    """
+    if not runners:
+        return tuple(earlier)
+    held = {runner.finishing_position for runner in runners}
+    pairs = paired_runners(earlier, runners)
+    return tuple(_runner(now, before, held) for before, now in pairs if now is not None or not are_all)
 
 
-def _races(races: tuple[Race, ...], earlier: tuple[Race, ...]) -> tuple[Race, ...]:
-    """The later ones, each completed, then those that only the earlier version named."""
-    left, both = list(earlier), []
-    for race in races:
-        same = next((one for one in left if _is_same(one, race)), None)
-        both.append(_race(race, same) if same else race)
-        if same:
-            left.remove(same)
-    return (*both, *left)
+def _runner(now: Runner | None, before: Runner | None, held: Container[int | None]) -> Runner:
+    known = (now or Runner()).model_dump(exclude_none=True)
+    if before is None:
+        return Runner(**known)
+    kept = before.model_dump(exclude_none=True)
+    lost = before.finishing_position is not None and before.finishing_position in held
+    if "position" in known or lost:
+        # A reason is that of its own position.
+        kept = {name: value for name, value in kept.items() if name not in {"position", "position_reason", "beaten"}}
+    return Runner(**{**kept, **known})
 
 
-def _is_same(one: Race, other: Race) -> bool:
-    """By the surest of what both say."""
-    for left, right in zip(_names(one), _names(other), strict=True):
-        if left and right:
-            return left == right
-    return one == other
+def _races(races: tuple[Race, ...], earlier: tuple[Race, ...], *, are_all: bool) -> tuple[Race, ...]:
+    """The later races, each completed, then those that only the earlier version named; `are_all`: none of these."""
+    if not races:
+        return earlier
+    pairs = paired_races(earlier, races)
+    are_all = are_all and _overlap(pairs)
+    both = [_race(now, before, are_all=are_all) if before else now for before, now in pairs if now]
+    return (*both, *(before for before, now in pairs if before and not now and not are_all))
 
 
-def _names(race: Race) -> tuple[str | None, ...]:
-    """What tells a meeting's races apart, the surest first."""
-    return race.race_id, race.off.text, race.number, race.title
+def _overlap(pairs: Iterable[tuple[object | None, object | None]]) -> bool:
+    """Whether two lists have anything in common: lists that have nothing in common are parts of a longer one."""
+    return any(before and now for before, now in pairs)

@@ -14,6 +14,9 @@ _PLACE = re.compile(r"(?:(?:=|tied|t|joint|dead[ -]?heat|dh)[ .-]*)?([0-9]{1,6})
 """A place, after what some write before it where it is shared: "2", "2=", "=2", "T2", "dh 2"."""
 
 
+_CLOCK = re.compile(r"([0-9]{1,2})[:.]([0-9]{2})(?::[0-9]{2})? ?([ap])?\.?(?:m\.?)?", re.IGNORECASE | re.ASCII)
+
+
 class Value(BaseModel):
     """A frozen value that can be stored as JSON and read back unchanged."""
 
@@ -38,24 +41,43 @@ class OffTime(Value):
     text: str | None = None
     off_at: datetime | None = None
 
+    def minutes_from(self, other: "OffTime") -> float | None:
+        """How many minutes lie between the two times; None where nothing that both say can be compared."""
+        if self.off_at and other.off_at:
+            return abs((self.off_at - other.off_at).total_seconds()) / 60
+        first, second = _minute_of_day(self.text), _minute_of_day(other.text)
+        return abs(first - second) if first is not None and second is not None else None
+
+    def is_same_time(self, other: "OffTime") -> bool:
+        """Whether both are one time, however it is written: "14:30", "2:30 pm"."""
+        first, second = _minute_of_day(self.text), _minute_of_day(other.text)
+        if first is not None and second is not None and first != second:
+            return False
+        return self.minutes_from(other) == 0
+
 
 class Runner(Value):
-    """One runner of a race, as published. `position` is text: "1", "2=", "=2", "PU"."""
+    """One runner of a race, as published. `position` is text: "1", "2=", "=2", "PU".
+
+    `position_reason` is why the runner has this position ("Weighed in light"), `beaten` the distance by which the
+    runner was beaten.
+    """
 
     horse: str | None = None
     position: str | None = None
+    position_reason: str | None = None
     number: str | None = None
     draw: str | None = None
     jockey: str | None = None
     trainer: str | None = None
     starting_price: str | None = None
     official_rating: str | None = None
+    beaten: str | None = None
 
     @property
     def finishing_position(self) -> int | None:
         """The position as a number where it says one ("2=" and "=2" are 2), else None ("PU")."""
-        found = _PLACE.match((self.position or "").strip())
-        return int(found[1]) if found else None
+        return finishing_position(self.position)
 
 
 class Race(Value):
@@ -78,6 +100,7 @@ class Race(Value):
     abandoned: bool = False
     reason: str | None = None
     field_size: int | None = None
+    winning_time: str | None = None
     runners: tuple[Runner, ...] = ()
 
     @property
@@ -90,3 +113,20 @@ class Race(Value):
         """The runners with a finishing position, best first; those without one left out."""
         finished = [runner for runner in self.runners if runner.finishing_position is not None]
         return tuple(sorted(finished, key=lambda runner: runner.finishing_position or 0))
+
+
+def finishing_position(position: str | None) -> int | None:
+    """A published position as a number where it says one."""
+    found = _PLACE.match((position or "").strip())
+    return int(found[1]) if found else None
+
+
+def _minute_of_day(text: str | None) -> int | None:
+    """The minutes since midnight of a published time of day, or None."""
+    found = _CLOCK.fullmatch((text or "").strip())
+    if not found:
+        return None
+    hour, minute, half = int(found[1]), int(found[2]), (found[3] or "").casefold()
+    if half:
+        hour = hour % 12 + (12 if half == "p" else 0)
+    return hour * 60 + minute

@@ -53,6 +53,7 @@ TEXTS = {
     "distance": Names(("distance", "racedistance", "distancetext"), ("dist",)),
     "going": Names(("going", "goingdescription", "trackcondition")),
     "surface": Names(("surface", "tracksurface")),
+    "winning_time": Names(("winningtime", "racewinningtime", "winnertime", "wintime")),
 }
 COURSE_ID_SHAPE = re.compile("cr_[A-Za-z0-9]+")
 """Interface, Course."""

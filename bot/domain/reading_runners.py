@@ -7,7 +7,7 @@ from typing import Any
 
 from bot.domain.races import Runner
 from bot.domain.reading_parts import RACING_FIELDS
-from bot.domain.reading_values import Fields, fields_of, find, flag, identifier, text
+from bot.domain.reading_values import LONGEST_NAME, Fields, fields_of, find, flag, fold, identifier, text
 
 ORDERED_LISTS = frozenset({"finishingorder", "finishorder", "resultorder", "orderoffinish", "placings"})
 """Lists whose key says that they are in finishing order; any other list of bare names says no more than who ran."""
@@ -29,6 +29,26 @@ ONLY_RACES = RACING_FIELDS - {"winner"}
 """What marks an object in a list as a race. Of a runner, `winner` may be a flag."""
 
 NO_FINISH = ("casualty", "casualtyreason", "outcome", "outcomecode")
+STATUS = ("status", "runnerstatus", "finishstatus", "resultstatus")
+PLAIN_STATUSES = frozenset(
+    {
+        "ran",
+        "runner",
+        "running",
+        "declared",
+        "confirmed",
+        "active",
+        "starter",
+        "started",
+        "finished",
+        "finisher",
+        "placed",
+    }
+    | {"result", "official", "final", "ok", "normal", "winner", "won", "unknown", "none", "entered", "entry"}
+)
+"""Statuses that say no more than that the horse ran, or is to run: no reason for having no place."""
+
+DISQUALIFIED = ("disqualified", "isdisqualified", "dsq", "dq")
 NON_RUNNER = ("nonrunner", "isnonrunner", "withdrawn", "scratched")
 ONLY_RUNNERS = frozenset({"horse", "horsename", "horseid", "jockey", "jockeyname", "clothnumber", *POSITION[:5]})
 """What marks an object as a runner even where it names its race too."""
@@ -47,6 +67,11 @@ NAMES = {
     "trainer": ("trainer", "trainername"),
     "starting_price": ("sp", "startingprice", "spfractional", "startingpricefractional", "spdecimal", "bsp"),
     "official_rating": ("officialrating", "or", "ofr"),
+    "beaten": ("beaten", "beatendistance", "distancebeaten", "distancebehind", "beatenby", "btn", "lengthsbehind"),
+    "position_reason": (
+        *("positionreason", "placingreason", "disqualificationreason", "disqualifiedreason", "dqreason"),
+        *("nonrunnerreason", "reason"),
+    ),
 }
 
 _WHOLE = re.compile(r"\A([0-9]+)\.0+\Z")
@@ -121,13 +146,24 @@ def _own_fields(entry: dict[str, Any]) -> Fields:
 
 
 def _position(fields: Fields) -> str | None:
-    """The position, else why there is none: the casualty reason, or "NR" for a horse that did not run.
+    """The position, else why there is none: the casualty reason, the status, or "NR" for a horse that did not run.
 
-    A position of 0 is how some say "none": taken as it came, it would stand before the winner.
+    A disqualified horse holds no place, whatever else came. A position of 0 is how some say "none": taken as it came,
+    it would stand before the winner.
     """
     if find([fields], NON_RUNNER, flag):
         return "NR"
-    return find([fields], POSITION, _read_position) or find([fields], NO_FINISH, text)
+    status = find([fields], STATUS, _read_status)
+    if status and fold(status[:LONGEST_NAME]).startswith(("disq", "dsq")):
+        return status
+    if find([fields], DISQUALIFIED, flag):
+        return "DSQ"
+    return find([fields], POSITION, _read_position) or find([fields], NO_FINISH, text) or status
+
+
+def _read_status(value: Any) -> str | None:
+    said = text(value) if isinstance(value, str) else None
+    return said if said and fold(said[:LONGEST_NAME]) not in PLAIN_STATUSES else None
 
 
 def _read_position(value: Any) -> str | None:

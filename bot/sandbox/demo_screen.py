@@ -40,6 +40,10 @@ def make_console(file: TextIO, environ: Mapping[str, str] = os.environ) -> Conso
     )
 
 
+MARKS = ("Superseded ", "Contradicted ")
+"""How the text of a message begins that a later one replaces: the message itself was shown before."""
+
+
 class Screen:
     """Prints the demo. `channels` and `people` are names by id; a message seen before is shown by its first line."""
 
@@ -80,7 +84,7 @@ class Screen:
 
     def _post(self, message: PostedMessage) -> None:
         alarm = message.text.startswith("ABANDONED")
-        if message.text in self._seen:
+        if message.text in self._seen or message.text.startswith(MARKS):
             lines = [readable(message.text, self._names)]
         else:
             lines = _clipped(body_lines(message.blocks, message.text, self._names), POST_LINES)

@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 
-from bot.domain.events import VersionRemarks
+from bot.domain.facts import VersionRemarks
 from bot.domain.message import Message
 from bot.logs import get_logger
 from bot.slack.identity import Identity
-from bot.slack.messages import Corrected, MessageContext, render
+from bot.slack.messages import Corrected, MessageContext, SupersededBy, render
 from bot.slack.messages.plain import sentence
 from bot.storage import events, inbox
 from bot.storage.lanes import Claim
@@ -45,8 +45,13 @@ class PostRenderer:
             return Message.model_validate_json(claim.post.content or "")
         # How late it came does not change when it is edited.
         made_at = max(shown.post.sent_at or now, shown.post.received_at).replace(microsecond=0)
-        links = (self._link(claim, claim.previous_ts), self._link(claim, shown.meeting_ts))
-        return self._message(_Telling(shown.same, made_at, self._late_after_s, *links, shown))
+        later = shown.superseded.message_ts if shown.superseded else None
+        links = (
+            self._link(claim, shown.previous_ts),
+            self._link(claim, shown.meeting_ts),
+            self._link(claim, later),
+        )
+        return self._message(_Telling(shown.same, made_at, self._late_after_s, links, shown))
 
     def _link(self, claim: Claim, message_ts: str | None) -> str | None:
         return self.identity.permalink(claim.channel_id, message_ts) if message_ts else None
@@ -59,26 +64,29 @@ class _Telling:
     same: tuple[object, ...]
     made_at: datetime
     late_after_s: float
-    previous_link: str | None
-    meeting_link: str | None
+    links: tuple[str | None, str | None, str | None]
+    """Of the earlier message, of the abandoned meeting's, and of the later message."""
     shown: Shown = field(compare=False)
 
 
 def _message(telling: _Telling) -> Message:
     shown, post = telling.shown, telling.shown.post
+    previous_link, meeting_link, later_link = telling.links
     event, latest = events.read(shown.newest)
-    _, remarks = events.read(shown.own)
+    remarks = events.remarks_of(shown.own)
     context = MessageContext(
         received_at=post.received_at,
         now=max(telling.made_at, post.received_at),
         late_after_s=telling.late_after_s,
+        had_at=remarks.had_at,
         changes=remarks.changes,
         corrected=_corrected(shown, latest),
-        order_unknown=remarks.order_unknown or latest.order_unknown,
+        order_unknown=remarks.order_unknown,
         contradicts=remarks.contradicts,
-        previous_link=telling.previous_link,
+        previous_link=previous_link,
+        superseded=_superseded(shown, later_link),
         in_meeting=shown.in_meeting,
-        meeting_link=telling.meeting_link,
+        meeting_link=meeting_link,
         lost=tuple(events.read(version)[0] for version in shown.lost),
         settled=shown.settled,
         data_as_of=event.data_as_of,
@@ -92,6 +100,11 @@ def _message(telling: _Telling) -> Message:
 
 def _corrected(shown: Shown, latest: VersionRemarks) -> Corrected | None:
     """What the newest version changed in a message that was made for an earlier one."""
-    if shown.newest.version == shown.own.version or not (latest.changes or latest.more_races):
+    if shown.newest.version == shown.own.version or not latest.changes:
         return None
-    return Corrected(at=shown.newest.received_at, changes=latest.changes, more_races=latest.more_races)
+    return Corrected(at=shown.newest.received_at, changes=latest.changes, order_unknown=latest.order_unknown)
+
+
+def _superseded(shown: Shown, link: str | None) -> SupersededBy | None:
+    later = shown.superseded
+    return SupersededBy(at=later.at, contradicted_by=later.by, link=link) if later else None

@@ -1,6 +1,5 @@
 """Events and their versions: what deliveries said, each version once."""
 
-import json
 from collections.abc import Collection, Iterable
 from datetime import datetime
 from functools import lru_cache
@@ -8,7 +7,8 @@ from functools import lru_cache
 from sqlalchemy import Select, bindparam, select, union
 from sqlmodel import Session, col
 
-from bot.domain.events import EventKind, RacingEvent, VersionRemarks
+from bot.domain.events import EventKind, RacingEvent
+from bot.domain.facts import VersionRemarks
 from bot.domain.races import Race
 from bot.logs import get_logger
 from bot.storage.tables import EventVersion
@@ -67,7 +67,6 @@ def make(
     event: RacingEvent,
     version: int,
     *,
-    facts: dict[str, str],
     remarks: VersionRemarks,
     inbox_id: int,
     received_at: datetime,
@@ -82,28 +81,20 @@ def make(
         meeting_id=event.race.meeting_id,
         race_date=event.race.race_date,
         data=event.model_dump_json(exclude_defaults=True),
-        facts=json.dumps(facts),
         remarks=remarks.model_dump_json(exclude_defaults=True) if remarks != VersionRemarks() else None,
         inbox_id=inbox_id,
         received_at=received_at,
     )
 
 
-def facts_of(row: EventVersion) -> dict[str, str]:
-    """What is known of an event by this version and those before it."""
-    facts: dict[str, str] = json.loads(row.facts)
-    return facts
-
-
-def set_facts(row: EventVersion, facts: dict[str, str]) -> None:
-    """Keep what a delivery added that was no news in itself."""
-    if facts != facts_of(row):
-        row.facts = json.dumps(facts)
-
-
 def read(row: EventVersion) -> tuple[RacingEvent, VersionRemarks]:
     """The event of a row, and what is to be said of that version."""
-    return RacingEvent.model_validate_json(row.data), VersionRemarks.model_validate_json(row.remarks or "{}")
+    return RacingEvent.model_validate_json(row.data), remarks_of(row)
+
+
+def remarks_of(row: EventVersion) -> VersionRemarks:
+    """What is to be said of a version, beside the event."""
+    return VersionRemarks.model_validate_json(row.remarks or "{}")
 
 
 def known(row: EventVersion) -> tuple[RacingEvent, VersionRemarks]:

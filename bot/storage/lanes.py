@@ -75,8 +75,6 @@ class Claim:
     doubtful: bool
     claimed_at: datetime
     """By the clock that leases are measured by."""
-    previous_ts: str | None = None
-    """Where an earlier version of the same event stands in this channel."""
     shown: Shown | None = None
     """What its message is to show; None of what is no event."""
     held_since: datetime | None = None
@@ -144,10 +142,7 @@ def _with_shown(session: Session, claims: list[Claim]) -> list[Claim]:
     if not claims:
         return []
     said = showing.shown(session, [(claim.post, claim.event) for claim in claims if claim.event])
-    return [
-        replace(claim, shown=what, previous_ts=_previous_ts(session, what.post, what.own)) if what else claim
-        for claim, what in ((claim, said.get(claim.post.id or 0)) for claim in claims)
-    ]
+    return [replace(claim, shown=said.get(claim.post.id or 0)) for claim in claims]
 
 
 def _begin(session: Session, begun: Sequence[Claim], *, lease_s: float, call_s: float) -> None:
@@ -296,26 +291,6 @@ def _first_posts(spent: frozenset[str]) -> Select[Post, EventVersion, datetime |
         .where(col(Lane.channel_id).in_(bindparam("channels", expanding=True)))
         .order_by(_urgency(spent), col(Post.id))
     )
-
-
-def _previous_ts(session: Session, post: Post, event: EventVersion) -> str | None:
-    if event.version == 1:
-        return None
-    statement = (
-        select(col(Post.message_ts))
-        .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
-        .where(
-            col(EventVersion.event_key) == event.event_key,
-            col(EventVersion.version) < event.version,
-            col(Post.channel_id) == post.channel_id,
-            col(Post.edits_post_id).is_(None),
-            col(Post.message_ts).is_not(None),
-        )
-        .order_by(col(EventVersion.version).desc())
-        .limit(1)
-    )
-    message_ts: str | None = session.execute(statement).scalar_one_or_none()
-    return message_ts
 
 
 def next_due(session: Session, now: datetime, spent: Mapping[str, datetime] | None = None) -> datetime | None:

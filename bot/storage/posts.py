@@ -123,6 +123,24 @@ def messages_of(session: Session, event_key: str, *, locked: bool = False) -> di
     return {channel_id: post_id for channel_id, post_id in session.execute(statement) if post_id}
 
 
+def messages_of_race(session: Session, kind: str, event_key: str | None, race_id: str | None) -> dict[str, int]:
+    """The message in which each channel has a race's event of that kind, by the event's key or by the race's id."""
+    statement = (
+        select(col(Post.channel_id), col(Post.id))
+        .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
+        .where(is_event_of_race(kind, event_key, race_id), col(Post.edits_post_id).is_(None), _IS_TOLD)
+        .order_by(col(Post.id))
+    )
+    return {channel_id: post_id for channel_id, post_id in session.execute(statement) if post_id}
+
+
+def is_event_of_race(kind: str, event_key: str | None, race_id: str | None) -> ColumnElement[bool]:
+    """Whether a version is of a race's event of that kind, under whatever key it came."""
+    names = ((col(EventVersion.event_key), event_key), (col(EventVersion.race_id), race_id))
+    # Compared with nothing, a race without an id would be every race without one.
+    return and_(col(EventVersion.kind) == kind, or_(*(column == value for column, value in names if value is not None)))
+
+
 def said_by(session: Session, event_key: str) -> dict[str, int]:
     """By what each channel has an event, be it within another message: channel → the newest of the event's posts."""
     statement = (
@@ -190,7 +208,6 @@ def meetings_saying(session: Session, race_id: str | None, event_key: str) -> di
     By the race's id, or by the key of its abandonment, which a race without an id has too.
     """
     said, message, meeting = aliased(Post), aliased(Post), aliased(EventVersion)
-    names = ((col(EventVersion.event_key), event_key), (col(EventVersion.race_id), race_id))
     statement = (
         select(col(message.id), col(message.channel_id))
         .select_from(EventVersion)
@@ -198,9 +215,7 @@ def meetings_saying(session: Session, race_id: str | None, event_key: str) -> di
         .join(message, col(message.id) == col(said.edits_post_id))
         .join(meeting, col(meeting.id) == col(message.event_id))
         .where(
-            # Compared with nothing, a race without an id would be every race without one.
-            or_(*(column == value for column, value in names if value is not None)),
-            col(EventVersion.kind) == EventKind.RACE_ABANDONED,
+            is_event_of_race(EventKind.RACE_ABANDONED, event_key, race_id),
             col(meeting.kind) == EventKind.MEETING_ABANDONED,
         )
     )

@@ -11,7 +11,8 @@ from sqlalchemy import Insert, Select, bindparam, select, union
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind, RacingEvent
-from bot.domain.races import Race, Runner, Value
+from bot.domain.merging import completed_runners
+from bot.domain.races import Race, Value
 from bot.storage import events
 from bot.storage.engine import dialect_of, insert_into, table_of
 from bot.storage.tables import BookRace, EventVersion
@@ -82,7 +83,7 @@ def told_of_day(session: Session, day: str, since: datetime, until: datetime) ->
 
 def merged(known: Race, news: Race, *, whole: bool) -> Race:
     """The race with what is new of it; what did not come stays. `whole`: the news name all who run, or nobody."""
-    runners = _merged_runners(known.runners, news.runners, whole=whole)
+    runners = completed_runners(news.runners, known.runners, are_all=whole)
     # "Not abandoned" and "not said" look the same: only news that speak of the race's status take an abandonment back.
     abandoned = news.abandoned or (known.abandoned and news.status is None)
     return _filled(known, news).model_copy(
@@ -99,21 +100,6 @@ def _filled(known: V, news: V) -> V:
     """The news, and what they leave open as it was known."""
     said = {name for name in type(news).model_fields if getattr(news, name) is not None}
     return known.model_copy(update={name: getattr(news, name) for name in said})
-
-
-def _merged_runners(known: Sequence[Runner], news: Sequence[Runner], *, whole: bool) -> tuple[Runner, ...]:
-    if not news:
-        return tuple(known)
-    before = {label: runner for runner in known if (label := _label(runner))}
-    now = {label: runner for runner in news if (label := _label(runner))}
-    completed = [_filled(before[label], runner) if (label := _label(runner)) in before else runner for runner in news]
-    missing = [] if whole else [runner for runner in known if _label(runner) not in now]
-    return (*completed, *missing)
-
-
-def _label(runner: Runner) -> str | None:
-    """What a runner is known by: its horse, else its number."""
-    return runner.horse.casefold() if runner.horse else runner.number
 
 
 def _put_batch(session: Session, races: dict[str, Race], now: datetime, region: str | None) -> None:

@@ -5,17 +5,18 @@ A message is rendered from this whether it is posted or edited, so that any edit
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import lru_cache
 
-from sqlalchemy import Select, bindparam, select
+from sqlalchemy import ColumnElement, Select, and_, bindparam, or_, select
 from sqlmodel import Session, col
 
-from bot.domain.events import EventKind, RacingEvent
+from bot.domain.events import CONTRADICTIONS, EventKind, RacingEvent
 from bot.domain.filters import mentions
 from bot.logs import get_logger
-from bot.storage import events, reference, subscriptions
+from bot.storage import events, posts, reference, subscriptions
 from bot.storage.reference import KnownCountry
-from bot.storage.tables import EventVersion, Post, PostState
+from bot.storage.tables import EventVersion, NamedRace, Post, PostState
 
 log = get_logger(__name__)
 
@@ -32,7 +33,9 @@ class Shown:
     that a meeting's message says too, each in its newest version; `settled` the ids of its races that have a result.
     `in_meeting`: it is of a race whose meeting was abandoned, by a message at `meeting_ts` where that is sent.
     `edits` are the waiting edits that are done with once it is sent. `mentions` are who the channel has an abandonment
-    ring. `country` is a result's, where that is known to publish no full finishing order.
+    ring. `country` is a result's, where that is known to publish no full finishing order. `previous_ts` is where the
+    channel has the earlier message that this one corrects or contradicts; `superseded` is the later message that
+    corrects or contradicts this one.
     """
 
     post: Post
@@ -45,13 +48,28 @@ class Shown:
     edits: tuple[int, ...] = ()
     mentions: tuple[str, ...] = ()
     country: KnownCountry | None = None
+    previous_ts: str | None = None
+    superseded: "Superseded | None" = None
 
     @property
     def same(self) -> tuple[object, ...]:
         """What is equal where two messages say the same, but for what `meeting_ts` is in each channel."""
         versions = (self.own.id, self.newest.id, *(version.id for version in self.lost))
-        post = (self.post.received_at, self.post.may_be_repeat, self.in_meeting, self.mentions)
+        post = (self.post.received_at, self.post.may_be_repeat, self.in_meeting, self.mentions, self.superseded)
         return (versions, post, self.settled, self.country)
+
+
+@dataclass(frozen=True)
+class Superseded:
+    """The message that supersedes an earlier one: when its version was received, and its ts where it is sent.
+
+    `by` is the event that contradicts the earlier message; None where the later message is of the same event.
+    """
+
+    version: int
+    at: datetime
+    message_ts: str | None
+    by: EventKind | None = None
 
 
 def shown(session: Session, heads: Sequence[Said]) -> dict[int, Shown]:
@@ -64,7 +82,12 @@ def shown(session: Session, heads: Sequence[Said]) -> dict[int, Shown]:
     messages = {post.id or 0: targets.get(post.edits_post_id or 0, (post, event)) for post, event in heads}
     edits = _edits(session, {post.id or 0 for post, _ in messages.values()})
     meetings = _meetings(session, [edit for edit_list in edits.values() for edit in edit_list])
-    said = {number: _said(post, own, edits.get(post.id or 0, ()), meetings) for number, (post, own) in messages.items()}
+    later = _later(session, messages.values(), edits)
+    said = {
+        number: _said(post, own, edits.get(post.id or 0, ()), meetings, later)
+        for number, (post, own) in messages.items()
+    }
+    said = {number: replace(one, previous_ts=_previous_ts(session, one)) for number, one in said.items()}
     return _with_countries(session, _with_mentions(session, _without_settled(session, said)))
 
 
@@ -114,13 +137,71 @@ def _meetings(session: Session, edits: Iterable[Said]) -> dict[tuple[str, str], 
     return {(channel_id, key): ts for channel_id, key, ts in session.execute(statement) if ts}
 
 
-def _said(message: Post, own: EventVersion, edits: Iterable[Said], meetings: Mapping[tuple[str, str], str]) -> Shown:
+Later = Mapping[tuple[str, str], Sequence[Superseded]]
+"""The messages that may supersede an earlier one, by channel and event key, the earliest version first."""
+
+
+def _later(session: Session, messages: Iterable[Said], edits: Mapping[int, Sequence[Said]]) -> Later:
+    """The messages of the events that edits are about, of the same event or of one that contradicts the message."""
+    about = {
+        (edit.channel_id, event.event_key)
+        for post, own in messages
+        for edit, event in edits.get(post.id or 0, ())
+        if event.event_key == own.event_key or CONTRADICTIONS.get(own.kind or "") == event.kind  # type: ignore[call-overload]
+    }
+    if not about:
+        return {}
+    statement = (
+        select(
+            col(Post.channel_id),
+            col(EventVersion.event_key),
+            col(EventVersion.version),
+            col(EventVersion.received_at),
+            col(Post.message_ts),
+            col(EventVersion.kind),
+        )
+        .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
+        .where(
+            col(EventVersion.event_key).in_(sorted({key for _, key in about})),
+            col(Post.channel_id).in_(sorted({channel_id for channel_id, _ in about})),
+            col(Post.edits_post_id).is_(None),
+            col(Post.state).not_in([PostState.PARKED, PostState.MUTED]),
+        )
+        .order_by(col(EventVersion.version), col(Post.id))
+    )
+    found: dict[tuple[str, str], list[Superseded]] = {}
+    for channel_id, key, version, received_at, ts, kind in session.execute(statement):
+        found.setdefault((channel_id, key), []).append(
+            Superseded(version, received_at, ts, EventKind(kind) if kind else None)
+        )
+    return found
+
+
+def _superseded(message: Post, own: EventVersion, edit: EventVersion, later: Later) -> Superseded | None:
+    """The message by which the channel has what the edit is about, where that is a later one than `message`."""
+    messages = later.get((message.channel_id, edit.event_key), ())
+    if edit.event_key == own.event_key:
+        found = next((one for one in messages if own.version < one.version <= edit.version), None)
+        return replace(found, by=None) if found else None
+    return next((one for one in messages if one.version == edit.version), None)
+
+
+def _said(
+    message: Post, own: EventVersion, edits: Iterable[Said], meetings: Mapping[tuple[str, str], str], later: Later
+) -> Shown:
     newest, lost, in_meeting, meeting_ts = own, dict[str, EventVersion](), False, None
+    superseded: Superseded | None = None
     waiting: list[int] = []
     for edit, event in edits:
-        if event.event_key == own.event_key:
+        by = _superseded(message, own, event, later)
+        if by is not None:
+            superseded = by
+            if by.message_ts is None:
+                # The later message comes first; then the edit is made that links it.
+                continue
+        elif event.event_key == own.event_key:
             newest = max(newest, event, key=lambda version: version.version)
-        elif event.kind == EventKind.RACE_ABANDONED:
+        elif event.kind == EventKind.RACE_ABANDONED and own.kind == EventKind.MEETING_ABANDONED:
             lost[event.event_key] = event
         elif event.kind == EventKind.MEETING_ABANDONED:
             in_meeting, meeting_ts = True, meetings.get((message.channel_id, event.event_key))
@@ -137,7 +218,39 @@ def _said(message: Post, own: EventVersion, edits: Iterable[Said], meetings: Map
         in_meeting=in_meeting,
         meeting_ts=meeting_ts,
         edits=tuple(waiting),
+        superseded=superseded,
     )
+
+
+def _previous_ts(session: Session, one: Shown) -> str | None:
+    """Where the channel has the message of an earlier version of the same event, or of the event it contradicts."""
+    own = one.own
+    contradicts = events.known(own)[1].contradicts if own.remarks else None
+    ways: list[ColumnElement[bool]] = []
+    if own.version > 1:
+        ways.append(and_(col(EventVersion.event_key) == own.event_key, col(EventVersion.version) < own.version))
+    if contradicts is EventKind.MEETING_ABANDONED:
+        naming = select(col(NamedRace.event_key)).where(col(NamedRace.race_id) == own.race_id)
+        ways.append(col(EventVersion.event_key).in_(naming))
+    elif contradicts is not None:
+        key = own.event_key.replace(own.kind or "", contradicts, 1)
+        ways.append(and_(posts.is_event_of_race(contradicts, key, own.race_id), col(Post.id) < one.post.id))
+    if not ways:
+        return None
+    statement = (
+        select(col(Post.message_ts))
+        .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
+        .where(
+            or_(*ways),
+            col(Post.channel_id) == one.post.channel_id,
+            col(Post.edits_post_id).is_(None),
+            col(Post.message_ts).is_not(None),
+        )
+        .order_by(col(Post.id).desc())
+        .limit(1)
+    )
+    message_ts: str | None = session.execute(statement).scalar_one_or_none()
+    return message_ts
 
 
 def _without_settled(session: Session, said: Mapping[int, Shown]) -> dict[int, Shown]:

@@ -82,9 +82,7 @@ class EventVersion(SQLModel, table=True):
     race_date: str | None = None
     """As published, where it was."""
     data: str = Field(sa_column=_text())
-    """The RacingEvent, as JSON."""
-    facts: str = Field(sa_column=_text())
-    """What is known of the event by all its versions so far, as JSON: what the next one is compared with."""
+    """The RacingEvent as JSON, with all that the versions so far said: the next version is compared with it."""
     remarks: str | None = Field(default=None, sa_column=_text(nullable=True))
     """What is to be said of it beside the event itself: the VersionRemarks, as JSON; null where there is nothing."""
     inbox_id: int = Field(sa_column=Column(BigKey, ForeignKey("inbox.id"), nullable=False))

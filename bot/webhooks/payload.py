@@ -67,6 +67,9 @@ TIMES_OF: dict[Topic, tuple[str, ...]] = {
 TOP_TIMES = ("publishedat", "createdat", "timestamp")
 """Times of the event only beside its name: in a race's own object, `created_at` is when the record was made."""
 
+FIRST_ATTEMPT = ("firstattemptat", "firstattemptedat", "firstattempt", "firstsentat", "firsttriedat", "firstdeliveryat")
+"""When the service first tried to deliver: of a repeated delivery an earlier time than receipt."""
+
 ENVELOPE_TIMES = ("time", "ts")
 """Times of the event only in an object without racing fields: beside those, `time` is the off time."""
 
@@ -125,6 +128,7 @@ def read_payload(body: bytes) -> RacingEvent:
         races=_races(found, race),
         reason=race.reason,
         occurred_at=_occurred_at(found),
+        first_attempt_at=find((part.fields for part in found.parts), FIRST_ATTEMPT, read_instant),
         sequence=find([part.fields for part in _carried(found)], SEQUENCE, _read_sequence),
         data_as_of=find((part.fields for part in found.parts), DATA_AS_OF, text),
         unreadable_because=_why_unread(found.named),

@@ -7,6 +7,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from bot.sandbox.slack.values import PostedMessage
+from tests.said import as_posted
 from tests.soak.racing import Delivery, SoakChannel
 
 Receipt = tuple[datetime, int]
@@ -107,7 +108,7 @@ def key_of(message: PostedMessage) -> str:
 
 def shows(message: PostedMessage, delivery: Delivery) -> bool:
     """Whether this is what people would take for the delivery's message."""
-    return message.text.startswith(delivery.begins) and delivery.says in message.text
+    return as_posted(message.text).startswith(delivery.begins) and delivery.says in message.text
 
 
 def received_in_order(receipts: Mapping[tuple[str, str], Receipt], *, one_process: bool) -> Callable[..., bool]:

@@ -6,6 +6,7 @@ from typing import Any
 from sqlmodel import Session
 
 from bot.domain.events import RacingEvent
+from bot.domain.facts import VersionRemarks
 from bot.domain.message import Message
 from bot.errors import CommandError, ServiceError
 from bot.logs import get_logger
@@ -21,15 +22,15 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
     found = await desk.database.read(lambda session: _delivered(session, invocation.text))
     if found is None:
         raise CommandError("I have no result of that race any more.")
-    event, received_at = found
+    event, remarks, received_at = found
     try:
         known = await desk.races.race(event.race.race_id) if event.race.race_id else None
     except ServiceError as error:
         log.info("full_result_as_delivered", reference=invocation.reference, reason=str(error))
         known = None
-    return full_result(event, known, received_at, await desk.reference.known_countries())
+    return full_result(event, known, received_at, await desk.reference.known_countries(), remarks)
 
 
-def _delivered(session: Session, event_key: str) -> tuple[RacingEvent, datetime] | None:
+def _delivered(session: Session, event_key: str) -> tuple[RacingEvent, VersionRemarks, datetime] | None:
     version = events.latest(session, [event_key]).get(event_key)
-    return (events.read(version)[0], version.received_at) if version else None
+    return (*events.read(version), version.received_at) if version else None

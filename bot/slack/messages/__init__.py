@@ -4,14 +4,15 @@ from collections.abc import Callable
 
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.message import Message
-from bot.slack.messages.context import Corrected, MessageContext
+from bot.slack.messages.asides import superseded
+from bot.slack.messages.context import Corrected, MessageContext, SupersededBy
 from bot.slack.messages.meeting_abandoned import meeting_abandoned
 from bot.slack.messages.race_abandoned import race_abandoned
 from bot.slack.messages.racecard_published import racecard_published
 from bot.slack.messages.result import result
 from bot.slack.messages.unreadable import unreadable
 
-__all__ = ["EVENT_MESSAGES", "Corrected", "MessageContext", "render"]
+__all__ = ["EVENT_MESSAGES", "Corrected", "MessageContext", "SupersededBy", "render"]
 
 EVENT_MESSAGES: dict[EventKind, Callable[[RacingEvent, MessageContext], Message]] = {
     EventKind.RESULT_RECEIVED: result,
@@ -24,4 +25,4 @@ EVENT_MESSAGES: dict[EventKind, Callable[[RacingEvent, MessageContext], Message]
 def render(event: RacingEvent, context: MessageContext) -> Message:
     """The event's message: within Slack's limits whatever came, and with nothing in it that data made Slack do."""
     build = EVENT_MESSAGES[event.kind] if event.kind else unreadable
-    return build(event, context)
+    return superseded(build(event, context), context)

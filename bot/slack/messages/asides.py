@@ -1,16 +1,18 @@
 """What every message can say beside its facts: lateness, contradiction, the earlier message, and the small print."""
 
 import re
+from collections.abc import Sequence
 
 from bot.domain.events import EventKind, RacingEvent
-from bot.domain.message import Block
+from bot.domain.facts import only
+from bot.domain.message import Block, Message
 from bot.slack.messages.blocks import context as context_block
-from bot.slack.messages.blocks import mrkdwn, plain_text
-from bot.slack.messages.context import MessageContext
+from bot.slack.messages.blocks import mrkdwn, plain_text, section
+from bot.slack.messages.context import MessageContext, SupersededBy
 from bot.slack.messages.corrections import corrected_in_words
 from bot.slack.messages.finishing_order import order_note
 from bot.slack.messages.names import ID_MAX, SHORT_MAX, race_date, region_in_words
-from bot.slack.messages.text import plain, safe
+from bot.slack.messages.text import TEXT_MAX, clip, plain, safe
 from bot.slack.messages.times import in_readers_zone, minutes_late, utc_clock
 
 _LINK = re.compile(r"https://[!-;=?-{}~]{1,500}")
@@ -24,9 +26,9 @@ _CONTRADICTED = {
 }
 
 
-def late_mark(event: RacingEvent, context: MessageContext) -> str:
+def late_mark(context: MessageContext) -> str:
     """What ends a late message's text, " (42 min late)", or nothing."""
-    minutes = minutes_late(event, context)
+    minutes = minutes_late(context)
     return f" ({minutes} min late)" if minutes else ""
 
 
@@ -40,11 +42,35 @@ def asides(context: MessageContext, *, in_text: bool = False) -> list[str]:
         said.append(_in_meeting(context.meeting_link))
     if context.contradicts is not None:
         said.append(f"Contradicts an earlier message: {_contradicted(context.contradicts)}")
-    if context.order_unknown:
-        said.append("Which version is the newer is not known")
     if link := _linked(context.previous_link, "earlier message"):
         said.append(f"See the {link}")
     return said
+
+
+def superseded(message: Message, context: MessageContext) -> Message:
+    """The message with the mark of a later one at its beginning: "Superseded 14:32: see the later message"."""
+    if context.superseded is None:
+        return message
+    mark = section(_superseded(context.superseded, in_readers_zone(context.superseded.at)))
+    text = f"{_superseded(context.superseded, utc_clock(context.superseded.at))}. {message.text}"
+    return message.model_copy(
+        update={
+            "text": clip(text, TEXT_MAX),
+            "blocks": _after(mark, message.blocks),
+            "plain_blocks": _after(mark, message.plain_blocks),
+        }
+    )
+
+
+def _superseded(later: SupersededBy, clock: str) -> str:
+    link = _linked(later.link, "later message") or "later message"
+    if later.contradicted_by is None:
+        return f"Superseded {clock}: see the {link}"
+    return f"Contradicted {clock}: {_CONTRADICTED[later.contradicted_by]}, see the {link}"
+
+
+def _after(mark: Block | None, blocks: Sequence[Block]) -> tuple[Block, ...]:
+    return tuple(block for block in (mark, *blocks) if block) if blocks else ()
 
 
 def _in_meeting(meeting_link: str | None) -> str:
@@ -60,7 +86,7 @@ def _linked(address: str | None, words: str) -> str | None:
 def small_print(event: RacingEvent, context: MessageContext) -> Block | None:
     """The last line of every message: region, date, ids, and when it came."""
     received = mrkdwn(f"received {in_readers_zone(context.received_at, seconds=True)}")
-    elements = [*_of_the_event(event), received, *_of_the_post(event, context)]
+    elements = [*_of_the_event(event), received, *_of_the_post(context)]
     return context_block(elements)
 
 
@@ -72,13 +98,13 @@ def _of_the_event(event: RacingEvent) -> list[Block]:
     return [mrkdwn(text) for text in texts if text] + [plain_text(text) for text in ids if text]
 
 
-def _of_the_post(event: RacingEvent, context: MessageContext) -> list[Block]:
+def _of_the_post(context: MessageContext) -> list[Block]:
     as_of = safe(context.data_as_of, SHORT_MAX)
-    minutes, country = minutes_late(event, context), context.country
+    minutes, country = minutes_late(context), context.country
     said = (
         order_note((country,), {country.country_code}) if country else None,
         f"data as of {as_of}" if as_of else None,
-        f"corrected {in_readers_zone(context.received_at)}" if context.changes else None,
+        f"corrected {in_readers_zone(context.received_at)}" if only(context.changes, additions=False) else None,
         f"{minutes} min late" if minutes else None,
         "may be a repeat" if context.may_be_repeat else None,
     )

@@ -22,6 +22,9 @@ CONTAINER = 80
 """What a text object is taken to weigh beside its text, when all blocks are summed."""
 
 LINE_MAX = 600
+MARK_MAX = 400
+"""What is left of MESSAGE_MAX to a mark that an edit puts before the message."""
+
 _MORE_ROOM = 40
 
 
@@ -63,7 +66,7 @@ def weight(blocks: Iterable[Block]) -> int:
 
 def room_beside(blocks: Iterable[Block | None]) -> int:
     """What is left of MESSAGE_MAX beside these blocks."""
-    return MESSAGE_MAX - weight(block for block in blocks if block)
+    return MESSAGE_MAX - MARK_MAX - weight(block for block in blocks if block)
 
 
 def message(
@@ -76,8 +79,8 @@ def message(
     """The message: `head` and `foot` whole, and between them as many of the `total` lines as there is room for."""
     above = [block for block in head if block]
     below = [block for block in foot if block]
-    listed = _listed(lines, total, MESSAGE_MAX - weight(above) - weight(below))
-    blocks = (*above, *listed, *below)[:BLOCKS_MAX]
+    listed = _listed(lines, total, room_beside([*above, *below]))
+    blocks = (*above, *listed, *below)[: BLOCKS_MAX - 1]
     return Message(text=clip(text, TEXT_MAX), blocks=blocks)
 
 

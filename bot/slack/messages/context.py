@@ -1,34 +1,50 @@
 """What a message says beside the event itself: when it came, how late it is, what it corrects."""
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime
 
-from bot.domain.events import RacingEvent
+from bot.domain.events import EventKind, RacingEvent
+from bot.domain.facts import Changes
 from bot.domain.races import Value
 from bot.slack.messages.text import safe
 from bot.storage.reference import KnownCountry
 
 
 class Corrected(Value):
-    """What a message was edited for: when that was delivered, the facts it changed, how many more races it names."""
+    """What a message was edited for: when the later version was delivered, and the values that differ in that version.
+
+    `order_unknown`: the payloads do not tell which version is the newer.
+    """
 
     at: AwareDatetime
-    changes: dict[str, tuple[str | None, str]] = Field(default_factory=dict)
-    more_races: int = 0
+    changes: Changes = ()
+    order_unknown: bool = False
+
+
+class SupersededBy(Value):
+    """The later message that replaces this one: when its version was delivered, and the message's https address.
+
+    `contradicted_by` is the later message's event where that is another event than this message's.
+    """
+
+    at: AwareDatetime
+    link: str | None = None
+    contradicted_by: EventKind | None = None
 
 
 class MessageContext(Value):
     """The circumstances of one post.
 
-    `received_at` is when this version was delivered to us, `now` is when the message is made; a message that is more
-    than `late_after_s` seconds late says so. `changes` are the facts in which this version differs from the posted one
-    (`changed_facts`: name → before, now), and `previous_link` is the https address of that message. `order_unknown`:
-    nothing told which version is the newer. `may_be_repeat`: this may have been posted already. `contradicts` is the
-    name of the event that this one contradicts ("race.abandoned"), or says so in words. `data_as_of` as published.
-    `reference` is what admins find the delivery by. `mentions` are who an abandonment is to ring (bot.domain.filters).
+    `received_at` is when this version was delivered to us. `now` is when the message is made: a message that is more
+    than `late_after_s` seconds late says so. `had_at` is when the service had this version, where the payload says so.
+    `changes` are the values in which this version differs from the posted one (bot.domain.facts). `previous_link` is
+    the https address of the posted one. `order_unknown`: nothing told which version is the newer. `may_be_repeat`: this
+    may have been posted already. `contradicts` is the name of the event that this one contradicts ("race.abandoned"),
+    or says so in words. `data_as_of` as published. `reference` is what admins find the delivery by. `mentions` are who
+    an abandonment is to ring (bot.domain.filters).
 
-    What edits say: `corrected` by a later version; `in_meeting`, that the race is a part of an abandoned meeting, whose
-    message is at `meeting_link`; of an abandoned meeting `lost`, the abandonments of its races that came by themselves,
-    and `settled`, the ids of races that have a result.
+    What edits say: `corrected` by a later version; `superseded` by a later message; `in_meeting`, that the race is a
+    part of an abandoned meeting, whose message is at `meeting_link`. Of an abandoned meeting: `lost`, the abandonments
+    of its races that came by themselves, and `settled`, the ids of races that have a result.
 
     `country` is a result's, where that publishes no full finishing order.
     """
@@ -36,7 +52,8 @@ class MessageContext(Value):
     received_at: AwareDatetime
     now: AwareDatetime
     late_after_s: float
-    changes: dict[str, tuple[str | None, str]] = Field(default_factory=dict)
+    had_at: AwareDatetime | None = None
+    changes: Changes = ()
     previous_link: str | None = None
     order_unknown: bool = False
     may_be_repeat: bool = False
@@ -45,6 +62,7 @@ class MessageContext(Value):
     reference: str | None = None
     mentions: tuple[str, ...] = ()
     corrected: Corrected | None = None
+    superseded: SupersededBy | None = None
     in_meeting: bool = False
     meeting_link: str | None = None
     lost: tuple[RacingEvent, ...] = ()

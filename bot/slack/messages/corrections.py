@@ -1,97 +1,181 @@
-"""What a corrected version changed, in words."""
+"""What a later version changed, in words."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from bot.domain.races import Runner
-from bot.slack.messages.context import Corrected
+from bot.domain.facts import CARD, POSITION, RUNNER, Change, only
+from bot.domain.races import Runner, finishing_position
+from bot.slack.messages.context import Corrected, MessageContext
 from bot.slack.messages.names import HORSE_MAX, SHORT_MAX
 from bot.slack.messages.text import counted, safe
 
-_POSITION = "position of "
 _VALUE_MAX = 80
-_LABELS = {"race_date": "date", "off": "off time"}
+_LABEL_MAX = 120
+_MOST = 5
+_NAMES_MOST = 3
 
-Changes = dict[str, tuple[str | None, str]]
+DISAGREE = "Two versions disagree"
+"""Said where nothing in the payloads tells which of two versions is the newer."""
+
+NOT_NAMED = "horse not named"
 
 
-def changes_in_words(changes: Changes, runners: Sequence[Runner], most: int = 5) -> str:
-    """What changed: "1st was Horse A, now Horse B; going was good, now soft"; "" where nothing did.
+def changes_in_words(
+    changes: Sequence[Change], runners: Sequence[Runner], *, disagree: bool = False, most: int = _MOST
+) -> str:
+    """What changed: "1st was Horse A, now Horse B; going was Good, now Soft"; "" where nothing did.
 
-    `runners` are the corrected ones: they tell who else has a place now, and how names and positions are written,
-    which facts don't keep.
+    `runners` are those of the later version: they tell who has a place by now. `disagree`: nothing tells which version
+    is the newer, so that neither is said to be the earlier: "1st is Horse A in one, Horse B in the other". Values that
+    were only added are not in it (`additions_in_words`).
     """
-    placings = {name.removeprefix(_POSITION): c for name, c in changes.items() if name.startswith(_POSITION)}
-    others = {name: change for name, change in changes.items() if not name.startswith(_POSITION)}
-    said = [*_places(placings, runners), *_unplaced(placings, runners), *_others(others)]
+    changed = only(changes, additions=False)
+    placings = [change for change in changed if change.field == POSITION]
+    others = [change for change in changed if change.field != POSITION]
+    said = [*_places(placings, runners, disagree=disagree), *_unplaced(placings, runners, disagree=disagree)]
+    said += [_other(change, disagree=disagree) for change in others]
+    more = len(said) - most
+    return "; ".join(said[:most] + ([f"and {more} more"] if more > 0 else []))
+
+
+def correction(context: MessageContext, runners: Sequence[Runner]) -> list[str]:
+    """A sentence on what a version corrects, "Correction: off time was 14:30, now 14:45"; nothing where none is."""
+    changed = changes_in_words(context.changes, runners, disagree=context.order_unknown)
+    return [f"{DISAGREE if context.order_unknown else 'Correction'}: {changed}"] if changed else []
+
+
+def additions_in_words(changes: Sequence[Change], most: int = _MOST) -> str:
+    """What a later version added: "going Soft; jockeys of 3 runners; names 2 more races"; "" where nothing was."""
+    by_field: dict[str, list[Change]] = {}
+    for change in only(changes, additions=True):
+        by_field.setdefault(change.field, []).append(change)
+    said = [_added(field, added) for field, added in by_field.items()]
     more = len(said) - most
     return "; ".join(said[:most] + ([f"and {more} more"] if more > 0 else []))
 
 
 def corrected_in_words(corrected: Corrected, clock: str) -> str:
-    """What an edit corrected: "Corrected 14:32: going was good, now soft"; `clock` is when, as it is to be shown."""
-    more = f"names {counted(corrected.more_races, 'more race')}" if corrected.more_races else ""
-    said = "; ".join(filter(None, [changes_in_words(corrected.changes, ()), more]))
-    return f"Corrected {clock}: {said}" if said else f"Corrected {clock}"
+    """What an edit says of itself: "Corrected 14:32: going was Good, now Soft". `clock` is the time as it is shown."""
+    changed = changes_in_words(corrected.changes, (), disagree=corrected.order_unknown)
+    added = additions_in_words(corrected.changes)
+    if not changed:
+        return f"Added {clock}: {added}" if added else f"Corrected {clock}"
+    said = f"{DISAGREE.lower()}: {changed}" if corrected.order_unknown else changed
+    return f"Corrected {clock}: {said}" + (f"; added: {added}" if added else "")
 
 
-def _places(placings: Changes, runners: Sequence[Runner]) -> Iterator[str]:
-    """A clause for each place that has another horse now, best first."""
-    for place in sorted({now for _, now in placings.values() if _is_place(now)}, key=int):
-        before = [_horse(horse, runners) for horse, (was, now) in placings.items() if was == place != now]
-        came = {horse: was for horse, (was, now) in placings.items() if now == place}
-        holders = [runner.horse for runner in runners if str(runner.finishing_position) == place and runner.horse]
-        now_there = _listed([safe(horse, HORSE_MAX) for horse in holders] or [_horse(horse, runners) for horse in came])
-        if before:
+def _places(placings: Sequence[Change], runners: Sequence[Runner], *, disagree: bool) -> Iterator[str]:
+    """A clause for each place that another horse has now, best first."""
+    moves = [(change, finishing_position(change.before), finishing_position(change.now)) for change in placings]
+    for place in sorted({now for _, before, now in moves if now and now != before}):
+        before = [_name(change.of) for change, was, now in moves if was == place != now]
+        came = [change for change, was, now in moves if now == place != was]
+        holders = [runner.horse for runner in runners if runner.finishing_position == place and runner.horse]
+        now_there = _listed([safe(horse, HORSE_MAX) for horse in holders] or [_name(change.of) for change in came])
+        if before and disagree:
+            yield f"{_ordinal(place)} is {_listed(before)} in one, {now_there} in the other"
+        elif before:
             yield f"{_ordinal(place)} was {_listed(before)}, now {now_there}"
         else:
-            # Who had the place before is not said to have another: then only where the newcomer was is known.
-            was = next(iter(came.values())) if len(came) == 1 and len(holders) <= 1 else None
-            yield f"{_ordinal(place)} is now {now_there}" + (f", which was {_ordinal(was)}" if was else "")
+            yield _newly_there(place, now_there, came if len(holders) <= 1 else [], disagree=disagree)
 
 
-def _unplaced(placings: Changes, runners: Sequence[Runner]) -> Iterator[str]:
-    """A clause for each horse that has no place now: "Horse A is now DSQ (was 1st)"."""
-    written = {_folded(runner.position): runner.position for runner in runners if runner.position}
-    for horse, (was, now) in placings.items():
-        if not _is_place(now):
-            before = f" (was {_ordinal(was)})" if was else ""
-            yield f"{_horse(horse, runners)} is now {_value(written.get(_folded(now), now))}{before}"
+def _newly_there(place: int, now_there: str, came: Sequence[Change], *, disagree: bool) -> str:
+    """A place that another horse is not said to have lost: where the newcomer was is told, if there is only one."""
+    was = _position(came[0].before) if len(came) == 1 and came[0].before else None
+    if disagree:
+        return f"{_ordinal(place)} is {now_there} in one" + (f", {was} in the other" if was else ", not in the other")
+    return f"{_ordinal(place)} is now {now_there}" + (f", which was {was}" if was else "")
 
 
-def _others(changes: Changes) -> Iterator[str]:
-    for fact, (was, now) in changes.items():
-        label = _LABELS.get(fact) or safe(fact, SHORT_MAX) or "something"
-        before = safe(was, _VALUE_MAX)
-        yield f"{label} was {before}, now {_value(now)}" if before else f"{label} is now {_value(now)}"
+def _unplaced(placings: Sequence[Change], runners: Sequence[Runner], *, disagree: bool) -> Iterator[str]:
+    """A clause for each horse that lost its place, with the reason where one came: "Horse A is now DSQ (was 1st)"."""
+    reasons = {runner.horse: runner.position_reason for runner in runners}
+    taken = {finishing_position(change.now) for change in placings}
+    for change in placings:
+        is_said = change.now is None and finishing_position(change.before) in taken
+        if finishing_position(change.now) or is_said:
+            continue
+        horse, was = _name(change.of), _position(change.before) if change.before else None
+        reason = safe(reasons.get(change.of), _VALUE_MAX)
+        because = f", because: {reason}" if reason else ""
+        if disagree:
+            now = safe(change.now, _VALUE_MAX) or "without a place"
+            yield f"{horse} is {was or 'placed'} in one, {now} in the other{because}"
+        elif change.now is None:
+            yield f"{horse} has no place now" + (f" (was {was})" if was else "")
+        else:
+            yield f"{horse} is now {_value(change.now)}" + (f" (was {was})" if was else "") + because
 
 
-def _horse(folded: str, runners: Sequence[Runner]) -> str:
-    """The horse as its runner writes it."""
-    written = (runner.horse for runner in runners if runner.horse and _folded(runner.horse) == _folded(folded))
-    return safe(next(written, folded), HORSE_MAX) or "horse not named"
+def _other(change: Change, *, disagree: bool) -> str:
+    """A clause for a change that is no placing."""
+    of = safe(change.of, _LABEL_MAX)
+    if change.field in {RUNNER, CARD}:
+        listed = "declared" if change.field == RUNNER else "on the card"
+        if disagree:
+            return f"{of} is {listed} in one, not in the other"
+        return f"{of} is no longer {listed}"
+    if change.field.endswith(".abandoned"):
+        return f"{of or 'the race'} is now marked abandoned"
+    label = _label(change)
+    before, now = safe(change.before, _VALUE_MAX), _value(change.now)
+    if disagree and before:
+        return f"{label} is {before} in one, {now} in the other"
+    return f"{label} was {before}, now {now}" if before else f"{label} is now {now}"
 
 
-def _listed(horses: Sequence[str | None]) -> str:
+def _added(field: str, added: Sequence[Change]) -> str:
+    """A clause for what was added to one field."""
+    first = added[0]
+    if field == CARD:
+        return f"names {counted(len(added), 'more race')}"
+    if field == RUNNER:
+        named = [_name(change.of) for change in added]
+        return f"names {_listed(named)}"
+    if field == POSITION and len(added) <= _NAMES_MOST:
+        return ", ".join(f"{_name(change.of)} {_position(change.now)}" for change in added)
+    if len(added) == 1:
+        return f"{_label(first)} {_value(first.now)}"
+    what = "runner" if field.startswith(f"{RUNNER}.") else "race"
+    return f"{_plural(safe(first.words, SHORT_MAX) or 'values')} of {counted(len(added), what)}"
+
+
+def _label(change: Change) -> str:
+    """What the changed value is called: "going", "starting price of Golden Melody"."""
+    words, of = safe(change.words, SHORT_MAX) or "something", safe(change.of, _LABEL_MAX)
+    return f"{words} of {of}" if of else words
+
+
+def _plural(noun: str) -> str:
+    """The field's name in the plural: "off times", "reasons for the position"."""
+    first, *rest = noun.split(" for ", 1)
+    plural = f"{first}es" if first.endswith("s") else f"{first}s"
+    return " for ".join([plural, *rest])
+
+
+def _name(horse: str | None) -> str:
+    return safe(horse, HORSE_MAX) or NOT_NAMED
+
+
+def _listed(horses: Iterable[str | None]) -> str:
     """Names joined for reading, the first few of very many."""
-    named = [horse or "horse not named" for horse in horses]
-    return " and ".join(named[:3] + ([f"{len(named) - 3} more"] if len(named) > 3 else []))
+    named = [horse or NOT_NAMED for horse in horses]
+    more = [f"{len(named) - _NAMES_MOST} more"] if len(named) > _NAMES_MOST else []
+    return " and ".join(named[:_NAMES_MOST] + more)
 
 
-def _ordinal(place: str) -> str:
-    """The place as it is said, "1st" for "1"; what is no plain number stays as it is."""
-    if not _is_place(place):
-        return safe(place, SHORT_MAX) or "place not given"
-    teens = place[-2:] in {"11", "12", "13"}
-    return place + ("th" if teens else {"1": "st", "2": "nd", "3": "rd"}.get(place[-1], "th"))
+def _position(position: str | None) -> str:
+    """The position as it is said, "1st" for "1"; what is no plain number stays as it is."""
+    said = (position or "").strip()
+    if said.isascii() and said.isdecimal() and len(said) <= 6:
+        return _ordinal(int(said))
+    return safe(position, SHORT_MAX) or "place not given"
 
 
-def _is_place(position: str) -> bool:
-    return len(position) <= 6 and position.isascii() and position.isdecimal()
+def _ordinal(place: int) -> str:
+    teens = place % 100 in {11, 12, 13}
+    return f"{place}" + ("th" if teens else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th"))
 
 
-def _value(text: str) -> str:
+def _value(text: str | None) -> str:
     return safe(text, _VALUE_MAX) or "empty"
-
-
-def _folded(name: str) -> str:
-    return " ".join(name.split()).casefold()

@@ -4,9 +4,11 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from bot.domain.events import RacingEvent
+from bot.domain.facts import VersionRemarks, only
 from bot.domain.message import Message
 from bot.domain.races import Race, Runner
 from bot.slack.messages.blocks import context, header, message, mrkdwn, room_beside, section
+from bot.slack.messages.corrections import DISAGREE, changes_in_words
 from bot.slack.messages.finishing_order import order_note
 from bot.slack.messages.names import SHORT_MAX, race_date, race_details, race_name, region_mark, runner_line
 from bot.slack.messages.native import with_native
@@ -18,23 +20,45 @@ from bot.storage.reference import KnownCountry
 
 
 def full_result(
-    event: RacingEvent, known: Race | None, received_at: datetime, countries: Sequence[KnownCountry] = ()
+    event: RacingEvent,
+    known: Race | None,
+    received_at: datetime,
+    countries: Sequence[KnownCountry] = (),
+    remarks: VersionRemarks | None = None,
 ) -> Message:
     """The race as `known` by now where that has a result too, else as it was delivered: placed runners first.
 
-    Of the `countries` its own tells whether everybody's place is published.
+    Of the `countries` its own tells whether everybody's place is published. `remarks` are those of the version that is
+    shown: a corrected result says so.
     """
     race = known if known and known.placed() else event.race
+    corrected = _corrected(race, remarks, received_at)
     runners = [*race.placed(), *(runner for runner in race.runners if runner.finishing_position is None)]
     name = f"{race_name(race)}{region_mark(event)}"
-    text = f"Full result: {name}: {counted(len(runners), 'runner') if runners else NO_ORDER}"
     none = None if runners else section(NO_ORDER)
-    head = [header(f"Full result: {name}"), section(joined([race_date(race), race_details(race)])), none]
+    kind = "Full result, corrected" if corrected else "Full result"
+    text = f"{kind}: {name}: {counted(len(runners), 'runner') if runners else NO_ORDER}"
+    head = [header(f"{kind}: {name}"), section(joined([race_date(race), _time(race), race_details(race)]))]
+    head += [section(corrected), none]
     small = [order_note(countries, {event.race.region}), f"Result received {moment_for_readers(received_at)}"]
     foot = context([mrkdwn(words) for words in small if words])
     in_sections = message(text, head, _lines(runners), len(runners), [foot])
     table = runners_table("Every runner", runners, FULL_RESULT, room_beside([*head, foot]))
     return with_native(message(text, [*head, *table], foot=[foot]), in_sections) if table else in_sections
+
+
+def _corrected(race: Race, remarks: VersionRemarks | None, received_at: datetime) -> str:
+    """What the shown version corrected, "Corrected 14:32: 1st was Horse A, now Horse B"; "" where it is the first."""
+    if remarks is None or not only(remarks.changes, additions=False):
+        return ""
+    changed = changes_in_words(remarks.changes, race.runners, disagree=remarks.order_unknown)
+    said = f"{DISAGREE.lower()}: {changed}" if remarks.order_unknown else changed
+    return f"Corrected {moment_for_readers(received_at)}: {said}"
+
+
+def _time(race: Race) -> str | None:
+    time = safe(race.winning_time, SHORT_MAX)
+    return f"winning time {time}" if time else None
 
 
 def _lines(runners: Sequence[Runner]) -> Iterator[str]:
@@ -43,5 +67,7 @@ def _lines(runners: Sequence[Runner]) -> Iterator[str]:
             f"no. {number}" if (number := safe(runner.number, SHORT_MAX)) else None,
             f"draw {draw}" if (draw := safe(runner.draw, SHORT_MAX)) else None,
             f"OR {rating}" if (rating := safe(runner.official_rating, SHORT_MAX)) else None,
+            f"beaten {beaten}" if (beaten := safe(runner.beaten, SHORT_MAX)) else None,
+            safe(runner.position_reason, SHORT_MAX),
         ]
         yield joined([runner_line(runner, safe(runner.position, SHORT_MAX) or "–"), joined(numbers, ", ")])  # noqa: RUF001  a dash for no position

@@ -8,7 +8,7 @@ from bot.slack.messages.alert_buttons import alert_buttons
 from bot.slack.messages.asides import asides, late_mark, small_print
 from bot.slack.messages.blocks import fields, header, message, section
 from bot.slack.messages.context import MessageContext
-from bot.slack.messages.corrections import changes_in_words
+from bot.slack.messages.corrections import correction
 from bot.slack.messages.mentions import mentions_in_markup, with_mentions
 from bot.slack.messages.names import course_name, race_date, race_line, reason, region_mark
 from bot.slack.messages.text import counted, joined, safe
@@ -18,8 +18,7 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     """Which meeting, why, and the races that are lost; those that had settled before are named as such."""
     races = _races(event, context)
     lost = [race for race in races if not _settled(race, context)]
-    changed = changes_in_words(context.changes, ())
-    correction = [f"Correction: {changed}"] if changed else []
+    corrected = correction(context, ())
     race = event.race
     named = [
         ("Course", course_name(race) or "course not given"),
@@ -30,10 +29,10 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
         header(f"ABANDONED: {_course_and_date(race)}{region_mark(event)}"),
         section(mentions_in_markup(context.mentions)),
         fields(named),
-        section("\n".join([*_settled_in_words(len(races) - len(lost)), *correction, *asides(context)])),
+        section("\n".join([*_settled_in_words(len(races) - len(lost)), *corrected, *asides(context)])),
     ]
     lines = (_line(race, event) for race in lost)
-    notes = [*correction, *asides(context, in_text=True)]
+    notes = [*corrected, *asides(context, in_text=True)]
     text = with_mentions(_text(event, context, lost, notes), context.mentions)
     return message(text, head, lines, len(lost), [small_print(event, context), alert_buttons(event)])
 
@@ -45,7 +44,7 @@ def _text(event: RacingEvent, context: MessageContext, lost: list[Race], notes: 
         counted(len(lost), "race") if lost and event.races else None,
         reason(event),
     ]
-    return ". ".join([", ".join(filter(None, facts)), *notes]) + late_mark(event, context)
+    return ". ".join([", ".join(filter(None, facts)), *notes]) + late_mark(context)
 
 
 def _course_and_date(race: Race) -> str:

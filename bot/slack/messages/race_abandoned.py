@@ -7,7 +7,7 @@ from bot.slack.messages.alert_buttons import alert_buttons
 from bot.slack.messages.asides import asides, late_mark, small_print
 from bot.slack.messages.blocks import fields, header, message, section
 from bot.slack.messages.context import MessageContext
-from bot.slack.messages.corrections import changes_in_words
+from bot.slack.messages.corrections import correction
 from bot.slack.messages.mentions import mentions_in_markup, with_mentions
 from bot.slack.messages.names import (
     ID_MAX,
@@ -25,8 +25,7 @@ from bot.slack.messages.times import off_for_readers, off_text
 def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     """Which race, where and when, and why; `text` begins with "ABANDONED: ", whatever else there is to say."""
     race = event.race
-    changed = changes_in_words(context.changes, race.runners)
-    correction = [f"Correction: {changed}"] if changed else []
+    corrected = correction(context, race.runners)
     named = [
         ("Course", course_name(race) or "course not given"),
         ("Off", off_for_readers(race.off) or "time not given"),
@@ -39,9 +38,9 @@ def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
         section(mentions_in_markup(context.mentions)),
         section(race_details(race)),
         fields(named),
-        section("\n".join([*correction, *asides(context)])),
+        section("\n".join([*corrected, *asides(context)])),
     ]
-    notes = [*correction, *asides(context, in_text=True)]
+    notes = [*corrected, *asides(context, in_text=True)]
     text = with_mentions(_text(event, context, notes), context.mentions)
     return message(text, head, foot=[small_print(event, context), alert_buttons(event)])
 
@@ -53,7 +52,7 @@ def _text(event: RacingEvent, context: MessageContext, notes: list[str]) -> str:
         reason(event),
         _other_day(event, context),
     ]
-    return ". ".join([", ".join(filter(None, facts)), *notes]) + late_mark(event, context)
+    return ". ".join([", ".join(filter(None, facts)), *notes]) + late_mark(context)
 
 
 def _course_and_time(race: Race) -> str:

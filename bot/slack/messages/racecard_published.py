@@ -9,7 +9,7 @@ from bot.slack.messages.alert_buttons import alert_buttons
 from bot.slack.messages.asides import asides, late_mark, small_print
 from bot.slack.messages.blocks import header, message, section
 from bot.slack.messages.context import MessageContext
-from bot.slack.messages.corrections import changes_in_words
+from bot.slack.messages.corrections import DISAGREE, changes_in_words
 from bot.slack.messages.names import (
     SHORT_MAX,
     card_name,
@@ -27,12 +27,12 @@ from bot.slack.messages.times import off_for_readers, off_text
 
 def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
     """The races of a card, or the runners of a race where the delivery is about one."""
-    changed = changes_in_words(context.changes, event.race.runners)
+    changed = changes_in_words(context.changes, event.race.runners, disagree=context.order_unknown)
     off = off_for_readers(event.race.off)
     head = [
         header(f"Racecard: {_name(event.race)}{region_mark(event)}"),
         section(joined([f"Off {off}" if off else None, race_details(event.race)])),
-        section("\n".join([*([f"Changed: {changed}"] if changed else []), *asides(context)])),
+        section("\n".join([*([f"{_changed(context)}: {changed}"] if changed else []), *asides(context)])),
     ]
     total = len(event.races or event.race.runners)
     foot = [small_print(event, context), alert_buttons(event)]
@@ -41,8 +41,13 @@ def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
 
 def _text(event: RacingEvent, context: MessageContext, changed: str) -> str:
     card = f"Racecard: {_name(event.race)}{region_mark(event)}: {_declared(event)}"
-    first = f"CORRECTION: {card}. Changed: {changed}" if changed else card
-    return ". ".join([first, *asides(context, in_text=True)]) + late_mark(event, context)
+    kind = DISAGREE if context.order_unknown else "CORRECTION"
+    first = f"{kind}: {card}. {_changed(context)}: {changed}" if changed else card
+    return ". ".join([first, *asides(context, in_text=True)]) + late_mark(context)
+
+
+def _changed(context: MessageContext) -> str:
+    return DISAGREE if context.order_unknown else "Changed"
 
 
 def _name(race: Race) -> str:
@@ -59,4 +64,7 @@ def _lines(event: RacingEvent) -> Iterator[str]:
     """A line for each race of the card, or else for each runner of the race."""
     if event.races:
         return (race_line(race) for race in event.races)
-    return (runner_line(runner, safe(runner.number, SHORT_MAX)) for runner in event.race.runners)
+    return (
+        joined([runner_line(runner, safe(runner.number, SHORT_MAX)), safe(runner.position, SHORT_MAX)])
+        for runner in event.race.runners
+    )

@@ -10,7 +10,7 @@ from bot.slack.messages.alert_buttons import alert_buttons
 from bot.slack.messages.asides import asides, late_mark, small_print
 from bot.slack.messages.blocks import header, message, room_beside, section
 from bot.slack.messages.context import MessageContext
-from bot.slack.messages.corrections import changes_in_words
+from bot.slack.messages.corrections import DISAGREE, changes_in_words
 from bot.slack.messages.names import (
     SHORT_MAX,
     horse_name,
@@ -36,11 +36,11 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
     """The placed runners best first, then the others; of a corrected result first what changed."""
     race = event.race
     placed, others = _split(race)
-    changed = changes_in_words(context.changes, race.runners)
-    kind = "CORRECTION" if changed else "Result"
+    changed = changes_in_words(context.changes, race.runners, disagree=context.order_unknown)
+    kind = _kind(changed, context)
     head = [
         header(f"{kind}: {race_name(race)}{region_mark(event)}"),
-        section(joined([race_details(race), joined([_off(race), _unusual_status(race)])], "\n")),
+        section(joined([race_details(race), joined([_off(race), _winning_time(race), _unusual_status(race)])], "\n")),
         section("\n".join([*([f"Changed: {changed}"] if changed else []), *asides(context)])),
         None if placed else section(NO_ORDER),
     ]
@@ -56,9 +56,16 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
 def _text(event: RacingEvent, context: MessageContext, placed: Sequence[Runner], changed: str) -> str:
     name = f"{race_name(event.race)}{region_mark(event)}"
     order = _order_in_text(placed)
-    first = f"CORRECTION: {name}: {changed}. Now {order}" if changed else f"Result: {name}: {order}"
+    now = "The later delivery says" if context.order_unknown else "Now"
+    first = f"{_kind(changed, context)}: {name}: " + (f"{changed}. {now} {order}" if changed else order)
     said = [first, *filter(None, [_unusual_status(event.race)]), *asides(context, in_text=True)]
-    return ". ".join(said) + late_mark(event, context)
+    return ". ".join(said) + late_mark(context)
+
+
+def _kind(changed: str, context: MessageContext) -> str:
+    if not changed:
+        return "Result"
+    return DISAGREE if context.order_unknown else "CORRECTION"
 
 
 def _order_in_text(placed: Sequence[Runner]) -> str:
@@ -83,7 +90,9 @@ def _others_lines(others: Sequence[Runner]) -> Iterator[str]:
     """The runners without a place, grouped by what came instead of one: "PU: Horse D, Horse E"."""
     groups: dict[str, list[str]] = {}
     for runner in islice(others, _OTHERS_NAMED):
-        groups.setdefault(safe(runner.position, _POSITION_MAX) or "No position", []).append(horse_name(runner))
+        reason = safe(runner.position_reason, SHORT_MAX) if runner.position else None
+        named = f"{horse_name(runner)} ({reason})" if reason else horse_name(runner)
+        groups.setdefault(safe(runner.position, _POSITION_MAX) or "No position", []).append(named)
     for position, horses in groups.items():
         yield f"{position}: {', '.join(horses)}"
     if len(others) > _OTHERS_NAMED:
@@ -93,6 +102,11 @@ def _others_lines(others: Sequence[Runner]) -> Iterator[str]:
 def _off(race: Race) -> str | None:
     off = off_for_readers(race.off)
     return f"Off {off}" if off else None
+
+
+def _winning_time(race: Race) -> str | None:
+    time = safe(race.winning_time, SHORT_MAX)
+    return f"Winning time {time}" if time else None
 
 
 def _unusual_status(race: Race) -> str | None:

@@ -21,6 +21,8 @@ FULL_RESULT = RESULT | {
     "Number": lambda runner: runner.number,
     "Draw": lambda runner: runner.draw,
     "Official rating": lambda runner: runner.official_rating,
+    "Beaten": lambda runner: runner.beaten,
+    "Why": lambda runner: runner.position_reason,
 }
 
 _FOR_THE_REST = CONTAINER + 40

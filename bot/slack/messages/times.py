@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime
 
-from bot.domain.events import RacingEvent
 from bot.domain.races import OffTime
 from bot.slack.messages.context import MessageContext
 from bot.slack.messages.text import safe
@@ -48,14 +47,13 @@ def off_for_readers(off: OffTime) -> str | None:
     return f"{text} (your clock: {in_readers_zone(moment)})" if text else in_readers_zone(moment)
 
 
-def minutes_late(event: RacingEvent, context: MessageContext) -> int | None:
+def minutes_late(context: MessageContext) -> int | None:
     """How late the message is, in whole minutes; None where that is not worth a word.
 
-    Measured from the event's own time, else from the off time if the delivery came after it (a race can be called off
-    days ahead), and never from later than the receipt.
+    Measured from when the service had this version of the event, else from receipt. The off time says nothing about
+    lateness: a race settles minutes after the off, and is corrected hours after it.
     """
-    own, off_at = aware(event.occurred_at), aware(event.race.off.off_at)
-    since = min(own or off_at or context.received_at, context.received_at)
+    since = min(context.had_at or context.received_at, context.received_at)
     late_s = (context.now - since).total_seconds()
     return int(late_s // 60) if late_s > context.late_after_s and late_s >= 60 else None
 

@@ -21,7 +21,7 @@ def unreadable(event: RacingEvent, context: MessageContext) -> Message:
     name, because = code(event.name, NAME_MAX), safe(event.unreadable_because)
     line = f"A delivery could not be read. Reference {safe(context.reference) or reference(event.key)}"
     line += f" (event {name})" if name else ""
-    text = ". ".join([line, *asides(context, in_text=True)]) + late_mark(event, context)
+    text = ". ".join([line, *asides(context, in_text=True)]) + late_mark(context)
     said = [line, *([f"Because: {because}"] if because else []), *asides(context)]
     return message(text, [section("\n".join(said))], foot=[small_print(event, context), alert_buttons(event)])
 

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from bot.alerts.reopening import ABANDONMENTS, Waited
-from bot.domain.events import EventKind, RacingEvent, VersionRemarks
+from bot.domain.events import EventKind, RacingEvent
+from bot.domain.facts import VersionRemarks
 from bot.domain.message import Message
 from bot.slack.messages.blocks import context, header, message, mrkdwn, section
 from bot.slack.messages.mentions import mentions_in_markup, with_mentions

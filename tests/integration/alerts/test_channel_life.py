@@ -101,7 +101,7 @@ async def test_channel_of_another_id_keeps_subscriptions_queue_pause_and_edits(p
     first, waited, correction = pipeline.texts("CNEW")
     assert "Ascot" in first
     assert "Bath" in waited
-    assert correction.startswith("CORRECTION")
+    assert correction.startswith("Two versions disagree")
 
 
 async def test_move_to_an_id_that_is_known_keeps_what_was_said_last(pipeline):

@@ -17,7 +17,7 @@ async def test_lesser_change_edits_the_message_and_says_what_was_corrected(pipel
     await tell(pipeline, result(going="Soft"))
     (after,) = pipeline.slack.messages("CGB")
     assert after.ts == before.ts
-    assert "UTC: going was good, now soft" in after.text
+    assert "UTC: two versions disagree: going is Good in one, Soft in the other" in after.text
     assert "Corrected <!date^" in str(after.blocks)
     assert "1 Blue Moon" in after.text
     assert after.metadata == before.metadata
@@ -30,9 +30,11 @@ async def test_changed_winner_is_a_new_message_that_later_edits_go_to(pipeline):
     await tell(pipeline, result(going="Good"), result(placings=swapped, going="Good"))
     await tell(pipeline, result(placings=swapped, going="Soft"))
     first, second = pipeline.slack.messages("CGB")
-    assert first.edited is None
-    assert second.text.startswith("CORRECTION: ")
-    assert "now soft" in second.text
+    assert first.text.startswith("Superseded ")
+    assert "see the later message. Result: Ascot 14:30 (GB): 1 Blue Moon" in first.text
+    assert "Soft" not in first.text
+    assert second.text.startswith("Two versions disagree: ")
+    assert "Soft in the other" in second.text
 
 
 async def test_edit_takes_nothing_away_that_only_the_earlier_version_said(pipeline):
@@ -59,7 +61,7 @@ async def test_change_that_comes_before_the_message_is_sent_costs_no_call(pipeli
         pipeline.clock.forward(0.001)
     await pipeline.post_all()
     (message,) = pipeline.slack.messages("CGB")
-    assert "going was soft, now heavy" in message.text
+    assert "going is Soft in one, Heavy in the other" in message.text
     assert edits(pipeline.slack) == []
     assert await states(pipeline) == [("sent", False), ("sent", True), ("sent", True)]
 
@@ -72,7 +74,7 @@ async def test_edits_that_wait_for_one_message_are_one_call(pipeline):
         pipeline.clock.forward(0.001)
     await pipeline.post_all()
     assert len(edits(pipeline.slack)) == 1
-    assert "now firm" in pipeline.texts("CGB")[0]
+    assert "Firm in the other" in pipeline.texts("CGB")[0]
 
 
 async def test_meeting_that_names_further_races_is_edited(pipeline):
@@ -116,7 +118,7 @@ async def test_refused_edit_becomes_a_new_message_that_says_all_that_waits(pipel
     await pipeline.post_all()
     first, second = pipeline.texts("CGB")
     assert "Corrected" not in first
-    assert "going was soft, now heavy" in second
+    assert "going is Soft in one, Heavy in the other" in second
     assert await pipeline.waiting() == {}
 
 
@@ -126,7 +128,7 @@ async def test_refused_blocks_are_edited_as_plain_text(pipeline):
     pipeline.slack.script("chat.update", [failures.slack_error("invalid_blocks")] * 2)
     await tell(pipeline, result(going="Soft"))
     (message,) = pipeline.slack.messages("CGB")
-    assert "now soft" in message.text
+    assert "Soft in the other" in message.text
     assert message.blocks == ()
 
 
@@ -139,7 +141,7 @@ async def test_doubtful_edit_is_made_again_and_never_looked_for(pipeline, failur
     await free_all(pipeline)
     await pipeline.post_all()
     (message,) = pipeline.slack.messages("CGB")
-    assert "now soft" in message.text
+    assert "Soft in the other" in message.text
     assert not [call for call in pipeline.slack.calls if call.method == "conversations.history"]
 
 
@@ -153,7 +155,7 @@ async def test_edit_of_a_process_that_was_killed_is_made_by_the_next(make_pipeli
     assert not claim.doubtful
     await free_all(killed)
     await other.post_all()
-    assert "now soft" in other.texts("CGB")[0]
+    assert "Soft in the other" in other.texts("CGB")[0]
     assert await other.waiting() == {}
 
 
@@ -167,7 +169,7 @@ async def test_held_edits_let_other_posts_by_and_are_made_afterwards(pipeline):
     assert edits(pipeline.slack) == []
     await free_all(pipeline)
     await pipeline.post_all()
-    assert "now soft" in pipeline.texts("CGB")[0]
+    assert "Soft in the other" in pipeline.texts("CGB")[0]
 
 
 async def test_held_posts_let_edits_by_but_not_those_of_messages_that_wait(pipeline):
@@ -176,7 +178,7 @@ async def test_held_posts_let_edits_by_but_not_those_of_messages_that_wait(pipel
     pipeline.slack.script("chat.postMessage", [failures.rate_limited(30)])
     await tell(pipeline, result("rc_2", going="Good"), result(going="Soft"), result("rc_2", going="Soft"))
     (message,) = pipeline.slack.messages("CGB")
-    assert "now soft" in message.text
+    assert "Soft in the other" in message.text
     assert await pipeline.waiting() == {"queued": 2}
     await free_all(pipeline)
     await pipeline.post_all()
@@ -198,9 +200,11 @@ async def test_contradiction_is_a_new_message_and_what_follows_edits_it(pipeline
     await pipeline.subscribe("CGB", "GB")
     await tell(pipeline, abandonment(), result(going="Good"), result(going="Soft"))
     first, second = pipeline.texts("CGB")
-    assert first.startswith("ABANDONED")
+    assert first.startswith("Contradicted ")
+    assert "a result was reported, see the later message" in first
+    assert "ABANDONED: Ascot" in first
     assert "Contradicts" in second
-    assert "now soft" in second
+    assert "Soft in the other" in second
 
 
 async def test_edit_does_not_make_a_message_late(pipeline):

@@ -8,6 +8,7 @@ from sqlalchemy import create_engine, select, update
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind, RacingEvent, Topic
+from bot.domain.facts import VersionRemarks
 from bot.domain.races import Course, Race
 from bot.errors import StorageUnavailable
 from bot.storage import reference
@@ -58,7 +59,7 @@ async def test_correction_with_the_name_of_a_region_reaches_those_who_have_the_e
     await know_regions(pipeline)
     await pipeline.subscribe("CGB", "GB")
     await tell(pipeline, result(date=None), result(date=None, region="England", placings=("Red Sky", "Blue Moon")))
-    assert pipeline.texts("CGB")[1].startswith("CORRECTION")
+    assert pipeline.texts("CGB")[1].startswith("Two versions disagree")
 
 
 async def test_later_delivery_from_a_clock_that_is_behind_is_told_as_of_unknown_order(pipeline):
@@ -71,7 +72,7 @@ async def test_later_delivery_from_a_clock_that_is_behind_is_told_as_of_unknown_
     first, correction = pipeline.slack.messages("CGB")
     assert "1 Blue Moon" in first.text
     assert "1 Red Sky" in correction.text
-    assert "Which version is the newer is not known" in correction.text
+    assert "Two versions disagree" in correction.text
 
 
 async def test_delivery_that_was_received_before_is_told_with_its_order_unknown(pipeline):
@@ -87,7 +88,7 @@ async def test_delivery_that_was_received_before_is_told_with_its_order_unknown(
     first, other = pipeline.texts("CGB")
     assert "1 Red Sky" in first
     assert "1 Blue Moon" in other
-    assert "Which version is the newer is not known" in other
+    assert "Two versions disagree" in other
 
 
 async def test_meeting_does_not_overtake_the_result_of_its_race_in_the_same_batch(pipeline):
@@ -106,8 +107,9 @@ async def test_result_whose_region_comes_later_is_posted_where_it_matches_now(pi
     await tell(pipeline, result(region=None), result(), result() | {"attempt": 3})
     assert [len(pipeline.texts(channel)) for channel in ("CGB", "CALL")] == [1, 1]
     assert pipeline.texts("CGB")[0].startswith("Result: Ascot 14:30 (GB)")
-    assert edits(pipeline.slack) == []
-    assert sorted(await states(pipeline)) == [("folded", True), ("sent", False), ("sent", False)]
+    assert "Added" in pipeline.texts("CALL")[0]
+    assert len(edits(pipeline.slack)) == 1
+    assert sorted(await states(pipeline)) == [("sent", False), ("sent", False), ("sent", True)]
 
 
 async def test_abandonment_whose_region_comes_later_is_not_told_again(pipeline):
@@ -115,7 +117,8 @@ async def test_abandonment_whose_region_comes_later_is_not_told_again(pipeline):
     await pipeline.subscribe("CIRE", "IRE")
     await tell(pipeline, abandonment(region=None), abandonment())
     assert [len(pipeline.texts(channel)) for channel in ("CGB", "CIRE")] == [1, 1]
-    assert edits(pipeline.slack) == []
+    assert all("region unknown" not in pipeline.texts(channel)[0] for channel in ("CGB", "CIRE"))
+    assert len(edits(pipeline.slack)) == 2
 
 
 async def test_changed_region_is_edited_where_it_was_posted_and_posted_where_it_matches_now(pipeline):
@@ -124,14 +127,14 @@ async def test_changed_region_is_edited_where_it_was_posted_and_posted_where_it_
     await tell(pipeline, abandonment(region="IRE"), abandonment())
     assert [len(pipeline.texts(channel)) for channel in ("CGB", "CIRE")] == [1, 1]
     assert pipeline.texts("CGB")[0].startswith("ABANDONED: Ascot 14:30 (GB)")
-    assert "region was ire, now gb" in pipeline.texts("CIRE")[0]
+    assert "region is IRE in one, GB in the other" in pipeline.texts("CIRE")[0]
 
 
 async def test_changed_course_is_edited_where_it_was_posted_and_posted_where_it_matches_now(pipeline):
     await pipeline.subscribe("CGB", "GB", courses=(Course(name="Ascot"),))
     await pipeline.subscribe("CALL", "*", courses=(Course(name="Kempton"),))
     await tell(pipeline, result(), result(course="Kempton"))
-    assert "course was ascot, now kempton" in pipeline.texts("CGB")[0]
+    assert "course is Ascot in one, Kempton in the other" in pipeline.texts("CGB")[0]
     assert len(pipeline.texts("CALL")) == 1
 
 
@@ -216,9 +219,12 @@ async def test_delivery_that_the_database_refuses_alone_does_not_hold_up_the_oth
     assert pipeline.texts("CGB")[1].startswith("ABANDONED: Ascot")
 
 
-async def test_version_that_only_moves_names_no_change(pipeline):
+async def test_version_that_only_adds_takes_nothing_back(pipeline):
     await tell(pipeline, result(region=None), result())
-    assert await rows(pipeline, col(EventVersion.remarks)) == [None, None]
+    first, second = await rows(pipeline, col(EventVersion.remarks))
+    assert first is None
+    (added,) = VersionRemarks.model_validate_json(second).changes
+    assert (added.field, added.before, added.now, added.is_addition) == ("race.region", None, "GB", True)
 
 
 async def test_region_that_a_channel_took_in_the_wrong_case_keeps_no_other_from_its_abandonments(pipeline):

@@ -107,7 +107,7 @@ async def test_first_placings_are_news_and_later_changes_are_found_through_poore
         await pipeline.post_all()
         pipeline.clock.forward(1)
     texts = pipeline.texts("CGB")
-    assert [text.split(":")[0] for text in texts] == ["Result", "Result", "CORRECTION", "CORRECTION"]
+    assert [text.split(" ")[0] for text in texts] == ["Superseded", "Superseded", "Superseded", "Two"]
     assert "1 A Horse" in texts[1]
     assert "1 B Horse" in texts[2]
     assert "1 A Horse" in texts[3]
@@ -125,7 +125,7 @@ async def test_deliveries_that_shared_a_commit_are_told_in_the_order_they_came(p
             arrivals[-1] = (task, place)
     await asyncio.gather(*(task for task, _ in arrivals))
     await pipeline.post_all()
-    last_words = [text for text in pipeline.texts("CGB") if text.startswith("CORRECTION")]
+    last_words = [text for text in pipeline.texts("CGB") if text.startswith("Two versions disagree")]
     assert len(last_words) == 12
     assert all("1 New" in text for text in last_words)
 
@@ -143,7 +143,9 @@ async def test_abandonment_waits_for_its_own_races_result_that_is_being_sent(pip
     pipeline.slack.script("chat.postMessage", [])
     await free_lanes(pipeline)
     await pipeline.post_all()
-    assert [text.split(":")[0] for text in pipeline.texts("CGB")] == ["Result", "ABANDONED"]
+    first, second = pipeline.texts("CGB")
+    assert "Result: Ascot" in first
+    assert second.startswith("ABANDONED: Ascot")
 
 
 async def test_notice_that_slack_refuses_makes_no_further_notice(pipeline):

@@ -112,7 +112,8 @@ async def test_result_after_its_meeting_contradicts_it_and_is_taken_out(pipeline
     for channel in ("CGB", "CALL"):
         assert "Title rc_1" not in shown(pipeline.slack.messages(channel)[0])
     assert "Contradicts an earlier message: this meeting was reported abandoned" in pipeline.texts("CGB")[1]
-    assert len(edits(pipeline.slack)) == 2
+    # Both messages of the meeting, and the result whose going became known.
+    assert len(edits(pipeline.slack)) == 3
 
 
 async def test_result_of_a_race_that_was_folded_unnamed_is_taken_out(pipeline):

@@ -45,7 +45,7 @@ async def test_muted_meeting_still_posts_its_abandonments_and_what_contradicts_o
     await mute(pipeline)
     await tell(pipeline, abandonment("rc_1"), result("rc_1"), meeting("rc_2", "rc_3"))
     lost, won, card = pipeline.texts("CGB")
-    assert lost.startswith("ABANDONED: Ascot 14:30")
+    assert ". ABANDONED: Ascot 14:30" in lost
     assert "Contradicts" in won
     assert card.startswith("ABANDONED: Ascot, whole meeting")
 

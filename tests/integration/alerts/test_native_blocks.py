@@ -37,7 +37,7 @@ async def test_edit_is_made_in_sections_where_the_workspace_lost_its_tables(pipe
     pipeline.slack.refuse_new_blocks = True
     await tell(pipeline, result(going="Soft"))
     (message,) = pipeline.slack.messages("CGB")
-    assert "now soft" in message.text
+    assert "Soft in the other" in message.text
     assert "section" in types(message)
     assert "data_table" not in types(message)
 

@@ -40,7 +40,7 @@ async def test_edit_outlasts_an_outage_in_which_nothing_is_posted(pipeline, fail
         pipeline.slack.script(method, [])
     await pass_time(pipeline, 4)
     (text,) = pipeline.texts("CGB")
-    assert "now soft" in text
+    assert "Soft in the other" in text
     assert len(pipeline.texts("CIRE")) == others
     assert len(edits(pipeline.slack)) == 1
     assert await pipeline.waiting() == {}
@@ -56,7 +56,7 @@ async def test_edit_that_alone_gets_no_answer_becomes_a_message_once_another_is_
     assert len(pipeline.texts("CGB")) == 1
     await tell(pipeline, result("rc_2", region="IRE"))
     await pass_time(pipeline, 2)
-    assert "now soft" in pipeline.texts("CGB")[1]
+    assert "Soft in the other" in pipeline.texts("CGB")[1]
     assert await pipeline.waiting() == {}
 
 
@@ -74,4 +74,4 @@ async def test_edit_is_no_message_while_the_last_that_was_tried_got_no_answer(pi
     pipeline.slack.script("chat.postMessage", [])
     await pass_time(pipeline, 4)
     (text,) = pipeline.texts("CGB")
-    assert "now soft" in text
+    assert "Soft in the other" in text

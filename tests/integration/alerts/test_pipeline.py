@@ -52,8 +52,9 @@ async def test_changed_winner_is_a_new_message(pipeline):
         await pipeline.deliver(result(winner=winner))
         await pipeline.post_all()
     first, second = pipeline.texts("CGB")
-    assert first.startswith("Result: ")
-    assert second.startswith("CORRECTION: ")
+    assert first.startswith("Superseded ")
+    assert ". Result: " in first
+    assert second.startswith("Two versions disagree: ")
     assert "Green Field" in second
 
 
@@ -71,8 +72,8 @@ async def test_abandonments_go_first_and_never_past_their_own_race(pipeline):
     await pipeline.deliver(result("rc_1"))
     await pipeline.deliver(abandonment("rc_1"))
     await pipeline.post_all()
-    kinds = [(text.split(":")[0], "Bath" in text) for text in pipeline.texts("CGB")]
-    assert kinds == [("Result", False), ("ABANDONED", False), ("Result", True)]
+    kinds = [(text.split(" ")[0], "Bath" in text) for text in pipeline.texts("CGB")]
+    assert kinds == [("Contradicted", False), ("ABANDONED:", False), ("Result:", True)]
 
 
 async def test_abandonment_without_region_goes_everywhere(pipeline):
@@ -120,8 +121,7 @@ async def test_correction_says_what_changed_and_that_the_order_is_unknown(pipeli
     await pipeline.deliver(result(winner="Green Field"))
     await pipeline.post_all()
     text = pipeline.texts("CGB")[1]
-    assert text.startswith("CORRECTION: Ascot 14:30 (GB): 1st is now Green Field")
-    assert "is not known" in text
+    assert text.startswith("Two versions disagree: Ascot 14:30 (GB): 1st is Blue Moon in one, Green Field in the other")
 
 
 async def test_result_after_an_abandonment_of_the_race_says_so(pipeline):
@@ -131,7 +131,7 @@ async def test_result_after_an_abandonment_of_the_race_says_so(pipeline):
     await pipeline.deliver(result("rc_1"))
     await pipeline.post_all()
     first, second = pipeline.slack.messages("CGB")
-    assert first.text.startswith("ABANDONED")
+    assert ". ABANDONED: Ascot" in first.text
     assert "abandon" in str(second.blocks).lower()
 
 

@@ -258,5 +258,5 @@ async def test_edit_that_gets_no_answer_delays_no_message_and_becomes_one_in_the
         await free_all(pipeline)
         await pipeline.post_all()
     assert len(tried) == 5
-    assert "now soft" in pipeline.texts("CGB")[3]
+    assert "Soft in the other" in pipeline.texts("CGB")[3]
     assert await pipeline.waiting() == {}

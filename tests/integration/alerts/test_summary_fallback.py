@@ -55,7 +55,7 @@ async def test_refused_summary_posts_each_event_once_in_its_newest_version(pipel
     await refuse_summary(pipeline, *refusals)
     await reopen(pipeline)
     first, second = pipeline.slack.messages("CGB")
-    assert "now soft" in first.text
+    assert "Soft in the other" in first.text
     assert "Corrected" in shown(first)
     assert "rc_2" in shown(second)
     assert set(await pipeline.waiting()) == {"parked"}
@@ -81,7 +81,7 @@ async def test_summary_that_is_taken_back_leaves_an_edit_with_its_message(pipeli
     await pipeline.database.write(lambda session: session.execute(statement))
     await reopen(pipeline)
     (text,) = pipeline.texts("CGB")
-    assert "now soft" in text
+    assert "Soft in the other" in text
 
 
 async def test_edit_that_a_summary_says_is_traced_to_it(pipeline):

@@ -2,7 +2,8 @@
 
 from datetime import UTC, date, datetime, timedelta
 
-from bot.domain.events import EventKind, RacingEvent, Topic, VersionRemarks
+from bot.domain.events import EventKind, RacingEvent, Topic
+from bot.domain.facts import VersionRemarks
 from bot.domain.filters import ALL_REGIONS, ChannelFilter
 from bot.domain.races import Course, Race, Runner
 from bot.storage import audit, events, racebook, subscriptions
@@ -59,9 +60,7 @@ def store(session, *stored, received_at=NOW):
         inbox = InboxDelivery(event_key=event.key, body_sha256=event.key[:64], received_at=received_at, state="done")
         session.add(inbox)
         session.flush()
-        session.add(
-            events.make(event, 1, facts={}, remarks=VersionRemarks(), inbox_id=inbox.id or 0, received_at=received_at)
-        )
+        session.add(events.make(event, 1, remarks=VersionRemarks(), inbox_id=inbox.id or 0, received_at=received_at))
 
 
 def event(kind, race_id, day="2026-11-20", region="GB", course="Ascot", **more):

@@ -7,7 +7,8 @@ import pytest
 from bot.book.card import Coverage, Outcome
 from bot.book.day_path import Paths
 from bot.book.racebook import Budget, RaceBook
-from bot.domain.events import EventKind, RacingEvent, VersionRemarks
+from bot.domain.events import EventKind, RacingEvent
+from bot.domain.facts import VersionRemarks
 from bot.domain.races import Course, OffTime, Race
 from bot.racing.calls import AccountState
 from bot.racing.errors import Latched, NotFound, QuotaExceeded, ServerFault
@@ -258,9 +259,7 @@ async def test_card_knows_what_deliveries_told_without_an_id(book, client, datab
     def store(session):
         inbox.store(session, [inbox.Arrival("k", None, "0" * 64, b"{}", clock())])
         remarks = VersionRemarks()
-        session.add_all(
-            [events.make(event, 1, facts={}, remarks=remarks, inbox_id=1, received_at=clock()) for event in told]
-        )
+        session.add_all([events.make(event, 1, remarks=remarks, inbox_id=1, received_at=clock()) for event in told])
 
     await database.write(store)
     card = await book.card("GB", today)

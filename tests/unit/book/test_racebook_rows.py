@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import event
 
-from bot.domain.events import EventKind, RacingEvent, VersionRemarks
+from bot.domain.events import EventKind, RacingEvent
+from bot.domain.facts import VersionRemarks
 from bot.domain.races import Course, OffTime, Race, Runner
 from bot.storage import events, inbox, racebook
 
@@ -128,7 +129,7 @@ async def test_deliveries_of_a_day_and_a_race_are_found_by_their_indexes(databas
 async def test_deliveries_of_a_day_are_the_newest_versions_of_that_date_or_received_then_without_one(database):
     def make(key, version, *, day=DAY, kind=EventKind.RACE_ABANDONED, received_at=NOW, reason=None):
         told = RacingEvent(key=key, kind=kind, race=Race(race_id=key, race_date=day), reason=reason)
-        return events.make(told, version, facts={}, remarks=VersionRemarks(), inbox_id=1, received_at=received_at)
+        return events.make(told, version, remarks=VersionRemarks(), inbox_id=1, received_at=received_at)
 
     def store(session):
         arrival = inbox.Arrival("k", None, "0" * 64, b"{}", NOW)

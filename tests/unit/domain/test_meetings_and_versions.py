@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.events import EventKind, RacingEvent, is_lesser
+from bot.domain.events import EventKind, RacingEvent
 from bot.domain.meetings import is_part_of, own_reason, says_all_of
 from bot.domain.merging import completed
 from bot.domain.races import Course, OffTime, Race, Runner
@@ -103,10 +103,3 @@ def test_no_race_is_lost_by_a_later_version(earlier, later):
 @given(RACES)
 def test_same_version_again_names_no_more_races(races):
     assert len(completed(meeting(*races), meeting(*races)).races) == len(races)
-
-
-def test_placings_and_status_are_no_lesser_changes():
-    assert is_lesser({"going", "off", "reason"})
-    assert is_lesser(())
-    assert not is_lesser({"going", "status"})
-    assert not is_lesser({"position of blue moon"})

@@ -8,7 +8,8 @@ from typing import Any
 
 from bot.alerts.reopening import Waited
 from bot.book.card import Card, Coverage, Meeting, Outcome, Outcomes
-from bot.domain.events import EventKind, Topic, VersionRemarks
+from bot.domain.events import EventKind, Topic
+from bot.domain.facts import VersionRemarks
 from bot.domain.filters import ALL_REGIONS, ChannelFilter, Overridden
 from bot.domain.filters import Meeting as MutedMeeting
 from bot.domain.quota import QuotaReading, QuotaSource, UsageRow, forecast

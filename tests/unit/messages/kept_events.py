@@ -3,10 +3,11 @@
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
+from bot.domain import facts
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.message import Message
 from bot.domain.races import Course, OffTime, Race, Runner
-from bot.slack.messages import EVENT_MESSAGES, Corrected, MessageContext
+from bot.slack.messages import EVENT_MESSAGES, Corrected, MessageContext, SupersededBy
 from bot.slack.messages.unreadable import unreadable
 from bot.storage.reference import KnownCountry
 
@@ -57,6 +58,14 @@ RACECARD = RacingEvent(key="racecard.published:mt_1", kind=EventKind.RACECARD_PU
 UNREADABLE = RacingEvent(key=f"unreadable:{'0123456789abcdef' * 4}", name="race.reopened", unreadable_because="no JSON")
 NOTHING_CAME = {kind: RacingEvent(key=f"{kind}:sha256:{'0' * 64}", kind=kind) for kind in EventKind}
 
+SWAPPED = (
+    facts.Change(field=facts.POSITION, of="Horse A", before="2", now="1", rings=True),
+    facts.Change(field=facts.POSITION, of="Horse B", before="1", now="2", rings=True),
+)
+GOING = (facts.Change(field="race.going", before="Good", now="Soft"),)
+REASON = (facts.Change(field="event.reason", before="frost", now="frozen track"),)
+MORE_RACES = tuple(facts.Change(field=facts.CARD, of=f"1{number}:30", now="named") for number in (1, 2))
+
 _EVENTS: dict[str, tuple[RacingEvent, MessageContext]] = {
     "result": (RESULT, ON_TIME.model_copy(update={"data_as_of": "2026-11-20T14:31:00+00:00"})),
     "result_without_runners": (RESULT.model_copy(update={"race": RACE.model_copy(update={"runners": ()})}), ON_TIME),
@@ -64,9 +73,26 @@ _EVENTS: dict[str, tuple[RacingEvent, MessageContext]] = {
         RESULT,
         ON_TIME.model_copy(
             update={
-                "changes": {"position of horse a": ("2", "1"), "position of horse b": ("1", "2")},
+                "changes": SWAPPED,
                 "previous_link": LINK,
-                "order_unknown": True,
+            }
+        ),
+    ),
+    "result_in_two_versions": (
+        RESULT,
+        ON_TIME.model_copy(update={"changes": SWAPPED, "previous_link": LINK, "order_unknown": True}),
+    ),
+    "result_superseded": (
+        RESULT,
+        ON_TIME.model_copy(update={"superseded": SupersededBy(at=RECEIVED_AT + timedelta(minutes=9), link=LINK)}),
+    ),
+    "race_abandoned_contradicted": (
+        ABANDONED,
+        ON_TIME.model_copy(
+            update={
+                "superseded": SupersededBy(
+                    at=RECEIVED_AT + timedelta(minutes=9), link=LINK, contradicted_by=EventKind.RESULT_RECEIVED
+                )
             }
         ),
     ),
@@ -74,9 +100,7 @@ _EVENTS: dict[str, tuple[RacingEvent, MessageContext]] = {
     "result_after_abandonment": (RESULT, ON_TIME.model_copy(update={"contradicts": "race.abandoned"})),
     "result_edited": (
         RESULT,
-        ON_TIME.model_copy(
-            update={"corrected": Corrected(at=RECEIVED_AT + timedelta(minutes=9), changes={"going": ("good", "soft")})}
-        ),
+        ON_TIME.model_copy(update={"corrected": Corrected(at=RECEIVED_AT + timedelta(minutes=9), changes=GOING)}),
     ),
     "race_abandoned": (ABANDONED, ON_TIME),
     "race_abandoned_of_a_meeting": (ABANDONED, ON_TIME.model_copy(update={"in_meeting": True, "meeting_link": LINK})),
@@ -87,7 +111,7 @@ _EVENTS: dict[str, tuple[RacingEvent, MessageContext]] = {
         MEETING,
         ON_TIME.model_copy(
             update={
-                "corrected": Corrected(at=RECEIVED_AT + timedelta(minutes=9), more_races=2),
+                "corrected": Corrected(at=RECEIVED_AT + timedelta(minutes=9), changes=MORE_RACES),
                 "settled": frozenset({"rc_2"}),
                 "lost": (ABANDONED.model_copy(update={"race": RACES[3]}), ABANDONED),
             }
@@ -108,12 +132,12 @@ _EVENTS: dict[str, tuple[RacingEvent, MessageContext]] = {
     ),
     "race_abandoned_corrected": (
         ABANDONED,
-        ON_TIME.model_copy(update={"changes": {"reason": ("frost", "frozen track")}, "previous_link": LINK}),
+        ON_TIME.model_copy(update={"changes": REASON, "previous_link": LINK}),
     ),
     "meeting_abandoned_with_mentions_late": (MEETING, LATE.model_copy(update={"mentions": ("here",)})),
     "racecard_corrected": (
         RACECARD,
-        ON_TIME.model_copy(update={"changes": {"going": ("good", "soft")}, "previous_link": LINK}),
+        ON_TIME.model_copy(update={"changes": GOING, "previous_link": LINK}),
     ),
     "unreadable": (UNREADABLE, ON_TIME),
 }

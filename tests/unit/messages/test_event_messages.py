@@ -2,7 +2,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.domain.events import EventKind, RacingEvent, changed_facts
+from bot.domain.events import EventKind, RacingEvent
+from bot.domain.facts import Change, VersionRemarks, changes_between
 from bot.domain.races import Course, OffTime, Race, Runner
 from bot.slack.messages import EVENT_MESSAGES, MessageContext, render
 from bot.slack.messages.unreadable import reference
@@ -148,7 +149,8 @@ def test_grand_national_is_shown_whole():
 def test_corrected_result_says_what_changed_and_links_the_earlier_message():
     old, new = result("1", "2", "3"), result("2", "1", "3")
     context = with_context(
-        changes=changed_facts(old.facts(), new.facts()), previous_link="https://x.slack.com/archives/C1/p1?a=1&b=2"
+        changes=changes_between(old, new, today="2026-11-21"),
+        previous_link="https://x.slack.com/archives/C1/p1?a=1&b=2",
     )
     assert render(new, context).text == (
         "CORRECTION: Kempton 14:30 (GB): 1st was Horse A, now Horse B; 2nd was Horse B, now Horse A."
@@ -162,26 +164,38 @@ def test_corrected_result_says_what_changed_and_links_the_earlier_message():
     ("before", "now", "said"),
     [
         (("1", "2"), ("DSQ", "1"), "1st was Horse A, now Horse B; Horse A is now DSQ (was 1st)"),
-        (("1", "2"), (None, "1"), "1st is now Horse B, which was 2nd"),
+        (("1", "2"), (None, "1"), "1st was Horse A, now Horse B"),
         (("1", "2"), ("1", "1"), "1st is now Horse A and Horse B"),
         (("11", "12"), ("12", "11"), "11th was Horse A, now Horse B; 12th was Horse B, now Horse A"),
-        (("PU", "1"), ("2", "1"), "2nd is now Horse A, which was pu"),
+        (("PU", "1"), ("2", "1"), "2nd is now Horse A, which was PU"),
     ],
 )
 def test_correction_says_who_has_which_place_now(before, now, said):
     old, new = result(*before), result(*now)
-    text = render(new, with_context(changes=changed_facts(old.facts(), new.facts()))).text
+    text = render(new, with_context(changes=changes_between(old, new, today="2026-11-21"))).text
     assert text.startswith(f"CORRECTION: Kempton 14:30 (GB): {said}. Now ")
 
 
 def test_correction_of_other_facts_is_said_in_their_words():
-    changes = {"going": ("good", "soft"), "off": ("14:30", "14:35"), "status": (None, "void")}
+    changes = (
+        Change(field="race.going", before="Good to Firm", now="Soft"),
+        Change(field="race.off", before="14:30", now="14:35"),
+        Change(field="runner.starting_price", of="Golden Melody", before="7/2", now="99/1"),
+    )
     text = render(result("1"), with_context(changes=changes)).text
-    assert "going was good, now soft; off time was 14:30, now 14:35; status is now void" in text
+    assert "going was Good to Firm, now Soft; off time was 14:30, now 14:35" in text
+    assert "starting price of Golden Melody was 7/2, now 99/1" in text
+
+
+def test_corrections_that_an_earlier_version_of_the_bot_stored_are_still_said():
+    stored = '{"changes":{"going":["good","soft"],"position of horse b":["2","1"],"something":["a","b"]}}'
+    changes = VersionRemarks.model_validate_json(stored).changes
+    text = render(result("1", "1"), with_context(changes=changes)).text
+    assert "1st is now Horse A and Horse B; going was good, now soft; something was a, now b" in text
 
 
 def test_many_corrections_are_counted():
-    changes = {f"fact {n}": ("a", "b") for n in range(9)}
+    changes = tuple(Change(field=f"fact {n}", before="a", now="b") for n in range(9))
     assert "; and 4 more. Now" in render(result("1"), with_context(changes=changes)).text
 
 
@@ -218,13 +232,14 @@ def test_abandoned_race_says_what_did_not_come():
 def test_abandonment_still_begins_as_one_when_corrected_late_and_contradicting():
     context = with_context(
         now=NOW + timedelta(minutes=42),
-        changes={"reason": ("frost", "frozen track")},
+        changes=(Change(field="event.reason", before="frost", now="frozen track"),),
         contradicts="result.received",
         order_unknown=True,
     )
     assert render(event(EventKind.RACE_ABANDONED, reason="frozen track"), context).text == (
-        "ABANDONED: Kempton 14:30 (GB), frozen track. Correction: reason was frost, now frozen track."
-        " Contradicts an earlier message: a result was reported. Which version is the newer is not known (42 min late)"
+        "ABANDONED: Kempton 14:30 (GB), frozen track."
+        " Two versions disagree: reason is frost in one, frozen track in the other."
+        " Contradicts an earlier message: a result was reported (42 min late)"
     )
 
 

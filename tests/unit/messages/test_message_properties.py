@@ -10,16 +10,18 @@ from hypothesis import strategies as st
 from slack_sdk.models.blocks import Block
 
 from bot.domain.events import EventKind, RacingEvent
+from bot.domain.facts import DECLARATIONS, Change
 from bot.domain.races import Course, OffTime, Race, Runner
 from bot.sandbox.slack.blocks import block_problems
-from bot.slack.messages import Corrected, MessageContext, render
+from bot.slack.messages import Corrected, MessageContext, SupersededBy, render
 from bot.slack.messages.blocks import weight
 from bot.slack.messages.native import CELL_MAX, NATIVE
 from bot.slack.messages.text import MESSAGE_MAX, TEXT_MAX, size
+from tests.said import as_posted
 
 OUR_TOKENS = re.compile(
     r"<!date\^-?\d+\^\{time(?:_secs)?\}\|\d\d:\d\d(?::\d\d)? UTC>"
-    r"|<https://[^<>|]+\|(?:earlier message|see its message)>"
+    r"|<https://[^<>|]+\|(?:earlier message|later message|see its message)>"
     r"|<@U7>|<!subteam\^S7>|<!here>"
 )
 OUR_FORMATTING = re.compile(r"\A\*(?:Course|Off|Date|Reason|Status)\*\n|\(event `[^`]+`\)")
@@ -113,12 +115,19 @@ LOST = st.builds(
 )
 """What a meeting's message says of its races' own abandonments: of these no runners and no further races."""
 
-FACTS = (
-    HOSTILE
-    | st.sampled_from(["position of x", "position of *y*", "status", "off"])
-    | st.text(max_size=10).filter(lambda text: "None" not in text)
-)
-CHANGES = st.dictionaries(FACTS, st.tuples(TEXTS, st.sampled_from(["1", "2", "11"]) | HOSTILE), max_size=12)
+CHANGES = st.lists(
+    st.builds(
+        Change,
+        field=st.sampled_from(sorted({path for declared in DECLARATIONS.values() for path in declared}))
+        | HOSTILE
+        | st.text(max_size=10).filter(lambda text: "None" not in text),
+        of=TEXTS,
+        before=TEXTS | st.sampled_from(["1", "2", "11"]),
+        now=TEXTS | st.sampled_from(["1", "2", "11"]),
+        rings=st.booleans(),
+    ),
+    max_size=4,
+).map(tuple)
 CONTEXTS = st.builds(
     MessageContext,
     received_at=st.just(NOW),
@@ -131,8 +140,14 @@ CONTEXTS = st.builds(
     contradicts=TEXTS | st.sampled_from(EventKind),
     data_as_of=TEXTS,
     reference=TEXTS,
-    corrected=st.none()
-    | st.builds(Corrected, at=st.just(NOW), changes=CHANGES, more_races=st.sampled_from([0, 1, 10**6])),
+    corrected=st.none() | st.builds(Corrected, at=st.just(NOW), changes=CHANGES, order_unknown=st.booleans()),
+    superseded=st.none()
+    | st.builds(
+        SupersededBy,
+        at=st.just(NOW),
+        link=st.sampled_from([None, "https://x.slack.com/p1?a=1&b=2", "https://x|<!channel>"]),
+        contradicted_by=st.none() | st.sampled_from(EventKind),
+    ),
     in_meeting=st.booleans(),
     meeting_link=st.sampled_from([None, "https://x.slack.com/p1?a=1&b=2", "https://x|<!channel>"]),
     lost=st.lists(LOST, max_size=2).map(tuple),
@@ -155,7 +170,7 @@ WORST_CONTEXT = MessageContext(
     received_at=NOW,
     now=NOW + timedelta(days=400),
     late_after_s=0,
-    changes={f"{n}" + "&" * 500: ("<" * 500, ">" * 500) for n in range(40)},
+    changes=tuple(Change(field="&" * 500, of="*" * 500, before="<" * 500, now=">" * 500) for _ in range(40)),
     previous_link="https://" + "&" * 480,
     order_unknown=True,
     may_be_repeat=True,
@@ -228,7 +243,7 @@ def check_form(event, message):
     assert "\n" not in message.text
     check_text(message.text)
     check_formatting(message.text)
-    assert message.text.startswith("ABANDONED: ") is event.is_abandonment
+    assert as_posted(message.text).startswith("ABANDONED: ") is event.is_abandonment
     assert 1 <= len(message.blocks) <= 50
     assert weight(message.blocks) <= MESSAGE_MAX
     assert [block["type"] for block in message.blocks if block["type"] != "actions"][-1] == "context"

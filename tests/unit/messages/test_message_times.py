@@ -2,8 +2,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from bot.domain.events import EventKind, RacingEvent
-from bot.domain.races import OffTime, Race
+from bot.domain.races import OffTime
 from bot.slack.messages.context import MessageContext
 from bot.slack.messages.times import in_readers_zone, minutes_late, off_for_readers, off_text, utc_clock
 
@@ -14,11 +13,8 @@ def minutes(count):
     return timedelta(minutes=count)
 
 
-def late(*, now, received=NOON, occurred=None, off=None):
-    event = RacingEvent(
-        key="k", kind=EventKind.RACE_ABANDONED, occurred_at=occurred, race=Race(off=OffTime(off_at=off))
-    )
-    return minutes_late(event, MessageContext(received_at=received, now=now, late_after_s=600))
+def late(*, now, received=NOON, had_at=None):
+    return minutes_late(MessageContext(received_at=received, now=now, late_after_s=600, had_at=had_at))
 
 
 def test_off_time_shows_as_published():
@@ -49,28 +45,15 @@ def test_clock_holds_at_both_ends_of_the_calendar(hours):
         assert utc_clock(moment, seconds=True).endswith(" UTC")
 
 
-def test_lateness_is_measured_from_the_events_own_time():
-    assert late(now=NOON, occurred=NOON - minutes(42), off=NOON - minutes(90)) == 42
-
-
-def test_lateness_is_measured_from_the_off_time_where_the_event_has_none():
-    assert late(now=NOON, off=NOON - minutes(20)) == 20
+def test_lateness_is_measured_from_when_the_service_had_the_event():
+    assert late(now=NOON, had_at=NOON - minutes(42)) == 42
 
 
 def test_lateness_is_measured_from_receipt_where_nothing_else_came():
     assert late(now=NOON + minutes(11)) == 11
 
 
-def test_race_abandoned_in_advance_is_not_late_from_its_off():
-    assert late(now=NOON, off=NOON + minutes(180)) is None
-    assert late(now=NOON + minutes(200), off=NOON + minutes(180)) == 200
-
-
 def test_lateness_is_never_negative_and_little_is_not_worth_a_word():
     assert late(now=NOON - minutes(60)) is None
-    assert late(now=NOON, occurred=NOON + minutes(60)) is None
+    assert late(now=NOON, had_at=NOON + minutes(60)) is None
     assert late(now=NOON + minutes(10)) is None
-
-
-def test_time_without_an_offset_counts_as_none():
-    assert late(now=NOON, occurred=datetime(2026, 11, 20, 1)) is None  # noqa: DTZ001 - it is what is tested

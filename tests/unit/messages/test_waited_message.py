@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.alerts.reopening import Waited
-from bot.domain.events import EventKind, RacingEvent, VersionRemarks
+from bot.domain.events import EventKind, RacingEvent
+from bot.domain.facts import VersionRemarks
 from bot.domain.races import Course, OffTime, Race, Runner
 from bot.slack.messages.blocks import weight
 from bot.slack.messages.text import MESSAGE_MAX, SECTION_MAX, TEXT_MAX, size
