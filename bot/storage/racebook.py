@@ -1,7 +1,7 @@
 """The race book's rows: races by day and region, put together field by field from whoever told of them."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime
 from functools import lru_cache
 from itertools import islice
