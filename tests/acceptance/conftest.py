@@ -8,7 +8,7 @@ import hashlib
 import hmac
 import json
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -98,6 +98,13 @@ class Bot:
             headers["X-SVC-Signature"] = str(signature)
         async with httpx.AsyncClient(timeout=10) as client:
             return await client.post(f"{self.url}/webhooks/racing", content=body, headers=headers)
+
+
+async def until(holds: Callable[[], bool], *, timeout_s: float = 20.0) -> None:
+    """Wait for what nothing tells of: it is looked at again and again."""
+    async with asyncio.timeout(timeout_s):
+        while not holds():  # noqa: ASYNC110  another process does it
+            await asyncio.sleep(0.01)
 
 
 async def settled(answer: Answer, *, timeout_s: float = 30.0) -> SentResponse:

@@ -139,9 +139,9 @@ async def test_channel_is_told_what_our_own_subscription_does_not_cover(make_wor
 
 async def test_service_is_not_asked_where_the_secret_could_not_be_kept(make_world):
     async with make_world(start=False, **SETTINGS) as world:
-        missing = await run_command(world.bot, "subscribe", "--event", "race.run", PUBLIC_URL=None, ENCRYPTION_KEYS="")
+        missing = await run_command(world.bot, "subscribe", PUBLIC_URL=None, ENCRYPTION_KEYS="")
         assert missing.code == 2
-        for name in ("PUBLIC_URL is missing", "ENCRYPTION_KEYS is missing", "--event race.run"):
+        for name in ("PUBLIC_URL is missing", "ENCRYPTION_KEYS is missing"):
             assert name in missing.said
         nowhere = await run_command(world.bot, "subscribe", DATABASE_URL=f"sqlite:///{world.bot.folder}/none/bot.db")
         assert nowhere.code == 2
