@@ -24,7 +24,7 @@ async def run_command(bot, *words: str, **settings: str | None) -> Ran:
     """The command run to its end. A setting that is None is taken away."""
     env = {name: value for name, value in (bot.env | settings).items() if value is not None}
     output, errors = (bot.folder / f"command-{uuid.uuid4().hex}.{name}" for name in ("out", "err"))
-    code = await asyncio.to_thread(Forked(words, bot.folder, env, output, errors).wait, 30)
+    code = await asyncio.to_thread(Forked(words, bot.folder, env, output, errors).wait, 60)
     ran = Ran(code, output.read_text(encoding="utf-8"), errors.read_text(encoding="utf-8"))
     assert "Traceback" not in ran.said, ran.said
     return ran

@@ -7,7 +7,6 @@ import asyncio
 import hashlib
 import hmac
 import json
-import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ import pytest_asyncio
 
 from bot.sandbox.racing_service.service import RacingService
 from bot.sandbox.racing_service.switches import Switches
-from bot.sandbox.serving import serve
+from bot.sandbox.serving import free_port, serve
 from bot.sandbox.slack.answers import Answer
 from bot.sandbox.slack.person import Person
 from bot.sandbox.slack.values import SentResponse
@@ -32,13 +31,7 @@ SIGNING_SECRET = "slack-signing-secret-test"
 BOT_TOKEN = "xoxb-test-token-acceptance"
 APP_TOKEN = "xapp-test-token-acceptance"
 API_KEY = "acceptance-racing-key"
-READY_S = 15.0
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+READY_S = 30.0
 
 
 @dataclass
@@ -87,7 +80,7 @@ class Bot:
         """The exit code after a graceful stop."""
         assert self.process is not None
         self.process.terminate()
-        return await asyncio.to_thread(self.process.wait, 20)
+        return await asyncio.to_thread(self.process.wait, 40)
 
     async def deliver(self, payload: object, *, secret: str = WEBHOOK_SECRET, **changes: object) -> httpx.Response:
         """Send a payload the way the service does. `body` and `signature` can be given to be wrong."""

@@ -29,6 +29,6 @@ async def test_unknown_kind_of_event_is_in_the_summary_of_a_pause(world):
     await until(lambda: waiting(world, "CALL") == 2)
     make_older(world, "CALL")
     await world.say("/racing", "resume", channel="CALL")
-    await world.slack.wait_for(lambda: any("came meanwhile" in text for text in world.texts("CALL")), timeout_s=20)
+    await world.slack.wait_for(lambda: any("came meanwhile" in text for text in world.texts("CALL")))
     (summary,) = [text for text in world.texts("CALL") if "came meanwhile" in text]
     assert "1 result and 1 other event (`race.delayed`) came meanwhile" in summary
