@@ -2,15 +2,19 @@
 
 import os
 import signal
+import sys
 from types import FrameType
 
 
 def main() -> None:
-    """Run the command line. SIGTERM ends the process from here on, also while modules are still being loaded."""
+    """Run the command line. SIGTERM and Ctrl-C end the process from here on, also while modules are being loaded."""
     signal.signal(signal.SIGTERM, _end)
-    from bot.cli import main as run
+    try:
+        from bot.cli import main as run
 
-    run()
+        run()
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)
 
 
 def _end(number: int, _frame: FrameType | None) -> None:
