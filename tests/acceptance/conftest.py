@@ -33,7 +33,7 @@ APP_TOKEN = "xapp-test-token-acceptance"
 API_KEY = "acceptance-racing-key"
 READY_S = 30.0
 NOT_IN_TIME = "I could not do this in time. Nothing was changed"
-"""What a bot says that has less than a second of a busy machine: to try again in a moment."""
+"""The beginning of the answer on a machine that is too busy. The answer asks people to try again in a moment."""
 
 
 @dataclass
