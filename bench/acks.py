@@ -14,7 +14,8 @@ from bench.apart import apart
 from bench.common import Below, Measure, Plan, percentiles
 from bench.load import Load, connected, fixed_rate
 from bench.payloads import Results
-from bench.processes import baseline, bot_settings, free_port, running
+from bench.processes import baseline, bot_settings, running
+from bot.sandbox.serving import free_port
 from bot.serving import loop_factory
 
 COMMANDS = (("/racecard", "GB"), ("/usage", ""), ("/racing", "help"))

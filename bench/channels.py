@@ -12,7 +12,8 @@ from bench.fanouts import seconds_alone
 from bench.load import Connection, connected
 from bench.outside import Outside
 from bench.payloads import Results, post
-from bench.processes import bot_settings, free_port, running
+from bench.processes import bot_settings, running
+from bot.sandbox.serving import free_port
 from bot.storage.engine import Database
 
 SIZES = (10, 100, 1_000)

@@ -13,9 +13,10 @@ from bench.common import Below, Measure, Plan, percentiles
 from bench.load import connected, fixed_rate
 from bench.outside import Outside
 from bench.payloads import Results
-from bench.processes import bot_settings, free_port, running
+from bench.processes import bot_settings, running
 from bot.domain.events import Topic
 from bot.domain.filters import ChannelFilter
+from bot.sandbox.serving import free_port
 from bot.storage import subscriptions
 from bot.storage.engine import Database
 from bot.storage.migrate import upgrade

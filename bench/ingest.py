@@ -10,7 +10,8 @@ from bench.common import AtLeast, Below, Measure, Plan, paired_ratio, percentile
 from bench.load import LATE_S, Load, closed_loop, fixed_rate
 from bench.payloads import Results
 from bench.postgres import NewDatabase
-from bench.processes import Backlog, Server, baseline, bot_settings, empty_inbox, free_port, running
+from bench.processes import Backlog, Server, baseline, bot_settings, empty_inbox, running
+from bot.sandbox.serving import free_port
 from bot.storage.engine import Database
 from bot.storage.migrate import upgrade
 

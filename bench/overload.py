@@ -11,7 +11,8 @@ from bench.common import AtLeast, Below, Measure, Plan, percentile, percentiles
 from bench.ingest import CONNECTIONS, WARM_UP_S
 from bench.load import LATE_S, Load, closed_loop, fixed_rate
 from bench.payloads import Results
-from bench.processes import baseline, bot_settings, free_port, running
+from bench.processes import baseline, bot_settings, running
+from bot.sandbox.serving import free_port
 from bot.serving import loop_factory
 from bot.storage.engine import Database
 from bot.storage.tables import InboxDelivery

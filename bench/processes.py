@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -13,8 +12,9 @@ from pathlib import Path
 
 import psutil
 
-from bench.load import ACCEPTED, LOOPBACK, connected
+from bench.load import ACCEPTED, connected
 from bench.payloads import SECRET, get
+from bot.sandbox.serving import free_port
 from bot.storage import inbox
 from bot.storage.engine import Database
 
@@ -48,13 +48,6 @@ class Backlog:
     def per_s(self) -> float:
         """Deliveries fanned out a second."""
         return self.deliveries / self.seconds
-
-
-def free_port() -> int:
-    """A port that nothing listens on."""
-    with socket.socket() as found:
-        found.bind((LOOPBACK, 0))
-        return int(found.getsockname()[1])
 
 
 @asynccontextmanager

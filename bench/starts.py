@@ -4,7 +4,8 @@ from pathlib import Path
 from statistics import median
 
 from bench.common import Below, Measure, Plan
-from bench.processes import bot_settings, free_port, running
+from bench.processes import bot_settings, running
+from bot.sandbox.serving import free_port
 
 
 async def measure(folder: Path, outside_url: str, plan: Plan) -> list[Measure]:

@@ -1,14 +1,21 @@
-"""`racing-bot`: the command line. Each command reads the settings it needs, and says every problem at once."""
+"""`racing-bot`: the command line. Each command reads the settings it needs, and says every problem at once.
+
+Stdout has what a script would read, and nothing else. Stderr has the log, and why a command did not do what was asked.
+Exit codes: 0 done, 1 failed, 2 for wrong words or settings.
+"""
 
 import gc
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from bot.errors import SettingsError
+
+if TYPE_CHECKING:
+    from bot.settings import Settings
 
 
 class Latch(StrEnum):
@@ -18,18 +25,47 @@ class Latch(StrEnum):
     KEY = "key"
 
 
+class Event(StrEnum):
+    """The events of the data service, here because to load `bot.domain.events` takes longer than `--help` may."""
+
+    RESULT_RECEIVED = "result.received"
+    RACE_ABANDONED = "race.abandoned"
+    MEETING_ABANDONED = "meeting.abandoned"
+    RACECARD_PUBLISHED = "racecard.published"
+
+
+Word = TypeVar("Word", Latch, Event)
+
 app = typer.Typer(
     name="racing-bot",
-    help="Race results and abandonments, in the Slack channels that asked for them.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    # Plain lines, in a terminal, in a log and in a script alike.
+    rich_markup_mode=None,
 )
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"racing-bot {version('racing-bot')}")
+        raise typer.Exit
+
+
+@app.callback()
+def racing_bot(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Race results and abandonments, in the Slack channels that asked for them."""
 
 
 @app.command()
 def serve() -> None:
-    """Run the service: web, poster and jobs in one process."""
+    """Run the service. It takes deliveries, posts messages and answers commands."""
     # Nothing of what is loaded now is garbage, and to look for some takes a fifth of the start; on again in bot.app.
     gc.disable()
     # structlog and httpx load these two where they are installed, 3 MiB, and nothing of the service writes in colours.
@@ -46,10 +82,10 @@ def serve() -> None:
 
 @app.command()
 def demo(
-    speed: Annotated[float, typer.Option(min=0.1, max=100, help="How many times quicker the day is played.")] = 1.0,
-    stay: Annotated[bool, typer.Option(help="Stay up until Ctrl-C once the day is over.")] = True,
+    speed: Annotated[float, typer.Option(min=0.1, max=100, help="Play the day this many times quicker.")] = 1.0,
+    stay: Annotated[bool, typer.Option(help="Stay up until Ctrl-C when the day is over, or end with the day.")] = True,
 ) -> None:
-    """Run everything on this machine, with no account anywhere: stand-ins, bot, a day's racing."""
+    """Play a day's racing on this machine. No account and no settings are needed."""
     # The one line that knows of the sandbox: it is no part of the wheel.
     try:
         from bot.sandbox.demo import run_demo
@@ -61,21 +97,36 @@ def demo(
 
 @app.command()
 def subscribe(
-    region: Annotated[str | None, typer.Option(help="Only this region's deliveries; all of them unless given.")] = None,
-    event: Annotated[list[str] | None, typer.Option(help="Only this event; may be given again. All four else.")] = None,
-    again: Annotated[bool, typer.Option("--again", help="Though there is a live subscription already.")] = False,
-    retire: Annotated[int | None, typer.Option(help="Stop accepting the secret of the one of this number.")] = None,
+    region: Annotated[
+        str | None, typer.Option(metavar="REGION", help="Only deliveries from this region, such as GB. Else from all.")
+    ] = None,
+    event: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="EVENT",
+            help=f"Only this event. Give the option again for more. Else all four: {', '.join(Event)}.",
+        ),
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Subscribe even if deliveries will come twice.")] = False,
+    retire: Annotated[
+        int | None,
+        typer.Option(metavar="NUMBER", min=1, help="Accept no more deliveries of this subscription."),
+    ] = None,
 ) -> None:
-    """Subscribe PUBLIC_URL to the data service's deliveries, and store the signing secret."""
+    """Subscribe to deliveries. The data service sends them to PUBLIC_URL; the signing secret is stored and shown."""
     import asyncio
 
     from bot.errors import RacingBotError
-    from bot.settings import load_settings
     from bot.subscribing import run_subscribe
 
-    settings = load_settings()
+    events = [_one_of(Event, one, "--event") for one in event or []]
+    if retire is not None and (region is not None or events or again):
+        raise typer.BadParameter("goes without other options.", param_hint="--retire")
+    if region is not None and not region.strip():
+        raise typer.BadParameter("is empty. Leave the option out for all regions.", param_hint="--region")
+    settings = _settings_of_a_tool()
     try:
-        print(asyncio.run(run_subscribe(settings, region=region, events=event or [], again=again, retire=retire)))
+        print(asyncio.run(run_subscribe(settings, region=region, events=events, again=again, retire=retire)))
     except RacingBotError as error:
         if isinstance(error, SettingsError):
             raise
@@ -84,52 +135,87 @@ def subscribe(
 
 @app.command()
 def unlatch(
-    which: Annotated[Latch | None, typer.Argument(help="Only this latch; both unless given.")] = None,
+    which: Annotated[
+        str | None,
+        typer.Argument(metavar="quota|key", help="What the data service refused. Without it: both."),
+    ] = None,
 ) -> None:
-    """Have the data service asked again after it refused the month's quota, or the key."""
+    """Ask the data service again. The bot stops asking when the month's quota or the key is refused."""
     import asyncio
 
     from bot.errors import StorageError
-    from bot.settings import load_settings
     from bot.unlatching import run_unlatch
 
+    latch = None if which is None else _one_of(Latch, which, "quota|key")
+    settings = _settings_of_a_tool()
     try:
-        print(asyncio.run(run_unlatch(load_settings(), which)))
+        print(asyncio.run(run_unlatch(settings, latch)))
     except StorageError as error:
-        sys.exit(f"The latches could not be read: {error}")
+        sys.exit(f"Nothing was changed: {error}")
 
 
 @app.command()
 def migrate() -> None:
-    """Bring the database to the current schema (`serve` does so by itself on SQLite)."""
+    """Bring the database up to date. On SQLite `serve` does this by itself."""
     from sqlalchemy.exc import DBAPIError
 
+    from bot.errors import StorageError
+    from bot.logs import configure_logging
     from bot.settings import load_database_url
-    from bot.storage.engine import TOOL_BUSY_S, Database
+    from bot.storage.engine import TOOL_BUSY_S, Database, reason_of
     from bot.storage.migrate import upgrade
 
+    configure_logging(TOOL_LOG_LEVEL, "console")
     database = Database(load_database_url(), busy_s=TOOL_BUSY_S)
+    shown = database.url.render_as_string(hide_password=True)
     try:
-        upgrade(database)
+        print(f"{shown}: {upgrade(database).told}")
     except DBAPIError as error:
-        sys.exit(f"The database at {database!r} can't be migrated: {error.orig}")
-    print(f"The schema of {database!r} is current.")
+        sys.exit(f"{shown} can't be migrated: {reason_of(error)}")
+    except StorageError as error:
+        sys.exit(f"{shown} can't be migrated: {error}")
 
 
 @app.command()
 def manifest(
-    url: Annotated[str | None, typer.Option(help="Our own https address, for Slack over HTTP.")] = None,
-    socket: Annotated[bool, typer.Option("--socket", help="For Socket Mode: no address is needed.")] = False,
+    url: Annotated[str | None, typer.Option(metavar="URL", help="Slack reaches the bot at this https address.")] = None,
+    socket: Annotated[
+        bool, typer.Option("--socket", help="Socket Mode: the bot connects to Slack, and needs no address.")
+    ] = False,
 ) -> None:
-    """Print manifest.yml, ready to paste into Slack (api.slack.com/apps, Create New App, From a manifest)."""
+    """Print the Slack app's manifest. Paste it at api.slack.com/apps: Create New App, From a manifest."""
     from bot.manifest import for_http, for_socket_mode
 
     if bool(url) == socket:
-        sys.exit("Give either --url https://your.address, or --socket.")
+        raise typer.BadParameter("give one of the two.", param_hint=["--url", "--socket"])
     try:
         print(for_socket_mode() if socket or url is None else for_http(url), end="")
     except ValueError as error:
-        sys.exit(f"--url {error}")
+        raise typer.BadParameter(f"{error}.", param_hint="--url") from error
+
+
+def _one_of(words: type[Word], typed: str, where: str) -> Word:
+    """The word that was typed; a usage error says which words there are."""
+    try:
+        return words(typed)
+    except ValueError:
+        known = f"{', '.join(list(words)[:-1])} or {list(words)[-1]}"
+        raise typer.BadParameter(f'there is no "{typed}". Give {known}.', param_hint=where) from None
+
+
+TOOL_LOG_LEVEL = "warning"
+"""What a command says is its answer. Its log tells only of trouble, unless LOG_LEVEL asks for more than `info`."""
+
+
+def _settings_of_a_tool() -> "Settings":
+    """The settings, with the log on stderr: for every command that ends by itself."""
+    from bot.logs import configure_logging
+    from bot.settings import load_settings
+
+    settings = load_settings()
+    level = TOOL_LOG_LEVEL if settings.log_level == "info" else settings.log_level
+    configure_logging(level, settings.log_format, settings.secret_values)
+    return settings
 
 
 def main() -> None:
@@ -137,11 +223,13 @@ def main() -> None:
     try:
         app()
     except SettingsError as error:
-        print("racing-bot can't start with these settings:", file=sys.stderr)
+        print("racing-bot can't run with these settings:", file=sys.stderr)
         for problem in error.problems:
             print(f"  - {problem}", file=sys.stderr)
         print(
-            f"Every setting is described in the README. A file {Path('.env').absolute()} is read too.", file=sys.stderr
+            f"Set them in the environment, or as NAME=value in the file {Path('.env').absolute()}.\n"
+            "The README says what each setting means, and where to find its value.",
+            file=sys.stderr,
         )
         sys.exit(2)
 

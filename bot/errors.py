@@ -10,6 +10,7 @@ RacingBotError
 ├── StorageError
 │   ├── StorageUnavailable        the database refuses just now: a retry may help
 │   ├── QueueFull                 more waiting to be stored than we hold: a retry helps
+│   ├── SchemaUnknown             a newer version of racing-bot has migrated the database
 │   └── SecretsUnreadable         no encryption key opens what was stored
 ├── CommandError                  what a person typed can't be done; says what would have been right
 │   └── FieldsWrong               the same of a form, field by field
@@ -74,6 +75,10 @@ class StorageUnavailable(StorageError):
 
 class QueueFull(StorageError):
     """More waits to be stored than is held in memory. A retry helps."""
+
+
+class SchemaUnknown(StorageError):
+    """A newer version of racing-bot has migrated the database. `str()` says which revisions there are."""
 
 
 class SecretsUnreadable(StorageError):

@@ -6,7 +6,6 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -72,6 +71,19 @@ class PatientProtocol(HttpToolsProtocol):
             self._headers_late = None
 
 
+class _PublicServer(uvicorn.Server):
+    """Stops at SIGTERM and SIGINT. uvicorn would raise the signal once more when all is done, and end the process."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
 class _PrivateServer(uvicorn.Server):
     """Stopped by the public one, which is the one that hears signals."""
 
@@ -81,10 +93,7 @@ class _PrivateServer(uvicorn.Server):
 
 
 def serve(settings: Settings) -> None:
-    """Serve until SIGTERM or SIGINT, then finish what has begun."""
-    for number in (signal.SIGTERM, signal.SIGINT):
-        # uvicorn raises the signal once more when it has stopped; by then there is nothing left to do but leave.
-        signal.signal(number, _leave)
+    """Serve until SIGTERM or SIGINT, then finish what has begun. Before anything has begun, a signal just ends it."""
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(_serve(settings))
 
@@ -99,7 +108,7 @@ async def _serve(settings: Settings) -> None:
         log.error("address_not_to_be_had", host=settings.host, port=settings.port)  # noqa: TRY400  uvicorn said why
         raise
     sockets = [bound, *(bound.dup() for _ in range(LISTENERS - 1))]
-    public = uvicorn.Server(config)
+    public = _PublicServer(config)
     if settings.metrics_host is None or settings.metrics_port is None:
         await public.serve(sockets)
     else:
@@ -150,7 +159,3 @@ def loop_factory() -> Any:
     except ImportError:
         return None
     return uvloop.new_event_loop
-
-
-def _leave(number: int, _frame: FrameType | None) -> None:
-    log.debug("leaving", signal=number)

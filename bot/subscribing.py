@@ -1,6 +1,6 @@
 """`racing-bot subscribe`: our subscription with the data service, made once, its secret stored before it is shown."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -55,6 +55,47 @@ class Made:
 
 
 @dataclass(frozen=True)
+class Twice:
+    """What a new subscription would have delivered a second time: events that the live one `row` delivers already."""
+
+    row: WebhookSubscriptionRow
+    events: tuple[EventKind, ...]
+    region: str | None
+
+    @property
+    def told(self) -> str:
+        """The same in words: "race.abandoned and meeting.abandoned from GB"."""
+        return f"{' and '.join(self.events)} from {self.region or 'all regions'}"
+
+
+def come_twice(live: Iterable[WebhookSubscriptionRow], events: Sequence[EventKind], region: str | None) -> list[Twice]:
+    """What would come twice with a new subscription to these events from a region (None: from all regions)."""
+    found = []
+    for row in live:
+        shared = tuple(event for event in events if event in row.events.split(","))
+        if shared and (row.region is None or region is None or row.region == region):
+            found.append(Twice(row, shared, row.region or region))
+    return found
+
+
+def _refusal(twice: Sequence[Twice], events: Sequence[EventKind], region: str | None) -> str:
+    """Why there is no second subscription, and how to have what does not come yet."""
+    shared = {event for one in twice for event in one.events}
+    new = "".join(f" --event {event}" for event in events if event not in shared)
+    where = f" --region {region}" if region else ""
+    return "\n".join(
+        [
+            "These live subscriptions deliver some of it already:",
+            described([one.row for one in twice]),
+            "With another one the service would deliver twice, and the bot would post once:",
+            *(f"  {one.told}" for one in twice),
+            *([f"For the other events alone: racing-bot subscribe{where}{new}"] if new else []),
+            "To subscribe all the same, give --again. To stop accepting an old subscription, give --retire NUMBER.",
+        ]
+    )
+
+
+@dataclass(frozen=True)
 class Subscribing:
     """Makes and retires subscriptions."""
 
@@ -69,12 +110,9 @@ class Subscribing:
         The database and the encryption are proved to work before the service is asked: it shows the secret only once.
         """
         await self._prove_storage()
-        live = await self.database.read(webhook_subscriptions.live)
-        if live and not again:
-            raise SubscribingFailed(
-                f"There is a live subscription already:\n{described(live)}\nThe service would deliver everything twice "
-                "(the bot posts it once). Give --again to make another, and --retire to stop accepting an old one."
-            )
+        twice = come_twice(await self.database.read(webhook_subscriptions.live), events, region)
+        if twice and not again:
+            raise SubscribingFailed(_refusal(twice, events, region))
         row = WebhookSubscriptionRow(
             url=public_url + PATH, events=",".join(events), region=region, created_at=self.clock()
         )
@@ -188,7 +226,7 @@ async def _check_region(reference: ReferenceBook, region: str) -> None:
 
 
 def _check(settings: Settings, events: Sequence[str]) -> list[EventKind]:
-    """The events that were asked for. Raises SettingsError with everything that is missing."""
+    """The events that were asked for, all unless given. Raises SettingsError with everything that is missing."""
     problems = []
     if not settings.public_url:
         problems.append("PUBLIC_URL is missing: the https address at which the data service reaches this bot.")
@@ -197,8 +235,6 @@ def _check(settings: Settings, events: Sequence[str]) -> list[EventKind]:
             "ENCRYPTION_KEYS is missing: the secret is stored encrypted. Make one with: "
             'python -c "from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())"'
         )
-    known = {str(kind) for kind in EventKind}
-    problems += [f"--event {one} is none; there are {', '.join(sorted(known))}." for one in events if one not in known]
     if problems:
         raise SettingsError(problems)
     return list(dict.fromkeys(EventKind(one) for one in events)) or list(EventKind)

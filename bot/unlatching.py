@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from bot.domain.clock import utc_now
+from bot.errors import StorageUnavailable
 from bot.racing.latches import QUOTA, UNAUTHORIZED, Latches, LatchRecord
 from bot.settings import Settings
 from bot.storage.engine import TOOL_BUSY_S, Database
@@ -19,7 +20,7 @@ async def run_unlatch(settings: Settings, which: str | None) -> str:
     latches = Latches(DatabaseStateStore(database, utc_now), utc_now, settings.racing_api_key)
     try:
         if not await Schema(database).prepare():
-            return "The database is not ready: run `racing-bot migrate`. Nothing was changed."
+            raise StorageUnavailable("the database is not ready; see `racing-bot migrate`.")
         return await unlatch(latches, [which] if which else list(CODES))
     finally:
         await database.close()

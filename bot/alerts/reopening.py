@@ -12,7 +12,7 @@ from itertools import islice
 
 from sqlmodel import Session
 
-from bot.domain.events import EventKind, RacingEvent
+from bot.domain.events import TOPIC_OF, EventKind, RacingEvent, Topic
 from bot.domain.facts import VersionRemarks
 from bot.domain.filters import mentions
 from bot.domain.message import Message
@@ -34,7 +34,8 @@ RESULTS_LISTED = 80
 PAUSES_TOGETHER = 5
 """Channels of one transaction: ingest waits while it runs."""
 
-ABANDONMENTS = (EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED)
+ABANDONMENTS = tuple(kind for kind, topic in TOPIC_OF.items() if topic is Topic.ABANDONMENTS)
+"""These are named one by one, and never only counted."""
 
 Told = tuple[RacingEvent, VersionRemarks]
 
@@ -43,15 +44,16 @@ Told = tuple[RacingEvent, VersionRemarks]
 class Waited:
     """What a summary is made of.
 
-    `abandonments` are all there are, `results` the newest, in order of receipt. `counts` are the events by kind (None:
-    could not be read), those among them. `given_up` is how many messages had waited too long, and are in none of these.
+    `abandonments` are all there are, `results` the newest, in order of receipt. `counts` has every event that waited,
+    those among them, by kind. An event of a kind that this version does not know is counted by its own name, and a
+    delivery without a name under None. `given_up` is how many messages had waited too long, and are in none of these.
     `mentions` are who the channel has these abandonments ring.
     """
 
     held: Held
     abandonments: tuple[Told, ...]
     results: tuple[Told, ...]
-    counts: Mapping[EventKind | None, int]
+    counts: Mapping[str | None, int]
     given_up: int
     mentions: tuple[str, ...] = ()
 
@@ -135,7 +137,7 @@ class Reopening:
             held=held,
             abandonments=tuple(read[one.event_id] for one in abandoned),
             results=tuple(read[one.event_id] for one in results),
-            counts=Counter(EventKind(one.kind) if one.kind else None for one in newest),
+            counts=_counts(session, newest),
             given_up=given_up,
             mentions=_mentions(session, channel_id, [read[one.event_id][0] for one in abandoned]),
         )
@@ -157,6 +159,13 @@ class Reopening:
         # What is in no message by name is in the last one's counts.
         waited.fold(session, [one.post_id for one in waiting], ids[keys[-1]])
         log.info("waited_summarised", channel_id=channel_id, posts=len(waiting), given_up=given_up)
+
+
+def _counts(session: Session, newest: Sequence[WaitingPost]) -> Mapping[str | None, int]:
+    """How many events there are of each kind. Each event is counted, whether this version knows its kind or not."""
+    unknown = waited.versions(session, [one.event_id for one in newest if one.kind is None])
+    names = {row.id: events.known(row)[0].name for row in unknown}
+    return Counter(one.kind or names.get(one.event_id) for one in newest)
 
 
 def _mentions(session: Session, channel_id: str, abandoned: Iterable[RacingEvent]) -> tuple[str, ...]:

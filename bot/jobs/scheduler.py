@@ -3,6 +3,7 @@
 A job store that two schedulers share runs jobs twice (APScheduler 3): it is kept in memory, and the claim is ours.
 """
 
+import asyncio
 import secrets
 from datetime import datetime
 from functools import partial
@@ -38,6 +39,7 @@ class Jobs:
             job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
         )
         self.failing: dict[str, str] = {}
+        self._stopping = False
 
     def start(self) -> None:
         """Run each job now, and then once in each of its slots."""
@@ -49,7 +51,8 @@ class Jobs:
         self._scheduler.start()
 
     def stop(self) -> None:
-        """Start no more runs."""
+        """Start no more runs, and cancel those that are under way: their slots stay open."""
+        self._stopping = True
         if self._scheduler.running:
             self._scheduler.shutdown(wait=False)
 
@@ -62,6 +65,12 @@ class Jobs:
                 return False
             await job.run(self._parts)
             await self._parts.database.write(partial(job_runs.finish, job=job.id, slot=slot, now=self._parts.clock()))
+        except asyncio.CancelledError:
+            if not self._stopping:
+                raise
+            # The scheduler, which cancelled the run, would log it as a failure.
+            log.info("job_stopped", job=job.id)
+            return False
         except Exception as error:  # noqa: BLE001  logged, and shown by /readyz
             # One run that fails is no reason to have no more: the slot stays open, and another replica may take it.
             level = log.warning if isinstance(error, RacingBotError) else log.exception

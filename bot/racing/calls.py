@@ -92,9 +92,9 @@ class Calls:
             attempt += 1
             left_s = patience.deadline_s - (self._timing.monotonic() - started)
             try:
-                async with self.latches.gate(request.path) as recheck:
-                    answer = await self._attempt(request, recheck, background=background, patience_s=left_s)
-                    return await self._read(answer, request, page, bare=bare)
+                async with self.latches.gate(request.path) as leave:
+                    answer = await self._attempt(request, leave.recheck, background=background, patience_s=left_s)
+                    return await self._read(answer, request, page, bare=bare, finds_out=leave.finds_out)
             except ServiceFailure as error:
                 elapsed_s = self._timing.monotonic() - started
                 after_s = self._wait_before_next(error, request, attempt, elapsed_s, patience)
@@ -141,14 +141,16 @@ class Calls:
             await self._on_latch(failure)
         raise failure
 
-    async def _read(self, answer: Answer, request: Request, page: type[Page[T]], *, bare: bool) -> Page[T]:
+    async def _read(
+        self, answer: Answer, request: Request, page: type[Page[T]], *, bare: bool, finds_out: bool
+    ) -> Page[T]:
         found = read_page(answer, request.path, page, self.transport.mask, bare=bare)
         if isinstance(found, ServiceFailure):
             raise found
         if found.meta.plan in PLANS and read_rate(answer.headers).limit is None:
             self._throttle.learn_limit(PLANS[found.meta.plan].requests_per_minute)
         try:
-            await self._remember(request.path, found.meta)
+            await self._remember(found.meta, finds_out=finds_out)
         except StorageError as error:
             if request.repeatable:
                 raise
@@ -156,9 +158,9 @@ class Calls:
             log.warning("answer_not_noted", path=request.path, reason=str(error))
         return found
 
-    async def _remember(self, path: str, meta: Meta) -> None:
+    async def _remember(self, meta: Meta, *, finds_out: bool) -> None:
         """Keep what the answer says of the account, open what it disproves, and tell of a change."""
-        await self.latches.answered(path, meta.plan)
+        await self.latches.answered(meta.plan, finds_out=finds_out)
         old = self.state
         self.state = AccountState(
             plan=meta.plan or old.plan, window=meta.window or old.window, data_as_of=meta.data_as_of or old.data_as_of

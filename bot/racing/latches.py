@@ -7,6 +7,7 @@ opens it. The record is read anew for each request, so that what one replica lea
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from hmac import new as new_hmac
@@ -50,6 +51,17 @@ class LatchRecord(BaseModel):
     request_id: str | None = None
 
 
+@dataclass(frozen=True)
+class Leave:
+    """Leave to send one request. `finds_out` is True where a latch is shut, and the answer says whether to open it.
+
+    `recheck` raises Latched where a latch has shut since the leave was given: to be called after a wait.
+    """
+
+    finds_out: bool
+    recheck: Callable[[], None]
+
+
 def fingerprint(key: SecretStr) -> str:
     """What tells two keys apart and gives neither away."""
     return new_hmac(key.get_secret_value().encode(), b"racing-bot latch", sha256).hexdigest()[:16]
@@ -64,6 +76,8 @@ class Latches:
         self._key = fingerprint(key)
         self._shut: dict[str, LatchRecord] = {}
         self._asking = False
+        self._writing = 0
+        self._changes = 0
 
     async def shut(self) -> tuple[LatchRecord, ...]:
         """The latches that are shut now, as stored."""
@@ -72,16 +86,13 @@ class Latches:
         return tuple(self._shut.values())
 
     @asynccontextmanager
-    async def gate(self, path: str) -> AsyncGenerator[Callable[[], None]]:
-        """Leave to ask for `path`, or Latched. When it is time to find out, one caller at a time is let through.
-
-        What it gives raises Latched where a latch has shut since: to be called after a wait.
-        """
+    async def gate(self, path: str) -> AsyncGenerator[Leave]:
+        """Leave to ask for `path`, or Latched. When it is time to find out, one caller at a time is let through."""
         await self.shut()
         asking = self._check(path)
         self._asking = self._asking or asking
         try:
-            yield lambda: self._recheck(path, asking=asking)
+            yield Leave(asking, lambda: self._recheck(path, asking=asking))
         finally:
             if asking:
                 self._asking = False
@@ -104,20 +115,21 @@ class Latches:
             request_id=error.request_id,
         )
         self._shut[error.code] = record
-        await self._store.set(_name(error.code), record.model_dump(mode="json"))
+        await self._put(error.code, record.model_dump(mode="json"))
         return before is None
 
-    async def answered(self, path: str, plan: str | None) -> None:
-        """Open what an answer disproves: the key works; and so does the quota, or the plan is another one."""
+    async def answered(self, plan: str | None, *, finds_out: bool = False) -> None:
+        """Open the quota's latch where an answer disproves it: by finding out, or because the plan is another one.
+
+        The answer to a request that was sent before the refusal came, and arrives after it, disproves nothing.
+        """
         quota = self._shut.get(QUOTA)
-        if UNAUTHORIZED in self._shut:
-            await self.open(UNAUTHORIZED)
-        if quota and (path != USAGE_PATH or (quota.plan and plan and quota.plan != plan)):
+        if quota and (finds_out or (quota.plan and plan and quota.plan != plan)):
             await self.open(QUOTA)
         elif quota and plan and quota.plan is None:
             # The refusal was the first answer since the start: only now is it known which plan is used up.
             self._shut[QUOTA] = quota.model_copy(update={"plan": plan})
-            await self._store.set(_name(QUOTA), self._shut[QUOTA].model_dump(mode="json"))
+            await self._put(QUOTA, self._shut[QUOTA].model_dump(mode="json"))
 
     async def usage_reads(self, used: int, allowance: int) -> None:
         """Open the quota's latch where usage reads below the allowance."""
@@ -127,10 +139,23 @@ class Latches:
     async def open(self, code: str) -> None:
         """Open a latch: an admin says so, or it was disproved."""
         self._shut.pop(code, None)
-        await self._store.set(_name(code), {})
+        await self._put(code, {})
+
+    async def _put(self, code: str, value: dict[str, Any]) -> None:
+        self._changes += 1
+        self._writing += 1
+        try:
+            await self._store.set(_name(code), value)
+        finally:
+            self._changes += 1
+            self._writing -= 1
 
     async def _load(self, code: str) -> None:
+        changes = self._changes
         record = _record(await self._store.get(_name(code)))
+        if self._writing or self._changes != changes:
+            # What was read may be older than what this process has just learned, and must not take its place.
+            return
         if record and record.key == self._key:
             self._shut[code] = record
         else:

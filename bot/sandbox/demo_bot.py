@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import socket
 import sys
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
@@ -11,7 +10,7 @@ from typing import TypeVar
 
 import httpx
 
-from bot.sandbox.serving import LOOPBACK
+from bot.sandbox.serving import LOOPBACK, free_port
 
 READY_S = 30.0
 STOP_S = 15.0
@@ -115,10 +114,3 @@ class BotProcess:
                     if (await client.get(f"{self.url}/readyz")).status_code == httpx.codes.OK:
                         return
                 await asyncio.sleep(_POLL_S)
-
-
-def free_port() -> int:
-    """A port that was free just now."""
-    with socket.socket() as found:
-        found.bind((LOOPBACK, 0))
-        return int(found.getsockname()[1])

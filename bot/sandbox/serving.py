@@ -4,6 +4,7 @@ It also lets an app cut a connection without an answer, which no ASGI message ca
 """
 
 import asyncio
+import random
 import socket
 from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -14,7 +15,20 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 LOOPBACK = "127.0.0.1"
 GRACE_S = 0.5
+OWN_PORTS = range(10_000, 32_768)
+"""Systems take the ports of outgoing connections from above: a port of these is still free a moment later."""
 _ABORT = "bot.sandbox.abort"
+
+
+def free_port() -> int:
+    """A port on which nothing listens, for a process that is about to be started, or started again."""
+    while True:
+        port = random.choice(OWN_PORTS)
+        try:
+            _listen(port).close()
+        except OSError:
+            continue
+        return port
 
 
 @asynccontextmanager

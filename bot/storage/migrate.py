@@ -1,10 +1,12 @@
 """Bringing the database to the current schema, and knowing whether it is there."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import Connection, inspect, text
 from sqlmodel import SQLModel
 
+from bot.errors import SchemaUnknown
 from bot.storage import tables
 from bot.storage.engine import Database
 
@@ -17,33 +19,65 @@ _APPLIED = "alembic_version"
 """Alembic's own table: one row, the revision that the database is at."""
 
 
-def upgrade(database: Database) -> None:
+@dataclass(frozen=True)
+class Upgraded:
+    """What `upgrade` did: the revision before (None: there were no tables), and the revision now."""
+
+    before: str | None
+    after: str
+
+    @property
+    def told(self) -> str:
+        """The same in words."""
+        if self.before is None:
+            return f"all tables are made, revision {self.after}."
+        if self.before == self.after:
+            return f"already up to date, revision {self.after}."
+        return f"migrated from revision {self.before} to revision {self.after}."
+
+
+def upgrade(database: Database) -> Upgraded:
     """Make the tables of an empty database, or apply the migrations that are missing.
 
-    Raises what the driver raises where the database refuses.
+    Raises SchemaUnknown, and what the driver raises where the database refuses.
     """
     with database.writer.begin() as connection:
         if not database.is_sqlite:
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": ADVISORY_LOCK})
-        if is_current(connection):
-            return
-        if inspect(connection).get_table_names():
+        before, after = applied(connection), head()
+        if before != after and inspect(connection).get_table_names():
             apply_migrations(connection)
-        else:
+        elif before != after:
             _make_tables(connection)
+        return Upgraded(before, after)
 
 
 def is_current(connection: Connection) -> bool:
-    """Whether every migration has been applied."""
+    """Whether every migration has been applied. Raises SchemaUnknown."""
+    return applied(connection) == head()
+
+
+def applied(connection: Connection) -> str | None:
+    """The revision that the database is at; None before the first. Raises SchemaUnknown."""
     if not inspect(connection).has_table(_APPLIED):
-        return False
-    applied: str | None = connection.execute(text(f"SELECT version_num FROM {_APPLIED}")).scalar_one_or_none()  # noqa: S608  a constant
-    return applied == head()
+        return None
+    found: str | None = connection.execute(text(f"SELECT version_num FROM {_APPLIED}")).scalar_one_or_none()  # noqa: S608  a constant
+    if found is not None and found not in revisions():
+        raise SchemaUnknown(
+            f"the database is at revision {found}, and this version of racing-bot knows revisions up to {head()} only: "
+            "a newer version has migrated the database. Run that version, or put back a copy from before."
+        )
+    return found
+
+
+def revisions() -> frozenset[str]:
+    """Every revision that there is: the numbers that the names of the migrations' files begin with."""
+    return frozenset(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
 
 
 def head() -> str:
-    """The newest revision: the number that the last migration's file name begins with."""
-    return max(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
+    """The newest revision."""
+    return max(revisions())
 
 
 def _make_tables(connection: Connection) -> None:

@@ -4,6 +4,7 @@ import asyncio
 
 from sqlalchemy.exc import DBAPIError
 
+from bot.errors import SchemaUnknown
 from bot.logs import get_logger
 from bot.storage import migrate
 from bot.storage.engine import Database, is_damage, reason_of
@@ -24,6 +25,8 @@ class Schema:
         """Whether the schema is current now."""
         try:
             self.problem = await asyncio.to_thread(self._prepare)
+        except SchemaUnknown as error:
+            self.problem = str(error)
         except DBAPIError as error:
             # `/readyz` is for strangers too: what the driver says besides is for the log alone.
             self.problem = f"the database can't be opened: {type(error.orig).__name__}"

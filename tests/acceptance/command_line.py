@@ -9,17 +9,22 @@ from tests.acceptance.forked import Forked
 
 @dataclass(frozen=True)
 class Ran:
-    """How a command ended, and all that it printed."""
+    """How a command ended, and what it printed: to stdout, to stderr, and both."""
 
     code: int
-    said: str
+    out: str
+    err: str
+
+    @property
+    def said(self) -> str:
+        return self.out + self.err
 
 
 async def run_command(bot, *words: str, **settings: str | None) -> Ran:
     """The command run to its end. A setting that is None is taken away."""
     env = {name: value for name, value in (bot.env | settings).items() if value is not None}
-    output = bot.folder / f"command-{uuid.uuid4().hex}.out"
-    code = await asyncio.to_thread(Forked(words, bot.folder, env, output).wait, 30)
-    said = output.read_text(encoding="utf-8")
-    assert "Traceback" not in said, said
-    return Ran(code, said)
+    output, errors = (bot.folder / f"command-{uuid.uuid4().hex}.{name}" for name in ("out", "err"))
+    code = await asyncio.to_thread(Forked(words, bot.folder, env, output, errors).wait, 60)
+    ran = Ran(code, output.read_text(encoding="utf-8"), errors.read_text(encoding="utf-8"))
+    assert "Traceback" not in ran.said, ran.said
+    return ran

@@ -18,11 +18,14 @@ PROCESSES.set_forkserver_preload(["tests.acceptance.warm"])
 
 
 class Forked:
-    """A running command: its output goes to the end of a file."""
+    """A running command: its output goes to the end of a file, and its errors too, or to a file of their own."""
 
-    def __init__(self, words: tuple[str, ...], folder: Path, env: Mapping[str, str], output: Path) -> None:
+    def __init__(
+        self, words: tuple[str, ...], folder: Path, env: Mapping[str, str], output: Path, errors: Path | None = None
+    ) -> None:
         inherited = {name: value for name, value in os.environ.items() if name in PASSED_ON}
-        self._process: BaseProcess = PROCESSES.Process(target=_run, args=(words, folder, {**inherited, **env}, output))
+        surroundings = (words, folder, {**inherited, **env}, output, errors or output)
+        self._process: BaseProcess = PROCESSES.Process(target=_run, args=surroundings)
         self._process.start()
 
     def poll(self) -> int | None:
@@ -43,16 +46,16 @@ class Forked:
         self._process.kill()
 
 
-def _run(words: tuple[str, ...], folder: Path, env: Mapping[str, str], output: Path) -> None:
+def _run(words: tuple[str, ...], folder: Path, env: Mapping[str, str], output: Path, errors: Path) -> None:
     os.environ.clear()
     os.environ.update(env)
     os.chdir(folder)
-    log = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-    for stream in (1, 2):
-        os.dup2(log, stream)
-    os.close(log)
+    for stream, file in ((1, output), (2, errors)):
+        opened = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        os.dup2(opened, stream)
+        os.close(opened)
     warnings.simplefilter("error")
     sys.argv = ["racing-bot", *words]
-    from bot.cli import main
+    from bot.__main__ import main
 
     main()

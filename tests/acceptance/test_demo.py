@@ -17,7 +17,7 @@ from bot.sandbox.demo_stage import Stage
 
 ROOT = Path(__file__).parents[2]
 LINE = re.compile(r"^(?:#(?P<channel>[\w-]+))? +[│┃┊] (?P<text>.*)$")
-DONE_S = 40
+DONE_S = 60
 
 
 @contextmanager
@@ -80,8 +80,8 @@ def leave(process, folder, *, when):
     assert children, "the service is a process of its own"
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGINT)
-    assert process.wait(20) == 0, output(folder)
-    _, left = psutil.wait_procs(children, timeout=1)
+    assert process.wait(40) == 0, output(folder)
+    _, left = psutil.wait_procs(children, timeout=10)
     assert left == []
     assert output(folder).endswith("Stopped.\n")
 
@@ -151,7 +151,7 @@ def test_bot_that_dies_is_told_of_with_its_log(tmp_path):
             time.sleep(0.05)
         (service,) = process.children()
         service.kill()
-        assert process.wait(20) == 1
+        assert process.wait(40) == 1
     said = output(tmp_path)
     assert "The bot ended by itself, with exit code -9." in said
     (log,) = tmp_path.glob("racing-bot-demo-*/bot.log")

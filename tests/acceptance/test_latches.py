@@ -19,7 +19,7 @@ def replicas(world) -> int:
 
 
 async def wait_for_admins(world, words: str) -> None:
-    await world.slack.wait_for(lambda: any(words in text for text in world.texts("CADMIN")), timeout_s=15)
+    await world.slack.wait_for(lambda: any(words in text for text in world.texts("CADMIN")))
 
 
 async def test_used_up_quota_latches_over_a_restart_holds_up_no_alert_and_opens_at_a_word(make_world):
@@ -41,7 +41,7 @@ async def test_used_up_quota_latches_over_a_restart_holds_up_no_alert_and_opens_
             assert asked(world) == before
         await world.subscribe("CGB", "GB")
         await world.bot.deliver(abandoned())
-        (text,) = await world.wait_for_posts("CGB", 1, timeout_s=5)
+        (text,) = await world.wait_for_posts("CGB", 1)
         assert text.startswith("ABANDONED")
         # The month is as it was, but somebody has bought more requests: the running bot takes the word.
         world.service.set_used(0)
@@ -63,7 +63,7 @@ async def test_rotated_key_latches_and_deliveries_go_on(world):
     assert "does not accept the bot's key" in await world.say("/usage", "", channel="CGB")
     assert len(world.service.requests) == requests
     await world.bot.deliver(result())
-    assert len(await world.wait_for_posts("CGB", 1, timeout_s=5)) == 1
+    assert len(await world.wait_for_posts("CGB", 1)) == 1
     assert replicas(world) == 1
     assert await world.bot.stop() == 0
     assert replicas(world) == 0

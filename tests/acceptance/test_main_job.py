@@ -32,6 +32,7 @@ async def test_same_delivery_twenty_times_is_one_message(world):
     said = sorted(answer.json()["status"] for answer in answers)
     assert said == ["accepted"] + ["duplicate"] * 19
     # The same race in another envelope is no news either.
+    await world.wait_for_posts("CGB", 1)
     again = json.loads(json.dumps(result()))
     assert (await world.bot.deliver({**again, "attempt": 2, "delivery_id": "d-77"})).status_code == 200
     assert (await world.bot.deliver(abandoned(region="GB"))).status_code == 200

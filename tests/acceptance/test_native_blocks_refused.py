@@ -17,7 +17,7 @@ async def test_result_is_posted_edited_and_shown_whole_with_or_without_tables(wo
     await world.bot.deliver(result(going="Good"))
     await world.wait_for_posts("CGB", 1)
     await world.bot.deliver(result(going="Soft"))
-    await world.slack.wait_for(lambda: world.slack.messages("CGB")[0].edited is not None, timeout_s=20)
+    await world.slack.wait_for(lambda: world.slack.messages("CGB")[0].edited is not None)
     click = await world.person().clicks("Full result", channel="CGB")
     answer = await settled(click)
     (message,) = world.slack.messages("CGB")

@@ -14,7 +14,7 @@ async def test_starts_before_its_schema_and_takes_deliveries_once_it_is_there(ma
     url = new_postgres_database(postgres_server)
     async with make_world(start=False, DATABASE_URL=url) as world:
         await world.bot.start(ready=False)
-        async with httpx.AsyncClient() as client, asyncio.timeout(10):
+        async with httpx.AsyncClient() as client, asyncio.timeout(30):
             while True:
                 try:
                     answer = await client.get(f"{world.bot.url}/readyz")

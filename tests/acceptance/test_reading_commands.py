@@ -118,7 +118,7 @@ async def test_progress_is_said_once_and_the_answer_follows_it(make_world):
         world.service.fail_next("/races/search", "slow")
         person = world.person()
         answer = await person.types("/racecard GB", channel=CHANNEL)
-        await answer.responses(2, timeout_s=20)
+        await answer.responses(2)
         progress, card = (message.text for message in person.sees(CHANNEL))
         assert "Reading the data service's list of GB" in progress
         assert progress.endswith("; the answer follows.")
@@ -132,7 +132,7 @@ async def test_progress_of_a_button_in_place_is_replaced_by_the_answer(make_worl
         await answered(await person.types("/racecard gb today", channel=CHANNEL))
         world.service.fail_next("/races/search", "slow")
         answer = await person.clicks("GB", channel=CHANNEL)
-        progress, _ = await answer.responses(2, timeout_s=20)
+        progress, _ = await answer.responses(2)
         assert progress.text.endswith("The answer comes here.")
         (card,) = (message.text for message in person.sees(CHANNEL))
         assert "Racecard: GB" in card

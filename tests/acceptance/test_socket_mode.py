@@ -66,7 +66,7 @@ async def test_every_command_is_answered(world):
     for line, expected in COMMANDS.items():
         answer = await world.person().types(line, channel="CGB")
         assert (answer.status, answer.error) == (200, None), line
-        (response,) = await answer.responses(timeout_s=15)
+        (response,) = await answer.responses()
         assert expected in json.dumps([response.text, response.blocks], ensure_ascii=False), line
         await world.say("/racing", "unsubscribe all", channel="CGB")
 
@@ -161,7 +161,7 @@ async def test_button_below_an_alert_is_answered_to_who_clicked_it(world):
     await world.wait_for_posts("CGB", 1)
     answer = await world.person().clicks("Who was told", channel="CGB")
     assert answer.error is None
-    (told,) = await answer.responses(timeout_s=15)
+    (told,) = await answer.responses()
     assert (told.response_type, told.replace_original) == ("ephemeral", False)
     assert "posted" in told.text
 
@@ -169,7 +169,7 @@ async def test_button_below_an_alert_is_answered_to_who_clicked_it(world):
 async def test_form_subscribes(world):
     answer = await world.person().types("/racing subscribe", channel="CGB")
     assert answer.error is None
-    view_id = await world.person().opened("subscribe_form", timeout_s=10)
+    view_id = await world.person().opened("subscribe_form")
     (regions,) = [block["element"] for block in world.slack.views[view_id]["blocks"] if block["block_id"] == "regions"]
     typed = "GB" if regions["type"] == "plain_text_input" else ["GB"]
     assert (await world.person().submits(view_id, {"regions": typed})).error is None
@@ -199,7 +199,7 @@ async def test_connection_that_slack_wants_replaced_is_replaced_before_it_closes
     opened = sockets.opened
     await sockets.refresh()
     assert sockets.connections == 1
-    await socket_world.slack.wait_for(lambda: sockets.opened == opened + 1 and sockets.connections == 1, timeout_s=10)
+    await socket_world.slack.wait_for(lambda: sockets.opened == opened + 1 and sockets.connections == 1)
     assert "no subscriptions" in await socket_world.say("/racing", "list", channel="CGB")
 
 

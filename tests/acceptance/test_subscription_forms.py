@@ -30,7 +30,7 @@ async def clicked(world, label, channel, user="UALICE"):
     """What the answer to a click says."""
     answer = await world.person(user).clicks(label, channel=channel)
     assert answer.error is None, answer
-    (response,) = await answer.responses(1, timeout_s=15)
+    (response,) = await answer.responses(1)
     return json.dumps([response.text, response.blocks], ensure_ascii=False)
 
 
@@ -81,7 +81,7 @@ async def test_bare_subscribe_opens_a_form_whose_filter_and_mentions_work(world)
 
     values = {"regions": ["GB"], "not_courses": [found], "people": ["UALICE"], "groups": [*groups, *everyone]}
     assert f"without {course.name}" in await saved_form(world, view_id, values)
-    await world.slack.wait_for(lambda: "This channel receives" in shown(world.slack.views[view_id]), timeout_s=15)
+    await world.slack.wait_for(lambda: "This channel receives" in shown(world.slack.views[view_id]))
     await world.bot.deliver(abandoned("rc_left_out", course=course.name, course_id=course.course_id))
     await world.bot.deliver(abandoned("rc_9", course="Elsewhere"))
     await world.bot.deliver(result("rc_8", course="Elsewhere"))

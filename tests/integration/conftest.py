@@ -117,6 +117,10 @@ class Moment:
     def __call__(self) -> datetime:
         return self.now
 
+    def catch_up(self) -> None:
+        """Be no earlier than PostgreSQL's clock, however long the test has taken so far."""
+        self.now = max(self.now, datetime.now(UTC))
+
     def forward(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
 

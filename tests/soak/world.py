@@ -5,7 +5,6 @@ import contextlib
 import multiprocessing
 import os
 import signal
-import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -15,6 +14,7 @@ from pathlib import Path
 from random import Random
 
 from bot.alerts.pace import Pace
+from bot.sandbox.serving import free_port
 from bot.sandbox.slack.limits import SlackLimits
 from bot.sandbox.slack.workspace import SlackWorkspace
 from bot.storage.engine import Database
@@ -235,7 +235,7 @@ async def run_world(
         slack.add_channel(channel_id, channel_id.lower(), bot_is_member=True)
     if times:
         bad_weather(slack, random, times)
-    ports = [_free_port() for _ in range(processes)]
+    ports = [free_port() for _ in range(processes)]
     regions = tuple(sorted({region for channel in channels for region in channel.regions} - {"*"}))
     stories = Races(random, regions=regions).stories()
     async with slack.running(), make_session() as session:
@@ -248,9 +248,3 @@ async def run_world(
             for process in multiprocessing.active_children():
                 process.kill()
             await world.database.close()
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])

@@ -11,9 +11,12 @@ from typing import get_args
 import pytest
 from pydantic import SecretStr
 from starlette.routing import Route
+from typer.core import TyperGroup
+from typer.main import get_command
 
 from bot import errors as our_errors
 from bot.app import Service
+from bot.cli import Event
 from bot.cli import app as command_line
 from bot.domain.events import TOPIC_OF, EventKind
 from bot.domain.plans import PLANS
@@ -167,9 +170,23 @@ def test_scopes_of_the_manifest_stand_in_the_readme():
     assert documented == {scope: "optional" if scope in optional else "needed" for scope in scopes["bot"]}
 
 
-def test_every_shell_command_stands_in_the_readme():
-    names = {str(one.name or (one.callback and one.callback.__name__)) for one in command_line.registered_commands}
-    assert {code_in(row[0])[0].split()[1] for row in rows("README.md", "Command line")} == names
+def options_of(command):
+    names = [name for one in command.params for name in one.opts + one.secondary_opts]
+    return {name for name in names if name.startswith("--")}
+
+
+def test_every_shell_command_stands_in_the_readme_with_its_options():
+    table = {code_in(row[0])[0].split()[1]: row for row in rows("README.md", "Command line")}
+    documented = {name: set(re.findall(r"--[a-z-]+", row[1])) for name, row in table.items()}
+    group = get_command(command_line)
+    assert isinstance(group, TyperGroup)
+    commands = group.commands
+    assert documented == {name: options_of(command) for name, command in commands.items()}
+    assert all(getattr(parameter, "help", None) for command in commands.values() for parameter in command.params)
+
+
+def test_command_line_knows_the_events():
+    assert [*Event] == [*EventKind]
 
 
 def test_every_http_endpoint_stands_in_the_readme():

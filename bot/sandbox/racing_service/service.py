@@ -201,6 +201,10 @@ class RacingService:
             scripted(failure, endpoint, self._state.window, self.switches)
         self._state.faults.add(endpoint, failure, times)
 
+    def failures_left(self, endpoint: str) -> int:
+        """How many failures of `fail_next` have not come yet: one less as soon as a request has arrived."""
+        return self._state.faults.left(endpoint)
+
     # Deliveries.
 
     async def deliver_due(self, now: datetime | None = None) -> int:

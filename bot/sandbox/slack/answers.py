@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from bot.sandbox.slack.changes import Changes
+from bot.sandbox.slack.changes import PATIENCE_S, Changes
 from bot.sandbox.slack.response_urls import ResponseUrl
 from bot.sandbox.slack.values import SentResponse
 
@@ -22,7 +22,7 @@ class Answer:
     changes: Changes
     response_url: ResponseUrl | None = None
 
-    async def responses(self, n: int = 1, timeout_s: float = 5.0) -> list[SentResponse]:
+    async def responses(self, n: int = 1, timeout_s: float = PATIENCE_S) -> list[SentResponse]:
         """All responses to this command or action, once there are at least `n`; else raises TimeoutError.
 
         A body in the HTTP answer itself is the first one.

@@ -3,6 +3,9 @@
 import asyncio
 from collections.abc import Callable
 
+PATIENCE_S = 20.0
+"""How long is waited unless told: on a busy machine things take their time, and nothing waits once they are there."""
+
 
 class Changes:
     """Wakes whoever waits each time something in the workspace changed."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.sandbox.slack import modals, payloads, sending
 from bot.sandbox.slack.answers import Answer
+from bot.sandbox.slack.changes import PATIENCE_S
 from bot.sandbox.slack.values import EphemeralMessage, Json, PostedMessage
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class Person:
         fields = payloads.closed_fields(self.workspace, view, self._user)
         return await sending.send_form(self.workspace, self.bot_url, fields, None)
 
-    async def opened(self, callback_id: str, *, timeout_s: float = 5.0) -> str:
+    async def opened(self, callback_id: str, *, timeout_s: float = PATIENCE_S) -> str:
         """The id of the open view of that callback_id, once there is one; else raises TimeoutError."""
         views = self.workspace.views
         found: list[str] = []

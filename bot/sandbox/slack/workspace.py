@@ -14,6 +14,7 @@ from bot.domain.clock import Clock, utc_now
 from bot.sandbox.serving import serve
 from bot.sandbox.slack import modals, payloads, sending
 from bot.sandbox.slack.answers import Answer
+from bot.sandbox.slack.changes import PATIENCE_S
 from bot.sandbox.slack.limits import SlackLimits
 from bot.sandbox.slack.membership import Membership
 from bot.sandbox.slack.person import Person
@@ -88,7 +89,7 @@ class SlackWorkspace(Membership):
         finally:
             self.listeners.remove(queue.put_nowait)
 
-    async def wait_for(self, predicate: Callable[[], bool], timeout_s: float = 5.0) -> None:
+    async def wait_for(self, predicate: Callable[[], bool], timeout_s: float = PATIENCE_S) -> None:
         """Returns when `predicate()` is true, looked at after every change; else raises TimeoutError."""
         await self.changes.wait_for(predicate, timeout_s)
 

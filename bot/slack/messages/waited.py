@@ -7,10 +7,12 @@ from bot.domain.events import EventKind, RacingEvent
 from bot.domain.facts import VersionRemarks
 from bot.domain.message import Message
 from bot.slack.messages.blocks import context, header, message, mrkdwn, section
+from bot.slack.messages.filter_words import listed
 from bot.slack.messages.mentions import mentions_in_markup, with_mentions
 from bot.slack.messages.names import course_name, horse_name, race_date, race_name, reason, region_mark
-from bot.slack.messages.text import counted, joined, safe, size
+from bot.slack.messages.text import code, counted, joined, safe, size
 from bot.slack.messages.times import moment_for_readers, off_text
+from bot.slack.messages.unreadable import NAME_MAX
 from bot.storage.held_lanes import PAUSED
 
 NAMED_MAX = 3_000
@@ -18,12 +20,16 @@ NAMED_MAX = 3_000
 
 LINE_MAX = 500
 
-_COUNTED: dict[EventKind | None, tuple[str, str]] = {
+COUNTED: Mapping[str | None, tuple[str, str]] = {
+    EventKind.RACE_ABANDONED: ("abandoned race", "abandoned races"),
+    EventKind.MEETING_ABANDONED: ("abandoned meeting", "abandoned meetings"),
     EventKind.RESULT_RECEIVED: ("result", "results"),
     EventKind.RACECARD_PUBLISHED: ("racecard", "racecards"),
     None: ("delivery that could not be read", "deliveries that could not be read"),
 }
-"""How each kind is counted: one of them, and more."""
+"""How each kind is counted: one of them, and more. An event of any other kind is counted as another event, by name."""
+
+OTHERS_NAMED = 3
 
 
 def waited(summary: Waited) -> list[tuple[Message, int]]:
@@ -96,13 +102,22 @@ def _rest(summary: Waited) -> str:
     return ". ".join(said)
 
 
-def _in_figures(counts: Mapping[EventKind | None, int]) -> str:
+def _in_figures(counts: Mapping[str | None, int]) -> str:
+    """Every count in words: "12 results, 3 racecards and 1 other event (`race.delayed`)"."""
     said = [
         f"{counts[kind]} {one if counts[kind] == 1 else more}"
-        for kind, (one, more) in _COUNTED.items()
+        for kind, (one, more) in COUNTED.items()
         if counts.get(kind)
     ]
-    return " and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said)
+    others = {kind: count for kind, count in counts.items() if kind not in COUNTED}
+    return listed([*said, *([_others(others)] if others else [])])
+
+
+def _others(counts: Mapping[str | None, int]) -> str:
+    """Events of kinds that this version does not know: how many, and the names that came with them."""
+    names = [code(name, NAME_MAX) or "no name" for name in counts]
+    more = [f"{len(names) - OTHERS_NAMED} more"] if len(names) > OTHERS_NAMED else []
+    return f"{counted(sum(counts.values()), 'other event')} ({listed([*names[:OTHERS_NAMED], *more])})"
 
 
 def _why(summary: Waited) -> str:

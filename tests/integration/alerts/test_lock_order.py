@@ -60,7 +60,7 @@ def _hurry(engine, begun):
 
 
 def _wait_for_a_lock(engine):
-    give_up_at = time.monotonic() + 10
+    give_up_at = time.monotonic() + 40
     with engine.connect() as watching:
         while not watching.execute(WAITS).scalar_one():
             assert time.monotonic() < give_up_at

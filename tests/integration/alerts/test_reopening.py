@@ -7,6 +7,7 @@ from sqlalchemy import select, update
 from sqlmodel import col
 
 from bot.alerts.closing import pause_channel
+from bot.domain.filters import ALL_REGIONS
 from bot.jobs.check_channels import ChannelCheck
 from bot.jobs.end_pauses import PauseEnd
 from bot.jobs.expire_queue import expire_queue
@@ -14,7 +15,7 @@ from bot.sandbox.slack import failures
 from bot.slack.identity import Identity
 from bot.slack.listeners.channels import ChannelListener
 from bot.storage import ledger, subscriptions
-from bot.storage.tables import ChannelSubscriptionRow, Lane, Post
+from bot.storage.tables import ChannelSubscriptionRow, EventVersion, Lane, Post
 
 
 def result(race_id="rc_1", horse="Blue Moon", region="GB"):
@@ -314,3 +315,18 @@ async def test_summary_that_slack_refuses_is_told_to_admins_and_its_messages_are
     assert "again" in over
     assert await states(pipeline) == ["sent", "parked"]
     assert len(pipeline.texts("CGB")) == 1
+
+
+async def test_summary_counts_what_this_version_does_not_know(pipeline):
+    await pipeline.subscribe("CGB", ALL_REGIONS)
+    await close(pipeline)
+    # One event whose name is unknown here, and one that another replica, of a newer version, has stored.
+    await pipeline.deliver({"event": "race.delayed", "race": {"race_id": "rc_2", "region": "GB"}})
+    await pipeline.deliver(result("rc_3"))
+    await pipeline.post_all()
+    newer = update(EventVersion).where(col(EventVersion.race_id) == "rc_3").values(kind="race.moved")
+    await pipeline.database.write(lambda session: session.execute(newer))
+    await age(pipeline, hours=5)
+    await reopen(pipeline)
+    (summary,) = pipeline.texts("CGB")
+    assert "1 result and 2 other events (`race.delayed` and `race.moved`) came meanwhile" in summary

@@ -7,6 +7,7 @@ import pytest
 from pydantic import SecretStr
 
 from bot.cli import Latch
+from bot.errors import StorageUnavailable
 from bot.racing import errors, latches
 from bot.racing.client import open_client
 from bot.racing.latches import Latches
@@ -105,4 +106,5 @@ async def test_command_unlatches_on_the_database_of_the_settings(tmp_path):
     )
     assert "Nothing is latched (quota, key)" in await run_unlatch(settings, None)
     unready = settings.model_copy(update={"database_url": SecretStr(f"sqlite:///{tmp_path}/none/bot.db")})
-    assert "not ready" in await run_unlatch(unready, "quota")
+    with pytest.raises(StorageUnavailable, match="not ready"):
+        await run_unlatch(unready, "quota")

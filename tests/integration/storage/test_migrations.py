@@ -2,14 +2,17 @@
 
 import asyncio
 
+import pytest
 import pytest_asyncio
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import inspect, text
 from sqlmodel import SQLModel
 
+from bot.errors import SchemaUnknown
 from bot.storage import migrate
 from bot.storage.engine import Database
+from bot.storage.schema import Schema
 from tests.postgres import new_postgres_database
 
 
@@ -51,7 +54,7 @@ def test_new_database_has_what_all_migrations_come_to(empty_database):
         assert compare_metadata(MigrationContext.configure(connection), SQLModel.metadata) == []
         SQLModel.metadata.drop_all(connection)
         connection.execute(text("DROP TABLE alembic_version"))
-    migrate.upgrade(empty_database)
+    assert migrate.upgrade(empty_database) == migrate.Upgraded(None, migrate.head())
     with empty_database.writer.connect() as connection:
         made = shape(connection)
         assert migrate.is_current(connection)
@@ -68,7 +71,19 @@ def test_older_database_is_migrated_with_what_it_holds(empty_database):
             text("INSERT INTO notice (key, created_at) VALUES ('told', :at)"), {"at": "2026-11-20 12:00:00.000000"}
         )
         assert not migrate.is_current(connection)
-    migrate.upgrade(empty_database)
+    assert migrate.upgrade(empty_database) == migrate.Upgraded("0001", migrate.head())
     with empty_database.writer.connect() as connection:
         assert migrate.is_current(connection)
         assert connection.execute(text("SELECT key FROM notice")).scalars().all() == ["told"]
+
+
+async def test_database_of_a_newer_version_is_left_alone_and_told(empty_database):
+    migrate.upgrade(empty_database)
+    assert migrate.upgrade(empty_database) == migrate.Upgraded(migrate.head(), migrate.head())
+    with empty_database.writer.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(SchemaUnknown, match="9999"):
+        migrate.upgrade(empty_database)
+    schema = Schema(empty_database)
+    assert not await schema.prepare()
+    assert "a newer version has migrated" in str(schema.problem)

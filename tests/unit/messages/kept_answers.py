@@ -158,7 +158,7 @@ def _address(channel_id: str, message_ts: str) -> str | None:
 
 
 def _waited(because: str) -> Waited:
-    counts = {EventKind.RESULT_RECEIVED: 12, None: 1}
+    counts: dict[str | None, int] = {EventKind.RESULT_RECEIVED: 12, None: 1}
     return Waited(
         Held(because, NOON), ((ABANDONED, NO_REMARKS), (MEETING, NO_REMARKS)), ((RESULT, NO_REMARKS),), counts, 2
     )

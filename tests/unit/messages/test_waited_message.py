@@ -1,15 +1,16 @@
+import re
 from datetime import UTC, datetime
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.alerts.reopening import Waited
+from bot.alerts.reopening import ABANDONMENTS, Waited
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.facts import VersionRemarks
 from bot.domain.races import Course, OffTime, Race, Runner
 from bot.slack.messages.blocks import weight
 from bot.slack.messages.text import MESSAGE_MAX, SECTION_MAX, TEXT_MAX, size
-from bot.slack.messages.waited import waited
+from bot.slack.messages.waited import COUNTED, waited
 from bot.storage.held_lanes import PAUSED, Held
 
 SINCE = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -43,6 +44,25 @@ def test_summary_names_abandonments_first_and_counts_the_rest():
     )
     shown = str(message.blocks)
     assert shown.index("ABANDONED: Kempton") < shown.index("Bath 14:30, 2026-11-20 (GB): won by Blue Moon")
+
+
+def test_every_kind_is_named_in_words():
+    assert set(COUNTED) == {*EventKind, None}
+
+
+def test_kind_that_this_version_does_not_know_is_counted_by_its_own_name():
+    ((message, _),) = waited(make([], [], {"race.delayed": 1}))
+    assert message.text.endswith("1 other event (`race.delayed`) came meanwhile")
+    counts = {EventKind.RACECARD_PUBLISHED: 1, "race.delayed": 2, "a`<!here>": 1, "b": 1, "c": 1, "d": 1}
+    ((message, _),) = waited(make([], [], counts))
+    assert "1 racecard and 6 other events (`race.delayed`, `a'&lt;!here&gt;`, `b` and 2 more) came" in message.text
+
+
+@given(st.dictionaries(st.sampled_from([*EventKind, None]) | st.text("ab.", min_size=1), st.integers(1, 10**6)))
+def test_every_event_that_is_not_named_is_in_a_figure(counts):
+    ((message, _),) = waited(make([], [], counts, given_up=1))
+    figures = re.findall(r"(\d+) (?:result|racecard|deliver|other event)", message.text)
+    assert sum(map(int, figures)) == sum(count for kind, count in counts.items() if kind not in ABANDONMENTS)
 
 
 def test_summary_says_what_did_not_come_and_what_contradicts():

@@ -1,3 +1,4 @@
+import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -21,6 +22,21 @@ class Memory:
 
     async def set(self, name: str, value: dict[str, Any]) -> None:
         self.values[name] = value
+
+
+class SlowMemory(Memory):
+    """Its first answer is held back until `go_on`, though it was read before."""
+
+    def __init__(self):
+        super().__init__()
+        self.read, self.go_on = asyncio.Event(), asyncio.Event()
+
+    async def get(self, name: str) -> dict[str, Any] | None:
+        value = await super().get(name)
+        if name.endswith(QUOTA):
+            self.read.set()
+            await self.go_on.wait()
+        return value
 
 
 class Now:
@@ -97,10 +113,10 @@ async def test_quota_latch_lets_one_caller_ask_when_the_month_turns(latches, now
     now.at = DECEMBER - timedelta(seconds=1)
     assert not await is_open(latches)
     now.at = DECEMBER
-    async with latches.gate("countries") as recheck:
-        recheck()
+    async with latches.gate("countries") as leave:
+        leave.recheck()
         assert not await is_open(latches)
-        await latches.answered("countries", "free")
+        await latches.answered("free", finds_out=leave.finds_out)
     assert await is_open(latches)
 
 
@@ -130,15 +146,15 @@ async def test_quota_latch_shut_on_the_first_of_a_month_waits_for_the_next(latch
 @pytest.mark.parametrize(("plan", "opens"), [("complete", True), ("free", False), (None, False)])
 async def test_quota_latch_opens_when_usage_shows_another_plan(latches, plan, opens):
     await latches.refused(quota_exceeded(), "free")
-    await latches.answered("account/usage", plan)
+    await latches.answered(plan)
     assert await is_open(latches) is opens
 
 
 async def test_quota_latch_that_was_shut_before_the_plan_was_known_opens_when_it_changes(latches):
     await latches.refused(quota_exceeded(), None)
-    await latches.answered("account/usage", "free")
+    await latches.answered("free")
     assert not await is_open(latches)
-    await latches.answered("account/usage", "live")
+    await latches.answered("live")
     assert await is_open(latches)
 
 
@@ -171,10 +187,31 @@ async def test_bare_401_of_a_proxy_latches_nothing(latches):
 
 
 async def test_latch_that_shuts_during_a_wait_is_seen_after_it(latches):
-    async with latches.gate("countries") as recheck:
+    async with latches.gate("countries") as leave:
         await latches.refused(quota_exceeded(), None)
         with pytest.raises(Latched):
-            recheck()
+            leave.recheck()
+
+
+@pytest.mark.parametrize("refusal", [quota_exceeded(), unauthorized()])
+async def test_answer_to_what_was_asked_before_the_refusal_opens_nothing(latches, refusal):
+    async with latches.gate("countries") as leave:
+        await latches.refused(refusal, "free")
+        await latches.answered("free", finds_out=leave.finds_out)
+    assert not await is_open(latches)
+
+
+async def test_latch_stays_shut_while_it_is_being_stored(now):
+    store = SlowMemory()
+    latches = Latches(store, now, KEY)
+    reading = asyncio.create_task(is_open(latches))
+    await store.read.wait()
+    refused = asyncio.create_task(latches.refused(quota_exceeded(), "free"))
+    await asyncio.sleep(0)
+    store.go_on.set()
+    assert not await reading
+    assert await refused
+    assert not await is_open(latches)
 
 
 @pytest.mark.parametrize("stored", [{}, {"code": 7}, {"code": "quota_exceeded", "key": "x", "since": "yesterday"}])
