@@ -51,6 +51,8 @@ class CommandRunner:
             try:
                 async with asyncio.timeout(COMMIT_S):
                     committed = await command.commit(self.desk, invocation)
+                # What was changed may be told in the channel.
+                self.desk.wake.set()
             except TimeoutError:
                 return self._respond(reply, sentence(not_in_time(invocation.reference)))
             except Exception as error:  # noqa: BLE001  explained to the person, and logged there

@@ -28,10 +28,11 @@ def in_readers_zone(moment: datetime, *, seconds: bool = False) -> str:
     return f"<!date^{int(moment.timestamp())}^{style}|{utc_clock(moment, seconds=seconds)}>"
 
 
-def moment_for_readers(moment: datetime) -> str:
+def moment_for_readers(moment: datetime, *, seconds: bool = True) -> str:
     """Day and time of a moment, in each reader's own zone; in UTC where Slack can't."""
-    in_utc = f"{moment.astimezone(UTC):%Y-%m-%d} {utc_clock(moment, seconds=True)}"
-    return f"<!date^{int(moment.timestamp())}^{{date_short}} {{time_secs}}|{in_utc}>"
+    in_utc = f"{moment.astimezone(UTC):%Y-%m-%d} {utc_clock(moment, seconds=seconds)}"
+    style = "{time_secs}" if seconds else "{time}"
+    return f"<!date^{int(moment.timestamp())}^{{date_short}} {style}|{in_utc}>"
 
 
 def off_text(off: OffTime) -> str | None:
