@@ -1,7 +1,7 @@
 """Every change of a channel's subscriptions passes through here, into the audit, and is announced in the channel.
 
-Announced are pauses, mutes and their ends, and subscriptions narrowed or ended. A wider subscription announces itself by
-its messages.
+Announced are pauses, mutes and their ends, and subscriptions narrowed or ended. A wider subscription announces itself
+by its messages.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
