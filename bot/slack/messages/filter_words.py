@@ -54,11 +54,13 @@ def in_words(*filters: ChannelFilter) -> str:
 
 
 def described(filters: Iterable[ChannelFilter]) -> str:
-    """Filters for a channel to read, without their mentions: nobody is rung."""
-    grouped = _by_region([chosen.model_copy(update={"mentions": ()}) for chosen in filters])
-    return "; ".join(
-        safe(describe(chosen, NAMES_MAX // len(grouped), where), WORDS_MAX) or "?" for chosen, where in grouped
-    )
+    """Filters as markup for a channel to read, without their mentions: nobody is rung."""
+    return "; ".join(safe(words, WORDS_MAX) or "?" for words in _without_mentions(filters))
+
+
+def in_plain_words(filters: Iterable[ChannelFilter]) -> str:
+    """The same as plain words."""
+    return "; ".join(_without_mentions(filters))
 
 
 def in_markup(*filters: ChannelFilter) -> str:
@@ -107,6 +109,11 @@ def courses_named(courses: Sequence[Course], names_max: int | None = NAMES_MAX) 
 def listed(words: Sequence[str]) -> str:
     """Words as a list: "GB", "GB and IRE", "AUS, GB and IRE"; "" of none."""
     return "".join(words) if len(words) <= 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _without_mentions(filters: Iterable[ChannelFilter]) -> list[str]:
+    grouped = _by_region([chosen.model_copy(update={"mentions": ()}) for chosen in filters])
+    return [describe(chosen, NAMES_MAX // len(grouped), where) for chosen, where in grouped]
 
 
 def _by_region(filters: Iterable[ChannelFilter]) -> list[tuple[ChannelFilter, str]]:

@@ -64,7 +64,8 @@ def subscription_list(page: ListPage) -> Message:
     head: list[Block | None] = []
     if page.total:
         count = counted(page.total, "subscription")
-        text = f"This channel has {count}: {'; '.join(map(_in_text, page.listed))}"
+        here = f", {len(page.listed)} of them on this page" if page.pages > 1 else ""
+        text = f"This channel has {count}{here}: {'; '.join(map(_in_text, page.listed))}"
         arriving = [still_arrives(found) for one in page.listed for found in one.overridden]
         text = " ".join([f"{text}.", *arriving]) if arriving else text
         where = f" (page {page.number} of {page.pages})" if page.pages > 1 else ""

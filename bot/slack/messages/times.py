@@ -1,6 +1,6 @@
 """Times as messages show them: as published, and in the reader's own zone where an offset came (Spec gap G16)."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from bot.domain.events import RacingEvent
 from bot.domain.races import OffTime
@@ -33,6 +33,11 @@ def moment_for_readers(moment: datetime, *, seconds: bool = True) -> str:
     in_utc = f"{moment.astimezone(UTC):%Y-%m-%d} {utc_clock(moment, seconds=seconds)}"
     style = "{time_secs}" if seconds else "{time}"
     return f"<!date^{int(moment.timestamp())}^{{date_short}} {style}|{in_utc}>"
+
+
+def day_in_words(day: date) -> str:
+    """A day of this year or the next: "1 December"."""
+    return f"{day.day} {day:%B}"
 
 
 def off_text(off: OffTime) -> str | None:

@@ -25,6 +25,9 @@ class FakeQuota(SimpleNamespace):
     async def commands_left(self):
         return self.left
 
+    async def month_spent(self):
+        return None
+
 
 @pytest.fixture
 def quota():

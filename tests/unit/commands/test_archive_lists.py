@@ -58,8 +58,8 @@ def lines(message):
 async def test_coverage_tells_what_each_country_publishes():
     gb, qatar, unnamed = lines(await answered(coverage, ""))
     assert gb == (
-        "• *GB* Great Britain · 123,456 races · full finishing order (99.8% of runners placed) · official ratings, "
-        "race class · not published: winning times"
+        "• *GB* Great Britain · 123,456 races · full finishing order (99.8% of runners have a recorded position) · "
+        "official ratings, race class · not published: winning times"
     )
     assert "&lt;!here&gt; only" in qatar
     assert "None" not in qatar + unnamed

@@ -55,7 +55,7 @@ async def test_usage_says_used_left_and_forecast():
     text = shown(message)
     for said in ("10,000 (66%)", "15,000 (free)", "*Left*\n5,000", "20,000 by the end of the month"):
         assert said in text
-    assert "runs out on 2026-11-23" in text
+    assert "runs out on 23 November" in text
     assert text.index("2026-11-02: 6,000 requests, 3 errors") < text.index("2026-11-01: 4,000 requests")
     assert "Quota 2026-11: 10,000 (66%) used" in message.text
 

@@ -82,16 +82,29 @@ def test_subscribe_says_how_much_there_was_only_as_far_as_it_is_known():
     whole = Recent(results=12, abandonments=1, is_whole=True, abandoned=())
     assert "In the last 7 days there were 12 results and 1 abandonment of these." in said(recent=whole).text
     part = Recent(results=12, abandonments=0, is_whole=False, abandoned=())
-    assert "0 abandonments of these, as far as I know." in said(recent=part).text
-    none = Recent(results=0, abandonments=0, is_whole=True, abandoned=())
-    assert "0 results and 0 abandonments" in said(recent=none).text
+    assert "no abandonments of these, as far as I know." in said(recent=part).text
+
+
+@pytest.mark.parametrize(
+    ("results", "abandonments", "told"),
+    [
+        (0, 0, "there were no results and no abandonments of these."),
+        (1, 0, "there was 1 result and no abandonments of these."),
+        (0, 1, "there were no results and 1 abandonment of these."),
+        (1, 2, "there was 1 result and 2 abandonments of these."),
+        (2, 1, "there were 2 results and 1 abandonment of these."),
+    ],
+)
+def test_subscribe_counts_in_whole_sentences(results, abandonments, told):
+    recent = Recent(results=results, abandonments=abandonments, is_whole=True, abandoned=())
+    assert said(recent=recent).text.endswith(f"In the last 7 days {told}")
 
 
 @pytest.mark.parametrize(
     ("topic", "told"),
     [
         (Topic.RESULTS, "there were 12 results of these."),
-        (Topic.ABANDONMENTS, "there were 0 abandonments of these."),
+        (Topic.ABANDONMENTS, "there were no abandonments of these."),
         (Topic.RACECARDS, None),
     ],
 )
