@@ -149,7 +149,8 @@ class RaceBook:
     async def progress(self, region: str | None) -> str:
         """How far the reading of a region's list is, in words."""
         run, walk = self._runs.get(region), await self._reader.load(region)
-        pages = f"{run.pages} pages so far" if run and run.pages else "waiting for the data service"
+        read = run.pages if run else 0
+        pages = f"{read} page{'' if read == 1 else 's'} so far" if read else "waiting for the data service"
         reached = walk.reached()
         so_far = f", and it has come to {reached}" if reached else ""
         return f"Reading the data service's list of {region or 'all regions'}: {pages}{so_far}"

@@ -39,7 +39,7 @@ async def test_typed_changes_that_take_something_away_are_told_there_once(world)
     await world.say("/racing", "unsubscribe GB results", channel="CONE")
     narrowed = await newest(world, "CONE", 3)
     assert narrowed == (
-        f"{ALICE} changed what this channel receives. It was results and abandonments from GB; now it is abandonments "
+        f"{ALICE} changed what this channel receives. It was results and abandonments from GB. Now it is abandonments "
         "from GB."
     )
     await world.say("/racing", "resume", channel="CONE")

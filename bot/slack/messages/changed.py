@@ -50,7 +50,7 @@ def narrowed_by(user_id: str, before: Sequence[ChannelFilter], after: Sequence[C
     was, now = described(before), described(after)
     if was == now:
         return _line(f"{named(user_id)} changed whom abandonments mention here. `/racing list` shows it.")
-    return _line(f"{named(user_id)} changed what this channel receives. It was {was}; now it is {now}.")
+    return _line(f"{named(user_id)} changed what this channel receives. It was {was}. Now it is {now}.")
 
 
 def _line(words: str) -> Message:

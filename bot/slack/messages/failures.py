@@ -56,8 +56,8 @@ def shown_to(words: str, reader: Reader) -> str:
 def _month_spent(reader: Reader, unlatch: str | None) -> str:
     turns = f"on {day_in_words(month_after(f'{reader.today:%Y-%m}'))}" if reader.today else "on the first of the month"
     words = f"This month's requests to the data service are used up; the month turns {turns}. Alerts go on."
-    sooner = "If there are requests again, as under another plan"
-    return f"{words} {sooner}, and I don't notice: {unlatch}." if reader.is_admin and unlatch else words
+    sooner = "If there are requests again, and I have not noticed, type in a shell:"
+    return f"{words} {sooner} {unlatch}." if reader.is_admin and unlatch else words
 
 
 def _key_refused(reader: Reader, unlatch: str | None) -> str:
@@ -65,6 +65,5 @@ def _key_refused(reader: Reader, unlatch: str | None) -> str:
     if not reader.is_admin:
         return f"{words} Tell {reader.whom_to_tell}: the right key has to be set. Alerts go on."
     right = "Set the right one in RACING_API_KEY and start the bot again."
-    return (
-        f"{words} {right} If the key is right and was refused by mistake: {unlatch}." if unlatch else f"{words} {right}"
-    )
+    mistaken = f" If the key is right, and was refused by mistake, type in a shell: {unlatch}." if unlatch else ""
+    return f"{words} {right}{mistaken}"

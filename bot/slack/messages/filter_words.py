@@ -128,7 +128,7 @@ def _by_region(filters: Iterable[ChannelFilter]) -> list[tuple[ChannelFilter, st
 def _in_markup(chosen: ChannelFilter, names_max: int, where: str) -> str:
     people = mentions_in_markup(one for one in chosen.mentions if one != HERE)
     shown = " ".join(filter(None, [people, "@here" if HERE in chosen.mentions else ""]))
-    rings = f", an abandonment mentions {shown}" if shown else ""
+    rings = f", and an abandonment mentions {shown}" if shown else ""
     return f"{safe(describe(chosen, names_max, where), WORDS_MAX)}{rings}"
 
 

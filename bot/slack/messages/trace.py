@@ -121,15 +121,16 @@ def _how_said(told: Told) -> str:
 
 
 def _how_not_yet(told: Told) -> str:
-    """The outcome of a message, or of the message that is to say it, that Slack has not confirmed."""
-    what = "an edit " if told.by_edit else ""
+    """The outcome of a message that Slack has not confirmed."""
     words = {
-        Outcome.PARKED: f"{what}not posted",
-        Outcome.WAITING: f"{what}waiting",
-        Outcome.DOUBTFUL: f"{what}sent to Slack, and I am finding out whether it arrived",
-        Outcome.SENDING: f"{what}being posted now",
+        Outcome.PARKED: "not posted",
+        Outcome.WAITING: "waiting",
+        Outcome.DOUBTFUL: "sent to Slack, and I am finding out whether it arrived",
+        Outcome.SENDING: "being posted now",
     }[told.outcome]
-    return f"for another message to say: {words}" if told.within else words
+    if told.within:
+        return f"to be said in another message, which is {words}"
+    return f"the edit of the message there is {words}" if told.by_edit else words
 
 
 def _clause(why: str) -> str:

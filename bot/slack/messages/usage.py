@@ -47,12 +47,13 @@ def usage(reading: QuotaReading, expected: Forecast | None, failure: str | None 
         ),
         section(joined([_how_sure(reading), _last_read(failure)], "\n")),
     ]
+    pace = _expected(reading, expected)
     text = joined(
         [
             f"Quota {reading.month}: {used} used",
             f"limit {_limit(reading)}",
             _spent(reading),
-            _expected(reading, expected),
+            joined(["at this pace" if pace else None, pace], " "),
             _last_read(failure),
         ]
     )
@@ -116,7 +117,7 @@ def _expected(reading: QuotaReading, expected: Forecast | None) -> str | None:
     """The month's end at this pace; None of a spent month, of which nothing more is served."""
     if expected is None or reading.is_spent:
         return None
-    runs_out = f", runs out on {day_in_words(expected.runs_out_on)}" if expected.runs_out_on else ""
+    runs_out = f": it runs out on {day_in_words(expected.runs_out_on)}" if expected.runs_out_on else ""
     return f"{expected.month_total:,} by the end of the month{runs_out}"
 
 

@@ -104,6 +104,14 @@ async def test_courses_are_shown_as_commands_take_them():
     assert ascot == "• *Ascot* (ASC) · GB, England · 1,200 meetings · `cr_1`"
 
 
+async def test_courses_say_how_many_races_they_have_had():
+    known = (KnownCourse(name="One", races=1, meetings=1), KnownCourse(name="Two", races=12_345), KnownCourse(name="X"))
+    one, two, none = lines(await answered(courses, "", desk(known=known)))
+    assert one == "• *One* · 1 race · 1 meeting"
+    assert two == "• *Two* · 12,345 races"
+    assert none == "• *X*"
+
+
 async def test_courses_without_number_are_paged_within_slacks_limits():
     name = "Course & " + "x" * 200
     many = tuple(KnownCourse(course_id=f"cr_{number}", name=f"{number} {name}") for number in range(500))

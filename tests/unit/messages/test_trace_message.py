@@ -6,7 +6,8 @@ import pytest
 
 from bot.slack.messages.trace import trace_answer
 from bot.storage.ledger import Outcome, Told, Trace
-from tests.unit.messages.kept_answers import RECEIVED_AT, TRACE, VERSION
+from tests.unit.messages.kept_answers import TRACE, VERSION
+from tests.unit.messages.kept_events import RECEIVED_AT
 
 IN_DOUBT = "sent to Slack, and I am finding out whether it arrived"
 UNTOLD = replace(VERSION, told=())
@@ -80,7 +81,7 @@ POSTED = {"sent_at": RECEIVED_AT, "message_ts": "1.2"}
         (told(Outcome.WAITING, 0, by_edit=True, why="its turn has not come"), None),
         (
             told(Outcome.WAITING, 0, within=True, why="the channel is paused"),
-            "for another message to say: waiting, because the channel is paused.",
+            "to be said in another message, which is waiting, because the channel is paused.",
         ),
         (told(Outcome.PARKED, 5, why="invalid_arguments"), None),
         (told(Outcome.PARKED, 0, why="the channel unsubscribed while it waited"), None),
