@@ -1,4 +1,4 @@
-"""The label of a partial finishing order: which countries do not publish everybody's place (Interface, Country)."""
+"""The label of a partial finishing order: the countries without everybody's place (Interface, Country)."""
 
 from collections.abc import Collection, Sequence
 
@@ -8,7 +8,7 @@ from bot.storage.reference import KnownCountry
 
 
 def order_note(countries: Sequence[KnownCountry], regions: Collection[str | None]) -> str | None:
-    """A sentence on those of these regions that do not publish the full finishing order; None where there are none."""
+    """A sentence on the regions without the full finishing order; None where every region publishes the order."""
     partly = [one for one in countries if one.full_result_order is False and one.country_code in regions]
     if not partly:
         return None

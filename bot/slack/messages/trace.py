@@ -1,4 +1,4 @@
-"""The answer of `/racing trace`: of each event who was told, when and where, or why not; those not told first."""
+"""The answer of `/racing trace`: of each event who was told, when and where, or why not; the untold channels first."""
 
 import re
 from collections import Counter
@@ -16,7 +16,7 @@ from bot.storage.inbox import reference
 from bot.storage.ledger import Outcome, Told, Trace, TracedDelivery, TracedVersion
 
 LINES = 60
-"""Channels named in all; each event names a share of them, and counts them all."""
+"""Channels named in all; each event names a share of the lines, and counts all channels."""
 
 LINES_LEAST = 3
 WHY_MAX = 200
@@ -40,7 +40,7 @@ Link = Callable[[str, str], str | None]
 
 
 def trace_answer(found: Trace, wanted: str, link: Link, only_channel: str | None) -> Message:
-    """Who was told of what was asked for; with `only_channel` the answer is limited to it, and says so."""
+    """Who was told of the `wanted` race, meeting, event or delivery; with `only_channel` of this channel alone."""
     name = code(wanted, ID_MAX) or "it"
     limited = f"Limited to this channel, {named(only_channel)}: admins see all." if only_channel else None
     if not found.versions and not found.deliveries:
@@ -121,7 +121,7 @@ def _how_said(told: Told) -> str:
 
 
 def _how_not_yet(told: Told) -> str:
-    """The outcome of a message that Slack has not confirmed."""
+    """The outcome of a message before Slack's confirmation."""
     words = {
         Outcome.PARKED: "not posted",
         Outcome.WAITING: "waiting",
@@ -134,7 +134,7 @@ def _how_not_yet(told: Told) -> str:
 
 
 def _clause(why: str) -> str:
-    """A reason as the rest of a sentence; a code of Slack's is named as Slack's."""
+    """A reason as the rest of a sentence. Slack's codes are named as Slack's."""
     if _CALL.match(why):
         return f"the last call ended with {code(why, WHY_MAX)}"
     return f"Slack said {code(why, WHY_MAX)}" if _CODE.fullmatch(why) else safe(why, WHY_MAX) or "?"
@@ -154,7 +154,7 @@ def _delivery(one: TracedDelivery) -> str:
 
 
 def _delivered(one: TracedDelivery) -> str:
-    """What became of a delivery that made no version."""
+    """The outcome of a delivery without a version."""
     if not one.waits:
         return "said nothing new, so nobody was told again"
     if not one.error:

@@ -108,13 +108,13 @@ def _left(reading: QuotaReading) -> str:
 
 
 def _spent(reading: QuotaReading) -> str | None:
-    """That nothing is left of the month, and when it turns; None where something is left."""
+    """The day on which a spent month turns; None where requests are left."""
     turns = day_in_words(month_after(reading.month))
     return f"the month is spent, it turns on {turns}" if reading.is_spent else None
 
 
 def _expected(reading: QuotaReading, expected: Forecast | None) -> str | None:
-    """The month's end at this pace; None of a spent month, of which nothing more is served."""
+    """The month's end at this pace; None for a spent month."""
     if expected is None or reading.is_spent:
         return None
     runs_out = f": it runs out on {day_in_words(expected.runs_out_on)}" if expected.runs_out_on else ""
