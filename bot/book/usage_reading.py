@@ -144,8 +144,8 @@ def _refusals(value: Any) -> int | None:
 def _kinds(value: Any) -> Kinds | None:
     """Refusals by kind: of an object by kind, or of a list with a kind for each item. None without any kind."""
     if isinstance(value, Mapping):
-        counts = {str(name): _count(item) for name, item in value.items() if fold(str(name)) not in COUNTS}
-        return _together([tuple((kind, count) for kind, count in counts.items() if count is not None)]) or None
+        named = [(text(str(name)), _count(item)) for name, item in value.items() if fold(str(name)) not in COUNTS]
+        return _together([tuple((kind, count) for kind, count in named if kind and count is not None)]) or None
     if isinstance(value, list):
         return _together([tuple(kind for kind in map(_kind, value) if kind)]) or None
     return None
@@ -154,7 +154,7 @@ def _kinds(value: Any) -> Kinds | None:
 def _kind(item: Any) -> tuple[str, int] | None:
     """The kind of one item of a list, with its count: an item without a count is one refusal."""
     if isinstance(item, str):
-        return (item, 1)
+        return (kind, 1) if (kind := text(item)) else None
     if not isinstance(item, Mapping):
         return None
     fields = [fields_of(item)]

@@ -45,6 +45,8 @@ def test_usage_of_endpoints_belongs_to_no_month():
         ({"total": 2, "rate_limited": 2}, 2, (("rate_limited", 2),)),
         ([{"code": "rate_limited", "count": 4}, {"code": "outside_window"}], 5, None),
         (["rate_limited", "rate_limited"], 2, (("rate_limited", 2),)),
+        (["rate\x00_limited", "\x00"], 1, (("rate_limited", 1),)),
+        ({"rate_limited\ud800": 1}, 1, (("rate_limited\ufffd", 1),)),
         ({}, 0, ()),
         (7, 7, ()),
         ("7", 7, ()),
