@@ -119,6 +119,9 @@ class Settings(_DatabaseSettings):
     subscribe_by: SubscribeBy = Field(
         SubscribeBy.MEMBERS, description="Who may subscribe a channel: `members`, `creators` or `admins`."
     )
+    announce_changes: bool = Field(
+        True, description="Whether a channel is told who paused, muted, narrowed or ended what it receives."
+    )
     encryption_keys: Secrets = Field((), description="Fernet keys for secrets at rest, newest first, comma-separated.")
     quota_warn_at: Percentages = Field(
         (50, 80, 95, 100), description="Admins are warned at these percentages of the month's quota."

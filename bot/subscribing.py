@@ -12,7 +12,7 @@ from bot.domain.events import EventKind
 from bot.errors import CommandError, SettingsError, StorageError, SubscribingFailed
 from bot.logs import get_logger
 from bot.racing.client import RacingClient, open_client
-from bot.racing.errors import AnswerUnreadable, ServerFault, ServiceFailure, ServiceUnreachable
+from bot.racing.errors import AnswerUnreadable, Latched, ServerFault, ServiceFailure, ServiceUnreachable
 from bot.settings import Settings
 from bot.storage import state, webhook_subscriptions
 from bot.storage.engine import TOOL_BUSY_S, Database
@@ -162,6 +162,8 @@ class Subscribing:
 
 def _told(error: ServiceFailure) -> str:
     """What went wrong. The command asks once, so it does not say that trying again did not help."""
+    if isinstance(error, Latched):
+        return f"{error.told} If you know better: {error.unlatch}."
     if not isinstance(error, ServerFault):
         return error.told
     request = f" Quote the request id when you report it. (request {error.request_id})" if error.request_id else ""

@@ -27,6 +27,10 @@ class Coverage(StrEnum):
     """The service refused or failed: `Card.failure`."""
 
 
+STOPPED = frozenset({Coverage.QUOTA, Coverage.FAILED})
+"""The reading ended for a reason that people are told."""
+
+
 @dataclass(frozen=True)
 class Meeting:
     """A course's races of one day, in order. `going` is what they share of it, as published."""

@@ -14,8 +14,8 @@ from bot.domain.clock import Clock
 from bot.domain.plans import PLANS
 from bot.domain.quota import QuotaReading, QuotaSource, commands_left, month_key, staleness_s
 from bot.domain.races import Value
-from bot.racing.client import RacingClient
-from bot.racing.errors import InvalidParam
+from bot.racing.client import RACES_PATH, RacingClient
+from bot.racing.errors import InvalidParam, QuotaExceeded
 from bot.racing.records import Page
 from bot.settings import Settings
 from bot.storage import quota, state
@@ -93,6 +93,11 @@ class QuotaBook:
             share=self._settings.command_quota_share,
         )
 
+    async def month_spent(self) -> QuotaExceeded | None:
+        """The refusal that the service would give, where the latest reading says that the month is spent."""
+        latest = await self.latest()
+        return QuotaExceeded(RACES_PATH, code=QuotaExceeded.known_code) if latest and latest.is_spent else None
+
     async def staleness_s(self) -> int:
         """Seconds for which what was read counts as fresh, by what the month has left."""
         latest = await self.latest()
@@ -118,8 +123,10 @@ class QuotaBook:
             source=source,
             limit=self._settings.monthly_quota or (known.requests_per_month if known else None),
             plan=plan,
+            window=self._client.state.window,
             errors=sums.errors,
             refusals=sums.refusals,
+            refusal_kinds=sums.refusal_kinds,
         )
         quota.put_reading(session, reading)
         return reading

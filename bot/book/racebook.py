@@ -27,7 +27,7 @@ from bot.domain.races import Course, Race
 from bot.errors import ServiceError
 from bot.logs import get_logger
 from bot.racing.client import RacingClient
-from bot.racing.errors import OutsideWindow, QuotaExceeded, ServiceFailure
+from bot.racing.errors import OutsideWindow, QuotaExceeded, RateLimited, ServiceFailure
 from bot.storage import racebook
 from bot.storage.engine import Database
 from bot.storage.racebook import Kept
@@ -149,7 +149,8 @@ class RaceBook:
     async def progress(self, region: str | None) -> str:
         """How far the reading of a region's list is, in words."""
         run, walk = self._runs.get(region), await self._reader.load(region)
-        pages = f"{run.pages} pages so far" if run and run.pages else "waiting for the data service"
+        read = run.pages if run else 0
+        pages = f"{read} page{'' if read == 1 else 's'} so far" if read else "waiting for the data service"
         reached = walk.reached()
         so_far = f", and it has come to {reached}" if reached else ""
         return f"Reading the data service's list of {region or 'all regions'}: {pages}{so_far}"
@@ -169,12 +170,18 @@ class RaceBook:
                 stopped = await self._read_on(errand, budget)
         except TimeoutError:
             log.info("racebook_reads_on", region=errand.region, day=errand.day.isoformat())
-            if self._pages[region] == pages:
-                error = self._client.held_up()
+            error = self._client.held_up()
+            # A reading that has begun waits for its next minute, and nothing has to be asked again.
+            if self._pages[region] == pages and not (isinstance(error, RateLimited) and self._is_reading(region)):
                 stopped = _stopped_by(error, errand.day), error
         except ServiceError as error:
             stopped = _stopped_by(error, errand.day), error
         return await self._standing(errand, stopped)
+
+    def _is_reading(self, region: str | None) -> bool:
+        """Whether a reading of the region's list is under way, and has come to a page."""
+        run = self._runs.get(region)
+        return run is not None and not run.task.done() and run.pages > 0
 
     async def _standing(self, errand: Errand, stopped: Stopped = (None, None)) -> Standing:
         """How far the errand's day is known by what is kept."""
@@ -239,7 +246,7 @@ class RaceBook:
                 if was_enough or run.pages >= pages or (run.queued and not run.waiting):
                     return None, None
                 if may_spend <= 0:
-                    return Coverage.QUOTA, None
+                    return Coverage.QUOTA, await self._quota.month_spent()
         except ServiceError as error:
             log.info("racebook_stopped", region=errand.region, reason=str(error))
             return _stopped_by(error, errand.day), error

@@ -13,6 +13,7 @@ from bot.book.guess import Vocabulary, guess
 from bot.book.meant import COURSE, find_courses, likely_courses, named, question, quoted, several
 from bot.domain.clock import Clock
 from bot.domain.races import Course
+from bot.domain.reading_values import note_text
 from bot.errors import CommandError, ServiceError, StorageError
 from bot.logs import get_logger
 from bot.racing.client import RacingClient
@@ -301,12 +302,7 @@ def _known_courses(page: CoursePage) -> list[KnownCourse]:
 
 def _known_countries(page: CountryPage) -> list[KnownCountry]:
     named = set(KnownCountry.model_fields) - {"note"}
-    return [
-        KnownCountry(
-            **record.model_dump(include=named), note=str(record.note) if isinstance(record.note, str | int) else None
-        )
-        for record in page.data
-    ]
+    return [KnownCountry(**record.model_dump(include=named), note=note_text(record.note)) for record in page.data]
 
 
 def _regions_of(courses: Sequence[KnownCourse]) -> list[str]:

@@ -5,13 +5,14 @@ What can't be read is absent.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from bot.domain.quota import UsageRow
+from bot.domain.quota import Kinds, UsageRow
 from bot.domain.races import Value
 from bot.domain.reading_times import read_date
-from bot.domain.reading_values import Fields, fields_of, find, identifier, text
+from bot.domain.reading_values import Fields, fields_of, find, fold, identifier, text
 
 REQUESTS = ("requests", "requestcount", "calls", "used", "total", "count", "hits")
 TOTALS = ("used", "total", "requests", "totalrequests", "requestsused", "usedrequests", "requestcount", "calls")
@@ -20,6 +21,8 @@ REFUSALS = ("refusals", "refused", "refusalcount", "totalrefusals", "rejected", 
 DAYS = ("date", "day", "on", "period", "month")
 ENDPOINTS = ("endpoint", "path", "route", "resource", "name", "key", "group")
 PERIODS = ("period", "month")
+KINDS = ("code", "kind", "type", "reason", "error", "name")
+COUNTS = ("count", "refusals", "requests", "total", "number", "times")
 
 DEEPEST = 3
 _MONTH = re.compile(r"[0-9]{4}-(?:0[1-9]|1[0-2])")
@@ -33,6 +36,7 @@ class Usage(Value):
     period: str | None = None
     errors: int | None = None
     refusals: int | None = None
+    refusal_kinds: Kinds = ()
 
     def in_month(self, month: str) -> UsageRow | None:
         """The sums of the rows dated in a month, None for a sum that lacks a row's figure; None if no row is dated."""
@@ -45,6 +49,7 @@ class Usage(Value):
             requests=_whole_sum([row.requests for row in rows]),
             errors=_whole_sum([row.errors for row in rows]),
             refusals=_whole_sum([row.refusals for row in rows]),
+            refusal_kinds=_together(row.refusal_kinds for row in rows),
         )
 
 
@@ -57,7 +62,8 @@ def read_usage(data: Any) -> Usage:
         total=find(objects, TOTALS, _count),
         period=find(objects, PERIODS, _read_month),
         errors=find(objects, ERRORS, _sum),
-        refusals=find(objects, REFUSALS, _sum),
+        refusals=find(objects, REFUSALS, _refusals),
+        refusal_kinds=find(objects, REFUSALS, _kinds) or (),
     )
 
 
@@ -79,7 +85,8 @@ def _row(item: Any, label: str | None = None) -> UsageRow | None:
         label=label or "",
         requests=find(fields, REQUESTS, _count),
         errors=find(fields, ERRORS, _sum),
-        refusals=find(fields, REFUSALS, _sum),
+        refusals=find(fields, REFUSALS, _refusals),
+        refusal_kinds=find(fields, REFUSALS, _kinds) or (),
     )
     has_figure = (row.requests, row.errors, row.refusals) != (None, None, None)
     return row if label and has_figure else None
@@ -126,6 +133,42 @@ def _sum(value: Any) -> int | None:
     if isinstance(value, Mapping):
         return _whole_sum([_count(item) for item in value.values()])
     return len(value) if isinstance(value, list) else _count(value)
+
+
+def _refusals(value: Any) -> int | None:
+    """All refusals together: the sum by kind where kinds came, else the figure."""
+    kinds = _kinds(value)
+    return sum(count for _, count in kinds) if kinds else _sum(value)
+
+
+def _kinds(value: Any) -> Kinds | None:
+    """Refusals by kind: of an object by kind, or of a list with a kind for each item. None without any kind."""
+    if isinstance(value, Mapping):
+        named = [(text(str(name)), _count(item)) for name, item in value.items() if fold(str(name)) not in COUNTS]
+        return _together([tuple((kind, count) for kind, count in named if kind and count is not None)]) or None
+    if isinstance(value, list):
+        return _together([tuple(kind for kind in map(_kind, value) if kind)]) or None
+    return None
+
+
+def _kind(item: Any) -> tuple[str, int] | None:
+    """The kind of one item of a list, with its count: an item without a count is one refusal."""
+    if isinstance(item, str):
+        return (kind, 1) if (kind := text(item)) else None
+    if not isinstance(item, Mapping):
+        return None
+    fields = [fields_of(item)]
+    kind, count = find(fields, KINDS, text), find(fields, COUNTS, _count)
+    return (kind, 1 if count is None else count) if kind else None
+
+
+def _together(kinds: Iterable[Kinds]) -> Kinds:
+    """The counts of each kind added up, the most frequent kind first."""
+    counts: Counter[str] = Counter()
+    for some in kinds:
+        for kind, count in some:
+            counts[kind] += count
+    return tuple((kind, count) for kind, count in counts.most_common() if count)
 
 
 def _whole_sum(counts: list[int | None]) -> int | None:

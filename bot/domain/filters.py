@@ -3,9 +3,10 @@
 import json
 import re
 from collections.abc import Callable, Iterable
+from enum import Enum, auto
 from hashlib import sha256
 
-from bot.domain.events import RacingEvent, Topic
+from bot.domain.events import EventKind, RacingEvent, Topic
 from bot.domain.races import Course, Race, Value
 
 ALL_REGIONS = "*"
@@ -61,6 +62,16 @@ class ChannelFilter(Value):
             return False
         return not self.courses or any(may_be_same_course(course, taken) for taken in self.courses)
 
+    def covers(self, other: "ChannelFilter") -> bool:
+        """Whether this filter takes every event of the other filter, and mentions everybody of the other filter."""
+        return (
+            self.region in {ALL_REGIONS, other.region}
+            and self.topics >= other.topics
+            and set(self.mentions) >= set(other.mentions)
+            and _names_all(other.not_courses, self.not_courses)
+            and (not self.courses or (bool(other.courses) and _names_all(self.courses, other.courses)))
+        )
+
     def _takes_region(self, event: RacingEvent) -> bool:
         if self.region == ALL_REGIONS:
             return True
@@ -111,16 +122,24 @@ def overridden(
 
 
 class Meeting(Value):
-    """A day's racing at a course, by as much as was published of it: its id, or its course and date."""
+    """A day's racing at a course, by as much as was published of it: its id, or its course and date.
+
+    The region tells no two meetings apart: it says which filters take the meeting's events.
+    """
 
     meeting_id: str | None = None
     course: Course = Course()
     race_date: str | None = None
+    region: str | None = None
 
     @property
     def is_known(self) -> bool:
         """Whether it can be told from others at all."""
         return bool(self.meeting_id or (self.race_date and (self.course.course_id or self.course.name)))
+
+    def is_same(self, other: "Meeting") -> bool:
+        """Whether both are named by the same id, course and date."""
+        return self.model_copy(update={"region": other.region}) == other
 
     def has(self, race: Race) -> bool:
         """Whether a race is of this meeting: by the meeting's id where both have one, else by course and date."""
@@ -132,7 +151,31 @@ class Meeting(Value):
 
 def meeting_of(race: Race) -> Meeting:
     """The meeting that a race is of."""
-    return Meeting(meeting_id=race.meeting_id, course=race.course, race_date=race.race_date)
+    return Meeting(meeting_id=race.meeting_id, course=race.course, race_date=race.race_date, region=race.region)
+
+
+class Abandonments(Enum):
+    """Where the abandonments of a meeting go in a channel."""
+
+    POSTED = auto()
+    AFTER_THE_PAUSE = auto()
+    ONCE_OPEN = auto()
+    """The channel is closed to the bot: abandonments wait."""
+    NOT_ASKED_FOR = auto()
+    DEPENDS_ON_REGION = auto()
+    """The meeting's region is not known, and some regions' abandonments are taken."""
+
+
+def abandonments_taken(filters: Iterable[ChannelFilter], meeting: Meeting) -> bool | None:
+    """Whether a channel with these filters takes the meeting's abandonments; None where the region is needed."""
+    race = Race(
+        meeting_id=meeting.meeting_id, course=meeting.course, race_date=meeting.race_date, region=meeting.region
+    )
+    event = RacingEvent(key="", kind=EventKind.MEETING_ABANDONED, race=race)
+    taking = [chosen for chosen in filters if chosen.matches(event)]
+    if not taking:
+        return False
+    return any(_takes_for_certain(chosen, event) for chosen in taking) or None
 
 
 def mentions(filters: Iterable[ChannelFilter], event: RacingEvent) -> tuple[str, ...]:
@@ -157,6 +200,17 @@ def is_same_course(one: Course, other: Course) -> bool:
     if one.course_id and other.course_id:
         return one.course_id == other.course_id
     return one.name is not None and one.name == other.name
+
+
+def _takes_for_certain(chosen: ChannelFilter, event: RacingEvent) -> bool:
+    """Whether the filter takes the event for its region and course, and not for their being unknown."""
+    of_region = chosen.region in {ALL_REGIONS, event.race.region}
+    return of_region and (not chosen.courses or any(is_same_course(event.race.course, one) for one in chosen.courses))
+
+
+def _names_all(among: Iterable[Course], courses: Iterable[Course]) -> bool:
+    """Whether each of the courses is among the others."""
+    return all(any(is_same_course(course, one) for one in among) for course in courses)
 
 
 def _brings(by: ChannelFilter, course: Course, region_of: Callable[[Course], str | None]) -> bool:

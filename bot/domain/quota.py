@@ -28,20 +28,28 @@ class QuotaSource(StrEnum):
     OWN_COUNT = "own count"
 
 
+Kinds = tuple[tuple[str, int], ...]
+"""Refusals by kind, each as published with its count."""
+
+
 class UsageRow(Value):
-    """A day or an endpoint of `/account/usage`; what did not come is None. `refusals` are all kinds together."""
+    """A day or an endpoint of `/account/usage`; what did not come is None. `refusals` are all kinds together.
+
+    `refusal_kinds` are the refusals by kind, where kinds came.
+    """
 
     label: str
     requests: int | None = None
     errors: int | None = None
     refusals: int | None = None
+    refusal_kinds: Kinds = ()
 
 
 class QuotaReading(Value):
     """What `/account/usage` came to.
 
     `used` are requests in `month` ("2026-11"); a lower bound where it is not `certain`. `limit` is None where neither
-    MONTHLY_QUOTA nor a known plan says it. `grouped_by` is what `rows` are.
+    MONTHLY_QUOTA nor a known plan says it. `window` is the plan's, as published. `grouped_by` is what `rows` are.
     """
 
     taken_at: AwareDatetime
@@ -51,8 +59,10 @@ class QuotaReading(Value):
     source: QuotaSource
     limit: int | None = None
     plan: str | None = None
+    window: str | None = None
     errors: int | None = None
     refusals: int | None = None
+    refusal_kinds: Kinds = ()
     grouped_by: str = "day"
     rows: tuple[UsageRow, ...] = ()
 
@@ -62,13 +72,21 @@ class QuotaReading(Value):
         return None if self.limit is None else max(0, self.limit - self.used)
 
     @property
+    def is_spent(self) -> bool:
+        """Whether nothing is left of the month."""
+        return self.left == 0
+
+    @property
     def percent(self) -> int | None:
         """Whole percent of the limit that are used, rounded down; None where the limit is not known."""
         return None if self.limit is None else self.used * 100 // self.limit
 
 
 class Forecast(Value):
-    """The month at its present pace: requests by its end, and the day the limit is reached (None: it isn't)."""
+    """The month at its present pace: requests by its end, and the day the limit is reached (None: never).
+
+    A spent month has no day either: see `QuotaReading.is_spent`.
+    """
 
     month_total: int
     runs_out_on: date | None = None
@@ -82,6 +100,11 @@ def month_key(now: datetime) -> str:
 def month_before(month: str) -> str:
     """The month before: "2026-12" for "2027-01"."""
     return (datetime.strptime(f"{month}-01", "%Y-%m-%d").replace(tzinfo=UTC) - timedelta(days=1)).strftime("%Y-%m")
+
+
+def month_after(month: str) -> date:
+    """The day on which the month after begins: 1 December for "2026-11"."""
+    return month_end(datetime.strptime(f"{month}-01", "%Y-%m-%d").replace(tzinfo=UTC)).date()
 
 
 def month_start(now: datetime) -> datetime:
@@ -107,9 +130,9 @@ def forecast(used: int, limit: int | None, now: datetime) -> Forecast | None:
         return None
     month_total = round(used * ((end - start) / elapsed))
     # Compared before it is multiplied: a limit far beyond the pace would overflow the calendar.
-    if limit is None or month_total <= limit:
+    if limit is None or month_total <= limit or used >= limit:
         return Forecast(month_total=month_total)
-    runs_out_at = start + elapsed * (limit / used) if used < limit else now
+    runs_out_at = start + elapsed * (limit / used)
     return Forecast(month_total=month_total, runs_out_on=min(runs_out_at, end - timedelta(seconds=1)).date())
 
 

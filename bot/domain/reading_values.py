@@ -69,6 +69,20 @@ def text(value: Any) -> str | None:
     return _digits(value)
 
 
+def note_text(value: Any, deepest: int = 3) -> str | None:
+    """A free annotation of any type as text, or None: an object as "name: value", lists and objects with commas."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not isinstance(value, dict | list):
+        return text(value)
+    if not deepest:
+        return None
+    named = value.items() if isinstance(value, dict) else [("", item) for item in value]
+    parts = [(_storable(str(name)), note_text(item, deepest - 1)) for name, item in named]
+    said = [f"{name}: {shown}" if name else shown for name, shown in parts if shown]
+    return ", ".join(said) or None
+
+
 def identifier(value: Any) -> str | None:
     """The id as it came, stripped, or None. Integers are ids too; fractions, flags and objects are not."""
     if isinstance(value, str):

@@ -207,16 +207,17 @@ class AnswerUnreadable(ServiceFailure):
 class Latched(ServiceFailure):
     """The service was not asked. `code` is that of the refusal which latched, `request_id` that refusal's."""
 
+    @property
+    def unlatch(self) -> str:
+        """The command by which an admin has the service asked again."""
+        return f"{UNLATCH} {'key' if self.code == Unauthorized.known_code else 'quota'}"
+
     def _sentences(self) -> str:
         if self.code == Unauthorized.known_code:
-            return (
-                "The data service does not accept the bot's key, and is not asked again until an admin changes it "
-                f"(or says that it was refused by mistake: {UNLATCH} key)."
-            )
+            return "The data service does not accept the bot's key, and is not asked again until an admin changes it."
         return (
             "This month's allowance of requests is used up, so the data service is not asked again "
-            "until the month turns, the plan or the key changes, usage reads below the allowance, or an admin says so "
-            f"({UNLATCH} quota)."
+            "until the month turns, the plan or the key changes, or usage reads below the allowance."
         )
 
 

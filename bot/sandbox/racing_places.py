@@ -20,7 +20,7 @@ class Region(NamedTuple):
 
 
 class Country(NamedTuple):
-    """A country as the service publishes it, but for its race count (Interface, Country)."""
+    """A country as the service publishes it, but for its race count. A note is of any type (Interface, Country)."""
 
     country_code: str
     name: str
@@ -29,7 +29,7 @@ class Country(NamedTuple):
     official_rating: bool
     race_class: bool
     winning_times: bool
-    note: str | None = None
+    note: object = None
 
 
 class Course(NamedTuple):
@@ -77,9 +77,9 @@ COUNTRIES: tuple[Country, ...] = (
     Country("SWE", "Sweden", False, 0.704, False, False, False, "Selected meetings"),
     Country("NOR", "Norway", False, 0.688, False, False, False, "Selected meetings"),
     Country("SIN", "Singapore", True, 0.996, True, True, True, "Racing ended in October 2024"),
-    Country("KSA", "Saudi Arabia", True, 0.957, True, False, True),
-    Country("QAT", "Qatar", False, 0.731, False, False, False),
-    Country("BHR", "Bahrain", False, 0.742, True, False, False),
+    Country("KSA", "Saudi Arabia", True, 0.957, True, False, True, 2020),
+    Country("QAT", "Qatar", False, 0.731, False, False, False, ["Doha only", "winter season"]),
+    Country("BHR", "Bahrain", False, 0.742, True, False, False, {"since": 2019, "course": "Sakhir"}),
 )
 
 # "Name|shortcode|country label"; without a label, the label is the region's code.

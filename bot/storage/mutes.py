@@ -22,7 +22,7 @@ KEPT_FOR = timedelta(days=30)
 def mute(session: Session, channel_id: str, meeting: Meeting, user_id: str, now: datetime) -> int:
     """The number of the channel's mute of a meeting: the one there is, else a new one."""
     for row in of_channel(session, channel_id, now):
-        if read(row) == meeting:
+        if read(row).is_same(meeting):
             return row.id or 0
     row = MutedMeetingRow(channel_id=channel_id, meeting=meeting.model_dump_json(), muted_by=user_id, muted_at=now)
     session.add(row)

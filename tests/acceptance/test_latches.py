@@ -23,7 +23,8 @@ async def wait_for_admins(world, words: str) -> None:
 
 
 async def test_used_up_quota_latches_over_a_restart_holds_up_no_alert_and_opens_at_a_word(make_world):
-    async with make_world(start=False) as world:
+    async with make_world(start=False, ADMIN_USERS="UADMIN") as world:
+        world.slack.add_user("UADMIN", "admin")
         world.service.set_used(15_000)
         # Usage would tell before the refusal does, and open the latch again by itself.
         world.service.fail_next("/account/usage", "server_error", times=1_000)
@@ -36,8 +37,9 @@ async def test_used_up_quota_latches_over_a_restart_holds_up_no_alert_and_opens_
                 world.bot.kill()
                 await world.bot.start()
             said = await world.say("/racecard", "GB", channel="CGB")
-            assert "used up" in said
-            assert "racing-bot unlatch quota" in said
+            assert "used up; the month turns on 1 " in said
+            assert "racing-bot" not in said
+            assert "racing-bot unlatch quota" in await world.say("/racecard", "GB", channel="CGB", user="UADMIN")
             assert asked(world) == before
         await world.subscribe("CGB", "GB")
         await world.bot.deliver(abandoned())

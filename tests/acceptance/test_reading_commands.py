@@ -103,7 +103,7 @@ async def test_cards_of_all_regions_lose_no_meeting(world):
 
 async def test_archive_is_listed_as_it_is_published(world):
     said = await world.say("/racing", "coverage ITY", channel=CHANNEL)
-    assert "no full finishing order (61.2% of runners placed)" in said
+    assert "no full finishing order (61.2% of runners have a recorded position)" in said
     assert "Placed horses only before 2020" in said
     found = await world.say("/racing", "courses  kempton", channel=CHANNEL)
     assert "Kempton (AW)" in found

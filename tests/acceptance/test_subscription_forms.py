@@ -131,7 +131,7 @@ async def test_muted_meeting_is_quiet_but_for_abandonments_until_undone(world):
     assert lost.startswith("ABANDONED: Ascot")
     traced = await world.say("/racing", "trace rc_2", channel=channel)
     assert "1 muted" in traced
-    assert "here by <@UALICE>" in traced
+    assert "because <@UALICE> muted the meeting" in traced
     assert "Muted here by <@UALICE>" in await world.say("/racing", "list", channel=channel)
     assert "posted here again" in await clicked(world, "Undo", channel)
     assert "not muted here" in await clicked(world, "Undo", channel)
@@ -216,4 +216,4 @@ async def test_subscribe_says_what_is_abandoned_today_already(world):
     await world.wait_for_posts("CALL", 1)
     said = await world.say("/racing", "subscribe GB", channel="CGB")
     assert "Already abandoned today: Ascot" in said
-    assert "0 results and 1 abandonment of these" in said
+    assert "no results and 1 abandonment of these" in said

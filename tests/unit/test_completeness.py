@@ -118,6 +118,7 @@ def default_of(field):
     if isinstance(value, SecretStr):
         value = value.get_secret_value()
     value = value.value if isinstance(value, Enum) else value
+    value = str(value).lower() if isinstance(value, bool) else value
     return "`" + (",".join(map(str, value)) if isinstance(value, tuple) else str(value)) + "`"
 
 

@@ -1,31 +1,55 @@
-"""Every change of what a channel receives passes through here: into the audit, with what it was before and after."""
+"""Every change of a channel's subscriptions passes through here, into the audit, and is announced in the channel.
 
-from collections import Counter
-from collections.abc import Iterator
+Announced are pauses, mutes and their ends, and subscriptions narrowed or ended. A wider subscription announces itself
+by its messages.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
 
 from sqlmodel import Session
 
+from bot.domain.filters import ChannelFilter
+from bot.domain.message import Message
 from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.commands.shown import as_shown
+from bot.slack.membership import DIRECT_MESSAGE
+from bot.slack.messages.changed import ended_by, narrowed_by, paused_by, resumed_by
 from bot.slack.messages.filter_words import in_words
-from bot.storage import audit, subscriptions
-from bot.storage.tables import ChannelSubscriptionRow
+from bot.storage import audit, posts, subscriptions
+from bot.storage.tables import SubscriptionState
+
+
+@dataclass(frozen=True)
+class _Held:
+    """A subscription of a channel: the filter, the end of the pause, and the state."""
+
+    chosen: ChannelFilter
+    paused_until: datetime | None
+    state: str
 
 
 @contextmanager
 def audited(session: Session, desk: Desk, invocation: Invocation, action: str) -> Iterator[None]:
-    """Write down what the block changes in the channel's subscriptions; nothing where it changes none."""
+    """Write the block's changes of the channel's subscriptions into the audit; announce the channel's losses."""
     before = _subscriptions(session, invocation.channel_id)
     yield
     session.flush()
     after = _subscriptions(session, invocation.channel_id)
-    note(session, desk, invocation, action, before=_lines(before - after), after=_lines(after - before))
+    note(session, desk, invocation, action, before=_words(before, after), after=_words(after, before))
+    # A channel that has not invited the bot yet has received nothing, and loses nothing.
+    if any(one.state != SubscriptionState.WAITING for one in before):
+        told = _told(session, invocation.user_id, before, after)
+        if told is not None:
+            announce(session, desk, invocation, told)
 
 
 def note(
     session: Session, desk: Desk, invocation: Invocation, action: str, *, before: str | None, after: str | None
 ) -> None:
-    """Write down a change of something else than a subscription."""
+    """Write a change into the audit, also of something else than a subscription."""
     audit.add(
         session,
         at=desk.clock(),
@@ -38,17 +62,54 @@ def note(
     )
 
 
-def _subscriptions(session: Session, channel_id: str) -> Counter[str]:
-    return Counter(_line(row) for row in subscriptions.of_channel(session, channel_id))
+def announce(session: Session, desk: Desk, invocation: Invocation, told: Message) -> None:
+    """Post the line in the channel, unless ANNOUNCE_CHANGES is off. Direct messages get no line.
+
+    The post passes a pause. In a channel closed to the bot the post waits.
+    """
+    if not desk.settings.announce_changes or invocation.channel_id.startswith(DIRECT_MESSAGE):
+        return
+    now = desk.clock()
+    key = f"changed:{invocation.reference}:{now.isoformat()}"
+    posts.add_notice(session, key, invocation.channel_id, told, now)
 
 
-def _line(row: ChannelSubscriptionRow) -> str:
-    words = in_words(subscriptions.read_filter(row))
-    if row.paused_until is None:
-        return words
-    is_open = row.paused_until >= subscriptions.UNTIL_RESUMED
-    return f"{words} (paused{'' if is_open else f' until {row.paused_until:%Y-%m-%d %H:%M} UTC'})"
+def _subscriptions(session: Session, channel_id: str) -> list[_Held]:
+    rows = subscriptions.of_channel(session, channel_id)
+    return [_Held(subscriptions.read_filter(row), row.paused_until, row.state) for row in rows]
 
 
-def _lines(counts: Counter[str]) -> str | None:
-    return "; ".join(counts) or None
+def _words(of: Sequence[_Held], others: Sequence[_Held]) -> str | None:
+    """The subscriptions missing among the others, in words; regions with equal filters are listed together."""
+    known = {(held.chosen, held.paused_until) for held in others}
+    by_pause: dict[datetime | None, list[ChannelFilter]] = {}
+    for held in of:
+        if (held.chosen, held.paused_until) not in known:
+            by_pause.setdefault(held.paused_until, []).append(held.chosen)
+    return "; ".join(f"{in_words(*filters)}{_pause_words(until)}" for until, filters in by_pause.items()) or None
+
+
+def _pause_words(until: datetime | None) -> str:
+    if until is None:
+        return ""
+    return f" (paused{'' if until >= subscriptions.UNTIL_RESUMED else f' until {until:%Y-%m-%d %H:%M} UTC'})"
+
+
+def _told(session: Session, user_id: str, before: Sequence[_Held], after: Sequence[_Held]) -> Message | None:
+    """The line on a change; None where the channel gets as much as before."""
+    was, now = [one.chosen for one in before], [one.chosen for one in after]
+    lost = [chosen for chosen in was if not any(one.covers(chosen) for one in now)]
+    if lost:
+        left = [one for one in now if one.region in {chosen.region for chosen in lost}]
+        if left:
+            return narrowed_by(user_id, as_shown(session, lost), as_shown(session, left))
+        return ended_by(user_id, as_shown(session, lost), as_shown(session, now))
+    paused, resumed = _until(after), _until(before)
+    if paused == resumed:
+        return None
+    return paused_by(user_id, now, paused) if paused else resumed_by(user_id)
+
+
+def _until(held: Iterable[_Held]) -> datetime | None:
+    """The end of a channel's pause."""
+    return max((one.paused_until for one in held if one.paused_until), default=None)

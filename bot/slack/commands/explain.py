@@ -8,6 +8,7 @@ from bot.errors import CommandError, ServiceError, SlackError, StorageError
 from bot.logs import get_logger
 from bot.slack.commands.tokens import SINGLE_QUOTES, join, parted, split
 from bot.slack.messages.buttons import VALUE_MAX, actions, command_button
+from bot.slack.messages.failures import NOBODY_KNOWN, Reader, failure_words
 from bot.slack.messages.filter_words import region_named
 from bot.slack.messages.plain import sentence
 from bot.slack.messages.subscription_buttons import edit_button
@@ -15,22 +16,26 @@ from bot.slack.messages.subscription_buttons import edit_button
 log = get_logger(__name__)
 
 
-def explain(error: Exception, reference: str, line: str = "") -> Message:
+def explain(error: Exception, reference: str, line: str = "", reader: Reader = NOBODY_KNOWN) -> Message:
     """What went wrong and what to do; with a reference that the log has too, where it was not the person's doing.
 
     `line` is what was typed after /racing: with the wrong word replaced, it is what a button runs.
     """
+
+    def told(words: str) -> Message:
+        return sentence(words, reader.admins)
+
     match error:
         case CommandError():
             return _with_offers(error, line)
         case ServiceError():
             log.info("command_refused_by_service", reference=reference, reason=str(error))
-            return sentence(f"{getattr(error, 'told', str(error))} (reference {reference})")
+            return told(f"{failure_words(error, reader)} (reference {reference})")
         case StorageError():
             log.warning("command_not_stored", reference=reference, reason=str(error))
-            return sentence(
+            return told(
                 "I could not reach my own storage, so this may not have been saved: /racing list shows what is. "
-                f"Try again in a moment; if it stays so, give an admin the reference {reference}."
+                f"Try again in a moment; if it stays so, {hand_on(reader, reference)}."
             )
         case SlackError():
             log.warning("command_refused_by_slack", reference=reference, reason=str(error))
@@ -40,9 +45,14 @@ def explain(error: Exception, reference: str, line: str = "") -> Message:
             return sentence(f"The data service has not answered in time. Try again shortly. Reference {reference}.")
         case _:
             log.error("command_failed", reference=reference, exc_info=error)
-            return sentence(
-                f"Something went wrong on my side. Give an admin the reference {reference}: the log has it."
-            )
+            return told(f"Something went wrong on my side. Please {hand_on(reader, reference)}.")
+
+
+def hand_on(reader: Reader, reference: str) -> str:
+    """How the log's reference gets to an admin."""
+    if reader.is_admin:
+        return f"look into the log for the reference {reference}"
+    return f"give {reader.whom_to_tell} the reference {reference}: the log has it"
 
 
 def _with_offers(error: CommandError, line: str) -> Message:

@@ -7,14 +7,14 @@ from typing import Any
 from sqlmodel import Session
 
 from bot.book.meant import likely, question
-from bot.domain.filters import ALL_REGIONS, ChannelFilter, Overridden
+from bot.domain.filters import ALL_REGIONS, Abandonments, ChannelFilter, Meeting, Overridden
 from bot.domain.message import Message
 from bot.errors import CommandError
 from bot.slack.commands.changing import audited
 from bot.slack.commands.form import open_form
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.lists import read_list_words
-from bot.slack.commands.shown import as_shown, overridden_in
+from bot.slack.commands.shown import abandonments_here, as_shown, overridden_in
 from bot.slack.membership import members
 from bot.slack.messages.subscription_list import PER_PAGE, Listed, ListPage, page_of, subscription_list
 from bot.slack.messages.subscriptions import unsubscribed
@@ -35,7 +35,7 @@ class _Found:
     posts: Sequence[Post | None]
     number: int
     total: int
-    mutes: Sequence[MutedMeetingRow]
+    mutes: Sequence[tuple[MutedMeetingRow, Meeting, Abandonments]]
     change: AuditEntry | None
     regions: Sequence[str] | None
     courses: frozenset[str] | None
@@ -58,7 +58,7 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
             number=found.number,
             pages=max(1, -(-found.total // PER_PAGE)),
             total=found.total,
-            mutes=[(row, mutes.read(row)) for row in found.mutes],
+            mutes=found.mutes,
             last_change=found.change if is_admin else None,
         )
     )
@@ -110,6 +110,8 @@ def _find(session: Session, desk: Desk, channel_id: str, number: int) -> _Found:
     filters = [subscriptions.read_filter(row) for row in rows]
     others = [subscriptions.read_filter(row) for row in every]
     regions, courses = reference.regions(session), reference.courses(session)
+    now = desk.clock()
+    muted = [(row, mutes.read(row)) for row in mutes.of_channel(session, channel_id, now)]
     return _Found(
         rows=rows,
         shown=as_shown(session, filters),
@@ -117,7 +119,7 @@ def _find(session: Session, desk: Desk, channel_id: str, number: int) -> _Found:
         posts=subscriptions.last_posts(session, channel_id, filters),
         number=number,
         total=len(every),
-        mutes=mutes.of_channel(session, channel_id, desk.clock()),
+        mutes=[(row, one, abandonments_here(session, channel_id, one, now)) for row, one in muted],
         change=audit.last_of_channel(session, channel_id),
         regions=regions[0] if regions else None,
         courses=frozenset(one.course_id for one in courses[0] if one.course_id) if courses else None,

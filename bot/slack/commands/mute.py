@@ -5,11 +5,13 @@ from dataclasses import dataclass
 
 from sqlmodel import Session
 
-from bot.domain.filters import Meeting, meeting_of
+from bot.domain.filters import Abandonments, Meeting, meeting_of
 from bot.domain.message import Message
 from bot.errors import CommandError
-from bot.slack.commands.changing import note
+from bot.slack.commands.changing import announce, note
 from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.commands.shown import abandonments_here
+from bot.slack.messages.changed import muted_by, unmuted_by
 from bot.slack.messages.mute import meeting_words, muted, unmuted
 from bot.storage import events, mutes
 
@@ -21,10 +23,11 @@ _NUMBER = re.compile("[0-9]{1,18}")
 
 @dataclass(frozen=True)
 class Muted:
-    """The meeting, and the number of its mute."""
+    """The meeting, the number of its mute, and what becomes of its abandonments."""
 
     meeting: Meeting
     number: int
+    abandonments: Abandonments
 
 
 async def commit_mute(desk: Desk, invocation: Invocation) -> Muted:
@@ -36,18 +39,21 @@ async def commit_mute(desk: Desk, invocation: Invocation) -> Muted:
         meeting = meeting_of(events.read(found)[0].race) if found else Meeting()
         if not meeting.is_known:
             raise CommandError("I don't know which meeting that is, so nothing is muted.")
-        known = {row.id for row in mutes.of_channel(session, invocation.channel_id, desk.clock())}
-        number = mutes.mute(session, invocation.channel_id, meeting, invocation.user_id, desk.clock())
+        now = desk.clock()
+        known = {row.id for row in mutes.of_channel(session, invocation.channel_id, now)}
+        number = mutes.mute(session, invocation.channel_id, meeting, invocation.user_id, now)
+        abandonments = abandonments_here(session, invocation.channel_id, meeting, now)
         if number not in known:
             note(session, desk, invocation, "mute", before=meeting_words(meeting), after=_words(meeting))
-        return Muted(meeting, number)
+            announce(session, desk, invocation, muted_by(invocation.user_id, meeting, abandonments))
+        return Muted(meeting, number, abandonments)
 
     return await desk.database.write(mute)
 
 
 async def answer_mute(_desk: Desk, _invocation: Invocation, committed: Muted) -> Message:
     """What is no longer posted, what still is, and how to undo it."""
-    return muted(committed.meeting, committed.number)
+    return muted(committed.meeting, committed.number, committed.abandonments)
 
 
 async def commit_unmute(desk: Desk, invocation: Invocation) -> Meeting:
@@ -60,6 +66,7 @@ async def commit_unmute(desk: Desk, invocation: Invocation) -> Meeting:
         if meeting is None:
             raise CommandError("That meeting is not muted here, or no longer. /racing list shows what is.")
         note(session, desk, invocation, "unmute", before=_words(meeting), after=meeting_words(meeting))
+        announce(session, desk, invocation, unmuted_by(invocation.user_id, meeting))
         return meeting
 
     return await desk.database.write(unmute)

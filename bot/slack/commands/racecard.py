@@ -3,11 +3,14 @@
 from functools import partial
 from typing import Any
 
+from bot.book.card import STOPPED
 from bot.domain.days import utc_today
 from bot.domain.message import Message
 from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.commands.reader import reader_of
 from bot.slack.commands.words import find_place, read_words
 from bot.slack.messages.card import racecard
+from bot.slack.messages.failures import NOBODY_KNOWN
 
 CHECK_S = 3.0
 """For looking up the region and the course; the rest of the answer's time is for reading the card."""
@@ -22,4 +25,5 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
     card = await desk.races.card(place.region, asked.day, place.course)
     if card.failure is not None and card.is_empty:
         raise card.failure
-    return racecard(card, today, place.unchecked, asked.page)
+    reader = await reader_of(desk, invocation) if card.coverage in STOPPED else NOBODY_KNOWN
+    return racecard(card, today, place.unchecked, asked.page, reader)

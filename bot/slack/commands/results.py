@@ -3,10 +3,13 @@
 from functools import partial
 from typing import Any
 
+from bot.book.card import STOPPED
 from bot.domain.days import utc_today
 from bot.domain.message import Message
 from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.commands.reader import reader_of
 from bot.slack.commands.words import find_place, read_words
+from bot.slack.messages.failures import NOBODY_KNOWN
 from bot.slack.messages.results_of_day import ABANDONMENTS, Shown, results_of_day
 
 CHECK_S = 3.0
@@ -31,5 +34,6 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
         page=asked.page,
         only_abandonments=ABANDONMENTS in asked.flags,
         countries=await desk.reference.known_countries(),
+        reader=await reader_of(desk, invocation) if card.coverage in STOPPED else NOBODY_KNOWN,
     )
     return results_of_day(card, shown)

@@ -1,13 +1,14 @@
 """A channel's filters as people are shown them: courses of one name told apart, and what others bring all the same."""
 
 from collections.abc import Iterable
+from datetime import datetime
 from functools import cache
 
 from sqlmodel import Session
 
-from bot.domain.filters import ChannelFilter, Overridden, overridden
+from bot.domain.filters import Abandonments, ChannelFilter, Meeting, Overridden, abandonments_taken, overridden
 from bot.domain.races import Course, Race
-from bot.storage import reference
+from bot.storage import reference, subscriptions
 
 
 def as_shown(session: Session, filters: Iterable[ChannelFilter]) -> tuple[ChannelFilter, ...]:
@@ -21,6 +22,19 @@ def as_shown(session: Session, filters: Iterable[ChannelFilter]) -> tuple[Channe
         )
         for one in filters
     )
+
+
+def abandonments_here(session: Session, channel_id: str, meeting: Meeting, now: datetime) -> Abandonments:
+    """What becomes of a meeting's abandonments in a channel, by the channel's filters and state."""
+    rows = subscriptions.of_channel(session, channel_id)
+    region = meeting.region or reference.find_region(session, Race(course=meeting.course))
+    taken = abandonments_taken(map(subscriptions.read_filter, rows), meeting.model_copy(update={"region": region}))
+    if not taken:
+        return Abandonments.NOT_ASKED_FOR if taken is False else Abandonments.DEPENDS_ON_REGION
+    if any(row.state in subscriptions.CLOSED for row in rows):
+        return Abandonments.ONCE_OPEN
+    is_paused = subscriptions.paused_until(session, channel_id, now) is not None
+    return Abandonments.AFTER_THE_PAUSE if is_paused else Abandonments.POSTED
 
 
 def overridden_in(session: Session, pairs: Iterable[tuple[ChannelFilter, ChannelFilter]]) -> tuple[Overridden, ...]:

@@ -23,6 +23,7 @@ from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.shown import as_shown, overridden_in
 from bot.slack.commands.wanted import ALL, Wanted, read_wanted
 from bot.slack.membership import DIRECT_MESSAGE, is_member
+from bot.slack.messages.filter_words import listed, region_named
 from bot.slack.messages.subscriptions import Said, subscribed
 from bot.slack.views.subscribe_form import COURSES, NOT_COURSES, REGIONS
 from bot.storage import subscriptions, webhook_subscriptions
@@ -180,14 +181,14 @@ def _let_wait(session: Session, channel_id: str, now: datetime) -> None:
 
 
 def _uncovered(session: Session, filters: tuple[ChannelFilter, ...]) -> list[str]:
-    """What was asked for and our own subscription with the service does not deliver, each as "event from region"."""
-    missing = []
+    """The events that our own subscription with the service does not deliver, each as "event from regions"."""
+    missing: dict[str, list[str]] = {}
     for chosen in filters:
         region = None if chosen.region == ALL_REGIONS else chosen.region
         events = [kind for kind, topic in TOPIC_OF.items() if topic in chosen.topics]
-        where = f"from {chosen.region}" if region else "from all regions"
-        missing += [f"{event} {where}" for event in webhook_subscriptions.uncovered(session, region, events)]
-    return missing
+        for event in webhook_subscriptions.uncovered(session, region, events):
+            missing.setdefault(event, []).append(region_named(chosen.region))
+    return [f"{event} from {listed(regions)}" for event, regions in missing.items()]
 
 
 async def _filters(check: Check, wanted: Wanted) -> list[ChannelFilter]:

@@ -16,7 +16,7 @@ from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.shown import as_shown
 from bot.slack.commands.tokens import join
 from bot.slack.commands.wanted import Wanted, read_wanted
-from bot.slack.messages.filter_words import describe, region_words
+from bot.slack.messages.filter_words import in_plain_words, region_words
 from bot.slack.messages.subscriptions import unsubscribed
 from bot.storage import subscriptions, waited
 from bot.storage.tables import ChannelSubscriptionRow
@@ -99,7 +99,7 @@ def _with_these_topics(
     """The subscriptions that take any of these. Raises CommandError where none does."""
     found = [row for row in rows if subscriptions.read_filter(row).topics & topics]
     if not found:
-        has = "; ".join(describe(subscriptions.read_filter(row)) for row in rows)
+        has = in_plain_words(subscriptions.read_filter(row) for row in rows)
         named = " and ".join(sorted(topics))
         raise CommandError(f"This channel receives no {named} there, so nothing was changed. It receives {has}.")
     return found

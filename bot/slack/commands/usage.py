@@ -8,7 +8,9 @@ from bot.domain.message import Message
 from bot.domain.quota import forecast
 from bot.errors import CommandError, ServiceError
 from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.commands.reader import reader_of
 from bot.slack.commands.tokens import split
+from bot.slack.messages.failures import failure_words, shown_to
 from bot.slack.messages.usage import usage
 
 READ_S = 20.0
@@ -29,7 +31,8 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
         kept = await desk.quota.latest()
         if kept is None:
             raise
-        reading, failure = kept, str(getattr(error, "told", "The data service has not answered in time."))
+        reader = await reader_of(desk, invocation)
+        reading, failure = kept, shown_to(failure_words(error, reader), reader)
     return usage(reading, forecast(reading.used, reading.limit, reading.taken_at), failure)
 
 

@@ -60,6 +60,7 @@ class FormListener:
         except Exception as error:  # noqa: BLE001  explained to the person, and logged there
             await ack(response_action="errors", errors=_errors(error, view, reference))
             return
+        self.runner.desk.wake.set()
         shown = section(f"Saved: {channel_words(form.channel_id)} receives {in_markup(*committed.shown)}.")
         await ack(response_action="update", view=saved([shown] if shown else []))
         self.runner.answer_later(self._complete(invocation, committed, str(view.get("id"))), invocation.reference)

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.domain.message import Message
+from bot.errors import CommandError
 from bot.logs import get_logger
-from bot.slack.commands.explain import explain
+from bot.slack.commands.explain import explain, hand_on
 from bot.slack.commands.invocation import COMMIT_S, Command, Desk, Invocation
+from bot.slack.commands.reader import reader_of
 from bot.slack.commands.table import HELP, RACING_COMMANDS, unknown_command
+from bot.slack.messages.failures import NOBODY_KNOWN, Reader
 from bot.slack.messages.plain import sentence
 from bot.slack.respond import Reply, Responder
 from bot.slack.tasks import Tasks
@@ -44,17 +47,18 @@ class CommandRunner:
     async def commit(self, command: Command | None, invocation: Invocation, reply: Reply) -> Coroutine[Any, Any, None]:
         """The coroutine that answers; what changes something has been committed when this returns."""
         if command is None:
-            error = unknown_command(invocation.text)
-            return self._respond(reply, explain(error, invocation.reference, invocation.text))
+            return self._explain(unknown_command(invocation.text), invocation, invocation.text, reply)
         committed: Any = None
         if command.commit is not None:
             try:
                 async with asyncio.timeout(COMMIT_S):
                     committed = await command.commit(self.desk, invocation)
+                # What was changed may be told in the channel.
+                self.desk.wake.set()
             except TimeoutError:
-                return self._respond(reply, sentence(not_in_time(invocation.reference)))
+                return self._not_in_time(invocation, reply)
             except Exception as error:  # noqa: BLE001  explained to the person, and logged there
-                return self._respond(reply, explain(error, invocation.reference, _line(command, invocation)))
+                return self._explain(error, invocation, _line(command, invocation), reply)
         return self._answer(command, invocation, committed, reply)
 
     def answer_later(self, answer: Coroutine[Any, Any, None], reference: str) -> None:
@@ -81,7 +85,22 @@ class CommandRunner:
             async with asyncio.timeout(ANSWER_S):
                 return await command.answer(self.desk, invocation, committed)
         except Exception as error:  # noqa: BLE001  explained to the person, and logged there
-            return explain(error, invocation.reference, _line(command, invocation))
+            return await self._explained(error, invocation, _line(command, invocation))
+
+    async def _explain(self, error: Exception, invocation: Invocation, line: str, reply: Reply) -> None:
+        """Answer with what went wrong."""
+        await self._respond(reply, await self._explained(error, invocation, line))
+
+    async def _explained(self, error: Exception, invocation: Invocation, line: str) -> Message:
+        """What went wrong, in words for this person. Of what was typed wrong everybody reads the same."""
+        is_typed = isinstance(error, CommandError)
+        reader = NOBODY_KNOWN if is_typed else await reader_of(self.desk, invocation)
+        return explain(error, invocation.reference, line, reader)
+
+    async def _not_in_time(self, invocation: Invocation, reply: Reply) -> None:
+        """Answer that the change took too long."""
+        reader = await reader_of(self.desk, invocation)
+        await self._respond(reply, sentence(not_in_time(invocation.reference, reader), reader.admins))
 
     async def _say_progress(self, invocation: Invocation, reply: Reply) -> None:
         say = invocation.progress.say
@@ -100,12 +119,12 @@ class CommandRunner:
             await self.responder.respond(reply, message)
 
 
-def not_in_time(reference: str) -> str:
+def not_in_time(reference: str, reader: Reader = NOBODY_KNOWN) -> str:
     """What is said where a change was not done before the ack: what was slow is for the log to tell."""
     log.warning("command_not_in_time", reference=reference, within_s=COMMIT_S)
     return (
         "I could not do this in time. Nothing was changed, unless /racing list shows it: try again in a moment. If it "
-        f"stays so, give an admin the reference {reference}."
+        f"stays so, {hand_on(reader, reference)}."
     )
 
 

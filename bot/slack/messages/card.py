@@ -11,6 +11,7 @@ from bot.slack.messages.abandoned_of_day import abandoned_in_text, abandoned_lin
 from bot.slack.messages.blocks import header, mrkdwn, section
 from bot.slack.messages.buttons import command_button, fits
 from bot.slack.messages.day import command_line, coverage, place_of, small_print, unchecked_words
+from bot.slack.messages.failures import NOBODY_KNOWN, Reader
 from bot.slack.messages.names import PERSON_MAX, SHORT_MAX, course_name, horse_name, race_details, race_line
 from bot.slack.messages.pages import Turning, paged
 from bot.slack.messages.text import SECTION_MAX, clip, counted, joined, safe, sentences, size
@@ -21,10 +22,12 @@ MORE_ROOM = 40
 """Kept free in a section for the words that say how much is left out."""
 
 
-def racecard(card: Card, today: date, unchecked: Sequence[str] = (), page: int = 1) -> Message:
+def racecard(
+    card: Card, today: date, unchecked: Sequence[str] = (), page: int = 1, reader: Reader = NOBODY_KNOWN
+) -> Message:
     """The card, a page of it at a time; what was abandoned stands first, and is marked where it would have been."""
     title = f"Racecard: {place_of(card.region, card.course)}, {card.day.isoformat()}"
-    said = [words for words in (coverage(card, today, unchecked), unchecked_words(unchecked)) if words]
+    said = [words for words in (coverage(card, today, unchecked, reader), unchecked_words(unchecked)) if words]
     races = sum(len(meeting.races) for meeting in card.meetings)
     summary = f"{counted(len(card.meetings), 'meeting')}, {counted(races, 'race')}" if card.meetings else None
     lost = abandoned_lines(card.outcomes)

@@ -20,14 +20,18 @@ def courses(found: Sequence[KnownCourse], typed: str, page: int) -> Message:
     return paged(text, [header(title)], line_units(lines), foot, Turning(command, page), most=LISTED_TOGETHER)
 
 
+def _number(number: int | None, noun: str) -> str | None:
+    """The count with its noun; None where the count is missing or zero."""
+    return counted(number, noun).replace(str(number), f"{number:,}") if number else None
+
+
 def _course(course: KnownCourse) -> str:
     name, shortcode = safe(course.name, COURSE_MAX), safe(course.shortcode, SHORT_MAX)
     region, country = safe(course.region, SHORT_MAX), safe(course.country, SHORT_MAX)
     place = region if country in {None, region} else joined([region, country], ", ")
     held = [
-        counted(course.meetings, "meeting").replace(str(course.meetings), f"{course.meetings:,}")
-        if course.meetings
-        else None,
+        _number(course.races, "race"),
+        _number(course.meetings, "meeting"),
         joined([safe(course.first_meeting, SHORT_MAX), safe(course.last_meeting, SHORT_MAX)], " to ") or None,
     ]
     named = joined([f"*{name}*" if name else None, f"({shortcode})" if shortcode else None], " ")

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from bot.domain.message import Message
 from bot.slack.messages.blocks import context, header, mrkdwn
+from bot.slack.messages.finishing_order import share_recorded
 from bot.slack.messages.names import SHORT_MAX
 from bot.slack.messages.pages import LISTED_TOGETHER, Turning, line_units, paged
 from bot.slack.messages.text import DATA_MAX, counted, joined, safe
@@ -50,7 +51,7 @@ def _country(country: KnownCountry) -> str:
 
 
 def _order(country: KnownCountry) -> str | None:
-    """Whether the whole finishing order is published, and how many of the runners have a place."""
+    """Whether the whole finishing order is published, and how many of the runners have a recorded position."""
     said = {True: "full finishing order", False: "no full finishing order", None: None}[country.full_result_order]
-    share = f"{country.position_pct:.1%} of runners placed" if country.position_pct is not None else None
+    share = share_recorded(country, 1)
     return joined([said, f"({share})" if share and said else share], " ") or None

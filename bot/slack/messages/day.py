@@ -7,6 +7,8 @@ from bot.book.card import Card, Coverage
 from bot.domain.message import Block
 from bot.domain.races import Course
 from bot.slack.messages.blocks import context, mrkdwn
+from bot.slack.messages.failures import Reader, failure_words, shown_to
+from bot.slack.messages.filter_words import listed
 from bot.slack.messages.names import SHORT_MAX
 from bot.slack.messages.text import safe
 from bot.slack.messages.times import in_readers_zone
@@ -19,6 +21,11 @@ def place_of(region: str | None, course: Course | None) -> str:
     return f"{name} ({shown})" if name else shown
 
 
+def nowhere_else(region: str | None, course: Course | None) -> str:
+    """The place in a sentence that says "none": "for GB", "for Ascot (GB)", "in any region"."""
+    return "in any region" if region is None and course is None else f"for {place_of(region, course)}"
+
+
 def command_line(name: str, card: Card, *words: str) -> str:
     """The command for the same day and place, as it follows /racing."""
     course = card.course and (card.course.course_id or card.course.name)
@@ -26,7 +33,7 @@ def command_line(name: str, card: Card, *words: str) -> str:
     return " ".join(filter(None, [name, card.region, card.day.isoformat(), quoted, *words]))
 
 
-def coverage(card: Card, today: date, unchecked: Sequence[str]) -> str | None:
+def coverage(card: Card, today: date, unchecked: Sequence[str], reader: Reader) -> str | None:
     """A sentence on what is not shown, or not known; None where the card is whole.
 
     "No racing" is not said where a delivery told of some.
@@ -36,8 +43,8 @@ def coverage(card: Card, today: date, unchecked: Sequence[str]) -> str | None:
         Coverage.PARTIAL: lambda: f"This may not be all: {_reached(card)}",
         Coverage.UNREAD: lambda: f"Not read yet: {_reached(card)}",
         Coverage.OUTSIDE_WINDOW: lambda: f"{card.day.isoformat()} is outside your plan's window{_window(card)}.",
-        Coverage.QUOTA: lambda: f"{_incomplete(card)}: stopped by quota. {_quota(card)}",
-        Coverage.FAILED: lambda: f"{_incomplete(card)}. {_failure(card)}",
+        Coverage.QUOTA: lambda: f"{_incomplete(card)}: stopped by quota. {_quota(card, reader)}",
+        Coverage.FAILED: lambda: f"{_incomplete(card)}. {_failure(card, reader)}",
     }
     return told[card.coverage]()
 
@@ -47,7 +54,7 @@ def unchecked_words(words: Sequence[str]) -> str | None:
     named = [word for word in (safe(word, SHORT_MAX) for word in words) if word]
     if not named:
         return None
-    return f"I could not check {' and '.join(named)} against the data service's lists: taken as typed."
+    return f"I could not check {listed(named)} against the data service's lists: taken as typed."
 
 
 def small_print(card: Card) -> Block | None:
@@ -63,20 +70,18 @@ def small_print(card: Card) -> Block | None:
 
 def _none(card: Card, today: date, unchecked: Sequence[str]) -> str:
     """That there is none; of a day to come, only that none was declared so far; of unchecked words, nothing."""
-    where = place_of(card.region, card.course)
+    where = nowhere_else(card.region, card.course)
     if unchecked:
-        return f"Nothing found for {where} on {card.day.isoformat()}."
+        return f"Nothing found {where} on {card.day.isoformat()}."
     if card.day > today:
-        return f"No card has been published yet for {where} on {card.day.isoformat()}."
-    return f"No racing: the data service lists none for {where} on {card.day.isoformat()}."
+        return f"No card has been published yet {where} on {card.day.isoformat()}."
+    return f"No racing: the data service lists none {where} on {card.day.isoformat()}."
 
 
 def _reached(card: Card) -> str:
     reached = safe(card.reached, SHORT_MAX)
-    so_far = f" It has come to {reached}." if reached else ""
-    return (
-        f"the data service's list has not been read past this day.{so_far} Ask again in a moment: I read on meanwhile."
-    )
+    so_far = f" and have come to {reached}" if reached else ""
+    return f"I am still reading the data service's list{so_far}. Ask again in a moment."
 
 
 def _incomplete(card: Card) -> str:
@@ -88,13 +93,14 @@ def _window(card: Card) -> str:
     return f" ({window})" if window else ""
 
 
-def _quota(card: Card) -> str:
-    """The service's own refusal, or else ours."""
+def _quota(card: Card, reader: Reader) -> str:
+    """The month's end, or else the share of the month that commands may spend."""
     if card.failure is not None:
-        return _failure(card)
-    return "Commands have spent their share (COMMAND_QUOTA_SHARE) of what the month has left."
+        return _failure(card, reader)
+    setting = " (COMMAND_QUOTA_SHARE)" if reader.is_admin else ""
+    return f"Commands have spent their share{setting} of what the month has left. Alerts go on."
 
 
-def _failure(card: Card) -> str:
-    told = getattr(card.failure, "told", None)
-    return safe(str(told or card.failure or ""), 600) or "The data service did not do what was asked."
+def _failure(card: Card, reader: Reader) -> str:
+    words = failure_words(card.failure, reader) if card.failure else ""
+    return shown_to(words, reader) or "The data service did not do what was asked."

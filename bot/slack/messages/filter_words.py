@@ -1,6 +1,6 @@
 """What a channel's filters are in words: the sentences that answers, lists and the audit have in common."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from bot.domain.events import Topic
@@ -33,31 +33,46 @@ def topics_in_order(topics: frozenset[Topic]) -> list[str]:
     return [topic.value for topic in _ORDER if topic in topics]
 
 
-def describe(chosen: ChannelFilter, names_max: int | None = NAMES_MAX) -> str:
+def describe(chosen: ChannelFilter, names_max: int | None = NAMES_MAX, where: str | None = None) -> str:
     """A filter as the rest of the sentence "This channel receives …", but for who is mentioned.
 
     A list of courses with more than `names_max` characters (None: whatever it has) is counted, and named in part.
+    `where` are several regions in words, for filters that differ in nothing else.
     """
     topics = listed(topics_in_order(chosen.topics))
     only = f", only {courses_named(chosen.courses, names_max)}" if chosen.courses else ""
     without = f", without {courses_named(chosen.not_courses, names_max)}" if chosen.not_courses else ""
-    return f"{topics} from {region_named(chosen.region)}{only}{without}"
+    return f"{topics} from {where or region_named(chosen.region)}{only}{without}"
 
 
-def in_words(chosen: ChannelFilter) -> str:
-    """A filter in plain words, whole, those who are mentioned by their ids."""
-    rings = f", mentioning {listed(list(chosen.mentions))}" if chosen.mentions else ""
-    return f"{describe(chosen, None)}{rings}"
+def in_words(*filters: ChannelFilter) -> str:
+    """Filters in plain words, with every course, and with the ids of everybody mentioned."""
+    return "; ".join(
+        describe(chosen, None, where) + (f", mentioning {listed(list(chosen.mentions))}" if chosen.mentions else "")
+        for chosen, where in _by_region(filters)
+    )
+
+
+def described(filters: Iterable[ChannelFilter]) -> str:
+    """Filters as markup for a channel to read, without their mentions: nobody is rung."""
+    return "; ".join(safe(words, WORDS_MAX) or "?" for words in _without_mentions(filters))
+
+
+def in_plain_words(filters: Iterable[ChannelFilter]) -> str:
+    """The same as plain words."""
+    return "; ".join(_without_mentions(filters))
 
 
 def in_markup(*filters: ChannelFilter) -> str:
     """Filters as they are shown to people."""
-    return "; ".join(_in_markup(chosen, NAMES_MAX // len(filters)) for chosen in filters)
+    grouped = _by_region(filters)
+    return "; ".join(_in_markup(chosen, NAMES_MAX // len(grouped), where) for chosen, where in grouped)
 
 
 def all_courses_are_shown(*filters: ChannelFilter) -> bool:
     """Whether `in_markup` names every course."""
-    return all(describe(chosen, NAMES_MAX // len(filters)) == describe(chosen, None) for chosen in filters)
+    grouped = _by_region(filters)
+    return all(describe(chosen, NAMES_MAX // len(grouped)) == describe(chosen, None) for chosen, _ in grouped)
 
 
 def still_arrives(found: Overridden) -> str:
@@ -96,11 +111,25 @@ def listed(words: Sequence[str]) -> str:
     return "".join(words) if len(words) <= 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def _in_markup(chosen: ChannelFilter, names_max: int) -> str:
+def _without_mentions(filters: Iterable[ChannelFilter]) -> list[str]:
+    grouped = _by_region([chosen.model_copy(update={"mentions": ()}) for chosen in filters])
+    return [describe(chosen, NAMES_MAX // len(grouped), where) for chosen, where in grouped]
+
+
+def _by_region(filters: Iterable[ChannelFilter]) -> list[tuple[ChannelFilter, str]]:
+    """The first of the filters that are equal but for the region, and all their regions in words."""
+    groups: dict[ChannelFilter, list[ChannelFilter]] = {}
+    for chosen in filters:
+        is_of_all = chosen.region == ALL_REGIONS
+        groups.setdefault(chosen if is_of_all else chosen.model_copy(update={"region": ""}), []).append(chosen)
+    return [(group[0], listed([region_named(one.region) for one in group])) for group in groups.values()]
+
+
+def _in_markup(chosen: ChannelFilter, names_max: int, where: str) -> str:
     people = mentions_in_markup(one for one in chosen.mentions if one != HERE)
     shown = " ".join(filter(None, [people, "@here" if HERE in chosen.mentions else ""]))
-    rings = f", an abandonment mentions {shown}" if shown else ""
-    return f"{safe(describe(chosen, names_max), WORDS_MAX)}{rings}"
+    rings = f", and an abandonment mentions {shown}" if shown else ""
+    return f"{safe(describe(chosen, names_max, where), WORDS_MAX)}{rings}"
 
 
 def _more(number: int) -> str:

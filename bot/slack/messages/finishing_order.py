@@ -1,4 +1,4 @@
-"""The label of a partial finishing order: which countries do not publish everybody's place (Interface, Country)."""
+"""The label of a partial finishing order: the countries without everybody's place (Interface, Country)."""
 
 from collections.abc import Collection, Sequence
 
@@ -8,19 +8,27 @@ from bot.storage.reference import KnownCountry
 
 
 def order_note(countries: Sequence[KnownCountry], regions: Collection[str | None]) -> str | None:
-    """A sentence on those of these regions that do not publish the full finishing order; None where there are none."""
+    """A sentence on the regions without the full finishing order; None where every region publishes the order."""
     partly = [one for one in countries if one.full_result_order is False and one.country_code in regions]
     if not partly:
         return None
     if len(partly) > 1:
-        named = ", ".join(joined([_name(one), f"({_share(one)})" if _share(one) else None], " ") for one in partly)
+        named = ", ".join(map(_with_share, partly))
         return f"The full finishing order is not published by {named}."
-    return f"{joined([f'{_name(partly[0])} does not publish the full finishing order', _share(partly[0])], ': ')}."
+    (one,) = partly
+    return f"{joined([f'{_name(one)} does not publish the full finishing order', share_recorded(one)], ': ')}."
+
+
+def share_recorded(country: KnownCountry, decimals: int = 0) -> str | None:
+    """The share of runners with a recorded finishing position (Interface, Country), in words."""
+    share = country.position_pct
+    return None if share is None else f"{share:.{decimals}%} of runners have a recorded position"
 
 
 def _name(country: KnownCountry) -> str:
     return safe(country.name, SHORT_MAX) or safe(country.country_code, SHORT_MAX) or "This country"
 
 
-def _share(country: KnownCountry) -> str | None:
-    return f"{country.position_pct:.0%} of runners have a place" if country.position_pct is not None else None
+def _with_share(country: KnownCountry) -> str:
+    share = share_recorded(country)
+    return joined([_name(country), f"({share})" if share else None], " ")

@@ -1,12 +1,25 @@
 """What is said of a muted meeting."""
 
-from bot.domain.filters import Meeting
+from bot.domain.filters import Abandonments, Meeting
 from bot.domain.message import Block, Message
 from bot.slack.messages.blocks import message, section
 from bot.slack.messages.buttons import action_button, actions
 from bot.slack.messages.text import joined, safe
 
 UNMUTE = "unmute_meeting"
+
+_ABANDONMENTS = {
+    Abandonments.POSTED: "Abandonments of it still are.",
+    Abandonments.AFTER_THE_PAUSE: "Abandonments of it are kept until the pause of this channel ends.",
+    Abandonments.ONCE_OPEN: "Abandonments of it wait until I can post in this channel again.",
+    Abandonments.NOT_ASKED_FOR: "Abandonments of it are not posted here either: this channel does not receive them.",
+    Abandonments.DEPENDS_ON_REGION: "I don't know its region, so I can't say whether its abandonments come here.",
+}
+
+
+def abandonments_words(abandonments: Abandonments) -> str:
+    """A sentence on a muted meeting's abandonments in the channel."""
+    return _ABANDONMENTS[abandonments]
 
 
 def meeting_words(meeting: Meeting) -> str:
@@ -15,11 +28,11 @@ def meeting_words(meeting: Meeting) -> str:
     return name or f"meeting {safe(meeting.meeting_id)}"
 
 
-def muted(meeting: Meeting, number: int) -> Message:
+def muted(meeting: Meeting, number: int, abandonments: Abandonments) -> Message:
     """The answer to the button: `number` is the mute's, by which it is undone."""
     text = (
-        f"Muted: results and racecards of {meeting_words(meeting)} are no longer posted in this channel, nor later "
-        "on. Abandonments of it still are. `/racing list` shows what is muted here."
+        f"Muted: results and racecards of {meeting_words(meeting)} are no longer posted in this channel. "
+        f"{abandonments_words(abandonments)} `/racing list` shows what is muted here."
     )
     return message(text, [section(text), actions([undo_button(number)])])
 

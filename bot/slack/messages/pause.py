@@ -11,7 +11,7 @@ from bot.slack.messages.times import moment_for_readers
 
 def paused(until: datetime | None, keep_hours: int) -> Message:
     """The answer of `/racing pause`."""
-    ends = f"until {moment_for_readers(until)}" if until else "until somebody types `/racing resume`"
+    ends = f"until {moment_for_readers(until, seconds=False)}" if until else "until somebody types `/racing resume`"
     hours = counted(int(SUMMARY_AFTER.total_seconds()) // 3600, "hour")
     words = (
         f"This channel is paused {ends}. What comes meanwhile is kept, abandonments too. When the pause is over, what "

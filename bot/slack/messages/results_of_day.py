@@ -10,7 +10,8 @@ from bot.domain.races import Race
 from bot.slack.messages.abandoned_of_day import abandoned_in_text, abandoned_lines, abandoned_units
 from bot.slack.messages.blocks import header, section
 from bot.slack.messages.card import LINE_MAX, course_button, listed, meeting_title
-from bot.slack.messages.day import command_line, coverage, place_of, small_print, unchecked_words
+from bot.slack.messages.day import command_line, coverage, nowhere_else, place_of, small_print, unchecked_words
+from bot.slack.messages.failures import NOBODY_KNOWN, Reader
 from bot.slack.messages.finishing_order import order_note
 from bot.slack.messages.names import SHORT_MAX, horse_name, race_line, runner_line
 from bot.slack.messages.pages import Turning, paged
@@ -27,13 +28,14 @@ PLACES = 3
 
 @dataclass(frozen=True)
 class Shown:
-    """What is to be shown of a day: what was asked for, and what the countries publish that are known."""
+    """A day's question, its reader, and what the known countries publish."""
 
     today: date
     unchecked: Sequence[str] = ()
     page: int = 1
     only_abandonments: bool = False
     countries: Sequence[KnownCountry] = ()
+    reader: Reader = NOBODY_KNOWN
 
 
 def results_of_day(card: Card, shown: Shown) -> Message:
@@ -45,7 +47,7 @@ def results_of_day(card: Card, shown: Shown) -> Message:
     notes = [
         words
         for words in (
-            coverage(card, shown.today, shown.unchecked) or _none_lost(card, lost, shown),
+            coverage(card, shown.today, shown.unchecked, shown.reader) or _none_lost(card, lost, shown),
             unchecked_words(shown.unchecked),
             None if shown.only_abandonments else order_note(shown.countries, _settled_in(card)),
         )
@@ -79,7 +81,7 @@ def _none_lost(card: Card, lost: Sequence[str], shown: Shown) -> str | None:
     """That nothing was abandoned, for who asked for that alone."""
     if lost or not shown.only_abandonments:
         return None
-    return f"No abandonment is known for {place_of(card.region, card.course)} on {card.day.isoformat()}."
+    return f"No abandonment is known {nowhere_else(card.region, card.course)} on {card.day.isoformat()}."
 
 
 def _settled_in(card: Card) -> set[str | None]:

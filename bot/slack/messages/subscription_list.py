@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from bot.domain.filters import ChannelFilter, Meeting, Overridden
+from bot.domain.filters import Abandonments, ChannelFilter, Meeting, Overridden
 from bot.domain.message import Block, Message
 from bot.slack.messages.blocks import context, message, mrkdwn, section
 from bot.slack.messages.buttons import actions
 from bot.slack.messages.filter_words import all_courses_are_shown, describe, in_markup, still_arrives
 from bot.slack.messages.mentions import named
-from bot.slack.messages.mute import meeting_words, undo_button
+from bot.slack.messages.mute import abandonments_words, meeting_words, undo_button
 from bot.slack.messages.pages import Turning, turns
 from bot.slack.messages.subscription_buttons import edit_button, overriding_buttons, remove_button
 from bot.slack.messages.text import clip, counted, safe
@@ -55,7 +55,7 @@ class ListPage:
     number: int
     pages: int
     total: int
-    mutes: Sequence[tuple[MutedMeetingRow, Meeting]]
+    mutes: Sequence[tuple[MutedMeetingRow, Meeting, Abandonments]]
     last_change: AuditEntry | None = None
 
 
@@ -64,7 +64,8 @@ def subscription_list(page: ListPage) -> Message:
     head: list[Block | None] = []
     if page.total:
         count = counted(page.total, "subscription")
-        text = f"This channel has {count}: {'; '.join(map(_in_text, page.listed))}"
+        here = f", {len(page.listed)} of them on this page" if page.pages > 1 else ""
+        text = f"This channel has {count}{here}: {'; '.join(map(_in_text, page.listed))}"
         arriving = [still_arrives(found) for one in page.listed for found in one.overridden]
         text = " ".join([f"{text}.", *arriving]) if arriving else text
         where = f" (page {page.number} of {page.pages})" if page.pages > 1 else ""
@@ -74,8 +75,8 @@ def subscription_list(page: ListPage) -> Message:
         head.append(section(text))
     for one in page.listed:
         head += [section(_subscription(one)), _buttons(one)]
-    for row, meeting in page.mutes[:MUTES_SHOWN]:
-        head += [section(_muted(row, meeting)), actions([undo_button(row.id or 0)])]
+    for row, meeting, abandonments in page.mutes[:MUTES_SHOWN]:
+        head += [section(_muted(row, meeting, abandonments)), actions([undo_button(row.id or 0)])]
     if more := page.mutes[MUTES_SHOWN:]:
         head.append(section(f"and {counted(len(more), 'more muted meeting')}"))
     return message(text, head, foot=[turns(Turning("list"), page.number, page.pages), context(_small(page))])
@@ -130,8 +131,9 @@ def _buttons(one: Listed) -> Block | None:
     return actions([edit_button(region), remove_button(region), *others[:OVERRIDING_MAX]])
 
 
-def _muted(row: MutedMeetingRow, meeting: Meeting) -> str:
-    return f"Muted here by <@{safe(row.muted_by)}>: {meeting_words(meeting)}. Its abandonments still come."
+def _muted(row: MutedMeetingRow, meeting: Meeting, abandonments: Abandonments) -> str:
+    what = f"results and racecards of {meeting_words(meeting)} are not posted"
+    return f"Muted here by <@{safe(row.muted_by)}>: {what}. {abandonments_words(abandonments)}"
 
 
 def _small(page: ListPage) -> list[Block]:

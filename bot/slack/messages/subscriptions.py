@@ -137,8 +137,9 @@ def _lately(recent: Recent, topics: frozenset[Topic]) -> list[str]:
     if not shown or (not recent.is_whole and not any(number for number, _ in shown)):
         return []
     known = "" if recent.is_whole else ", as far as I know"
-    counts = listed([counted(number, name) for number, name in shown])
-    return [f"In the last {DAYS} days there were {counts} of these{known}."]
+    counts = listed([counted(number, name) if number else f"no {name}s" for number, name in shown])
+    verb = "was" if shown[0][0] == 1 else "were"
+    return [f"In the last {DAYS} days there {verb} {counts} of these{known}."]
 
 
 def _abandoned(event: RacingEvent) -> str:

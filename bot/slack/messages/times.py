@@ -1,6 +1,6 @@
 """Times as messages show them: as published, and in the reader's own zone where an offset came (Spec gap G16)."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from bot.domain.races import OffTime
 from bot.slack.messages.context import MessageContext
@@ -27,10 +27,16 @@ def in_readers_zone(moment: datetime, *, seconds: bool = False) -> str:
     return f"<!date^{int(moment.timestamp())}^{style}|{utc_clock(moment, seconds=seconds)}>"
 
 
-def moment_for_readers(moment: datetime) -> str:
+def moment_for_readers(moment: datetime, *, seconds: bool = True) -> str:
     """Day and time of a moment, in each reader's own zone; in UTC where Slack can't."""
-    in_utc = f"{moment.astimezone(UTC):%Y-%m-%d} {utc_clock(moment, seconds=True)}"
-    return f"<!date^{int(moment.timestamp())}^{{date_short}} {{time_secs}}|{in_utc}>"
+    in_utc = f"{moment.astimezone(UTC):%Y-%m-%d} {utc_clock(moment, seconds=seconds)}"
+    style = "{time_secs}" if seconds else "{time}"
+    return f"<!date^{int(moment.timestamp())}^{{date_short}} {style}|{in_utc}>"
+
+
+def day_in_words(day: date) -> str:
+    """A day of this year or the next: "1 December"."""
+    return f"{day.day} {day:%B}"
 
 
 def off_text(off: OffTime) -> str | None:

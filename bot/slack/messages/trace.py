@@ -1,9 +1,11 @@
-"""The answer of `/racing trace`: of each event who was told, when and where, or why not; those not told first."""
+"""The answer of `/racing trace`: of each event who was told, when and where, or why not; the untold channels first."""
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
+from bot.domain.events import EventKind
 from bot.domain.message import Message
 from bot.slack.messages.blocks import context, message, mrkdwn, section
 from bot.slack.messages.mentions import named
@@ -11,21 +13,34 @@ from bot.slack.messages.names import ID_MAX
 from bot.slack.messages.text import clip, code, counted, joined, safe
 from bot.slack.messages.times import moment_for_readers
 from bot.storage.inbox import reference
-from bot.storage.ledger import Told, Trace, TracedDelivery, TracedVersion
+from bot.storage.ledger import Outcome, Told, Trace, TracedDelivery, TracedVersion
 
 LINES = 60
-"""Channels named in all; each event names a share of them, and counts them all."""
+"""Channels named in all; each event names a share of the lines, and counts all channels."""
 
 LINES_LEAST = 3
 WHY_MAX = 200
 KEY_MAX = 120
+
+_KINDS: dict[str, str] = {
+    EventKind.RESULT_RECEIVED: "Result",
+    EventKind.RACE_ABANDONED: "Race abandoned",
+    EventKind.MEETING_ABANDONED: "Meeting abandoned",
+    EventKind.RACECARD_PUBLISHED: "Racecard",
+}
+
+_CODE = re.compile("[a-z_]+")
+"""A code of Slack's: "is_archived"."""
+
+_CALL = re.compile(r"[a-z]+(?:\.[A-Za-z]+)+: ")
+"""A method of Slack's with its answer: "chat.postMessage: ratelimited"."""
 
 Link = Callable[[str, str], str | None]
 """The address of a message, by its channel and its ts; None before Slack has told the workspace's."""
 
 
 def trace_answer(found: Trace, wanted: str, link: Link, only_channel: str | None) -> Message:
-    """Who was told of what was asked for; with `only_channel` the answer is limited to it, and says so."""
+    """Who was told of the `wanted` race, meeting, event or delivery; with `only_channel` of this channel alone."""
     name = code(wanted, ID_MAX) or "it"
     limited = f"Limited to this channel, {named(only_channel)}: admins see all." if only_channel else None
     if not found.versions and not found.deliveries:
@@ -33,9 +48,8 @@ def trace_answer(found: Trace, wanted: str, link: Link, only_channel: str | None
     room = max(LINES_LEAST, LINES // max(1, len(found.versions)))
     lines = [line for one in found.versions for line in _version(one, link, room, limited=bool(only_channel))]
     lines += [_delivery(one) for one in found.deliveries]
-    text = (
-        f"{name}: {counted(len(found.versions), 'version')} of events. {_in_short(found, limited=bool(only_channel))}"
-    )
+    times = f"{name} came {_times(len(found.versions))}." if found.versions else f"{name}:"
+    text = f"{times} {_in_short(found, limited=bool(only_channel))}"
     more = f"and {counted(found.more, 'earlier version')}" if found.more else None
     small = context([mrkdwn(words) for words in (limited, more) if words])
     return message(text, [section(f"*What became of {name}*")], lines, len(lines), [small])
@@ -49,68 +63,111 @@ def _nothing(name: str, kept_since: datetime | None) -> str:
     )
 
 
+def _times(number: int) -> str:
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
 def _in_short(found: Trace, *, limited: bool) -> str:
-    """What became of all of it together; where nobody was told, why not."""
-    counts = Counter(str(told.outcome) for one in found.versions for told in one.told)
-    untold = [_summary(one, counts, limited) for one in found.versions]
-    waiting = [f"{reference(one.inbox_id)} {_delivered(one)}" for one in found.deliveries]
-    return _in_figures(counts) or "; ".join(dict.fromkeys(untold or waiting))
+    """The outcome of all versions together; where nobody was told, why."""
+    told = [told for one in found.versions for told in one.told]
+    if told:
+        return _in_figures(told)
+    untold = [_why_untold(one, limited=limited) for one in found.versions]
+    waiting = [f"{reference(one.inbox_id)} {_delivered(one)}." for one in found.deliveries]
+    return " ".join(dict.fromkeys(untold or waiting))
 
 
 def _version(one: TracedVersion, link: Link, room: int, *, limited: bool) -> Iterator[str]:
-    counts = Counter(str(told.outcome) for told in one.told)
-    number = f"version {one.version}" if one.version > 1 else None
-    head = joined([code(one.kind) or "*could not be read*", code(one.event_key, KEY_MAX), number])
-    received = f"received {moment_for_readers(one.received_at)} ({reference(one.inbox_id)})"
-    yield f"{head}, {received}: {_summary(one, counts, limited)}"
+    kind = _KINDS.get(one.kind or "") or code(one.kind) or "A delivery that could not be read"
+    number = f", version {one.version}" if one.version > 1 else ""
+    received = f"received {moment_for_readers(one.received_at)}"
+    head = f"*{kind}*{number}, {received} ({reference(one.inbox_id)}, {code(one.event_key, KEY_MAX)})."
+    if not one.told:
+        yield f"{head} {_why_untold(one, limited=limited)}"
+        return
+    yield f"{head} {_in_figures(one.told)}" if len(one.told) > 1 else head
     for told in one.told[:room]:
-        yield f"• {named(told.channel_id)}: {_told(told, link)}"
+        yield f"• {named(told.channel_id)}: {_told(told, link)}."
     if rest := one.told[room:]:
-        yield f"• and {len(rest)} more: {_in_figures(Counter(str(told.outcome) for told in rest))}"
+        yield f"• and {len(rest)} more: {_figures(rest)}."
 
 
-def _summary(one: TracedVersion, counts: Counter[str], limited: bool) -> str:
-    if one.told:
-        return _in_figures(counts)
+def _why_untold(one: TracedVersion, *, limited: bool) -> str:
     if limited:
-        return "this channel had not asked for it"
-    return "nobody was subscribed to it" if not one.posts else "no channel was to be told"
+        return "This channel had not asked for it."
+    return "No message was made for it." if one.posts else "Nobody was subscribed to it."
 
 
 def _told(told: Told, link: Link) -> str:
-    """What became of it in a channel: "posted 2026-11-20 14:32:10 UTC (ts 1763649130.000100)", or why not."""
-    how = "an edit of an earlier message" if told.by_edit else "another message" if told.within else None
-    said = [f"{told.outcome}{f', by {how}' if how else ''}"]
-    if told.sent_at is not None:
-        said.append(f"at {moment_for_readers(told.sent_at)}")
-    if told.message_ts is not None:
-        address = link(told.channel_id, told.message_ts)
-        shown = code(told.message_ts)
-        said.append(f"(ts {shown}, <{address}|see it>)" if address else f"(ts {shown})")
-    if told.muted_by:
-        said.append(f"here by <@{safe(told.muted_by)}>")
-    if told.why:
-        said.append(f"because: {safe(told.why, WHY_MAX)}")
-    if told.attempts > 1 or (not told.attempts and not told.muted_by):
-        said.append(f"after {counted(told.attempts, 'attempt')}")
-    return " ".join(said)
+    """The outcome in a channel: "posted 2026-11-20 14:32:10 UTC (ts `1763649130.000100`)", or why there is no post."""
+    if told.outcome is Outcome.MUTED:
+        return f"not posted, because <@{safe(told.muted_by)}> muted the meeting there"
+    tries = f"after {counted(told.attempts, 'attempt')}" if told.attempts > 1 else None
+    why = f"because {_clause(told.why)}" if told.why else None
+    if told.outcome in {Outcome.SENT, Outcome.FOLDED}:
+        at = moment_for_readers(told.sent_at) if told.sent_at else None
+        return joined([joined([_how_said(told), at], " "), tries], ", ") + _where(told, link)
+    return joined([_how_not_yet(told), tries, why], ", ")
+
+
+def _how_said(told: Told) -> str:
+    said = {
+        (False, False): "posted",
+        (False, True): "shown by an edit of the message there,",
+        (True, False): "said in another message, posted",
+        (True, True): "said in another message, by an edit",
+    }
+    return said[told.within, told.by_edit]
+
+
+def _how_not_yet(told: Told) -> str:
+    """The outcome of a message before Slack's confirmation."""
+    words = {
+        Outcome.PARKED: "not posted",
+        Outcome.WAITING: "waiting",
+        Outcome.DOUBTFUL: "sent to Slack, and I am finding out whether it arrived",
+        Outcome.SENDING: "being posted now",
+    }[told.outcome]
+    if told.within:
+        return f"to be said in another message, which is {words}"
+    return f"the edit of the message there is {words}" if told.by_edit else words
+
+
+def _clause(why: str) -> str:
+    """A reason as the rest of a sentence. Slack's codes are named as Slack's."""
+    if _CALL.match(why):
+        return f"the last call ended with {code(why, WHY_MAX)}"
+    return f"Slack said {code(why, WHY_MAX)}" if _CODE.fullmatch(why) else safe(why, WHY_MAX) or "?"
+
+
+def _where(told: Told, link: Link) -> str:
+    """The message's ts, and a link to the message."""
+    if told.message_ts is None:
+        return ""
+    address, shown = link(told.channel_id, told.message_ts), code(told.message_ts)
+    return f" (ts {shown}, <{address}|see it>)" if address else f" (ts {shown})"
 
 
 def _delivery(one: TracedDelivery) -> str:
     received = moment_for_readers(one.received_at)
-    return f"{reference(one.inbox_id)} ({code(one.event_key, KEY_MAX)}), received {received}: {_delivered(one)}"
+    return f"{reference(one.inbox_id)} ({code(one.event_key, KEY_MAX)}), received {received}, {_delivered(one)}."
 
 
 def _delivered(one: TracedDelivery) -> str:
-    """What became of a delivery that made no version."""
+    """The outcome of a delivery without a version."""
     if not one.waits:
         return "said nothing new, so nobody was told again"
     if not one.error:
-        return "waits to be read; nobody is told yet"
-    again = f", next try {moment_for_readers(one.not_before)}" if one.not_before else ""
+        return "waits to be read, and nobody is told yet"
+    again = f", and is tried again {moment_for_readers(one.not_before)}" if one.not_before else ""
     return clip(f"failed {counted(one.attempts, 'time')}{again}: {safe(one.error, WHY_MAX)}", WHY_MAX * 2)
 
 
-def _in_figures(counts: Counter[str]) -> str:
-    """How many there are of each: "985 posted, 12 waiting"."""
+def _in_figures(told: Sequence[Told]) -> str:
+    """How many messages there are, and of each outcome how many: "3 messages: 2 posted, 1 waiting."."""
+    return f"{counted(len(told), 'message')}: {_figures(told)}."
+
+
+def _figures(told: Sequence[Told]) -> str:
+    counts = Counter(str(one.outcome) for one in told)
     return ", ".join(f"{count} {outcome}" for outcome, count in counts.items())

@@ -6,11 +6,13 @@ from datetime import date
 from itertools import accumulate
 
 from bot.domain.message import Block, Message
-from bot.domain.quota import Forecast, QuotaReading, QuotaSource, UsageRow
+from bot.domain.quota import Forecast, Kinds, QuotaReading, QuotaSource, UsageRow, month_after
 from bot.slack.messages.blocks import context, fields, header, message, mrkdwn, section
 from bot.slack.messages.native import CATEGORIES_MAX, line_chart, with_native
 from bot.slack.messages.text import counted, joined, safe
-from bot.slack.messages.times import in_readers_zone
+from bot.slack.messages.times import day_in_words, in_readers_zone
+
+KINDS_SHOWN = 8
 
 HOW_SURE = {
     QuotaSource.ROWS: "Counted from the service's days of this month (UTC).",
@@ -25,7 +27,7 @@ LOWER_BOUND = {
 
 
 def usage(reading: QuotaReading, expected: Forecast | None, failure: str | None = None) -> Message:
-    """The month's quota; with a `failure`, why it is the one that was read last."""
+    """The month's quota. A `failure`, as markup, is why the reading is an older one."""
     at_least = "" if reading.certain else "at least "
     percent = f" ({reading.percent}%)" if reading.percent is not None else ""
     used = f"{at_least}{reading.used:,}{percent}"
@@ -36,15 +38,24 @@ def usage(reading: QuotaReading, expected: Forecast | None, failure: str | None 
                 ("Used", used),
                 ("Limit", _limit(reading)),
                 ("Left", None if reading.left is None else _left(reading)),
-                ("At this pace", _expected(expected)),
+                ("This month", _spent(reading)),
+                ("At this pace", _expected(reading, expected)),
+                ("Window of the plan", safe(reading.window, 80)),
                 ("Errors", _number(reading.errors)),
-                ("Refusals", _number(reading.refusals)),
+                ("Refusals", joined([_number(reading.refusals), _by_kind(reading.refusal_kinds)], " ") or None),
             ]
         ),
         section(joined([_how_sure(reading), _last_read(failure)], "\n")),
     ]
+    pace = _expected(reading, expected)
     text = joined(
-        [f"Quota {reading.month}: {used} used", f"limit {_limit(reading)}", _expected(expected), _last_read(failure)]
+        [
+            f"Quota {reading.month}: {used} used",
+            f"limit {_limit(reading)}",
+            _spent(reading),
+            joined(["at this pace" if pace else None, pace], " "),
+            _last_read(failure),
+        ]
     )
     rows = _in_order(reading)
     none = "" if failure else f"The service gave no rows by {reading.grouped_by}."
@@ -81,7 +92,7 @@ def _days_of_the_month(reading: QuotaReading) -> dict[date, int]:
 
 
 def _last_read(failure: str | None) -> str | None:
-    return f"{safe(failure, 600)} This is what was read last." if failure else None
+    return f"{failure} This is what was read last." if failure else None
 
 
 def _limit(reading: QuotaReading) -> str:
@@ -96,11 +107,25 @@ def _left(reading: QuotaReading) -> str:
     return f"{at_most}{reading.left:,}"
 
 
-def _expected(expected: Forecast | None) -> str | None:
-    if expected is None:
+def _spent(reading: QuotaReading) -> str | None:
+    """The day on which a spent month turns; None where requests are left."""
+    turns = day_in_words(month_after(reading.month))
+    return f"the month is spent, it turns on {turns}" if reading.is_spent else None
+
+
+def _expected(reading: QuotaReading, expected: Forecast | None) -> str | None:
+    """The month's end at this pace; None for a spent month."""
+    if expected is None or reading.is_spent:
         return None
-    runs_out = f", runs out on {expected.runs_out_on.isoformat()}" if expected.runs_out_on else ""
+    runs_out = f": it runs out on {day_in_words(expected.runs_out_on)}" if expected.runs_out_on else ""
     return f"{expected.month_total:,} by the end of the month{runs_out}"
+
+
+def _by_kind(kinds: Kinds) -> str | None:
+    """How many refusals there were of each kind: "(3 rate_limited, 2 quota_exceeded)"."""
+    shown = [f"{count:,} {safe(kind, 40) or '?'}" for kind, count in kinds[:KINDS_SHOWN]]
+    more = sum(count for _, count in kinds[KINDS_SHOWN:])
+    return f"({', '.join([*shown, *([f'{more:,} of other kinds'] if more else [])])})" if shown else None
 
 
 def _how_sure(reading: QuotaReading) -> str:
@@ -120,7 +145,7 @@ def _row(row: UsageRow) -> str:
         [
             _counted(row.requests, "request"),
             _counted(row.errors, "error") if row.errors else None,
-            _counted(row.refusals, "refusal") if row.refusals else None,
+            joined([_counted(row.refusals, "refusal"), _by_kind(row.refusal_kinds)], " ") if row.refusals else None,
         ],
         ", ",
     )

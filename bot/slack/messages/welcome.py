@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from bot.domain.filters import ChannelFilter
 from bot.domain.message import Message
-from bot.slack.messages.filter_words import describe
+from bot.slack.messages.filter_words import in_plain_words
 from bot.slack.messages.plain import sentence
 
 
@@ -15,6 +15,6 @@ def welcome(filters: Sequence[ChannelFilter], *, is_paused: bool) -> Message:
             "Thank you for the invitation. I post horse racing results and abandonments: type /racing subscribe GB for "
             "those of a region here, or /racing subscribe all. /racing help shows what else I understand."
         )
-    receives = f"This channel receives {'; '.join(describe(chosen) for chosen in filters)}."
+    receives = f"This channel receives {in_plain_words(filters)}."
     paused = " It is paused, though: what comes is kept until the pause ends, or /racing resume." if is_paused else ""
     return sentence(f"Thank you for the invitation. {receives}{paused} /racing list shows it.")

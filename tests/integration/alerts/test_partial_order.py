@@ -4,7 +4,7 @@ from bot.storage import reference
 from bot.storage.reference import KnownCountry
 from tests.integration.alerts.racing_day import abandonment, result, shown, tell
 
-LABEL = "Italy does not publish the full finishing order: 61% of runners have a place."
+LABEL = "Italy does not publish the full finishing order: 61% of runners have a recorded position."
 
 
 async def test_result_of_a_partial_order_is_labelled_and_no_other_message(pipeline):

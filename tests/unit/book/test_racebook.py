@@ -11,7 +11,7 @@ from bot.domain.events import EventKind, RacingEvent
 from bot.domain.facts import VersionRemarks
 from bot.domain.races import Course, OffTime, Race
 from bot.racing.calls import AccountState
-from bot.racing.errors import Latched, NotFound, QuotaExceeded, ServerFault
+from bot.racing.errors import Latched, NotFound, QuotaExceeded, RateLimited, ServerFault
 from bot.storage import events, inbox, reference
 from bot.storage import quota as quota_rows
 from bot.storage import racebook as rows
@@ -25,6 +25,9 @@ class FakeQuota(SimpleNamespace):
 
     async def commands_left(self):
         return self.left
+
+    async def month_spent(self):
+        return None
 
 
 @pytest.fixture
@@ -304,6 +307,28 @@ async def test_list_that_is_only_long_is_not_the_services_failure(book, client, 
     assert (again.coverage, again.failure) == (Coverage.FAILED, client.trouble)
     client.races_page = page
     assert (await book.card("GB", day(0))).failure is None
+
+
+@pytest.mark.parametrize("pages", [0, 2])
+async def test_reading_that_waits_for_its_minute_is_no_failure_once_it_has_begun(book, client, days, day, pages):
+    client.races = days(-60, 5)
+    client.trouble = RateLimited("races/search", code="rate_limited", retry_after_s=40)
+    page = client.races_page
+
+    async def held(*asked):
+        if len(client.asked) >= pages:
+            await asyncio.Event().wait()
+        return await page(*asked)
+
+    client.races_page = held
+    first = await book.card("GB", day(0), budget=Budget(seconds=0.2))
+    second = await book.card("GB", day(0), budget=Budget(seconds=0.05))
+    if pages:
+        assert (first.coverage, second.coverage) == (Coverage.UNREAD, Coverage.UNREAD)
+        assert second.reached == first.reached is not None
+        assert second.failure is None
+    else:
+        assert (second.coverage, second.failure) == (Coverage.FAILED, client.trouble)
 
 
 async def test_walk_for_nobody_leaves_a_part_of_the_minute_to_commands(book, client, days, day):

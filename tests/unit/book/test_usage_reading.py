@@ -38,6 +38,34 @@ def test_usage_of_endpoints_belongs_to_no_month():
     assert [(row.label, row.requests, row.errors, row.refusals) for row in usage.rows] == [("/races/search", 4, 1, 2)]
 
 
+@pytest.mark.parametrize(
+    ("refusals", "total", "kinds"),
+    [
+        ({"rate_limited": 2, "quota_exceeded": 3}, 5, (("quota_exceeded", 3), ("rate_limited", 2))),
+        ({"total": 2, "rate_limited": 2}, 2, (("rate_limited", 2),)),
+        ([{"code": "rate_limited", "count": 4}, {"code": "outside_window"}], 5, None),
+        (["rate_limited", "rate_limited"], 2, (("rate_limited", 2),)),
+        (["rate\x00_limited", "\x00"], 1, (("rate_limited", 1),)),
+        ({"rate_limited\ud800": 1}, 1, (("rate_limited\ufffd", 1),)),
+        ({}, 0, ()),
+        (7, 7, ()),
+        ("7", 7, ()),
+        (None, None, ()),
+    ],
+)
+def test_refusals_are_read_by_kind_where_kinds_came(refusals, total, kinds):
+    (row,) = read_usage([{"date": "2026-11-01", "requests": 1, "refusals": refusals}]).rows
+    assert row.refusals == total
+    assert row.refusal_kinds == ((("rate_limited", 4), ("outside_window", 1)) if kinds is None else kinds)
+
+
+def test_refusals_of_a_month_are_summed_by_kind():
+    rows = [{"date": f"2026-11-0{day}", "requests": 1, "refusals": {"rate_limited": day}} for day in (1, 2)]
+    row = read_usage(rows).in_month("2026-11")
+    assert row is not None
+    assert (row.refusals, row.refusal_kinds) == (3, (("rate_limited", 3),))
+
+
 def test_usage_of_a_named_period_is_that_months():
     usage = read_usage({"period": "2026-11", "used": 123, "limit": 15000, "by_day": []})
     assert (usage.total, usage.period, usage.in_month("2026-11")) == (123, "2026-11", None)

@@ -58,8 +58,8 @@ def lines(message):
 async def test_coverage_tells_what_each_country_publishes():
     gb, qatar, unnamed = lines(await answered(coverage, ""))
     assert gb == (
-        "• *GB* Great Britain · 123,456 races · full finishing order (99.8% of runners placed) · official ratings, "
-        "race class · not published: winning times"
+        "• *GB* Great Britain · 123,456 races · full finishing order (99.8% of runners have a recorded position) · "
+        "official ratings, race class · not published: winning times"
     )
     assert "&lt;!here&gt; only" in qatar
     assert "None" not in qatar + unnamed
@@ -102,6 +102,14 @@ async def test_courses_are_shown_as_commands_take_them():
     assert naas == "• *Naas* · IRE · 2017-01-02 to 2026-11-20 · `cr_3`"
     (ascot,) = lines(await answered(courses, "asc gb"))
     assert ascot == "• *Ascot* (ASC) · GB, England · 1,200 meetings · `cr_1`"
+
+
+async def test_courses_say_how_many_races_they_have_had():
+    known = (KnownCourse(name="One", races=1, meetings=1), KnownCourse(name="Two", races=12_345), KnownCourse(name="X"))
+    one, two, none = lines(await answered(courses, "", desk(known=known)))
+    assert one == "• *One* · 1 race · 1 meeting"
+    assert two == "• *Two* · 12,345 races"
+    assert none == "• *X*"
 
 
 async def test_courses_without_number_are_paged_within_slacks_limits():

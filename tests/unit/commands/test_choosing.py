@@ -1,5 +1,6 @@
 """What a channel receives after several people subscribed it, typed and by the form; with a real database."""
 
+import asyncio
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -94,11 +95,13 @@ async def channel_in(database):
     await database.write(lambda session: rows.put_regions(session, ["AUS", "FR", "GB", "IRE"], NOW))
     await database.write(lambda session: rows.put_courses(session, COURSES, NOW))
     desk = SimpleNamespace(
+        settings=SimpleNamespace(announce_changes=True),
         database=database,
         reference=book,
         people=SimpleNamespace(check_may_change=allow),
         slack=SimpleNamespace(call=unreached),
         clock=lambda: NOW,
+        wake=asyncio.Event(),
     )
     return Channel(database, desk)
 

@@ -90,7 +90,7 @@ def test_card_of_a_day_of_which_only_an_abandonment_is_known_does_not_say_that_t
     ("card", "said"),
     [
         (make_card(), "No racing: the data service lists none for GB on 2026-11-20."),
-        (make_card(region=None), "lists none for all regions"),
+        (make_card(region=None), "lists none in any region on 2026-11-20"),
         (make_card(course=Course(name="Ascot")), r"none for Ascot \(GB\)"),
         (make_card(day=TOMORROW), "No card has been published yet for GB on 2026-11-21"),
         (make_card(coverage=Coverage.UNREAD, reached="2019-03-02"), "Not read yet: .* come to 2019-03-02. Ask again"),
@@ -214,6 +214,10 @@ def asked():
     return []
 
 
+async def no(_user_id):
+    return False
+
+
 @pytest.fixture
 def make_desk(asked):
     def make(card):
@@ -223,6 +227,7 @@ def make_desk(asked):
 
         return SimpleNamespace(
             clock=lambda: NOW,
+            people=SimpleNamespace(is_admin=no, admin_users=frozenset()),
             reference=Reference(),
             races=SimpleNamespace(card=give, meetings=no_meetings, progress=lambda _region: None),
         )

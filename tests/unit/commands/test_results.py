@@ -104,7 +104,7 @@ def test_no_racing_is_not_said_where_a_delivery_told_of_some():
 def test_partial_order_is_labelled_as_what_the_country_publishes():
     italy = KnownCountry(country_code="ITY", name="Italy", full_result_order=False, position_pct=0.612)
     settled = make_race("14:30", course="Pisa", region="ITY", runners=FIELD)
-    said = "Italy does not publish the full finishing order: 61% of runners have a place."
+    said = "Italy does not publish the full finishing order: 61% of runners have a recorded position."
     for region in ("ITY", None):
         assert said in text_of(show(make_day([settled, *RACES], region=region), countries=(italy,)))
     whole = italy.model_copy(update={"full_result_order": True})
@@ -112,7 +112,7 @@ def test_partial_order_is_labelled_as_what_the_country_publishes():
     still_open = make_race("15:30", course="Pisa", region="ITY")
     assert "Italy" not in text_of(show(make_day([still_open, *RACES], region=None), countries=(italy,)))
     both = (italy, KnownCountry(country_code="GB", full_result_order=False))
-    assert "is not published by Italy (61% of runners have a place), GB." in text_of(
+    assert "is not published by Italy (61% of runners have a recorded position), GB." in text_of(
         show(make_day([settled, *RACES], region=None), countries=both)
     )
 
@@ -175,13 +175,18 @@ async def no_meetings(_day):
     return ()
 
 
+async def no(_user_id):
+    return False
+
+
 def make_desk(day, asked):
     async def give(*args):
         asked.append(args)
         return day
 
     races = SimpleNamespace(card=give, meetings=no_meetings, progress=lambda _region: None)
-    return SimpleNamespace(clock=lambda: NOW, reference=Reference(), races=races)
+    people = SimpleNamespace(is_admin=no, admin_users=frozenset())
+    return SimpleNamespace(clock=lambda: NOW, people=people, reference=Reference(), races=races)
 
 
 def typed(text):

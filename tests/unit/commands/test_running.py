@@ -1,6 +1,7 @@
 """How commands are carried out: progress while they take long, and never more uses of a response_url than there are."""
 
 import asyncio
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -57,8 +58,14 @@ def make_responder(native=None):
     return Responder(NOBODY, API, native or NativeBlocks(), pause_s=0.0)
 
 
-def make_runner(at_s=(0.0, 0.0, 0.0)):
-    return CommandRunner(NOBODY, make_responder(), Tasks(), at_s)
+async def no(_user_id):
+    return False
+
+
+def make_runner(at_s=(0.0, 0.0, 0.0), admins=()):
+    people = SimpleNamespace(is_admin=no, admin_users=frozenset(admins))
+    desk: Any = SimpleNamespace(people=people, clock=lambda: datetime(2026, 11, 20, tzinfo=UTC), wake=asyncio.Event())
+    return CommandRunner(desk, make_responder(), Tasks(), at_s)
 
 
 def slow_command(done):

@@ -95,6 +95,7 @@ def channel(database):
     # No list is kept, and none is asked for: words are taken as typed.
     book._refreshed_at = NOW
     desk = SimpleNamespace(
+        settings=SimpleNamespace(announce_changes=True),
         database=database,
         reference=book,
         people=SimpleNamespace(check_may_change=allow),

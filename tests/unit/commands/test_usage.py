@@ -55,7 +55,7 @@ async def test_usage_says_used_left_and_forecast():
     text = shown(message)
     for said in ("10,000 (66%)", "15,000 (free)", "*Left*\n5,000", "20,000 by the end of the month"):
         assert said in text
-    assert "runs out on 2026-11-23" in text
+    assert "runs out on 23 November" in text
     assert text.index("2026-11-02: 6,000 requests, 3 errors") < text.index("2026-11-01: 4,000 requests")
     assert "Quota 2026-11: 10,000 (66%) used" in message.text
 
@@ -82,3 +82,28 @@ async def test_usage_of_many_endpoints_stays_within_slacks_limits():
     assert len(message.blocks) <= 50
     assert "<!" not in shown(message)
     assert "more" in shown(message)
+
+
+@pytest.mark.parametrize("used", [15_000, 20_000])
+async def test_usage_of_a_spent_month_says_when_the_month_turns(used):
+    _, message = await answer("", make_reading(used=used))
+    assert message.text.endswith("the month is spent, it turns on 1 December")
+    assert "*This month*\nthe month is spent, it turns on 1 December" in shown(message)
+    for stumble in ("runs out", "At this pace", "by the end of the month"):
+        assert stumble not in shown(message) + message.text
+
+
+async def test_usage_says_the_window_and_refusals_by_kind():
+    kinds = (("rate_limited", 3), ("<!here>", 2))
+    row = UsageRow(label="2026-11-01", requests=4, refusals=5, refusal_kinds=kinds)
+    _, message = await answer("", make_reading(window="2017 → upcoming", refusals=5, refusal_kinds=kinds, rows=(row,)))
+    text = shown(message)
+    assert "*Window of the plan*\n2017 → upcoming" in text
+    assert "*Refusals*\n5 (3 rate_limited, 2 &lt;!here&gt;)" in text
+    assert "4 requests, 5 refusals (3 rate_limited, 2 &lt;!here&gt;)" in text
+
+
+async def test_usage_of_very_many_kinds_names_the_most_frequent():
+    kinds = tuple((f"kind_{number}", 100 - number) for number in range(20))
+    _, message = await answer("", make_reading(refusals=sum(count for _, count in kinds), refusal_kinds=kinds))
+    assert "93 kind_7, 1,038 of other kinds)" in shown(message)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.domain.events import TOPIC_OF, EventKind, RacingEvent, Topic
-from bot.domain.filters import ALL_REGIONS, ChannelFilter, overridden
+from bot.domain.filters import ALL_REGIONS, ChannelFilter, Meeting, abandonments_taken, overridden
 from bot.domain.races import Course, Race
 
 ASCOT = Course(course_id="cr_1", name="Ascot")
@@ -152,3 +152,40 @@ def test_courses_that_are_said_to_come_do_come_and_those_of_all_regions_are_all_
             if comes and is_wide and region == "GB":
                 assert found is not None
                 assert named or topic in found.topics or found.is_rest
+
+
+GB, IRE, ALL = "GB", "IRE", ALL_REGIONS
+BOTH, RESULTS = frozenset({Topic.RESULTS, Topic.ABANDONMENTS}), frozenset({Topic.RESULTS})
+
+
+@pytest.mark.parametrize(
+    ("filters", "region", "taken"),
+    [
+        ([], GB, False),
+        ([(GB, BOTH, {})], GB, True),
+        ([(GB, RESULTS, {})], GB, False),
+        ([(IRE, BOTH, {})], GB, False),
+        ([(IRE, BOTH, {}), (GB, RESULTS, {})], GB, False),
+        ([(ALL, BOTH, {})], GB, True),
+        ([(ALL, BOTH, {})], None, True),
+        ([(GB, BOTH, {})], None, None),
+        ([(GB, RESULTS, {})], None, False),
+        ([(GB, BOTH, {"not_courses": (ASCOT,)})], GB, False),
+        ([(GB, BOTH, {"courses": (YORK,)})], GB, False),
+        ([(GB, BOTH, {"courses": (ASCOT, YORK)})], GB, True),
+        ([(GB, BOTH, {"courses": (Course(name="Ascot"),)})], GB, True),
+        ([(GB, BOTH, {"courses": (Course(course_id="cr_9", name=None),)})], GB, False),
+    ],
+)
+def test_abandonments_of_a_meeting_are_promised_only_where_a_filter_takes_them(filters, region, taken):
+    chosen = [ChannelFilter(region=one, topics=topics, **fields) for one, topics, fields in filters]
+    assert abandonments_taken(chosen, Meeting(course=ASCOT, race_date="2026-11-20", region=region)) is taken
+
+
+@given(st.builds(ChannelFilter, region=st.sampled_from([GB, ALL]), topics=st.frozensets(st.sampled_from(Topic))))
+def test_filter_covers_itself_and_none_that_takes_what_it_does_not(chosen):
+    assert chosen.covers(chosen)
+    for kind in EventKind:
+        one = event(kind)
+        narrow = ChannelFilter(region=GB, topics=frozenset({TOPIC_OF[kind]}))
+        assert not chosen.covers(narrow) or chosen.matches(one)

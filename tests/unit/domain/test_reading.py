@@ -6,6 +6,7 @@ import pytest
 
 from bot.domain.races import Course, OffTime, Race, Runner
 from bot.domain.reading import read_race
+from bot.domain.reading_values import note_text
 
 HALF_PAST_ONE_UTC = datetime(2025, 6, 17, 13, 30, tzinfo=UTC)
 
@@ -266,3 +267,25 @@ def test_text_drops_only_what_no_database_takes():
 
 def test_another_race_gives_nothing_to_this_one():
     assert read_race({"next_race": {"race_id": "rc_2", "course": "York"}}) == Race()
+
+
+@pytest.mark.parametrize(
+    ("note", "shown"),
+    [
+        (None, None),
+        ("", None),
+        ("Placed horses only", "Placed horses only"),
+        (2020, "2020"),
+        (0.5, "0.5"),
+        (True, "yes"),
+        (False, "no"),
+        ({"since": 2020, "only": "placed horses"}, "since: 2020, only: placed horses"),
+        (["Selected meetings", 3], "Selected meetings, 3"),
+        ({"years": [2019, 2020], "why": None}, "years: 2019, 2020"),
+        ([], None),
+        ([None, {}], None),
+        ([[[[["deep"]]]]], None),
+    ],
+)
+def test_note_of_any_type_is_read_as_text(note, shown):
+    assert note_text(note) == shown

@@ -10,7 +10,7 @@ from bot.alerts.reopening import Waited
 from bot.book.card import Card, Coverage, Meeting, Outcome, Outcomes
 from bot.domain.events import EventKind, Topic
 from bot.domain.facts import VersionRemarks
-from bot.domain.filters import ALL_REGIONS, ChannelFilter, Overridden
+from bot.domain.filters import ALL_REGIONS, Abandonments, ChannelFilter, Overridden
 from bot.domain.filters import Meeting as MutedMeeting
 from bot.domain.quota import QuotaReading, QuotaSource, UsageRow, forecast
 from bot.domain.races import Course
@@ -18,6 +18,7 @@ from bot.errors import CommandError, StorageUnavailable
 from bot.slack.commands.explain import explain
 from bot.slack.messages.audit import audit_page
 from bot.slack.messages.card import racecard
+from bot.slack.messages.changed import ended_by, muted_by, narrowed_by, paused_by, resumed_by, unmuted_by
 from bot.slack.messages.courses import courses
 from bot.slack.messages.coverage import coverage
 from bot.slack.messages.full_result import full_result
@@ -229,16 +230,23 @@ ANSWERS: dict[str, partial[Any]] = {
             2,
             3,
             12,
-            [(MUTE, ASCOT)],
+            [(MUTE, ASCOT, Abandonments.POSTED)],
             CHANGE,
         ),
     ),
     "subscription_list_of_nothing": partial(subscription_list, ListPage([], 1, 1, 0, [])),
     "audit_page": partial(audit_page, Page([CHANGE], 1, 9), "in <#C1>", "audit C1"),
-    "muted": partial(muted, ASCOT, 7),
+    "muted": partial(muted, ASCOT, 7, Abandonments.POSTED),
+    "muted_where_no_abandonment_comes": partial(muted, ASCOT, 7, Abandonments.NOT_ASKED_FOR),
     "unmuted": partial(unmuted, ASCOT),
     "paused": partial(paused, NOON + timedelta(hours=2), 72),
     "resumed": partial(resumed, 1),
+    "paused_by": partial(paused_by, "U1", [GB, ALL], NOON + timedelta(hours=2)),
+    "resumed_by": partial(resumed_by, "U1"),
+    "muted_by": partial(muted_by, "U1", ASCOT, Abandonments.AFTER_THE_PAUSE),
+    "unmuted_by": partial(unmuted_by, "U1", ASCOT),
+    "ended_by": partial(ended_by, "U1", [GB], [ALL]),
+    "narrowed_by": partial(narrowed_by, "U1", [GB, ALL], [GB]),
     "trace": partial(trace_answer, TRACE, "rc_1", _address, None),
     "trace_of_nothing": partial(trace_answer, Trace((), (), 0, NOON), "rc_2", _address, None),
 }

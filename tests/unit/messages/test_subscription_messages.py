@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.domain.events import EventKind, RacingEvent, Topic
-from bot.domain.filters import ALL_REGIONS, ChannelFilter, Meeting, Overridden
+from bot.domain.filters import ALL_REGIONS, Abandonments, ChannelFilter, Meeting, Overridden
 from bot.domain.races import Course, OffTime, Race, Runner
 from bot.sandbox.slack.blocks import MESSAGE_BLOCKS, block_problems
 from bot.slack.messages.alert_buttons import alert_buttons
@@ -82,16 +82,29 @@ def test_subscribe_says_how_much_there_was_only_as_far_as_it_is_known():
     whole = Recent(results=12, abandonments=1, is_whole=True, abandoned=())
     assert "In the last 7 days there were 12 results and 1 abandonment of these." in said(recent=whole).text
     part = Recent(results=12, abandonments=0, is_whole=False, abandoned=())
-    assert "0 abandonments of these, as far as I know." in said(recent=part).text
-    none = Recent(results=0, abandonments=0, is_whole=True, abandoned=())
-    assert "0 results and 0 abandonments" in said(recent=none).text
+    assert "no abandonments of these, as far as I know." in said(recent=part).text
+
+
+@pytest.mark.parametrize(
+    ("results", "abandonments", "told"),
+    [
+        (0, 0, "there were no results and no abandonments of these."),
+        (1, 0, "there was 1 result and no abandonments of these."),
+        (0, 1, "there were no results and 1 abandonment of these."),
+        (1, 2, "there was 1 result and 2 abandonments of these."),
+        (2, 1, "there were 2 results and 1 abandonment of these."),
+    ],
+)
+def test_subscribe_counts_in_whole_sentences(results, abandonments, told):
+    recent = Recent(results=results, abandonments=abandonments, is_whole=True, abandoned=())
+    assert said(recent=recent).text.endswith(f"In the last 7 days {told}")
 
 
 @pytest.mark.parametrize(
     ("topic", "told"),
     [
         (Topic.RESULTS, "there were 12 results of these."),
-        (Topic.ABANDONMENTS, "there were 0 abandonments of these."),
+        (Topic.ABANDONMENTS, "there were no abandonments of these."),
         (Topic.RACECARDS, None),
     ],
 )
@@ -184,8 +197,11 @@ def test_long_lists_of_courses_are_counted_and_exclusions_are_never_cut_off():
 
 
 def test_long_lists_of_courses_are_counted_in_each_of_many_subscriptions():
-    chosen = GB.model_copy(update={"courses": courses(40, "C" * 60), "not_courses": courses(20, "E" * 60)})
-    shown = str(unsubscribed(2, [chosen] * 12).blocks)
+    excluded = courses(20, "E" * 60)
+    several = [
+        GB.model_copy(update={"courses": courses(40, f"{n}" + "C" * 60), "not_courses": excluded}) for n in range(12)
+    ]
+    shown = str(unsubscribed(2, several).blocks)
     assert shown.count("only 40 courses: ") == shown.count("without 20 courses: ") == 12
 
 
@@ -222,6 +238,7 @@ def test_list_of_a_full_page_of_the_longest_subscriptions_holds_every_limit():
         (
             MutedMeetingRow(id=n, channel_id="C1", meeting="{}", muted_by="U1", muted_at=NOW),
             Meeting(meeting_id="&" * 999),
+            Abandonments.DEPENDS_ON_REGION,
         )
         for n in range(30)
     ]
@@ -314,7 +331,7 @@ def test_event_with_a_key_that_no_button_can_carry_has_no_buttons():
 
 
 def test_muted_meeting_is_named_with_what_still_comes_and_the_way_back():
-    shown = check(muted(Meeting(course=Course(name="Ascot"), race_date="2026-11-20"), 7))
+    shown = check(muted(Meeting(course=Course(name="Ascot"), race_date="2026-11-20"), 7, Abandonments.POSTED))
     for words in ("Ascot, 2026-11-20", "Abandonments of it still are", "Undo", "'7'"):
         assert words in shown
 

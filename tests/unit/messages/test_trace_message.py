@@ -1,33 +1,108 @@
-"""The text of `/racing trace`: what became of it stands there, not in the blocks alone."""
+"""`/racing trace` read aloud: whole sentences, and the text itself says what the blocks show."""
 
 from dataclasses import replace
 
 import pytest
 
 from bot.slack.messages.trace import trace_answer
-from bot.storage.ledger import Trace
+from bot.storage.ledger import Outcome, Told, Trace
 from tests.unit.messages.kept_answers import TRACE, VERSION
+from tests.unit.messages.kept_events import RECEIVED_AT
 
+IN_DOUBT = "sent to Slack, and I am finding out whether it arrived"
 UNTOLD = replace(VERSION, told=())
+AT = "<!date^1795185130^{date_short} {time_secs}|2026-11-20 14:32:10 UTC>"
+
+
+def answer(found, only_channel=None, link=None):
+    return trace_answer(found, "rc_1", lambda _channel_id, _ts: link, only_channel)
 
 
 def text(found, only_channel=None):
-    return trace_answer(found, "rc_1", lambda _channel_id, _ts: None, only_channel).text
+    return answer(found, only_channel).text
+
+
+def bullet(told, link=None):
+    """The line of one channel."""
+    found = replace(TRACE, versions=(replace(VERSION, told=(told,)),), deliveries=())
+    lines = "\n".join(block["text"]["text"] for block in answer(found, link=link).blocks if "text" in block)
+    return next(line for line in lines.splitlines() if line.startswith("•"))
 
 
 @pytest.mark.parametrize(
     ("version", "only_channel", "why"),
     [
-        (UNTOLD, "C9", "this channel had not asked for it"),
-        (replace(UNTOLD, posts=0), None, "nobody was subscribed to it"),
-        (UNTOLD, None, "no channel was to be told"),
+        (UNTOLD, "C9", "This channel had not asked for it."),
+        (replace(UNTOLD, posts=0), None, "Nobody was subscribed to it."),
+        (UNTOLD, None, "No message was made for it."),
     ],
 )
 def test_text_of_a_trace_says_why_nobody_was_told(version, only_channel, why):
     found = replace(TRACE, versions=(version, version))
-    assert text(found, only_channel) == f"`rc_1`: 2 versions of events. {why}"
+    assert text(found, only_channel) == f"`rc_1` came twice. {why}"
+
+
+@pytest.mark.parametrize(("number", "words"), [(1, "came once."), (2, "came twice."), (4, "came 4 times.")])
+def test_text_of_a_trace_counts_versions_and_messages(number, words):
+    found = replace(TRACE, versions=(VERSION,) * number)
+    each = f"{number} not posted, {number} muted, {number} posted"
+    assert text(found) == f"`rc_1` {words} {3 * number} messages: {each}."
 
 
 def test_text_of_a_trace_says_what_became_of_a_delivery_that_made_no_version():
     found = Trace((), TRACE.deliveries, 0, TRACE.kept_since)
-    assert text(found) == "`rc_1`: 0 versions of events. inbox-18 said nothing new, so nobody was told again"
+    assert text(found) == "`rc_1`: inbox-18 said nothing new, so nobody was told again."
+
+
+def told(outcome, attempts=1, **fields):
+    return Told("C1", outcome, attempts, RECEIVED_AT, **fields)
+
+
+POSTED = {"sent_at": RECEIVED_AT, "message_ts": "1.2"}
+
+
+@pytest.mark.parametrize(
+    ("one", "said"),
+    [
+        (told(Outcome.SENT, **POSTED), f"posted {AT} (ts `1.2`)."),
+        (told(Outcome.SENT, 3, **POSTED), f"posted {AT}, after 3 attempts (ts `1.2`)."),
+        (told(Outcome.SENT, by_edit=True, **POSTED), f"shown by an edit of the message there, {AT} (ts `1.2`)."),
+        (told(Outcome.FOLDED, within=True, **POSTED), f"said in another message, posted {AT} (ts `1.2`)."),
+        (
+            told(Outcome.FOLDED, within=True, by_edit=True, **POSTED),
+            f"said in another message, by an edit {AT} (ts `1.2`).",
+        ),
+        (told(Outcome.WAITING, 0, why="the channel is paused"), "waiting, because the channel is paused."),
+        (told(Outcome.WAITING, 0, why="is_archived"), "waiting, because Slack said `is_archived`."),
+        (
+            told(Outcome.WAITING, 2, why="chat.postMessage: ratelimited"),
+            "waiting, after 2 attempts, because the last call ended with `chat.postMessage: ratelimited`.",
+        ),
+        (told(Outcome.WAITING, 0, by_edit=True, why="its turn has not come"), None),
+        (
+            told(Outcome.WAITING, 0, within=True, why="the channel is paused"),
+            "to be said in another message, which is waiting, because the channel is paused.",
+        ),
+        (told(Outcome.PARKED, 5, why="invalid_arguments"), None),
+        (told(Outcome.PARKED, 0, why="the channel unsubscribed while it waited"), None),
+        (
+            told(Outcome.DOUBTFUL, 1, why="chat.postMessage: timeout"),
+            f"{IN_DOUBT}, because the last call ended with `chat.postMessage: timeout`.",
+        ),
+        (told(Outcome.SENDING, 1), "being posted now."),
+        (told(Outcome.MUTED, 0, muted_by="U1"), "not posted, because <@U1> muted the meeting there."),
+    ],
+)
+def test_outcome_in_a_channel_is_a_sentence(one, said):
+    line = bullet(one)
+    assert line.startswith("• <#C1>: ")
+    assert line.endswith(".")
+    assert said is None or line == f"• <#C1>: {said}"
+    for stumble in ("0 attempts", "because:", "by another message", ",,"):
+        assert stumble not in line
+
+
+def test_message_that_stands_is_linked():
+    assert bullet(told(Outcome.SENT, **POSTED), link="https://x.slack.com/1").endswith(
+        "(ts `1.2`, <https://x.slack.com/1|see it>)."
+    )

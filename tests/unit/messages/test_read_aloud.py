@@ -1,0 +1,91 @@
+"""Answers read aloud: lists of regions, counts of one, and places where there is nothing."""
+
+import re
+from datetime import date
+
+import pytest
+
+from bot.book.card import Card, Coverage, Outcome, Outcomes
+from bot.domain.events import DEFAULT_TOPICS, Topic
+from bot.domain.filters import ALL_REGIONS, ChannelFilter
+from bot.domain.races import Course
+from bot.slack.messages.changed import ended_by
+from bot.slack.messages.filter_words import described, in_markup, in_plain_words, in_words
+from bot.slack.messages.results_of_day import Shown, results_of_day
+from bot.slack.messages.subscriptions import unsubscribed
+from bot.slack.messages.welcome import welcome
+from tests.unit.messages.kept_answers import ANSWERS, KEMPTON
+
+EIGHTEEN = ["AUS", "BHR", "FR", "GB", "GER", "HK", "IRE", "ITY", "JPN", "KSA", "NOR", "NZ", "QAT", "SAF", "SIN", "SWE"]
+EIGHTEEN += ["UAE", "USA"]
+DAY = date(2026, 11, 20)
+
+
+def filters(*regions, topics=DEFAULT_TOPICS, **fields):
+    return [ChannelFilter(region=region, topics=topics, **fields) for region in regions]
+
+
+@pytest.mark.parametrize(
+    ("regions", "words"),
+    [
+        (["GB"], "results and abandonments from GB"),
+        (["GB", "IRE"], "results and abandonments from GB and IRE"),
+        (["AUS", "GB", "IRE"], "results and abandonments from AUS, GB and IRE"),
+        (EIGHTEEN, f"results and abandonments from {', '.join(EIGHTEEN[:-1])} and USA"),
+        ([ALL_REGIONS], "results and abandonments from all regions"),
+        ([ALL_REGIONS, "GB"], "results and abandonments from all regions; results and abandonments from GB"),
+    ],
+)
+def test_regions_with_equal_filters_are_one_list(regions, words):
+    chosen = filters(*regions)
+    assert in_markup(*chosen) == described(chosen) == in_plain_words(chosen) == in_words(*chosen) == words
+    assert f"This channel receives {words}." in welcome(chosen, is_paused=False).text
+    assert unsubscribed(1, chosen).text == f"Done. This channel still receives {words}."
+    assert ended_by("U1", chosen, []).text.startswith(f"<@U1> ended {words} here.")
+
+
+def test_regions_with_other_filters_are_said_by_themselves():
+    chosen = [*filters("AUS", "GB"), *filters("FR", topics=frozenset({Topic.RACECARDS})), *filters("IRE")]
+    assert in_markup(*chosen) == "results and abandonments from AUS, GB and IRE; racecards from FR"
+    courses = filters("GB", "IRE", courses=(Course(name="Ascot"),))
+    assert in_markup(*courses, *filters("FR")).startswith("results and abandonments from GB and IRE, only Ascot; ")
+
+
+def test_no_filter_is_no_word():
+    assert (in_markup(), described([]), in_plain_words([]), in_words()) == ("", "", "", "")
+
+
+OPEN = Outcomes(meetings=(KEMPTON,), of={(0, number): Outcome.OPEN for number in range(4)})
+
+PLACES = [
+    (None, None, "in any region"),
+    ("GB", None, "for GB"),
+    ("GB", KEMPTON.course, "for Kempton (GB)"),
+    (None, KEMPTON.course, "for Kempton (all regions)"),
+]
+
+
+@pytest.mark.parametrize(("region", "course", "where"), PLACES)
+def test_none_is_said_of_a_place(region, course, where):
+    empty = Card(DAY, region, course, Outcomes(), Coverage.COMPLETE)
+    listed = f"No racing: the data service lists none {where} on 2026-11-20."
+    assert listed in results_of_day(empty, Shown(DAY)).text
+    coming = f"No card has been published yet {where} on 2026-11-20."
+    assert coming in results_of_day(empty, Shown(date(2026, 11, 19))).text
+    races = Card(DAY, region, course, OPEN, Coverage.COMPLETE)
+    lost = f"No abandonment is known {where} on 2026-11-20."
+    assert lost in results_of_day(races, Shown(DAY, only_abandonments=True)).text
+
+
+NOUNS = "abandonment|attempt|change|course|error|hour|meeting|message|race|refusal|request|result|runner|subscription"
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_kept_answers_have_no_stumbling_block(name):
+    built = ANSWERS[name]()
+    messages = [one for one, _ in built] if isinstance(built, list) else [built]
+    said = " ".join(f"{one.text} {one.blocks}" for one in messages)
+    assert not re.search(rf"(?<![\d,.:])1 (?:{NOUNS}|time|version|page|delivery)s\b", said)
+    assert not re.search(rf"(?<![\d,.:])(?:[02-9]|\d\d+) (?:{NOUNS}|version|page)\b", said)
+    for block in (" ,", "..", ":.", "  .", " and and ", "for all regions on"):
+        assert block not in said
