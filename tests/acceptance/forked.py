@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -20,9 +20,17 @@ PROCESSES.set_forkserver_preload(["tests.acceptance.warm"])
 class Forked:
     """A running command: its output goes to the end of a file."""
 
-    def __init__(self, words: tuple[str, ...], folder: Path, env: Mapping[str, str], output: Path) -> None:
+    def __init__(
+        self,
+        words: tuple[str, ...],
+        folder: Path,
+        env: Mapping[str, str],
+        output: Path,
+        prepare: Callable[[Path], None] | None = None,
+    ) -> None:
         inherited = {name: value for name, value in os.environ.items() if name in PASSED_ON}
-        self._process: BaseProcess = PROCESSES.Process(target=_run, args=(words, folder, {**inherited, **env}, output))
+        settings = {**inherited, **env}
+        self._process: BaseProcess = PROCESSES.Process(target=_run, args=(words, folder, settings, output, prepare))
         self._process.start()
 
     def poll(self) -> int | None:
@@ -43,7 +51,13 @@ class Forked:
         self._process.kill()
 
 
-def _run(words: tuple[str, ...], folder: Path, env: Mapping[str, str], output: Path) -> None:
+def _run(
+    words: tuple[str, ...],
+    folder: Path,
+    env: Mapping[str, str],
+    output: Path,
+    prepare: Callable[[Path], None] | None,
+) -> None:
     os.environ.clear()
     os.environ.update(env)
     os.chdir(folder)
@@ -51,6 +65,8 @@ def _run(words: tuple[str, ...], folder: Path, env: Mapping[str, str], output: P
     for stream in (1, 2):
         os.dup2(log, stream)
     os.close(log)
+    if prepare is not None:
+        prepare(folder)
     warnings.simplefilter("error")
     sys.argv = ["racing-bot", *words]
     from bot.cli import main
