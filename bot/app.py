@@ -42,6 +42,7 @@ from bot.racing.client import open_client
 from bot.racing.timing import Timing
 from bot.settings import Settings
 from bot.slack import guard
+from bot.slack.admin_check import AdminCheck
 from bot.slack.bolt import make_bolt
 from bot.slack.client import SlackClient, make_session, make_web_client
 from bot.slack.commands.invocation import Desk
@@ -111,7 +112,7 @@ class Service:
         self.replicas = Replicas(self.database, clock)
         self.identity = Identity(settings.slack_bot_token.get_secret_value())
         self.ingest = Ingest(self.database)
-        self.notices = Notices(settings.admin_channel, sentence, clock=clock)
+        self.notices = Notices(settings.admin_channel, sentence, clock=clock, admin_users=settings.admin_users)
         self.reopening = Reopening(waited)
         self.fanout = Fanout(
             self.database,
@@ -176,6 +177,11 @@ class Service:
         await self.signing_secrets.reread()
         if not self.signing_secrets.active:
             log.warning("no_signing_secret", advice="every delivery is refused: run `racing-bot subscribe`")
+        if not (self.settings.admin_channel or self.settings.admin_users):
+            log.warning(
+                "warnings_go_to_the_log_alone",
+                advice="nobody in Slack hears of a spent quota or a refused delivery: set ADMIN_CHANNEL or ADMIN_USERS",
+            )
         for name, run in self._loops_to_run().items():
             self._loops.append(asyncio.create_task(_for_ever(name, run), name=name))
         # What start-up made lives as long as the process: the collector need not look at it again.
@@ -257,6 +263,9 @@ class Service:
             people=People(self.slack, frozenset(settings.admin_users), settings.subscribe_by, time.monotonic),
             clock=self.clock,
             wake=self.fanout.posted,
+        )
+        self.admin_check = AdminCheck(
+            self.database, self.slack, self.notices, self.reopening, self.clock, self.fanout.posted
         )
         native = NativeBlocks(time.monotonic)
         runner = CommandRunner(desk, Responder(session, settings.slack_api_url, native), self._tasks)
@@ -361,7 +370,7 @@ class Service:
         except StorageError as error:
             # Held for a minute at most, anyhow.
             log.info("slack_hold_not_ended", reason=str(error))
-        await asyncio.Event().wait()
+        await self.admin_check.run()
 
     async def _look(self) -> None:
         """Keep what `/readyz` and `/metrics` say up to date, so that neither reads the database when asked."""
@@ -386,6 +395,7 @@ class Service:
             "poster": self.poster.problem,
             "slack": self.identity.problem,
             "socket mode": self.socket_mode and self.socket_mode.problem,
+            "admins": await self.database.read(self.notices.problem),
         }
         found.update({name: problem for name, problem in problems.items() if problem})
         if not self.signing_secrets.active:

@@ -25,7 +25,7 @@ MIB = 1024 * 1024
 FERNET_KEY_BYTES = 32
 
 WHERE_PEOPLE_GO = re.compile(r"[CGDUW][A-Z0-9]{1,30}", re.ASCII)
-"""Ids that chat.postMessage takes: of channels, of direct messages, and of people, for the direct messages with them."""
+"""An id that chat.postMessage takes: of a channel, of direct messages, or of a person for the direct messages there."""
 
 PERSON = re.compile(r"[UW][A-Z0-9]{1,30}", re.ASCII)
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -195,8 +195,8 @@ class Settings(_DatabaseSettings):
     def _check_admin_channel(cls, value: str | None) -> str | None:
         if value is not None and not WHERE_PEOPLE_GO.fullmatch(value):
             raise ValueError(
-                "must be the channel's id, such as C0123456789, not its name (in Slack: open the channel's details; the "
-                "id stands at the end of About)"
+                "must be the channel's id, such as C0123456789, not its name (in Slack: open the channel's details; "
+                "the id stands at the end of About)"
             )
         return value
 
@@ -205,9 +205,10 @@ class Settings(_DatabaseSettings):
     def _check_admin_users(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         wrong = [number for number, user_id in enumerate(value, start=1) if not PERSON.fullmatch(user_id)]
         if wrong:
+            which = f"number{'s' if len(wrong) > 1 else ''} {' and '.join(map(str, wrong))}"
             raise ValueError(
-                f"must be user ids, such as U0123456789, not names: look at number {' and '.join(map(str, wrong))} (in "
-                "Slack: open the person's profile, then the three dots, then Copy member ID)"
+                f"must be user ids, such as U0123456789, not names: look at {which} (in Slack: open the person's "
+                "profile, then the three dots, then Copy member ID)"
             )
         return value
 

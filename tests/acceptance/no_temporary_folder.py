@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.acceptance.forked import PROCESSES
 
-TEMPORARY = ("/tmp", "/var/tmp", "/usr/tmp", "/dev/shm")  # noqa: S108  these are what is taken away
+TEMPORARY = ("/tmp", "/var/tmp", "/usr/tmp", "/dev/shm")
 NOT_TO_BE_WRITTEN = "/proc"
 
 CLONE_NEWNS, CLONE_NEWUSER = 0x00020000, 0x10000000

@@ -159,12 +159,10 @@ def test_problem_with_a_secret_does_not_show_it(load, name):
             ({"ADMIN_CHANNEL": name}, "ADMIN_CHANNEL must be the channel's id, such as C0123456789, not its name")
             for name in ("general", "#general", "@bob", "C0123 456", "<#C0123|general>", "c0123456789", "C")
         ),
-        (
-            {"ADMIN_USERS": "@bob,jane"},
-            "ADMIN_USERS must be user ids, such as U0123456789, not names: look at number 1",
+        *(
+            ({"ADMIN_USERS": ids}, f"ADMIN_USERS must be user ids, such as U0123456789, not names: look at {number} (")
+            for ids, number in (("@bob,jane", "numbers 1 and 2"), ("U1,jane", "number 2"), ("C0123", "number 1"))
         ),
-        ({"ADMIN_USERS": "U1,jane"}, "ADMIN_USERS must be user ids, such as U0123456789, not names: look at number 2"),
-        ({"ADMIN_USERS": "C0123456789"}, "ADMIN_USERS must be user ids"),
         ({"SLACK_SIGNING_SECRET": None}, "SLACK_SIGNING_SECRET is missing"),
         ({"METRICS_PORT": "9000"}, "METRICS_PORT and METRICS_HOST go together"),
         ({"METRICS_HOST": "127.0.0.1"}, "METRICS_PORT and METRICS_HOST go together"),
