@@ -24,6 +24,7 @@ from bot.alerts.pace import Pace
 from bot.alerts.poster import Poster
 from bot.alerts.reopening import Reopening
 from bot.alerts.settle import SettleDoubtful
+from bot.alerts.standstill import Standstill
 from bot.book.day_path import Paths
 from bot.book.quota import QuotaBook
 from bot.book.racebook import RaceBook
@@ -95,6 +96,9 @@ SWITCH_INTERVAL_S = 0.001
 
 POSTER = "poster"
 """The loop that is told to stop instead of being cancelled."""
+
+LOOK_AT_MOST_S = 10.0
+"""A look that takes longer is given up: what is known without the database is shown."""
 
 LOOK_S = 5.0
 """How often the state of the service is looked at for `/readyz` and `/metrics`."""
@@ -304,6 +308,15 @@ class Service:
             on_outcome=self.metrics.post,
         )
 
+        self.standstill = Standstill(
+            self.database,
+            self.notices,
+            fanout=self.fanout,
+            poster=self.poster,
+            post_directly=self.slack.post,
+            monotonic=time.monotonic,
+        )
+
     def _make_socket_mode(self, bolt: AsyncApp) -> "SocketMode | None":
         """What listens by SLACK_APP_TOKEN; None where Slack comes by HTTP."""
         if self.settings.slack_app_token is None:
@@ -375,10 +388,13 @@ class Service:
     async def _look(self) -> None:
         """Keep what `/readyz` and `/metrics` say up to date, so that neither reads the database when asked."""
         while True:
+            await self.standstill.look()
             try:
-                self._degraded = await self._find_degraded()
-            except StorageError as error:
-                self._degraded = {"storage": str(error)}
+                async with asyncio.timeout(LOOK_AT_MOST_S):
+                    self._degraded = await self._find_degraded()
+            except (StorageError, TimeoutError) as error:
+                reason = str(error) or f"the database did not answer within {LOOK_AT_MOST_S:g} s"
+                self._degraded = {"storage": reason} | self._problems()
             # Also without a mismatch: one that was retired must not be accepted any longer.
             await self.signing_secrets.reread()
             await asyncio.sleep(LOOK_S)
@@ -389,21 +405,26 @@ class Service:
         for name in ("queued", "sending", "parked"):
             self.metrics.waiting(f"posts_{name}", waiting.get(name, 0))
         holds = await self.database.read(partial(held_methods.method_holds, now=self.clock()))
-        found = {f"slack {method}": reason for method, reason in holds.items()}
-        problems = {
-            "fan-out": self.fanout.problem,
-            "poster": self.poster.problem,
-            "slack": self.identity.problem,
-            "socket mode": self.socket_mode and self.socket_mode.problem,
-            "admins": await self.database.read(self.notices.problem),
-        }
-        found.update({name: problem for name, problem in problems.items() if problem})
+        found = {f"slack {method}": reason for method, reason in holds.items()} | self._problems()
+        if admins := await self.database.read(self.notices.problem):
+            found["admins"] = admins
         if not self.signing_secrets.active:
             found["webhooks"] = "no signing secret: every delivery is refused; set RACING_WEBHOOK_SECRETS or subscribe"
         for latch in await self.racing.latches.shut():
             found[f"data service {latch.code}"] = f"not asked since {latch.since.isoformat()}"
         found.update({f"job {job}": reason for job, reason in self.jobs.failing.items()})
         return found
+
+    def _problems(self) -> dict[str, str]:
+        """What is wrong as far as this process knows by itself."""
+        problems = {
+            "deliveries": self.standstill.problem,
+            "fan-out": self.fanout.problem,
+            "poster": self.poster.problem,
+            "slack": self.identity.problem,
+            "socket mode": self.socket_mode and self.socket_mode.problem,
+        }
+        return {name: problem for name, problem in problems.items() if problem}
 
     async def _probe(self) -> None:
         """Raise StorageError unless a delivery could be stored now."""

@@ -129,14 +129,18 @@ class Notices:
             f"regions are told of such: {told}.",
         )
 
-    def fanout_stands(self, session: Session, reason: str) -> None:
-        """Deliveries are taken, and the database refuses to have them made into posts: told once a day."""
-        self.tell(
-            session,
-            f"fanout-stands:{self._clock():%Y-%m-%d}",
-            f"Deliveries are taken and none is posted: the database refuses what that needs ({reason}). Nothing is "
-            "lost: what waits is posted once the database is mended. /readyz and the log of the bot say whether it is.",
-        )
+    def stands_still(self, session: Session, reason: str) -> None:
+        """Deliveries were accepted and are not told: said once a day, of each cause."""
+        cause = reason.partition(" (")[0]
+        self.tell(session, f"standstill:{cause}:{self._clock():%Y-%m-%d}", _standstill(reason))
+
+    def standstill_message(self, reason: str) -> Message:
+        """The same, to be posted past the queue."""
+        return self._render(_standstill(reason), [])
+
+    def ways(self) -> Sequence[Sequence[str]]:
+        """Where admins may be reached without the database, the best way first."""
+        return [[self.admin_channel] if self.admin_channel else [], self.reachable]
 
     def unread_filters(self, session: Session, channel_ids: Iterable[str]) -> None:
         """What these channels chose can't be read any more: told once a day of each, until somebody chooses anew."""
@@ -228,6 +232,13 @@ class Notices:
             # A person would be rung here, who knows nothing of it.
             *([] if is_person(claim.channel_id) else [claim.channel_id]),
         )
+
+
+def _standstill(reason: str) -> str:
+    return (
+        f"{reason}. Nothing is lost: what waits is posted once that is mended. /readyz and the log of the bot say "
+        "whether it is."
+    )
 
 
 def _what_follows(reason: str) -> str:
