@@ -142,6 +142,16 @@ def channels_told(session: Session, event_keys: Collection[str]) -> set[str]:
     return _told(session, col(EventVersion.event_key).in_(sorted(event_keys))) if event_keys else set()
 
 
+def keys_known(session: Session, channel_id: str, event_keys: Collection[str]) -> set[str]:
+    """The events of which a channel has a post, whatever became of it."""
+    statement = (
+        select(col(EventVersion.event_key))
+        .join(Post, col(Post.event_id) == col(EventVersion.id))
+        .where(col(EventVersion.event_key).in_(sorted(event_keys)), col(Post.channel_id) == channel_id)
+    )
+    return set(session.execute(statement).scalars()) if event_keys else set()
+
+
 def channels_told_of_race(session: Session, race_id: str, kind: str) -> set[str]:
     """The channels that were told of a race's event of that kind, or are about to be, whatever key it came under."""
     return _told(session, and_(col(EventVersion.race_id) == race_id, col(EventVersion.kind) == kind))

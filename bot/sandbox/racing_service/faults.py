@@ -24,6 +24,10 @@ class Faults:
         """The next so many requests of the endpoint fail this way, after those scripted before."""
         self._scripted.setdefault(endpoint, deque()).extend([failure] * times)
 
+    def clear(self) -> None:
+        """No request fails any longer."""
+        self._scripted.clear()
+
     def take(self, endpoint: str) -> Failure | None:
         """The failure of the request at hand, which is used up by this; None where it is to be served."""
         for name in (endpoint, ANY):

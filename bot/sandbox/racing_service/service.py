@@ -201,6 +201,10 @@ class RacingService:
             scripted(failure, endpoint, self._state.window, self.switches)
         self._state.faults.add(endpoint, failure, times)
 
+    def heal(self) -> None:
+        """No request fails any longer, whatever was scripted."""
+        self._state.faults.clear()
+
     # Deliveries.
 
     async def deliver_due(self, now: datetime | None = None) -> int:
