@@ -421,6 +421,7 @@ class Service:
             "deliveries": self.standstill.problem,
             "fan-out": self.fanout.problem,
             "poster": self.poster.problem,
+            "posts": self.standstill.not_taken,
             "slack": self.identity.problem,
             "socket mode": self.socket_mode and self.socket_mode.problem,
         }

@@ -16,7 +16,7 @@ from bot.alerts.poster import Poster
 from bot.domain.message import Message
 from bot.errors import SlackDoubtful, SlackError
 from bot.logs import get_logger
-from bot.storage import inbox
+from bot.storage import inbox, lanes
 from bot.storage.engine import Database
 from bot.storage.inbox import FirstWaiting
 
@@ -60,7 +60,10 @@ class _Unchanged:
 
 
 class Standstill:
-    """Looks whether accepted deliveries are told. `problem` says why they are not, for `/readyz`."""
+    """Looks whether accepted deliveries are told.
+
+    For `/readyz`, `problem` says why they are not, and `not_taken` which post Slack has not taken for long.
+    """
 
     def __init__(
         self,
@@ -73,6 +76,7 @@ class Standstill:
         monotonic: Callable[[], float],
     ) -> None:
         self.problem: str | None = None
+        self.not_taken: str | None = None
         self._database = database
         self._notices = notices
         self._fanout = fanout
@@ -82,12 +86,14 @@ class Standstill:
         self._fanout_turns = _Unchanged()
         self._poster_turns = _Unchanged()
         self._delivery = _Unchanged()
+        self._post = _Unchanged()
         self._is_told = False
         self._told_directly_at_s: float | None = None
         self._tried_directly_at_s: float | None = None
 
     async def look(self) -> None:
         """Look once; tell admins once a standstill. Never raises."""
+        await self._look_at_posts()
         found = await self._find()
         if found is None:
             if self.problem is not None:
@@ -99,6 +105,18 @@ class Standstill:
         self.problem = found
         if not self._is_told:
             self._is_told = await self._tell(found)
+
+    async def _look_at_posts(self) -> None:
+        """Note a post that Slack does not take for long. To tell admins would take Slack: only `/readyz` says so."""
+        try:
+            async with asyncio.timeout(ANSWERED_S):
+                tried = await self._database.read_for_alerts(lanes.tried_longest)
+        except Exception as error:  # noqa: BLE001  whatever it is, the poster meets it too, and says so
+            log.info("tried_posts_not_read", reason=str(error))
+            return
+        lasted_s = self._post.lasted_s(tried and tried[0], self._monotonic())
+        is_long = tried is not None and lasted_s >= STANDS_STILL_S
+        self.not_taken = f"{tried[0]} is tried for more than a minute ({tried[1]})" if tried and is_long else None
 
     async def _find(self) -> str | None:
         """What stands still, and why as far as is known: a sentence without its full stop."""
@@ -163,12 +181,12 @@ class Standstill:
         message = self._notices.standstill_message(reason)
         ways = [way for way in self._notices.ways() if way]
         for way in ways:
-            if any([await self._post(place, message) for place in way]):
+            if any([await self._post_at(place, message) for place in way]):
                 return True
         log.error("standstill_told_to_the_log_alone", reason=reason)
         return not ways
 
-    async def _post(self, place: str, message: Message) -> bool:
+    async def _post_at(self, place: str, message: Message) -> bool:
         try:
             await self._post_directly(place, message, post_key=f"standstill@{place}", timeout_s=ANSWERED_S)
         except SlackDoubtful as error:

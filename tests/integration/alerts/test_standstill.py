@@ -8,7 +8,7 @@ from sqlalchemy.exc import OperationalError
 from bot.alerts.standstill import Standstill
 from bot.errors import StorageUnavailable
 from bot.sandbox.slack import failures
-from tests.integration.alerts.racing_day import abandonment, result
+from tests.integration.alerts.racing_day import abandonment, free_all, result
 
 LONG_S = 61
 
@@ -161,3 +161,20 @@ async def test_standstills_that_come_and_go_are_told_directly_once_an_hour(pipel
         await stand_still(pipeline, standstill, patched, refuse_at_once)
     assert standstill.problem
     assert len(pipeline.texts("CADMIN")) == 1
+
+
+async def test_post_that_slack_does_not_take_for_a_minute_is_named_until_it_does(pipeline, standstill):
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.deliver(result("rc_1"))
+    pipeline.slack.script("chat.postMessage", [failures.rate_limited(1)])
+    await turn(pipeline, standstill)
+    pipeline.clock.forward(LONG_S)
+    await standstill.look()
+    assert standstill.not_taken == (
+        "result.received:rc_1#1@CGB is tried for more than a minute (chat.postMessage: ratelimited)"
+    )
+    assert pipeline.texts("CADMIN") == []
+    await free_all(pipeline)
+    await pipeline.post_all()
+    await standstill.look()
+    assert standstill.not_taken is None
