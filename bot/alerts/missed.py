@@ -1,4 +1,4 @@
-"""What a channel has missed because its filter was wrong: posted to that channel alone, each event once."""
+"""Posts the events that a channel has missed while its filter was wrong: to this channel alone, each event once."""
 
 from datetime import datetime
 
@@ -12,9 +12,9 @@ from bot.storage import events, mutes, posts
 
 
 def post_missed(session: Session, channel_id: str, chosen: ChannelFilter, *, since: datetime, now: datetime) -> int:
-    """How many posts were made, of events received since then that the filter takes and the channel lacks.
+    """How many posts were made: for events received since `since`, taken by the filter, and not posted here before.
 
-    An event is matched by its newest version, and told by the first version that the channel has missed.
+    An event is matched by its newest version, and told by the first version missed by the channel.
     """
     rows = events.received_since(session, since)
     first = {row.event_key: row for row in reversed(rows)}

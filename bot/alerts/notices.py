@@ -23,7 +23,7 @@ RenderNotice = Callable[[str, Iterable[str]], Message]
 
 
 BACK = "admin-channel-open"
-"""How the key of the notice begins that says in the admins' channel that it is open again."""
+"""How the key of the notice begins by which the admins' channel is said to be open again."""
 
 
 class Notices:
@@ -61,7 +61,7 @@ class Notices:
 
     @property
     def reachable(self) -> Sequence[str]:
-        """The admins that a direct message may reach, as far as is known."""
+        """The admins whom a direct message may reach, as far as is known."""
         return [user_id for user_id in self.admin_users if user_id not in self.unreached]
 
     def _is_open(self, session: Session, channel_id: str) -> bool:
@@ -71,7 +71,7 @@ class Notices:
         return closing is None or closing.because == TRIED
 
     def problem(self, session: Session) -> str | None:
-        """What keeps warnings from where the settings send them, for `/readyz`."""
+        """Why warnings do not go where the settings send warnings, for `/readyz`."""
         channel = self.admin_channel
         closing = held_lanes.closing_of(session, channel) if channel else None
         problems = [f"{user_id}: no direct message reaches this person ({why})" for user_id, why in self._missing()]
@@ -84,9 +84,9 @@ class Notices:
         return [(one, self.unreached[one]) for one in (self.admin_channel, *self.admin_users) if one in self.unreached]
 
     def divert(self, session: Session, channel_id: str, reason: str, since: datetime) -> None:
-        """The admins' channel is closed: what waits there goes to the admins directly, who are told so once a closing.
+        """The admins' channel is closed: waiting notices go to the admins directly, who are told so once a closing.
 
-        Nothing for other channels, and where there is nobody to tell instead.
+        Nothing happens for other channels, nor where no admin can be reached directly.
         """
         if channel_id != self.admin_channel or not self.reachable:
             return
@@ -194,7 +194,7 @@ class Notices:
         )
 
     def parked(self, session: Session, claim: Claim, error: str) -> None:
-        """A post was given up. A notice for admins is told elsewhere; a notice about it would fare no better."""
+        """A post was given up. A notice goes to the other places of the admins instead of being told of."""
         if claim.post.dedupe_key.startswith(posts.NOTICE):
             log.error("notice_not_posted", post=claim.post.dedupe_key, reason=error)
             self._tell_elsewhere(session, claim, error)
@@ -208,13 +208,13 @@ class Notices:
         )
 
     def _tell_elsewhere(self, session: Session, claim: Claim, error: str) -> None:
-        """A notice that Slack refused in one of the admins' places, for good, goes to the others."""
+        """A notice refused for good in one place of the admins goes to the others."""
         if claim.channel_id in {self.admin_channel, *self.admin_users} and is_person(claim.channel_id):
             self.unreached[claim.channel_id] = error
         if claim.channel_id == self.admin_channel:
             posts.resend_notice(session, claim.post, self.reachable)
         elif claim.channel_id in self.admin_users and self.admin_channel and not self.reachable:
-            # It waits there, if need be, until the channel is open.
+            # The notice waits there until the channel is open.
             posts.resend_notice(session, claim.post, [self.admin_channel])
 
     def stuck(self, session: Session, claim: Claim, now: datetime) -> None:

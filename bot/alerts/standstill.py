@@ -1,6 +1,6 @@
-"""Notices when accepted deliveries are not told, whatever the cause, and tells admins in a way that still works.
+"""Notices when accepted deliveries are not told, whatever the cause, and tells admins in a way not broken itself.
 
-The durable queue is that way, as long as the database and the poster work. Else Slack is called from here.
+While the database and the poster work, admins are told through the durable queue. Else Slack is called directly.
 """
 
 import asyncio
@@ -23,16 +23,16 @@ from bot.storage.inbox import FirstWaiting
 log = get_logger(__name__)
 
 STANDS_STILL_S = 60.0
-"""A delivery that waits longer than this, or a loop that gets nothing done for so long, is a standstill."""
+"""A delivery waiting longer is a standstill; so is a loop without a good turn for longer."""
 
 ANSWERED_S = 5.0
-"""A database that works has answered by then."""
+"""A working database has answered by then."""
 
 DIRECTLY_EVERY_S = 3_600.0
 """Admins hear of standstills past the queue once in this time, however often they come and go."""
 
 TRY_EVERY_S = 60.0
-"""How often that is tried while Slack takes none of it."""
+"""How often Slack is tried directly while Slack takes nothing."""
 
 
 NONE_IS_POSTED = "Deliveries are taken and none is posted"
@@ -62,7 +62,7 @@ class _Unchanged:
 class Standstill:
     """Looks whether accepted deliveries are told.
 
-    For `/readyz`, `problem` says why they are not, and `not_taken` which post Slack has not taken for long.
+    For `/readyz`: `problem` says why deliveries are not told, `not_taken` names a post tried for long.
     """
 
     def __init__(
@@ -107,11 +107,11 @@ class Standstill:
             self._is_told = await self._tell(found)
 
     async def _look_at_posts(self) -> None:
-        """Note a post that Slack does not take for long. To tell admins would take Slack: only `/readyz` says so."""
+        """Note a post tried for long. Telling admins would take Slack too, so only `/readyz` says so."""
         try:
             async with asyncio.timeout(ANSWERED_S):
                 tried = await self._database.read_for_alerts(lanes.tried_longest)
-        except Exception as error:  # noqa: BLE001  whatever it is, the poster meets it too, and says so
+        except Exception as error:  # noqa: BLE001  the poster meets the same error, and says so
             log.info("tried_posts_not_read", reason=str(error))
             return
         lasted_s = self._post.lasted_s(tried and tried[0], self._monotonic())
@@ -119,7 +119,7 @@ class Standstill:
         self.not_taken = f"{tried[0]} is tried for more than a minute ({tried[1]})" if tried and is_long else None
 
     async def _find(self) -> str | None:
-        """What stands still, and why as far as is known: a sentence without its full stop."""
+        """A sentence, without its full stop, on the standstill and its known cause; None without a standstill."""
         first = await self._first_waiting()
         now_s = self._monotonic()
         waits_s = self._delivery.lasted_s(first and first.inbox_id, now_s)
@@ -138,12 +138,12 @@ class Standstill:
         try:
             async with asyncio.timeout(ANSWERED_S):
                 return await self._database.read_for_alerts(inbox.first_waiting)
-        except Exception as error:  # noqa: BLE001  whatever it is, fan-out and poster meet it too, and say so
+        except Exception as error:  # noqa: BLE001  fan-out and poster meet the same error, and say so
             log.info("first_waiting_not_read", reason=str(error))
             return None
 
     async def _tell(self, reason: str) -> bool:
-        """Whether no more is to be tried for this standstill."""
+        """Whether this standstill is told, or needs no more tries."""
         if self._poster.problem is None and await self._queue(reason):
             return True
         now_s = self._monotonic()
@@ -158,18 +158,18 @@ class Standstill:
         return True
 
     async def _queue(self, reason: str) -> bool:
-        """Whether the database took it."""
+        """Whether the database took the notice."""
         is_late = False
 
         def tell(session: Session) -> None:
-            # A writer that was stuck may come to it long after admins were told directly.
+            # A stuck writer may run this long after admins were told directly.
             if not is_late:
                 self._notices.stands_still(session, reason)
 
         try:
             async with asyncio.timeout(ANSWERED_S):
                 await self._database.write(tell)
-        except Exception as error:  # noqa: BLE001  whatever it is, there is another way
+        except Exception as error:  # noqa: BLE001  whatever the error, there is another way
             is_late = True
             log.warning("standstill_not_queued", reason=str(error))
             return False
@@ -177,7 +177,7 @@ class Standstill:
         return True
 
     async def _tell_directly(self, reason: str) -> bool:
-        """Whether Slack took it, in the admins' channel or else by a direct message; true too where there is nobody."""
+        """Whether Slack took the message, in the admins' channel or else directly; true too where no admin is set."""
         message = self._notices.standstill_message(reason)
         ways = [way for way in self._notices.ways() if way]
         for way in ways:
@@ -190,7 +190,7 @@ class Standstill:
         try:
             await self._post_directly(place, message, post_key=f"standstill@{place}", timeout_s=ANSWERED_S)
         except SlackDoubtful as error:
-            # Slack may have it: to say it twice helps nobody.
+            # Slack may have the message: saying the same twice helps nobody.
             log.warning("standstill_may_be_told", channel_id=place, reason=str(error))
         except SlackError as error:
             log.warning("standstill_not_told", channel_id=place, reason=str(error))

@@ -1,7 +1,7 @@
-"""Filters whose words could not be checked when they were typed: checked, and made good, once the lists are there.
+"""Checks the filters whose words were typed while no list was known to check the words by.
 
-A region or course that differs from a published one in letter case only is mended. Of another one the channel is told.
-What the channel has missed meanwhile is posted then.
+A word that differs from a published name in letter case only is mended. Of any other wrong word the channel is told.
+Events that the channel has missed meanwhile are posted with the check.
 """
 
 from collections.abc import Sequence
@@ -29,17 +29,17 @@ BOT = "the bot"
 
 @dataclass(frozen=True)
 class _Lists:
-    """What is published. `courses` None: not known."""
+    """The published names. `courses` None: not known."""
 
     regions: tuple[str, ...]
     courses: tuple[KnownCourse, ...] | None
 
 
 def check_filters(session: Session, notices: Notices, now: datetime) -> bool:
-    """Check what is to be checked, as far as the lists are known. False where another replica fans out just now.
+    """Check all unchecked filters, as far as the lists are known. False while another replica fans out.
 
-    Fan-out must not run beside it: an event that is matched with the filter of before would be missed by both.
-    Subscriptions that wait for the bot are left until they are live: nobody can be told there, and nothing is missed.
+    Fan-out must not run beside the check: an event matched with the old filter would be missed by both.
+    A subscription that waits for the bot is left until the channel is open: nobody can be told there.
     """
     if not inbox.take_turn(session):
         return False
@@ -86,12 +86,12 @@ def _check(session: Session, notices: Notices, row: ChannelSubscriptionRow, list
 
 
 def _region_of(session: Session, row: ChannelSubscriptionRow, chosen: ChannelFilter, lists: _Lists) -> str | None:
-    """The region as published; None where it is none, or can't be mended."""
+    """The region as published; None where no region can be meant for certain."""
     if row.region in {ALL_REGIONS, *lists.regions}:
         return row.region
     same = [region for region in lists.regions if region.casefold() == row.region.casefold()]
     taken = {other.region for other in subscriptions.of_channel(session, row.channel_id)}
-    # What can't be read is told by itself, and would be written over.
+    # A filter that can't be read is told of elsewhere, and would be written over here.
     is_read = not isinstance(chosen, UnreadFilter)
     return same[0] if len(same) == 1 and not taken.intersection(same) and is_read else None
 
@@ -99,7 +99,7 @@ def _region_of(session: Session, row: ChannelSubscriptionRow, chosen: ChannelFil
 def _with_courses(
     chosen: ChannelFilter, courses: Sequence[KnownCourse] | None
 ) -> tuple[ChannelFilter, tuple[Course, ...]]:
-    """The filter with its courses as published, and those of them that are not; unchecked still without a list."""
+    """The filter with published courses, and the typed courses not found. Without a list the filter stays unchecked."""
     typed = [one for one in (*chosen.courses, *chosen.not_courses) if one.course_id is None]
     if chosen.unchecked_since is None or (typed and courses is None):
         return chosen, ()
@@ -114,7 +114,7 @@ def _with_courses(
 
 
 def _course_of(typed: Course, courses: Sequence[KnownCourse]) -> Course | None:
-    """The one course of this id, name or shortcode, as typed or else in another letter case; else None."""
+    """The only course of this id, name or shortcode, exactly or else in another letter case; else None."""
     word = typed.name or ""
     for read in (str, str.casefold):
         for field in ("course_id", "name", "shortcode"):
@@ -127,14 +127,14 @@ def _course_of(typed: Course, courses: Sequence[KnownCourse]) -> Course | None:
 def _post_missed(
     session: Session, row: ChannelSubscriptionRow, before: ChannelFilter, after: ChannelFilter, now: datetime
 ) -> int | None:
-    """How many messages were made of what the channel has missed; None where nobody knows since when it has."""
+    """How many missed messages were queued; None where nobody knows since when the channel misses messages."""
     if before.unchecked_since is None or after.unchecked_since is not None:
         return None
     return post_missed(session, row.channel_id, after, since=before.unchecked_since, now=now)
 
 
 def _said(before: ChannelFilter, after: ChannelFilter, wrong: Sequence[Course], missed: int | None) -> str:
-    """What the channel is told of the check; nothing where all was right."""
+    """The words for the channel; empty where every word was right."""
     typed, published = _words(before), _words(after)
     said = []
     if typed != published:

@@ -1,7 +1,7 @@
 """Keeps regions, courses and countries at hand: commands, deliveries and messages need not wait for the service.
 
-It runs every ten minutes and asks once a day. While a filter waits to be checked (bot.alerts.unchecked), a service that
-was away is asked again every few seconds.
+The job runs every ten minutes and asks once a day. While a filter waits to be checked (bot.alerts.unchecked), a second
+job asks an absent service again every few seconds.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ async def refresh_for_filters(
     try:
         await reference.refresh()
     except RacingBotError as error:
-        log.info("filters_not_checked", reason=str(error))
+        log.debug("filters_not_checked", reason=str(error))
     await _check_filters(database, notices, clock)
     wake.set()
 

@@ -1,6 +1,6 @@
 """Looks whether warnings reach admins: whether Slack takes posts in ADMIN_CHANNEL, and whom ADMIN_USERS names.
 
-Asked at start and every few minutes. In between, a post that Slack refuses says the same (bot.alerts.outcomes).
+Slack is asked at start and every few minutes. In between, a refused post says the same (bot.alerts.outcomes).
 """
 
 import asyncio
@@ -29,7 +29,7 @@ ASK_AGAIN_S = 30.0
 """The same while Slack, or the database, does not answer."""
 
 POSTS_ANYWHERE = "chat:write.public"
-"""The scope by which a bot posts in public channels that it is not in."""
+"""The scope for posting in public channels without being a member."""
 
 GRANTED = "x-oauth-scopes"
 """The header in which Slack names the token's scopes, with every answer."""
@@ -37,7 +37,7 @@ GRANTED = "x-oauth-scopes"
 
 @dataclass(frozen=True)
 class AdminCheck:
-    """Closes the admins' channel, or tries it again, by what Slack says of it. `wake` wakes the poster."""
+    """Closes the admins' channel, or tries the channel again, as Slack says. `wake` wakes the poster."""
 
     database: Database
     slack: SlackClient
@@ -79,11 +79,14 @@ class AdminCheck:
         if channel_id is None or is_person(channel_id) or channel_id.startswith(DIRECT_MESSAGE):
             return
         problem = await self._problem_of_channel(channel_id)
+        closing = await self.database.read(partial(held_lanes.closing_of, channel_id=channel_id))
+        if problem is None and closing is None:
+            return
         if await self.database.write(partial(self._note, channel_id=channel_id, problem=problem)):
             self.wake.set()
 
     def _note(self, session: Session, channel_id: str, problem: str | None) -> bool:
-        """Whether that was another state than was stored."""
+        """Whether the stored state of the channel changed, or is on trial."""
         closing, now = held_lanes.closing_of(session, channel_id), self.clock()
         is_closed = closing is not None and closing.because != held_lanes.TRIED
         if problem is not None:
@@ -114,7 +117,7 @@ class AdminCheck:
         return None if channel.get("is_member") or anywhere else "not_in_channel"
 
     async def _problem_of_person(self, user_id: str) -> str | None:
-        """Why no direct message reaches this person. Where Slack does not say, what is known stays."""
+        """Why no direct message reaches this person. Where Slack does not say, the last known reason stays."""
         try:
             answer = await self.slack.call("users.info", lambda: self.slack.web.users_info(user=user_id))
         except SlackChannelClosed as error:

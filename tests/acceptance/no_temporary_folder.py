@@ -14,7 +14,7 @@ MS_RDONLY, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 32, 4096, 16384, 1 << 18
 
 
 def take_temporary_folders(folder: Path) -> None:
-    """Make all folders for temporary files read-only, for this process alone, and leave it in one that is, too."""
+    """Make all folders for temporary files read-only for this process alone, the working folder included."""
     libc = ctypes.CDLL(None, use_errno=True)
     _check(libc.unshare(CLONE_NEWNS if os.geteuid() == 0 else CLONE_NEWNS | CLONE_NEWUSER))
     _mount(libc, "none", "/", MS_REC | MS_PRIVATE)
@@ -28,7 +28,7 @@ def take_temporary_folders(folder: Path) -> None:
 
 
 def why_not(folder: Path) -> str | None:
-    """Why folders can't be taken away here; None where they can."""
+    """Why folders can't be taken away on this system; None where taking works."""
     trial = PROCESSES.Process(target=_try, args=(folder,))
     trial.start()
     trial.join(20)
@@ -36,7 +36,7 @@ def why_not(folder: Path) -> str | None:
 
 
 def _try(folder: Path) -> None:
-    # Quietly: what is wrong is said by the exit code.
+    # Quietly: the exit code says enough.
     try:
         take_temporary_folders(folder)
         (folder / "written").touch()

@@ -1,4 +1,4 @@
-"""Accepted deliveries that nobody is told of: whatever keeps them, `problem` says so, and an admin hears of it once."""
+"""Accepted deliveries that are told nobody: whatever the cause, `problem` says so, and an admin hears so once."""
 
 import asyncio
 
