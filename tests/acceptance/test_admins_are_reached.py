@@ -25,7 +25,7 @@ async def wait_for_degraded(world, *words: str) -> str:
         while True:
             status, body = await readiness(world)
             assert status == 200
-            said = body["degraded"].get("admins", "")
+            said = str(body["degraded"].get("admins", ""))
             if all(word in said for word in words):
                 return said
             await asyncio.sleep(0.1)

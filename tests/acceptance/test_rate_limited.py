@@ -11,7 +11,9 @@ def far_from_the_reset() -> datetime:
 
 
 async def test_request_is_repeated_after_retry_after_however_far_off_the_reset_is(make_world):
-    async with make_world(service_clock=far_from_the_reset) as world:
+    async with make_world(start=False) as world:
+        world.service.set_clock(far_from_the_reset)
+        await world.bot.start()
         await world.say("/usage", "", channel="CGB")
         world.service.fail_next("/account/usage", "rate_limited", times=2)
         asked = len(world.service.requests)

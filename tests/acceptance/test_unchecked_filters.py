@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from typing import Any
 
 from bot.sandbox.racing_places import courses_of
 from tests.acceptance.payloads import abandoned, result
@@ -31,7 +32,7 @@ async def test_wrong_letter_while_the_service_is_away_loses_nothing(make_world):
             ("CALL", f'gb results abandonments course:"{ascot.name.upper()}"'),
         ):
             assert "could not check" in await world.say("/racing", f"subscribe {words}", channel=channel)
-        there = {"course": {"course_id": ascot.course_id, "name": ascot.name}}
+        there: dict[str, Any] = {"course": {"course_id": ascot.course_id, "name": ascot.name}}
         await world.bot.deliver(abandoned("rc_1", **there))
         await asyncio.gather(*(wait_for_post(world, channel, "ABANDONED", timeout_s=10) for channel in ("CGB", "CALL")))
         # Results wait for the check, and are kept over a restart.
