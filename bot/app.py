@@ -307,7 +307,6 @@ class Service:
             native=native,
             on_outcome=self.metrics.post,
         )
-
         self.standstill = Standstill(
             self.database,
             self.notices,
@@ -352,6 +351,7 @@ class Service:
             "fanout": self.fanout.run,
             POSTER: self.poster.run,
             "identity": self._learn_identity,
+            "admins": self.admin_check.run,
             "look": self._look,
         }
 
@@ -383,12 +383,13 @@ class Service:
         except StorageError as error:
             # Held for a minute at most, anyhow.
             log.info("slack_hold_not_ended", reason=str(error))
-        await self.admin_check.run()
+        await asyncio.Event().wait()
 
     async def _look(self) -> None:
         """Keep what `/readyz` and `/metrics` say up to date, so that neither reads the database when asked."""
         while True:
-            await self.standstill.look()
+            if self.schema.problem is None:
+                await self.standstill.look()
             try:
                 async with asyncio.timeout(LOOK_AT_MOST_S):
                     self._degraded = await self._find_degraded()

@@ -37,6 +37,8 @@ TRY_EVERY_S = 60.0
 
 NONE_IS_POSTED = "Deliveries are taken and none is posted"
 
+NOT_READ = "The database can't be read, so nothing is posted and new deliveries may be refused"
+
 SILENT = "it gives no sign of life"
 
 
@@ -88,6 +90,7 @@ class Standstill:
         self._delivery = _Unchanged()
         self._post = _Unchanged()
         self._is_told = False
+        self._is_read = True
         self._told_directly_at_s: float | None = None
         self._tried_directly_at_s: float | None = None
 
@@ -120,15 +123,17 @@ class Standstill:
 
     async def _find(self) -> str | None:
         """A sentence, without its full stop, on the standstill and its known cause; None without a standstill."""
+        self._is_read = True
         first = await self._first_waiting()
+        head = NONE_IS_POSTED if self._is_read else NOT_READ
         now_s = self._monotonic()
         waits_s = self._delivery.lasted_s(first and first.inbox_id, now_s)
         fanout_s = self._fanout_turns.lasted_s(self._fanout.good_turns, now_s)
         poster_s = self._poster_turns.lasted_s(self._poster.good_turns, now_s)
         if fanout_s >= STANDS_STILL_S:
-            return f"{NONE_IS_POSTED}: fan-out gets nothing done ({self._fanout.problem or SILENT})"
+            return f"{head}: fan-out gets nothing done ({self._fanout.problem or SILENT})"
         if poster_s >= STANDS_STILL_S:
-            return f"{NONE_IS_POSTED}: the poster gets nothing done ({self._poster.problem or SILENT})"
+            return f"{head}: the poster gets nothing done ({self._poster.problem or SILENT})"
         if first is not None and waits_s >= STANDS_STILL_S:
             why = first.error or self._fanout.problem or "more deliveries came than could be told"
             return f"{inbox.reference(first.inbox_id)} was accepted more than a minute ago, and nobody is told ({why})"
@@ -139,6 +144,7 @@ class Standstill:
             async with asyncio.timeout(ANSWERED_S):
                 return await self._database.read_for_alerts(inbox.first_waiting)
         except Exception as error:  # noqa: BLE001  fan-out and poster meet the same error, and say so
+            self._is_read = False
             log.info("first_waiting_not_read", reason=str(error))
             return None
 

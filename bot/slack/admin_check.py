@@ -25,7 +25,7 @@ log = get_logger(__name__)
 
 CHECK_EVERY_S = 300.0
 
-ASK_AGAIN_S = 30.0
+ASK_AGAIN_S = 10.0
 """The same while Slack, or the database, does not answer."""
 
 POSTS_ANYWHERE = "chat:write.public"

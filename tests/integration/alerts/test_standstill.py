@@ -177,3 +177,15 @@ async def test_post_that_slack_does_not_take_for_a_minute_is_named_until_it_does
     await pipeline.post_all()
     await standstill.look()
     assert standstill.not_taken is None
+
+
+async def test_database_that_can_not_be_read_is_told_directly(pipeline, standstill, monkeypatch):
+    async def refuse(_work):
+        raise StorageUnavailable("server closed the connection")
+
+    monkeypatch.setattr(pipeline.database, "read_for_alerts", refuse)
+    await stand_still(pipeline, standstill, monkeypatch, refuse_at_once)
+    (told,) = pipeline.texts("CADMIN")
+    assert told.startswith(
+        "The database can't be read, so nothing is posted and new deliveries may be refused: fan-out "
+    )
