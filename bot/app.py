@@ -24,6 +24,7 @@ from bot.alerts.pace import Pace
 from bot.alerts.poster import Poster
 from bot.alerts.reopening import Reopening
 from bot.alerts.settle import SettleDoubtful
+from bot.alerts.standstill import Standstill
 from bot.book.day_path import Paths
 from bot.book.quota import QuotaBook
 from bot.book.racebook import RaceBook
@@ -42,6 +43,7 @@ from bot.racing.client import open_client
 from bot.racing.timing import Timing
 from bot.settings import Settings
 from bot.slack import guard
+from bot.slack.admin_check import AdminCheck
 from bot.slack.bolt import make_bolt
 from bot.slack.client import SlackClient, make_session, make_web_client
 from bot.slack.commands.invocation import Desk
@@ -95,6 +97,9 @@ SWITCH_INTERVAL_S = 0.001
 POSTER = "poster"
 """The loop that is told to stop instead of being cancelled."""
 
+LOOK_AT_MOST_S = 10.0
+"""A look that takes longer is given up: what is known without the database is shown."""
+
 LOOK_S = 5.0
 """How often the state of the service is looked at for `/readyz` and `/metrics`."""
 
@@ -111,7 +116,7 @@ class Service:
         self.replicas = Replicas(self.database, clock)
         self.identity = Identity(settings.slack_bot_token.get_secret_value())
         self.ingest = Ingest(self.database)
-        self.notices = Notices(settings.admin_channel, sentence, clock=clock)
+        self.notices = Notices(settings.admin_channel, sentence, clock=clock, admin_users=settings.admin_users)
         self.reopening = Reopening(waited)
         self.fanout = Fanout(
             self.database,
@@ -176,6 +181,11 @@ class Service:
         await self.signing_secrets.reread()
         if not self.signing_secrets.active:
             log.warning("no_signing_secret", advice="every delivery is refused: run `racing-bot subscribe`")
+        if not (self.settings.admin_channel or self.settings.admin_users):
+            log.warning(
+                "warnings_go_to_the_log_alone",
+                advice="nobody in Slack hears of a spent quota or a refused delivery: set ADMIN_CHANNEL or ADMIN_USERS",
+            )
         for name, run in self._loops_to_run().items():
             self._loops.append(asyncio.create_task(_for_ever(name, run), name=name))
         # What start-up made lives as long as the process: the collector need not look at it again.
@@ -258,6 +268,9 @@ class Service:
             clock=self.clock,
             wake=self.fanout.posted,
         )
+        self.admin_check = AdminCheck(
+            self.database, self.slack, self.notices, self.reopening, self.clock, self.fanout.posted
+        )
         native = NativeBlocks(time.monotonic)
         runner = CommandRunner(desk, Responder(session, settings.slack_api_url, native), self._tasks)
         channels = ChannelListener(
@@ -293,6 +306,14 @@ class Service:
             pace=self._pace,
             native=native,
             on_outcome=self.metrics.post,
+        )
+        self.standstill = Standstill(
+            self.database,
+            self.notices,
+            fanout=self.fanout,
+            poster=self.poster,
+            post_directly=self.slack.post,
+            monotonic=time.monotonic,
         )
 
     def _make_socket_mode(self, bolt: AsyncApp) -> "SocketMode | None":
@@ -330,6 +351,7 @@ class Service:
             "fanout": self.fanout.run,
             POSTER: self.poster.run,
             "identity": self._learn_identity,
+            "admins": self.admin_check.run,
             "look": self._look,
         }
 
@@ -366,10 +388,14 @@ class Service:
     async def _look(self) -> None:
         """Keep what `/readyz` and `/metrics` say up to date, so that neither reads the database when asked."""
         while True:
+            if self.schema.problem is None:
+                await self.standstill.look()
             try:
-                self._degraded = await self._find_degraded()
-            except StorageError as error:
-                self._degraded = {"storage": str(error)}
+                async with asyncio.timeout(LOOK_AT_MOST_S):
+                    self._degraded = await self._find_degraded()
+            except (StorageError, TimeoutError) as error:
+                reason = str(error) or f"the database did not answer within {LOOK_AT_MOST_S:g} s"
+                self._degraded = {"storage": reason} | self._problems()
             # Also without a mismatch: one that was retired must not be accepted any longer.
             await self.signing_secrets.reread()
             await asyncio.sleep(LOOK_S)
@@ -380,20 +406,27 @@ class Service:
         for name in ("queued", "sending", "parked"):
             self.metrics.waiting(f"posts_{name}", waiting.get(name, 0))
         holds = await self.database.read(partial(held_methods.method_holds, now=self.clock()))
-        found = {f"slack {method}": reason for method, reason in holds.items()}
-        problems = {
-            "fan-out": self.fanout.problem,
-            "poster": self.poster.problem,
-            "slack": self.identity.problem,
-            "socket mode": self.socket_mode and self.socket_mode.problem,
-        }
-        found.update({name: problem for name, problem in problems.items() if problem})
+        found = {f"slack {method}": reason for method, reason in holds.items()} | self._problems()
+        if admins := await self.database.read(self.notices.problem):
+            found["admins"] = admins
         if not self.signing_secrets.active:
             found["webhooks"] = "no signing secret: every delivery is refused; set RACING_WEBHOOK_SECRETS or subscribe"
         for latch in await self.racing.latches.shut():
             found[f"data service {latch.code}"] = f"not asked since {latch.since.isoformat()}"
         found.update({f"job {job}": reason for job, reason in self.jobs.failing.items()})
         return found
+
+    def _problems(self) -> dict[str, str]:
+        """What is wrong as far as this process knows by itself."""
+        problems = {
+            "deliveries": self.standstill.problem,
+            "fan-out": self.fanout.problem,
+            "poster": self.poster.problem,
+            "posts": self.standstill.not_taken,
+            "slack": self.identity.problem,
+            "socket mode": self.socket_mode and self.socket_mode.problem,
+        }
+        return {name: problem for name, problem in problems.items() if problem}
 
     async def _probe(self) -> None:
         """Raise StorageError unless a delivery could be stored now."""

@@ -23,6 +23,11 @@ from bot.errors import SettingsError
 MIB = 1024 * 1024
 
 FERNET_KEY_BYTES = 32
+
+WHERE_PEOPLE_GO = re.compile(r"[CGDUW][A-Z0-9]{1,30}", re.ASCII)
+"""An id that chat.postMessage takes: of a channel, of direct messages, or of a person for the direct messages there."""
+
+PERSON = re.compile(r"[UW][A-Z0-9]{1,30}", re.ASCII)
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -114,8 +119,13 @@ class Settings(_DatabaseSettings):
         None, validate_default=True, description="Signs what Slack sends over HTTP; not needed in Socket Mode."
     )
     slack_api_url: str = Field("https://slack.com/api/", description="Slack's Web API.")
-    admin_channel: str | None = Field(None, description="Channel id that warnings go to; unset: only the log has them.")
-    admin_users: Words = Field((), description="User ids that may run admin commands, comma-separated.")
+    admin_channel: str | None = Field(
+        None,
+        description="Channel id that warnings go to. Unset, or closed to the bot: they go to `ADMIN_USERS` directly.",
+    )
+    admin_users: Words = Field(
+        (), description="User ids that may run admin commands, comma-separated; who is warned without `ADMIN_CHANNEL`."
+    )
     subscribe_by: SubscribeBy = Field(
         SubscribeBy.MEMBERS, description="Who may subscribe a channel: `members`, `creators` or `admins`."
     )
@@ -186,9 +196,22 @@ class Settings(_DatabaseSettings):
     @field_validator("admin_channel")
     @classmethod
     def _check_admin_channel(cls, value: str | None) -> str | None:
-        if value is not None and re.search(r"[\s#@<>]", value):
+        if value is not None and not WHERE_PEOPLE_GO.fullmatch(value):
             raise ValueError(
-                "must be the channel's id, such as C0123456789 (in Slack: the channel's details, at the end)"
+                "must be the channel's id, such as C0123456789, not its name (in Slack: open the channel's details; "
+                "the id stands at the end of About)"
+            )
+        return value
+
+    @field_validator("admin_users")
+    @classmethod
+    def _check_admin_users(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        wrong = [number for number, user_id in enumerate(value, start=1) if not PERSON.fullmatch(user_id)]
+        if wrong:
+            which = f"number{'s' if len(wrong) > 1 else ''} {' and '.join(map(str, wrong))}"
+            raise ValueError(
+                f"must be user ids, such as U0123456789, not names: look at {which} (in Slack: open the person's "
+                "profile, then the three dots, then Copy member ID)"
             )
         return value
 
@@ -206,18 +229,23 @@ class Settings(_DatabaseSettings):
     @field_validator("slack_bot_token")
     @classmethod
     def _check_bot_token(cls, value: SecretStr) -> SecretStr:
-        return _check_token(value, {"xapp-": "an app-level token", "xoxp-": "a user token"}, "the Bot User OAuth Token")
+        wrong = {"xapp-": "an app-level token", "xoxp-": "a user token"}
+        # One that is rotated has another beginning: docs.slack.dev/authentication/using-token-rotation.
+        wanted = "the Bot User OAuth Token, which begins with xoxb- (Slack: OAuth & Permissions)"
+        return _check_token(value, wrong, ("xoxb-", "xoxe.xoxb-"), wanted)
 
     @field_validator("slack_app_token")
     @classmethod
     def _check_app_token(cls, value: SecretStr | None) -> SecretStr | None:
         wrong = {"xoxb-": "a bot token", "xoxp-": "a user token"}
-        return None if value is None else _check_token(value, wrong, "the App-Level Token")
+        wanted = "the App-Level Token, which begins with xapp- (Slack: Basic Information, App-Level Tokens)"
+        return None if value is None else _check_token(value, wrong, ("xapp-",), wanted)
 
     @field_validator("slack_signing_secret")
     @classmethod
     def _check_signing_secret(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
-        if value is None and info.data.get("slack_app_token") is None:
+        # An app token that is wrong is not among the data, and is reported by itself.
+        if value is None and info.data.get("slack_app_token", "wrong") is None:
             raise ValueError(
                 "is missing: set it (Slack: Basic Information, App Credentials), or SLACK_APP_TOKEN for Socket Mode"
             )
@@ -278,11 +306,13 @@ def _check_path(value: str | None, known: set[str], needed: set[str]) -> str | N
     return value.lstrip("/")
 
 
-def _check_token(value: SecretStr, wrong: Mapping[str, str], wanted: str) -> SecretStr:
+def _check_token(value: SecretStr, wrong: Mapping[str, str], right: tuple[str, ...], wanted: str) -> SecretStr:
     token = value.get_secret_value().strip()
     for prefix, kind in wrong.items():
         if token.startswith(prefix):
             raise ValueError(f"is {kind} ({prefix}…); give {wanted}")
+    if not token.startswith(right):
+        raise ValueError(f"is no such token; give {wanted}")
     return SecretStr(token)
 
 

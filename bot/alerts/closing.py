@@ -22,6 +22,7 @@ def close_channel(session: Session, notices: Notices, channel_id: str, reason: s
     suspended = subscriptions.suspend(session, channel_id, reason, now)
     since = held_lanes.hold_lane(session, channel_id, reason, now)
     waited.unfold(session, channel_id)
+    notices.divert(session, channel_id, reason, since)
     if suspended:
         notices.channel_closed(session, channel_id, reason, since, subscriptions.creators(session, channel_id))
     log.warning("channel_closed", channel_id=channel_id, reason=reason, suspended=suspended)

@@ -6,7 +6,6 @@ All of it happens in the transaction that marks the delivery done, so that a cra
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from datetime import timedelta
 from functools import partial
 
 from sqlmodel import Session
@@ -41,9 +40,6 @@ TURN_S = 0.05
 POSTS_TOGETHER = 2_000
 """Posts of one transaction, reached by few deliveries where very many channels listen."""
 
-STANDS_STILL = timedelta(minutes=1)
-"""Where the database has refused what waits for so long, admins are to know."""
-
 GIVE_UP_AFTER = 5
 """Tries after which a payload that our code fails on is posted with no more than who it is for."""
 
@@ -57,6 +53,7 @@ Listening = Sequence[tuple[str, ChannelFilter]]
 class Fanout:
     """Turns deliveries into posts. `posted` is set when there is something for the poster.
 
+    `problem` is why the last turn failed; `good_turns` counts those that did not, also where nothing waited.
     `pressure` says how many times as long as it works it is to pause, so that ingest is not held up.
     """
 
@@ -78,6 +75,7 @@ class Fanout:
         self._pressure = pressure
         self.posted = asyncio.Event()
         self.problem: str | None = None
+        self.good_turns = 0
         self._refused: int | None = None
         self._together = TOGETHER
         self._setbacks = Setbacks()
@@ -102,21 +100,17 @@ class Fanout:
             self.problem = str(error)
             if self._setbacks.is_news(self._clock()):
                 log.warning("fanout_waits", reason=self.problem)
-            if self._setbacks.lasted(STANDS_STILL, self._clock()):
-                await self._tell_that_it_stands(self.problem)
+            return self._setbacks.wait_s
+        except Exception as error:
+            # A bug of ours outside of what is done with one delivery.
+            self.problem = f"our own {type(error).__name__}"
+            if self._setbacks.is_news(self._clock()):
+                log.exception("fanout_waits", reason=self.problem)
             return self._setbacks.wait_s
         self.problem = None
+        self.good_turns += 1
         self._setbacks = Setbacks()
         return POLL_S
-
-    async def _tell_that_it_stands(self, reason: str) -> None:
-        """Admins are told once a day; where nothing at all can be stored, the log has it, and `/readyz`."""
-        try:
-            await self._database.write(partial(self._notices.fanout_stands, reason=reason))
-        except StorageError as error:
-            log.info("fanout_standing_not_told", reason=str(error))
-            return
-        self.posted.set()
 
     async def run_once(self) -> int:
         """How many deliveries were fanned out."""

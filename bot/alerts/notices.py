@@ -1,6 +1,6 @@
 """What admins are told, each thing once, through the same durable posting as everything else."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 
 from sqlmodel import Session
@@ -9,8 +9,8 @@ from bot.domain.clock import Clock
 from bot.domain.events import RacingEvent
 from bot.domain.message import Message
 from bot.logs import get_logger
-from bot.storage import posts
-from bot.storage.held_lanes import Held
+from bot.storage import held_lanes, posts
+from bot.storage.held_lanes import TRIED, Held
 from bot.storage.lanes import Claim
 
 log = get_logger(__name__)
@@ -22,11 +22,22 @@ RenderNotice = Callable[[str, Iterable[str]], Message]
 """Turns plain sentences into a message, escaped, with the given ids of channels and people shown by their names."""
 
 
-class Notices:
-    """Tells admins. Where there is no admin channel, the log is all there is."""
+BACK = "admin-channel-open"
+"""How the key of the notice begins by which the admins' channel is said to be open again."""
 
-    def __init__(self, admin_channel: str | None, render: RenderNotice, *, clock: Clock) -> None:
-        self._admin_channel = admin_channel
+
+class Notices:
+    """Tells admins: in their channel, else each of them by a direct message, else in the log alone.
+
+    `unreached` are the admins to whom Slack delivers nothing, each with the reason.
+    """
+
+    def __init__(
+        self, admin_channel: str | None, render: RenderNotice, *, clock: Clock, admin_users: Sequence[str] = ()
+    ) -> None:
+        self.admin_channel = admin_channel
+        self.admin_users = tuple(dict.fromkeys(user_id for user_id in admin_users if user_id != admin_channel))
+        self.unreached: dict[str, str] = {}
         self._render = render
         self._clock = clock
 
@@ -35,15 +46,75 @@ class Notices:
 
         `named_ids` are the ids of channels and people in the words, for readers to see by their names.
         """
-        news = posts.add_notice(session, key, self._admin_channel, self._render(words, named_ids), self._clock())
+        places = self.places(session)
+        news = posts.add_notice(session, key, places, self._render(words, named_ids), self._clock())
         if news:
-            log.warning("admins_told", key=key, words=words, channel_id=self._admin_channel)
+            log.warning("admins_told", key=key, words=words, places=places)
         return news
+
+    def places(self, session: Session) -> Sequence[str]:
+        """Where a notice goes now. In a closed channel without anybody to tell instead, the notice waits."""
+        channel = [self.admin_channel] if self.admin_channel else []
+        if self.admin_channel and self._is_open(session, self.admin_channel):
+            return channel
+        return self.reachable or channel
+
+    @property
+    def reachable(self) -> Sequence[str]:
+        """The admins whom a direct message may reach, as far as is known."""
+        return [user_id for user_id in self.admin_users if user_id not in self.unreached]
+
+    def _is_open(self, session: Session, channel_id: str) -> bool:
+        if is_person(channel_id):
+            return channel_id not in self.unreached
+        closing = held_lanes.closing_of(session, channel_id)
+        return closing is None or closing.because == TRIED
+
+    def problem(self, session: Session) -> str | None:
+        """Why warnings do not go where the settings send warnings, for `/readyz`."""
+        channel = self.admin_channel
+        closing = held_lanes.closing_of(session, channel) if channel else None
+        problems = [f"{user_id}: no direct message reaches this person ({why})" for user_id, why in self._missing()]
+        if channel and closing:
+            instead = "go to ADMIN_USERS by direct message" if self.reachable else "wait, and stand in the log"
+            problems.insert(0, f"{channel}: Slack takes no post there ({closing.because}); warnings {instead}")
+        return "; ".join(problems) or None
+
+    def _missing(self) -> list[tuple[str, str]]:
+        return [(one, self.unreached[one]) for one in (self.admin_channel, *self.admin_users) if one in self.unreached]
+
+    def divert(self, session: Session, channel_id: str, reason: str, since: datetime) -> None:
+        """The admins' channel is closed: waiting notices go to the admins directly, who are told so once a closing.
+
+        Nothing happens for other channels, nor where no admin can be reached directly.
+        """
+        if channel_id != self.admin_channel or not self.reachable:
+            return
+        moved = posts.divert_notices(session, channel_id, self.reachable, but=BACK)
+        log.warning("notices_diverted", channel_id=channel_id, reason=reason, notices=moved, to=self.reachable)
+        self.tell(
+            session,
+            _of_closing("admin-channel-closed", channel_id, since),
+            f"Slack does not let me post in the channel for warnings, {channel_id} ({reason}). Until it does, warnings "
+            "come to you directly, because ADMIN_USERS names you. Invite me to that channel, or set ADMIN_CHANNEL to "
+            "the id of another and start me again.",
+        )
+
+    def is_back(self, session: Session, since: datetime) -> None:
+        """The admins' channel looks open again: said there once a closing. A post that Slack takes ends the closing."""
+        if self.admin_channel is None:
+            return
+        words = (
+            f"Warnings for admins come here again. Since {since.astimezone(UTC):%Y-%m-%d %H:%M} UTC Slack had let me "
+            "post none here."
+        )
+        key = _of_closing(BACK, self.admin_channel, since)
+        posts.add_notice(session, key, [self.admin_channel], self._render(words, []), self._clock())
 
     def tell_channel(self, session: Session, key: str, channel_id: str, words: str) -> None:
         """Tell a channel, and admins that it was told; each once by the key, as in `tell`."""
         if self.tell(session, key, f"I tell channel {channel_id}: {words}", channel_id):
-            posts.add_notice(session, f"{key}:{channel_id}", channel_id, self._render(words, []), self._clock())
+            posts.add_notice(session, f"{key}:{channel_id}", [channel_id], self._render(words, []), self._clock())
 
     def unreadable(self, session: Session, event: RacingEvent, reference: str, channels: int) -> None:
         """A signed delivery could not be read: it is kept, and a plain line goes to so many channels."""
@@ -58,14 +129,18 @@ class Notices:
             f"regions are told of such: {told}.",
         )
 
-    def fanout_stands(self, session: Session, reason: str) -> None:
-        """Deliveries are taken, and the database refuses to have them made into posts: told once a day."""
-        self.tell(
-            session,
-            f"fanout-stands:{self._clock():%Y-%m-%d}",
-            f"Deliveries are taken and none is posted: the database refuses what that needs ({reason}). Nothing is "
-            "lost: what waits is posted once the database is mended. /readyz and the log of the bot say whether it is.",
-        )
+    def stands_still(self, session: Session, reason: str) -> None:
+        """Deliveries were accepted and are not told: said once a day, of each cause."""
+        cause = reason.partition(" (")[0]
+        self.tell(session, f"standstill:{cause}:{self._clock():%Y-%m-%d}", _standstill(reason))
+
+    def standstill_message(self, reason: str) -> Message:
+        """The same, to be posted past the queue."""
+        return self._render(_standstill(reason), [])
+
+    def ways(self) -> Sequence[Sequence[str]]:
+        """Where admins may be reached without the database, the best way first."""
+        return [[self.admin_channel] if self.admin_channel else [], self.reachable]
 
     def unread_filters(self, session: Session, channel_ids: Iterable[str]) -> None:
         """What these channels chose can't be read any more: told once a day of each, until somebody chooses anew."""
@@ -100,8 +175,10 @@ class Notices:
 
     def _tell_people(self, session: Session, key: str, words: str, channel_id: str, user_ids: Iterable[str]) -> None:
         message = self._render(words, [channel_id])
+        told = self.places(session)
         for user_id in user_ids:
-            posts.add_notice(session, f"{key}:{user_id}", user_id, message, self._clock())
+            if user_id not in told:
+                posts.add_notice(session, f"{key}:{user_id}", [user_id], message, self._clock())
 
     def given_up(self, session: Session, channel_id: str, held: Held, keep_hours: int) -> None:
         """Messages have waited too long for their channel; told with the first of them, once a closing."""
@@ -117,9 +194,10 @@ class Notices:
         )
 
     def parked(self, session: Session, claim: Claim, error: str) -> None:
-        """A post was given up. Of a notice that is only logged: a notice about it would fare no better."""
+        """A post was given up. A notice goes to the other places of the admins instead of being told of."""
         if claim.post.dedupe_key.startswith(posts.NOTICE):
             log.error("notice_not_posted", post=claim.post.dedupe_key, reason=error)
+            self._tell_elsewhere(session, claim, error)
             return
         self.tell(
             session,
@@ -128,6 +206,16 @@ class Notices:
             f"itself ({claim.post.dedupe_key}).",
             claim.channel_id,
         )
+
+    def _tell_elsewhere(self, session: Session, claim: Claim, error: str) -> None:
+        """A notice refused for good in one place of the admins goes to the others."""
+        if claim.channel_id in {self.admin_channel, *self.admin_users} and is_person(claim.channel_id):
+            self.unreached[claim.channel_id] = error
+        if claim.channel_id == self.admin_channel:
+            posts.resend_notice(session, claim.post, self.reachable)
+        elif claim.channel_id in self.admin_users and self.admin_channel and not self.reachable:
+            # The notice waits there until the channel is open.
+            posts.resend_notice(session, claim.post, [self.admin_channel])
 
     def stuck(self, session: Session, claim: Claim, now: datetime) -> None:
         """A post is tried over and over, and its channel waits: told once an hour, for all channels together.
@@ -144,6 +232,13 @@ class Notices:
             # A person would be rung here, who knows nothing of it.
             *([] if is_person(claim.channel_id) else [claim.channel_id]),
         )
+
+
+def _standstill(reason: str) -> str:
+    return (
+        f"{reason}. Nothing is lost: what waits is posted once that is mended. /readyz and the log of the bot say "
+        "whether it is."
+    )
 
 
 def _what_follows(reason: str) -> str:

@@ -118,6 +118,7 @@ class Poster:
         self._doubts = Doubts()
         self._outcomes = Outcomes(self.notices, self.pace.channel_s)
         self.problem: str | None = None
+        self.good_turns = 0
 
     async def run(self) -> None:
         """Post until told to stop. To cancel it would leave claims without the task that is to send them."""
@@ -126,10 +127,17 @@ class Poster:
             try:
                 wait_s = await self.start_due()
                 self.problem = None
+                self.good_turns += 1
             except StorageError as error:
                 if self.problem is None:
                     log.warning("poster_waits", reason=str(error))
                 self.problem = str(error)
+                wait_s = POLL_S
+            except Exception as error:
+                # A bug of ours: whatever it meets may be gone the next time.
+                if self.problem is None:
+                    log.exception("poster_waits")
+                self.problem = f"our own {type(error).__name__}"
                 wait_s = POLL_S
             await rest(self.wake, wait_s)
 

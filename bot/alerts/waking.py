@@ -17,18 +17,12 @@ class Setbacks:
 
     refused_alone: int = 0
     _logged_at: datetime | None = None
-    _since: datetime | None = None
 
     @property
     def wait_s(self) -> float:
         """How long to wait after the last of them."""
         # The exponent is bounded too: this can go on for months.
         return min(POLL_S * 2.0 ** min(self.refused_alone, 10), LONGEST_WAIT_S)
-
-    def lasted(self, long: timedelta, now: datetime) -> bool:
-        """Whether they have lasted so long by now."""
-        self._since = self._since or now
-        return now - self._since >= long
 
     def is_news(self, now: datetime) -> bool:
         """Whether the last of them is to be logged: the first is, and then one an hour."""

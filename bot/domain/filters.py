@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from enum import Enum, auto
 from hashlib import sha256
 
@@ -25,7 +26,8 @@ QUIETED = frozenset({Topic.RESULTS, Topic.RACECARDS})
 class ChannelFilter(Value):
     """A channel's filter: a region (or ALL_REGIONS), topics, and courses taken or left out.
 
-    `mentions` are who an abandonment is to ring: ids of people and of user groups, or HERE.
+    `mentions` are who an abandonment is to ring: ids of people and of user groups, or HERE. `unchecked_since`:
+    the words were stored then as they were typed, because no list was there to check them by (bot.alerts.unchecked).
     """
 
     region: str
@@ -33,6 +35,7 @@ class ChannelFilter(Value):
     courses: tuple[Course, ...] = ()
     not_courses: tuple[Course, ...] = ()
     mentions: tuple[str, ...] = ()
+    unchecked_since: datetime | None = None
 
     def matches(self, event: RacingEvent) -> bool:
         """Whether the event is to be posted where this filter was set.
@@ -43,15 +46,19 @@ class ChannelFilter(Value):
         - an abandonment whose region is unknown goes everywhere that takes abandonments; another event, where all
           regions are taken;
         - an unknown course is left out by no course filter, nor is one that can't be told from the filter's because
-          the one came by id alone and the other by name.
+          the one came by id alone and the other by name;
+        - a filter that is not checked yet takes an abandonment whatever the letter case of its region and courses.
         """
         if event.topic is None:
             return self.region == ALL_REGIONS and not self.courses
-        return event.topic in self.topics and self._takes_region(event) and self.takes_course(event.race.course)
+        if event.topic not in self.topics or not self._takes_region(event):
+            return False
+        course = event.race.course
+        return self.takes_course(course) or (self._fails_open_for(event) and self._may_mean(course))
 
     def fingerprint(self) -> str:
         """What tells it from other filters, and is the same in every process."""
-        said = self.model_dump(mode="json") | {"topics": sorted(self.topics)}
+        said = self.model_dump(mode="json", exclude={"unchecked_since"}) | {"topics": sorted(self.topics)}
         return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
     def takes_course(self, course: Course) -> bool:
@@ -77,7 +84,19 @@ class ChannelFilter(Value):
             return True
         if event.race.region is None:
             return event.is_abandonment
-        return event.race.region == self.region
+        return event.race.region == self.region or (
+            self._fails_open_for(event) and event.race.region.casefold() == self.region.casefold()
+        )
+
+    def _fails_open_for(self, event: RacingEvent) -> bool:
+        return self.unchecked_since is not None and event.is_abandonment
+
+    def _may_mean(self, course: Course) -> bool:
+        """Whether a typed word is the course's name or id in another letter case, and no filter leaves it out."""
+        if any(is_same_course(course, left_out) for left_out in self.not_courses):
+            return False
+        words = {word.casefold() for word in (course.course_id, course.name) if word}
+        return any(taken.course_id is None and (taken.name or "").casefold() in words for taken in self.courses)
 
 
 class Overridden(Value):

@@ -82,12 +82,16 @@ class Budget:
             self._theirs.left -= 1
 
     def finish(self, now: float, reading: RateReading | None, hold_s: float | None = None) -> None:
-        """A request has ended: with an answer's rate state, or without one. `hold_s` is the wait a 429 asked for."""
+        """A request has ended: with an answer's rate state, or without one.
+
+        `hold_s` is the wait a 429 asked for. After that wait the client goes on (Interface, Errors), whatever a reset
+        in `reading` says.
+        """
         self._forget(now)
         self._in_flight -= 1
         self._answered.append(now)
         if hold_s is not None:
-            self._hold(now, max(hold_s, (reading.resets_in_s if reading else None) or 0.0))
+            self._hold(now, hold_s)
         elif reading is not None:
             self._read(now, reading)
 
@@ -95,6 +99,8 @@ class Budget:
         self._held_until = max(self._held_until, now + hold_s)
         self._others_until = now + OTHERS_REMEMBERED_S
         self._theirs = None
+        # The service has counted these, and says when there is room all the same: our own count knows no better.
+        self._answered.clear()
 
     def _read(self, now: float, reading: RateReading) -> None:
         self.limit = reading.limit or self.limit

@@ -40,6 +40,15 @@ TOOL_BUSY_S = 5.0
 
 READERS = 4
 
+PRAGMAS = (
+    "journal_mode=WAL",
+    "synchronous=FULL",
+    "foreign_keys=ON",
+    # A savepoint of many pages, or a large sort, would need a temporary file: there may be no folder for one.
+    "temp_store=MEMORY",
+)
+"""What each connection to SQLite begins with."""
+
 _UNAVAILABLE = (
     exc.OperationalError,
     exc.InterfaceError,
@@ -297,7 +306,7 @@ def _make_engine(url: URL, *, begin: str, connections: int, busy_s: float) -> En
     def _set_up(connection: Any, _record: Any) -> None:
         # The driver's own BEGIN comes too late, at the first write: it is ours to give (see "begin" below).
         connection.isolation_level = None
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        for pragma in PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")
 
     @event.listens_for(engine, "begin")

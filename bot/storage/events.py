@@ -15,6 +15,8 @@ from bot.storage.tables import EventVersion
 
 log = get_logger(__name__)
 
+PAGE = 500
+
 
 def latest(session: Session, event_keys: Iterable[str]) -> dict[str, EventVersion]:
     """The newest version that is stored of each event."""
@@ -61,6 +63,25 @@ def related(
         if values
     ]
     return latest(session, session.execute(union(*found)).scalars()) if found else {}
+
+
+def received_since(session: Session, since: datetime) -> list[EventVersion]:
+    """The versions that were received at that moment or later, oldest first.
+
+    They are among the newest by number: the look ends at the first page that has none.
+    """
+    found: list[EventVersion] = []
+    before: int | None = None
+    while True:
+        statement = select(EventVersion).order_by(col(EventVersion.id).desc()).limit(PAGE)
+        if before is not None:
+            statement = statement.where(col(EventVersion.id) < before)
+        page = session.execute(statement).scalars().all()
+        young = [row for row in page if row.received_at >= since]
+        found += young
+        if not young:
+            return sorted(found, key=lambda row: row.id or 0)
+        before = page[-1].id
 
 
 def make(

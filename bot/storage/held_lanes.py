@@ -13,6 +13,9 @@ from bot.storage.tables import ChannelSubscriptionRow, Lane
 PAUSED = "paused"
 """Why a lane is held whose channel asked for a pause: its events wait, and notices for it still go out."""
 
+TRIED = "tried again"
+"""In the place of a reason, for a channel that was closed, and in which the next post is a trial."""
+
 
 @dataclass(frozen=True)
 class Held:
@@ -63,6 +66,17 @@ def end_holding(session: Session, channel_id: str) -> bool:
         col(Lane.channel_id) == channel_id, col(Lane.held_because).is_(None), col(Lane.held_at).is_not(None)
     )
     return affected(session, tried.values(held_at=None)) > 0
+
+
+def closing_of(session: Session, channel_id: str) -> Held | None:
+    """Why Slack takes no post in a channel, and since when; None where it does, or the channel was never tried.
+
+    Of a channel that is tried again (`free_lane`) the reason is TRIED.
+    """
+    statement = select(col(Lane.held_because), col(Lane.held_at)).where(col(Lane.channel_id) == channel_id)
+    found = session.execute(statement).first()
+    because, since = found or (None, None)
+    return None if because == PAUSED or since is None else Held(because or TRIED, since)
 
 
 def held_channels(session: Session, limit: int) -> list[str]:

@@ -19,6 +19,8 @@ RETRY_AFTER_S = 5.0
 """A delivery whose fan-out failed is tried again after this, doubled each time up to ten minutes."""
 
 
+LONGEST_ERROR = 200
+
 FANOUT_LOCK = 7_228_464_116
 """PostgreSQL's advisory lock of the replica that fans out."""
 
@@ -54,6 +56,14 @@ class StoredDelivery:
     body: bytes
     received_at: datetime
     attempts: int
+
+
+@dataclass(frozen=True)
+class FirstWaiting:
+    """The delivery that has waited longest for its fan-out, and why the last try failed, where there was one."""
+
+    inbox_id: int
+    error: str | None
 
 
 def reference(inbox_id: int) -> str:
@@ -195,6 +205,18 @@ def mark_failed(session: Session, delivery: StoredDelivery, now: datetime, error
         .where(col(InboxDelivery.id) == delivery.inbox_id)
         .values(attempts=delivery.attempts + 1, not_before=now + timedelta(seconds=wait_s), error=error)
     )
+
+
+def first_waiting(session: Session) -> FirstWaiting | None:
+    """The delivery that has waited longest; None where none waits."""
+    row = InboxDelivery
+    statement = select(col(row.id), col(row.error)).where(_IS_NEW).order_by(col(row.received_at), col(row.id)).limit(1)
+    found = session.execute(statement).first()
+    if found is None or found[0] is None:
+        return None
+    number, error = found
+    # A driver's message may go on with the statement.
+    return FirstWaiting(number, error.splitlines()[0][:LONGEST_ERROR] if error else None)
 
 
 def count_waiting(session: Session) -> int:

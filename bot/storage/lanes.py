@@ -95,6 +95,19 @@ class Claim:
         return LOOK_METHOD if self.doubtful else POST_METHOD
 
 
+def tried_longest(session: Session) -> tuple[str, str] | None:
+    """Of the posts in open lanes whose last try failed, the oldest: its name, and what Slack said. None without any."""
+    statement = (
+        select(col(Post.dedupe_key), col(Post.error))
+        .join(Lane, col(Lane.channel_id) == col(Post.channel_id))
+        .where(IS_UNSENT, col(Post.state) != PostState.PARKED, col(Post.error).is_not(None), _IS_OPEN)
+        .order_by(col(Post.id))
+        .limit(1)
+    )
+    found = session.execute(statement).first()
+    return (found[0], found[1] or "") if found else None
+
+
 def claim(
     session: Session,
     now: datetime,

@@ -68,12 +68,15 @@ def add(session: Session, posts: Iterable[NewPost]) -> int:
     rows = {post.dedupe_key: post for post in posts}
     if not rows:
         return 0
-    channels = sorted({post.channel_id for post in rows.values()})
-    lanes = [{"channel_id": channel_id, "next_free_at": ALWAYS} for channel_id in channels]
-    make_lanes, make_posts = _made(dialect_of(session))
-    connection = session.connection()
-    connection.execute(make_lanes, lanes)
-    return len(connection.execute(make_posts, [_as_row(post) for post in rows.values()]).all())
+    _make_lanes(session, sorted({post.channel_id for post in rows.values()}))
+    _, make_posts = _made(dialect_of(session))
+    return len(session.connection().execute(make_posts, [_as_row(post) for post in rows.values()]).all())
+
+
+def _make_lanes(session: Session, channel_ids: Sequence[str]) -> None:
+    make_lanes, _ = _made(dialect_of(session))
+    rows = [{"channel_id": channel_id, "next_free_at": ALWAYS} for channel_id in channel_ids]
+    session.connection().execute(make_lanes, rows)
 
 
 @lru_cache
@@ -157,6 +160,16 @@ def channels_told(session: Session, event_keys: Collection[str]) -> set[str]:
     return _told(session, col(EventVersion.event_key).in_(sorted(event_keys))) if event_keys else set()
 
 
+def keys_known(session: Session, channel_id: str, event_keys: Collection[str]) -> set[str]:
+    """The events of which a channel has a post, whatever became of it."""
+    statement = (
+        select(col(EventVersion.event_key))
+        .join(Post, col(Post.event_id) == col(EventVersion.id))
+        .where(col(EventVersion.event_key).in_(sorted(event_keys)), col(Post.channel_id) == channel_id)
+    )
+    return set(session.execute(statement).scalars()) if event_keys else set()
+
+
 def channels_told_of_race(session: Session, race_id: str, kind: str) -> set[str]:
     """The channels that were told of a race's event of that kind, or are about to be, whatever key it came under."""
     return _told(session, and_(col(EventVersion.race_id) == race_id, col(EventVersion.kind) == kind))
@@ -235,19 +248,55 @@ def hurry_races(session: Session, race_ids: Iterable[str | None]) -> None:
         session.execute(update(Post).where(col(Post.id).in_(found)).values(priority=int(Priority.ABANDONMENT)))
 
 
-def add_notice(session: Session, key: str, channel_id: str | None, message: Message, now: datetime) -> bool:
-    """Whether this was news: a notice of a key is told once, to the admins' channel where there is one.
+def add_notice(session: Session, key: str, channel_ids: Sequence[str], message: Message, now: datetime) -> bool:
+    """Whether this was news: a notice of a key is told once, in each of these channels or direct messages.
 
-    Without a channel it is told to the log, under a key of its own: once there is a channel, it is told there.
+    Without a channel the log alone is told, under a key of its own: once there is a channel, the notice goes there.
     """
-    statement = insert_here(session, Notice).values(key=key if channel_id else f"log:{key}", created_at=now)
+    statement = insert_here(session, Notice).values(key=key if channel_ids else f"log:{key}", created_at=now)
     statement = statement.on_conflict_do_nothing(index_elements=["key"])
     # Asked by what comes back: a driver's row count of an INSERT is not to be relied on.
     if session.execute(statement.returning(col(Notice.key))).first() is None:
         return False
-    if channel_id is not None:
-        add(session, [NewPost(channel_id, f"{NOTICE}{key}@{channel_id}", Priority.ADMIN, now, content=message)])
+    add(session, [_notice(f"{NOTICE}{key}", channel_id, message, now) for channel_id in channel_ids])
     return True
+
+
+def _notice(name: str, channel_id: str, message: Message, now: datetime) -> NewPost:
+    return NewPost(channel_id, f"{name}@{channel_id}", Priority.ADMIN, now, content=message)
+
+
+def divert_notices(session: Session, channel_id: str, instead: Sequence[str], *, but: str) -> int:
+    """How many notices that waited in a channel's queue wait in each of the others' now.
+
+    A notice that may be under way stays where it is. So does one whose key begins with `but`.
+    """
+    waiting = select(Post).where(
+        col(Post.channel_id) == channel_id,
+        IS_UNSENT,
+        col(Post.state) == PostState.QUEUED,
+        col(Post.dedupe_key).startswith(NOTICE, autoescape=True),
+        ~col(Post.dedupe_key).startswith(NOTICE + but, autoescape=True),
+    )
+    found = session.execute(waiting.order_by(col(Post.id)).with_for_update()).scalars().all()
+    first, *others = instead
+    for post in found:
+        resend_notice(session, post, others)
+        _make_lanes(session, [first])
+        post.channel_id, post.dedupe_key, post.error = first, f"{_name_of(post)}@{first}", None
+    session.flush()
+    return len(found)
+
+
+def resend_notice(session: Session, post: Post, channel_ids: Sequence[str]) -> None:
+    """Queue a notice for these channels too, each once."""
+    message = Message.model_validate_json(post.content or "")
+    add(session, [_notice(_name_of(post), channel_id, message, post.received_at) for channel_id in channel_ids])
+
+
+def _name_of(post: Post) -> str:
+    """The name of a notice's post without its channel."""
+    return post.dedupe_key.rpartition("@")[0]
 
 
 def is_noted(session: Session, key: str) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from sqlalchemy import Select, delete, func, literal_column, select, update
+from sqlalchemy import Select, delete, func, literal_column, or_, select, update
 from sqlmodel import Session, col
 
 from bot.domain.events import DEFAULT_TOPICS, RacingEvent
@@ -41,21 +41,43 @@ def of_channel(session: Session, channel_id: str) -> Sequence[ChannelSubscriptio
     return session.execute(statement).scalars().all()
 
 
-def of_other_regions(session: Session, regions: Sequence[str]) -> Sequence[ChannelSubscriptionRow]:
-    """The subscriptions to a region that is none of these, nor all of them; without those that wait for the bot."""
+_IS_UNCHECKED = col(ChannelSubscriptionRow.filter).contains('"unchecked_since":"', autoescape=True)
+"""As pydantic writes the field, where it is set."""
+
+
+def has_unchecked(session: Session) -> bool:
+    """Whether a filter was stored with words that could not be checked yet."""
+    return session.execute(select(col(ChannelSubscriptionRow.id)).where(_IS_UNCHECKED).limit(1)).first() is not None
+
+
+def to_be_checked(session: Session, regions: Sequence[str]) -> Sequence[ChannelSubscriptionRow]:
+    """The subscriptions that are unchecked, or to a region that is none of these, nor all of them.
+
+    Those that wait for the bot are left out.
+    """
     row = ChannelSubscriptionRow
     statement = (
         select(row)
-        .where(col(row.region).not_in([ALL_REGIONS, *regions]), col(row.state) != SubscriptionState.WAITING)
+        .where(
+            or_(_IS_UNCHECKED, col(row.region).not_in([ALL_REGIONS, *regions])),
+            col(row.state) != SubscriptionState.WAITING,
+        )
         .order_by(col(row.id))
     )
     return session.execute(statement).scalars().all()
 
 
-def move_to_region(session: Session, row: ChannelSubscriptionRow, region: str, now: datetime) -> None:
-    """Let a subscription, whose filter can be read, be one to another region; all else of it stays."""
-    row.filter = read_filter(row).model_copy(update={"region": region}).model_dump_json()
-    row.region = region
+def unchecked_and_waiting(session: Session) -> Sequence[ChannelSubscriptionRow]:
+    """The subscriptions that are unchecked and wait for the bot."""
+    row = ChannelSubscriptionRow
+    waiting = select(row).where(_IS_UNCHECKED, col(row.state) == SubscriptionState.WAITING)
+    return session.execute(waiting.order_by(col(row.id))).scalars().all()
+
+
+def put_filter(session: Session, row: ChannelSubscriptionRow, chosen: ChannelFilter, now: datetime) -> None:
+    """Let a subscription be one to this filter, whose region no other subscription of the channel has."""
+    row.filter = chosen.model_dump_json()
+    row.region = chosen.region
     row.updated_at = now
     session.add(row)
     session.flush()

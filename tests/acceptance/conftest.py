@@ -44,6 +44,8 @@ class Bot:
     env: dict[str, str]
     port: int = field(default_factory=free_port)
     process: Forked | None = None
+    prepare: Callable[[Path], None] | None = None
+    """Run in the process before the bot is, with the folder."""
 
     @property
     def url(self) -> str:
@@ -55,7 +57,7 @@ class Bot:
 
     async def start(self, *, ready: bool = True) -> None:
         env = {"PORT": str(self.port)} | self.env
-        self.process = Forked(("serve",), self.folder, env, self.folder / "bot.log")
+        self.process = Forked(("serve",), self.folder, env, self.folder / "bot.log", self.prepare)
         if ready:
             await self.wait_ready()
 

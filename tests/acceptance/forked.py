@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -21,10 +21,16 @@ class Forked:
     """A running command: its output goes to the end of a file, and its errors too, or to a file of their own."""
 
     def __init__(
-        self, words: tuple[str, ...], folder: Path, env: Mapping[str, str], output: Path, errors: Path | None = None
+        self,
+        words: tuple[str, ...],
+        folder: Path,
+        env: Mapping[str, str],
+        output: Path,
+        errors: Path | None = None,
+        prepare: Callable[[Path], None] | None = None,
     ) -> None:
         inherited = {name: value for name, value in os.environ.items() if name in PASSED_ON}
-        surroundings = (words, folder, {**inherited, **env}, output, errors or output)
+        surroundings = (words, folder, {**inherited, **env}, output, errors or output, prepare)
         self._process: BaseProcess = PROCESSES.Process(target=_run, args=surroundings)
         self._process.start()
 
@@ -46,7 +52,14 @@ class Forked:
         self._process.kill()
 
 
-def _run(words: tuple[str, ...], folder: Path, env: Mapping[str, str], output: Path, errors: Path) -> None:
+def _run(
+    words: tuple[str, ...],
+    folder: Path,
+    env: Mapping[str, str],
+    output: Path,
+    errors: Path,
+    prepare: Callable[[Path], None] | None,
+) -> None:
     os.environ.clear()
     os.environ.update(env)
     os.chdir(folder)
@@ -54,6 +67,8 @@ def _run(words: tuple[str, ...], folder: Path, env: Mapping[str, str], output: P
         opened = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         os.dup2(opened, stream)
         os.close(opened)
+    if prepare is not None:
+        prepare(folder)
     warnings.simplefilter("error")
     sys.argv = ["racing-bot", *words]
     from bot.__main__ import main

@@ -152,6 +152,17 @@ def test_problem_with_a_secret_does_not_show_it(load, name):
             "SLACK_BOT_TOKEN is an app-level token (xapp-…); give the Bot User OAuth Token",
         ),
         ({"SLACK_APP_TOKEN": "xoxp-1"}, "SLACK_APP_TOKEN is a user token (xoxp-…); give the App-Level Token"),
+        ({"SLACK_BOT_TOKEN": "foo"}, "SLACK_BOT_TOKEN is no such token; give the Bot User OAuth Token, which begins"),
+        ({"SLACK_APP_TOKEN": "foo"}, "SLACK_APP_TOKEN is no such token; give the App-Level Token, which begins"),
+        ({"SLACK_APP_TOKEN": "foo", "SLACK_SIGNING_SECRET": None}, "SLACK_APP_TOKEN is no such token"),
+        *(
+            ({"ADMIN_CHANNEL": name}, "ADMIN_CHANNEL must be the channel's id, such as C0123456789, not its name")
+            for name in ("general", "#general", "@bob", "C0123 456", "<#C0123|general>", "c0123456789", "C")
+        ),
+        *(
+            ({"ADMIN_USERS": ids}, f"ADMIN_USERS must be user ids, such as U0123456789, not names: look at {number} (")
+            for ids, number in (("@bob,jane", "numbers 1 and 2"), ("U1,jane", "number 2"), ("C0123", "number 1"))
+        ),
         ({"SLACK_SIGNING_SECRET": None}, "SLACK_SIGNING_SECRET is missing"),
         ({"METRICS_PORT": "9000"}, "METRICS_PORT and METRICS_HOST go together"),
         ({"METRICS_HOST": "127.0.0.1"}, "METRICS_PORT and METRICS_HOST go together"),
@@ -182,6 +193,8 @@ def test_problem_says_which_setting_and_what_would_be_right(problems, changes, w
         ("RACING_RACE_PATH", "/races/{race_id}", "racing_race_path", "races/{race_id}"),
         ("RACING_DAY_PATH", "days/{date}/{region}", "racing_day_path", "days/{date}/{region}"),
         ("ADMIN_USERS", " U1, ,U2,", "admin_users", ("U1", "U2")),
+        ("ADMIN_USERS", "W0123456789", "admin_users", ("W0123456789",)),
+        *(("ADMIN_CHANNEL", one, "admin_channel", one) for one in ("C0123456789", "G0123", "D0123", "U0123")),
         ("QUOTA_WARN_AT", "10, 20", "quota_warn_at", (10, 20)),
         ("SUBSCRIBE_BY", "creators", "subscribe_by", SubscribeBy.CREATORS),
         ("DOUBTFUL_POSTS", "hold", "doubtful_posts", DoubtfulPosts.HOLD),
@@ -191,6 +204,18 @@ def test_problem_says_which_setting_and_what_would_be_right(problems, changes, w
 )
 def test_setting_is_read_into_its_value(load, name, given_value, attribute, read):
     assert getattr(load(**{name: given_value}), attribute) == read
+
+
+def test_every_name_in_the_place_of_an_id_is_told_at_once(problems):
+    names = {"ADMIN_CHANNEL": "general", "ADMIN_USERS": "@bob,jane", "SLACK_BOT_TOKEN": "foo", "SLACK_APP_TOKEN": "foo"}
+    told = problems(**names)
+    assert sorted(problem.split()[0] for problem in told) == sorted(names)
+    assert "foo" not in " ".join(told)
+
+
+@pytest.mark.parametrize("token", ["xoxb-1", "xoxe.xoxb-1"])
+def test_bot_token_is_one_that_is_rotated_or_not(load, token):
+    assert load(SLACK_BOT_TOKEN=token).slack_bot_token.get_secret_value() == token
 
 
 def test_signing_secret_is_not_needed_with_an_app_token(load):

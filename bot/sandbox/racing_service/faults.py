@@ -28,6 +28,10 @@ class Faults:
         """How many of the endpoint's scripted failures have not come yet."""
         return len(self._scripted.get(endpoint, ()))
 
+    def clear(self) -> None:
+        """No request fails any longer."""
+        self._scripted.clear()
+
     def take(self, endpoint: str) -> Failure | None:
         """The failure of the request at hand, which is used up by this; None where it is to be served."""
         for name in (endpoint, ANY):

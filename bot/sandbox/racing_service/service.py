@@ -205,6 +205,14 @@ class RacingService:
         """How many failures of `fail_next` have not come yet: one less as soon as a request has arrived."""
         return self._state.faults.left(endpoint)
 
+    def heal(self) -> None:
+        """No request fails any longer, whatever was scripted."""
+        self._state.faults.clear()
+
+    def set_clock(self, clock: Clock) -> None:
+        """Have another clock from now on, by which minutes and months are counted."""
+        self._state.clock = clock
+
     # Deliveries.
 
     async def deliver_due(self, now: datetime | None = None) -> int:

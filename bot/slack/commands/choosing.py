@@ -90,7 +90,7 @@ class Check:
 
     def filters(self, regions: Sequence[str], chosen: ChannelFilter) -> list[ChannelFilter]:
         """The filter for each of the regions, with those of its courses that can be of that region."""
-        return [
+        filters = [
             chosen.model_copy(
                 update={
                     "region": region,
@@ -100,6 +100,12 @@ class Check:
             )
             for region in regions
         ]
+        now = self.desk.clock()
+        return [one.model_copy(update={"unchecked_since": now}) if self._is_unchecked(one) else one for one in filters]
+
+    def _is_unchecked(self, chosen: ChannelFilter) -> bool:
+        courses = {course.name for course in (*chosen.courses, *chosen.not_courses) if course.course_id is None}
+        return not courses.union({chosen.region}).isdisjoint(self.unchecked)
 
     def raise_for_all(self) -> None:
         """Raise CommandError for all that is wrong together, so that one click mends it."""
@@ -172,6 +178,7 @@ def added(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> Chann
             "courses": courses,
             "not_courses": _union(_but(before.not_courses, chosen.courses), chosen.not_courses),
             "mentions": tuple(dict.fromkeys((*before.mentions, *chosen.mentions))),
+            "unchecked_since": min(filter(None, (before.unchecked_since, chosen.unchecked_since)), default=None),
         }
     )
 

@@ -114,7 +114,7 @@ async def store(
         there = {row.region: subscriptions.read_filter(row) for row in rows}
         if instead_of is not None and there.pop(instead_of.region, None) != instead_of:
             raise FieldsWrong({REGIONS: CHANGED})
-        beside = [(there.get(chosen.region), chosen) for chosen in filters]
+        beside = [(there.get(chosen.region), _unchecked_as(instead_of, chosen)) for chosen in filters]
         saved = tuple(added(before, chosen, whole=whole) if before else chosen for before, chosen in beside)
         with audited(session, desk, invocation, "subscribe" if instead_of is None else "edit"):
             for chosen in saved:
@@ -135,6 +135,13 @@ async def store(
     if stored.is_member:
         desk.wake.set()
     return stored
+
+
+def _unchecked_as(before: ChannelFilter | None, chosen: ChannelFilter) -> ChannelFilter:
+    """A filter that takes another's place goes on being unchecked since then: what was missed is still to be posted."""
+    if before is None or before.unchecked_since is None or before.region.casefold() != chosen.region.casefold():
+        return chosen
+    return chosen.model_copy(update={"unchecked_since": before.unchecked_since})
 
 
 def _said(session: Session, desk: Desk, channel_id: str, committed: Subscribed, *, is_member: bool | None) -> Said:

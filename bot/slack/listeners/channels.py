@@ -113,7 +113,7 @@ class ChannelListener:
 
     def _close_known(self, session: Session, channel_id: str, reason: str) -> None:
         """Of a channel that receives nothing there is nothing to hold, and nothing to tell."""
-        if subscriptions.of_channel(session, channel_id):
+        if channel_id == self.notices.admin_channel or subscriptions.of_channel(session, channel_id):
             close_channel(session, self.notices, channel_id, reason, self.clock())
 
     def _ourselves(self, body: dict[str, Any]) -> set[str]:

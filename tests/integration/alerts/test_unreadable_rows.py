@@ -8,6 +8,7 @@ from structlog.testing import capture_logs
 
 from bot.storage.tables import ChannelSubscriptionRow, EventVersion, MutedMeetingRow, Post
 from tests.integration.alerts.racing_day import abandonment, meeting, result, tell
+from tests.integration.alerts.test_standstill import standstill_of
 
 OF_CGB = col(ChannelSubscriptionRow.channel_id) == "CGB"
 
@@ -103,12 +104,15 @@ async def test_admins_are_told_once_a_day_that_nothing_is_posted(pipeline, monke
     def refuse(*_):
         raise OperationalError("SELECT", {}, Exception("disk I/O error"))
 
+    standstill = standstill_of(pipeline)
     with monkeypatch.context() as patched:
         patched.setattr("bot.storage.subscriptions.listening", refuse)
         for told, seconds in ((0, 59), (1, 1), (1, 3_600)):
             await pipeline.fanout.turn()
+            await standstill.look()
             pipeline.clock.forward(seconds)
             await pipeline.fanout.turn()
+            await standstill.look()
             await pipeline.poster.start_due()
             await pipeline.poster.finish()
             assert len(pipeline.texts("CADMIN")) == told

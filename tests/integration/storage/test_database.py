@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from contextlib import closing
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -13,7 +13,7 @@ from sqlalchemy import event, text
 from bot.domain.races import Race
 from bot.errors import SecretsUnreadable, StorageUnavailable
 from bot.storage import job_runs, migrate, racebook, state, webhook_subscriptions
-from bot.storage.engine import Database
+from bot.storage.engine import READERS, Database
 from bot.storage.schema import Schema
 from bot.storage.tables import WebhookSubscriptionRow
 from bot.storage.vault import Vault
@@ -54,6 +54,18 @@ async def test_cancelled_caller_does_not_stop_the_writer(database):
     waiting.cancel()
     await database.write(partial(state.put, name="b", value=2, now=NOW))
     assert (await database.read(partial(state.get, name="b")))[0] == 2
+
+
+def test_every_connection_to_sqlite_needs_no_temporary_file(tmp_path):
+    database = Database(f"sqlite:///{tmp_path / 'bot.db'}")
+    wanted = {"temp_store": 2, "journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
+    for engine, count in ((database.writer, 1), (database._reader, READERS + 1)):
+        # All at once, so that each is another one.
+        with ExitStack() as stack:
+            for _ in range(count):
+                connection = stack.enter_context(engine.connect())
+                assert {name: connection.execute(text(f"PRAGMA {name}")).scalar_one() for name in wanted} == wanted
+        engine.dispose()
 
 
 async def test_file_that_is_no_database_is_unavailable_and_recovers(tmp_path):

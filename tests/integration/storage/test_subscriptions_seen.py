@@ -8,7 +8,7 @@ from bot.domain.filters import ALL_REGIONS, ChannelFilter
 from bot.domain.races import Course, Race, Runner
 from bot.storage import audit, events, racebook, subscriptions
 from bot.storage.recent import recent
-from bot.storage.tables import InboxDelivery
+from bot.storage.tables import InboxDelivery, SubscriptionState
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 TODAY = date(2026, 11, 20)
@@ -117,10 +117,27 @@ async def test_subscriptions_to_other_regions_are_found_and_moved(database):
         for region in ("gb", "IRE", "*"):
             chosen = GB.model_copy(update={"region": region})
             subscriptions.save(session, "C1", chosen, user_id="U1", now=NOW)
-        for row in subscriptions.of_other_regions(session, ["GB", "IRE"]):
-            subscriptions.move_to_region(session, row, "GB", NOW)
+        for row in subscriptions.to_be_checked(session, ["GB", "IRE"]):
+            moved = subscriptions.read_filter(row).model_copy(update={"region": "GB"})
+            subscriptions.put_filter(session, row, moved, NOW)
 
     await database.write(move)
     found = await database.read(subscriptions.listening)
     assert sorted(chosen.region for _, chosen in found) == ["*", "GB", "IRE"]
-    assert await database.read(lambda session: subscriptions.of_other_regions(session, ["GB", "IRE"])) == []
+    assert await database.read(lambda session: subscriptions.to_be_checked(session, ["GB", "IRE"])) == []
+
+
+async def test_unchecked_subscriptions_are_found_whatever_their_region(database):
+    assert await database.read(subscriptions.has_unchecked) is False
+
+    def save(session):
+        for channel_id, since in (("C1", NOW), ("C2", None), ("C3", NOW)):
+            chosen = GB.model_copy(update={"unchecked_since": since})
+            subscriptions.save(session, channel_id, chosen, user_id="U1", now=NOW)
+        subscriptions.set_state(session, "C3", SubscriptionState.WAITING, NOW)
+
+    await database.write(save)
+    assert await database.read(subscriptions.has_unchecked) is True
+    live = await database.read(lambda session: subscriptions.to_be_checked(session, ["GB"]))
+    waiting = await database.read(subscriptions.unchecked_and_waiting)
+    assert ([row.channel_id for row in live], [row.channel_id for row in waiting]) == (["C1"], ["C3"])

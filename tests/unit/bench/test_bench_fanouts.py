@@ -1,7 +1,11 @@
 """The fan-out that is timed by itself is the bot's own, and makes the posts that it is timed for."""
 
 import asyncio
+import logging
+import sys
 
+import pytest
+import structlog
 from sqlalchemy import func, select
 from sqlmodel import col
 
@@ -13,6 +17,21 @@ from bot.storage.engine import Database
 from bot.storage.tables import Post
 
 
+@pytest.fixture
+def log_as_before():
+    """Puts the log back, which the timing configures for its process: loggers in use keep what they were given."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    structlog.reset_defaults()
+    for name, module in list(sys.modules.items()):
+        if name.startswith("bot.") and hasattr(module, "log"):
+            vars(module.log).pop("bind", None)
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+@pytest.mark.usefixtures("log_as_before")
 async def test_fan_out_is_timed_once_for_each_event_but_the_first(tmp_path):
     url = f"sqlite:///{tmp_path / 'alone.db'}"
     await subscribe(Database(url), [("C1", region(1)), ("C1", region(2)), ("C2", region(2))])

@@ -1,5 +1,7 @@
 """Which events a channel's filter takes: an unread field never hides an abandonment."""
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +26,38 @@ def test_filter_takes_its_region_exactly():
     assert takes(event(region="GB"))
     assert not takes(event(region="gb"))
     assert not takes(event(region="IE"))
+
+
+SINCE = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("region", "chosen", "is_taken"),
+    [
+        ("gb", {}, True),
+        ("GB", {}, True),
+        ("ire", {}, False),
+        ("gb", {"courses": (Course(name="ascot"),)}, True),
+        ("gb", {"courses": (Course(name="CR_1"),)}, True),
+        ("gb", {"courses": (Course(name="york"),)}, False),
+        ("gb", {"courses": (YORK,)}, False),
+        # A course that is left out in another letter case may not be meant.
+        ("gb", {"not_courses": (Course(name="ascot"),)}, True),
+        ("gb", {"not_courses": (Course(name="Ascot"),)}, False),
+        ("gb", {"courses": (Course(name="ascot"),), "not_courses": (ASCOT,)}, False),
+        ("gb", {"topics": frozenset({Topic.RESULTS})}, False),
+        (ALL_REGIONS, {"courses": (Course(name="ascot"),)}, True),
+    ],
+)
+def test_unchecked_filter_takes_an_abandonment_whatever_the_letter_case(region, chosen, is_taken):
+    chosen = {"region": region, "topics": frozenset(Topic)} | chosen
+    unchecked = ChannelFilter(**chosen, unchecked_since=SINCE)
+    for kind in (EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED):
+        assert unchecked.matches(event(kind)) is is_taken
+    # What is no abandonment waits for the check.
+    for kind in (EventKind.RESULT_RECEIVED, EventKind.RACECARD_PUBLISHED):
+        assert unchecked.matches(event(kind)) == ChannelFilter(**chosen).matches(event(kind))
+    assert unchecked.fingerprint() == ChannelFilter(**chosen).fingerprint()
 
 
 def test_filter_of_all_regions_takes_a_region_nobody_knew():

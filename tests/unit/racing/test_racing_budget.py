@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -167,12 +168,31 @@ def test_budget_sends_one_request_alone_until_the_count_is_known():
     assert budget.wait_s(1, background=False, replicas=1) == 0
 
 
-def test_budget_holds_everything_after_a_refusal_until_the_longer_of_both_waits():
-    budget = Budget()
+@pytest.mark.parametrize("background", [False, True])
+@pytest.mark.parametrize("sent_before", [0, 1, 59])
+@pytest.mark.parametrize(("hold_s", "resets_in_s"), [(2, 52.0), (7, 42.0), (42, 7.0), (30, None)])
+def test_budget_goes_on_after_the_wait_that_a_refusal_asked_for(hold_s, resets_in_s, sent_before, background):
+    budget = Budget(60)
+    for _ in range(sent_before):
+        budget.start()
+        budget.finish(0, None)
     budget.start()
-    budget.finish(0, RateReading(60, 0, 999, 42.0), hold_s=7)
-    assert budget.wait_s(0, background=False, replicas=1) == 42
-    assert budget.wait_s(42, background=False, replicas=1) == 0
+    budget.finish(0, RateReading(60, 0, 999, resets_in_s), hold_s=hold_s)
+    assert budget.wait_s(0, background=background, replicas=1) == hold_s
+    assert budget.wait_s(hold_s, background=background, replicas=1) == 0
+    # Whoever used up the minute may be at it still: one request finds out.
+    budget.start()
+    assert budget.wait_s(hold_s, background=background, replicas=1) is None
+
+
+def test_budget_waits_as_often_as_it_is_refused():
+    budget, now = Budget(60), 0.0
+    for _ in range(20):
+        budget.start()
+        budget.finish(now, RateReading(60, 0, 999, 52.0), hold_s=2)
+        assert budget.wait_s(now, background=False, replicas=1) == 2
+        now += 2
+        assert budget.wait_s(now, background=False, replicas=1) == 0
 
 
 def test_budget_is_not_fooled_by_an_answer_that_was_overtaken():

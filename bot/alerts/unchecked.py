@@ -1,0 +1,172 @@
+"""Checks the filters whose words were typed while no list was known to check the words by.
+
+A word that differs from a published name in letter case only is mended. Of any other wrong word the channel is told.
+Events that the channel has missed meanwhile are posted with the check.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot.alerts.missed import post_missed
+from bot.alerts.notices import Notices
+from bot.domain.filters import ALL_REGIONS, ChannelFilter
+from bot.domain.races import Course
+from bot.logs import get_logger
+from bot.racing.values import suggest
+from bot.storage import audit, inbox, reference, subscriptions
+from bot.storage.reference import KnownCourse
+from bot.storage.subscriptions import UnreadFilter
+from bot.storage.tables import ChannelSubscriptionRow
+
+log = get_logger(__name__)
+
+BOT = "the bot"
+"""Who the audit says changed it."""
+
+
+@dataclass(frozen=True)
+class _Lists:
+    """The published names. `courses` None: not known."""
+
+    regions: tuple[str, ...]
+    courses: tuple[KnownCourse, ...] | None
+
+
+def check_filters(session: Session, notices: Notices, now: datetime) -> bool:
+    """Check all unchecked filters, as far as the lists are known. False while another replica fans out.
+
+    Fan-out must not run beside the check: an event matched with the old filter would be missed by both.
+    A subscription that waits for the bot is left until the channel is open: nobody can be told there.
+    """
+    if not inbox.take_turn(session):
+        return False
+    for row in subscriptions.unchecked_and_waiting(session):
+        since_now = subscriptions.read_filter(row).model_copy(update={"unchecked_since": now})
+        subscriptions.put_filter(session, row, since_now, row.updated_at)
+    regions, courses = reference.regions(session), reference.courses(session)
+    if regions is not None:
+        lists = _Lists(regions[0], courses[0] if courses else None)
+        for row in subscriptions.to_be_checked(session, lists.regions):
+            _check(session, notices, row, lists, now)
+    return True
+
+
+def _check(session: Session, notices: Notices, row: ChannelSubscriptionRow, lists: _Lists, now: datetime) -> None:
+    before = subscriptions.read_filter(row)
+    region = _region_of(session, row, before, lists)
+    if region is None:
+        if before.unchecked_since is not None:
+            subscriptions.put_filter(session, row, before.model_copy(update={"unchecked_since": None}), now)
+        notices.tell_channel(
+            session, f"region:{row.id}:{row.region}", row.channel_id, _no_region(row.region, lists.regions)
+        )
+        return
+    after, wrong = _with_courses(before.model_copy(update={"region": region}), lists.courses)
+    if after == before:
+        return
+    subscriptions.put_filter(session, row, after, now)
+    missed = _post_missed(session, row, before, after, now)
+    if said := _said(before, after, wrong, missed):
+        notices.tell_channel(session, f"region:{row.id}:{_words(before)}", row.channel_id, said)
+    if _words(after) != _words(before):
+        audit.add(
+            session,
+            at=now,
+            user_id=BOT,
+            channel_id=row.channel_id,
+            action="mend region" if after.region != before.region else "mend course",
+            before=f"the region {_words(before)}",
+            after=f"the region {_words(after)}",
+            reference=f"subscription-{row.id}",
+        )
+    log.info("filter_checked", channel_id=row.channel_id, region=after.region, missed=missed)
+
+
+def _region_of(session: Session, row: ChannelSubscriptionRow, chosen: ChannelFilter, lists: _Lists) -> str | None:
+    """The region as published; None where no region can be meant for certain."""
+    if row.region in {ALL_REGIONS, *lists.regions}:
+        return row.region
+    same = [region for region in lists.regions if region.casefold() == row.region.casefold()]
+    taken = {other.region for other in subscriptions.of_channel(session, row.channel_id)}
+    # A filter that can't be read is told of elsewhere, and would be written over here.
+    is_read = not isinstance(chosen, UnreadFilter)
+    return same[0] if len(same) == 1 and not taken.intersection(same) and is_read else None
+
+
+def _with_courses(
+    chosen: ChannelFilter, courses: Sequence[KnownCourse] | None
+) -> tuple[ChannelFilter, tuple[Course, ...]]:
+    """The filter with published courses, and the typed courses not found. Without a list the filter stays unchecked."""
+    typed = [one for one in (*chosen.courses, *chosen.not_courses) if one.course_id is None]
+    if chosen.unchecked_since is None or (typed and courses is None):
+        return chosen, ()
+    there = [one for one in courses or () if chosen.region in {ALL_REGIONS, one.region}]
+    found = {one: _course_of(one, there) for one in typed}
+    changes = {
+        "courses": tuple(found.get(one) or one for one in chosen.courses),
+        "not_courses": tuple(found.get(one) or one for one in chosen.not_courses),
+        "unchecked_since": None,
+    }
+    return chosen.model_copy(update=changes), tuple(one for one in typed if found[one] is None)
+
+
+def _course_of(typed: Course, courses: Sequence[KnownCourse]) -> Course | None:
+    """The only course of this id, name or shortcode, exactly or else in another letter case; else None."""
+    word = typed.name or ""
+    for read in (str, str.casefold):
+        for field in ("course_id", "name", "shortcode"):
+            found = [one for one in courses if read(getattr(one, field) or "") == read(word)]
+            if len(found) == 1:
+                return Course(course_id=found[0].course_id, name=found[0].name, country=found[0].country)
+    return None
+
+
+def _post_missed(
+    session: Session, row: ChannelSubscriptionRow, before: ChannelFilter, after: ChannelFilter, now: datetime
+) -> int | None:
+    """How many missed messages were queued; None where nobody knows since when the channel misses messages."""
+    if before.unchecked_since is None or after.unchecked_since is not None:
+        return None
+    return post_missed(session, row.channel_id, after, since=before.unchecked_since, now=now)
+
+
+def _said(before: ChannelFilter, after: ChannelFilter, wrong: Sequence[Course], missed: int | None) -> str:
+    """The words for the channel; empty where every word was right."""
+    typed, published = _words(before), _words(after)
+    said = []
+    if typed != published:
+        said.append(
+            f"This channel was subscribed to {typed} while I could not check that. The data service calls it "
+            f"{published}, so the subscription is to {published} now."
+        )
+    said += [
+        f"This channel's subscription to {after.region} names the course {one.name}, but the data service publishes no "
+        "such course there. Edit in /racing list changes it."
+        for one in wrong
+    ]
+    if missed:
+        messages = "1 message" if missed == 1 else f"{missed} messages"
+        said.append(f"What came meanwhile and was not posted here follows now, late: {messages}.")
+    elif missed is None and said:
+        said.append(
+            "What came from there until now was not posted here: /results abandonments lists what is abandoned today."
+        )
+    return " ".join(said)
+
+
+def _no_region(typed: str, regions: Sequence[str]) -> str:
+    meant = suggest(typed, regions)
+    question = f" Did you mean {' or '.join(meant)}?" if meant else ""
+    return (
+        f"This channel is subscribed to {typed}, but the data service publishes no such region, so nothing from it "
+        f"arrives.{question} Edit and Remove in /racing list change it."
+    )
+
+
+def _words(chosen: ChannelFilter) -> str:
+    """The words that were checked: the region, and courses by name."""
+    courses = [one.name or one.course_id or "?" for one in (*chosen.courses, *chosen.not_courses)]
+    return ", ".join([chosen.region, *courses])

@@ -1,0 +1,131 @@
+"""Looks whether warnings reach admins: whether Slack takes posts in ADMIN_CHANNEL, and whom ADMIN_USERS names.
+
+Slack is asked at start and every few minutes. In between, a refused post says the same (bot.alerts.outcomes).
+"""
+
+import asyncio
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from sqlmodel import Session
+
+from bot.alerts.closing import close_channel
+from bot.alerts.notices import Notices, is_person
+from bot.alerts.reopening import Reopening
+from bot.domain.clock import Clock
+from bot.errors import SlackChannelClosed, SlackError, SlackScopeMissing, StorageError
+from bot.logs import get_logger
+from bot.slack.client import SlackClient
+from bot.slack.membership import DIRECT_MESSAGE
+from bot.storage import held_lanes
+from bot.storage.engine import Database
+
+log = get_logger(__name__)
+
+CHECK_EVERY_S = 300.0
+
+ASK_AGAIN_S = 10.0
+"""The same while Slack, or the database, does not answer."""
+
+POSTS_ANYWHERE = "chat:write.public"
+"""The scope for posting in public channels without being a member."""
+
+GRANTED = "x-oauth-scopes"
+"""The header in which Slack names the token's scopes, with every answer."""
+
+
+@dataclass(frozen=True)
+class AdminCheck:
+    """Closes the admins' channel, or tries the channel again, as Slack says. `wake` wakes the poster."""
+
+    database: Database
+    slack: SlackClient
+    notices: Notices
+    reopening: Reopening
+    clock: Clock
+    wake: asyncio.Event
+
+    async def run(self) -> None:
+        """Check for ever."""
+        while True:
+            is_said = await self.check()
+            await asyncio.sleep(CHECK_EVERY_S if is_said else ASK_AGAIN_S)
+
+    async def check(self) -> bool:
+        """Whether Slack answered, and the outcome could be stored. Without an answer nothing changes."""
+        try:
+            await self._check_people()
+            await self._check_channel()
+        except (SlackError, StorageError) as error:
+            log.info("admins_not_checked", reason=str(error))
+            return False
+        return True
+
+    async def _check_people(self) -> None:
+        places = (self.notices.admin_channel, *self.notices.admin_users)
+        for user_id in (place for place in places if place and is_person(place)):
+            before, problem = self.notices.unreached.get(user_id), await self._problem_of_person(user_id)
+            if problem is None:
+                self.notices.unreached.pop(user_id, None)
+                continue
+            self.notices.unreached[user_id] = problem
+            if problem != before:
+                log.warning("admin_not_reached", user_id=user_id, reason=problem)
+
+    async def _check_channel(self) -> None:
+        channel_id = self.notices.admin_channel
+        # Direct messages would need a scope of their own: the first post finds out.
+        if channel_id is None or is_person(channel_id) or channel_id.startswith(DIRECT_MESSAGE):
+            return
+        problem = await self._problem_of_channel(channel_id)
+        closing = await self.database.read(partial(held_lanes.closing_of, channel_id=channel_id))
+        if problem is None and closing is None:
+            return
+        if await self.database.write(partial(self._note, channel_id=channel_id, problem=problem)):
+            self.wake.set()
+
+    def _note(self, session: Session, channel_id: str, problem: str | None) -> bool:
+        """Whether the stored state of the channel changed, or is on trial."""
+        closing, now = held_lanes.closing_of(session, channel_id), self.clock()
+        is_closed = closing is not None and closing.because != held_lanes.TRIED
+        if problem is not None:
+            if not is_closed:
+                close_channel(session, self.notices, channel_id, problem, now)
+            return not is_closed
+        if is_closed:
+            self.reopening.try_again(session, channel_id, now)
+        if closing is not None:
+            self.notices.is_back(session, closing.since)
+        return closing is not None
+
+    async def _problem_of_channel(self, channel_id: str) -> str | None:
+        """Why a post there would be refused; None where it would not. Raises SlackError where Slack does not say."""
+        try:
+            answer = await self.slack.call(
+                "conversations.info", lambda: self.slack.web.conversations_info(channel=channel_id)
+            )
+        except SlackChannelClosed as error:
+            return error.code
+        except SlackScopeMissing:
+            # The next post finds out.
+            return None
+        channel: dict[str, Any] = answer.get("channel") or {}
+        if channel.get("is_archived"):
+            return "is_archived"
+        anywhere = not channel.get("is_private") and POSTS_ANYWHERE in (answer.headers or {}).get(GRANTED, "")
+        return None if channel.get("is_member") or anywhere else "not_in_channel"
+
+    async def _problem_of_person(self, user_id: str) -> str | None:
+        """Why no direct message reaches this person. Where Slack does not say, the last known reason stays."""
+        try:
+            answer = await self.slack.call("users.info", lambda: self.slack.web.users_info(user=user_id))
+        except SlackChannelClosed as error:
+            return error.code
+        except SlackError as error:
+            log.info("admin_not_looked_up", user_id=user_id, reason=str(error))
+            return self.notices.unreached.get(user_id)
+        user: dict[str, Any] = answer.get("user") or {}
+        if user.get("deleted"):
+            return "deactivated"
+        return "a bot" if user.get("is_bot") else None

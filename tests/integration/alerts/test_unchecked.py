@@ -1,0 +1,226 @@
+"""Filters that were stored unchecked: what they take until the check, and what their channels get by it, once."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from bot.alerts.unchecked import check_filters
+from bot.domain.events import DEFAULT_TOPICS, Topic
+from bot.domain.filters import ChannelFilter, Meeting
+from bot.domain.races import Course
+from bot.storage import inbox, mutes, reference, subscriptions
+from bot.storage.reference import KnownCourse
+from bot.storage.tables import SubscriptionState
+from tests.integration.alerts.racing_day import DAY, abandonment, meeting, result, tell
+
+COURSES = [
+    KnownCourse(course_id="cr_asc", name="Ascot", shortcode="ASC", region="GB"),
+    KnownCourse(course_id="cr_aus", name="Ascot", region="AUS"),
+    KnownCourse(course_id="cr_bath", name="Bath", shortcode="BTH", region="GB"),
+]
+
+
+async def subscribe(pipeline, channel_id, region, topics=DEFAULT_TOPICS, **courses):
+    await pipeline.subscribe(channel_id, region, topics, unchecked_since=pipeline.clock(), **courses)
+
+
+async def service_is_back(pipeline, *, courses=COURSES):
+    def keep(session):
+        reference.put_regions(session, ["AUS", "GB", "IRE"], pipeline.clock())
+        if courses:
+            reference.put_courses(session, courses, pipeline.clock())
+
+    await pipeline.database.write(keep)
+
+
+async def check(pipeline):
+    def work(session):
+        return check_filters(session, pipeline.notices, pipeline.clock())
+
+    assert await pipeline.database.write(work)
+    await pipeline.post_all()
+
+
+async def filters(pipeline, channel_id):
+    rows = await pipeline.database.read(lambda session: subscriptions.of_channel(session, channel_id))
+    return [subscriptions.read_filter(row) for row in rows]
+
+
+def beginnings(pipeline, channel_id):
+    return [text.split(":")[0].split(" ")[0] for text in pipeline.texts(channel_id)]
+
+
+async def test_what_was_missed_is_posted_once_whatever_is_done_again(pipeline):
+    await subscribe(pipeline, "CGB", "gb")
+    await pipeline.subscribe("CALL", "*")
+    await tell(pipeline, abandonment("rc_1"), result("rc_2"), result("rc_3"), result("rc_4", region="IRE"))
+    assert beginnings(pipeline, "CGB") == ["ABANDONED"]
+    await check(pipeline)
+    assert beginnings(pipeline, "CGB") == ["ABANDONED"]
+    await service_is_back(pipeline)
+    for _ in range(3):
+        await check(pipeline)
+    assert beginnings(pipeline, "CGB") == ["ABANDONED", "This", "Result", "Result"]
+    assert "the subscription is to GB now" in pipeline.texts("CGB")[1]
+    assert "follows now, late: 2 messages." in pipeline.texts("CGB")[1]
+    assert [one.unchecked_since for one in await filters(pipeline, "CGB")] == [None]
+    # The same again, and others that had them from the first: nothing more.
+    await tell(pipeline, result("rc_2"), abandonment("rc_1"))
+    assert len(pipeline.texts("CGB")) == 4
+    assert len(pipeline.texts("CALL")) == 4
+
+
+async def test_right_words_are_checked_without_a_word(pipeline):
+    await subscribe(pipeline, "CGB", "GB")
+    await tell(pipeline, result("rc_1"))
+    await service_is_back(pipeline)
+    await check(pipeline)
+    assert beginnings(pipeline, "CGB") == ["Result"]
+    assert pipeline.texts("CADMIN") == []
+    assert [one.unchecked_since for one in await filters(pipeline, "CGB")] == [None]
+
+
+async def test_what_came_before_the_subscription_is_not_posted(pipeline):
+    await tell(pipeline, result("rc_1"), result("rc_2"))
+    pipeline.clock.forward(1)
+    await subscribe(pipeline, "CGB", "gb")
+    await service_is_back(pipeline)
+    await check(pipeline)
+    assert beginnings(pipeline, "CGB") == ["This"]
+    assert "follows now" not in pipeline.texts("CGB")[0]
+
+
+@pytest.mark.parametrize("typed", ["ascot", "ASCOT", "CR_ASC", "asc", "Ascot"])
+async def test_course_in_another_letter_case_is_mended_and_told_of(pipeline, typed):
+    await subscribe(pipeline, "CGB", "GB", courses=(Course(name=typed),))
+    await tell(pipeline, result("rc_1"), result("rc_2", course="Bath"))
+    before = beginnings(pipeline, "CGB")
+    await service_is_back(pipeline)
+    await check(pipeline)
+    (chosen,) = await filters(pipeline, "CGB")
+    assert chosen.courses == (Course(course_id="cr_asc", name="Ascot"),)
+    assert [text for text in beginnings(pipeline, "CGB") if text == "Result"] == ["Result"]
+    assert before == (["Result"] if typed == "Ascot" else [])
+
+
+async def test_course_that_is_not_published_is_told_once_and_stays(pipeline):
+    await subscribe(pipeline, "CGB", "gb", courses=(Course(name="Nowhere"),))
+    await service_is_back(pipeline)
+    for _ in range(2):
+        await check(pipeline)
+    (told,) = pipeline.texts("CGB")
+    assert "names the course Nowhere, but the data service publishes no such course" in told
+    (chosen,) = await filters(pipeline, "CGB")
+    assert (chosen.region, chosen.courses, chosen.unchecked_since) == ("GB", (Course(name="Nowhere"),), None)
+
+
+async def test_course_stays_unchecked_until_there_is_a_list_of_courses(pipeline):
+    await subscribe(pipeline, "CGB", "gb", courses=(Course(name="ascot"),))
+    await service_is_back(pipeline, courses=())
+    await check(pipeline)
+    (chosen,) = await filters(pipeline, "CGB")
+    assert chosen.region == "GB"
+    assert chosen.unchecked_since is not None
+    await tell(pipeline, result("rc_1"), abandonment("rc_2"))
+    await service_is_back(pipeline)
+    await check(pipeline)
+    assert sorted(beginnings(pipeline, "CGB"))[:2] == ["ABANDONED", "Result"]
+    assert [one.unchecked_since for one in await filters(pipeline, "CGB")] == [None]
+
+
+async def test_missed_results_of_a_muted_meeting_stay_muted(pipeline):
+    await subscribe(pipeline, "CGB", "gb")
+    ascot = Meeting(course=Course(name="Ascot"), race_date=DAY)
+    await pipeline.database.write(lambda session: mutes.mute(session, "CGB", ascot, "UALICE", pipeline.clock()))
+    await tell(pipeline, result("rc_1"), result("rc_2", course="Bath"))
+    await service_is_back(pipeline)
+    await check(pipeline)
+    assert beginnings(pipeline, "CGB").count("Result") == 1
+
+
+async def test_abandonments_of_a_meeting_and_its_races_are_told_once(pipeline):
+    await subscribe(pipeline, "CGB", "gb")
+    await tell(pipeline, meeting("rc_1", "rc_2"), abandonment("rc_1"), abandonment("rc_3", course="Bath"))
+    before = pipeline.texts("CGB")
+    assert beginnings(pipeline, "CGB") == ["ABANDONED", "ABANDONED"]
+    await service_is_back(pipeline)
+    await check(pipeline)
+    assert [text for text in pipeline.texts("CGB") if text.startswith("ABANDONED")] == before
+
+
+async def test_channel_that_waits_for_the_bot_misses_nothing_meanwhile(pipeline):
+    await subscribe(pipeline, "CGB", "gb")
+    await pipeline.database.write(
+        lambda session: subscriptions.set_state(session, "CGB", SubscriptionState.WAITING, pipeline.clock())
+    )
+    await tell(pipeline, result("rc_1"))
+    pipeline.clock.forward(1)
+    await check(pipeline)
+    await pipeline.database.write(lambda session: subscriptions.reopen(session, "CGB", pipeline.clock()))
+    await tell(pipeline, result("rc_2"))
+    await service_is_back(pipeline)
+    await check(pipeline)
+    assert "follows now, late: 1 message." in pipeline.texts("CGB")[0]
+    assert beginnings(pipeline, "CGB") == ["This", "Result"]
+
+
+async def test_racecards_that_were_missed_are_posted_where_they_were_asked_for(pipeline):
+    await subscribe(pipeline, "CGB", "gb", frozenset(Topic))
+    race = {"race_id": "rc_1", "course": "Ascot", "date": DAY, "off_time": "14:30", "region": "GB"}
+    await tell(pipeline, {"event": "racecard.published", "race": race})
+    await service_is_back(pipeline)
+    await check(pipeline)
+    assert "Racecard" in beginnings(pipeline, "CGB")
+
+
+async def test_replicas_that_check_at_the_same_time_post_once_and_miss_nothing(make_pipeline):
+    pipelines = [make_pipeline() for _ in range(3)]
+    first = pipelines[0]
+    await subscribe(first, "CGB", "gb")
+    await tell(first, *(result(f"rc_{number}") for number in range(5)))
+    await service_is_back(first)
+    for number in range(5, 10):
+        await first.deliver(result(f"rc_{number}"))
+
+    async def run(pipeline):
+        def work(session):
+            return check_filters(session, pipeline.notices, pipeline.clock())
+
+        for _ in range(5):
+            await asyncio.gather(pipeline.fanout.turn(), pipeline.database.write(work))
+
+    await asyncio.gather(*map(run, pipelines))
+    first.clock.forward(1)
+    await check(first)
+    assert beginnings(first, "CGB").count("Result") == 10
+    assert beginnings(first, "CGB").count("This") == 1
+
+
+async def test_filters_are_not_checked_while_a_replica_fans_out(pipeline, monkeypatch):
+    await subscribe(pipeline, "CGB", "gb")
+    await service_is_back(pipeline)
+    monkeypatch.setattr(inbox, "take_turn", lambda _session: False)
+
+    def work(session):
+        return check_filters(session, pipeline.notices, pipeline.clock())
+
+    assert await pipeline.database.write(work) is False
+    assert [one.region for one in await filters(pipeline, "CGB")] == ["gb"]
+
+
+def test_filter_of_a_version_before_is_read_as_checked():
+    stored = ChannelFilter(region="GB", topics=DEFAULT_TOPICS).model_dump(mode="json")
+    del stored["unchecked_since"]
+    assert ChannelFilter.model_validate(stored).unchecked_since is None
+
+
+async def test_lateness_of_what_was_missed_is_said(pipeline):
+    await subscribe(pipeline, "CGB", "gb")
+    await pipeline.deliver(result("rc_1"))
+    await pipeline.post_all()
+    pipeline.clock.forward(timedelta(minutes=25, seconds=5).total_seconds())
+    await service_is_back(pipeline)
+    await check(pipeline)
+    (text,) = [text for text in pipeline.texts("CGB") if text.startswith("Result")]
+    assert "25 min late" in text
