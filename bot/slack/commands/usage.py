@@ -33,6 +33,11 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
     return usage(reading, forecast(reading.used, reading.limit, reading.taken_at), failure)
 
 
+async def check(_desk: Desk, invocation: Invocation) -> None:
+    """Raise CommandError for a word that is not understood."""
+    read_grouping(invocation.text)
+
+
 def read_grouping(text: str) -> str:
     """What the rows are to be; days, unless told."""
     words = split(text)

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.domain.message import Message
+from bot.errors import CommandError
 from bot.logs import get_logger
 from bot.slack.commands.explain import explain
 from bot.slack.commands.invocation import COMMIT_S, Command, Desk, Invocation
-from bot.slack.commands.table import HELP, RACING_COMMANDS, unknown_command
+from bot.slack.commands.offered import with_working_offers
+from bot.slack.commands.table import unknown_command
 from bot.slack.messages.plain import sentence
 from bot.slack.respond import Reply, Responder
 from bot.slack.tasks import Tasks
@@ -44,8 +46,7 @@ class CommandRunner:
     async def commit(self, command: Command | None, invocation: Invocation, reply: Reply) -> Coroutine[Any, Any, None]:
         """The coroutine that answers; what changes something has been committed when this returns."""
         if command is None:
-            error = unknown_command(invocation.text)
-            return self._respond(reply, explain(error, invocation.reference, invocation.text))
+            return self._refuse(reply, unknown_command(invocation.text), invocation, invocation.text)
         committed: Any = None
         if command.commit is not None:
             try:
@@ -54,7 +55,7 @@ class CommandRunner:
             except TimeoutError:
                 return self._respond(reply, sentence(not_in_time(invocation.reference)))
             except Exception as error:  # noqa: BLE001  explained to the person, and logged there
-                return self._respond(reply, explain(error, invocation.reference, _line(command, invocation)))
+                return self._refuse(reply, error, invocation, _line(command, invocation))
         return self._answer(command, invocation, committed, reply)
 
     def answer_later(self, answer: Coroutine[Any, Any, None], reference: str) -> None:
@@ -81,7 +82,20 @@ class CommandRunner:
             async with asyncio.timeout(ANSWER_S):
                 return await command.answer(self.desk, invocation, committed)
         except Exception as error:  # noqa: BLE001  explained to the person, and logged there
-            return explain(error, invocation.reference, _line(command, invocation))
+            return await self._explained(error, invocation, _line(command, invocation))
+
+    async def _refuse(self, reply: Reply, error: Exception, invocation: Invocation, line: str) -> None:
+        await self._respond(reply, await self._explained(error, invocation, line))
+
+    async def _explained(self, error: Exception, invocation: Invocation, line: str) -> Message:
+        """What went wrong, in words; what is offered was tried."""
+        if isinstance(error, CommandError):
+            try:
+                error = await with_working_offers(error, self.desk, invocation, line)
+            except Exception as failure:  # noqa: BLE001  the refusal itself is known, and is told without offers
+                log.warning("offers_not_checked", reference=invocation.reference, reason=repr(failure))
+                error = error.offering({})
+        return explain(error, invocation.reference, line)
 
     async def _say_progress(self, invocation: Invocation, reply: Reply) -> None:
         say = invocation.progress.say
@@ -107,18 +121,6 @@ def not_in_time(reference: str) -> str:
         "I could not do this in time. Nothing was changed, unless /racing list shows it: try again in a moment. If it "
         f"stays so, give an admin the reference {reference}."
     )
-
-
-def find_command(line: str) -> tuple[Command | None, str]:
-    """The command of a line as it follows /racing, and its words; None, and the line, for a word that is no command.
-
-    A command with the one word "help" is the help on it.
-    """
-    word, text = (*line.split(maxsplit=1), "", "")[:2]
-    command = RACING_COMMANDS.get(word.lower() or HELP)
-    if command and text.strip().lower() == HELP:
-        return RACING_COMMANDS[HELP], command.name
-    return (command, text.strip()) if command else (None, line)
 
 
 def _line(command: Command, invocation: Invocation) -> str:

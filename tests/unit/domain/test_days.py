@@ -94,7 +94,7 @@ def test_mistyped_day_is_known_by_its_likeness(word, meant):
 
 
 @pytest.mark.parametrize(
-    "word", ["2026-02-30", "2026-13-01", "21/11/2026", "21.11.26", "20261121", "2026-1-2", "0000-01-01"]
+    "word", ["2026-02-30", "2026-13-01", "31/11/2026", "11/21/2026", "20261121", "2026-1-2", "0000-01-01", "10-11-12"]
 )
 def test_day_that_is_none_is_refused(word):
     with pytest.raises(ValueError, match=r"."):

@@ -148,8 +148,14 @@ TRACE = Trace(
     kept_since=NOON,
 )
 COMMANDS: list[Any] = [
-    SimpleNamespace(name="racecard", usage="[region] [date]", summary="the cards of a day"),
-    SimpleNamespace(name="help", usage="", summary="every command"),
+    SimpleNamespace(
+        name="racecard",
+        usage="[region] [date]",
+        summary="the cards of a day",
+        examples=("racecard GB tomorrow", "racecard Ascot 22 Nov"),
+        mistakes="One region at a time.",
+    ),
+    SimpleNamespace(name="help", usage="", summary="every command", examples=(), mistakes=""),
 ]
 
 
@@ -238,6 +244,7 @@ ANSWERS: dict[str, partial[Any]] = {
     "muted": partial(muted, ASCOT, 7),
     "unmuted": partial(unmuted, ASCOT),
     "paused": partial(paused, NOON + timedelta(hours=2), 72),
+    "paused_until_a_time_of_day": partial(paused, NOON + timedelta(hours=2), 72, "Europe/London"),
     "resumed": partial(resumed, 1),
     "trace": partial(trace_answer, TRACE, "rc_1", _address, None),
     "trace_of_nothing": partial(trace_answer, Trace((), (), 0, NOON), "rc_2", _address, None),
