@@ -14,6 +14,9 @@ from bot.errors import CommandError
 from bot.slack.commands.changing import audited
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.messages import pause as messages
+from bot.storage import subscriptions
+
+NOTHING_TO_PAUSE = "This channel has no subscriptions, so there is nothing to pause. /racing list shows them."
 
 LONGEST = timedelta(days=365)
 _UNITS = (
@@ -55,13 +58,19 @@ async def commit_pause(desk: Desk, invocation: Invocation) -> Paused:
             return pause_channel(session, invocation.channel_id, paused.until, desk.clock())
 
     if not await desk.database.write(pause):
-        raise CommandError("This channel has no subscriptions, so there is nothing to pause. /racing list shows them.")
+        raise CommandError(NOTHING_TO_PAUSE)
     return paused
 
 
 async def check_pause(desk: Desk, invocation: Invocation) -> None:
-    """Raise CommandError for words that are no time."""
+    """Raise CommandError for words that are no time, and where there is nothing to pause."""
     await _read(desk, invocation)
+
+    def look(session: Session) -> None:
+        if not subscriptions.of_channel(session, invocation.channel_id):
+            raise CommandError(NOTHING_TO_PAUSE)
+
+    await desk.database.read(look)
 
 
 async def answer_pause(desk: Desk, _invocation: Invocation, committed: Paused) -> Message:

@@ -215,7 +215,7 @@ async def _read(check: Check, text: str) -> Wanted:
     check_readings(NAME, wanted)
     if wanted.days:
         told = f"A subscription has no day such as {wanted.days[0]}: it lasts until it is ended."
-        raise CommandError(told, lines={"Without the day": wanted.line(NAME)})
+        raise CommandError(told, lines={"Without the day": wanted.line(NAME)} if wanted.line("") else None)
     if wanted.not_everything or (wanted.not_regions and not wanted.everything):
         named = listed([*([ALL] if wanted.not_everything else []), *wanted.not_regions])
         raise CommandError(f"{named} can't be left out there. Name the regions that this channel is to receive.")

@@ -147,7 +147,7 @@ def _check_words(wanted: Wanted, regions: Sequence[str]) -> None:
     check_readings(NAME, wanted)
     if wanted.days:
         told = f"A subscription has no day such as {wanted.days[0]}. Nothing was changed."
-        raise CommandError(told, lines={"Without the day": wanted.line(NAME)})
+        raise CommandError(told, lines={"Without the day": wanted.line(NAME)} if wanted.line("") else None)
     if wanted.everything and wanted.regions:
         named = join(wanted.regions)
         raise CommandError(

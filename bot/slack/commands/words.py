@@ -19,7 +19,7 @@ from bot.domain.days import is_day_phrase, likely_day, parse_day
 from bot.domain.races import Course
 from bot.errors import CommandError
 from bot.slack.commands.choosing import no_region
-from bot.slack.commands.phrases import THINGS, Kind, Phrase, Reader
+from bot.slack.commands.phrases import JOINING, THINGS, Kind, Phrase, Reader
 from bot.slack.commands.tokens import SINGLE_QUOTES, Word, join, parted, read_page, words_of
 from bot.storage.reference import KnownCourse
 
@@ -178,7 +178,7 @@ def read_words(
         }
         raise CommandError(
             f"One day at a time: you named {' and '.join(day.isoformat() for day in days)}.",
-            lines={label: one.line(*one.others) for label, one in lines.items()},
+            lines={label: one.line(*_but_joining(one.others)) for label, one in lines.items()},
         )
     return Asked(days[0] if days else today, tuple(others), command, frozenset(found), page, flags, bool(days))
 
@@ -215,6 +215,12 @@ async def find_place(reference: ReferenceBook, meetings: MeetingsOf, asked: Aske
         return await _at_course(reference, rest, region, unchecked, timeout_s)
     except CommandError as error:
         raise error.of_words({phrase.value: phrase.typed for phrase in read.phrases}) from None
+
+
+def _but_joining(words: Sequence[str]) -> Sequence[str]:
+    """The words without joining words at either end, which joined what is not there any more."""
+    places = [place for place, word in enumerate(words) if word.casefold() not in JOINING]
+    return words[places[0] : places[-1] + 1] if places else ()
 
 
 def _seen(meetings: Sequence[Meeting], typed: str, region: str | None) -> Meeting | None:

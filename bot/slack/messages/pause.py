@@ -15,9 +15,9 @@ def paused(until: datetime | None, keep_hours: int, zone: str | None = None) -> 
     ends = f"until {moment_for_readers(until)}" if until else "until somebody types `/racing resume`"
     hours = counted(int(SUMMARY_AFTER.total_seconds()) // 3600, "hour")
     words = (
-        f"This channel is paused {ends}.{_in_zone(until, zone)} What comes meanwhile is kept, abandonments too. When the "
-        f"pause is over, what came in the last {hours} is posted as usual, and one summary names every abandonment before "
-        f"that and the results. What has waited more than {counted(keep_hours, 'hour')} is not posted."
+        f"This channel is paused {ends}.{_in_zone(until, zone)} What comes meanwhile is kept, abandonments too. When "
+        f"the pause is over, what came in the last {hours} is posted as usual, and one summary names every abandonment "
+        f"before that and the results. What has waited more than {counted(keep_hours, 'hour')} is not posted."
     )
     if until:
         words += " `/racing resume` ends the pause sooner."
@@ -30,7 +30,7 @@ def _in_zone(until: datetime | None, zone: str | None) -> str:
         return ""
     moment = f"{until.astimezone(zone_of(zone)):%Y-%m-%d %H:%M}"
     if zone == UTC_NAME:
-        return f" That is {moment} UTC: Slack does not tell me your time zone."
+        return f" That is {moment} UTC: I don't know your time zone."
     return f" That is {moment} in {safe(zone)}, your time zone in Slack."
 
 
