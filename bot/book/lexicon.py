@@ -15,7 +15,7 @@ from bot.storage.reference import KnownCountry, KnownCourse
 _COMMON: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
     (frozenset(codes.split()), frozenset(name.strip() for name in names.split(",")))
     for codes, names in (
-        ("GB GBR UK", "great britain, britain, united kingdom, uk"),
+        ("GB GBR", "great britain, britain, united kingdom, uk"),
         ("IRE IE IRL", "ireland, republic of ireland, eire, éire"),
         ("FR FRA", "france"),
         ("AUS AU", "australia, oz"),
@@ -79,6 +79,10 @@ class Lexicon:
         """Whether a course has this name, id or shortcode, exactly as published."""
         return typed in self._names or typed in self._ids
 
+    def has_name_from(self, word: str) -> bool:
+        """Whether any name of several words begins with this one: others need not be looked up together."""
+        return _plain(word).partition(" ")[0] in self._first_words
+
     def is_nearly_course(self, typed: str) -> bool:
         """Whether a course has this name but for letter case."""
         return typed.casefold() in self._folded_names
@@ -91,8 +95,11 @@ class Lexicon:
         return tuple(found) or ((whole,) if whole else ())
 
     def is_country(self, typed: str) -> bool:
-        """Whether the text is the name of a country at all, whether or not the service has a region for that."""
-        return _plain(typed) in self._country_names
+        """Whether the text is the name of a country at all, whether or not the service has a region for that.
+
+        A code that is in use for a country is no name.
+        """
+        return _plain(typed) in self._country_names and not any(typed in codes for codes, _ in _COMMON)
 
     @property
     def names(self) -> Mapping[str, str]:
@@ -100,6 +107,11 @@ class Lexicon:
         published = {one.name: one.country_code for one in self.countries if one.name and one.country_code}
         found = {name: code for name, code in published.items() if code in self._codes}
         return {name.title(): code for name, code in self._by_name.items()} | found
+
+    @cached_property
+    def _first_words(self) -> frozenset[str]:
+        names = (*self.regions, *self._names, *self._country_names, *self._labels, *_PARTS)
+        return frozenset(_plain(name).partition(" ")[0] for name in names if " " in _plain(name))
 
     @cached_property
     def _codes(self) -> frozenset[str]:

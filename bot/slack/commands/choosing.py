@@ -36,11 +36,13 @@ class Check:
     places: dict[Course, str | None] = field(default_factory=dict)
     no_more_than: frozenset[Topic] | None = None
     typed: dict[str, str] = field(default_factory=dict)
+    _lexicon: Lexicon | None = None
     until_s: float = field(default_factory=lambda: asyncio.get_running_loop().time() + CHECK_S)
 
     async def lexicon(self) -> Lexicon:
-        """The lists that words are looked up in."""
-        return await self.desk.reference.lexicon(self.left_s())
+        """The lists that words are looked up in, the same ones for all words of a line."""
+        self._lexicon = self._lexicon or await self.desk.reference.lexicon(self.left_s())
+        return self._lexicon
 
     async def regions(self, typed: Sequence[str], other_words: Mapping[str, str] | None = None) -> list[str]:
         """The regions; none where one of them is none, with what else they may have meant: `check_regions`."""

@@ -14,6 +14,9 @@ from bot.slack.commands.tokens import SINGLE_QUOTES, Word, parted
 WORDS_MAX = 6
 """No name that is looked up has more words."""
 
+DAY_MAX = 4
+"""The words of "22nd of november 2026"."""
+
 
 class Kind(StrEnum):
     """What a phrase is."""
@@ -95,11 +98,11 @@ class Reader:
         name, rest = parted(words[start].text)
         if name:
             return self._called(name.lower(), rest.strip(SINGLE_QUOTES + " ") or rest)
-        sizes = range(_plain_run(words, start), 1, -1)
-        for look in (self._exactly, self._nearly):
-            for size in sizes:
-                text = _text(words[start : start + size])
-                if found := look(text):
+        run = _plain_run(words, start)
+        looks = [(self._exactly, run), (self._nearly, run)] if self.lexicon.has_name_from(words[start].text) else []
+        for look, longest in [*looks[:1], (self._day, min(run, DAY_MAX)), *looks[1:]]:
+            for size in range(longest, 1, -1):
+                if found := look(_text(words[start : start + size])):
                     return *found, size
         return *self._single(words[start]), 1
 
@@ -117,10 +120,12 @@ class Reader:
             return Kind.REGION, text
         if self.lexicon.has_course(text):
             return Kind.COURSE, text
-        if self.is_day(text):
-            return Kind.DAY, text
         code = self.lexicon.region_named(text)
         return (Kind.REGION, code) if code else None
+
+    def _day(self, text: str) -> tuple[Kind, str] | None:
+        """Several words that are a day together."""
+        return (Kind.DAY, text) if self.is_day(text) else None
 
     def _nearly(self, text: str) -> tuple[Kind, str] | None:
         """Several words that are wrong together."""

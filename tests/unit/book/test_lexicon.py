@@ -46,17 +46,16 @@ def test_name_of_a_country_is_a_code_that_is_published(typed, code):
 
 
 def test_country_with_two_published_codes_is_none_of_them():
-    both = Lexicon(("GB", "UK"))
-    assert both.region_named("Great Britain") is None
-    assert both.is_country("Great Britain")
-    assert Lexicon(("GB", "UK"), (), [KnownCountry(country_code="UK", name="Great Britain")]).region_named(
-        "Great Britain"
-    )
+    both = Lexicon(("IRE", "IE"))
+    assert both.region_named("Ireland") is None
+    assert both.is_country("Ireland")
+    named = Lexicon(("IRE", "IE"), (), [KnownCountry(country_code="IE", name="Ireland")])
+    assert named.region_named("Ireland") == "IE"
 
 
 def test_nothing_is_a_region_where_no_list_is_known():
     assert Lexicon().region_named("Ireland") is None
-    assert Lexicon().is_country("Ireland")
+    assert [Lexicon().is_country(typed) for typed in ("Ireland", "UK", "USA", "IRE")] == [True, True, False, False]
     assert dict(Lexicon().names) == {}
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import delete
 
 from bot.book.reference import ReferenceBook
 from bot.domain.days import utc_today
@@ -23,6 +24,7 @@ from bot.slack.permissions import Person
 from bot.storage import reference as rows
 from bot.storage import subscriptions
 from bot.storage.reference import KnownCountry, KnownCourse
+from bot.storage.tables import StoredState
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 """A Friday."""
@@ -273,6 +275,28 @@ async def test_course_of_a_whole_region_is_offered_to_be_left_out(town):
     error = await town.refused(here, "unsubscribe York")
     await town.types(here, error.lines["Leave out York"])
     assert await town.receives(here) == [f"{BOTH} from GB, without York"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "receives"),
+    [
+        ("for GB", [f"{BOTH} from GB"]),
+        ("GB and IRE results only", ["results from GB", "results from IRE"]),
+        ("GB except Ascot", [f"{BOTH} from GB, without Ascot"]),
+        ("USA no results", ["abandonments from USA"]),
+        ("Ireland", []),
+        ("the UK", []),
+    ],
+)
+async def test_without_lists_joining_words_are_understood_and_countries_are_refused(town, typed, receives):
+    await town.desk.database.write(lambda session: session.execute(delete(StoredState)).rowcount)
+    here = await town.here()
+    if receives:
+        assert (await town.types(here, f"subscribe {typed}")).unchecked
+    else:
+        with pytest.raises(CommandError, match="is away, so I can't look up its code"):
+            await town.types(here, f"subscribe {typed}")
+    assert await town.receives(here) == receives
 
 
 @pytest.mark.parametrize(
