@@ -1,7 +1,7 @@
-"""What the data service publishes, looked up as people type it: region codes, names of countries, courses.
+"""The published lists, looked up as people type: region codes, names of countries, courses.
 
-Codes and courses are exact, letter case included. Names of countries are understood in any letter case, and stand for a
-code that the service publishes as a region, or for nothing.
+Codes and courses are exact, letter case included. Names of countries are understood in any letter case. A name stands
+for a code that the data service publishes as a region, or for nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,7 +47,7 @@ _COMMON: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
     )
 )
 _PARTS = {"england": "GB", "scotland": "GB", "wales": "GB"}
-"""Names of what is no region by itself, each with a code of the group that it is part of."""
+"""Names without a region of their own, each with a code of the country around them."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Lexicon:
     def region_named(self, typed: str) -> str | None:
         """The published code of the country that is called so; None for any other text.
 
-        A code in another letter case is no name: it is a near miss.
+        A code in another letter case is a near miss, and no name.
         """
         if typed.casefold() in self._folded_codes:
             return None
@@ -80,7 +80,7 @@ class Lexicon:
         return typed in self._names or typed in self._ids
 
     def has_name_from(self, word: str) -> bool:
-        """Whether any name of several words begins with this one: others need not be looked up together."""
+        """Whether any name of several words begins with this word."""
         return _plain(word).partition(" ")[0] in self._first_words
 
     def is_nearly_course(self, typed: str) -> bool:
@@ -95,15 +95,17 @@ class Lexicon:
         return tuple(found) or ((whole,) if whole else ())
 
     def is_country(self, typed: str) -> bool:
-        """Whether the text is the name of a country at all, whether or not the service has a region for that.
+        """Whether the text is the name of a country at all, with or without a region at the data service.
 
-        A code that is in use for a country is no name.
+        A code that is in use for a country is no name, nor is a published code in another letter case.
         """
+        if typed.casefold() in self._folded_codes:
+            return False
         return _plain(typed) in self._country_names and not any(typed in codes for codes, _ in _COMMON)
 
     @property
     def names(self) -> Mapping[str, str]:
-        """Every name that stands for a region, as it is published or in common use, each with the code."""
+        """Every name for a region, published or in common use, with the code."""
         published = {one.name: one.country_code for one in self.countries if one.name and one.country_code}
         found = {name: code for name, code in published.items() if code in self._codes}
         return {name.title(): code for name, code in self._by_name.items()} | found
@@ -144,7 +146,7 @@ class Lexicon:
 
     @cached_property
     def _by_name(self) -> dict[str, str]:
-        """Names, folded, each with its published code; the service's own names count before common ones."""
+        """Folded names with their published codes; names of the data service count before common names."""
         found = {}
         for codes, names in _COMMON:
             if code := self._region_of_group(next(iter(codes))):
@@ -154,7 +156,7 @@ class Lexicon:
 
     @cached_property
     def _by_code(self) -> dict[str, str]:
-        """Codes in use elsewhere, each with the published one of the same country."""
+        """Codes in use elsewhere, each with the published code of the same country."""
         groups = [(codes, self._region_of_group(next(iter(codes)))) for codes, _ in _COMMON]
         return {other: code for codes, code in groups if code for other in codes}
 
@@ -164,7 +166,7 @@ class Lexicon:
         return frozenset(own).union(*(names for _, names in _COMMON))
 
     def _region_of_group(self, code: str) -> str | None:
-        """The one published code of the group that a code is in; None where no code or several are published."""
+        """The published code of a code's group; None where the group has no published code, or several."""
         found = [one for codes, _ in _COMMON if code in codes for one in codes if one in self._codes]
         return found[0] if len(found) == 1 else None
 

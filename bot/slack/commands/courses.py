@@ -32,8 +32,9 @@ async def _find(desk: Desk, invocation: Invocation) -> tuple[list[KnownCourse], 
         raise desk.reference.why_none("courses")
     found = [course for course in known if _has(course, typed.casefold().split())]
     if not found:
-        words = await _in_english(desk, invocation.text)
-        found = [course for course in known if words and _has(course, words)]
+        english = await _in_english(desk, invocation.text)
+        found = [course for course in known if english and _has(course, english.casefold().split())]
+        typed = english if found else typed
     if not found:
         # To look for what is alike takes as long as many deliveries do.
         meant = await asyncio.to_thread(likely_courses, typed, known)
@@ -46,11 +47,10 @@ async def _find(desk: Desk, invocation: Invocation) -> tuple[list[KnownCourse], 
     return found, typed, page
 
 
-async def _in_english(desk: Desk, text: str) -> list[str]:
+async def _in_english(desk: Desk, text: str) -> str:
     """The words that are no joining words, a country by its region's code: "courses in Ireland"."""
     phrases = Reader(await desk.reference.lexicon(LIST_S), {}).read(words_of(text))
-    things = [one.value for one in phrases if one.kind in THINGS and read_page(one.typed) is None]
-    return " ".join(things).casefold().split()
+    return " ".join(one.value for one in phrases if one.kind in THINGS and read_page(one.typed) is None)
 
 
 def _has(course: KnownCourse, words: list[str]) -> bool:

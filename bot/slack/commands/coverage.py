@@ -32,16 +32,19 @@ async def _find(desk: Desk, invocation: Invocation) -> tuple[list[KnownCountry],
         raise desk.reference.why_none("countries")
     found = [one for one in countries if typed in {"", one.country_code, one.name}]
     codes = [one.country_code for one in countries if one.country_code]
+    shown = typed
     if not found:
         # Countries are listed by their codes here, whether or not these are regions.
-        phrases = Reader(Lexicon(codes, (), countries), {}).read(words_of(invocation.text))
+        lexicon = Lexicon(codes, (), countries)
+        phrases = Reader(lexicon, {}).read(words_of(invocation.text))
         named = [phrase for phrase in phrases if phrase.kind in THINGS and read_page(phrase.typed) is None]
         wanted = {phrase.value for phrase in named if phrase.kind is Kind.REGION}
         is_understood = named and all(phrase.kind is Kind.REGION for phrase in named)
         found = [one for one in countries if is_understood and one.country_code in wanted]
+        shown = " ".join(one.country_code for one in found if one.country_code)
     if not found:
         names = [one.name for one in countries if one.name]
-        meant = likely(typed, [*codes, *names])
+        meant = [*lexicon.parts_of(typed)] or likely(typed, [*codes, *names])
         raise CommandError(
             f'There is no country "{typed[:TYPED_MAX]}".',
             typed=typed,
@@ -49,4 +52,4 @@ async def _find(desk: Desk, invocation: Invocation) -> tuple[list[KnownCountry],
             asks=True,
             after="/racing coverage alone lists all of them.",
         )
-    return found, typed, page
+    return found, shown, page

@@ -1,4 +1,4 @@
-"""What is offered after a refusal: command lines that were read the way typed ones are, so that their buttons work."""
+"""Offers after a refusal: each offered command line was read as a typed line is read, so its button works."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -9,19 +9,19 @@ from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.table import find_command
 
 MENDED_MAX = 2
-"""How often a line that is refused in its turn is mended by what that refusal offers."""
+"""How often a refused offer is replaced by the offers of the second refusal."""
 
 OFFERED_MAX = 10
 """So many lines are tried."""
 
 
 async def with_working_offers(error: CommandError, desk: Desk, invocation: Invocation, line: str) -> CommandError:
-    """The refusal of a line, with those of its offers that would not be refused themselves."""
+    """The refusal of a line, with only the offers whose lines pass the check."""
     return error.offering(await _working(desk, invocation, offered_lines(error, line), MENDED_MAX))
 
 
 async def _working(desk: Desk, invocation: Invocation, lines: Mapping[str, str], tries: int) -> dict[str, str]:
-    """The lines that are understood, by how they are shown; in the place of others what these are mended to."""
+    """The lines that pass, by label. A line that fails is replaced by its mended lines."""
     found: dict[str, str] = {}
     for label, line in list(lines.items())[:OFFERED_MAX]:
         error = await refusal(desk, invocation, line)
@@ -34,7 +34,7 @@ async def _working(desk: Desk, invocation: Invocation, lines: Mapping[str, str],
 
 
 async def refusal(desk: Desk, invocation: Invocation, line: str) -> CommandError | None:
-    """Why a line, as it is typed after /racing, would be refused; None where it would not be."""
+    """Why a line would be refused, as typed after /racing; None where the line passes."""
     command, text = find_command(line)
     if command is None:
         return CommandError("That is no command.")
@@ -45,7 +45,7 @@ async def refusal(desk: Desk, invocation: Invocation, line: str) -> CommandError
     except CommandError as error:
         return error
     except (ServiceError, TimeoutError):
-        # What can't be looked up now is not refused for its words.
+        # A list that can't be read now says nothing against the words.
         return None
     return None
 

@@ -42,7 +42,7 @@ _HOURS, _MINUTES, _HALF_DAY = 24, 60, 12
 
 @dataclass(frozen=True)
 class Paused:
-    """When the pause ends; None where somebody has to end it. `zone`: that in which a day or time was read."""
+    """When the pause ends; None where somebody has to end it. `zone`: the time zone in which a day or time was read."""
 
     until: datetime | None
     zone: str | None = None
@@ -63,7 +63,7 @@ async def commit_pause(desk: Desk, invocation: Invocation) -> Paused:
 
 
 async def check_pause(desk: Desk, invocation: Invocation) -> None:
-    """Raise CommandError for words that are no time, and where there is nothing to pause."""
+    """Raise CommandError for words that name no time, and where there is nothing to pause."""
     await _read(desk, invocation)
 
     def look(session: Session) -> None:
@@ -135,10 +135,10 @@ def read_duration(text: str, today: date | None = None) -> timedelta | None:
 
 
 def read_until(text: str, now: datetime) -> datetime:
-    """The next moment that the words name, in the zone of `now`: a day, which is its beginning, a time, or both.
+    """The next moment that the words name, in the zone of `now`: a time, the beginning of a day, or a day with a time.
 
-    A time alone is that of today, or of tomorrow where today's is past. CommandError for other words, for a moment that
-    is past, and for one that is too far away.
+    A time alone is today's, or tomorrow's where today's is past. CommandError for other words, for a past moment,
+    and for a moment more than LONGEST away.
     """
     words = [word for word in text.replace(",", " ").split() if word.lower() not in {"at", "on", "the"}]
     clocks = [

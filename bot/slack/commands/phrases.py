@@ -1,7 +1,7 @@
-"""A line's words as phrases, each with what it is: a region, a course, a word of the command's own, a joining word.
+"""A line's words as phrases, each with its kind: a region, a course, a word of the command's own, a joining word.
 
-What is published counts before what is English, exactly as published: a region called NO is that region, and "no" in
-small letters is the joining word. In quotes, and after `course:`, nothing is a joining word.
+Published names count before English, exactly as published: "NO" is the region where a region NO is published, and "no"
+is the joining word. In quotes, and after `course:`, nothing is a joining word.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,14 +12,14 @@ from bot.book.lexicon import Lexicon
 from bot.slack.commands.tokens import SINGLE_QUOTES, Word, parted
 
 WORDS_MAX = 6
-"""No name that is looked up has more words."""
+"""Names of more words are not looked up."""
 
 DAY_MAX = 4
 """The words of "22nd of november 2026"."""
 
 
 class Kind(StrEnum):
-    """What a phrase is."""
+    """The kind of a phrase."""
 
     REGION = "region"
     COURSE = "course"
@@ -41,16 +41,16 @@ JOINING: Mapping[str, Kind] = (
     | {"only": Kind.ONLY, "just": Kind.ONLY}
     | dict.fromkeys(("for", "from", "the", "of", "in", "at", "to", "on", "with", "please", "but"), Kind.FILLER)
 )
-"""Words that join others, in any letter case, each with what it does."""
+"""Words that join others, in any letter case, by kind."""
 
 THINGS = frozenset({Kind.REGION, Kind.COURSE, Kind.NO_COURSE, Kind.OWN, Kind.DAY, Kind.UNKNOWN})
 
 
 @dataclass(frozen=True)
 class Phrase:
-    """Words that are one thing together. `value` is what they stand for: a code, a course's word, a word in full.
+    """Words with one meaning together. `value` is the meaning: a code, a course's word, a word in full.
 
-    `is_named`: they were called what they are, by `course:` or `region:`. `has_comma`: a comma follows.
+    `is_named`: `course:` or `region:` stood before. `has_comma`: a comma follows.
     """
 
     kind: Kind
@@ -94,7 +94,7 @@ class Reader:
         ]
 
     def _at(self, words: Sequence[Word], start: int) -> tuple[Kind, str, int]:
-        """What begins at a word, what it stands for, and of how many words it is."""
+        """The kind, the value and the number of words of the phrase that begins at a word."""
         name, rest = parted(words[start].text)
         if name:
             return self._called(name.lower(), rest.strip(SINGLE_QUOTES + " ") or rest)
@@ -115,7 +115,7 @@ class Reader:
         return Kind.REGION if code else Kind.UNKNOWN, code or rest, 1
 
     def _exactly(self, text: str) -> tuple[Kind, str] | None:
-        """What several words are together."""
+        """The kind and value of several words together."""
         if self.lexicon.is_region(text):
             return Kind.REGION, text
         if self.lexicon.has_course(text):
@@ -124,11 +124,11 @@ class Reader:
         return (Kind.REGION, code) if code else None
 
     def _day(self, text: str) -> tuple[Kind, str] | None:
-        """Several words that are a day together."""
+        """Several words that name a day together."""
         return (Kind.DAY, text) if self.is_day(text) else None
 
     def _nearly(self, text: str) -> tuple[Kind, str] | None:
-        """Several words that are wrong together."""
+        """Several words that are nearly a name together."""
         is_known = self.lexicon.is_nearly_course(text) or self.lexicon.parts_of(text) or self.lexicon.is_country(text)
         return (Kind.UNKNOWN, text) if is_known else None
 
@@ -151,13 +151,13 @@ class Reader:
 
 
 def _is_lonely_but(phrases: Sequence[Phrase], place: int) -> bool:
-    """Whether a "but" is not that of "but not": "GB but Ascot" may mean with it or without."""
+    """Whether a "but" stands without "not": "GB but Ascot" may mean with Ascot or without."""
     follows = phrases[place + 1].kind if place + 1 < len(phrases) else None
     return phrases[place].kind is Kind.FILLER and phrases[place].value == "but" and follows is not Kind.NOT
 
 
 def _plain_run(words: Sequence[Word], start: int) -> int:
-    """How many words from one on are neither quoted nor named, as many as are looked up together."""
+    """How many words from `start` on are neither quoted nor named, up to WORDS_MAX."""
     run = 0
     while start + run < len(words) and run < WORDS_MAX:
         word = words[start + run]

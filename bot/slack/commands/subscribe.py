@@ -218,7 +218,9 @@ async def _read(check: Check, text: str) -> Wanted:
         raise CommandError(told, lines={"Without the day": wanted.line(NAME)} if wanted.line("") else None)
     if wanted.not_everything or (wanted.not_regions and not wanted.everything):
         named = listed([*([ALL] if wanted.not_everything else []), *wanted.not_regions])
-        raise CommandError(f"{named} can't be left out there. Name the regions that this channel is to receive.")
+        line = wanted.line("") and wanted.line(NAME)
+        told = f"{named} can't be left out there. Name the regions that this channel is to receive."
+        raise CommandError(told, lines={"Without that": line} if line else None)
     if not wanted.all_topics:
         raise CommandError("Nothing would be left of that. Name what this channel is to receive.")
     check.notes += says_codes(wanted.named)

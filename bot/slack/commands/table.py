@@ -159,7 +159,7 @@ RACING_COMMANDS: dict[str, Command] = {
         ),
         Command(
             "pause",
-            "[2h]",
+            "[2h|until 18:00]",
             "Hold what this channel receives, for a time or until it is resumed",
             pause.answer_pause,
             pause.commit_pause,

@@ -1,9 +1,9 @@
-"""What `/racing subscribe` and `unsubscribe` were told: regions, topics and courses, in any order, in plain English."""
+"""The words of `/racing subscribe` and `unsubscribe`: regions, topics and courses, in any order, in plain English."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from bot.book.lexicon import Lexicon
 from bot.book.meant import COURSE
@@ -36,11 +36,10 @@ NO_LISTS = Lexicon()
 
 @dataclass(frozen=True)
 class Wanted:
-    """The words, sorted by what they are. `regions` are not checked yet; `everything` is the word "all".
+    """The words, sorted by kind. `regions` are not checked yet; `everything` is the word "all".
 
-    `not_topics` and `not_regions` came after "no" or "except". `is_negated`: any such word was
-    typed. `days` are words that name a day. `is_only`: the word
-    "only" was among them. `named` are the regions that were typed by another name, each with its code.
+    `not_topics` and `not_regions` came after "no" or "except"; `is_negated` says that such a word was typed. `days` are
+    words for a day. `is_only`: the word "only" was typed. `named` are regions typed by another name, with their codes.
     """
 
     regions: tuple[str, ...] = ()
@@ -56,7 +55,7 @@ class Wanted:
     is_only: bool = False
     named: tuple[tuple[str, str], ...] = ()
     readings: tuple[tuple[str, "Wanted"], ...] = field(default=(), compare=False)
-    """Where the words can be read in more than one way: each, by how it is shown."""
+    """The readings by label, where the words have several."""
 
     @property
     def is_bare(self) -> bool:
@@ -65,16 +64,16 @@ class Wanted:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing but regions was typed: they are meant as they are, with all their courses."""
+        """Whether nothing but regions was typed: each is meant with all its courses."""
         return not (self.topics or self.not_topics or self.courses or self.not_courses)
 
     @property
     def all_topics(self) -> frozenset[Topic]:
-        """The topics of a new subscription: those that were typed, else the usual ones, but for those after "no"."""
+        """The topics of a new subscription: the typed topics, else the usual two, without the topics after "no"."""
         return (self.topics or DEFAULT_TOPICS) - self.not_topics
 
     def line(self, command: str) -> str:
-        """The command line that says the same, but for what came after "no", and for days."""
+        """The command line with the same meaning, without days and without the topics and regions after "no"."""
         return join(
             filter(
                 None,
@@ -91,21 +90,21 @@ class Wanted:
 
 
 def read_wanted(text: str, lexicon: Lexicon = NO_LISTS) -> Wanted:
-    """The words of a text, each as what it is. CommandError where "course:" or "except" has nothing after it."""
+    """The words of a text, by kind. CommandError where nothing follows "course:" or "except"."""
     phrases = Reader(lexicon, OWN, is_day=_is_day).read(_together(words_of(text)))
     wanted = _sorted(phrases, lexicon)
     return replace(wanted, readings=_readings(phrases, lexicon, wanted))
 
 
 def check_readings(command: str, wanted: Wanted) -> None:
-    """Raise CommandError with a button for each reading, where there is more than one."""
+    """Raise CommandError with a button for each reading, where there are several."""
     if wanted.readings:
-        told = "That can be read in two ways, so nothing was changed. Which one is meant?"
+        told = "That can be read in several ways, so nothing was changed. What is meant?"
         raise CommandError(told, lines={label: one.line(command) for label, one in wanted.readings})
 
 
 def says_codes(named: Iterable[tuple[str, str]]) -> list[str]:
-    """For each region that was typed by another name a sentence with its code."""
+    """A sentence with the code for each region typed by another name."""
     return [f"{name} is {code} here." for name, code in dict(named).items()]
 
 
@@ -114,10 +113,10 @@ def _is_day(typed: str) -> bool:
 
 
 def _sorted(phrases: Sequence[Phrase], lexicon: Lexicon, *, no_for_all: bool = True) -> Wanted:
-    """The phrases by what they are.
+    """The phrases by kind.
 
-    What follows "no" is left out, and so is what follows that, as long as it is of the same kind. `no_for_all` False:
-    of topics only the first is.
+    The phrase after "no" is left out, and so are further phrases of the same kind. `no_for_all` False: only the first
+    topic is left out.
     """
     taken: dict[Kind, list[str]] = {kind: [] for kind in THINGS}
     left_out: dict[Kind, list[str]] = {kind: [] for kind in THINGS}
@@ -156,7 +155,7 @@ def _sorted(phrases: Sequence[Phrase], lexicon: Lexicon, *, no_for_all: bool = T
 
 
 def _kind(phrase: Phrase, lexicon: Lexicon, *, is_negated: bool) -> Kind:
-    """What a phrase is; what follows "no" and can't be looked up is most likely a course."""
+    """The kind of a phrase. After "no", a word that can't be looked up is most likely a course."""
     if is_negated and phrase.kind is Kind.NO_COURSE:
         return Kind.COURSE
     if is_negated and phrase.kind is Kind.UNKNOWN and not lexicon.courses:
@@ -175,13 +174,18 @@ def _in_order(phrases: Sequence[Phrase], values: Sequence[str]) -> tuple[str, ..
 
 
 def _is_of_topics(phrases: Sequence[Phrase]) -> bool:
-    """Whether "all" is that of "all results", which says nothing of regions."""
+    """Whether "all" belongs to "all results", and so says nothing of regions."""
     follows = {(one.value, other.kind, other.value) for one, other in pairwise(phrases) if one.kind is Kind.OWN}
     return any(kind is Kind.OWN and value != ALL for all_, kind, value in follows if all_ == ALL)
 
 
 def _readings(phrases: Sequence[Phrase], lexicon: Lexicon, wanted: Wanted) -> tuple[tuple[str, Wanted], ...]:
     """The ways to read the words, where there are two: "no cards and results", and "GB and Ascot"."""
+    if pairs := _pairs(phrases):
+        each = [(pair, _sorted(pair, lexicon)) for pair in pairs]
+        labels = [" ".join(phrase.value for phrase in sorted(pair, key=_is_topic)) for pair, _ in each]
+        both = [("All of that for each", wanted)] if not wanted.courses else []
+        return (*zip(labels, (one for _, one in each), strict=True), *both)
     first_only = _sorted(phrases, lexicon, no_for_all=False)
     if first_only != wanted:
         each = [replace(one, topics=one.all_topics) for one in (wanted, first_only)]
@@ -194,14 +198,35 @@ def _readings(phrases: Sequence[Phrase], lexicon: Lexicon, wanted: Wanted) -> tu
     return ()
 
 
+def _pairs(phrases: Sequence[Phrase]) -> list[list[Phrase]]:
+    """Places and topics by turns, as in "GB results and IRE racecards", pair by pair; none where they don't alternate.
+
+    One subscription has the same topics for all its regions.
+    """
+    if any(phrase.kind is Kind.NOT for phrase in phrases):
+        return []
+    things = [phrase for phrase in phrases if phrase.kind in {Kind.REGION, Kind.COURSE, Kind.OWN}]
+    turns = [list(turn) for _, turn in groupby((one for one in things if one.value != ALL), key=_is_topic)]
+    if len(turns) < len(("GB", "results", "IRE", "racecards")) or len(turns) % 2:
+        return []
+    return [[*turns[at], *turns[at + 1]] for at in range(0, len(turns), 2)]
+
+
+def _is_topic(phrase: Phrase) -> bool:
+    return phrase.kind is Kind.OWN
+
+
 def _joins_region_and_course(phrases: Sequence[Phrase], place: int) -> bool:
-    """Whether an "and" stands between a region and a course."""
+    """Whether an "and" stands between a region and a course, or a comma after the region; "York, GB" is one place."""
+    follows = phrases[place + 1].kind if place + 1 < len(phrases) else None
+    if phrases[place].kind is Kind.REGION and phrases[place].has_comma and follows is Kind.COURSE:
+        return True
     beside = {phrases[at].kind for at in (place - 1, place + 1) if 0 <= at < len(phrases)}
     return phrases[place].kind in {Kind.AND, Kind.OR} and beside == {Kind.REGION, Kind.COURSE}
 
 
 def _together(words: Sequence[Word]) -> list[Word]:
-    """The words, a course's name beside what it is called by where it stands apart from that: `course: Ascot`."""
+    """The words, with `course:` joined to the name after a space: `course: Ascot` is `course:Ascot`."""
     found: list[Word] = []
     left = iter(words)
     for word in left:

@@ -7,7 +7,7 @@ A day is a published race date. "today" is the date in UTC, because the zone of 
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 from bot.book.card import Meeting
@@ -98,9 +98,11 @@ class _Read:
         """Raise CommandError for words that say more than a card can be."""
         places = [*self.regions, *(one.value for one in self.left if one.kind is Kind.COURSE)]
         each = {place: self.asked.line(place) for place in places}
+        # The command's own words may be what was to be left out.
+        plain = replace(self.asked, flags=frozenset())
         if any(phrase.kind is Kind.NOT for phrase in self.phrases):
             told = f"I can leave nothing out here. /{self.asked.command} shows a region, a course, or all there is."
-            raise CommandError(told, lines=each)
+            raise CommandError(told, lines={place: plain.line(place) for place in places})
         if len(self.regions) > 1:
             raise CommandError(f"One region at a time: you named {' and '.join(self.regions)}.", lines=each)
 

@@ -22,6 +22,9 @@ log = get_logger(__name__)
 ANSWER_S = 25.0
 """An answer that takes longer is given up, with a word to whoever waits for it."""
 
+OFFERS_S = 5.0
+"""For trying the lines that a refusal offers; after it the refusal is told without offers."""
+
 PROGRESS_AT_S = (3.0, 10.0, 20.0)
 """When whoever waits is told how far it is, where that is replaced; what stays beside the answer is said once."""
 
@@ -91,7 +94,8 @@ class CommandRunner:
         """What went wrong, in words; what is offered was tried."""
         if isinstance(error, CommandError):
             try:
-                error = await with_working_offers(error, self.desk, invocation, line)
+                async with asyncio.timeout(OFFERS_S):
+                    error = await with_working_offers(error, self.desk, invocation, line)
             except Exception as failure:  # noqa: BLE001  the refusal itself is known, and is told without offers
                 log.warning("offers_not_checked", reference=invocation.reference, reason=repr(failure))
                 error = error.offering({})

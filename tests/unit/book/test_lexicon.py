@@ -35,6 +35,7 @@ LEXICON = Lexicon(("AUS", "GB", "HK", "IRE", "NO", "USA"), COURSES, COUNTRIES)
         ("Norway", None),
         ("Sweden", None),
         ("usa", None),
+        ("Usa", None),
         ("gb", None),
         ("NO", None),
         ("Ascot", None),
