@@ -107,8 +107,11 @@ class ReferenceBook:
         return kept[0] if kept else ()
 
     async def lexicon(self, timeout_s: float | None = None) -> Lexicon:
-        """All three lists for looking words up; the countries as far as they are kept."""
-        regions, courses = await self.regions(timeout_s), await self.courses(timeout_s)
+        """All three lists for looking words up, within the time together; the countries as far as they are kept."""
+        began_s = asyncio.get_running_loop().time()
+        regions = await self.regions(timeout_s)
+        waited_s = asyncio.get_running_loop().time() - began_s
+        courses = await self.courses(None if timeout_s is None else max(0.01, timeout_s - waited_s))
         return Lexicon(regions or (), courses or (), await self.known_countries())
 
     def why_none(self, name: str) -> Exception:

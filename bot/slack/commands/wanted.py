@@ -182,10 +182,9 @@ def _is_of_topics(phrases: Sequence[Phrase]) -> bool:
 def _readings(phrases: Sequence[Phrase], lexicon: Lexicon, wanted: Wanted) -> tuple[tuple[str, Wanted], ...]:
     """The ways to read the words, where there are two: "no cards and results", and "GB and Ascot"."""
     if pairs := _pairs(phrases):
-        each = [(pair, _sorted(pair, lexicon)) for pair in pairs]
-        labels = [" ".join(phrase.value for phrase in sorted(pair, key=_is_topic)) for pair, _ in each]
+        labels = [" ".join(phrase.value for phrase in sorted(pair, key=_is_topic)) for pair in pairs]
         both = [("All of that for each", wanted)] if not wanted.courses else []
-        return (*zip(labels, (one for _, one in each), strict=True), *both)
+        return (*((label, _sorted(pair, lexicon)) for label, pair in zip(labels, pairs, strict=True)), *both)
     first_only = _sorted(phrases, lexicon, no_for_all=False)
     if first_only != wanted:
         each = [replace(one, topics=one.all_topics) for one in (wanted, first_only)]
@@ -217,12 +216,16 @@ def _is_topic(phrase: Phrase) -> bool:
 
 
 def _joins_region_and_course(phrases: Sequence[Phrase], place: int) -> bool:
-    """Whether an "and" stands between a region and a course, or a comma after the region; "York, GB" is one place."""
-    follows = phrases[place + 1].kind if place + 1 < len(phrases) else None
-    if phrases[place].kind is Kind.REGION and phrases[place].has_comma and follows is Kind.COURSE:
-        return True
-    beside = {phrases[at].kind for at in (place - 1, place + 1) if 0 <= at < len(phrases)}
-    return phrases[place].kind in {Kind.AND, Kind.OR} and beside == {Kind.REGION, Kind.COURSE}
+    """Whether an "and" stands between a region and a course, or a comma after the region.
+
+    "York, GB" is one place, and so is a region with `course:York`.
+    """
+    before, here, after = (phrases[at] if 0 <= at < len(phrases) else None for at in (place - 1, place, place + 1))
+    if here is None or after is None or any(one and one.is_named for one in (before, here, after)):
+        return False
+    if here.kind is Kind.REGION:
+        return here.has_comma and after.kind is Kind.COURSE
+    return here.kind in {Kind.AND, Kind.OR} and {before and before.kind, after.kind} == {Kind.REGION, Kind.COURSE}
 
 
 def _together(words: Sequence[Word]) -> list[Word]:

@@ -146,6 +146,7 @@ BOTH = "results and abandonments"
         ("GB except York", [f"{BOTH} from GB, without York"], []),
         ("GB but not York or Ffos Las", [f"{BOTH} from GB, without York and Ffos Las"], []),
         ("GB without York, Ffos Las", [f"{BOTH} from GB, without York and Ffos Las"], []),
+        ("GB, course:York", [f"{BOTH} from GB, only York"], []),
         ("GB except course:York", [f"{BOTH} from GB, without York"], []),
         ("GB no racecards", [f"{BOTH} from GB"], []),
         ("GB without results", ["abandonments from GB"], []),
