@@ -316,6 +316,17 @@ async def test_without_lists_joining_words_are_understood_and_countries_are_refu
     assert await town.receives(here) == receives
 
 
+@pytest.mark.parametrize(("zone", "ends_at"), [("Europe/Paris", "17:00"), (None, "18:00"), ("Nowhere", "18:00")])
+async def test_pause_until_a_time_is_in_the_zone_of_whoever_typed_it_else_in_utc(town, zone, ends_at):
+    async def from_there(_user_id):
+        return Person(zone=zone) if zone else None
+
+    here = await town.here("subscribe GB")
+    town.desk.people.person = from_there
+    paused = await town.types(here, "pause until 18:00")
+    assert (f"{paused.until:%H:%M}", paused.zone) == (ends_at, "Europe/Paris" if ends_at == "17:00" else "UTC")
+
+
 @pytest.mark.parametrize(
     ("typed", "day", "region", "course_id"),
     [
