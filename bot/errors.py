@@ -90,8 +90,9 @@ class CommandError(RacingBotError):
 
     `typed` is the word that was wrong, after `course:` where it was wrong as a course, and `meant` what it may have
     meant, by how it is shown. Where several words were wrong, `offers` has what is right for each, by how that is
-    shown. Each becomes a button that does it. `edits` is the region of the channel's subscription that is in the way,
-    whose form another button opens.
+    shown. `lines` are whole command lines, as they would be typed after /racing, by how they are shown. Each becomes a
+    button, once it was found to work. `asks`: the text asks whether one of them was meant, and goes on with `after`.
+    `edits` is the region of the channel's subscription that is in the way, whose form another button opens.
     """
 
     def __init__(
@@ -101,11 +102,28 @@ class CommandError(RacingBotError):
         typed: str = "",
         meant: Mapping[str, str] | None = None,
         offers: Mapping[str, Mapping[str, str]] | None = None,
+        lines: Mapping[str, str] | None = None,
+        asks: bool = False,
+        after: str = "",
         edits: str | None = None,
     ) -> None:
-        super().__init__(told)
-        self.edits = edits
-        self.offers = dict(offers or {label: {typed: value} for label, value in (meant or {}).items()})
+        self.told, self.asks, self.after, self.edits = told, asks, after, edits
+        found = offers or {label: {typed: value} for label, value in (meant or {}).items()}
+        self.offers = {label: dict(right) for label, right in found.items()}
+        self.lines = dict(lines or {})
+        shown = " or ".join([*self.offers, *self.lines]) if asks else ""
+        super().__init__(" ".join(filter(None, [told, f"Did you mean {shown}?" if shown else "", after])))
+
+    def of_words(self, typed: Mapping[str, str]) -> "CommandError":
+        """The same, with its offers for words as they were typed, by what these stand for."""
+        for right in self.offers.values():
+            for value in [one for one in right if one in typed]:
+                right[typed[value]] = right.pop(value)
+        return self
+
+    def offering(self, lines: Mapping[str, str]) -> "CommandError":
+        """The same, with these command lines for all that it offered."""
+        return CommandError(self.told, lines=lines, asks=self.asks, after=self.after, edits=self.edits)
 
 
 class FieldsWrong(CommandError):

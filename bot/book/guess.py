@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from bot.book.meant import COURSE, TYPED_MAX, likely, question
+from bot.book.meant import COURSE, TYPED_MAX, likely
 from bot.racing.values import ALIKE
 
 PARTED_MAX = 4
@@ -55,11 +55,6 @@ class Guess:
             return {_shown(meant): {mended[0].typed: meant} for meant in mended[0].meant}
         label = " ".join(_shown(phrase.meant[0]) for phrase in mended)
         return {label: {phrase.typed: phrase.meant[0] for phrase in mended}} if mended else {}
-
-    @property
-    def question(self) -> str:
-        """Whether that was meant, after a space; nothing where nothing is likely."""
-        return question(self.offers)
 
 
 def guess(words: Sequence[str], vocabulary: Vocabulary, alike: float = ALIKE) -> Guess:

@@ -10,7 +10,8 @@ from typing import TypeVar
 from sqlmodel import Session
 
 from bot.book.guess import Vocabulary, guess
-from bot.book.meant import COURSE, find_courses, likely_courses, named, question, quoted, several
+from bot.book.lexicon import Lexicon
+from bot.book.meant import COURSE, find_courses, likely_courses, named, quoted, several
 from bot.domain.clock import Clock
 from bot.domain.races import Course
 from bot.domain.reading_values import note_text
@@ -106,6 +107,14 @@ class ReferenceBook:
         kept = await self._database.read(reference.countries)
         return kept[0] if kept else ()
 
+    async def lexicon(self, timeout_s: float | None = None) -> Lexicon:
+        """All three lists for looking words up, within the time together; the countries as far as they are kept."""
+        began_s = asyncio.get_running_loop().time()
+        regions = await self.regions(timeout_s)
+        waited_s = asyncio.get_running_loop().time() - began_s
+        courses = await self.courses(None if timeout_s is None else max(0.01, timeout_s - waited_s))
+        return Lexicon(regions or (), courses or (), await self.known_countries())
+
     def why_none(self, name: str) -> Exception:
         """Why there is no list of that name ("courses", "countries"): what the service said, or that it has not yet."""
         if name not in self._failures:
@@ -131,10 +140,11 @@ class ReferenceBook:
         right = {region: region for region in regions or ()} | dict(other_words or {})
         # To look for what is alike takes as long as many deliveries do.
         found = await asyncio.to_thread(guess, unknown, right)
-        listed = f" Regions: {', '.join(regions or ())}." if len(regions or ()) <= LISTED_REGIONS else ""
         raise CommandError(
-            f"There is no region {named(one.typed for one in found.wrong)}.{found.question}{listed}",
+            f"There is no region {named(one.typed for one in found.wrong)}.",
             offers=found.offers,
+            asks=True,
+            after=f"Regions: {', '.join(regions or ())}." if len(regions or ()) <= LISTED_REGIONS else "",
         )
 
     async def check_course(
@@ -152,9 +162,10 @@ class ReferenceBook:
         if not found:
             meant = await asyncio.to_thread(likely_courses, typed, courses) if guessing else []
             raise CommandError(
-                f"There is no course {quoted(typed)}.{question(meant)}",
+                f"There is no course {quoted(typed)}.",
                 typed=COURSE + typed,
                 meant={word: word for word in meant},
+                asks=True,
             )
         within = [one for one in found if one.region in regions]
         if len(found) > 1 and len(within) != 1:

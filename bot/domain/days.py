@@ -5,15 +5,16 @@ whoever answers with a day says which date it took. Days are compared as "YYYY-M
 """
 
 import re
-from calendar import monthrange
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from difflib import get_close_matches
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 ARCHIVE_STARTS = 2017
 """Interface, What the service does."""
 
 _ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_NUMERIC = re.compile(r"([0-9]{1,2})(?:([/.-])([0-9]{1,2})\2([0-9]{4}|[0-9]{2})|/([0-9]{1,2}))")
 _LIKE_A_DATE = re.compile(r"[0-9]{1,4}([-/.])[0-9]{1,2}(?:\1[0-9]{1,4})?|[0-9]{8}")
 _BOUND = re.compile(r"([0-9]{4})(?:-([0-9]{2})-([0-9]{2}))?(?![0-9])")
 _ARROW = re.compile(r"\s*(?:→|⟶|➔|=>|->|–|—|\.\.|\bto\b)\s*")  # noqa: RUF001  dashes that stand for an arrow
@@ -26,18 +27,37 @@ _MONTHS = tuple(
     "january february march april may june july august september october november december".split()  # noqa: SIM905  shorter to read
 )
 _NTH = "([0-9]{1,2})(?:st|nd|rd|th)?"
-_WRITTEN_OUT = re.compile(rf"(?:{_NTH} ([a-z]{{3,9}})|([a-z]{{3,9}}) {_NTH}),?(?: ([0-9]{{4}}))?", re.ASCII)
+_WRITTEN_OUT = re.compile(rf"(?:{_NTH}(?: of)? ([a-z]{{3,9}})|([a-z]{{3,9}}) {_NTH}),?(?: ([0-9]{{4}}))?", re.ASCII)
 _WHICH = ("this", "last", "next")
 _LOOKED_AT = 20
 _ALIKE = 0.75
 """How like a day's name a word has to be: `tommorow` is, and no course that is known."""
 
 _WEEK = 7
+_CENTURY = 2000
+
+UTC_NAME = "UTC"
+
+
+class DayUnclearError(ValueError):
+    """A text that is meant as a day can't be read as one, or as more than one. `meant` are the days it may be."""
+
+    def __init__(self, told: str, meant: Sequence[date] = ()) -> None:
+        super().__init__(told)
+        self.meant = tuple(meant)
 
 
 def utc_today(now: datetime) -> date:
     """The date in UTC."""
     return now.astimezone(UTC).date()
+
+
+def zone_of(name: str | None) -> tzinfo:
+    """The time zone of that name; UTC where no such zone is known here."""
+    try:
+        return ZoneInfo(name) if name else UTC
+    except (ValueError, OSError, ZoneInfoNotFoundError):
+        return UTC
 
 
 def day_before(day: date) -> str:
@@ -50,7 +70,7 @@ def parse_day(word: str, today: date, *, looks_back: bool = False) -> date | Non
 
     A weekday is the coming one, or the last one where the command `looks_back`; today's is today. With "last" or
     "next" before it, it is never today. A date without a year is the nearest one, or where the command looks back the
-    last one.
+    last one. Of a date in figures the day comes before the month.
     """
     folded = word.lower()
     if folded in _RELATIVE:
@@ -64,9 +84,19 @@ def parse_day(word: str, today: date, *, looks_back: bool = False) -> date | Non
         return _dated(*written, today, looks_back=looks_back)
     if _ISO.fullmatch(word):
         return date.fromisoformat(word)
+    if found := _NUMERIC.fullmatch(word):
+        return _in_figures(found, today, looks_back=looks_back)
     if _LIKE_A_DATE.fullmatch(word):
         raise ValueError(f"{word} is not written as YYYY-MM-DD")
     return None
+
+
+def is_day(words: str, today: date) -> bool:
+    """Whether the text is meant as a day, also where there is no such day."""
+    try:
+        return parse_day(words, today) is not None
+    except (ValueError, OverflowError):
+        return True
 
 
 def is_day_phrase(words: str) -> bool:
@@ -99,11 +129,36 @@ def _written_out(folded: str) -> tuple[int, int, int | None] | None:
     return (int(found[1] or found[4]), month, int(found[5]) if found[5] else None) if found and month else None
 
 
+def _in_figures(found: "re.Match[str]", today: date, *, looks_back: bool) -> date:
+    """The day of "22/11/2026", "22.11.26" or "22/11". DayUnclearError where that is no day, or may be two."""
+    first, between, second, year = int(found[1]), found[2], int(found[3] or found[5]), found[4]
+    whole = (_CENTURY + int(year) if len(year) == len("26") else int(year)) if year else None
+    if between == "-" and year and len(year) == len("26"):
+        orders = [(whole, second, first), (_CENTURY + first, second, int(year))]
+        meant = list(dict.fromkeys(filter(None, (_date_or_none(*order) for order in orders))))
+        if len(meant) != 1:
+            raise DayUnclearError(f"{found[0]} may be more than one day", meant)
+        return meant[0]
+    try:
+        return _dated(first, second, whole, today, looks_back=looks_back)
+    except (ValueError, OverflowError):
+        swapped = _date_or_none(whole or today.year, first, second)
+        raise DayUnclearError(f"{found[0]} is no day", [swapped] if swapped else []) from None
+
+
+def _date_or_none(year: int | None, month: int, day: int) -> date | None:
+    try:
+        return date(year or 0, month, day)
+    except ValueError:
+        return None
+
+
 def _dated(day: int, month: int, year: int | None, today: date, *, looks_back: bool) -> date:
     """The date. ValueError where there is none."""
     if year is not None:
         return date(year, month, day)
-    near = [date(one, month, day) for one in range(today.year - 4, today.year + 5) if day <= monthrange(one, month)[1]]
+    years = range(today.year - 4, today.year + 5)
+    near = [found for one in years if (found := _date_or_none(one, month, day))]
     if not near:
         raise ValueError(f"no month {month} has a day {day}")
     return min((one for one in near if one <= today or not looks_back), key=lambda one: abs(one - today))

@@ -24,10 +24,11 @@ ASK_S = 0.8
 
 @dataclass(frozen=True)
 class Person:
-    """What users.info says of somebody."""
+    """What users.info says of somebody. `zone` is the name of their time zone, such as Europe/London."""
 
     is_admin: bool = False
     is_deactivated: bool = False
+    zone: str | None = None
 
 
 @dataclass
@@ -118,6 +119,7 @@ class People:
         return Person(
             is_admin=any(user.get(flag) is True for flag in ("is_admin", "is_owner", "is_primary_owner")),
             is_deactivated=user.get("deleted") is True,
+            zone=user["tz"] if isinstance(user.get("tz"), str) else None,
         )
 
 

@@ -57,7 +57,7 @@ class Bot:
 
     async def start(self, *, ready: bool = True) -> None:
         env = {"PORT": str(self.port)} | self.env
-        self.process = Forked(("serve",), self.folder, env, self.folder / "bot.log", self.prepare)
+        self.process = Forked(("serve",), self.folder, env, self.folder / "bot.log", prepare=self.prepare)
         if ready:
             await self.wait_ready()
 

@@ -27,6 +27,7 @@ class Forked:
         env: Mapping[str, str],
         output: Path,
         errors: Path | None = None,
+        *,
         prepare: Callable[[Path], None] | None = None,
     ) -> None:
         inherited = {name: value for name, value in os.environ.items() if name in PASSED_ON}
@@ -52,7 +53,7 @@ class Forked:
         self._process.kill()
 
 
-def _run(
+def _run(  # noqa: PLR0917  a process is given its values by position
     words: tuple[str, ...],
     folder: Path,
     env: Mapping[str, str],

@@ -144,6 +144,17 @@ def test_every_command_stands_in_the_readme_as_in_the_table():
     assert documented == {f"{name} {one.usage}".strip(): one.summary for name, one in spelled.items()}
 
 
+def test_every_command_has_two_examples_of_its_own_and_what_people_get_wrong():
+    for name, command in RACING_COMMANDS.items():
+        named = [line for line in command.examples if name in line.split()]
+        assert len(set(named)) == len(command.examples) == 2, f"{name} has no two examples"
+        assert command.mistakes.endswith("."), f"{name} does not say what people get wrong"
+
+
+def test_words_of_every_command_can_be_checked_before_a_line_is_offered():
+    assert [name for name, command in RACING_COMMANDS.items() if command.check is None] == []
+
+
 def test_demo_takes_the_registered_commands():
     assert set(COMMANDS) == set(SLASH_COMMANDS)
 

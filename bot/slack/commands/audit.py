@@ -30,6 +30,12 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
     return audit_page(page, words, f"audit {what}")
 
 
+async def check(_desk: Desk, invocation: Invocation) -> None:
+    """Raise CommandError for words that are no id."""
+    what = _PAGE.sub("", invocation.text).strip()
+    read_target(what or invocation.channel_id)
+
+
 def read_target(what: str) -> tuple[str | None, str | None, str]:
     """The channel's id, or the person's, or neither for all; and that in words. CommandError for anything else."""
     if what.lower() == "all":

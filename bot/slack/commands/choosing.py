@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bot.book.guess import GUESSED_MAX
-from bot.book.meant import COURSE
+from bot.book.lexicon import Lexicon
+from bot.book.meant import COURSE, quoted
+from bot.domain.events import Topic
 from bot.domain.filters import ALL_REGIONS, ChannelFilter, is_same_course
 from bot.domain.races import Course
 from bot.errors import CommandError
@@ -23,6 +25,8 @@ class Check:
     """Looks words up, all within one deadline, and gathers what is wrong with them by the form's fields.
 
     `notes` are sentences on what was not used; `places` has the courses' regions, as far as they are known.
+    `typed` has what regions were typed as, by code.
+    `no_more_than` are the topics that were asked for with "only" or "no": the answer says which others still come.
     """
 
     desk: Desk
@@ -30,10 +34,21 @@ class Check:
     unchecked: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     places: dict[Course, str | None] = field(default_factory=dict)
+    no_more_than: frozenset[Topic] | None = None
+    typed: dict[str, str] = field(default_factory=dict)
+    _lexicon: Lexicon | None = None
     until_s: float = field(default_factory=lambda: asyncio.get_running_loop().time() + CHECK_S)
+
+    async def lexicon(self) -> Lexicon:
+        """The lists that words are looked up in, the same ones for all words of a line."""
+        self._lexicon = self._lexicon or await self.desk.reference.lexicon(self.left_s())
+        return self._lexicon
 
     async def regions(self, typed: Sequence[str], other_words: Mapping[str, str] | None = None) -> list[str]:
         """The regions; none where one of them is none, with what else they may have meant: `check_regions`."""
+        if error := no_region(await self.lexicon(), typed):
+            self._add(REGIONS, error)
+            return []
         try:
             checked = await self.desk.reference.check_regions(typed, self.left_s(), other_words=other_words)
         except CommandError as error:
@@ -109,16 +124,16 @@ class Check:
 
     def raise_for_all(self) -> None:
         """Raise CommandError for all that is wrong together, so that one click mends it."""
-        errors = [error for some in self.errors.values() for error in some]
+        errors = [error.of_words(self.typed) for some in self.errors.values() for error in some]
         if len(errors) == 1:
             raise errors[0]
         if errors:
-            told = " ".join(map(str, errors))
+            told, after = (" ".join(filter(None, (getattr(one, part) for one in errors))) for part in ("told", "after"))
             if not all(error.offers for error in errors):
-                raise CommandError(told)
+                raise CommandError(told, after=after)
             likeliest = [next(iter(error.offers.items())) for error in errors]
             right = {typed: value for _, offer in likeliest for typed, value in offer.items()}
-            raise CommandError(told, offers={" ".join(label for label, _ in likeliest): right})
+            raise CommandError(told, offers={" ".join(label for label, _ in likeliest): right}, asks=True, after=after)
 
     def left_s(self) -> float:
         """What is left of the time."""
@@ -154,6 +169,30 @@ class Check:
 
     def _add(self, name: str, error: CommandError) -> None:
         self.errors.setdefault(name, []).append(error)
+
+
+def no_region(lexicon: Lexicon, typed: Sequence[str]) -> CommandError | None:
+    """Of the first word that names a place without a region of its own, why it is none; None without such a word."""
+    for word in typed:
+        if lexicon.is_region(word):
+            continue
+        if parts := lexicon.parts_of(word):
+            told = f"{quoted(word)} is no region by itself: the data service has its courses in {listed(parts)}."
+            return CommandError(told, typed=word, meant={part: part for part in parts}, asks=True)
+        if lexicon.is_country(word) and not lexicon.region_named(word):
+            why = "publishes no region for it" if lexicon.regions else "is away, so I can't look up its code"
+            return CommandError(f"I know the country {quoted(word)}, but the data service {why}.")
+    return None
+
+
+def still_brought(before: ChannelFilter, check: Check) -> str | None:
+    """A sentence on topics that come as before, though "only" or "no" was typed; None where there are none."""
+    more = topics_in_order(before.topics - check.no_more_than) if check.no_more_than is not None else []
+    if not more:
+        return None
+    line = join(["unsubscribe", before.region, *more])
+    ends = "Edit in /racing list changes that." if before.region == ALL_REGIONS else f"/racing {line} ends that."
+    return f"From {region_named(before.region)} {listed(more)} come as before: {ends}"
 
 
 def added(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> ChannelFilter:

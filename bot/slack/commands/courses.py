@@ -3,31 +3,54 @@
 import asyncio
 from typing import Any
 
-from bot.book.meant import TYPED_MAX, likely_courses, question
+from bot.book.meant import TYPED_MAX, likely_courses
 from bot.domain.message import Message
 from bot.errors import CommandError
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.lists import LIST_S, read_list_words
+from bot.slack.commands.phrases import THINGS, Reader
+from bot.slack.commands.tokens import read_page, words_of
 from bot.slack.messages.courses import courses
 from bot.storage.reference import KnownCourse
 
 
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
     """The courses. Raises CommandError where none has what was typed, ServiceError where they were not read."""
+    found, typed, page = await _find(desk, invocation)
+    return courses(sorted(found, key=lambda course: (course.region or "", course.name or "")), typed, page)
+
+
+async def check(desk: Desk, invocation: Invocation) -> None:
+    """Raise CommandError where no course has what was typed."""
+    await _find(desk, invocation)
+
+
+async def _find(desk: Desk, invocation: Invocation) -> tuple[list[KnownCourse], str, int]:
     typed, page = read_list_words(invocation.text)
     known = await desk.reference.courses(LIST_S)
     if not known:
         raise desk.reference.why_none("courses")
     found = [course for course in known if _has(course, typed.casefold().split())]
     if not found:
+        english = await _in_english(desk, invocation.text)
+        found = [course for course in known if english and _has(course, english.casefold().split())]
+        typed = english if found else typed
+    if not found:
         # To look for what is alike takes as long as many deliveries do.
         meant = await asyncio.to_thread(likely_courses, typed, known)
         raise CommandError(
-            f'No course has "{typed[:TYPED_MAX]}" in its name, shortcode, id, region or country.{question(meant)}',
+            f'No course has "{typed[:TYPED_MAX]}" in its name, shortcode, id, region or country.',
             typed=typed,
             meant={word: word for word in meant},
+            asks=True,
         )
-    return courses(sorted(found, key=lambda course: (course.region or "", course.name or "")), typed, page)
+    return found, typed, page
+
+
+async def _in_english(desk: Desk, text: str) -> str:
+    """The words that are no joining words, a country by its region's code: "courses in Ireland"."""
+    phrases = Reader(await desk.reference.lexicon(LIST_S), {}).read(words_of(text))
+    return " ".join(one.value for one in phrases if one.kind in THINGS and read_page(one.typed) is None)
 
 
 def _has(course: KnownCourse, words: list[str]) -> bool:

@@ -2,28 +2,54 @@
 
 from typing import Any
 
-from bot.book.meant import TYPED_MAX, likely, question
+from bot.book.lexicon import Lexicon
+from bot.book.meant import TYPED_MAX, likely
 from bot.domain.message import Message
 from bot.errors import CommandError
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.lists import LIST_S, read_list_words
+from bot.slack.commands.phrases import THINGS, Kind, Reader
+from bot.slack.commands.tokens import read_page, words_of
 from bot.slack.messages.coverage import coverage
+from bot.storage.reference import KnownCountry
 
 
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
     """The countries. Raises CommandError for a code or name that none has, ServiceError where they were not read."""
+    found, typed, page = await _find(desk, invocation)
+    return coverage(found, typed or None, page)
+
+
+async def check(desk: Desk, invocation: Invocation) -> None:
+    """Raise CommandError for a code or name that no country has."""
+    await _find(desk, invocation)
+
+
+async def _find(desk: Desk, invocation: Invocation) -> tuple[list[KnownCountry], str, int]:
     typed, page = read_list_words(invocation.text)
     countries = await desk.reference.countries(LIST_S)
     if not countries:
         raise desk.reference.why_none("countries")
     found = [one for one in countries if typed in {"", one.country_code, one.name}]
+    codes = [one.country_code for one in countries if one.country_code]
+    shown = typed
     if not found:
-        codes = [one.country_code for one in countries if one.country_code]
+        # Countries are listed by their codes here, whether or not these are regions.
+        lexicon = Lexicon(codes, (), countries)
+        phrases = Reader(lexicon, {}).read(words_of(invocation.text))
+        named = [phrase for phrase in phrases if phrase.kind in THINGS and read_page(phrase.typed) is None]
+        wanted = {phrase.value for phrase in named if phrase.kind is Kind.REGION}
+        is_understood = named and all(phrase.kind is Kind.REGION for phrase in named)
+        found = [one for one in countries if is_understood and one.country_code in wanted]
+        shown = " ".join(one.country_code for one in found if one.country_code)
+    if not found:
         names = [one.name for one in countries if one.name]
-        meant = likely(typed, [*codes, *names])
+        meant = [*lexicon.parts_of(typed)] or likely(typed, [*codes, *names])
         raise CommandError(
-            f'There is no country "{typed[:TYPED_MAX]}".{question(meant)} /racing coverage alone lists all of them.',
+            f'There is no country "{typed[:TYPED_MAX]}".',
             typed=typed,
             meant={value: value for value in meant},
+            asks=True,
+            after="/racing coverage alone lists all of them.",
         )
-    return coverage(found, typed or None, page)
+    return found, shown, page

@@ -58,12 +58,18 @@ def hand_on(reader: Reader, reference: str) -> str:
 def _with_offers(error: CommandError, line: str) -> Message:
     """What was wrong, and a button for each thing that it may have meant, or for what is in its way."""
     told = sentence(str(error))
-    lines = {label: retyped(line, right) for label, right in error.offers.items()}
-    buttons = [command_button(label, right, in_place=True) for label, right in lines.items() if right]
+    buttons = [command_button(label, right, in_place=True) for label, right in offered_lines(error, line).items()]
     if error.edits is not None:
         buttons.append(edit_button(error.edits, f"Edit {region_named(error.edits)}"))
     row = actions(buttons)
     return told.model_copy(update={"blocks": (*told.blocks, row)}) if row else told
+
+
+def offered_lines(error: CommandError, line: str) -> dict[str, str]:
+    """The command lines that a refusal of a line offers, by how they are shown."""
+    mended = {label: retyped(line, right) for label, right in error.offers.items()}
+    whole = {label: one for label, one in error.lines.items() if len(one) <= VALUE_MAX}
+    return {label: right for label, right in mended.items() if right} | whole
 
 
 def retyped(line: str, right: Mapping[str, str]) -> str | None:

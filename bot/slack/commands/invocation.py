@@ -69,6 +69,9 @@ class Desk:
 Commit = Callable[[Desk, Invocation], Awaitable[Any]]
 """Runs before the ack and changes what is stored; raises CommandError where the text can't be understood."""
 
+Check = Callable[[Desk, Invocation], Awaitable[None]]
+"""Raises CommandError where the command would because of its words, and changes nothing. What passes may be offered."""
+
 Answer = Callable[[Desk, Invocation, Any], Awaitable[Message | None]]
 """Runs after the ack, with what Commit returned (None without one), and gives the answer, shown to its reader only.
 
@@ -78,10 +81,16 @@ None where there is nothing to say, because a form was opened.
 
 @dataclass(frozen=True)
 class Command:
-    """One command, as a line of the table: registered, documented and listed in the manifest from here."""
+    """One command, as a line of the table: registered, documented and listed in the manifest from here.
+
+    `examples` are lines as they are typed after /racing, and `mistakes` is what people often get wrong: for its help.
+    """
 
     name: str
     usage: str
     summary: str
     answer: Answer
     commit: Commit | None = None
+    check: Check | None = None
+    examples: tuple[str, ...] = ()
+    mistakes: str = ""

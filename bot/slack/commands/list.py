@@ -43,9 +43,7 @@ class _Found:
 
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
     """The channel's subscriptions, each with its state, its creator and its last post; orphans are flagged."""
-    words, _ = read_list_words(invocation.text)
-    if words and not words.isdecimal():
-        raise CommandError("It is /racing list, without further words: it shows all that this channel receives.")
+    await check(desk, invocation)
     number = page_of(invocation.text)
     # What was stored unchecked while the service was away shows as soon as it is back.
     await desk.reference.regions(REGIONS_S)
@@ -62,6 +60,14 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
             last_change=found.change if is_admin else None,
         )
     )
+
+
+async def check(_desk: Desk, invocation: Invocation) -> None:
+    """Raise CommandError for further words."""
+    words, _ = read_list_words(invocation.text)
+    if words and not words.isdecimal():
+        told = "It is /racing list, without further words: it shows all that this channel receives."
+        raise CommandError(told, lines={"list": "list"})
 
 
 async def commit_edit(desk: Desk, invocation: Invocation) -> None:

@@ -2,56 +2,85 @@
 
 import re
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from sqlmodel import Session
 
 from bot.alerts.closing import pause_channel
+from bot.domain.days import UTC_NAME, WEEKDAYS, is_day, likely_day, parse_day, zone_of
 from bot.domain.message import Message
 from bot.errors import CommandError
 from bot.slack.commands.changing import audited
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.messages import pause as messages
+from bot.storage import subscriptions
+
+NOTHING_TO_PAUSE = "This channel has no subscriptions, so there is nothing to pause. /racing list shows them."
 
 LONGEST = timedelta(days=365)
-_DURATION = re.compile(
-    r"(?=.)(?:(\d{1,4})\s*d)?\s*(?:(\d{1,4})\s*h)?\s*(?:(\d{1,4})\s*m(?:in)?)?", re.IGNORECASE | re.ASCII
+_UNITS = (
+    ("weeks", "w(?:eeks?|k?s?)?"),
+    ("days", "d(?:ays?)?"),
+    ("hours", "h(?:ours?|rs?)?"),
+    ("minutes", "m(?:in(?:ute)?s?)?"),
 )
+_DURATION = re.compile(
+    "(?=.)" + r"\s*(?:and\s+|,\s*)?".join(rf"(?:(?P<{name}>\d{{1,4}}|an?(?=\s))\s*{unit}\b)?" for name, unit in _UNITS),
+    re.IGNORECASE | re.ASCII,
+)
+"""A number of each unit, the longest first."""
+
+_BETWEEN = re.compile(r"(?<=[a-z])(?=\d)", re.IGNORECASE | re.ASCII)
+"""Between "1h" and "30m" where they are written as one word."""
+
+_CLOCK = re.compile(r"(\d{1,2})(?:[:.](\d{2}))?\s*(am|pm|a\.m\.|p\.m\.)?", re.IGNORECASE | re.ASCII)
+_NAMED_CLOCKS = {"noon": "12:00", "midday": "12:00", "midnight": "00:00"}
+_UNTIL = ("until", "till", "til")
+_HOURS, _MINUTES, _HALF_DAY = 24, 60, 12
 
 
 @dataclass(frozen=True)
 class Paused:
-    """When the pause ends; None where somebody has to end it."""
+    """When the pause ends; None where somebody has to end it. `zone`: the time zone in which a day or time was read."""
 
     until: datetime | None
+    zone: str | None = None
 
 
 async def commit_pause(desk: Desk, invocation: Invocation) -> Paused:
-    """Pause the channel. Raises CommandError for a duration that is none, and where there is nothing to pause."""
-    length = read_duration(invocation.text)
+    """Pause the channel. Raises CommandError for a time that is none, and where there is nothing to pause."""
     await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
-    now = desk.clock()
-    until = now + length if length else None
+    paused = await _read(desk, invocation)
 
     def pause(session: Session) -> int:
         with audited(session, desk, invocation, "pause"):
-            return pause_channel(session, invocation.channel_id, until, now)
+            return pause_channel(session, invocation.channel_id, paused.until, desk.clock())
 
     if not await desk.database.write(pause):
-        raise CommandError("This channel has no subscriptions, so there is nothing to pause. /racing list shows them.")
-    return Paused(until)
+        raise CommandError(NOTHING_TO_PAUSE)
+    return paused
+
+
+async def check_pause(desk: Desk, invocation: Invocation) -> None:
+    """Raise CommandError for words that name no time, and where there is nothing to pause."""
+    await _read(desk, invocation)
+
+    def look(session: Session) -> None:
+        if not subscriptions.of_channel(session, invocation.channel_id):
+            raise CommandError(NOTHING_TO_PAUSE)
+
+    await desk.database.read(look)
 
 
 async def answer_pause(desk: Desk, _invocation: Invocation, committed: Paused) -> Message:
     """Until when, and what happens to what comes meanwhile."""
-    return messages.paused(committed.until, desk.settings.queue_keep_hours)
+    return messages.paused(committed.until, desk.settings.queue_keep_hours, committed.zone)
 
 
 async def commit_resume(desk: Desk, invocation: Invocation) -> int:
     """How many subscriptions go on."""
-    if invocation.text:
-        raise CommandError("It is /racing resume, without further words.")
+    await check_resume(desk, invocation)
     await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
 
     def resume(session: Session) -> int:
@@ -68,17 +97,95 @@ async def answer_resume(desk: Desk, _invocation: Invocation, committed: Any) -> 
     return messages.resumed(committed)
 
 
-def read_duration(text: str) -> timedelta | None:
-    """How long: "30m", "2h", "1d", "1h30m"; None for no word. CommandError for another."""
+async def check_resume(_desk: Desk, invocation: Invocation) -> None:
+    """Raise CommandError for further words."""
+    if invocation.text:
+        raise CommandError("It is /racing resume, without further words.", lines={"resume": "resume"})
+
+
+async def _read(desk: Desk, invocation: Invocation) -> Paused:
+    """When the pause is to end: after a length of time, or at a day and time in the person's zone, else in UTC."""
+    now, text = desk.clock(), " ".join(invocation.text.split())
+    word, _, rest = text.partition(" ")
+    if word.lower() not in _UNTIL:
+        length = read_duration(rest if word.lower() == "for" and rest else text, now.date())
+        return Paused(now + length if length else None)
+    person = await desk.people.person(invocation.user_id)
+    zone = zone_of(person.zone if person else None)
+    until = read_until(rest, now.astimezone(zone))
+    return Paused(until.astimezone(UTC), getattr(zone, "key", UTC_NAME))
+
+
+def read_duration(text: str, today: date | None = None) -> timedelta | None:
+    """How long: "30m", "2 hours", "1d" or "1h30m"; None for no word. CommandError for another."""
     typed = text.strip()
     if not typed:
         return None
-    found = _DURATION.fullmatch(typed)
-    days, hours, minutes = (int(part or 0) for part in found.groups()) if found else (0, 0, 0)
-    length = timedelta(days=days, hours=hours, minutes=minutes)
+    found = _DURATION.fullmatch(_BETWEEN.sub(" ", typed))
+    parts = {name: 1 if part.lower() in {"a", "an"} else int(part) for name, part in _parts(found)}
+    length = timedelta(**parts) if found else timedelta(0)
     if not timedelta(0) < length <= LONGEST:
+        is_moment = bool(_CLOCK.fullmatch(typed) and not typed.isdecimal()) or is_day(typed, today or date(2000, 1, 1))
         raise CommandError(
-            f'"{typed[:40]}" is no length of time that I know. Write 30m, 2h, 1d or 1h30m, up to 365d; '
-            "/racing pause alone lasts until /racing resume."
+            f'"{typed[:40]}" is no length of time that I know. Write 30m, 2h, 1d or 1h30m, up to 365d, or until 18:00; '
+            "/racing pause alone lasts until /racing resume.",
+            lines={f"until {typed}": f"pause until {typed}"} if is_moment else None,
         )
     return length
+
+
+def read_until(text: str, now: datetime) -> datetime:
+    """The next moment that the words name, in the zone of `now`: a time, the beginning of a day, or a day with a time.
+
+    A time alone is today's, or tomorrow's where today's is past. CommandError for other words, for a past moment,
+    and for a moment more than LONGEST away.
+    """
+    words = [word for word in text.replace(",", " ").split() if word.lower() not in {"at", "on", "the"}]
+    clocks = [
+        (at, size) for size in (2, 1) for at in range(len(words) - size + 1) if _clock(" ".join(words[at : at + size]))
+    ]
+    # A time with "am" or a colon, not the 22 of "22 Nov".
+    at, size = next(iter(clocks), (len(words), 0))
+    clock = _clock(" ".join(words[at : at + size])) or (0, 0)
+    day_words = " ".join(words[:at] + words[at + size :])
+    day = _day_of(day_words, now) if day_words or not size else now.date()
+    until = datetime.combine(day, time(*clock), now.tzinfo)
+    if until <= now and (not day_words or day_words.lower() in _WEEKLY):
+        until = datetime.combine(day + timedelta(days=1 if not day_words else 7), time(*clock), now.tzinfo)
+    if not now < until <= now + LONGEST:
+        why = "is past" if until <= now else "is more than 365 days away"
+        raise CommandError(f'"{text[:40]}" {why}. {_EXAMPLES}')
+    return until
+
+
+_WEEKLY = frozenset((*WEEKDAYS, *(day[:3] for day in WEEKDAYS)))
+_EXAMPLES = "Write until 18:00, until tomorrow, until Sunday, until 22 Nov or until tomorrow 09:00."
+
+
+def _parts(found: "re.Match[str] | None") -> list[tuple[str, str]]:
+    return [(name, part) for name, part in found.groupdict().items() if part] if found else []
+
+
+def _day_of(words: str, now: datetime) -> date:
+    try:
+        day = parse_day(words, now.date())
+    except (ValueError, OverflowError) as error:
+        meant = [one.isoformat() for one in getattr(error, "meant", ())]
+        lines = {f"until {one}": f"pause until {one}" for one in meant}
+        raise CommandError(f'"{words[:40]}" is not a day. {_EXAMPLES}', lines=lines) from None
+    if day is None:
+        meant_day = likely_day(words)
+        lines = {f"until {meant_day}": f"pause until {meant_day}"} if meant_day else {}
+        raise CommandError(f'"{words[:40]}" is no time that I know. {_EXAMPLES}', lines=lines)
+    return day
+
+
+def _clock(words: str) -> tuple[int, int] | None:
+    """The hour and minute of "18:00", "6pm", "6.30 pm" or "noon"; None for other words."""
+    found = _CLOCK.fullmatch(_NAMED_CLOCKS.get(words.lower(), words))
+    if found is None or not (found[2] or found[3]):
+        return None
+    hour, minute, half = int(found[1]), int(found[2] or 0), (found[3] or "").lower()[:1]
+    if half:
+        hour = hour % _HALF_DAY + (_HALF_DAY if half == "p" else 0) if 1 <= hour <= _HALF_DAY else _HOURS
+    return (hour, minute) if hour < _HOURS and minute < _MINUTES else None

@@ -8,9 +8,11 @@ from bot.domain.days import utc_today
 from bot.domain.message import Message
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.reader import reader_of
-from bot.slack.commands.words import find_place, read_words
+from bot.slack.commands.words import Asked, Place, find_place, read_words
 from bot.slack.messages.failures import NOBODY_KNOWN
 from bot.slack.messages.results_of_day import ABANDONMENTS, Shown, results_of_day
+
+NAME = "results"
 
 CHECK_S = 3.0
 """For looking up the region and the course; the rest of the answer's time is for reading the day."""
@@ -22,8 +24,7 @@ FLAGS = dict.fromkeys((ABANDONMENTS, "abandonment", "abandoned"), ABANDONMENTS)
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
     """The day. Raises CommandError for a word that is not understood, ServiceError where there is nothing to show."""
     today = utc_today(desk.clock())
-    asked = read_words(invocation.text, today, looks_back=True, flags=FLAGS)
-    place = await find_place(desk.reference, desk.races.meetings, asked, CHECK_S)
+    asked, place = await _read(desk, invocation)
     invocation.progress.say = partial(desk.races.progress, place.region)
     card = await desk.races.card(place.region, asked.day, place.course)
     if card.failure is not None and card.is_empty:
@@ -37,3 +38,13 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
         reader=await reader_of(desk, invocation) if card.coverage in STOPPED else NOBODY_KNOWN,
     )
     return results_of_day(card, shown)
+
+
+async def check(desk: Desk, invocation: Invocation) -> None:
+    """Raise CommandError for a word that is not understood."""
+    await _read(desk, invocation)
+
+
+async def _read(desk: Desk, invocation: Invocation) -> tuple[Asked, Place]:
+    asked = read_words(invocation.text, utc_today(desk.clock()), command=NAME, looks_back=True, flags=FLAGS)
+    return asked, await find_place(desk.reference, desk.races.meetings, asked, CHECK_S)

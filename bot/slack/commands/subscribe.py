@@ -12,16 +12,16 @@ from sqlmodel import Session
 
 from bot.book.meant import COURSE
 from bot.domain.days import utc_today
-from bot.domain.events import DEFAULT_TOPICS, TOPIC_OF, Topic
+from bot.domain.events import TOPIC_OF, Topic
 from bot.domain.filters import ALL_REGIONS, ChannelFilter, Overridden
 from bot.domain.message import Message
 from bot.errors import CommandError, FieldsWrong
 from bot.slack.commands.changing import audited
-from bot.slack.commands.choosing import Check, added, told_of_courses
+from bot.slack.commands.choosing import Check, added, still_brought, told_of_courses
 from bot.slack.commands.form import open_form
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.shown import as_shown, overridden_in
-from bot.slack.commands.wanted import ALL, Wanted, read_wanted
+from bot.slack.commands.wanted import ALL, NO_LISTS, Wanted, check_readings, read_wanted, says_codes
 from bot.slack.membership import DIRECT_MESSAGE, is_member
 from bot.slack.messages.filter_words import listed, region_named
 from bot.slack.messages.subscriptions import Said, subscribed
@@ -34,6 +34,8 @@ CHANGED = (
     "Somebody has changed or ended this subscription since you opened the form, so nothing was saved. Close the form, "
     "and open it again by /racing list."
 )
+
+NAME = "subscribe"
 
 MEMBERSHIP_S = 0.8
 """Whether the bot is in the channel is asked before the ack."""
@@ -64,13 +66,28 @@ async def commit(desk: Desk, invocation: Invocation) -> Subscribed | None:
 
     Raises CommandError where a word is not understood, or the person may not.
     """
-    wanted = read_wanted(invocation.text)
+    check_ = Check(desk)
+    wanted = await _read(check_, invocation.text)
     await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
     if wanted.is_bare:
         await open_form(desk, invocation, None)
         return None
-    check = Check(desk)
-    return await store(desk, invocation, await _filters(check, wanted), check, whole=wanted.is_whole)
+    return await store(desk, invocation, await _filters(check_, wanted), check_, whole=wanted.is_whole)
+
+
+async def check(desk: Desk, invocation: Invocation) -> None:
+    """Raise CommandError where `commit` would because of the words, and change nothing."""
+    check_ = Check(desk)
+    wanted = await _read(check_, invocation.text)
+    filters = [] if wanted.is_bare else await _filters(check_, wanted)
+
+    def added_to(session: Session) -> None:
+        there = {row.region: row for row in subscriptions.of_channel(session, invocation.channel_id)}
+        for chosen in filters:
+            if chosen.region in there:
+                added(subscriptions.read_filter(there[chosen.region]), chosen, whole=wanted.is_whole)
+
+    await desk.database.read(added_to)
 
 
 async def answer(desk: Desk, invocation: Invocation, committed: Subscribed | None) -> Message | None:
@@ -124,7 +141,8 @@ async def store(
         if member is False:
             _let_wait(session, channel_id, now)
         of_courses = [told_of_courses(before, chosen, whole=whole) for before, chosen in beside if before]
-        notes = [*check.notes, *filter(None, of_courses)]
+        still = [still_brought(before, check) for before, _ in beside if before]
+        notes = [*check.notes, *filter(None, [*of_courses, *still])]
         return Subscribed(saved, as_shown(session, saved), tuple(check.unchecked), tuple(notes), member)
 
     stored: Subscribed = await desk.database.write(save)
@@ -198,8 +216,43 @@ def _uncovered(session: Session, filters: tuple[ChannelFilter, ...]) -> list[str
     return [f"{event} from {listed(regions)}" for event, regions in missing.items()]
 
 
+async def _read(check: Check, text: str) -> Wanted:
+    """The words of a text. CommandError where they can be read in two ways, or say what no subscription can be."""
+    wanted = read_wanted(text, await check.lexicon() if text.strip() else NO_LISTS)
+    check_readings(NAME, wanted)
+    if wanted.days:
+        told = f"A subscription has no day such as {wanted.days[0]}: it lasts until it is ended."
+        raise CommandError(told, lines={"Without the day": wanted.line(NAME)} if wanted.line("") else None)
+    if wanted.not_everything or (wanted.not_regions and not wanted.everything):
+        named = listed([*([ALL] if wanted.not_everything else []), *wanted.not_regions])
+        line = wanted.line("") and wanted.line(NAME)
+        told = f"{named} can't be left out there. Name the regions that this channel is to receive."
+        raise CommandError(told, lines={"Without that": line} if line else None)
+    if not wanted.all_topics:
+        raise CommandError("Nothing would be left of that. Name what this channel is to receive.")
+    check.notes += says_codes(wanted.named)
+    check.typed = {code: name for name, code in wanted.named}
+    check.no_more_than = wanted.all_topics if wanted.not_topics or (wanted.is_only and wanted.topics) else None
+    return wanted
+
+
+async def _others(check: Check, wanted: Wanted) -> CommandError:
+    """That all regions but some are not one subscription, with a button that names each of the others."""
+    regions = await check.desk.reference.regions(check.left_s()) or ()
+    others = tuple(region for region in regions if region not in wanted.not_regions)
+    named = listed(wanted.not_regions)
+    line = replace(wanted, everything=False, regions=others, not_regions=()).line(NAME)
+    return CommandError(
+        f"All regions but {named} can't be one subscription: that to all takes in regions that are yet to come. The "
+        f"regions without {named} can be named one by one.",
+        lines={f"All {len(others)} regions but {named}": line} if others else None,
+    )
+
+
 async def _filters(check: Check, wanted: Wanted) -> list[ChannelFilter]:
-    regions = await check.regions(wanted.regions, await _other_words(check.desk, wanted, check.left_s()))
+    if wanted.not_regions:
+        raise await _others(check, wanted)
+    regions = await check.regions(wanted.regions, await _other_words(check, wanted))
     if wanted.everything:
         regions = check.instead_of_all([ALL_REGIONS, *regions])
     courses = await check.courses(COURSES, wanted.courses, regions)
@@ -208,13 +261,14 @@ async def _filters(check: Check, wanted: Wanted) -> list[ChannelFilter]:
     not_courses = await check.courses(NOT_COURSES, wanted.not_courses, regions)
     await check.arriving(courses, not_courses, regions)
     check.raise_for_all()
-    topics = wanted.topics or DEFAULT_TOPICS
-    chosen = ChannelFilter(region="", topics=topics, courses=courses, not_courses=not_courses)
+    chosen = ChannelFilter(region="", topics=wanted.all_topics, courses=courses, not_courses=not_courses)
     return check.filters(regions, chosen)
 
 
-async def _other_words(desk: Desk, wanted: Wanted, timeout_s: float) -> dict[str, str]:
-    """What may have been meant by a word that is no region, each with how it is typed: a topic, or a course."""
-    courses = (await desk.reference.courses(timeout_s) or ()) if wanted.regions else ()
-    named = {one.name: f"{COURSE}{one.name}" for one in courses if one.name}
-    return {ALL: ALL} | {topic.value: topic.value for topic in Topic} | named
+async def _other_words(check: Check, wanted: Wanted) -> dict[str, str]:
+    """What may have been meant by a word that is no region, each with how it is typed: a topic, a country, a course."""
+    if not wanted.regions:
+        return {}
+    lexicon = await check.lexicon()
+    courses = {one.name: f"{COURSE}{one.name}" for one in lexicon.courses if one.name}
+    return dict(lexicon.names) | {ALL: ALL} | {topic.value: topic.value for topic in Topic} | courses

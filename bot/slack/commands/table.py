@@ -5,7 +5,7 @@ A new command is a line here, a file beside this one, and a line in manifest.yml
 
 from typing import Any
 
-from bot.book.meant import TYPED_MAX, likely, question
+from bot.book.meant import TYPED_MAX, likely
 from bot.domain.message import Message
 from bot.errors import CommandError
 from bot.slack.commands import (
@@ -30,16 +30,31 @@ from bot.slack.messages.mute import UNMUTE
 from bot.slack.messages.subscription_buttons import EDIT, REMOVE
 
 RACECARD = Command(
-    "racecard", "[region] [today|tomorrow|YYYY-MM-DD] [course]", "The racecards of a day", racecard.answer
+    "racecard",
+    "[region] [today|tomorrow|YYYY-MM-DD] [course]",
+    "The racecards of a day",
+    racecard.answer,
+    check=racecard.check,
+    examples=("racecard GB tomorrow", "racecard Ascot 22 Nov"),
+    mistakes="One region, one course and one day at a time. The day comes before the month: 5/11 is 5 November.",
 )
 RESULTS = Command(
     "results",
     "[region] [date] [course] [abandonments]",
     "What has settled on a day, and what was abandoned; or the abandonments alone",
     results.answer,
+    check=results.check,
+    examples=("results Ireland yesterday", "results GB abandonments"),
+    mistakes="A weekday is the last one: `results Saturday` never looks ahead. Without a day it is today, in UTC.",
 )
 USAGE = Command(
-    "usage", "[day|endpoint]", "The data service's quota: used, left, and how long it will last", usage.answer
+    "usage",
+    "[day|endpoint]",
+    "The data service's quota: used, left, and how long it will last",
+    usage.answer,
+    check=usage.check,
+    examples=("usage", "usage endpoint"),
+    mistakes="The figures are of this month, which turns in UTC. Asking for them costs nothing.",
 )
 
 
@@ -51,10 +66,26 @@ async def _help(_desk: Desk, invocation: Invocation, _committed: Any) -> Message
     """Every command, from the table itself, or the one that is named. Raises CommandError where it is none."""
     if not invocation.text:
         return help_message()
-    command = RACING_COMMANDS.get(invocation.text.split()[0].lower().removeprefix("/"))
+    return usage_of(_named(invocation.text))
+
+
+async def _check_help(_desk: Desk, invocation: Invocation) -> None:
+    """Raise CommandError where no command is called so."""
+    if invocation.text:
+        _named(invocation.text)
+
+
+def _named(text: str) -> Command:
+    """The command that the help is asked on: "subscribe", "/racecard" or "/racing pause"."""
+    words = [word.lower().removeprefix("/") for word in text.split()]
+    named = words[1] if len(words) > 1 and f"/{words[0]}" in SLASH_COMMANDS else words[0]
+    command = RACING_COMMANDS.get(named)
     if command is None:
-        raise unknown_command(invocation.text)
-    return usage_of(command)
+        error = unknown_command(named)
+        raise CommandError(
+            error.told, lines={name: f"{HELP} {name}" for name in error.offers}, asks=True, after=error.after
+        )
+    return command
 
 
 def unknown_command(line: str) -> CommandError:
@@ -62,10 +93,25 @@ def unknown_command(line: str) -> CommandError:
     word = line.split(maxsplit=1)[0]
     begin_so = [name for name in RACING_COMMANDS if name.startswith(word.lower())]
     meant = list(dict.fromkeys([*likely(word, list(RACING_COMMANDS)), *begin_so]))
-    told = (
-        f"I don't know /racing {word[:TYPED_MAX]}.{question(meant)} After /racing I know: {', '.join(RACING_COMMANDS)}."
+    return CommandError(
+        f"I don't know /racing {word[:TYPED_MAX]}.",
+        typed=word,
+        meant={name: name for name in meant},
+        asks=True,
+        after=f"After /racing I know: {', '.join(RACING_COMMANDS)}.",
     )
-    return CommandError(told, typed=word, meant={name: name for name in meant})
+
+
+def find_command(line: str) -> tuple[Command | None, str]:
+    """The command of a line as it follows /racing, and its words; None, and the line, for a word that is no command.
+
+    A command with the one word "help" is the help on it.
+    """
+    word, text = (*line.split(maxsplit=1), "", "")[:2]
+    command = RACING_COMMANDS.get(word.lower() or HELP)
+    if command and text.strip().lower() == HELP:
+        return RACING_COMMANDS[HELP], command.name
+    return (command, text.strip()) if command else (None, line)
 
 
 def help_message() -> Message:
@@ -82,6 +128,12 @@ RACING_COMMANDS: dict[str, Command] = {
             "Let this channel receive results and abandonments (unless told otherwise) of regions",
             subscribe.answer,
             subscribe.commit,
+            subscribe.check,
+            examples=("subscribe GB and Ireland results only", "subscribe GB except Ascot"),
+            mistakes=(
+                "It adds to what the channel has, and takes nothing away: `unsubscribe` does. A course alone, as in "
+                "`subscribe Ascot`, is that course alone. Codes and courses are exact: `GB`, not `gb`."
+            ),
         ),
         Command(
             "unsubscribe",
@@ -89,33 +141,93 @@ RACING_COMMANDS: dict[str, Command] = {
             "End a subscription of this channel, or parts of it",
             unsubscribe.answer,
             unsubscribe.commit,
+            unsubscribe.check,
+            examples=("unsubscribe from GB", "unsubscribe GB racecards"),
+            mistakes=(
+                "`unsubscribe all` ends every subscription of the channel. A course of a whole region is left out, not "
+                "ended: `subscribe GB except Ascot`."
+            ),
         ),
-        Command("list", "", "What this channel receives, with buttons to change it", list_command.answer),
+        Command(
+            "list",
+            "",
+            "What this channel receives, with buttons to change it",
+            list_command.answer,
+            check=list_command.check,
+            examples=("list", "list help"),
+            mistakes="It takes no further words, and shows this channel alone: type it in each channel.",
+        ),
         Command(
             "pause",
-            "[2h]",
+            "[2h|until 18:00]",
             "Hold what this channel receives, for a time or until it is resumed",
             pause.answer_pause,
             pause.commit_pause,
+            pause.check_pause,
+            examples=("pause 2 hours", "pause until tomorrow 09:00"),
+            mistakes=(
+                "A pause holds abandonments too. `until tomorrow` ends when tomorrow begins, in your time zone where "
+                "Slack tells it to me, else in UTC: the answer says which."
+            ),
         ),
-        Command("resume", "", "End a pause", pause.answer_resume, pause.commit_resume),
         Command(
-            "trace", "RACE_ID", "Who was told of a race and when, or why not; admins see every channel", trace.answer
+            "resume",
+            "",
+            "End a pause",
+            pause.answer_resume,
+            pause.commit_resume,
+            pause.check_resume,
+            examples=("resume", "resume help"),
+            mistakes="It takes no further words, and ends the pause of the whole channel.",
+        ),
+        Command(
+            "trace",
+            "RACE_ID",
+            "Who was told of a race and when, or why not; admins see every channel",
+            trace.answer,
+            check=trace.check,
+            examples=("trace rc_7094aa36a0ff", "trace inbox-1"),
+            mistakes="It takes an id, exactly as it stands in the small print of a message, and no name or time.",
         ),
         Command(
             "audit",
             "[all|channel ID|user ID]",
             "Who changed what a channel receives, and when; for admins",
             audit.answer,
+            check=audit.check,
+            examples=("audit", "audit all"),
+            mistakes="It takes ids such as C0123456789, no names. A channel's details and a person's profile show ids.",
         ),
         RACECARD,
         RESULTS,
         USAGE,
         Command(
-            "coverage", "[region]", "What the archive holds of each country, and what it publishes", coverage.answer
+            "coverage",
+            "[region]",
+            "What the archive holds of each country, and what it publishes",
+            coverage.answer,
+            check=coverage.check,
+            examples=("coverage", "coverage Hong Kong"),
+            mistakes="It tells of countries. A country that is listed there may have no region to subscribe to.",
         ),
-        Command("courses", "[text]", "The courses, as commands take them", courses.answer),
-        Command(HELP, "[command]", "This list, or the help on one command", _help),
+        Command(
+            "courses",
+            "[text]",
+            "The courses, as commands take them",
+            courses.answer,
+            check=courses.check,
+            examples=("courses kempton", "courses in Ireland"),
+            mistakes="Part of a name finds a course here; all other commands want the whole name, as it is shown here.",
+        ),
+        Command(
+            HELP,
+            "[command]",
+            "This list, or the help on one command",
+            _help,
+            check=_check_help,
+            examples=("help subscribe", "subscribe help"),
+            mistakes="`help` asks about commands; what I know of a region is in `coverage`.",
+        ),
     )
 }
 """What follows `/racing`. The words of the commands below work there too, for where another app has their names."""

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable
+from typing import NamedTuple
 
 SINGLE_QUOTES = "'‘’‚‛`´"  # noqa: RUF001  as phones and habits type them
 """Quotes only at the ends of what they enclose, or of a word: within it they are apostrophes."""
@@ -18,10 +19,32 @@ _UNSEEN = frozenset({"Cf", "Cc", "Cs"})
 """Unicode categories that nobody types on purpose: marks of direction, zero-width characters, controls, surrogates."""
 
 
+class Word(NamedTuple):
+    """A word as it was typed: in quotes or bare, with a comma after it or without."""
+
+    text: str
+    is_quoted: bool = False
+    has_comma: bool = False
+
+
 def split(text: str) -> list[str]:
     """The words of a text, quotes removed: `GB course:"Ascot Heath"` is `GB` and `course:Ascot Heath`."""
-    words = (_unquoted(token) for token in _TOKEN.finditer(_visible(text).translate(_QUOTES)))
-    return [" ".join(word.split()) for word in words if word.strip()]
+    return [text for text, _ in _tokens(text)]
+
+
+def words_of(text: str) -> list[Word]:
+    """The words of a text, parted by commas too, but for what is in quotes or named: `GB,IRE` is two words."""
+    found: list[Word] = []
+    for typed, is_quoted in _tokens(text):
+        whole = typed.rstrip(",")
+        if is_quoted or parted(typed)[0]:
+            found.append(Word(whole or typed, is_quoted, whole != typed))
+            continue
+        parts = typed.split(",")
+        if not parts[0] and found:
+            found[-1] = found[-1]._replace(has_comma=True)
+        found += [Word(part, has_comma=number < len(parts)) for number, part in enumerate(parts, 1) if part]
+    return found
 
 
 def join(words: Iterable[str]) -> str:
@@ -40,6 +63,16 @@ def read_page(word: str) -> int | None:
     """The page that a button's command asks for ("page:2"); None for any other word."""
     found = _PAGE.fullmatch(word)
     return max(1, int(found[1])) if found else None
+
+
+def _tokens(text: str) -> list[tuple[str, bool]]:
+    """The words of a text, each with whether it was in quotes."""
+    found = ((_unquoted(token), _is_quoted(token)) for token in _TOKEN.finditer(_visible(text).translate(_QUOTES)))
+    return [(" ".join(word.split()), is_quoted) for word, is_quoted in found if word.strip()]
+
+
+def _is_quoted(token: "re.Match[str]") -> bool:
+    return bool(token["single"]) or '"' in token[0]
 
 
 def _unquoted(token: "re.Match[str]") -> str:

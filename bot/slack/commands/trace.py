@@ -15,14 +15,19 @@ AROUND_AN_ID = "`'\"“”‘’ "  # noqa: RUF001  as an id is copied, and as p
 
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
     """The ledger of the id that was typed. Raises CommandError where none was."""
+    await check(desk, invocation)
     wanted = invocation.text.strip(AROUND_AN_ID)
-    if not wanted:
-        raise CommandError(
-            "Say which race: /racing trace and its id, as it stands in the small print of a message. A meeting's id, "
-            "an event's key or a delivery's reference (inbox-1) will do too."
-        )
     only_channel = None if await desk.people.is_admin(invocation.user_id) else invocation.channel_id
     found = await desk.database.read(
         lambda session: ledger.trace(session, wanted, database_now(session, desk.clock), channel_id=only_channel)
     )
     return trace_answer(found, wanted, desk.identity.permalink, only_channel)
+
+
+async def check(_desk: Desk, invocation: Invocation) -> None:
+    """Raise CommandError where nothing was typed."""
+    if not invocation.text.strip(AROUND_AN_ID):
+        raise CommandError(
+            "Say which race: /racing trace and its id, as it stands in the small print of a message. A meeting's id, "
+            "an event's key or a delivery's reference (inbox-1) will do too."
+        )

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from sqlmodel import Session
 
 from bot.book.guess import guess
+from bot.book.lexicon import Lexicon
 from bot.domain.events import Topic
 from bot.domain.filters import ALL_REGIONS, ChannelFilter
 from bot.domain.message import Message
@@ -15,11 +17,13 @@ from bot.slack.commands.changing import audited
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.shown import as_shown
 from bot.slack.commands.tokens import join
-from bot.slack.commands.wanted import Wanted, read_wanted
-from bot.slack.messages.filter_words import in_plain_words, region_words
+from bot.slack.commands.wanted import NOT_COURSE, Wanted, check_readings, read_wanted, says_codes
+from bot.slack.messages.filter_words import in_plain_words, listed, region_words
 from bot.slack.messages.subscriptions import unsubscribed
-from bot.storage import subscriptions, waited
+from bot.storage import reference, subscriptions, waited
 from bot.storage.tables import ChannelSubscriptionRow
+
+NAME = "unsubscribe"
 
 ALIKE = 0.75
 """How like a word has to be to what it is taken for, from 0 to 1: more than elsewhere, because that is then ended."""
@@ -27,70 +31,129 @@ ALIKE = 0.75
 
 @dataclass(frozen=True)
 class Unsubscribed:
-    """How many subscriptions ended, how many have changed and go on, and the filters that are left."""
+    """How many subscriptions ended, how many have changed and go on, and the filters that are left.
+
+    `notes` are sentences on words that were typed.
+    """
 
     ended: int
     changed: int
     left: tuple[ChannelFilter, ...]
+    notes: tuple[str, ...] = ()
 
 
 async def commit(desk: Desk, invocation: Invocation) -> Unsubscribed:
     """Remove what was named. Raises CommandError where nothing was, or where it is not there."""
-    wanted = read_wanted(invocation.text)
     await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
 
+    wanted = await desk.database.read(partial(_read, invocation=invocation))
+
     def remove(session: Session) -> Unsubscribed:
-        with audited(session, desk, invocation, "unsubscribe"):
+        with audited(session, desk, invocation, NAME):
             return _remove(session, desk, invocation.channel_id, wanted)
 
     return await desk.database.write(remove)
 
 
+async def check(desk: Desk, invocation: Invocation) -> None:
+    """Raise CommandError where `commit` would because of the words, and change nothing."""
+
+    def choose(session: Session) -> None:
+        wanted = _read(session, invocation)
+        _chosen(subscriptions.of_channel(session, invocation.channel_id), wanted)
+
+    await desk.database.read(choose)
+
+
 async def answer(_desk: Desk, _invocation: Invocation, committed: Unsubscribed) -> Message:
     """What is left."""
-    return unsubscribed(committed.ended, committed.left, changed=committed.changed)
+    return unsubscribed(committed.ended, committed.left, changed=committed.changed, notes=committed.notes)
 
 
 def _remove(session: Session, desk: Desk, channel_id: str, wanted: Wanted) -> Unsubscribed:
     rows = subscriptions.of_channel(session, channel_id)
-    if not rows:
-        raise CommandError("This channel has no subscriptions. /racing subscribe GB would make one.")
-    there = ", ".join(region_words(row.region) for row in rows)
-    if wanted.is_bare:
-        # The word for all regions ends every subscription, not that to all regions alone.
-        one = [f"/racing {join(['unsubscribe', row.region])}, or " for row in rows if row.region != ALL_REGIONS]
-        alone = " Remove in /racing list ends that to all regions alone." if 0 < len(one) < len(rows) else ""
-        raise CommandError(
-            f"Say what to end: this channel has subscriptions to {there}. For example {''.join(one[:1])}/racing "
-            f"unsubscribe all for every one of them.{alone}"
-        )
-    if wanted.everything and wanted.regions:
-        named = join(wanted.regions)
-        raise CommandError(
-            f'"all" is every subscription of this channel ({there}), and you named {named} too, so nothing was '
-            f"changed. Type /racing unsubscribe all, or /racing unsubscribe {named}."
-        )
-    regions = [row.region for row in rows]
-    unknown = [typed for typed in wanted.regions if typed not in regions]
-    if unknown:
-        found = guess(unknown, {word: word for word in (*map(region_words, regions), *Topic)}, ALIKE)
-        raise CommandError(
-            f"This channel has no subscription to {', '.join(unknown)}.{found.question} It has: {there}.",
-            offers=found.offers,
-        )
-    chosen = [row for row in rows if not wanted.regions or row.region in wanted.regions]
-    if wanted.courses or wanted.not_courses:
-        chosen = _with_these_courses(chosen, wanted)
-    elif wanted.topics:
-        chosen = _with_these_topics(chosen, wanted.topics)
+    chosen = _chosen(rows, wanted)
     for row in chosen:
         _end(session, desk, row, wanted)
     left = subscriptions.of_channel(session, channel_id)
     if not left:
         # Of a paused channel this may be much: nobody wants to be flooded with what they have ended.
         waited.drop(session, channel_id, waited.UNSUBSCRIBED)
-    ended = len(rows) - len(left)
-    return Unsubscribed(ended, len(chosen) - ended, as_shown(session, map(subscriptions.read_filter, left)))
+    ended, filters = len(rows) - len(left), as_shown(session, map(subscriptions.read_filter, left))
+    return Unsubscribed(ended, len(chosen) - ended, filters, tuple(says_codes(wanted.named)))
+
+
+def _read(session: Session, invocation: Invocation) -> Wanted:
+    """The words, by the lists as they are kept and the regions that the channel has."""
+    rows = subscriptions.of_channel(session, invocation.channel_id)
+    return read_wanted(invocation.text, _lexicon(session, rows))
+
+
+def _chosen(rows: Sequence[ChannelSubscriptionRow], wanted: Wanted) -> list[ChannelSubscriptionRow]:
+    """The subscriptions that have what was named. Raises CommandError where nothing was, or none has it."""
+    if not rows:
+        raise CommandError("This channel has no subscriptions. /racing subscribe GB would make one.")
+    regions = [row.region for row in rows]
+    there = ", ".join(map(region_words, regions))
+    if wanted.is_bare:
+        # The word for all regions ends every subscription, not that to all regions alone.
+        one = [f"/racing {join([NAME, region])}, or " for region in regions if region != ALL_REGIONS]
+        alone = " Remove in /racing list ends that to all regions alone." if 0 < len(one) < len(rows) else ""
+        raise CommandError(
+            f"Say what to end: this channel has subscriptions to {there}. For example {''.join(one[:1])}/racing "
+            f"{NAME} all for every one of them.{alone}"
+        )
+    _check_words(wanted, regions)
+    unknown = [typed for typed in wanted.regions if typed not in regions]
+    if unknown:
+        found = guess(unknown, {word: word for word in (*map(region_words, regions), *Topic)}, ALIKE)
+        raise CommandError(
+            f"This channel has no subscription to {', '.join(unknown)}.",
+            offers=found.offers,
+            asks=True,
+            after=f"It has: {there}.",
+        )
+    chosen = [row for row in rows if not wanted.regions or row.region in wanted.regions]
+    if wanted.courses or wanted.not_courses:
+        return _with_these_courses(chosen, wanted)
+    return _with_these_topics(chosen, wanted.topics) if wanted.topics else chosen
+
+
+def _lexicon(session: Session, rows: Sequence[ChannelSubscriptionRow]) -> Lexicon:
+    """The lists as they are kept, with the regions that the channel has, published or not."""
+    regions, courses, countries = reference.regions(session), reference.courses(session), reference.countries(session)
+    taken = [row.region for row in rows if row.region != ALL_REGIONS]
+    return Lexicon(
+        tuple(dict.fromkeys([*(regions[0] if regions else ()), *taken])),
+        courses[0] if courses else (),
+        countries[0] if countries else (),
+    )
+
+
+def _check_words(wanted: Wanted, regions: Sequence[str]) -> None:
+    """Raise CommandError for words that can be read in two ways, or that a line of `unsubscribe` can't have."""
+    there = ", ".join(map(region_words, regions))
+    if wanted.not_regions and wanted.everything:
+        ends = [region for region in regions if region not in wanted.not_regions and region != ALL_REGIONS]
+        raise CommandError(
+            f"I can't end all but something. This channel has subscriptions to {there}: name those that are to end.",
+            lines={f"End {listed(ends)}": join([NAME, *ends])} if ends and ALL_REGIONS not in regions else None,
+        )
+    if wanted.is_negated:
+        raise CommandError(
+            f"I can't end all but something. This channel has subscriptions to {there}: name what is to end, or see "
+            "Edit in /racing list."
+        )
+    check_readings(NAME, wanted)
+    if wanted.days:
+        told = f"A subscription has no day such as {wanted.days[0]}. Nothing was changed."
+        raise CommandError(told, lines={"Without the day": wanted.line(NAME)} if wanted.line("") else None)
+    if wanted.everything and wanted.regions:
+        named = join(wanted.regions)
+        raise CommandError(
+            f'"all" is every subscription of this channel ({there}), and you named {named} too, so nothing was '
+            f"changed. Type /racing unsubscribe all, or /racing unsubscribe {named}."
+        )
 
 
 def _with_these_topics(
@@ -115,7 +178,10 @@ def _with_these_courses(rows: Sequence[ChannelSubscriptionRow], wanted: Wanted) 
         if not any(_is_called(course, typed) for courses in named for course in courses):
             raise CommandError(
                 f"No subscription of this channel names the course {typed}, so nothing was changed. /racing list shows "
-                'what there is; /racing subscribe GB -course:"Name" would leave one out.'
+                'what there is; /racing subscribe GB -course:"Name" would leave one out.',
+                lines={f"Leave out {typed}": join(["subscribe", one.region, f"{NOT_COURSE}{typed}"]) for one in filters}
+                if len(filters) == 1 and filters[0].region != ALL_REGIONS and typed in wanted.courses
+                else None,
             )
     return [row for row, one in zip(rows, filters, strict=True) if _without_courses(one, wanted) != one]
 

@@ -15,6 +15,8 @@ from bot.slack.messages.usage import usage
 
 READ_S = 20.0
 
+JOINING_WORDS = frozenset(("by", "per", "the", "each"))
+
 GROUPINGS = {"day": BY_DAY, "days": BY_DAY, "endpoint": BY_ENDPOINT, "endpoints": BY_ENDPOINT}
 
 
@@ -36,9 +38,14 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
     return usage(reading, forecast(reading.used, reading.limit, reading.taken_at), failure)
 
 
+async def check(_desk: Desk, invocation: Invocation) -> None:
+    """Raise CommandError for a word that is not understood."""
+    read_grouping(invocation.text)
+
+
 def read_grouping(text: str) -> str:
     """What the rows are to be; days, unless told."""
-    words = split(text)
+    words = [word for word in split(text) if word.lower() not in JOINING_WORDS]
     unknown = [word for word in words if word.lower() not in GROUPINGS]
     if unknown:
         raise CommandError(f'I don\'t know "{unknown[0][:80]}" here. It is /usage, /usage day or /usage endpoint.')

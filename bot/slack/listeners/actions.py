@@ -10,8 +10,8 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 from bot.domain.message import Message
 from bot.logs import get_logger
 from bot.slack.commands.invocation import Command, Desk, Invocation
-from bot.slack.commands.table import BUTTON_COMMANDS
-from bot.slack.listeners.running import CommandRunner, find_command, new_reference
+from bot.slack.commands.table import BUTTON_COMMANDS, find_command
+from bot.slack.listeners.running import CommandRunner, new_reference
 from bot.slack.messages.buttons import RUN_COMMAND, RUN_IN_PLACE
 from bot.slack.messages.plain import sentence
 from bot.slack.respond import Reply

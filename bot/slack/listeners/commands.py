@@ -7,8 +7,8 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.logs import get_logger
 from bot.slack.commands.invocation import Command, Invocation
-from bot.slack.commands.table import SLASH_COMMANDS
-from bot.slack.listeners.running import CommandRunner, find_command, new_reference
+from bot.slack.commands.table import SLASH_COMMANDS, find_command
+from bot.slack.listeners.running import CommandRunner, new_reference
 from bot.slack.respond import Reply
 
 log = get_logger(__name__)

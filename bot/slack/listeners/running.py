@@ -11,8 +11,9 @@ from bot.errors import CommandError
 from bot.logs import get_logger
 from bot.slack.commands.explain import explain, hand_on
 from bot.slack.commands.invocation import COMMIT_S, Command, Desk, Invocation
+from bot.slack.commands.offered import with_working_offers
 from bot.slack.commands.reader import reader_of
-from bot.slack.commands.table import HELP, RACING_COMMANDS, unknown_command
+from bot.slack.commands.table import unknown_command
 from bot.slack.messages.failures import NOBODY_KNOWN, Reader
 from bot.slack.messages.plain import sentence
 from bot.slack.respond import Reply, Responder
@@ -22,6 +23,9 @@ log = get_logger(__name__)
 
 ANSWER_S = 25.0
 """An answer that takes longer is given up, with a word to whoever waits for it."""
+
+OFFERS_S = 5.0
+"""For trying the lines that a refusal offers; after it the refusal is told without offers."""
 
 PROGRESS_AT_S = (3.0, 10.0, 20.0)
 """When whoever waits is told how far it is, where that is replaced; what stays beside the answer is said once."""
@@ -93,9 +97,15 @@ class CommandRunner:
 
     async def _explained(self, error: Exception, invocation: Invocation, line: str) -> Message:
         """What went wrong, in words for this person. Of what was typed wrong everybody reads the same."""
-        is_typed = isinstance(error, CommandError)
-        reader = NOBODY_KNOWN if is_typed else await reader_of(self.desk, invocation)
-        return explain(error, invocation.reference, line, reader)
+        if not isinstance(error, CommandError):
+            return explain(error, invocation.reference, line, await reader_of(self.desk, invocation))
+        try:
+            async with asyncio.timeout(OFFERS_S):
+                error = await with_working_offers(error, self.desk, invocation, line)
+        except Exception as failure:  # noqa: BLE001  the refusal itself is known, and is told without offers
+            log.warning("offers_not_checked", reference=invocation.reference, reason=repr(failure))
+            error = error.offering({})
+        return explain(error, invocation.reference, line, NOBODY_KNOWN)
 
     async def _not_in_time(self, invocation: Invocation, reply: Reply) -> None:
         """Answer that the change took too long."""
@@ -126,18 +136,6 @@ def not_in_time(reference: str, reader: Reader = NOBODY_KNOWN) -> str:
         "I could not do this in time. Nothing was changed, unless /racing list shows it: try again in a moment. If it "
         f"stays so, {hand_on(reader, reference)}."
     )
-
-
-def find_command(line: str) -> tuple[Command | None, str]:
-    """The command of a line as it follows /racing, and its words; None, and the line, for a word that is no command.
-
-    A command with the one word "help" is the help on it.
-    """
-    word, text = (*line.split(maxsplit=1), "", "")[:2]
-    command = RACING_COMMANDS.get(word.lower() or HELP)
-    if command and text.strip().lower() == HELP:
-        return RACING_COMMANDS[HELP], command.name
-    return (command, text.strip()) if command else (None, line)
 
 
 def _line(command: Command, invocation: Invocation) -> str:

@@ -17,11 +17,17 @@ class Helped(Protocol):
     def usage(self) -> str: ...
     @property
     def summary(self) -> str: ...
+    @property
+    def examples(self) -> Sequence[str]: ...
+    @property
+    def mistakes(self) -> str: ...
 
 
 DATES = (
-    "Dates: `today`, `tomorrow`, `yesterday`, a weekday, `last friday`, `next friday`, `21 nov` or `2026-11-21`. "
-    "Regions and courses are written as the data service has them: `/racing coverage` and `/racing courses` list them."
+    "Dates: `today`, `tomorrow`, `yesterday`, a weekday, `last friday`, `next friday`, `21 nov`, `21/11/2026` or "
+    "`2026-11-21`. Regions are codes or names of countries (`GB`, `Hong Kong`), courses are written as the data "
+    "service has them: `/racing coverage` and `/racing courses` list them. Words such as `and`, `for`, "
+    "`only`, `except` and `no` are understood."
 )
 
 
@@ -35,8 +41,10 @@ def command_help(commands: Sequence[Helped], alone: Sequence[str]) -> Message:
 
 
 def usage_of(command: Helped) -> Message:
-    """One command, and where the others are."""
-    return listing(_usage(command), ["`/racing help` lists all commands."])
+    """One command with examples and what people get wrong, and where the others are."""
+    examples = [f"• `/racing {one}`" for one in command.examples]
+    wrong = [f"Often wrong: {command.mistakes}"] if command.mistakes else []
+    return listing(_usage(command), ["For example:", *examples, *wrong, "`/racing help` lists all commands."])
 
 
 def _usage(command: Helped) -> str:

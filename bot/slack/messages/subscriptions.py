@@ -118,8 +118,8 @@ def abandoned_today(said: Said) -> str:
     return f"Already abandoned today: {listed(names[:NAMED_MAX] + more)}.{see}"
 
 
-def unsubscribed(ended: int, left: Sequence[ChannelFilter], *, changed: int = 0) -> Message:
-    """How many ended, how many have changed and go on, and what is left."""
+def unsubscribed(ended: int, left: Sequence[ChannelFilter], *, changed: int = 0, notes: Sequence[str] = ()) -> Message:
+    """How many ended, how many have changed and go on, and what is left; and sentences on words that were typed."""
     numbers = {"ended": ended, "changed": changed}
     several = listed([f"{counted(number, 'subscription')} {what}" for what, number in numbers.items() if number])
     done = "Done." if ended + changed == 1 else f"Done: {several}."
@@ -127,6 +127,7 @@ def unsubscribed(ended: int, left: Sequence[ChannelFilter], *, changed: int = 0)
         text = f"{done} This channel has no subscriptions left."
     else:
         text = " ".join([f"{done} This channel still receives {in_markup(*left)}.", *_where_courses_are(left)])
+    text = " ".join([text, *(safe(words, WORDS_MAX) or "" for words in notes)])
     return message(text, [section(text)])
 
 

@@ -33,7 +33,7 @@ def test_guess_mends_each_phrase_and_leaves_what_is_right_or_like_nothing(words,
 
 def test_guess_is_as_strict_as_it_is_asked_to_be():
     assert guess(["rests"], VOCABULARY, 0.9).offers == {}
-    assert guess(["rests"], VOCABULARY).question == " Did you mean results?"
+    assert guess(["rests"], VOCABULARY).offers == {"results": {"rests": "results"}}
 
 
 def test_words_after_so_many_are_wrong_and_not_guessed_at():

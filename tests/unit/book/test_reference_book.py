@@ -86,6 +86,16 @@ async def test_check_gives_up_in_time_and_the_refresh_goes_on(book, client):
     assert client.asked == ["courses", "reference"]
 
 
+async def test_all_lists_together_take_no_longer_than_one(book, client):
+    async def never():
+        await asyncio.Event().wait()
+
+    client.answers = {"courses": never, "reference": never}
+    async with asyncio.timeout(0.5):
+        found = await book.lexicon(0.3)
+    assert (found.regions, found.courses) == ((), ())
+
+
 async def test_region_is_checked_exactly(book):
     assert await book.check_region("gb") == RegionCheck("gb", known=True)
     with pytest.raises(CommandError, match=r'no region "Ire"\. Did you mean IRE\? Regions: GB, gb, IRE\.'):

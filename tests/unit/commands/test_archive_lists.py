@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from bot.book.lexicon import Lexicon
 from bot.errors import CommandError
 from bot.racing.errors import Unauthorized
 from bot.slack.commands import courses, coverage
@@ -42,7 +43,13 @@ def desk(countries=COUNTRIES, known=COURSES, why=None) -> Any:
     async def give_courses(_timeout_s):
         return known
 
-    given = SimpleNamespace(countries=give_countries, courses=give_courses, why_none=lambda name: why[name])
+    async def give_lexicon(_timeout_s):
+        regions = sorted({course.region for course in known if course.region})
+        return Lexicon(regions, known, countries)
+
+    given = SimpleNamespace(
+        countries=give_countries, courses=give_courses, lexicon=give_lexicon, why_none=lambda name: why[name]
+    )
     return SimpleNamespace(reference=given)
 
 

@@ -385,7 +385,7 @@ def test_fingerprint_is_the_same_in_every_process():
     [
         ("GB reslts", "Did you mean results?", "GB results"),
         ("gb ire", "Did you mean GB IRE?", "GB IRE"),
-        ("gb,reslts course:“Ffos La”", "Did you mean Ffos Las?", 'GB results course:"Ffos Las"'),
+        ("gb,reslts course:“Ffos La”", "Did you mean GB results Ffos Las?", 'GB results course:"Ffos Las"'),
         ("GB goodwood", "Did you mean Goodwood?", "GB course:Goodwood"),
         ("gb goodwod", "Did you mean GB Goodwood?", "GB course:Goodwood"),
         ("results ffos la gb", "Did you mean Ffos Las GB?", 'results course:"Ffos Las" GB'),

@@ -63,5 +63,5 @@ async def test_word_that_is_wrong_twice_over_needs_one_click(channel):
 
 
 async def test_only_the_word_that_was_wrong_is_replaced(channel):
-    _, (line,) = await channel.refuses("course:Bath Bath GB")
+    _, (line,) = await channel.refuses("course:Bath bath GB")
     assert line == "course:Bath course:Bath GB"

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bot.book.lexicon import Lexicon
 from bot.book.reference import ReferenceBook
 from bot.errors import CommandError
 from bot.slack.commands.explain import retyped
@@ -157,13 +158,10 @@ async def test_list_of_courses_is_not_gone_through_for_each_word():
 
     courses = Counted(COURSES)
 
-    async def listed(_timeout_s):
-        return courses
+    async def lexicon(_timeout_s):
+        return Lexicon(REGIONS, courses)
 
-    async def regions(_timeout_s):
-        return REGIONS
-
-    lists: Any = SimpleNamespace(courses=listed, regions=regions)
+    lists: Any = SimpleNamespace(lexicon=lexicon)
     with pytest.raises(CommandError):
         await find_place(lists, no_meetings, read_words("xyzzy " * 300, TODAY), 1.0)
     assert courses.times < 20

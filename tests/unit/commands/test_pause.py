@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.domain.days import zone_of
 from bot.errors import CommandError
-from bot.slack.commands.pause import read_duration
+from bot.slack.commands.pause import read_duration, read_until
 from bot.slack.messages.pause import paused, resumed
 
 
@@ -19,6 +20,13 @@ from bot.slack.messages.pause import paused, resumed
         ("1h30m", timedelta(minutes=90)),
         ("1H 30min", timedelta(minutes=90)),
         ("2d 3h", timedelta(hours=51)),
+        ("2 hours", timedelta(hours=2)),
+        ("2hrs", timedelta(hours=2)),
+        ("90 min", timedelta(minutes=90)),
+        ("90 minutes", timedelta(minutes=90)),
+        ("an hour", timedelta(hours=1)),
+        ("1 hour and 30 mins", timedelta(minutes=90)),
+        ("1 week", timedelta(days=7)),
     ],
 )
 def test_pause_reads_lengths_of_time(typed, length):
@@ -29,6 +37,67 @@ def test_pause_reads_lengths_of_time(typed, length):
 def test_pause_says_what_would_have_been_right(typed):
     with pytest.raises(CommandError, match="1h30m"):
         read_duration(typed)
+
+
+FRIDAY = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("typed", "until"),
+    [
+        ("tomorrow", "2026-11-21 00:00"),
+        ("18:00", "2026-11-20 18:00"),
+        ("09:00", "2026-11-21 09:00"),
+        ("6pm", "2026-11-20 18:00"),
+        ("6.30 pm", "2026-11-20 18:30"),
+        ("midnight", "2026-11-21 00:00"),
+        ("Friday", "2026-11-27 00:00"),
+        ("Sunday", "2026-11-22 00:00"),
+        ("tomorrow 09:00", "2026-11-21 09:00"),
+        ("09:00 tomorrow", "2026-11-21 09:00"),
+        ("6pm on Sunday", "2026-11-22 18:00"),
+        ("22 Nov", "2026-11-22 00:00"),
+        ("Nov 22, 2026", "2026-11-22 00:00"),
+        ("22/11/2026 18:00", "2026-11-22 18:00"),
+        ("2 Jan", "2027-01-02 00:00"),
+    ],
+)
+def test_pause_until_is_the_next_such_moment(typed, until):
+    for now in (FRIDAY, FRIDAY.astimezone(zone_of("Europe/Paris"))):
+        found = read_until(typed, now)
+        assert (f"{found:%Y-%m-%d %H:%M}", found.tzinfo) == (until, now.tzinfo)
+
+
+@pytest.mark.parametrize("typed", ["", "soon", "25:00", "today", "yesterday", "1 Nov", "22 Nov 2028", "18:00 19:00"])
+def test_pause_until_what_is_no_coming_moment_is_refused(typed):
+    with pytest.raises(CommandError, match="until tomorrow"):
+        read_until(typed, FRIDAY)
+
+
+@pytest.mark.parametrize(
+    ("typed", "line"),
+    [("18:00", "pause until 18:00"), ("Sunday", "pause until Sunday"), ("22 Nov", "pause until 22 Nov")],
+)
+def test_moment_without_until_is_offered_with_it(typed, line):
+    with pytest.raises(CommandError) as caught:
+        read_duration(typed)
+    assert list(caught.value.lines.values()) == [line]
+
+
+@given(st.text() | st.lists(st.sampled_from(["18:00", "6", "pm", "Sunday", "22", "Nov", "2026", "1/2"])).map(" ".join))
+def test_pause_until_any_text_is_a_coming_moment_or_refused(typed):
+    try:
+        until = read_until(typed, FRIDAY)
+    except CommandError:
+        return
+    assert FRIDAY < until <= FRIDAY + timedelta(days=365)
+
+
+def test_pause_says_the_zone_in_which_it_was_read():
+    until = datetime(2026, 11, 20, 17, 30, tzinfo=UTC)
+    in_paris, in_utc = (paused(until, 72, zone).text for zone in ("Europe/Paris", "UTC"))
+    assert "That is 2026-11-20 18:30 in Europe/Paris, your time zone in Slack." in in_paris
+    assert "That is 2026-11-20 17:30 UTC: I don't know your time zone." in in_utc
 
 
 @given(st.text())

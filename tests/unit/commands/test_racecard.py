@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.book.card import Card, Coverage
+from bot.book.lexicon import Lexicon
 from bot.book.outcomes import outcomes_of
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.races import Course, OffTime, Race, Runner
@@ -198,6 +199,9 @@ async def no_meetings(_day):
 
 class Reference:
     """A reference book whose lists never came."""
+
+    async def lexicon(self, _timeout_s):
+        return Lexicon()
 
     async def regions(self, _timeout_s):
         return None

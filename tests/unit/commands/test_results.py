@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from bot.book.card import Card, Coverage, Outcomes
+from bot.book.lexicon import Lexicon
 from bot.book.outcomes import outcomes_of
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.races import Course, OffTime, Race, Runner
@@ -160,6 +161,9 @@ def test_results_of_very_many_meetings_hold_slacks_limits_and_lose_none():
 
 class Reference:
     """A reference book whose lists never came."""
+
+    async def lexicon(self, _timeout_s):
+        return Lexicon()
 
     async def regions(self, _timeout_s):
         return None

@@ -1,6 +1,7 @@
 """How commands are carried out: progress while they take long, and never more uses of a response_url than there are."""
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
@@ -12,11 +13,13 @@ from bot.domain.message import Message, NativeBlocks
 from bot.errors import CommandError
 from bot.slack import respond
 from bot.slack.commands.invocation import Command, Invocation
+from bot.slack.commands.table import find_command
 from bot.slack.listeners import running
 from bot.slack.listeners.actions import ActionListener
-from bot.slack.listeners.running import CommandRunner, find_command
+from bot.slack.listeners.running import CommandRunner
 from bot.slack.respond import Reply, Responder
 from bot.slack.tasks import Tasks
+from tests.unit.commands.test_choosing import channel_in
 
 
 class Webhook:
@@ -241,12 +244,13 @@ async def test_word_in_between_is_tried_once(webhook):
     assert reply.uses == 1
 
 
-async def test_refusal_in_the_commit_is_answered_with_the_line_put_right(webhook):
+async def test_refusal_in_the_commit_is_answered_with_the_line_put_right(webhook, database):
     async def commit(_desk, _invocation):
         raise CommandError("No region.", typed="gb", meant={"GB": "GB"})
 
     command = Command("subscribe", "", "", slow_command(asyncio.Event()).answer, commit)
-    answer = await make_runner().commit(command, typed("gb"), Reply(URL, "cmd-1"))
+    runner = replace(make_runner(), desk=(await channel_in(database)).desk)
+    answer = await runner.commit(command, typed("gb"), Reply(URL, "cmd-1"))
     await answer
     (sent,) = webhook.sent
     assert sent["blocks"][-1]["elements"][0]["value"] == "subscribe GB"

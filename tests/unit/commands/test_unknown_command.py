@@ -10,6 +10,7 @@ from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.table import RACING_COMMANDS
 from bot.slack.listeners.commands import read_invocation
 from bot.slack.listeners.running import CommandRunner
+from tests.unit.commands.test_choosing import channel_in
 
 NOBODY: Any = None
 
@@ -18,21 +19,24 @@ NOBODY: Any = None
     ("line", "offered"),
     [
         ("subscirbe GB", "subscribe GB"),
+        ("subscirbe gb", "subscribe GB"),
         ("lsit", "list"),
         ("sub GB", "subscribe GB"),
         ("uns GB", "unsubscribe GB"),
         ("zzz GB", None),
     ],
 )
-async def test_mistyped_command_is_offered_with_its_words(line, offered):
+async def test_mistyped_command_is_offered_with_its_words(database, line, offered):
     said = []
+    channel = await channel_in(database)
+    await channel.types("GB")
 
     async def respond(_reply, message, **_more):
         said.append(message)
 
     nobody: Any = None
     responder: Any = SimpleNamespace(respond=respond)
-    runner = CommandRunner(nobody, responder, nobody)
+    runner = CommandRunner(channel.desk, responder, nobody)
     await (await runner.commit(None, Invocation(line, "C1", "U1", "cmd-1"), nobody))
     (message,) = said
     assert "After /racing I know: subscribe" in message.text
@@ -69,7 +73,7 @@ async def test_help_is_given_where_it_is_typed(command, text, about):
     told = await helped(invocation.text)
     assert f"`/racing {about}" in told
     assert RACING_COMMANDS[about].summary in told
-    assert told.count("`/racing") == 2
+    assert told.count("`/racing") == 4
     assert "`/racing help`" in told
 
 

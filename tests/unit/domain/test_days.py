@@ -1,10 +1,20 @@
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.days import day_before, is_day_phrase, is_outside, likely_day, parse_day, widens
+from bot.domain.days import (
+    DayUnclearError,
+    day_before,
+    is_day,
+    is_day_phrase,
+    is_outside,
+    likely_day,
+    parse_day,
+    widens,
+    zone_of,
+)
 
 TODAY = date(2026, 3, 1)
 
@@ -67,6 +77,47 @@ def test_day_may_be_short_or_written_out(word, coming, last):
     assert parse_day(word, TODAY, looks_back=True) == last
 
 
+@pytest.mark.parametrize(
+    ("word", "day"),
+    [
+        ("22/11/2026", date(2026, 11, 22)),
+        ("5/11/2026", date(2026, 11, 5)),
+        ("22.11.26", date(2026, 11, 22)),
+        ("22-11-2026", date(2026, 11, 22)),
+        ("5/4", date(2026, 4, 5)),
+        ("22 of november", date(2025, 11, 22)),
+        ("22nd of Nov 2025", date(2025, 11, 22)),
+        ("31-12-99", date(2099, 12, 31)),
+    ],
+)
+def test_day_in_figures_comes_before_the_month(word, day):
+    assert parse_day(word, TODAY) == day
+    assert is_day(word, TODAY)
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("11/22/2026", [date(2026, 11, 22)]),
+        ("4/22", [date(2026, 4, 22)]),
+        ("10-11-12", [date(2012, 11, 10), date(2010, 11, 12)]),
+        ("26-13-11", []),
+        ("31/11/2026", []),
+        ("29/2/2026", []),
+    ],
+)
+def test_day_in_figures_that_is_none_or_two_is_refused_with_what_it_may_be(word, meant):
+    with pytest.raises(DayUnclearError) as caught:
+        parse_day(word, TODAY)
+    assert list(caught.value.meant) == meant
+    assert is_day(word, TODAY)
+
+
+def test_zone_is_utc_where_there_is_no_such_zone():
+    assert zone_of("Europe/London").utcoffset(datetime(2026, 7, 1, tzinfo=UTC)) == timedelta(hours=1)
+    assert zone_of(None) is zone_of("Nowhere/At all") is zone_of("../etc/passwd") is UTC
+
+
 @pytest.mark.parametrize("word", ["31 Feb", "feb 31", "0 march", "29 feb 2026", "31 sept"])
 def test_day_that_no_month_has_is_refused(word):
     with pytest.raises(ValueError, match=r"."):
@@ -94,7 +145,7 @@ def test_mistyped_day_is_known_by_its_likeness(word, meant):
 
 
 @pytest.mark.parametrize(
-    "word", ["2026-02-30", "2026-13-01", "21/11/2026", "21.11.26", "20261121", "2026-1-2", "0000-01-01"]
+    "word", ["2026-02-30", "2026-13-01", "31/11/2026", "11/21/2026", "20261121", "2026-1-2", "0000-01-01", "10-11-12"]
 )
 def test_day_that_is_none_is_refused(word):
     with pytest.raises(ValueError, match=r"."):

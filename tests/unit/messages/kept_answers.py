@@ -149,8 +149,14 @@ TRACE = Trace(
     kept_since=NOON,
 )
 COMMANDS: list[Any] = [
-    SimpleNamespace(name="racecard", usage="[region] [date]", summary="the cards of a day"),
-    SimpleNamespace(name="help", usage="", summary="every command"),
+    SimpleNamespace(
+        name="racecard",
+        usage="[region] [date]",
+        summary="the cards of a day",
+        examples=("racecard GB tomorrow", "racecard Ascot 22 Nov"),
+        mistakes="One region at a time.",
+    ),
+    SimpleNamespace(name="help", usage="", summary="every command", examples=(), mistakes=""),
 ]
 
 
@@ -240,6 +246,7 @@ ANSWERS: dict[str, partial[Any]] = {
     "muted_where_no_abandonment_comes": partial(muted, ASCOT, 7, Abandonments.NOT_ASKED_FOR),
     "unmuted": partial(unmuted, ASCOT),
     "paused": partial(paused, NOON + timedelta(hours=2), 72),
+    "paused_until_a_time_of_day": partial(paused, NOON + timedelta(hours=2), 72, "Europe/London"),
     "resumed": partial(resumed, 1),
     "paused_by": partial(paused_by, "U1", [GB, ALL], NOON + timedelta(hours=2)),
     "resumed_by": partial(resumed_by, "U1"),

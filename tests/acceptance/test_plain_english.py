@@ -1,0 +1,111 @@
+"""What people type in plain English, answered by the real process: understood and said back, or buttons that work."""
+
+import json
+from datetime import timedelta
+from itertools import count
+
+import pytest
+import pytest_asyncio
+
+from tests.acceptance.conftest import run_world, settled
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def world(tmp_path_factory):
+    async with run_world(tmp_path_factory.mktemp("english")) as running:
+        running.service.set_plan("analyst")
+        yield running
+
+
+NUMBERS = count()
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+def channel(world):
+    """A channel of its own, that the bot is in."""
+    name = f"CENGLISH{next(NUMBERS)}"
+    world.slack.add_channel(name, name.lower(), bot_is_member=True)
+    return name
+
+
+UNDERSTOOD = [
+    ("/racing", "subscribe GB and IRE results only", ["results from GB; results from IRE"]),
+    ("/racing", "subscribe for GB", ["results and abandonments from GB."]),
+    ("/racing", "subscribe York", ["from GB, only York"]),
+    ("/racing", "subscribe GB except Ascot", ["results and abandonments from GB, without Ascot"]),
+    ("/racing", "subscribe GB no racecards", ["results and abandonments from GB."]),
+    ("/racing", "subscribe Ireland", ["from IRE", "Ireland is IRE here."]),
+    ("/racing", "subscribe the UK, Hong Kong and France", ["from GB", "from HK", "from FR", "Hong Kong is HK here."]),
+    ("/racing", "subscribe results from “Great Britain”", ["results from GB", "Great Britain is GB here."]),
+    ("/racing", "subscribe Belmont at the Big A", ["from USA, only Belmont at the Big A"]),
+    ("/racing", "subscribe Sweden", ["no region", "Sweden"]),
+    ("/racing", "coverage the UK", ["Great Britain"]),
+    ("/racing", "courses in Ireland", ["Leopardstown"]),
+    (
+        "/racing",
+        "subscribe help",
+        ["`/racing subscribe GB and Ireland", "`/racing subscribe GB except Ascot`", "Often wrong"],
+    ),
+    ("/racecard", "help", ["`/racing racecard GB", "Often wrong"]),
+    ("/racecard", "York tomorrow", ["York"]),
+    ("/racecard", "the UK on Sunday", ["Racecard: GB", "Great Britain is GB here", "the UK"][:1]),
+    ("/results", "for York yesterday", ["York"]),
+]
+
+
+@pytest.mark.parametrize(("command", "typed", "said"), UNDERSTOOD, ids=[typed for _, typed, _ in UNDERSTOOD])
+async def test_plain_english_is_understood_and_said_back(world, command, typed, said):
+    answer = await world.say(command, typed, channel=channel(world))
+    assert [words for words in said if words not in answer] == [], answer
+
+
+PAUSES = ["2 hours", "for 2hrs", "90 min", "until tomorrow", "until 18:00", "until 6pm", "until {day:%d/%m/%Y}"]
+
+
+@pytest.mark.parametrize("typed", PAUSES)
+async def test_pause_is_understood_and_the_zone_is_said(world, typed):
+    here = channel(world)
+    await world.subscribe(here, "GB")
+    in_a_month = world.service.racing.today + timedelta(days=30)
+    said = await world.say("/racing", f"pause {typed.format(day=in_a_month)}", channel=here)
+    assert "This channel is paused until <!date^" in said, said
+    assert ("in Europe/London, your time zone in Slack" in said) == ("until" in typed)
+
+
+@pytest.mark.parametrize(
+    ("command", "typed"),
+    [
+        ("/racecard", "GB Asct"),
+        ("/racing", "subscribe GB except Asct"),
+        ("/racing", "subscribe Ascot"),
+        ("/racing", "subscribe all except GB"),
+        ("/racing", "subscribe GB and Ascot"),
+        ("/racing", "subscribe GB racecrads for York"),
+        ("/racing", "subscirbe gb"),
+        ("/racecard", "gb and York tommorow"),
+        ("/results", "Ascot yesterday"),
+        ("/racecard", "11/22/2026 GB"),
+        ("/racing", "pause Sunday"),
+        ("/racing", "coverage Irland"),
+    ],
+)
+async def test_every_button_that_is_offered_works(world, command, typed):
+    here = channel(world)
+    if "pause" in typed:
+        await world.subscribe(here, "GB")
+    person = world.person()
+    refused = await settled(await person.types(f"{command} {typed}", channel=here))
+    labels = [
+        one["text"]["text"]
+        for block in refused.blocks
+        if block["type"] == "actions"
+        for one in block["elements"]
+        if one["action_id"].startswith("run_")
+    ]
+    assert labels, refused.text
+    for label in labels:
+        pressed = await settled(await (again := world.person()).clicks(label, channel=here))
+        said = json.dumps([pressed.text, pressed.blocks], ensure_ascii=False)
+        wrong = ["Did you mean", "There is no", "I know no", "is not a day", "no length of time"]
+        assert not any(words in said for words in wrong), said
+        await settled(await again.types(f"{command} {typed}", channel=here))

@@ -1,0 +1,80 @@
+"""Names of countries and courses, looked up as people type them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.book.lexicon import Lexicon
+from bot.storage.reference import KnownCountry, KnownCourse
+
+COURSES = [
+    KnownCourse(course_id="cr_1", name="Ascot", shortcode="ASC", region="GB", country="England"),
+    KnownCourse(course_id="cr_2", name="Ascot", region="AUS", country="Western Australia"),
+    KnownCourse(course_id="cr_3", name="Down Royal", region="IRE", country="Northern Ireland"),
+]
+COUNTRIES = [
+    KnownCountry(country_code="IRE", name="Ireland"),
+    KnownCountry(country_code="SWE", name="Sweden"),
+    KnownCountry(country_code="AUS", name="Land of Plenty"),
+    KnownCountry(),
+]
+LEXICON = Lexicon(("AUS", "GB", "HK", "IRE", "NO", "USA"), COURSES, COUNTRIES)
+
+
+@pytest.mark.parametrize(
+    ("typed", "code"),
+    [
+        ("Ireland", "IRE"),
+        ("ireland", "IRE"),
+        ("IE", "IRE"),
+        ("UK", "GB"),
+        ("u.k.", "GB"),
+        ("Great Britain", "GB"),
+        ("Hong-Kong", "HK"),
+        ("land of plenty", "AUS"),
+        ("Norway", None),
+        ("Sweden", None),
+        ("usa", None),
+        ("Usa", None),
+        ("gb", None),
+        ("NO", None),
+        ("Ascot", None),
+        ("", None),
+    ],
+)
+def test_name_of_a_country_is_a_code_that_is_published(typed, code):
+    assert LEXICON.region_named(typed) == code
+
+
+def test_country_with_two_published_codes_is_none_of_them():
+    both = Lexicon(("IRE", "IE"))
+    assert both.region_named("Ireland") is None
+    assert both.is_country("Ireland")
+    named = Lexicon(("IRE", "IE"), (), [KnownCountry(country_code="IE", name="Ireland")])
+    assert named.region_named("Ireland") == "IE"
+
+
+def test_nothing_is_a_region_where_no_list_is_known():
+    assert Lexicon().region_named("Ireland") is None
+    assert [Lexicon().is_country(typed) for typed in ("Ireland", "UK", "USA", "IRE")] == [True, True, False, False]
+    assert dict(Lexicon().names) == {}
+
+
+@pytest.mark.parametrize(
+    ("typed", "parts"),
+    [
+        ("western australia", ("AUS",)),
+        ("Northern Ireland", ("IRE",)),
+        ("England", ("GB",)),
+        ("Scotland", ("GB",)),
+        ("Ireland", ()),
+        ("GB", ()),
+    ],
+)
+def test_label_of_courses_is_part_of_their_regions(typed, parts):
+    assert LEXICON.parts_of(typed) == parts
+
+
+@given(st.text(max_size=20) | st.sampled_from([*LEXICON.names]))
+def test_any_text_is_a_published_code_or_none(typed):
+    assert LEXICON.region_named(typed) in {None, *LEXICON.regions}

@@ -1,0 +1,424 @@
+"""Lines in plain English: what is understood of them, and that every button of a refusal does what it says."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import count
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import delete
+
+from bot.book.reference import ReferenceBook
+from bot.domain.days import utc_today
+from bot.errors import CommandError, SlackUnreached
+from bot.slack.commands.invocation import Invocation
+from bot.slack.commands.offered import refusal, with_working_offers
+from bot.slack.commands.results import FLAGS
+from bot.slack.commands.table import RACING_COMMANDS, find_command
+from bot.slack.commands.words import find_place, read_words
+from bot.slack.messages.filter_words import describe
+from bot.slack.permissions import Person
+from bot.storage import reference as rows
+from bot.storage import subscriptions
+from bot.storage.reference import KnownCountry, KnownCourse
+from bot.storage.tables import StoredState
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+"""A Friday."""
+
+REGIONS = ["AUS", "FR", "GB", "HK", "IRE", "NO", "New South Wales", "USA"]
+COUNTRIES = [
+    KnownCountry(country_code="GB", name="Great Britain"),
+    KnownCountry(country_code="IRE", name="Ireland"),
+    KnownCountry(country_code="HK", name="Hong Kong"),
+    KnownCountry(country_code="NO", name="Norway"),
+    KnownCountry(country_code="SWE", name="Sweden"),
+]
+COURSES = [
+    KnownCourse(course_id="cr_1", name="Ascot", shortcode="ASC", region="GB"),
+    KnownCourse(course_id="cr_2", name="Ascot", region="AUS", country="Western Australia"),
+    KnownCourse(course_id="cr_3", name="York", shortcode="YOR", region="GB"),
+    KnownCourse(course_id="cr_4", name="Ffos Las", region="GB", country="Wales"),
+    KnownCourse(course_id="cr_5", name="Clonmel and Powerstown", shortcode="AND", region="IRE"),
+    KnownCourse(course_id="cr_6", name="Curragh", region="IRE"),
+    KnownCourse(course_id="cr_7", name="Belmont at the Big A", region="USA"),
+    KnownCourse(course_id="cr_8", name="Øvrevoll", region="NO"),
+    KnownCourse(course_id="cr_9", name="No Man's Land", region="NO"),
+]
+
+
+@dataclass
+class Town:
+    """People who type and click, each time in a channel of its own."""
+
+    desk: Any
+    numbers: Any = field(default_factory=count)
+    kept: dict[str, Invocation] = field(default_factory=dict)
+
+    async def here(self, *lines):
+        """A new channel in which these lines were typed."""
+        here = Invocation("", f"C{next(self.numbers)}", "U1", "cmd-1")
+        for line in lines:
+            await self.types(here, line)
+        return here
+
+    async def types(self, here, line):
+        """Carry a line out that changes something; of any other, read its words."""
+        command, text = find_command(line)
+        assert command is not None
+        typed = Invocation(text, here.channel_id, here.user_id, here.reference)
+        if command.commit is not None:
+            return await command.commit(self.desk, typed)
+        assert command.check is not None
+        return await command.check(self.desk, typed)
+
+    async def receives(self, here):
+        """What the channel receives, in words."""
+        found = await self.desk.database.read(lambda session: subscriptions.of_channel(session, here.channel_id))
+        return [describe(subscriptions.read_filter(row)) for row in found]
+
+    async def refused(self, here, line):
+        """What is told of a line, and the lines of its buttons; None where it is understood."""
+        error = await refusal(self.desk, here, line)
+        return error and await with_working_offers(error, self.desk, here, line)
+
+
+async def allow(_user_id, _channel_id):
+    return None
+
+
+async def unreached(method, *_args, **_more):
+    raise SlackUnreached(method, "no_connection")
+
+
+async def no_meetings(_day):
+    return ()
+
+
+async def person(_user_id):
+    return Person(zone="Europe/Paris")
+
+
+@pytest.fixture
+async def town(database):
+    nobody: Any = None
+    book = ReferenceBook(database, nobody, lambda: NOW)
+    # The lists are as they are kept: nothing is to be asked for.
+    book._refreshed_at = NOW
+
+    def keep(session):
+        rows.put_regions(session, REGIONS, NOW)
+        rows.put_courses(session, COURSES, NOW)
+        rows.put_countries(session, COUNTRIES, NOW)
+
+    await database.write(keep)
+    return Town(
+        SimpleNamespace(
+            database=database,
+            reference=book,
+            people=SimpleNamespace(check_may_change=allow, person=person),
+            races=SimpleNamespace(meetings=no_meetings),
+            slack=SimpleNamespace(call=unreached),
+            clock=lambda: NOW,
+        )
+    )
+
+
+BOTH = "results and abandonments"
+
+
+@pytest.mark.parametrize(
+    ("typed", "receives", "notes"),
+    [
+        ("GB and IRE results only", ["results from GB", "results from IRE"], []),
+        ("only results from the UK", ["results from GB"], ["UK is GB here."]),
+        ("for GB", [f"{BOTH} from GB"], []),
+        ("to GB, IRE and FR", [f"{BOTH} from {code}" for code in ("FR", "GB", "IRE")], []),
+        ("GB + IRE racecards please", ["racecards from GB", "racecards from IRE"], []),
+        ("Ascot GB", [f"{BOTH} from GB, only Ascot"], []),
+        ("Ascot, GB", [f"{BOTH} from GB, only Ascot"], []),
+        ("York", [f"{BOTH} from GB, only York"], []),
+        ("York and Curragh", [f"{BOTH} from GB, only York", f"{BOTH} from IRE, only Curragh"], []),
+        ("the results from York only", ["results from GB, only York"], []),
+        ("GB except York", [f"{BOTH} from GB, without York"], []),
+        ("GB but not York or Ffos Las", [f"{BOTH} from GB, without York and Ffos Las"], []),
+        ("GB without York, Ffos Las", [f"{BOTH} from GB, without York and Ffos Las"], []),
+        ("GB, course:York", [f"{BOTH} from GB, only York"], []),
+        ("GB except course:York", [f"{BOTH} from GB, without York"], []),
+        ("GB no racecards", [f"{BOTH} from GB"], []),
+        ("GB without results", ["abandonments from GB"], []),
+        ("GB no racecards or results", ["abandonments from GB"], []),
+        ("GB racecards no results", ["racecards from GB"], []),
+        ("all except York", [f"{BOTH} from all regions, without York"], []),
+        ("all results from GB", ["results from GB"], []),
+        ("Ireland", [f"{BOTH} from IRE"], ["Ireland is IRE here."]),
+        ("ireland racecards", ["racecards from IRE"], ["ireland is IRE here."]),
+        ("IE", [f"{BOTH} from IRE"], ["IE is IRE here."]),
+        ("Hong Kong and Great Britain", [f"{BOTH} from GB", f"{BOTH} from HK"], ["Hong Kong is HK here."]),
+        ("“hong kong”", [f"{BOTH} from HK"], ["hong kong is HK here."]),
+        ("the U.S.A.", [f"{BOTH} from USA"], ["U.S.A. is USA here."]),
+        ("United States of America", [f"{BOTH} from USA"], ["United States of America is USA here."]),
+        ("NO", [f"{BOTH} from NO"], []),
+        ("NO racecards", ["racecards from NO"], []),
+        ("Norway no racecards", [f"{BOTH} from NO"], ["Norway is NO here."]),
+        ("New South Wales", [f"{BOTH} from New South Wales"], []),
+        ("“New South Wales” results", ["results from New South Wales"], []),
+        ("Clonmel and Powerstown", [f"{BOTH} from IRE, only Clonmel and Powerstown"], []),
+        ("IRE except Clonmel and Powerstown", [f"{BOTH} from IRE, without Clonmel and Powerstown"], []),
+        ("Belmont at the Big A results", ["results from USA, only Belmont at the Big A"], []),
+        ("No Man's Land", [f"{BOTH} from NO, only No Man's Land"], []),
+        ("\u2018Ffos Las\u2019", [f"{BOTH} from GB, only Ffos Las"], []),
+        ("GB AND IRE", [f"{BOTH} from GB", f"{BOTH} from IRE"], []),
+        ("“AND”", [f"{BOTH} from IRE, only Clonmel and Powerstown"], []),
+    ],
+)
+async def test_subscribing_in_plain_english_is_understood_and_said_back(town, typed, receives, notes):
+    here = await town.here()
+    stored = await town.types(here, f"subscribe {typed}")
+    assert await town.receives(here) == receives
+    assert list(stored.notes)[: len(notes)] == notes
+
+
+@pytest.mark.parametrize(
+    ("typed", "told", "buttons"),
+    [
+        ("Ascot", "Several courses are called", {"Ascot (GB)": "cr_1", "Ascot (AUS)": "cr_2"}),
+        ("gb", "Did you mean GB?", {"GB": "GB"}),
+        ("usa", "Did you mean USA?", {"USA": "USA"}),
+        ("GB, York", "read in several ways", {"All of GB": "GB", "Only York": "GB course:York"}),
+        (
+            "GB results and IRE racecards",
+            "read in several ways",
+            {
+                "GB results": "GB results",
+                "IRE racecards": "IRE racecards",
+                "All of that for each": "GB IRE results racecards",
+            },
+        ),
+        (
+            "results from York, abandonments from IRE",
+            "read in several ways",
+            {"York results": "results course:York", "IRE abandonments": "IRE abandonments"},
+        ),
+        ("Irland", "Did you mean IRE?", {"IRE": "IRE"}),
+        ("Sweden", "publishes no region for it", {}),
+        ("Wales", "is no region by itself", {"GB": "GB"}),
+        ("western australia", "is no region by itself", {"AUS": "AUS"}),
+        ("GB and York", "read in several ways", {"All of GB": "GB", "Only York": "GB course:York"}),
+        (
+            "GB no racecards and results",
+            "read in several ways",
+            {"Only abandonments": "GB abandonments", "Only results": "GB results"},
+        ),
+        ("GB no results, no abandonments", "Nothing would be left", {}),
+        ("GB results no results", "Nothing would be left", {}),
+        ("GB except", "Nothing follows", {}),
+        ("GB except Yrok", 'no region "Yrok". Did you mean York?', {"York": "GB except course:York"}),
+        ("GB no racecrads", "Did you mean racecards?", {"racecards": "GB no racecards"}),
+        ("GB except IRE", "can't be left out", {"Without that": "GB"}),
+        (
+            "all except GB results",
+            "All regions but GB",
+            {"All 7 regions but GB": 'AUS FR HK IRE NO "New South Wales" USA results'},
+        ),
+        ("GB tomorrow", "has no day", {"Without the day": "GB"}),
+        ("Ireland York", "York is a course of GB, not of IRE", {"GB": "GB York"}),
+        ("belmont at the big a", "Did you mean Belmont", {"Belmont at the Big A": 'course:"Belmont at the Big A"'}),
+        ("GB but York", 'no region "but"', {}),
+    ],
+)
+async def test_what_is_not_understood_changes_nothing_and_has_buttons_that_work(town, typed, told, buttons):
+    here = await town.here()
+    error = await town.refused(here, f"subscribe {typed}")
+    assert told in str(error)
+    assert {label: line.removeprefix("subscribe ") for label, line in error.lines.items()} == buttons
+    for line in error.lines.values():
+        await town.types(await town.here(), line)
+    with pytest.raises(CommandError):
+        await town.types(here, f"subscribe {typed}")
+    assert await town.receives(here) == []
+
+
+async def test_only_and_no_say_what_comes_all_the_same(town):
+    here = await town.here("subscribe GB", "subscribe GB racecards")
+    stored = await town.types(here, "subscribe GB results only")
+    ends = "/racing unsubscribe GB abandonments racecards ends that."
+    assert f"From GB abandonments and racecards come as before: {ends}" in stored.notes
+    stored = await town.types(here, "subscribe GB no racecards")
+    assert "From GB racecards come as before: /racing unsubscribe GB racecards ends that." in stored.notes
+
+
+@pytest.mark.parametrize(
+    ("typed", "receives"),
+    [
+        ("from GB", [f"{BOTH} from IRE"]),
+        ("the UK", [f"{BOTH} from IRE"]),
+        ("GB and Ireland", []),
+        ("all results", ["abandonments from GB, without York", "abandonments from IRE"]),
+        ("all results from Ireland", [f"{BOTH} from GB, without York", "abandonments from IRE"]),
+        ("the results", ["abandonments from GB, without York", "abandonments from IRE"]),
+        ("GB -course:York", [f"{BOTH} from GB", f"{BOTH} from IRE"]),
+    ],
+)
+async def test_unsubscribing_in_plain_english(town, typed, receives):
+    here = await town.here("subscribe GB except York", "subscribe IRE")
+    await town.types(here, f"unsubscribe {typed}")
+    assert await town.receives(here) == receives
+
+
+@pytest.mark.parametrize(
+    ("typed", "told", "buttons"),
+    [
+        ("all except GB", "I can't end all but something", {"End IRE": "unsubscribe IRE"}),
+        ("GB except results", "I can't end all but something", {}),
+        ("GB no results", "I can't end all but something", {}),
+        ("Germany", "no subscription to Germany", {}),
+        ("GB tomorrow", "has no day", {"Without the day": "unsubscribe GB"}),
+        ("Ffos Las", "names the course Ffos Las", {}),
+    ],
+)
+async def test_what_would_end_too_much_is_refused(town, typed, told, buttons):
+    here = await town.here("subscribe GB except York", "subscribe IRE")
+    error = await town.refused(here, f"unsubscribe {typed}")
+    assert told in str(error)
+    assert error.lines == buttons
+
+
+async def test_course_of_a_whole_region_is_offered_to_be_left_out(town):
+    here = await town.here("subscribe GB")
+    error = await town.refused(here, "unsubscribe York")
+    await town.types(here, error.lines["Leave out York"])
+    assert await town.receives(here) == [f"{BOTH} from GB, without York"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "receives"),
+    [
+        ("for GB", [f"{BOTH} from GB"]),
+        ("GB and IRE results only", ["results from GB", "results from IRE"]),
+        ("GB except Ascot", [f"{BOTH} from GB, without Ascot"]),
+        ("USA no results", ["abandonments from USA"]),
+        ("Ireland", []),
+        ("the UK", []),
+    ],
+)
+async def test_without_lists_joining_words_are_understood_and_countries_are_refused(town, typed, receives):
+    await town.desk.database.write(lambda session: session.execute(delete(StoredState)).rowcount)
+    here = await town.here()
+    if receives:
+        assert (await town.types(here, f"subscribe {typed}")).unchecked
+    else:
+        with pytest.raises(CommandError, match="is away, so I can't look up its code"):
+            await town.types(here, f"subscribe {typed}")
+    assert await town.receives(here) == receives
+
+
+@pytest.mark.parametrize(("zone", "ends_at"), [("Europe/Paris", "17:00"), (None, "18:00"), ("Nowhere", "18:00")])
+async def test_pause_until_a_time_is_in_the_zone_of_whoever_typed_it_else_in_utc(town, zone, ends_at):
+    async def from_there(_user_id):
+        return Person(zone=zone) if zone else None
+
+    here = await town.here("subscribe GB")
+    town.desk.people.person = from_there
+    paused = await town.types(here, "pause until 18:00")
+    assert (f"{paused.until:%H:%M}", paused.zone) == (ends_at, "Europe/Paris" if ends_at == "17:00" else "UTC")
+
+
+@pytest.mark.parametrize(
+    ("typed", "day", "region", "course_id"),
+    [
+        ("Ascot in the UK", "2026-11-20", "GB", "cr_1"),
+        ("York tomorrow", "2026-11-21", "GB", "cr_3"),
+        ("for Ireland on Sunday", "2026-11-22", "IRE", None),
+        ("Hong Kong, 22/11/2026", "2026-11-22", "HK", None),
+        ("the card for Curragh", None, None, None),
+        ("GB 22.11.26", "2026-11-22", "GB", None),
+        ("GB the 22nd of November", "2026-11-22", "GB", None),
+        ("GB Nov 22, 2026", "2026-11-22", "GB", None),
+        ("GB on 5/12", "2026-12-05", "GB", None),
+        ("NO tomorrow", "2026-11-21", "NO", None),
+        ("Clonmel and Powerstown 22 November", "2026-11-22", "IRE", "cr_5"),
+        ("IRE, Curragh", "2026-11-20", "IRE", "cr_6"),
+        ("all of the cards", None, None, None),
+    ],
+)
+async def test_reading_in_plain_english(town, typed, day, region, course_id):
+    if day is None:
+        assert await refusal(town.desk, await town.here(), f"racecard {typed}")
+        return
+    asked = read_words(typed, utc_today(NOW), command="racecard", flags=FLAGS)
+    place = await find_place(town.desk.reference, no_meetings, asked, 1.0)
+    assert (asked.day.isoformat(), place.region) == (day, region)
+    assert (place.course.course_id if place.course else None) == course_id
+
+
+@pytest.mark.parametrize(
+    ("typed", "told", "buttons"),
+    [
+        ("GB Asct", "Did you mean Ascot?", ["GB Ascot"]),
+        ("GB Curagh", "Did you mean Curragh IRE?", ["IRE Curragh"]),
+        ("Asct", "Did you mean", ["cr_1", "cr_2"]),
+        ("GB and IRE", "One region at a time", ["GB", "IRE"]),
+        ("York and Curragh", "One course at a time", ["York", "Curragh"]),
+        ("GB except Ascot", "I can leave nothing out", ["GB", "cr_1"]),
+        ("GB no results", "I can leave nothing out", ["GB"]),
+        ("today and tomorrow GB", "One day at a time", ["GB 2026-11-20", "GB 2026-11-21"]),
+        ("GB 11/22/2026", "is not a day", ["GB 2026-11-22"]),
+        ("GB 10-11-12", "is not a day", ["GB 2012-11-10", "GB 2010-11-12"]),
+        ("Sweden", "publishes no region for it", []),
+        ("Wales tomorow", "is no region by itself", []),
+    ],
+)
+async def test_every_button_of_a_refused_card_works(town, typed, told, buttons):
+    here = await town.here()
+    error = await town.refused(here, f"racecard {typed}")
+    assert told in str(error)
+    lines = [line.removeprefix("racecard ") for line in error.lines.values()]
+    assert lines[: len(buttons)] == buttons
+
+
+@pytest.mark.parametrize("line", [one for command in RACING_COMMANDS.values() for one in command.examples])
+async def test_example_of_the_help_is_understood(town, line):
+    here = await town.here("subscribe GB", "subscribe GB racecards")
+    if "Ascot" in line and "GB" not in line:
+        line = f"{line} GB"
+    if "kempton" not in line and "coverage" not in line:
+        assert await refusal(town.desk, here, line) is None
+
+
+JOINING = ["and", "or", "only", "for", "from", "the", "except", "without", "no", ",", "but", "of", "not"]
+PLACES = [
+    "GB",
+    "IRE",
+    "NO",
+    "gb",
+    "Ireland",
+    "great britain",
+    "UK",
+    "Hong Kong",
+    "Sweden",
+    "Wales",
+    "“New South Wales”",
+]
+NAMES = ["Ascot", "York", "Asct", "ffos las", "Ffos Las", "Clonmel and Powerstown", "clonmel", "course:York", "cr_2"]
+TOPICS = ["results", "racecards", "abandonments", "reslts", "all", "cards"]
+DAYS = ["today", "tommorow", "Sunday", "22/11/2026", "11/22/2026", "22 Nov", "last friday", "10-11-12"]
+LINES = st.lists(st.sampled_from([*JOINING, *PLACES, *NAMES, *TOPICS, *DAYS]), max_size=6).map(" ".join)
+
+
+@pytest.mark.parametrize("commands", [["subscribe"], ["unsubscribe"], ["racecard", "results", "pause", "courses"]])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+async def test_any_line_is_understood_or_refused_with_buttons_that_all_work(town, commands, data):
+    command, line = data.draw(st.sampled_from(commands)), data.draw(LINES)
+    before = ["subscribe GB except York", "subscribe IRE results"] if command in {"unsubscribe", "pause"} else []
+    here = town.kept[command] = town.kept.get(command) or await town.here(*before)
+    error = await town.refused(here, f"{command} {line}")
+    if error is None:
+        return
+    assert str(error)
+    for pressed in error.lines.values():
+        await town.types(await town.here(*before) if "subscribe" in command else here, pressed)
