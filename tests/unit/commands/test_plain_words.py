@@ -1,5 +1,6 @@
 """Lines in plain English: what is understood of them, and that every button of a refusal does what it says."""
 
+import asyncio
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
@@ -123,6 +124,8 @@ async def town(database):
             races=SimpleNamespace(meetings=no_meetings),
             slack=SimpleNamespace(call=unreached),
             clock=lambda: NOW,
+            settings=SimpleNamespace(announce_changes=True),
+            wake=asyncio.Event(),
         )
     )
 
