@@ -114,7 +114,7 @@ def _is_day(typed: str) -> bool:
 
 
 class _Reach(StrEnum):
-    """How far a "no" reaches: to further topics or courses alike, to the first topic alone, or to all that "and" joins."""
+    """How far "no" reaches: to further topics or courses alike, to the first topic alone, or to all joined by "and"."""
 
     KIND = "kind"
     FIRST = "first"
