@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from enum import StrEnum
 from itertools import groupby, pairwise
 
 from bot.book.lexicon import Lexicon
@@ -112,12 +113,16 @@ def _is_day(typed: str) -> bool:
     return is_day(typed, date.min.replace(year=2000))
 
 
-def _sorted(phrases: Sequence[Phrase], lexicon: Lexicon, *, no_for_all: bool = True) -> Wanted:
-    """The phrases by kind.
+class _Reach(StrEnum):
+    """How far a "no" reaches: further topics or courses like the first, the first topic alone, or all that "and" joins."""
 
-    The phrase after "no" is left out, and so are further phrases of the same kind. `no_for_all` False: only the first
-    topic is left out.
-    """
+    KIND = "kind"
+    FIRST = "first"
+    JOINED = "joined"
+
+
+def _sorted(phrases: Sequence[Phrase], lexicon: Lexicon, reach: _Reach = _Reach.KIND) -> Wanted:
+    """The phrases by kind. The phrase after "no" is left out, and so are further phrases in its reach."""
     taken: dict[Kind, list[str]] = {kind: [] for kind in THINGS}
     left_out: dict[Kind, list[str]] = {kind: [] for kind in THINGS}
     negation: Phrase | None = None
@@ -127,8 +132,7 @@ def _sorted(phrases: Sequence[Phrase], lexicon: Lexicon, *, no_for_all: bool = T
             negation, negated = phrase, None
         elif phrase.kind in THINGS:
             kind = _kind(phrase, lexicon, is_negated=negation is not None)
-            again = negated is not None and kind is Kind.OWN and not no_for_all and not _is_or(before)
-            if negation is not None and negated in {None, kind} and not again:
+            if negation is not None and _is_reached(reach, negated, kind, before):
                 negated = kind
                 left_out[kind].append(phrase.value)
             else:
@@ -163,8 +167,13 @@ def _kind(phrase: Phrase, lexicon: Lexicon, *, is_negated: bool) -> Kind:
     return phrase.kind
 
 
-def _is_or(phrase: Phrase | None) -> bool:
-    return phrase is not None and phrase.kind is Kind.OR
+def _is_reached(reach: _Reach, negated: Kind | None, kind: Kind, before: Phrase | None) -> bool:
+    """Whether a "no" leaves out a phrase too, after a phrase of a kind (None: the first) and a joining word."""
+    joint = before.kind if before else None
+    if negated in {None, kind}:
+        return negated is None or kind is not Kind.OWN or reach is not _Reach.FIRST or joint is Kind.OR
+    is_joined = joint in {Kind.AND, Kind.OR} and {negated, kind} == {Kind.OWN, Kind.COURSE}
+    return is_joined and reach is _Reach.JOINED
 
 
 def _in_order(phrases: Sequence[Phrase], values: Sequence[str]) -> tuple[str, ...]:
@@ -185,16 +194,23 @@ def _readings(phrases: Sequence[Phrase], lexicon: Lexicon, wanted: Wanted) -> tu
         labels = [" ".join(phrase.value for phrase in sorted(pair, key=_is_topic)) for pair in pairs]
         both = [("All of that for each", wanted)] if not wanted.courses else []
         return (*((label, _sorted(pair, lexicon)) for label, pair in zip(labels, pairs, strict=True)), *both)
-    first_only = _sorted(phrases, lexicon, no_for_all=False)
-    if first_only != wanted:
-        each = [replace(one, topics=one.all_topics) for one in (wanted, first_only)]
-        return tuple((f"Only {listed(topics_in_order(one.topics))}", one) for one in each if one.topics)
+    each = [wanted, *(_sorted(phrases, lexicon, reach) for reach in (_Reach.FIRST, _Reach.JOINED))]
+    if len(set(each)) > 1:
+        full = [replace(one, topics=one.all_topics) for one in dict.fromkeys(each) if one.all_topics]
+        return tuple((_label(one), one) for one in full)
     if wanted.courses and any(_joins_region_and_course(phrases, place) for place in range(len(phrases))):
         return (
             (f"All of {listed(wanted.regions)}", replace(wanted, courses=())),
             (f"Only {listed(wanted.courses)}", wanted),
         )
     return ()
+
+
+def _label(wanted: Wanted) -> str:
+    """A reading in few words."""
+    only = f", only {listed(wanted.courses)}" if wanted.courses else ""
+    without = f", without {listed(wanted.not_courses)}" if wanted.not_courses else ""
+    return f"Only {listed(topics_in_order(wanted.topics))}{only}{without}"
 
 
 def _pairs(phrases: Sequence[Phrase]) -> list[list[Phrase]]:

@@ -141,6 +141,7 @@ BOTH = "results and abandonments"
         ("Ascot GB", [f"{BOTH} from GB, only Ascot"], []),
         ("Ascot, GB", [f"{BOTH} from GB, only Ascot"], []),
         ("York", [f"{BOTH} from GB, only York"], []),
+        ("the course York", [f"{BOTH} from GB, only York"], []),
         ("York and Curragh", [f"{BOTH} from GB, only York", f"{BOTH} from IRE, only Curragh"], []),
         ("the results from York only", ["results from GB, only York"], []),
         ("GB except York", [f"{BOTH} from GB, without York"], []),
@@ -212,6 +213,22 @@ async def test_subscribing_in_plain_english_is_understood_and_said_back(town, ty
             "GB no racecards and results",
             "read in several ways",
             {"Only abandonments": "GB abandonments", "Only results": "GB results"},
+        ),
+        (
+            "GB except York and results",
+            "read in several ways",
+            {
+                "Only results, without York": "GB results -course:York",
+                "Only abandonments, without York": "GB abandonments -course:York",
+            },
+        ),
+        (
+            "GB no results or York",
+            "read in several ways",
+            {
+                "Only abandonments, only York": "GB abandonments course:York",
+                "Only abandonments, without York": "GB abandonments -course:York",
+            },
         ),
         ("GB no results, no abandonments", "Nothing would be left", {}),
         ("GB results no results", "Nothing would be left", {}),
