@@ -114,7 +114,7 @@ def _is_day(typed: str) -> bool:
 
 
 class _Reach(StrEnum):
-    """How far a "no" reaches: further topics or courses like the first, the first topic alone, or all that "and" joins."""
+    """How far a "no" reaches: to phrases of the same kind, to the first topic alone, or to all that "and" joins."""
 
     KIND = "kind"
     FIRST = "first"
