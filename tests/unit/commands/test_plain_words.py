@@ -1,5 +1,6 @@
 """Lines in plain English: what is understood of them, and that every button of a refusal does what it says."""
 
+import asyncio
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
@@ -117,6 +118,8 @@ async def town(database):
     await database.write(keep)
     return Town(
         SimpleNamespace(
+            settings=SimpleNamespace(announce_changes=True),
+            wake=asyncio.Event(),
             database=database,
             reference=book,
             people=SimpleNamespace(check_may_change=allow, person=person),
