@@ -29,13 +29,13 @@ def channel(world):
 
 
 UNDERSTOOD = [
-    ("/racing", "subscribe GB and IRE results only", ["results from GB; results from IRE"]),
+    ("/racing", "subscribe GB and IRE results only", ["results from GB and IRE."]),
     ("/racing", "subscribe for GB", ["results and abandonments from GB."]),
     ("/racing", "subscribe York", ["from GB, only York"]),
     ("/racing", "subscribe GB except Ascot", ["results and abandonments from GB, without Ascot"]),
     ("/racing", "subscribe GB no racecards", ["results and abandonments from GB."]),
     ("/racing", "subscribe Ireland", ["from IRE", "Ireland is IRE here."]),
-    ("/racing", "subscribe the UK, Hong Kong and France", ["from GB", "from HK", "from FR", "Hong Kong is HK here."]),
+    ("/racing", "subscribe the UK, Hong Kong and France", ["from GB, HK and FR.", "Hong Kong is HK here."]),
     ("/racing", "subscribe results from “Great Britain”", ["results from GB", "Great Britain is GB here."]),
     ("/racing", "subscribe Belmont at the Big A", ["from USA, only Belmont at the Big A"]),
     ("/racing", "subscribe Sweden", ["no region", "Sweden"]),

@@ -71,7 +71,7 @@ def announce(session: Session, desk: Desk, invocation: Invocation, told: Message
         return
     now = desk.clock()
     key = f"changed:{invocation.reference}:{now.isoformat()}"
-    posts.add_notice(session, key, invocation.channel_id, told, now)
+    posts.add_notice(session, key, [invocation.channel_id], told, now)
 
 
 def _subscriptions(session: Session, channel_id: str) -> list[_Held]:

@@ -39,9 +39,8 @@ JOINING: Mapping[str, Kind] = (
     {"and": Kind.AND, "&": Kind.AND, "+": Kind.AND, "plus": Kind.AND, "or": Kind.OR, "nor": Kind.OR}
     | dict.fromkeys(("except", "excluding", "without", "no", "not"), Kind.NOT)
     | {"only": Kind.ONLY, "just": Kind.ONLY}
-    | dict.fromkeys(
-        ("for", "from", "the", "of", "in", "at", "to", "on", "with", "please", "but", "course", "region"), Kind.FILLER
-    )
+    | dict.fromkeys(("for", "from", "the", "of", "in", "at", "to", "on", "with", "please", "but"), Kind.FILLER)
+    | dict.fromkeys(("course", "region"), Kind.FILLER)
 )
 """Words that join others, in any letter case, by kind."""
 

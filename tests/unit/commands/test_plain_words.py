@@ -118,6 +118,8 @@ async def town(database):
     await database.write(keep)
     return Town(
         SimpleNamespace(
+            settings=SimpleNamespace(announce_changes=True),
+            wake=asyncio.Event(),
             database=database,
             reference=book,
             people=SimpleNamespace(check_may_change=allow, person=person),
