@@ -18,6 +18,7 @@ from bot.domain.events import (
 )
 from bot.domain.merging import completed
 from bot.storage import events
+from bot.storage.elsewhere import KnownElsewhere
 from bot.storage.tables import EventVersion
 
 
@@ -44,9 +45,12 @@ class News:
 class KnownEvents:
     """What is stored of the events that a transaction is about, read at once; kept up to date as versions are made."""
 
-    def __init__(self, session: Session, about: Iterable[RacingEvent], meetings: KnownMeetings) -> None:
+    def __init__(
+        self, session: Session, about: Iterable[RacingEvent], meetings: KnownMeetings, elsewhere: KnownElsewhere
+    ) -> None:
         about = list(about)
         self._meetings = meetings
+        self._elsewhere = elsewhere
         contradicting = {key for event in about if (key := event.contradicting_key)}
         self._latest = events.latest(session, contradicting.union(event.key for event in about))
 
@@ -56,7 +60,9 @@ class KnownEvents:
         What a delivery adds to the facts without changing any is kept all the same: the next one is compared with it.
         """
         previous, facts = self._latest.get(event.key), event.facts()
+        event = event.as_delivered()
         if previous is None:
+            event = self._elsewhere.filled(event)
             known: dict[str, str] = {}
             remarks = VersionRemarks(contradicts=self._contradicted(event, is_first=True))
             rings, moves = True, False
@@ -67,7 +73,7 @@ class KnownEvents:
             if newer is False:
                 return None
             known = events.facts_of(previous)
-            event = completed(event, stored)
+            event = self._elsewhere.filled(completed(event, stored.as_delivered()), stored)
             remarks = self._remarks(event, stored, changed_facts(known, facts), order_unknown=newer is None)
             first_placings, moves = brings_placings(known, facts), event.place != stored.place
             if not (remarks.changes or remarks.more_races or first_placings or moves):
@@ -84,7 +90,7 @@ class KnownEvents:
             received_at=received_at,
         )
         self._latest[event.key] = version
-        self._meetings.learn(event)
+        self._meetings.learn(event, version)
         return News(version, event, remarks, rings, moves)
 
     def _remarks(

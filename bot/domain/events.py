@@ -44,7 +44,8 @@ class RacingEvent(Value):
     `kind` is None for a payload that could not be read: such a one is posted as a plain line rather than dropped.
     `race` is the race, or what is known of the meeting; `races` are the races a meeting or card names.
     `data_as_of` is how current the service's data was, as published. `occurred_at` and `sequence` are there only where
-    the payload says when it was made, or which version it is.
+    the payload says when it was made, or which version it is. `races_from_book`: the delivery named no races, and
+    `races` are the meeting's as the race book or other deliveries know them.
     """
 
     key: str
@@ -57,6 +58,12 @@ class RacingEvent(Value):
     sequence: int | None = None
     data_as_of: str | None = None
     unreadable_because: str | None = None
+    races_from_book: bool = False
+
+    def as_delivered(self) -> "RacingEvent":
+        """The event as its deliveries said it, without what the race book filled in."""
+        races = () if self.races_from_book else tuple(race.as_delivered() for race in self.races)
+        return self.model_copy(update={"race": self.race.as_delivered(), "races": races, "races_from_book": False})
 
     @property
     def topic(self) -> Topic | None:
@@ -93,9 +100,9 @@ class RacingEvent(Value):
     def facts(self) -> dict[str, str]:
         """The facts that a later version of the same event is compared by: what readers act on, normalised.
 
-        Only what came is in it, so that an absent fact is never taken for a changed one.
+        Only what the delivery said is in it, so that an absent fact is never taken for a changed one.
         """
-        race = self.race
+        race = self.race.as_delivered()
         facts = {
             STATUS: race.status,
             "reason": self.reason,

@@ -1,24 +1,110 @@
-"""A later version of an event over the one before it: what it does not say is still known, and still shown."""
+"""What a delivery leaves out and is known all the same: by an earlier version of the event, or by the race book."""
 
-from bot.domain.events import RacingEvent
-from bot.domain.races import Course, Race, Runner
+from collections.abc import Iterable
 
-_OF_ONE_VERSION = frozenset({"abandoned", "course", "runners"})
+from bot.domain.events import EventKind, RacingEvent
+from bot.domain.races import OF_COURSE, Course, Race, Runner
+
+_OF_ONE_VERSION = frozenset({"abandoned", "course", "runners", "from_book"})
 """Fields of a race that are not simply kept where the later version lacks them."""
+
+_SHARED = ("meeting_id", "region", "race_date")
+"""Fields that all races of a meeting share, beside the course."""
+
+_OF_RACE = (
+    *_SHARED,
+    "off",
+    "title",
+    "number",
+    "race_class",
+    "race_type",
+    "distance",
+    "going",
+    "surface",
+)
+"""Fields of a race that the race book fills in. What has become of a race (its status) only its own events say."""
+
+
+def filled_in(race: Race, known: Race, *, kind: EventKind | None = None, named: bool = False) -> Race:
+    """The race of an event of this kind with what only `known` says, and with the names of these fields.
+
+    An abandonment takes the reason too, a racecard the runners, a result placed runners. `named`: the race is one of
+    those that a meeting or card names; by its placed runners it is known to be settled.
+    """
+    names = list(_OF_RACE)
+    if kind in {EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED}:
+        names.append("reason")
+    if kind is EventKind.RACECARD_PUBLISHED and not named:
+        names += ["runners", "field_size"]
+    elif (named or kind is EventKind.RESULT_RECEIVED) and known.placed():
+        names.append("runners")
+    if named:
+        names += ["race_id", "field_size"]
+        known = known.model_copy(update={"field_size": known.field_size or len(known.runners) or None})
+    return _filled(race, known, names)
+
+
+def filled_in_from_meeting(race: Race, races: Iterable[Race], *, is_meeting: bool) -> Race:
+    """The race, or what a meeting's races share, with what all these races of its meeting have in common.
+
+    A race of the same course and day need not be of the same meeting: only the meeting itself takes the meeting's id.
+    """
+    races = sorted(races, key=lambda known: known.race_id or "")
+    names = _SHARED if is_meeting else _SHARED[1:]
+    common = {name: _only(getattr(known, name) for known in races) for name in names}
+    return _filled(race, Race(course=_common_course(races), **common), names)
+
+
+def _filled(race: Race, known: Race, names: Iterable[str]) -> Race:
+    added = {
+        name: value
+        for name in names
+        if getattr(race, name) == Race.model_fields[name].default
+        and (value := getattr(known, name)) != Race.model_fields[name].default
+    }
+    course = _course(race.course, known.course)
+    of_course = [
+        f"{OF_COURSE}{name}" for name in Course.model_fields if getattr(course, name) != getattr(race.course, name)
+    ]
+    if not added and not of_course:
+        return race
+    marks = tuple(sorted({*race.from_book, *added, *of_course}))
+    return race.model_copy(update={**added, "course": course, "from_book": marks})
+
+
+def _common_course(races: Iterable[Race]) -> Course:
+    """The course of all of them; an empty one where they name several."""
+    common = Course()
+    for course in (race.course for race in races):
+        if any(now and before and now != before for now, before in zip(_named(course), _named(common), strict=True)):
+            return Course()
+        common = _course(common, course)
+    return common
+
+
+def _named(course: Course) -> tuple[str | None, str | None]:
+    return course.course_id, course.name
+
+
+def _only(values: Iterable[str | None]) -> str | None:
+    """The one value that there is; None where there are several, or none."""
+    found = {value for value in values if value is not None}
+    return found.pop() if len(found) == 1 else None
 
 
 def completed(event: RacingEvent, earlier: RacingEvent) -> RacingEvent:
     """The event with what only the earlier version said; what is about the delivery itself stays its own."""
     return event.model_copy(
         update={
-            "race": _race(event.race, earlier.race),
-            "races": _races(event.races, earlier.races),
+            "race": completed_race(event.race, earlier.race),
+            "races": united(event.races, earlier.races),
             "reason": event.reason or earlier.reason,
         }
     )
 
 
-def _race(race: Race, earlier: Race) -> Race:
+def completed_race(race: Race, earlier: Race) -> Race:
+    """The race with what only the earlier one says."""
     kept = {
         name: getattr(earlier, name)
         for name, field in Race.model_fields.items()
@@ -30,8 +116,7 @@ def _race(race: Race, earlier: Race) -> Race:
 
 def _course(course: Course, earlier: Course) -> Course:
     """The course, whole where nothing that both say of it differs: the name of another would be a wrong one."""
-    pairs = [(getattr(course, name), getattr(earlier, name)) for name in ("course_id", "name")]
-    if any(now and before and now != before for now, before in pairs):
+    if any(now and before and now != before for now, before in zip(_named(course), _named(earlier), strict=True)):
         return course
     return Course(
         course_id=course.course_id or earlier.course_id,
@@ -46,19 +131,19 @@ def _runners(runners: tuple[Runner, ...], earlier: tuple[Runner, ...]) -> tuple[
     return earlier if not runners or (had_positions and not any(runner.position for runner in runners)) else runners
 
 
-def _races(races: tuple[Race, ...], earlier: tuple[Race, ...]) -> tuple[Race, ...]:
+def united(races: tuple[Race, ...], earlier: tuple[Race, ...]) -> tuple[Race, ...]:
     """The later ones, each completed, then those that only the earlier version named."""
     left, both = list(earlier), []
     for race in races:
-        same = next((one for one in left if _is_same(one, race)), None)
-        both.append(_race(race, same) if same else race)
+        same = next((one for one in left if is_same_of_card(one, race)), None)
+        both.append(completed_race(race, same) if same else race)
         if same:
             left.remove(same)
     return (*both, *left)
 
 
-def _is_same(one: Race, other: Race) -> bool:
-    """By the surest of what both say."""
+def is_same_of_card(one: Race, other: Race) -> bool:
+    """Whether they are one race of a meeting: by the surest of what both say."""
     for left, right in zip(_names(one), _names(other), strict=True):
         if left and right:
             return left == right

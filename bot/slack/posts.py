@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 
-from bot.domain.events import VersionRemarks
+from bot.domain.events import EventKind, VersionRemarks
 from bot.domain.message import Message
 from bot.logs import get_logger
 from bot.slack.identity import Identity
@@ -66,7 +66,8 @@ class _Telling:
 
 def _message(telling: _Telling) -> Message:
     shown, post = telling.shown, telling.shown.post
-    event, latest = events.read(shown.newest)
+    stored, latest = events.read(shown.newest)
+    event = shown.event or stored
     _, remarks = events.read(shown.own)
     context = MessageContext(
         received_at=post.received_at,
@@ -77,9 +78,10 @@ def _message(telling: _Telling) -> Message:
         order_unknown=remarks.order_unknown or latest.order_unknown,
         contradicts=remarks.contradicts,
         previous_link=telling.previous_link,
-        in_meeting=shown.in_meeting,
+        in_meeting=shown.in_meeting and event.kind is not EventKind.RACECARD_PUBLISHED,
+        card_lost=shown.in_meeting and event.kind is EventKind.RACECARD_PUBLISHED,
         meeting_link=telling.meeting_link,
-        lost=tuple(events.read(version)[0] for version in shown.lost),
+        lost=shown.lost,
         settled=shown.settled,
         data_as_of=event.data_as_of,
         may_be_repeat=post.may_be_repeat,

@@ -6,7 +6,7 @@ from functools import cache
 from sqlmodel import Session
 
 from bot.domain.filters import ChannelFilter, Overridden, overridden
-from bot.domain.races import Course, Race
+from bot.domain.races import Course
 from bot.storage import reference
 
 
@@ -28,7 +28,7 @@ def overridden_in(session: Session, pairs: Iterable[tuple[ChannelFilter, Channel
 
     @cache
     def region_of(course: Course) -> str | None:
-        return reference.find_region(session, Race(course=course))
+        return reference.region_of_course(session, course)
 
     found = [overridden(chosen, by, region_of) for chosen, by in pairs]
     return tuple(_shown(session, one) for one in found if one)

@@ -16,6 +16,25 @@ from bot.slack.messages.times import in_readers_zone, minutes_late, utc_clock
 _LINK = re.compile(r"https://[!-;=?-{}~]{1,500}")
 """Printable ASCII without the three characters that would end a link's address."""
 
+_BOOK_WORDS = {
+    "region": "region",
+    "course.name": "course",
+    "race_date": "date",
+    "off": "time",
+    "title": "name",
+    "race_class": "class",
+    "race_type": "type",
+    "distance": "distance",
+    "going": "going",
+    "surface": "surface",
+    "reason": "reason",
+    "runners": "runners",
+}
+"""What people call the fields of a race that the race book fills in."""
+
+_OF_NAMED_RACES = frozenset({"off", "title", "reason", "distance", "race_class"})
+"""What a meeting's message says of each of its races."""
+
 _CONTRADICTED = {
     EventKind.RACE_ABANDONED: "this race was reported abandoned",
     EventKind.MEETING_ABANDONED: "this meeting was reported abandoned",
@@ -36,8 +55,10 @@ def asides(context: MessageContext, *, in_text: bool = False) -> list[str]:
     if context.corrected:
         clock = utc_clock(context.corrected.at) if in_text else in_readers_zone(context.corrected.at)
         said.append(corrected_in_words(context.corrected, clock))
-    if context.in_meeting:
-        said.append(_in_meeting(context.meeting_link))
+    if context.in_meeting or context.card_lost:
+        words = "ABANDONED: this meeting was called off" if context.card_lost else "Part of the abandoned meeting"
+        link = _linked(context.meeting_link, "see its message")
+        said.append(f"{words}: {link}" if link else words)
     if context.contradicts is not None:
         said.append(f"Contradicts an earlier message: {_contradicted(context.contradicts)}")
     if context.order_unknown:
@@ -45,11 +66,6 @@ def asides(context: MessageContext, *, in_text: bool = False) -> list[str]:
     if link := _linked(context.previous_link, "earlier message"):
         said.append(f"See the {link}")
     return said
-
-
-def _in_meeting(meeting_link: str | None) -> str:
-    link = _linked(meeting_link, "see its message")
-    return f"Part of the abandoned meeting: {link}" if link else "Part of the abandoned meeting"
 
 
 def _linked(address: str | None, words: str) -> str | None:
@@ -67,9 +83,23 @@ def small_print(event: RacingEvent, context: MessageContext) -> Block | None:
 def _of_the_event(event: RacingEvent) -> list[Block]:
     # Ids stand as plain text, exactly as they came, because people copy them into commands.
     race_id, meeting_id = plain(event.race.race_id, ID_MAX), plain(event.race.meeting_id, ID_MAX)
-    texts = (region_in_words(event), race_date(event.race))
+    texts = (region_in_words(event), race_date(event.race), _from_book(event))
     ids = (f"race {race_id}" if race_id else None, f"meeting {meeting_id}" if meeting_id and not race_id else None)
     return [mrkdwn(text) for text in texts if text] + [plain_text(text) for text in ids if text]
+
+
+def _from_book(event: RacingEvent) -> str | None:
+    """What the delivery left out and the race book knew: "course, time and class from the race book"."""
+    words = [words for name, words in _BOOK_WORDS.items() if name in event.race.from_book]
+    if event.races_from_book:
+        words.append("races")
+    elif any(name in _OF_NAMED_RACES for race in event.races for name in race.from_book):
+        words.append("details of races")
+    return f"{_enumerated(words)} from the race book" if words else None
+
+
+def _enumerated(words: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
 def _of_the_post(event: RacingEvent, context: MessageContext) -> list[Block]:
