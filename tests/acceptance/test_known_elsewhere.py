@@ -129,7 +129,7 @@ async def test_racecard_says_that_its_meeting_was_abandoned_in_either_order(worl
             world,
             EVERYWHERE,
             lambda message, course=course: (
-                message.text.startswith(f"Racecard: {course}") and "ABANDONED: this meeting" in message.text
+                message.text.startswith(f"Racecard: {course}") and "This meeting was abandoned" in message.text
             ),
         )
         lost = await found(

@@ -56,7 +56,7 @@ def asides(context: MessageContext, *, in_text: bool = False) -> list[str]:
         clock = utc_clock(context.corrected.at) if in_text else in_readers_zone(context.corrected.at)
         said.append(corrected_in_words(context.corrected, clock))
     if context.in_meeting or context.card_lost:
-        words = "ABANDONED: this meeting was called off" if context.card_lost else "Part of the abandoned meeting"
+        words = "This meeting was abandoned" if context.card_lost else "Part of the abandoned meeting"
         link = _linked(context.meeting_link, "see its message")
         said.append(f"{words}: {link}" if link else words)
     if context.contradicts is not None:

@@ -134,6 +134,7 @@ CONTEXTS = st.builds(
     corrected=st.none()
     | st.builds(Corrected, at=st.just(NOW), changes=CHANGES, more_races=st.sampled_from([0, 1, 10**6])),
     in_meeting=st.booleans(),
+    card_lost=st.booleans(),
     meeting_link=st.sampled_from([None, "https://x.slack.com/p1?a=1&b=2", "https://x|<!channel>"]),
     lost=st.lists(LOST, max_size=2).map(tuple),
     settled=st.frozensets(HOSTILE, max_size=2),
