@@ -172,14 +172,14 @@ class Fanout:
             inbox.mark_failed(session, delivery, self._clock(), f"{type(why).__name__}: {why}")
 
     def _read_all(self, session: Session) -> tuple[list[Read], list[str]]:
-        """What waits: deliveries, and the races of which the race book has learnt something by itself."""
+        """The waiting deliveries, and the ids of races with news in the race book."""
         return self._read_waiting(session), racebook.learnt(session)
 
     def _read_waiting(self, session: Session) -> list[Read]:
         return [(delivery, self._read(delivery)) for delivery in inbox.waiting(session, self._clock(), self._together)]
 
     async def _look_at(self, learnt: Sequence[str]) -> None:
-        """Tell what the race book has learnt. What comes of it may wait; deliveries may not wait for it."""
+        """Tell the news of the race book. News may wait; no delivery waits for news."""
         try:
             await self._database.write(partial(self._tell_learnt, race_ids=learnt))
         except StorageError as error:
@@ -190,7 +190,7 @@ class Fanout:
             self._wake.set()
 
     def _tell_learnt(self, session: Session, *, race_ids: Sequence[str]) -> None:
-        """Edit the messages of the last hour that lacked what the race book has learnt of these races."""
+        """Edit the messages of the last hour about these races, of which the race book has news."""
         if not inbox.take_turn(session):
             return
         try:
@@ -199,7 +199,7 @@ class Fanout:
         except Exception as error:
             if is_unavailable(error):
                 raise
-            # The messages stay as they were told: the race book is a convenience.
+            # The messages stay as they are: the race book is a convenience.
             log.exception("learnt_not_told", races=list(race_ids))
         racebook.looked_at(session, race_ids)
 
@@ -308,7 +308,7 @@ class Fanout:
         return event.model_copy(update={"race": race, "races": (), "unreadable_because": NOT_PROCESSED})
 
     def _learn(self, session: Session, elsewhere: KnownElsewhere, read: Sequence[RacingEvent]) -> None:
-        """Put what deliveries say of races into the race book, which cost no quota, and look up what they lack."""
+        """Put the races of deliveries into the race book, at no quota, and look up missing fields."""
         races = [race for event in read for race in (event.race, *event.races)]
         try:
             with session.begin_nested():

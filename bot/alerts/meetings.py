@@ -1,4 +1,4 @@
-"""What is stored of the events that a transaction's events may belong together with: of their races and meetings."""
+"""The stored events of the same races and meetings as the events of a transaction."""
 
 from collections.abc import Collection, Iterable
 from datetime import datetime
@@ -16,7 +16,7 @@ from bot.storage.tables import EventVersion
 class KnownMeetings:
     """Abandoned meetings, their racecards, and races' events, each in its newest version; kept up to date.
 
-    `recent` is since when events of the same days are read, for their messages may have to be edited.
+    Of the same days, events received since `recent` are read too: their messages may have to be edited.
     """
 
     def __init__(self, session: Session, recent: datetime) -> None:
@@ -27,11 +27,11 @@ class KnownMeetings:
         self._rows: dict[str, EventVersion] = {}
 
     def read(self, about: Iterable[RacingEvent]) -> list[RacingEvent]:
-        """Read what belongs together with these events, in one statement at most; the events that were found."""
+        """The stored events around these events, read in one statement; events that were read before are left out."""
         return self._found(events.around_of(about, self._recent))
 
     def read_around(self, races: Iterable[Race]) -> list[RacingEvent]:
-        """Read what belongs together with these races of the race book; the events that were found."""
+        """The stored events around these races of the race book; events that were read before are left out."""
         races = list(races)
         wanted = Around(
             race_ids=frozenset(race.race_id for race in races if race.race_id),
@@ -50,14 +50,14 @@ class KnownMeetings:
         return list(found.values())
 
     def learn(self, event: RacingEvent, version: EventVersion) -> None:
-        """Count this event in, whose newest version this is."""
+        """Count this event in, with its newest version."""
         self._events[event.key] = event
         self._rows[event.key] = version
 
     def told_lately(self) -> list[tuple[RacingEvent, EventVersion]]:
-        """The events whose messages are to be edited where something becomes known of them."""
+        """The events received since `recent`, with their newest versions: their messages are edited."""
         lately = [(self._events[key], row) for key, row in self._rows.items() if row.received_at > self._recent]
-        # What is stored of an event that can't be read stays as it is.
+        # A stored event that can't be read stays as stored.
         return [(event, row) for event, row in lately if event.unreadable_because is None]
 
     def row_of(self, event: RacingEvent) -> EventVersion:
@@ -65,12 +65,12 @@ class KnownMeetings:
         return self._rows[event.key]
 
     def of(self, event: RacingEvent) -> list[RacingEvent]:
-        """The abandoned meetings that a race or card is a part of, those that name the race by id first."""
+        """The abandoned meetings of a race or card; first the meetings that name the race by id."""
         found = [meeting for meeting in self._of_kind(EventKind.MEETING_ABANDONED) if is_part_of(event, meeting)]
         return sorted(found, key=lambda meeting: names_race(meeting, event.race.race_id) is None)
 
     def pairs(self, keys: Collection[str]) -> list[tuple[RacingEvent, RacingEvent]]:
-        """Abandoned meetings with their races' abandonments and racecards, each pair of which one is of these keys."""
+        """Pairs of an abandoned meeting with a race's abandonment or a racecard, one of the two in `keys`."""
         return [
             (meeting, part)
             for meeting in self._of_kind(EventKind.MEETING_ABANDONED)

@@ -113,10 +113,10 @@ class Plan:
         *,
         seen_at: datetime | None,
     ) -> None:
-        """Edit the messages that say this version of an event, of which more is known now.
+        """Edit the messages of this version of an event, after the race book filled in more of the event.
 
-        `moved` are the channels that match it since then: those that were not told of it get a message. `seen_at` is
-        now, where messages show what became known.
+        `moved` are the channels that match the event now; a channel that was not told of the event gets a message.
+        `seen_at` is now; None where no message shows the difference.
         """
         self.carry_out()
         if event.kind is EventKind.MEETING_ABANDONED:
@@ -153,7 +153,7 @@ class Plan:
         )
 
     def link(self) -> None:
-        """Let the messages of an abandoned meeting's races and racecards say that they are a part of it."""
+        """Edit the messages of an abandoned meeting's races and racecards: each links the meeting's message."""
         keys, self._linked = self._linked, set()
         pairs = self._meetings.pairs(keys)
         if not pairs:
@@ -165,7 +165,7 @@ class Plan:
         for meeting, part in pairs:
             if (part.race.race_id, EventKind.RESULT_RECEIVED) in kinds:
                 continue
-            # A racecard is marked wherever it stands; a race's message where the meeting's stands too.
+            # A racecard is marked in every channel; a race's message only beside the meeting's message.
             is_card = part.kind is EventKind.RACECARD_PUBLISHED
             here = messages.get(meeting.key, {})
             found = messages.get(part.key, {}).items()

@@ -1,4 +1,4 @@
-"""What becomes known of events that were told: their messages are edited, and channels that match only now are told."""
+"""Told events are filled in again: their messages are edited, and channels that match only now get a message."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -13,15 +13,15 @@ from bot.storage.elsewhere import KnownElsewhere
 from bot.storage.tables import MutedMeetingRow
 
 TOLD_LATELY = timedelta(hours=1)
-"""An event's messages are edited for so long. Whatever is learnt later, a message that is still to be sent has it."""
+"""Within an hour of receipt an event's messages are edited. Later news reach only messages still to be sent."""
 
 Listening = Sequence[tuple[str, ChannelFilter]]
 
 
 def fill(elsewhere: KnownElsewhere, meetings: KnownMeetings, delivered: Sequence[RacingEvent]) -> list[RacingEvent]:
-    """The delivered events with what is known of them elsewhere, and `meetings` with what belongs together with them.
+    """The delivered events, filled in; the events around them are read into `meetings`.
 
-    Another event can tell a meeting's day, by which further events are found: then these are read as well.
+    A stored event can tell a meeting's day. Then the events of that day are read as well.
     """
     elsewhere.listen(delivered)
     filled = [elsewhere.filled(event) for event in delivered]
@@ -43,7 +43,7 @@ def tell_again(
     *,
     now: datetime,
 ) -> None:
-    """Tell what has become known of the events that were told lately. It is no version: no delivery said it."""
+    """Fill in the events of the last hour again, and tell the differences. The version stays the same."""
     changed = []
     for stored, row in meetings.told_lately():
         event = elsewhere.filled(stored.as_delivered(), stored)

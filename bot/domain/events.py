@@ -45,7 +45,7 @@ class RacingEvent(Value):
     `race` is the race, or what is known of the meeting; `races` are the races a meeting or card names.
     `data_as_of` is how current the service's data was, as published. `occurred_at` and `sequence` are there only where
     the payload says when it was made, or which version it is. `races_from_book`: the delivery named no races, and
-    `races` are the meeting's as the race book or other deliveries know them.
+    `races` come from the race book or other deliveries.
     """
 
     key: str
@@ -61,7 +61,7 @@ class RacingEvent(Value):
     races_from_book: bool = False
 
     def as_delivered(self) -> "RacingEvent":
-        """The event as its deliveries said it, without what the race book filled in."""
+        """The event as delivered, without the fields that the race book filled in."""
         races = () if self.races_from_book else tuple(race.as_delivered() for race in self.races)
         return self.model_copy(update={"race": self.race.as_delivered(), "races": races, "races_from_book": False})
 

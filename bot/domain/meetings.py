@@ -1,4 +1,4 @@
-"""Meeting over race: whether a race that was called off by itself, or a racecard, is of an abandoned meeting."""
+"""Meeting over race: whether an abandoned race, or a racecard, is part of an abandoned meeting."""
 
 from bot.domain.events import RacingEvent
 from bot.domain.filters import is_same_course
@@ -18,7 +18,7 @@ _SHOWN = (
     "reason",
     "runners",
 )
-"""Fields of an event's race of which messages say those that came, beside the course."""
+"""Fields of an event's race that messages show beside the course."""
 
 
 def names_race(meeting: RacingEvent, race_id: str | None) -> Race | None:
@@ -27,10 +27,10 @@ def names_race(meeting: RacingEvent, race_id: str | None) -> Race | None:
 
 
 def is_part_of(event: RacingEvent, meeting: RacingEvent) -> bool:
-    """Whether the race, or the racecard, is the meeting's.
+    """Whether the race, or the racecard, is part of the meeting.
 
-    By a race's id or the meeting's. The same course and date are enough only where nothing better is known: not where
-    meeting ids differ, nor where the delivery of the meeting names its races by id and this one has another.
+    Race ids decide, then meeting ids. Course and date decide only where neither can: a race with an id is no part of a
+    meeting whose delivery names other ids.
     """
     race, card = event.race, meeting.race
     if any(names_race(meeting, one.race_id) for one in (race, *event.races)):
@@ -56,7 +56,7 @@ def says_all_of(meeting: RacingEvent, lost: RacingEvent) -> bool:
 
 
 def shows_the_same(one: RacingEvent, other: RacingEvent) -> bool:
-    """Whether the messages of two events would be the same: ids and counts that no message shows may differ."""
+    """Whether the messages of two events would be the same. Fields that no message shows may differ."""
     return _seen(one) == _seen(other)
 
 
@@ -74,7 +74,7 @@ def _seen(event: RacingEvent) -> tuple[object, ...]:
 
 
 def _line_of(race: Race, event: RacingEvent) -> tuple[object, ...] | None:
-    """What a line of the race shows; None of a race that is settled, and has no line."""
+    """The values in the race's line; None for a settled race, because a settled race has no line."""
     if race.placed():
         return None
     name, reason = race.title or race.number or race.race_id, own_reason(race.reason, event)

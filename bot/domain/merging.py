@@ -1,4 +1,4 @@
-"""What a delivery leaves out and is known all the same: by an earlier version of the event, or by the race book."""
+"""Fields that a delivery leaves out: taken from an earlier version of the event, or from the race book."""
 
 from collections.abc import Iterable
 
@@ -22,14 +22,14 @@ _OF_RACE = (
     "going",
     "surface",
 )
-"""Fields of a race that the race book fills in. What has become of a race (its status) only its own events say."""
+"""Fields of a race that the race book fills in. A race's status comes from the race's own events only."""
 
 
 def filled_in(race: Race, known: Race, *, kind: EventKind | None = None, named: bool = False) -> Race:
-    """The race of an event of this kind with what only `known` says, and with the names of these fields.
+    """The race of an event of this kind, completed from `known`; `from_book` names the added fields.
 
-    An abandonment takes the reason too, a racecard the runners, a result placed runners. `named`: the race is one of
-    those that a meeting or card names; by its placed runners it is known to be settled.
+    An abandonment takes the reason too, a racecard the runners, a result placed runners. `named`: a meeting or card
+    names the race. Placed runners then mark the race as settled.
     """
     names = list(_OF_RACE)
     if kind in {EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED}:
@@ -45,9 +45,9 @@ def filled_in(race: Race, known: Race, *, kind: EventKind | None = None, named: 
 
 
 def filled_in_from_meeting(race: Race, races: Iterable[Race], *, is_meeting: bool) -> Race:
-    """The race, or what a meeting's races share, with what all these races of its meeting have in common.
+    """The race, or a meeting's shared fields, completed from the fields that all `races` of the meeting have in common.
 
-    A race of the same course and day need not be of the same meeting: only the meeting itself takes the meeting's id.
+    Two meetings can share course and day, so only a meeting takes the meeting's id, never a race.
     """
     races = sorted(races, key=lambda known: known.race_id or "")
     names = _SHARED if is_meeting else _SHARED[1:]
@@ -73,7 +73,7 @@ def _filled(race: Race, known: Race, names: Iterable[str]) -> Race:
 
 
 def _common_course(races: Iterable[Race]) -> Course:
-    """The course of all of them; an empty one where they name several."""
+    """The course of all the races; an empty course where the races name several."""
     common = Course()
     for course in (race.course for race in races):
         if any(now and before and now != before for now, before in zip(_named(course), _named(common), strict=True)):
@@ -87,7 +87,7 @@ def _named(course: Course) -> tuple[str | None, str | None]:
 
 
 def _only(values: Iterable[str | None]) -> str | None:
-    """The one value that there is; None where there are several, or none."""
+    """The value, where all values are equal; else None."""
     found = {value for value in values if value is not None}
     return found.pop() if len(found) == 1 else None
 
@@ -104,7 +104,7 @@ def completed(event: RacingEvent, earlier: RacingEvent) -> RacingEvent:
 
 
 def completed_race(race: Race, earlier: Race) -> Race:
-    """The race with what only the earlier one says."""
+    """The race, completed from the earlier race."""
     kept = {
         name: getattr(earlier, name)
         for name, field in Race.model_fields.items()
@@ -143,7 +143,7 @@ def united(races: tuple[Race, ...], earlier: tuple[Race, ...]) -> tuple[Race, ..
 
 
 def is_same_of_card(one: Race, other: Race) -> bool:
-    """Whether they are one race of a meeting: by the surest of what both say."""
+    """Whether two races of a meeting are the same race, by the surest field that both have."""
     for left, right in zip(_names(one), _names(other), strict=True):
         if left and right:
             return left == right

@@ -65,8 +65,8 @@ class Runner(Value):
 class Race(Value):
     """A race, or of a meeting what its races share. `race_date` is the published date, "YYYY-MM-DD" (Spec gap G16).
 
-    `from_book` names the fields that the delivery left out and the race book, or another delivery, filled in; a field
-    of the course as "course.name".
+    `from_book` names the fields that the race book, or another delivery, filled in. Fields of the course have names
+    like "course.name".
     """
 
     race_id: str | None = None
@@ -90,7 +90,7 @@ class Race(Value):
     from_book: tuple[str, ...] = ()
 
     def as_delivered(self) -> "Race":
-        """The race as its own delivery said it, without the fields of `from_book`."""
+        """The race as delivered, without the fields of `from_book`."""
         if not self.from_book:
             return self
         names = {name.removeprefix(OF_COURSE) for name in self.from_book if name.startswith(OF_COURSE)}

@@ -76,8 +76,8 @@ def record_parked(session: Session, claimed: Claim, *, free_at: datetime, error:
 def record_not_edited(session: Session, claimed: Claim, *, free_at: datetime, error: str) -> bool:
     """The message can't be edited: the edit becomes a message of its own, where no other in the channel says it.
 
-    A corrected version in a message of its own takes over what else the old message was to say. What only became known
-    elsewhere of the message's own version is worth no second message.
+    A corrected version in a message of its own takes over what else the old message was to say. An edit of the
+    message's own version, with fields from the race book, never becomes a second message.
     """
     shown, event = claimed.shown, claimed.event
     if shown is None or event is None or not _release(session, claimed, free_at=free_at):

@@ -1,7 +1,7 @@
-"""What a delivery leaves out and the race book, the list of courses or another delivery knows.
+"""Fills in the fields that a delivery leaves out: from the race book, the list of courses and other deliveries.
 
-Fan-out fills it in before filters are asked, and again when something is learnt; the renderer when a message is made.
-What was filled in is marked (`Race.from_book`) and is no fact of the delivery.
+Fan-out fills in events before filters are asked, and again after news. The renderer fills in each message once more.
+`Race.from_book` names the filled-in fields; no filled-in field is a fact of the delivery.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from sqlmodel import Session
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.filters import is_same_course
 from bot.domain.merging import completed_race, filled_in, filled_in_from_meeting, is_same_of_card, united
-from bot.domain.races import Course, Race
+from bot.domain.races import Course, OffTime, Race
 from bot.logs import get_logger
 from bot.storage import racebook, reference
 from bot.storage.engine import is_damage, is_unavailable
@@ -21,25 +21,25 @@ from bot.storage.engine import is_damage, is_unavailable
 log = get_logger(__name__)
 
 _SHARED = ("meeting_id", "region", "race_date", "course")
-"""What the races of a meeting take over from their meeting."""
+"""Fields that the races of a meeting take over from the meeting."""
 
 
 IN_BOOK = ""
-"""By whom a race of the race book is known: before any event's key."""
+"""Stands for the race book in `_Known.by`, and sorts before every event's key."""
 
 
 class _Known(NamedTuple):
-    """A race, and the key of the event by whose deliveries it is known."""
+    """A race, and the source: the key of an event, or IN_BOOK."""
 
     by: str
     race: Race
 
 
 class KnownElsewhere:
-    """The races, courses and regions that are known. Races are read in bulk (`read`) or told (`learn`)."""
+    """The known races and regions. `read` reads races in bulk; `learn` and `listen` take races from the caller."""
 
     def __init__(self, session: Session, subscribed: Collection[str] = ()) -> None:
-        """`subscribed` are the regions of channels: some were subscribed to while the list of regions was not there."""
+        """`subscribed` are the regions of channels, some of them chosen before the list of regions was read."""
         self._session = session
         listed = reference.regions(session)
         self._regions = frozenset(listed[0]) if listed else None
@@ -48,7 +48,7 @@ class KnownElsewhere:
         self._by_name: dict[tuple[str, str], list[_Known]] = {}
 
     def coded(self, event: RacingEvent) -> RacingEvent:
-        """The event with the regions that are codes of the filter.
+        """The event with codes of the filter as its regions.
 
         The shape of a payload's region is not shown (Spec gap G1). A region that is no known code counts as unread,
         because nobody can have subscribed to the region: an abandonment then goes to every channel.
@@ -60,13 +60,13 @@ class KnownElsewhere:
         return event.model_copy(update={"race": race, "races": races})
 
     def learn(self, races: Mapping[str, Race]) -> None:
-        """Take these races of the book, by id, for known."""
+        """Add races of the race book, by id."""
         for race_id, race in races.items():
             self._races[race_id] = _in_region(race, self._code_of(race.region))
             self._add(_Known(IN_BOOK, self._races[race_id]))
 
     def listen(self, events: Iterable[RacingEvent]) -> None:
-        """Take for known what deliveries of these events said of races."""
+        """Add the races of other events, as delivered."""
         for event in events:
             said = self.coded(event.as_delivered())
             races = said.races if _is_of_meeting(said) else (said.race,)
@@ -75,7 +75,7 @@ class KnownElsewhere:
                 self._add(_Known(said.key, completed_race(race, shared)))
 
     def read(self, events: Sequence[RacingEvent]) -> None:
-        """Look up in the book what these events lack: by the ids of their races, and by their meetings."""
+        """Look up the fields that these events lack in the race book: by the ids of races, and by meetings."""
         race_ids: set[str] = set()
         meeting_ids: set[str] = set()
         places: list[racebook.Place] = []
@@ -100,7 +100,7 @@ class KnownElsewhere:
             log.exception("race_book_not_read", events=[event.key for event in events])
 
     def filled(self, event: RacingEvent, before: RacingEvent | None = None) -> RacingEvent:
-        """The event with what is known elsewhere; else with what was filled in `before`."""
+        """The event, filled in. Fields that were filled in `before` stay where nothing else is known."""
         if event.kind is None:
             return event
         race = event.race
@@ -121,7 +121,7 @@ class KnownElsewhere:
     def _filled_races(
         self, event: RacingEvent, of_meeting: list[Race], before: RacingEvent | None
     ) -> tuple[tuple[Race, ...], bool]:
-        """The races that a meeting or card names, else those that are known of the meeting, and whether it is these."""
+        """The races that a meeting names, filled in, and False; else the known races of the meeting, and True."""
         if not _is_of_meeting(event):
             return event.races, False
         earlier = before.races if before else ()
@@ -141,7 +141,7 @@ class KnownElsewhere:
         return race
 
     def _known(self, race: Race, event: RacingEvent) -> Race | None:
-        """The race of an event about one race: by its id, else by course, day and time."""
+        """The known race of an event about one race: by id, else by course, day and time."""
         if _is_of_meeting(event):
             return None
         if race.race_id:
@@ -151,7 +151,7 @@ class KnownElsewhere:
         return reduce(completed_race, same) if same else None
 
     def _of_meeting(self, race: Race, event: RacingEvent) -> Iterator[Race]:
-        """The known races of a race's meeting: by ids that it names, by the meeting's id, else by course and day."""
+        """The known races of a meeting: by the named races' ids, by the meeting's id, else by course and day."""
         named = [one for named in event.races for one in self._with_id(named, event)]
         near = self._near([("meeting", race.meeting_id), ("day", race.race_date)], event)
         found = [*named, *(known for known in near if _is_same_meeting(known, race))]
@@ -161,7 +161,7 @@ class KnownElsewhere:
         return self._near([("race", race.race_id)], event)
 
     def _near(self, names: Iterable[tuple[str, str | None]], event: RacingEvent) -> list[Race]:
-        """What is known under these names by others than the event itself: by the book first, else in one order."""
+        """The races under these names, of the race book first, without the event's own; always in the same order."""
         found = [one for kind, name in names if name for one in self._by_name.get((kind, name), ())]
         return [one.race for one in sorted(found, key=lambda one: one.by) if one.by != event.key]
 
@@ -186,12 +186,11 @@ class KnownElsewhere:
 
 
 def lacks(event: RacingEvent) -> bool:
-    """Whether a message of the event would leave out what people go by: where, when, and which races."""
+    """Whether a message of the event would leave out place, time or races."""
     if event.kind is None:
         return False
-    if not _is_of_meeting(event):
-        return _lacks(event.race)
-    return _lacks_place(event.race) or not event.races or any(_lacks(race) for race in event.races)
+    races = event.races if _is_of_meeting(event) else (event.race,)
+    return _lacks_place(event.race) or not races or any(race.off == OffTime() for race in races)
 
 
 def _in_region(race: Race, region: str | None) -> Race:
@@ -205,7 +204,7 @@ def _is_of_meeting(event: RacingEvent) -> bool:
 
 
 def _lists_races(event: RacingEvent) -> bool:
-    """Whether the races of a meeting have to be found, because its delivery names none."""
+    """Whether the races of a meeting have to be found, because the delivery names no races."""
     return _is_of_meeting(event) and (not event.races or event.races_from_book)
 
 
@@ -216,8 +215,8 @@ def _has_races_without_id(event: RacingEvent) -> bool:
 
 
 def _lacks(race: Race) -> bool:
-    """Whether a message of the race would have to leave out where, when or which race it is."""
-    return _lacks_place(race) or race.off == Race().off or race.title is None
+    """Whether the race's place, time or title is missing."""
+    return _lacks_place(race) or race.off == OffTime() or race.title is None
 
 
 def _lacks_place(race: Race) -> bool:

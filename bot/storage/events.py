@@ -21,7 +21,7 @@ NOT_READ = "its stored form can't be read"
 FAR_AHEAD = datetime(9999, 1, 1, tzinfo=UTC)
 
 OF_MEETINGS = frozenset({EventKind.MEETING_ABANDONED, EventKind.RACECARD_PUBLISHED})
-"""Events of a whole meeting; a racecard can also be one race's."""
+"""Events of a whole meeting. A racecard can also be about a single race."""
 
 _LINKED = (EventKind.RACE_ABANDONED, EventKind.RACECARD_PUBLISHED)
 """Events whose messages link an abandoned meeting's."""
@@ -52,10 +52,10 @@ def kinds_of_races(session: Session, race_ids: Iterable[str]) -> set[tuple[str, 
 
 @dataclass(frozen=True)
 class Around:
-    """What the events of a transaction are about: by these the events that belong together with them are found.
+    """The races, meetings and days of a transaction's events, for finding the events around them.
 
-    `whole_days` are the days of meetings and cards: all cards and called off races of them are wanted. Of `days` the
-    abandoned meetings are, and what else was told since `recent`, whose messages may have to be edited.
+    Of `days`, the abandoned meetings are found, and every event received since `recent`. Of `whole_days`, the days of
+    meetings and cards, all racecards and abandoned races are found.
     """
 
     race_ids: frozenset[str] = frozenset()
@@ -65,7 +65,7 @@ class Around:
     recent: datetime = FAR_AHEAD
 
     def with_(self, other: "Around") -> "Around":
-        """What both ask for."""
+        """Both together."""
         return replace(
             self,
             race_ids=self.race_ids | other.race_ids,
@@ -75,7 +75,7 @@ class Around:
         )
 
     def without(self, other: "Around") -> "Around":
-        """What this one asks for beyond the other."""
+        """This without the races, meetings and days of the other."""
         return replace(
             self,
             race_ids=self.race_ids - other.race_ids,
@@ -86,7 +86,7 @@ class Around:
 
 
 def around_of(about: Iterable[RacingEvent], recent: datetime = FAR_AHEAD) -> Around:
-    """What is around these events."""
+    """The races, meetings and days of these events."""
     about = [event for event in about if event.kind is not None]
     of_meetings = [event for event in about if event.kind in OF_MEETINGS]
 
@@ -103,7 +103,7 @@ def around_of(about: Iterable[RacingEvent], recent: datetime = FAR_AHEAD) -> Aro
 
 
 def around(session: Session, about: Around) -> dict[str, EventVersion]:
-    """The newest version of each event that may belong together with these, in one statement; each by an index."""
+    """The newest version of each event of these races, meetings and days: one statement, by indexes."""
     row, named = EventVersion, NamedRace
     ways: list[Select[str]] = []
     key, kind = col(row.event_key), col(row.kind)
@@ -155,7 +155,7 @@ def make(
 
 
 def amend(row: EventVersion, event: RacingEvent) -> None:
-    """Keep what became known of a version's event elsewhere; it stays the same version."""
+    """Store the event of a version with newly filled-in fields; the version's number stays the same."""
     row.region = event.race.region
     row.meeting_id = event.race.meeting_id
     row.race_date = event.race.race_date

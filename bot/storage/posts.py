@@ -129,7 +129,7 @@ def messages_of(session: Session, event_keys: Collection[str], *, locked: bool =
 
 
 def bearers(session: Session, event_key: str) -> dict[int, str]:
-    """The messages that say an event, its own or another event's: post → channel. Summaries are not among them."""
+    """The messages that show an event, summaries left out: post → channel."""
     said, message = aliased(Post), aliased(Post)
     statement = (
         select(col(message.id), col(message.channel_id))

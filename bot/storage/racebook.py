@@ -26,10 +26,10 @@ TOGETHER = 100
 
 
 TELLING = timedelta(days=2)
-"""Races older than this are read by the thousand, and no event of them is told any more."""
+"""Lists bring older races by the thousand; events of older races are no longer told."""
 
 Place = tuple[str, Course]
-"""A day and a course: by these a meeting is found whose id did not come."""
+"""A day and a course, for finding a meeting without a meeting's id."""
 
 
 class Kept(NamedTuple):
@@ -40,11 +40,11 @@ class Kept(NamedTuple):
 
 
 def put(session: Session, races: Iterable[Race], now: datetime, *, region: str | None = None) -> int:
-    """How many of the races are in the book now: those with a date, and an id or a `region` they were listed under.
+    """How many of the races are in the book now: races with a date, and with an id or a listed `region`.
 
     What was known of a race and did not come again is kept. `region` is the filter that listed the races, "" for the
     list of all: a filter's code is true whatever the race itself says. A list is whole, so it also says who runs.
-    None: a race by itself. What is new of races whose events may still be told is noted for fan-out (`learnt`).
+    None: a race by itself. News of races younger than TELLING are noted for fan-out (`learnt`).
     """
     done = [one for one in _put(session, races, now, region) if one.race.race_date]
     since = (now - TELLING).date().isoformat()
@@ -55,7 +55,7 @@ def put(session: Session, races: Iterable[Race], now: datetime, *, region: str |
 
 
 def learn(session: Session, races: Iterable[Race], now: datetime) -> dict[str, Race]:
-    """The races of deliveries as the book has them now, by id: with what the deliveries said of them, put into it.
+    """The races of deliveries, by id, after the deliveries were put into the book: each with all that the book has.
 
     A delivery may name only some of a race's runners. A race without a date is put only where the book knows the date.
     """
@@ -66,7 +66,7 @@ class _Put(NamedTuple):
     race_id: str
     race: Race
     is_news: bool
-    """Whether the book knew less of the race, or something else."""
+    """Whether the book's row has changed."""
 
 
 def _put(session: Session, races: Iterable[Race], now: datetime, region: str | None) -> list[_Put]:
@@ -85,7 +85,7 @@ def _put(session: Session, races: Iterable[Race], now: datetime, region: str | N
 
 
 def learnt(session: Session) -> list[str]:
-    """The ids of the next races of which lists told something new, and that fan-out has not looked at yet."""
+    """The ids of the next races with news for fan-out, at most TOGETHER."""
     return list(session.connection().execute(_learnt()).scalars())
 
 
@@ -96,20 +96,20 @@ def _learnt() -> Select[str]:
 
 
 def looked_at(session: Session, race_ids: Collection[str]) -> None:
-    """Fan-out has told what was new of these races."""
+    """Forget the news of these races: fan-out has told them."""
     session.execute(delete(LearntRace).where(col(LearntRace.race_id).in_(race_ids)))
 
 
 def find(
     session: Session, race_ids: Collection[str], meeting_ids: Collection[str], places: Collection[Place] = ()
 ) -> dict[str, Race]:
-    """The races of the book that have one of these ids or meetings' ids, or are of one of these days and courses."""
+    """The races of the book by race ids, meeting ids, or days and courses."""
     row = BookRace
     ways = [
         *([col(row.race_id).in_(sorted(race_ids))] if race_ids else []),
         *([col(row.meeting_id).in_(sorted(meeting_ids))] if meeting_ids else []),
         *(
-            # Only so that few rows have to be read: whether the course is the one asked for, the caller looks at.
+            # Narrows the rows only; the caller compares the courses.
             and_(col(row.race_date) == day, col(row.data).contains(_as_json(name), autoescape=True))
             for day, course in places
             if (name := course.name or course.course_id)

@@ -30,8 +30,8 @@ ABANDONMENTS = (EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED)
 class Shown:
     """What the message of `post` shows.
 
-    `own` is the version it was made for and `newest` the one that shares it by now. `event` is the event of `newest`
-    with what is known elsewhere; None where the stored event can't be read. `lost` are the abandonments of an abandoned
+    `own` is the version it was made for and `newest` the one that shares it by now. `event` is the event of `newest`,
+    filled in; None where the stored event can't be read. `lost` are the abandonments of an abandoned
     meeting's races, each in its newest version; `settled` the ids of its races that have a result.
     `in_meeting`: it is of a race whose meeting was abandoned, by a message at `meeting_ts` where that is sent.
     `edits` are the waiting edits that are done with once it is sent. `mentions` are who the channel has an abandonment
@@ -143,9 +143,9 @@ def _said(message: Post, own: EventVersion, edits: Iterable[Said], meetings: Map
 
 
 def _with_events(session: Session, said: Mapping[int, Shown]) -> dict[int, Shown]:
-    """With what each message's event says, and with the abandonments of the races of abandoned meetings.
+    """With the events of the messages, filled in once more, and with the abandoned races of abandoned meetings.
 
-    What an event lacks is looked up once more, as it may have become known since it was told.
+    The race book is asked only for events without place, time or races.
     """
     stored = {one.newest.id: event for one in said.values() if (event := _newest_event(one))}
     lacking = [event for event in stored.values() if elsewhere.lacks(event)]
@@ -172,7 +172,7 @@ def _with_events(session: Session, said: Mapping[int, Shown]) -> dict[int, Shown
 
 
 def _filled(known: KnownElsewhere, event: RacingEvent) -> RacingEvent:
-    """The event with what is known elsewhere. Never raises: what waits in all lanes would wait for it."""
+    """The event, filled in. Never raises: an error here would hold up every lane."""
     try:
         return known.filled(event.as_delivered(), event)
     except Exception:

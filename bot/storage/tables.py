@@ -339,7 +339,7 @@ class BookRace(SQLModel, table=True):
 
 
 class LearntRace(SQLModel, table=True):
-    """A race of which a list told something new, until fan-out has edited the messages that lacked it."""
+    """A race with news in the race book, until fan-out has edited the messages about the race."""
 
     __tablename__ = "learnt_race"
 

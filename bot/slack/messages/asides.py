@@ -30,10 +30,10 @@ _BOOK_WORDS = {
     "reason": "reason",
     "runners": "runners",
 }
-"""What people call the fields of a race that the race book fills in."""
+"""The field's words for the fields that the race book fills in."""
 
 _OF_NAMED_RACES = frozenset({"off", "title", "reason", "distance", "race_class"})
-"""What a meeting's message says of each of its races."""
+"""Fields in a race's line of a meeting's message."""
 
 _CONTRADICTED = {
     EventKind.RACE_ABANDONED: "this race was reported abandoned",
@@ -89,7 +89,7 @@ def _of_the_event(event: RacingEvent) -> list[Block]:
 
 
 def _from_book(event: RacingEvent) -> str | None:
-    """What the delivery left out and the race book knew: "course, time and class from the race book"."""
+    """The filled-in fields: "course, time and class from the race book"; None where there are no such fields."""
     words = [words for name, words in _BOOK_WORDS.items() if name in event.race.from_book]
     if event.races_from_book:
         words.append("races")

@@ -26,9 +26,10 @@ class MessageContext(Value):
     name of the event that this one contradicts ("race.abandoned"), or says so in words. `data_as_of` as published.
     `reference` is what admins find the delivery by. `mentions` are who an abandonment is to ring (bot.domain.filters).
 
-    What edits say: `corrected` by a later version; `in_meeting`, that the race is a part of an abandoned meeting, and
-    `card_lost`, that the racecard is of such a meeting, whose message is at `meeting_link`; of an abandoned meeting
-    `lost`, the abandonments of its races that came by themselves, and `settled`, the ids of races that have a result.
+    What edits say: `corrected` by a later version; `in_meeting`, that the race is a part of an abandoned meeting;
+    `card_lost`, that the racecard's meeting was abandoned. The meeting's message is at `meeting_link`. Of an abandoned
+    meeting `lost`, the abandonments of its races that came by themselves, and `settled`, the ids of races that have a
+    result.
 
     `country` is a result's, where that publishes no full finishing order.
     """

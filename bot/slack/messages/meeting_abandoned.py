@@ -42,7 +42,7 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
 def _text(event: RacingEvent, context: MessageContext, lost: list[Race], notes: list[str]) -> str:
     facts = [
         f"ABANDONED: {_course_and_date(event.race)}{region_mark(event)}",
-        # Where the delivery names none, those that are known are not surely all of them.
+        # A list from the race book may lack races, so no number is given.
         counted(len(lost), "race") if lost and event.races and not event.races_from_book else None,
         reason(event),
     ]
@@ -55,7 +55,7 @@ def _course_and_date(race: Race) -> str:
 
 
 def _races(event: RacingEvent, context: MessageContext) -> list[Race]:
-    """The races of the meeting, then those that were called off by themselves besides; each with its own reason."""
+    """The races of the meeting, then further races that were called off singly; each with its own reason."""
     left = [lost.race.model_copy(update={"reason": lost.reason or lost.race.reason}) for lost in context.lost]
     races: list[Race] = []
     for named in event.races:

@@ -1,4 +1,4 @@
-"""The race book finds the races of a meeting, and says of which races it has learnt something new."""
+"""The meetings of the race book's races, and the races with news for fan-out."""
 
 import sqlalchemy as sa
 from alembic import op
