@@ -181,18 +181,19 @@ class Fanout:
     async def _look_at(self, learnt: Sequence[str]) -> None:
         """Tell the news of the race book. News may wait; no delivery waits for news."""
         try:
-            await self._database.write(partial(self._tell_learnt, race_ids=learnt))
+            told = await self._database.write(partial(self._tell_learnt, race_ids=learnt))
         except StorageError as error:
             log.warning("learnt_waits", reason=str(error))
             return
-        self.posted.set()
-        if len(learnt) == racebook.TOGETHER:
+        if told:
+            self.posted.set()
+        if told and len(learnt) == racebook.TOGETHER:
             self._wake.set()
 
-    def _tell_learnt(self, session: Session, *, race_ids: Sequence[str]) -> None:
-        """Edit the messages of the last hour about these races, of which the race book has news."""
+    def _tell_learnt(self, session: Session, *, race_ids: Sequence[str]) -> bool:
+        """Edit the messages of the last hour about these races; False where another replica has the turn."""
         if not inbox.take_turn(session):
-            return
+            return False
         try:
             with session.begin_nested():
                 self._refill(session, race_ids)
@@ -202,6 +203,7 @@ class Fanout:
             # The messages stay as they are: the race book is a convenience.
             log.exception("learnt_not_told", races=list(race_ids))
         racebook.looked_at(session, race_ids)
+        return True
 
     def _refill(self, session: Session, race_ids: Sequence[str]) -> None:
         listening = subscriptions.listening(session)
@@ -211,10 +213,7 @@ class Fanout:
         meetings = KnownMeetings(session, self._clock() - TOLD_LATELY)
         meetings.read_around(races.values())
         plan = Plan(session, meetings)
-        now = self._clock()
-        tell_again(plan, elsewhere, meetings, listening, mutes.active(session, now), now=now)
-        plan.link()
-        plan.carry_out()
+        tell_again(session, plan, elsewhere, meetings, listening, now=self._clock())
 
     def _post_those(self, session: Session, read: Sequence[Read]) -> int | None:
         """How many deliveries were dealt with, of those that still wait; None where it is another replica's turn."""
@@ -286,9 +285,9 @@ class Fanout:
             if event.kind is None:
                 self._notices.unreadable(session, event, reference, len(channels))
             log.info("fanned_out", reference=reference, event_key=event.key, channels=len(channels))
-        tell_again(plan, elsewhere, meetings, listening, muted, now=self._clock())
         plan.link()
         plan.carry_out()
+        tell_again(session, plan, elsewhere, meetings, listening, now=self._clock())
         posts.hurry_races(session, hurried)
         inbox.mark_done(session, done, self._clock())
         return len(done)

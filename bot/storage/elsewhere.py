@@ -100,9 +100,19 @@ class KnownElsewhere:
             log.exception("race_book_not_read", events=[event.key for event in events])
 
     def filled(self, event: RacingEvent, before: RacingEvent | None = None) -> RacingEvent:
-        """The event, filled in. Fields that were filled in `before` stay where nothing else is known."""
+        """The event, filled in. Fields that were filled in `before` stay where nothing else is known.
+
+        Never raises: an error here would hold up every channel.
+        """
         if event.kind is None:
             return event
+        try:
+            return self._filled(event, before)
+        except Exception:
+            log.exception("event_not_filled_in", event_key=event.key)
+            return before or event
+
+    def _filled(self, event: RacingEvent, before: RacingEvent | None) -> RacingEvent:
         race = event.race
         if known := self._known(race, event):
             race = filled_in(race, known, kind=event.kind)

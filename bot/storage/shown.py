@@ -158,7 +158,7 @@ def _with_events(session: Session, said: Mapping[int, Shown]) -> dict[int, Shown
         known = KnownElsewhere(session)
         known.listen(around)
         known.read(lacking)
-        stored = {number: _filled(known, event) for number, event in stored.items()}
+        stored = {number: known.filled(event.as_delivered(), event) for number, event in stored.items()}
     called_off = [event for event in around if event.kind is EventKind.RACE_ABANDONED]
     lost = {
         event.key: tuple(race for race in called_off if is_part_of(race, event))
@@ -169,15 +169,6 @@ def _with_events(session: Session, said: Mapping[int, Shown]) -> dict[int, Shown
         number: replace(one, event=stored.get(one.newest.id), lost=lost.get(one.newest.event_key, ()))
         for number, one in said.items()
     }
-
-
-def _filled(known: KnownElsewhere, event: RacingEvent) -> RacingEvent:
-    """The event, filled in. Never raises: an error here would hold up every lane."""
-    try:
-        return known.filled(event.as_delivered(), event)
-    except Exception:
-        log.exception("event_not_filled_in", event_key=event.key)
-        return event
 
 
 def _without_settled(session: Session, said: Mapping[int, Shown]) -> dict[int, Shown]:

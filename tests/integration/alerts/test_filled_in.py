@@ -165,3 +165,19 @@ async def test_damaged_race_book_that_can_not_be_read_holds_up_no_alert(pipeline
 async def test_lists_of_long_ago_are_no_news_for_messages(pipeline):
     await read_list(pipeline, listed(race_date="2019-11-20"), listed("rc_2"))
     assert await pipeline.database.read(racebook.learnt) == ["rc_2"]
+
+
+async def test_error_of_ours_in_filling_in_holds_up_no_alert(pipeline, monkeypatch):
+    await pipeline.subscribe("CGB", "GB")
+    await read_list(pipeline, listed())
+
+    def broken(*_args, **_values):
+        raise RuntimeError
+
+    with capture_logs(), monkeypatch.context() as patched:
+        patched.setattr("bot.storage.elsewhere.filled_in", broken)
+        await tell(pipeline, bare(), meeting("rc_1", date=TODAY))
+    with capture_logs(), monkeypatch.context() as patched:
+        patched.setattr("bot.alerts.plan.Plan.amend", broken)
+        await tell(pipeline, bare("race.abandoned", "rc_2"), result("rc_2", date=TODAY))
+    assert [text[:9] for text in pipeline.texts("CGB")] == ["ABANDONED"] * 3 + ["Result: A"]
