@@ -13,15 +13,15 @@ from sqlmodel import Session
 from bot.alerts.meetings import KnownMeetings
 from bot.alerts.notices import Notices
 from bot.alerts.plan import Plan
-from bot.alerts.regions import KnownRegions
+from bot.alerts.refilling import TOLD_LATELY, Listening, fill, tell_again
 from bot.alerts.versions import KnownEvents
 from bot.alerts.waking import POLL_S, Setbacks, rest
 from bot.domain.clock import Clock
 from bot.domain.events import EventKind, RacingEvent
-from bot.domain.filters import ChannelFilter
 from bot.errors import StorageError, StorageUnavailable
 from bot.logs import get_logger
 from bot.storage import inbox, mutes, posts, racebook, subscriptions
+from bot.storage.elsewhere import KnownElsewhere
 from bot.storage.engine import Database, is_damage, is_unavailable
 from bot.storage.inbox import StoredDelivery
 from bot.storage.subscriptions import UnreadFilter
@@ -47,7 +47,6 @@ NOT_PROCESSED = "it could not be processed"
 
 ReadPayload = Callable[[bytes], RacingEvent]
 Read = tuple[StoredDelivery, RacingEvent | Exception]
-Listening = Sequence[tuple[str, ChannelFilter]]
 
 
 class Fanout:
@@ -115,9 +114,13 @@ class Fanout:
     async def run_once(self) -> int:
         """How many deliveries were fanned out."""
         # Reading bodies is most of the work: ingest, which needs the writer, does not wait for it.
-        read = await self._database.read_for_alerts(self._read_waiting)
-        if not read:
-            return 0
+        read, learnt = await self._database.read_for_alerts(self._read_all)
+        done = await self._post_all(read) if read else 0
+        if learnt:
+            await self._look_at(learnt)
+        return done
+
+    async def _post_all(self, read: Sequence[Read]) -> int:
         first = read[0][0].inbox_id
         singly = self._refused == first
         try:
@@ -162,8 +165,49 @@ class Fanout:
             log.error("fanout_refused", reference=inbox.reference(delivery.inbox_id), reason=str(why))
             inbox.mark_failed(session, delivery, self._clock(), f"{type(why).__name__}: {why}")
 
+    def _read_all(self, session: Session) -> tuple[list[Read], list[str]]:
+        """The waiting deliveries, and the ids of races with news in the race book."""
+        return self._read_waiting(session), racebook.learnt(session)
+
     def _read_waiting(self, session: Session) -> list[Read]:
         return [(delivery, self._read(delivery)) for delivery in inbox.waiting(session, self._clock(), self._together)]
+
+    async def _look_at(self, learnt: Sequence[str]) -> None:
+        """Tell the news of the race book. News may wait; no delivery waits for news."""
+        try:
+            told = await self._database.write(partial(self._tell_learnt, race_ids=learnt))
+        except StorageError as error:
+            log.warning("learnt_waits", reason=str(error))
+            return
+        if told:
+            self.posted.set()
+        if told and len(learnt) == racebook.TOGETHER:
+            self._wake.set()
+
+    def _tell_learnt(self, session: Session, *, race_ids: Sequence[str]) -> bool:
+        """Edit the messages of the last hour about these races; False where another replica has the turn."""
+        if not inbox.take_turn(session):
+            return False
+        try:
+            with session.begin_nested():
+                self._refill(session, race_ids)
+        except Exception as error:
+            if is_unavailable(error):
+                raise
+            # The messages stay as they are: the race book is a convenience.
+            log.exception("learnt_not_told", races=list(race_ids))
+        racebook.looked_at(session, race_ids)
+        return True
+
+    def _refill(self, session: Session, race_ids: Sequence[str]) -> None:
+        listening = subscriptions.listening(session)
+        elsewhere = KnownElsewhere(session, {chosen.region for _, chosen in listening})
+        races = racebook.find(session, race_ids, ())
+        elsewhere.learn(races)
+        meetings = KnownMeetings(session, self._clock() - TOLD_LATELY)
+        meetings.read_around(races.values())
+        plan = Plan(session, meetings)
+        tell_again(session, plan, elsewhere, meetings, listening, now=self._clock())
 
     def _post_those(self, session: Session, read: Sequence[Read]) -> int | None:
         """How many deliveries were dealt with, of those that still wait; None where it is another replica's turn."""
@@ -206,13 +250,15 @@ class Fanout:
 
         The rest is left for the next transaction where these make very many posts.
         """
-        regions = KnownRegions(session, {chosen.region for _, chosen in listening})
+        elsewhere = KnownElsewhere(session, {chosen.region for _, chosen in listening})
         listeners = {channel_id for channel_id, _ in listening}
-        told = [(delivery, regions.applied_to(_raised(event))) for delivery, event in read]
-        self._learn(session, [event for _, event in told])
+        delivered = [elsewhere.coded(_raised(event)) for _, event in read]
+        self._learn(session, elsewhere, delivered)
+        meetings = KnownMeetings(session, self._clock() - TOLD_LATELY)
+        filled = fill(elsewhere, meetings, delivered)
+        told = [(delivery, event) for (delivery, _), event in zip(read, filled, strict=True)]
         muted = mutes.active(session, self._clock())
-        meetings = KnownMeetings(session, [event for _, event in told])
-        known = KnownEvents(session, [event for _, event in told], meetings)
+        known = KnownEvents(session, filled, meetings, elsewhere)
         plan = Plan(session, meetings)
         hurried: list[str | None] = []
         done: list[int] = []
@@ -233,7 +279,9 @@ class Fanout:
             if event.kind is None:
                 self._notices.unreadable(session, event, reference, len(channels))
             log.info("fanned_out", reference=reference, event_key=event.key, channels=len(channels))
+        plan.link()
         plan.carry_out()
+        tell_again(session, plan, elsewhere, meetings, listening, now=self._clock())
         posts.hurry_races(session, hurried)
         inbox.mark_done(session, done, self._clock())
         return len(done)
@@ -252,11 +300,13 @@ class Fanout:
         race = event.race.model_copy(update={"runners": ()})
         return event.model_copy(update={"race": race, "races": (), "unreadable_because": NOT_PROCESSED})
 
-    def _learn(self, session: Session, read: Sequence[RacingEvent]) -> None:
-        """Put what deliveries say of races into the race book: it cost no quota."""
+    def _learn(self, session: Session, elsewhere: KnownElsewhere, read: Sequence[RacingEvent]) -> None:
+        """Put the races of deliveries into the race book, at no quota, and look up missing fields."""
+        races = [race for event in read for race in (event.race, *event.races)]
         try:
             with session.begin_nested():
-                racebook.put(session, [race for event in read for race in (event.race, *event.races)], self._clock())
+                elsewhere.learn(racebook.learn(session, races, self._clock()))
+                elsewhere.read([elsewhere.filled(event) for event in read])
         except Exception as error:
             # The book is a convenience, damaged too; the alert is what people pay for.
             if is_unavailable(error) and not is_damage(error):

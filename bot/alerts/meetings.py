@@ -1,68 +1,87 @@
-"""What is stored of the meetings and races that a transaction's events may belong together with."""
+"""The stored events of the same races and meetings as the events of a transaction."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
+from datetime import datetime
 
 from sqlmodel import Session
 
-from bot.domain.events import CONTRADICTIONS, EventKind, RacingEvent
+from bot.domain.events import EventKind, RacingEvent
 from bot.domain.meetings import is_part_of, names_race
-from bot.storage import events, named_races
+from bot.domain.races import Race
+from bot.storage import events
+from bot.storage.events import Around
+from bot.storage.tables import EventVersion
 
 
 class KnownMeetings:
-    """Abandoned meetings and races that were called off by themselves, read at once, and kept up to date."""
+    """Abandoned meetings, their racecards, and races' events, each in its newest version; kept up to date.
 
-    def __init__(self, session: Session, about: Iterable[RacingEvent]) -> None:
-        about = list(about)
-        meetings = [event for event in about if event.kind is EventKind.MEETING_ABANDONED]
-        lost = [event for event in about if event.kind is EventKind.RACE_ABANDONED]
-        naming = named_races.meetings_naming(
-            session, {event.race.race_id for event in about if event.kind in CONTRADICTIONS and event.race.race_id}
+    Of the same days, events received since `recent` are read too: their messages may have to be edited.
+    """
+
+    def __init__(self, session: Session, recent: datetime) -> None:
+        self._session = session
+        self._recent = recent
+        self._read = Around(recent=recent)
+        self._events: dict[str, RacingEvent] = {}
+        self._rows: dict[str, EventVersion] = {}
+
+    def read(self, about: Iterable[RacingEvent]) -> list[RacingEvent]:
+        """The stored events around these events, read in one statement; events that were read before are left out."""
+        return self._found(events.around_of(about, self._recent))
+
+    def read_around(self, races: Iterable[Race]) -> list[RacingEvent]:
+        """The stored events around these races of the race book; events that were read before are left out."""
+        races = list(races)
+        wanted = Around(
+            race_ids=frozenset(race.race_id for race in races if race.race_id),
+            meeting_ids=frozenset(race.meeting_id for race in races if race.meeting_id),
+            days=frozenset(race.race_date for race in races if race.race_date),
+            recent=self._recent,
         )
-        self._meetings = _read(session, EventKind.MEETING_ABANDONED, lost, keys=naming)
-        named = {race.race_id for event in meetings for race in event.races if race.race_id}
-        self._lost = _read(session, EventKind.RACE_ABANDONED, meetings, race_ids=named)
+        return self._found(wanted)
 
-    def learn(self, event: RacingEvent) -> None:
-        """Count this event in, whose newest version is being stored."""
-        if event.kind is EventKind.MEETING_ABANDONED:
-            self._meetings[event.key] = event
-        elif event.kind is EventKind.RACE_ABANDONED:
-            self._lost[event.key] = event
+    def _found(self, wanted: Around) -> list[RacingEvent]:
+        rows = events.around(self._session, wanted.without(self._read))
+        self._read = self._read.with_(wanted)
+        found = {key: events.known(row)[0] for key, row in rows.items()}
+        self._rows |= rows
+        self._events |= found
+        return list(found.values())
 
-    def of_race(self, lost: RacingEvent) -> list[RacingEvent]:
-        """The meetings that an abandoned race is a part of, those that name it by id first."""
-        found = [meeting for meeting in self._meetings.values() if is_part_of(lost, meeting)]
-        return sorted(found, key=lambda meeting: names_race(meeting, lost.race.race_id) is None)
+    def learn(self, event: RacingEvent, version: EventVersion) -> None:
+        """Count this event in, with its newest version."""
+        self._events[event.key] = event
+        self._rows[event.key] = version
+
+    def told_lately(self) -> list[tuple[RacingEvent, EventVersion]]:
+        """The events received since `recent`, with their newest versions: their messages are edited."""
+        lately = [(self._events[key], row) for key, row in self._rows.items() if row.received_at > self._recent]
+        # A stored event that can't be read stays as stored.
+        return [(event, row) for event, row in lately if event.unreadable_because is None]
+
+    def row_of(self, event: RacingEvent) -> EventVersion:
+        """The newest version of one of the known events."""
+        return self._rows[event.key]
+
+    def of(self, event: RacingEvent) -> list[RacingEvent]:
+        """The abandoned meetings of a race or card; first the meetings that name the race by id."""
+        found = [meeting for meeting in self._of_kind(EventKind.MEETING_ABANDONED) if is_part_of(event, meeting)]
+        return sorted(found, key=lambda meeting: names_race(meeting, event.race.race_id) is None)
+
+    def pairs(self, keys: Collection[str]) -> list[tuple[RacingEvent, RacingEvent]]:
+        """Pairs of an abandoned meeting with a race's abandonment or a racecard, one of the two in `keys`."""
+        return [
+            (meeting, part)
+            for meeting in self._of_kind(EventKind.MEETING_ABANDONED)
+            for part in [*self._of_kind(EventKind.RACE_ABANDONED), *self._of_kind(EventKind.RACECARD_PUBLISHED)]
+            if (meeting.key in keys or part.key in keys) and is_part_of(part, meeting)
+        ]
 
     def naming(self, race_id: str | None) -> list[str]:
         """The keys of the meetings that name this race by its id."""
-        return [key for key, meeting in self._meetings.items() if names_race(meeting, race_id)]
+        meetings = self._of_kind(EventKind.MEETING_ABANDONED)
+        return [meeting.key for meeting in meetings if names_race(meeting, race_id)]
 
-    def races_of(self, meeting: RacingEvent) -> list[RacingEvent]:
-        """The abandonments of single races that are part of a meeting."""
-        return [lost for lost in self._lost.values() if is_part_of(lost, meeting)]
-
-
-def _read(
-    session: Session,
-    kind: EventKind,
-    others: Sequence[RacingEvent],
-    *,
-    keys: Collection[str] = (),
-    race_ids: Collection[str] = (),
-) -> dict[str, RacingEvent]:
-    """The newest version of each event of a kind that may belong together with one of the others."""
-
-    def values(of: Callable[[RacingEvent], str | None]) -> set[str]:
-        return {value for value in map(of, others) if value}
-
-    rows = events.related(
-        session,
-        kind,
-        keys=keys,
-        race_ids=race_ids,
-        meeting_ids=values(lambda event: event.race.meeting_id),
-        race_dates=values(lambda event: event.race.race_date),
-    )
-    return {key: events.known(row)[0] for key, row in rows.items()}
+    def _of_kind(self, kind: EventKind) -> list[RacingEvent]:
+        return [event for event in self._events.values() if event.kind is kind]

@@ -23,7 +23,9 @@ def post_missed(session: Session, channel_id: str, chosen: ChannelFilter, *, sin
     for key in posts.keys_known(session, channel_id, missed):
         del missed[key]
     muted = mutes.active(session, now)
-    plan = Plan(session, KnownMeetings(session, missed.values()))
+    meetings = KnownMeetings(session, now)
+    meetings.read(missed.values())
+    plan = Plan(session, meetings)
     for key in sorted(missed, key=lambda key: first[key].id or 0):
         version = first[key]
         event, remarks = events.known(version)
@@ -31,6 +33,7 @@ def post_missed(session: Session, channel_id: str, chosen: ChannelFilter, *, sin
         holding = {channel: by for channel, by in mutes.muting(muted, missed[key]).items() if channel == channel_id}
         news = News(version, event, remarks, rings=True, moves=False)
         plan.add(news, [channel_id], {} if remarks.contradicts else holding)
+    plan.link()
     plan.carry_out()
     posts.hurry_races(session, [event.race.race_id for event in missed.values() if event.is_abandonment])
     return len(missed)

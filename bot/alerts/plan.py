@@ -1,16 +1,20 @@
 """Which channel is told of a version in which way: by a new message, by an edit, or not at all because one says it."""
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlmodel import Session
 
 from bot.alerts.meetings import KnownMeetings
 from bot.alerts.versions import News
-from bot.domain.events import CONTRADICTIONS, EventKind
+from bot.domain.events import CONTRADICTIONS, EventKind, RacingEvent
+from bot.domain.facts import VersionRemarks
 from bot.domain.meetings import says_all_of
 from bot.storage import events, named_races, posts
 from bot.storage.posts import NewPost, Priority
+from bot.storage.tables import EventVersion
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,7 @@ class Plan:
         self._session = session
         self._meetings = meetings
         self._new: list[tuple[News, dict[str, Place | None], Mapping[str, str]]] = []
+        self._linked: set[str] = set()
         self.posts = 0
 
     def add(self, news: News, channels: list[str], muted: Mapping[str, str]) -> None:
@@ -42,12 +47,17 @@ class Plan:
         superseded = self._superseded(news)
         self._new.append((news, {channel: places.get(channel) for channel in channels}, muted))
         self.posts += len(channels)
-        if news.event.kind is EventKind.MEETING_ABANDONED:
-            self._link_races(news, set(channels))
+        if news.event.kind in events.OF_MEETINGS:
+            self._linked.add(news.event.key)
         elif news.remarks.contradicts and news.event.kind is EventKind.RESULT_RECEIVED:
             self._take_out(news)
         told = set(channels) - set(places)
-        self._mend(news, [one for one in superseded if one[0] in told], version=news.version.version)
+        self._mend(
+            news.event,
+            news.version,
+            [one for one in superseded if one[0] in told],
+            version=news.version.version,
+        )
 
     def misled(self, news: News) -> set[str]:
         """The channels that have to hear of a version, whatever they take.
@@ -85,7 +95,7 @@ class Plan:
         """The channels that have a message which this version only changes."""
         places: dict[str, Place] = {}
         if news.event.kind is EventKind.RACE_ABANDONED and not news.remarks.contradicts and not self._changed(news):
-            for meeting in reversed(self._meetings.of_race(news.event)):
+            for meeting in reversed(self._meetings.of(news.event)):
                 folded = says_all_of(meeting, news.event)
                 messages = self._messages(meeting.key, locked=folded)
                 places |= {channel: Place(post_id, folded) for channel, post_id in messages.items()}
@@ -113,20 +123,77 @@ class Plan:
     def _changed(news: News) -> bool:
         return news.rings and news.version.version > 1
 
+    def amend(
+        self,
+        event: RacingEvent,
+        row: EventVersion,
+        moved: set[str],
+        muted: Mapping[str, str],
+        *,
+        seen_at: datetime | None,
+    ) -> None:
+        """Edit the messages of this version of an event, after the race book filled in more of the event.
+
+        `moved` are the channels that match the event now; a channel that was not told of the event gets a message.
+        `seen_at` is now; None where no message shows the difference.
+        """
+        self.carry_out()
+        if event.kind is EventKind.MEETING_ABANDONED:
+            named_races.add(self._session, event.key, (race.race_id for race in event.races))
+        if seen_at is not None:
+            self._mend_seen(event, row, seen_at)
+        news = News(row, event, VersionRemarks(), rings=False, moves=True)
+        if new := moved - (posts.channels_told(self._session, {event.key}) if moved else set()):
+            places = self._places(news, muted)
+            self._new.append((news, {channel: places.get(channel) for channel in sorted(new)}, muted))
+            self.posts += len(new)
+            row.posts += len(new)
+        self._linked.add(event.key)
+
+    def _mend_seen(self, event: RacingEvent, row: EventVersion, seen_at: datetime) -> None:
+        known = f"{seen_at.timestamp():.3f}-{hashlib.sha256(row.data.encode()).hexdigest()[:16]}"
+        if event.kind is EventKind.RACE_ABANDONED:
+            messages = posts.bearers(self._session, event.key)
+        else:
+            messages = {post_id: channel for channel, post_id in self._messages(event.key).items()}
+        posts.add(
+            self._session,
+            [
+                NewPost(
+                    channel,
+                    f"{event.key}#{row.version}+{known}@{channel}~{post_id}",
+                    _priority(event),
+                    row.received_at,
+                    row.id,
+                    edits_post_id=post_id,
+                )
+                for post_id, channel in messages.items()
+            ],
+        )
+
+    def link(self) -> None:
+        """Edit the messages of an abandoned meeting's races and racecards: each links the meeting's message."""
+        keys, self._linked = self._linked, set()
+        pairs = self._meetings.pairs(keys)
+        if not pairs:
+            return
+        self.carry_out()
+        ids = {part.race.race_id for _, part in pairs if part.race.race_id}
+        kinds = events.kinds_of_races(self._session, ids)
+        messages = posts.messages_of(self._session, {event.key for pair in pairs for event in pair})
+        for meeting, part in pairs:
+            if (part.race.race_id, EventKind.RESULT_RECEIVED) in kinds:
+                continue
+            # A racecard is marked in every channel; a race's message only beside the meeting's message.
+            is_card = part.kind is EventKind.RACECARD_PUBLISHED
+            here = messages.get(meeting.key, {})
+            found = messages.get(part.key, {}).items()
+            of_both = [(channel, post_id) for channel, post_id in found if is_card or channel in here]
+            self._mend(meeting, self._meetings.row_of(meeting), of_both)
+
     def _messages(self, event_key: str, *, locked: bool = False) -> dict[str, int]:
         self.carry_out()
-        return posts.messages_of(self._session, event_key, locked=locked)
-
-    def _link_races(self, news: News, channels: set[str]) -> None:
-        """Let the messages of a meeting's races, where both are told, say that they are a part of it."""
-        races = self._meetings.races_of(news.event)
-        ids = {race.race.race_id for race in races if race.race.race_id}
-        self.carry_out()
-        kinds = events.kinds_of_races(self._session, ids)
-        for race in races:
-            if (race.race.race_id, EventKind.RESULT_RECEIVED) not in kinds:
-                messages = self._messages(race.key).items()
-                self._mend(news, [(channel, post_id) for channel, post_id in messages if channel in channels])
+        return posts.messages_of(self._session, {event_key}, locked=locked).get(event_key, {})
 
     def _take_out(self, news: News) -> None:
         """Let the messages of abandoned meetings say no longer that this race, which has a result, is lost."""
@@ -136,19 +203,26 @@ class Plan:
         saying = {(channel, post_id) for post_id, channel in lost.items()}
         for key in self._meetings.naming(race_id):
             saying |= set(self._messages(key).items())
-        self._mend(news, sorted(saying, key=lambda one: one[1]))
+        self._mend(news.event, news.version, sorted(saying, key=lambda one: one[1]))
 
-    def _mend(self, news: News, messages: Iterable[tuple[str, int]], *, version: int | None = None) -> None:
+    def _mend(
+        self,
+        event: RacingEvent,
+        row: EventVersion,
+        messages: Iterable[tuple[str, int]],
+        *,
+        version: int | None = None,
+    ) -> None:
         """Edits of earlier messages: one for each message, whatever versions follow, or one for this `version`."""
         self.carry_out()
-        priority, row, mark = _priority(news), news.version, f"#{version}" if version else ""
+        mark = f"#{version}" if version else ""
         posts.add(
             self._session,
             [
                 NewPost(
                     channel,
-                    f"{news.event.key}{mark}@{channel}~{post_id}",
-                    priority,
+                    f"{event.key}{mark}@{channel}~{post_id}",
+                    _priority(event),
                     row.received_at,
                     row.id,
                     edits_post_id=post_id,
@@ -158,15 +232,15 @@ class Plan:
         )
 
 
-def _priority(news: News) -> Priority:
-    return Priority.ABANDONMENT if news.event.is_abandonment else Priority.OTHER
+def _priority(event: RacingEvent) -> Priority:
+    return Priority.ABANDONMENT if event.is_abandonment else Priority.OTHER
 
 
 def _post(news: News, channel_id: str, place: Place | None, muted_by: str | None) -> NewPost:
     return NewPost(
         channel_id,
         f"{news.event.key}#{news.version.version}@{channel_id}",
-        _priority(news),
+        _priority(news.event),
         news.version.received_at,
         news.version.id,
         edits_post_id=place.post_id if place else None,

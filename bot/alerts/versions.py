@@ -11,6 +11,7 @@ from bot.domain.events import EventKind, RacingEvent
 from bot.domain.facts import VersionRemarks, brings_placings, changes_between
 from bot.domain.merging import completed
 from bot.storage import events
+from bot.storage.elsewhere import KnownElsewhere
 from bot.storage.tables import EventVersion
 
 
@@ -37,16 +38,21 @@ class News:
 class KnownEvents:
     """What is stored of the events that a transaction is about, read at once; kept up to date as versions are made."""
 
-    def __init__(self, session: Session, about: Iterable[RacingEvent], meetings: KnownMeetings) -> None:
+    def __init__(
+        self, session: Session, about: Iterable[RacingEvent], meetings: KnownMeetings, elsewhere: KnownElsewhere
+    ) -> None:
         about = list(about)
         self._meetings = meetings
+        self._elsewhere = elsewhere
         contradicting = {key for event in about if (key := event.contradicting_key)}
         self._latest = events.latest(session, contradicting.union(event.key for event in about))
 
     def news(self, event: RacingEvent, inbox_id: int, received_at: datetime) -> News | None:
         """The version to be stored of an event; None where it is no news."""
         previous = self._latest.get(event.key)
+        event = event.as_delivered()
         if previous is None:
+            event = self._elsewhere.filled(event)
             remarks = VersionRemarks(contradicts=self._contradicted(event, is_first=True), had_at=_had_at(event))
             return self._made(event, 1, remarks, inbox_id, received_at, rings=True, moves=False)
         stored, said = events.known(previous)
@@ -54,10 +60,10 @@ class KnownEvents:
         # Where the payloads say nothing, nobody knows: of two attempts that cross, the newer may come first.
         if newer is False:
             return None
-        remarks = self._remarks(event, stored, received_at, order_unknown=newer is None)
-        first_placings = brings_placings(stored, event)
-        event = completed(event, stored)
-        moves = event.place != stored.place
+        before = stored.as_delivered()
+        delivered, event = event, self._elsewhere.filled(completed(event, before), stored)
+        remarks = self._remarks(event, delivered, before, received_at, order_unknown=newer is None)
+        first_placings, moves = brings_placings(before, delivered), event.place != stored.place
         if not (remarks.changes or first_placings or moves):
             return None
         contradicts_now = remarks.contradicts is not None and said.contradicts is None
@@ -77,19 +83,25 @@ class KnownEvents:
     ) -> News:
         row = events.make(event, version, remarks=remarks, inbox_id=inbox_id, received_at=received_at)
         self._latest[event.key] = row
-        self._meetings.learn(event)
+        self._meetings.learn(event, row)
         return News(row, event, remarks, rings, moves)
 
     def _remarks(
-        self, event: RacingEvent, stored: RacingEvent, received_at: datetime, *, order_unknown: bool
+        self,
+        event: RacingEvent,
+        delivered: RacingEvent,
+        stored: RacingEvent,
+        received_at: datetime,
+        *,
+        order_unknown: bool,
     ) -> VersionRemarks:
-        """What is to be said of a version that is not the first."""
-        changes = changes_between(stored, event, today=received_at.date().isoformat())
+        """What is to be said of a version that is not the first: by what was `delivered`, not by what was filled in."""
+        changes = changes_between(stored, delivered, today=received_at.date().isoformat())
         return VersionRemarks(
             changes=changes,
             order_unknown=order_unknown and any(not change.is_addition for change in changes),
             contradicts=self._contradicted(event, is_first=False),
-            had_at=_had_at(event, stored),
+            had_at=_had_at(delivered, stored),
         )
 
     def _contradicted(self, event: RacingEvent, *, is_first: bool) -> EventKind | None:

@@ -42,7 +42,8 @@ class RacingEvent(Value):
     `race` is the race, or what is known of the meeting; `races` are the races a meeting or card names.
     `data_as_of` is how current the service's data was, as published. `occurred_at` and `sequence` are there only where
     the payload says when it was made, or which version it is; `first_attempt_at` only where it says when the service
-    first tried to deliver it.
+    first tried to deliver it. `races_from_book`: the delivery named no races, and `races` come from the race book or
+    other deliveries.
     """
 
     key: str
@@ -56,6 +57,12 @@ class RacingEvent(Value):
     sequence: int | None = None
     data_as_of: str | None = None
     unreadable_because: str | None = None
+    races_from_book: bool = False
+
+    def as_delivered(self) -> "RacingEvent":
+        """The event as delivered, without the fields that the race book filled in."""
+        races = () if self.races_from_book else tuple(race.as_delivered() for race in self.races)
+        return self.model_copy(update={"race": self.race.as_delivered(), "races": races, "races_from_book": False})
 
     @property
     def topic(self) -> Topic | None:

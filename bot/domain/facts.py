@@ -55,6 +55,7 @@ POSITION = "runner.position"
 
 _NAMES_THE_EVENT = Noise("names the event: another value is another event")
 _ENVELOPE = Noise("the envelope's own: it differs from one attempt to the next")
+_FILLED_IN = Noise("ours: what was filled in is no part of the delivery")
 _BY_PARTS = Noise("compared part by part")
 _NO_RUNNERS = Noise("the message names no runners")
 _IS_ABANDONED = Noise("each version says so by its kind")
@@ -71,6 +72,7 @@ _EVENT: Declaration = {
     "event.sequence": Noise("says which version is the newer"),
     "event.first_attempt_at": _ENVELOPE,
     "event.data_as_of": _ENVELOPE,
+    "event.races_from_book": _FILLED_IN,
     "event.unreadable_because": Noise("ours, about reading"),
 }
 _COURSE: Declaration = {
@@ -98,6 +100,7 @@ _RACE: Declaration = {
     "race.field_size": Told("number of runners"),
     "race.winning_time": Told("winning time"),
     "race.runners": _BY_PARTS,
+    "race.from_book": _FILLED_IN,
 }
 _RUNNERS: Declaration = {
     RUNNER: Told("runner"),
@@ -133,6 +136,7 @@ _CARD: Declaration = {
     "card.field_size": Told("number of runners"),
     "card.winning_time": Noise("a line of a card does not show the winning time"),
     "card.runners": _BY_PARTS,
+    "card.from_book": _FILLED_IN,
 }
 
 

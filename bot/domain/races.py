@@ -16,6 +16,9 @@ _PLACE = re.compile(r"(?:(?:=|tied|t|joint|dead[ -]?heat|dh)[ .-]*)?([0-9]{1,6})
 
 _CLOCK = re.compile(r"([0-9]{1,2})[:.]([0-9]{2})(?::[0-9]{2})? ?([ap])?\.?(?:m\.?)?", re.IGNORECASE | re.ASCII)
 
+OF_COURSE = "course."
+"""How the names of a course's fields begin in `Race.from_book`."""
+
 
 class Value(BaseModel):
     """A frozen value that can be stored as JSON and read back unchanged."""
@@ -81,7 +84,11 @@ class Runner(Value):
 
 
 class Race(Value):
-    """A race, or of a meeting what its races share. `race_date` is the published date, "YYYY-MM-DD" (Spec gap G16)."""
+    """A race, or of a meeting what its races share. `race_date` is the published date, "YYYY-MM-DD" (Spec gap G16).
+
+    `from_book` names the fields that the race book, or another delivery, filled in. Fields of the course have names
+    like "course.name".
+    """
 
     race_id: str | None = None
     meeting_id: str | None = None
@@ -102,6 +109,16 @@ class Race(Value):
     field_size: int | None = None
     winning_time: str | None = None
     runners: tuple[Runner, ...] = ()
+    from_book: tuple[str, ...] = ()
+
+    def as_delivered(self) -> "Race":
+        """The race as delivered, without the fields of `from_book`."""
+        if not self.from_book:
+            return self
+        names = {name.removeprefix(OF_COURSE) for name in self.from_book if name.startswith(OF_COURSE)}
+        course = self.course.model_copy(update=dict.fromkeys(names))
+        left_out = {name: Race.model_fields[name].default for name in self.from_book if not name.startswith(OF_COURSE)}
+        return self.model_copy(update={**left_out, "course": course, "from_book": ()})
 
     @property
     def is_settled(self) -> bool:

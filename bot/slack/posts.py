@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 
+from bot.domain.events import EventKind
 from bot.domain.facts import VersionRemarks
 from bot.domain.message import Message
 from bot.logs import get_logger
@@ -72,7 +73,8 @@ class _Telling:
 def _message(telling: _Telling) -> Message:
     shown, post = telling.shown, telling.shown.post
     previous_link, meeting_link, later_link = telling.links
-    event, latest = events.read(shown.newest)
+    stored, latest = events.read(shown.newest)
+    event = shown.event or stored
     remarks = events.remarks_of(shown.own)
     context = MessageContext(
         received_at=post.received_at,
@@ -85,9 +87,10 @@ def _message(telling: _Telling) -> Message:
         contradicts=remarks.contradicts,
         previous_link=previous_link,
         superseded=_superseded(shown, later_link),
-        in_meeting=shown.in_meeting,
+        in_meeting=shown.in_meeting and event.kind is not EventKind.RACECARD_PUBLISHED,
+        card_lost=shown.in_meeting and event.kind is EventKind.RACECARD_PUBLISHED,
         meeting_link=meeting_link,
-        lost=tuple(events.read(version)[0] for version in shown.lost),
+        lost=shown.lost,
         settled=shown.settled,
         data_as_of=event.data_as_of,
         may_be_repeat=post.may_be_repeat,

@@ -76,13 +76,14 @@ def record_parked(session: Session, claimed: Claim, *, free_at: datetime, error:
 def record_not_edited(session: Session, claimed: Claim, *, free_at: datetime, error: str) -> bool:
     """The message can't be edited: the edit becomes a message of its own, where no other in the channel says it.
 
-    A corrected version in a message of its own takes over what else the old message was to say.
+    A corrected version in a message of its own takes over what else the old message was to say. An edit of the
+    message's own version, with fields from the race book, never becomes a second message.
     """
     shown, event = claimed.shown, claimed.event
     if shown is None or event is None or not _release(session, claimed, free_at=free_at):
         return False
     corrects = event.event_key == shown.own.event_key
-    if not (corrects or event.kind == EventKind.RACE_ABANDONED):
+    if event.id == shown.own.id or not (corrects or event.kind == EventKind.RACE_ABANDONED):
         return _set(session, claimed, state=PostState.FOLDED, error=error)
     if corrects and shown.post is not claimed.post:
         others = update(Post).where(col(Post.edits_post_id) == claimed.post.edits_post_id)

@@ -1,21 +1,31 @@
 """Events and their versions: what deliveries said, each version once."""
 
-from collections.abc import Collection, Iterable
-from datetime import datetime
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import lru_cache
 
-from sqlalchemy import Select, bindparam, select, union
+from sqlalchemy import Select, bindparam, or_, select, union
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.facts import VersionRemarks
 from bot.domain.races import Race
 from bot.logs import get_logger
-from bot.storage.tables import EventVersion
+from bot.storage.tables import EventVersion, NamedRace
 
 log = get_logger(__name__)
 
 PAGE = 500
+NOT_READ = "its stored form can't be read"
+
+FAR_AHEAD = datetime(9999, 1, 1, tzinfo=UTC)
+
+OF_MEETINGS = frozenset({EventKind.MEETING_ABANDONED, EventKind.RACECARD_PUBLISHED})
+"""Events of a whole meeting. A racecard can also be about a single race."""
+
+_LINKED = (EventKind.RACE_ABANDONED, EventKind.RACECARD_PUBLISHED)
+"""Events whose messages link an abandoned meeting's."""
 
 
 def latest(session: Session, event_keys: Iterable[str]) -> dict[str, EventVersion]:
@@ -41,28 +51,82 @@ def kinds_of_races(session: Session, race_ids: Iterable[str]) -> set[tuple[str, 
     return {(race_id, EventKind(kind)) for race_id, kind in session.execute(statement) if race_id and kind}
 
 
-def related(
-    session: Session,
-    kind: EventKind,
-    *,
-    keys: Collection[str] = (),
-    race_ids: Collection[str] = (),
-    meeting_ids: Collection[str] = (),
-    race_dates: Collection[str] = (),
-) -> dict[str, EventVersion]:
-    """The newest version of each event of a kind that has one of these keys, ids or dates: each by an index."""
-    ways = (
-        (col(EventVersion.event_key), keys),
-        (col(EventVersion.race_id), race_ids),
-        (col(EventVersion.meeting_id), meeting_ids),
-        (col(EventVersion.race_date), race_dates),
+@dataclass(frozen=True)
+class Around:
+    """The races, meetings and days of a transaction's events, for finding the events around them.
+
+    Of `days`, the abandoned meetings are found, and every event received since `recent`. Of `whole_days`, the days of
+    meetings and cards, all racecards and abandoned races are found.
+    """
+
+    race_ids: frozenset[str] = frozenset()
+    meeting_ids: frozenset[str] = frozenset()
+    days: frozenset[str] = frozenset()
+    whole_days: frozenset[str] = frozenset()
+    recent: datetime = FAR_AHEAD
+
+    def with_(self, other: "Around") -> "Around":
+        """Both together."""
+        return replace(
+            self,
+            race_ids=self.race_ids | other.race_ids,
+            meeting_ids=self.meeting_ids | other.meeting_ids,
+            days=self.days | other.days,
+            whole_days=self.whole_days | other.whole_days,
+        )
+
+    def without(self, other: "Around") -> "Around":
+        """This without the races, meetings and days of the other."""
+        return replace(
+            self,
+            race_ids=self.race_ids - other.race_ids,
+            meeting_ids=self.meeting_ids - other.meeting_ids,
+            days=self.days - other.days,
+            whole_days=self.whole_days - other.whole_days,
+        )
+
+
+def around_of(about: Iterable[RacingEvent], recent: datetime = FAR_AHEAD) -> Around:
+    """The races, meetings and days of these events."""
+    about = [event for event in about if event.kind is not None]
+    of_meetings = [event for event in about if event.kind in OF_MEETINGS]
+
+    def days(of: Iterable[RacingEvent]) -> frozenset[str]:
+        return frozenset(event.race.race_date for event in of if event.race.race_date)
+
+    return Around(
+        race_ids=frozenset(race.race_id for event in about for race in (event.race, *event.races) if race.race_id),
+        meeting_ids=frozenset(event.race.meeting_id for event in about if event.race.meeting_id),
+        days=days(about),
+        whole_days=days(of_meetings),
+        recent=recent,
     )
-    found = [
-        select(col(EventVersion.event_key)).where(col(EventVersion.kind) == kind, column.in_(sorted(values)))
-        for column, values in ways
-        if values
-    ]
-    return latest(session, session.execute(union(*found)).scalars()) if found else {}
+
+
+def around(session: Session, about: Around) -> dict[str, EventVersion]:
+    """The newest version of each event of these races, meetings and days: one statement, by indexes."""
+    row, named = EventVersion, NamedRace
+    ways: list[Select[str]] = []
+    key, kind = col(row.event_key), col(row.kind)
+    if about.race_ids:
+        ids = sorted(about.race_ids)
+        ways.append(select(key).where(col(row.race_id).in_(ids)))
+        ways.append(select(col(named.event_key)).where(col(named.race_id).in_(ids)))
+    if about.meeting_ids:
+        not_a_result = kind != EventKind.RESULT_RECEIVED
+        ways.append(select(key).where(col(row.meeting_id).in_(sorted(about.meeting_ids)), not_a_result))
+    if about.days:
+        of_days = col(row.race_date).in_(sorted(about.days))
+        ways.append(select(key).where(of_days, kind == EventKind.MEETING_ABANDONED))
+        is_wanted = or_(kind.in_(_LINKED), col(row.race_id).is_(None))
+        ways.append(select(key).where(of_days, is_wanted, col(row.received_at) > about.recent))
+    if about.whole_days:
+        of_whole_days = col(row.race_date).in_(sorted(about.whole_days))
+        ways.append(select(key).where(of_whole_days, kind.in_(_LINKED)))
+    if not ways:
+        return {}
+    found = select(row).where(key.in_(union(*ways))).order_by(col(row.version))
+    return {one.event_key: one for one in session.execute(found).scalars()}
 
 
 def received_since(session: Session, since: datetime) -> list[EventVersion]:
@@ -108,6 +172,14 @@ def make(
     )
 
 
+def amend(row: EventVersion, event: RacingEvent) -> None:
+    """Store the event of a version with newly filled-in fields; the version's number stays the same."""
+    row.region = event.race.region
+    row.meeting_id = event.race.meeting_id
+    row.race_date = event.race.race_date
+    row.data = event.model_dump_json(exclude_defaults=True)
+
+
 def read(row: EventVersion) -> tuple[RacingEvent, VersionRemarks]:
     """The event of a row, and what is to be said of that version."""
     return RacingEvent.model_validate_json(row.data), remarks_of(row)
@@ -126,4 +198,4 @@ def known(row: EventVersion) -> tuple[RacingEvent, VersionRemarks]:
         log.exception("stored_event_not_readable", event_key=row.event_key, version=row.version)
         race = Race(race_id=row.race_id, meeting_id=row.meeting_id, region=row.region, race_date=row.race_date)
         kind = EventKind(row.kind) if row.kind else None
-        return RacingEvent(key=row.event_key, kind=kind, race=race), VersionRemarks()
+        return RacingEvent(key=row.event_key, kind=kind, race=race, unreadable_because=NOT_READ), VersionRemarks()

@@ -106,16 +106,18 @@ def _as_row(post: NewPost) -> dict[str, object]:
     }
 
 
-def messages_of(session: Session, event_key: str, *, locked: bool = False) -> dict[str, int]:
-    """The message in which each channel has an event, sent or waiting: channel → the newest of its posts.
+def messages_of(session: Session, event_keys: Collection[str], *, locked: bool = False) -> dict[str, dict[str, int]]:
+    """The message in which each channel has an event, sent or waiting: event → channel → the newest of its posts.
 
     `locked`: none of them is given up before the transaction ends.
     """
+    if not event_keys:
+        return {}
     statement = (
-        select(col(Post.channel_id), col(Post.id))
+        select(col(EventVersion.event_key), col(Post.channel_id), col(Post.id))
         .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
         .where(
-            col(EventVersion.event_key) == event_key,
+            col(EventVersion.event_key).in_(sorted(event_keys)),
             col(Post.edits_post_id).is_(None),
             _IS_TOLD,
         )
@@ -123,7 +125,30 @@ def messages_of(session: Session, event_key: str, *, locked: bool = False) -> di
     )
     if locked:
         statement = statement.with_for_update(read=True, of=Post)
-    return {channel_id: post_id for channel_id, post_id in session.execute(statement) if post_id}
+    found: dict[str, dict[str, int]] = {}
+    for event_key, channel_id, post_id in session.execute(statement):
+        found.setdefault(event_key, {})[channel_id] = post_id or 0
+    return found
+
+
+def bearers(session: Session, event_key: str) -> dict[int, str]:
+    """The messages that show an event, summaries left out: post → channel."""
+    said, message = aliased(Post), aliased(Post)
+    statement = (
+        select(col(message.id), col(message.channel_id))
+        .select_from(EventVersion)
+        .join(said, col(said.event_id) == col(EventVersion.id))
+        .join(message, col(message.id) == func.coalesce(col(said.edits_post_id), col(said.id)))
+        .where(
+            col(EventVersion.event_key) == event_key,
+            col(message.event_id).is_not(None),
+            col(message.edits_post_id).is_(None),
+            col(message.state).not_in([PostState.PARKED, PostState.MUTED]),
+            col(said.state).not_in([PostState.PARKED, PostState.MUTED]),
+        )
+        .order_by(col(message.id))
+    )
+    return {post_id: channel_id for post_id, channel_id in session.execute(statement) if post_id}
 
 
 def messages_of_race(session: Session, kind: str, event_key: str | None, race_id: str | None) -> dict[str, int]:

@@ -1,21 +1,22 @@
 """The race book's rows: races by day and region, put together field by field from whoever told of them."""
 
 import hashlib
-from collections.abc import Iterable
-from datetime import datetime
+import json
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-from sqlalchemy import Insert, Select, bindparam, select, union
+from sqlalchemy import Insert, Select, and_, bindparam, delete, or_, select, union
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.merging import completed_runners
-from bot.domain.races import Race, Value
+from bot.domain.races import Course, Race, Value
 from bot.storage import events
-from bot.storage.engine import dialect_of, insert_into, table_of
-from bot.storage.tables import BookRace, EventVersion
+from bot.storage.engine import dialect_of, insert_here, insert_into, table_of
+from bot.storage.tables import BookRace, EventVersion, LearntRace
 
 V = TypeVar("V", bound=Value)
 
@@ -23,6 +24,13 @@ REGION_UNKNOWN = ""
 
 TOGETHER = 100
 """Races that are looked up at once: SQLite takes a limited number of values."""
+
+
+TELLING = timedelta(days=2)
+"""Lists bring older races by the thousand; events of older races are no longer told."""
+
+Place = tuple[str, Course]
+"""A day and a course, for finding a meeting without a meeting's id."""
 
 
 class Kept(NamedTuple):
@@ -33,21 +41,89 @@ class Kept(NamedTuple):
 
 
 def put(session: Session, races: Iterable[Race], now: datetime, *, region: str | None = None) -> int:
-    """How many of the races went into the book: those that have a date, and an id or a `region` they were listed under.
+    """How many of the races are in the book now: races with a date, and with an id or a listed `region`.
 
     What was known of a race and did not come again is kept. `region` is the filter that listed the races, "" for the
-    list of all: a filter's code is true whatever the race itself says. A list is whole, so it also says who runs; a
-    delivery (None) may name only some.
+    list of all: a filter's code is true whatever the race itself says. A list is whole, so it also says who runs.
+    None: a race by itself. News of races younger than TELLING are noted for fan-out (`learnt`).
     """
+    done = [one for one in _put(session, races, now, region) if one.race.race_date]
+    since = (now - TELLING).date().isoformat()
+    rows = [{"race_id": one.race_id} for one in done if one.is_news and (one.race.race_date or "") >= since]
+    if rows:
+        session.execute(insert_here(session, LearntRace).on_conflict_do_nothing(), rows)
+    return len(done)
+
+
+def learn(session: Session, races: Iterable[Race], now: datetime) -> dict[str, Race]:
+    """The races of deliveries, by id, after the deliveries were put into the book: each with all that the book has.
+
+    A delivery may name only some of a race's runners. A race without a date is put only where the book knows the date.
+    """
+    return {one.race_id: one.race for one in _put(session, races, now, None) if one.race.race_date}
+
+
+class _Put(NamedTuple):
+    race_id: str
+    race: Race
+    is_news: bool
+    """Whether the book's row has changed."""
+
+
+def _put(session: Session, races: Iterable[Race], now: datetime, region: str | None) -> list[_Put]:
     by_id: dict[str, Race] = {}
     for race in races:
-        if race.race_date and (race_id := race.race_id or (_own_id(race) if region is not None else None)):
+        if region is not None and not race.race_date:
+            continue
+        if race_id := race.race_id or (_own_id(race) if region is not None else None):
             by_id[race_id] = merged(by_id[race_id], race, whole=region is not None) if race_id in by_id else race
     # In one order everywhere: two replicas that write the same races would otherwise wait for each other.
     pairs = iter(sorted(by_id.items()))
+    done: list[_Put] = []
     while batch := dict(islice(pairs, TOGETHER)):
-        _put_batch(session, batch, now, region)
-    return len(by_id)
+        done += _put_batch(session, batch, now, region)
+    return done
+
+
+def learnt(session: Session) -> list[str]:
+    """The ids of the next races with news for fan-out, at most TOGETHER."""
+    return list(session.connection().execute(_learnt()).scalars())
+
+
+@lru_cache
+def _learnt() -> Select[str]:
+    """The statement of `learnt`, kept."""
+    return select(table_of(LearntRace).c.race_id).order_by(table_of(LearntRace).c.race_id).limit(TOGETHER)
+
+
+def looked_at(session: Session, race_ids: Collection[str]) -> None:
+    """Forget the news of these races: fan-out has told them."""
+    session.execute(delete(LearntRace).where(col(LearntRace.race_id).in_(race_ids)))
+
+
+def find(
+    session: Session, race_ids: Collection[str], meeting_ids: Collection[str], places: Collection[Place] = ()
+) -> dict[str, Race]:
+    """The races of the book by race ids, meeting ids, or days and courses."""
+    row = BookRace
+    ways = [
+        *([col(row.race_id).in_(sorted(race_ids))] if race_ids else []),
+        *([col(row.meeting_id).in_(sorted(meeting_ids))] if meeting_ids else []),
+        *(
+            # Narrows the rows only; the caller compares the courses.
+            and_(col(row.race_date) == day, col(row.data).contains(_as_json(name), autoescape=True))
+            for day, course in places
+            if (name := course.name or course.course_id)
+        ),
+    ]
+    if not ways:
+        return {}
+    rows = session.execute(select(row).where(or_(*ways))).scalars()
+    return {one.race_id: _with_region(Race.model_validate_json(one.data), one.region) for one in rows}
+
+
+def _as_json(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
 def of_day(session: Session, day: str, region: str | None = None) -> list[Kept]:
@@ -102,31 +178,38 @@ def _filled(known: V, news: V) -> V:
     return known.model_copy(update={name: getattr(news, name) for name in said})
 
 
-def _put_batch(session: Session, races: dict[str, Race], now: datetime, region: str | None) -> None:
+def _put_batch(session: Session, races: Mapping[str, Race], now: datetime, region: str | None) -> list[_Put]:
     rows = session.connection().execute(_kept(), {"races": list(races)})
     known = {race_id: (kept_region, Race.model_validate_json(data)) for race_id, kept_region, data in rows}
-    values = []
+    values, done = [], []
     for race_id, race in races.items():
         kept_region, before = known.get(race_id, (REGION_UNKNOWN, None))
         after = merged(before, race, whole=region is not None) if before else race
+        of_region = _region(region, kept_region, after)
+        done.append(_Put(race_id, _with_region(after, of_region), (before, kept_region) != (after, of_region)))
+        if after.race_date is None:
+            continue
         values.append(
             {
                 "race_id": race_id,
-                "region": _region(region, kept_region, after),
+                "region": of_region,
                 "race_date": after.race_date,
+                "meeting_id": after.meeting_id,
                 "data": after.model_dump_json(exclude_defaults=True),
                 "updated_at": now,
             }
         )
-    # On the connection, which hands all rows to the driver at once.
-    session.connection().execute(_put_down(dialect_of(session)), values)
+    if values:
+        # On the connection, which hands all rows to the driver at once.
+        session.connection().execute(_put_down(dialect_of(session)), values)
+    return done
 
 
 @lru_cache
 def _put_down(dialect: str) -> Insert:
     """A statement of `_put_batch`, kept."""
     insert = insert_into(dialect, BookRace)
-    changed = {name: insert.excluded[name] for name in ("region", "race_date", "data", "updated_at")}
+    changed = {name: insert.excluded[name] for name in ("region", "race_date", "meeting_id", "data", "updated_at")}
     return insert.on_conflict_do_update(index_elements=["race_id"], set_=changed)
 
 

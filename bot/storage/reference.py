@@ -5,12 +5,10 @@ from datetime import datetime
 from functools import lru_cache
 
 from pydantic import TypeAdapter
-from sqlalchemy import select
-from sqlmodel import Session, col
+from sqlmodel import Session
 
-from bot.domain.races import Course, Race, Value
+from bot.domain.races import Course, Value
 from bot.storage import state
-from bot.storage.tables import BookRace
 
 
 class KnownCourse(Value):
@@ -80,24 +78,15 @@ def countries(session: Session) -> tuple[tuple[KnownCountry, ...], datetime] | N
     return (_read_countries(kept[0]), kept[1]) if kept else None
 
 
-def find_region(session: Session, race: Race) -> str | None:
-    """The region of a race whose payload lacks it: by the race itself in the book, else by its course."""
-    if race.race_id:
-        known = session.execute(
-            select(col(BookRace.region)).where(col(BookRace.race_id) == race.race_id)
-        ).scalar_one_or_none()
-        if known:
-            region: str = known
-            return region
+def region_of_course(session: Session, course: Course) -> str | None:
+    """The region of a course by the list of courses; None where the list has several regions for the course's name."""
     kept = courses(session)
     if kept is None:
         return None
-    wanted = race.course
-    if wanted.course_id:
-        found = {course.region for course in kept[0] if course.course_id == wanted.course_id}
+    if course.course_id:
+        found = {one.region for one in kept[0] if one.course_id == course.course_id}
     else:
-        found = {course.region for course in kept[0] if wanted.name and course.name == wanted.name}
-    # Two courses of one name in two regions: it is not known which.
+        found = {one.region for one in kept[0] if course.name and one.name == course.name}
     return found.pop() if len(found) == 1 else None
 
 

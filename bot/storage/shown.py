@@ -13,8 +13,10 @@ from sqlmodel import Session, col
 
 from bot.domain.events import CONTRADICTIONS, EventKind, RacingEvent
 from bot.domain.filters import mentions
+from bot.domain.meetings import is_part_of
 from bot.logs import get_logger
-from bot.storage import events, posts, reference, subscriptions
+from bot.storage import elsewhere, events, posts, reference, subscriptions
+from bot.storage.elsewhere import KnownElsewhere
 from bot.storage.reference import KnownCountry
 from bot.storage.tables import EventVersion, NamedRace, Post, PostState
 
@@ -29,8 +31,9 @@ ABANDONMENTS = (EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED)
 class Shown:
     """What the message of `post` shows.
 
-    `own` is the version it was made for and `newest` the one that shares it by now. `lost` are abandonments of races
-    that a meeting's message says too, each in its newest version; `settled` the ids of its races that have a result.
+    `own` is the version it was made for and `newest` the one that shares it by now. `event` is the event of `newest`,
+    filled in; None where the stored event can't be read. `lost` are the abandonments of an abandoned
+    meeting's races, each in its newest version; `settled` the ids of its races that have a result.
     `in_meeting`: it is of a race whose meeting was abandoned, by a message at `meeting_ts` where that is sent.
     `edits` are the waiting edits that are done with once it is sent. `mentions` are who the channel has an abandonment
     ring. `country` is a result's, where that is known to publish no full finishing order. `previous_ts` is where the
@@ -41,7 +44,8 @@ class Shown:
     post: Post
     own: EventVersion
     newest: EventVersion
-    lost: tuple[EventVersion, ...] = ()
+    event: RacingEvent | None = None
+    lost: tuple[RacingEvent, ...] = ()
     settled: frozenset[str] = frozenset()
     in_meeting: bool = False
     meeting_ts: str | None = None
@@ -54,7 +58,7 @@ class Shown:
     @property
     def same(self) -> tuple[object, ...]:
         """What is equal where two messages say the same, but for what `meeting_ts` is in each channel."""
-        versions = (self.own.id, self.newest.id, *(version.id for version in self.lost))
+        versions = (self.own.id, self.newest.id, self.event, self.lost)
         post = (self.post.received_at, self.post.may_be_repeat, self.in_meeting, self.mentions, self.superseded)
         return (versions, post, self.settled, self.country)
 
@@ -88,7 +92,8 @@ def shown(session: Session, heads: Sequence[Said]) -> dict[int, Shown]:
         for number, (post, own) in messages.items()
     }
     said = {number: replace(one, previous_ts=_previous_ts(session, one)) for number, one in said.items()}
-    return _with_countries(session, _with_mentions(session, _without_settled(session, said)))
+    said = _without_settled(session, _with_events(session, said))
+    return _with_countries(session, _with_mentions(session, said))
 
 
 def _read(session: Session, post_ids: Sequence[int]) -> dict[int, Said]:
@@ -189,7 +194,7 @@ def _superseded(message: Post, own: EventVersion, edit: EventVersion, later: Lat
 def _said(
     message: Post, own: EventVersion, edits: Iterable[Said], meetings: Mapping[tuple[str, str], str], later: Later
 ) -> Shown:
-    newest, lost, in_meeting, meeting_ts = own, dict[str, EventVersion](), False, None
+    newest, in_meeting, meeting_ts = own, False, None
     superseded: Superseded | None = None
     waiting: list[int] = []
     for edit, event in edits:
@@ -201,8 +206,6 @@ def _said(
                 continue
         elif event.event_key == own.event_key:
             newest = max(newest, event, key=lambda version: version.version)
-        elif event.kind == EventKind.RACE_ABANDONED and own.kind == EventKind.MEETING_ABANDONED:
-            lost[event.event_key] = event
         elif event.kind == EventKind.MEETING_ABANDONED:
             in_meeting, meeting_ts = True, meetings.get((message.channel_id, event.event_key))
             if meeting_ts is None:
@@ -214,7 +217,6 @@ def _said(
         message,
         own,
         newest,
-        lost=tuple(lost.values()),
         in_meeting=in_meeting,
         meeting_ts=meeting_ts,
         edits=tuple(waiting),
@@ -253,35 +255,57 @@ def _previous_ts(session: Session, one: Shown) -> str | None:
     return message_ts
 
 
-def _without_settled(session: Session, said: Mapping[int, Shown]) -> dict[int, Shown]:
-    """With the results of abandoned meetings' races: a race that has one is not lost, whatever else was delivered."""
-    races: dict[int | None, set[str]] = {}
-    for one in said.values():
-        if one.newest.kind == EventKind.MEETING_ABANDONED and one.newest.id not in races:
-            named = _newest_event(one)
-            races[one.newest.id] = {race.race_id for race in named.races if race.race_id} if named else set()
-    lost = {version.race_id for one in said.values() for version in one.lost if version.race_id}
-    kinds = events.kinds_of_races(session, lost.union(*races.values()))
-    with_result = frozenset(race_id for race_id, kind in kinds if kind is EventKind.RESULT_RECEIVED)
-    without_id = _results_without_id(session, [version for one in said.values() for version in one.lost])
+def _with_events(session: Session, said: Mapping[int, Shown]) -> dict[int, Shown]:
+    """With the events of the messages, filled in once more, and with the abandoned races of abandoned meetings.
+
+    The race book is asked only for events without place, time or races.
+    """
+    stored = {one.newest.id: event for one in said.values() if (event := _newest_event(one))}
+    lacking = [event for event in stored.values() if elsewhere.lacks(event)]
+    meetings = [event for event in stored.values() if event.kind is EventKind.MEETING_ABANDONED]
+    if not (lacking or meetings):
+        return {number: replace(one, event=stored.get(one.newest.id)) for number, one in said.items()}
+    rows = events.around(session, events.around_of([*lacking, *meetings]))
+    around = [events.known(row)[0] for _, row in sorted(rows.items())]
+    if lacking:
+        known = KnownElsewhere(session)
+        known.listen(around)
+        known.read(lacking)
+        stored = {number: known.filled(event.as_delivered(), event) for number, event in stored.items()}
+    called_off = [event for event in around if event.kind is EventKind.RACE_ABANDONED]
+    lost = {
+        event.key: tuple(race for race in called_off if is_part_of(race, event))
+        for event in stored.values()
+        if event.kind is EventKind.MEETING_ABANDONED
+    }
     return {
-        number: replace(
-            one,
-            settled=with_result,
-            lost=tuple(version for version in one.lost if version.event_key not in without_id),
-        )
-        if one.newest.id in races
-        else one
+        number: replace(one, event=stored.get(one.newest.id), lost=lost.get(one.newest.event_key, ()))
         for number, one in said.items()
     }
 
 
-def _results_without_id(session: Session, lost: Iterable[EventVersion]) -> set[str]:
+def _without_settled(session: Session, said: Mapping[int, Shown]) -> dict[int, Shown]:
+    """With the results of abandoned meetings' races: a race that has one is not lost, whatever else was delivered."""
+    meetings = {number: one.event for number, one in said.items() if one.event and one.event.kind == ABANDONMENTS[1]}
+    named = {race.race_id for event in meetings.values() for race in event.races if race.race_id}
+    lost = [event for number in meetings for event in said[number].lost]
+    kinds = events.kinds_of_races(session, named.union(event.race.race_id for event in lost if event.race.race_id))
+    with_result = frozenset(race_id for race_id, kind in kinds if kind is EventKind.RESULT_RECEIVED)
+    without_id = _results_without_id(session, lost)
+    return dict(said) | {
+        number: replace(
+            said[number],
+            settled=with_result,
+            lost=tuple(event for event in said[number].lost if event.key not in without_id),
+        )
+        for number in meetings
+    }
+
+
+def _results_without_id(session: Session, lost: Iterable[RacingEvent]) -> set[str]:
     """The keys of those abandonments of races without an id whose race has a result, under the key that names it."""
     results = {
-        version.event_key.replace(EventKind.RACE_ABANDONED, EventKind.RESULT_RECEIVED, 1): version.event_key
-        for version in lost
-        if version.race_id is None
+        event.contradicting_key: event.key for event in lost if event.race.race_id is None and event.contradicting_key
     }
     return {results[key] for key in events.latest(session, results)} if results else set()
 
@@ -294,7 +318,7 @@ def _with_mentions(session: Session, said: Mapping[int, Shown]) -> dict[int, Sho
     return dict(said) | {
         number: replace(one, mentions=mentions(filters[one.post.channel_id], event))
         for number, one in mentioning.items()
-        if (event := _newest_event(one))
+        if (event := one.event)
     }
 
 
@@ -303,7 +327,10 @@ def _with_countries(session: Session, said: Mapping[int, Shown]) -> dict[int, Sh
     results = {number: one for number, one in said.items() if one.newest.kind == EventKind.RESULT_RECEIVED}
     kept = reference.countries(session) if results else None
     partly = {one.country_code: one for one in kept[0] if one.full_result_order is False} if kept else {}
-    return dict(said) | {number: replace(one, country=partly.get(one.newest.region)) for number, one in results.items()}
+    return dict(said) | {
+        number: replace(one, country=partly.get(one.event.race.region if one.event else None))
+        for number, one in results.items()
+    }
 
 
 def _newest_event(one: Shown) -> RacingEvent | None:

@@ -322,14 +322,26 @@ class BookRace(SQLModel, table=True):
     """A race of the race book, as last read."""
 
     __tablename__ = "book_race"
-    __table_args__ = (Index("ix_book_race_day", "race_date", "region"),)
+    __table_args__ = (
+        Index("ix_book_race_day", "race_date", "region"),
+        Index("ix_book_race_meeting_id", "meeting_id", info={WHERE: "meeting_id IS NOT NULL"}),
+    )
 
     race_id: str = Field(primary_key=True)
     region: str
     race_date: str
+    meeting_id: str | None = Field(default=None, sa_column=_text(nullable=True))
     data: str = Field(sa_column=_text())
     """The Race, as JSON."""
     updated_at: datetime
+
+
+class LearntRace(SQLModel, table=True):
+    """A race with news in the race book, until fan-out has edited the messages about the race."""
+
+    __tablename__ = "learnt_race"
+
+    race_id: str = Field(sa_column=Column(Text, primary_key=True))
 
 
 class JobRun(SQLModel, table=True):

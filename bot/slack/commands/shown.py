@@ -7,7 +7,7 @@ from functools import cache
 from sqlmodel import Session
 
 from bot.domain.filters import Abandonments, ChannelFilter, Meeting, Overridden, abandonments_taken, overridden
-from bot.domain.races import Course, Race
+from bot.domain.races import Course
 from bot.storage import reference, subscriptions
 
 
@@ -27,7 +27,7 @@ def as_shown(session: Session, filters: Iterable[ChannelFilter]) -> tuple[Channe
 def abandonments_here(session: Session, channel_id: str, meeting: Meeting, now: datetime) -> Abandonments:
     """What becomes of a meeting's abandonments in a channel, by the channel's filters and state."""
     rows = subscriptions.of_channel(session, channel_id)
-    region = meeting.region or reference.find_region(session, Race(course=meeting.course))
+    region = meeting.region or reference.region_of_course(session, meeting.course)
     taken = abandonments_taken(map(subscriptions.read_filter, rows), meeting.model_copy(update={"region": region}))
     if not taken:
         return Abandonments.NOT_ASKED_FOR if taken is False else Abandonments.DEPENDS_ON_REGION
@@ -42,7 +42,7 @@ def overridden_in(session: Session, pairs: Iterable[tuple[ChannelFilter, Channel
 
     @cache
     def region_of(course: Course) -> str | None:
-        return reference.find_region(session, Race(course=course))
+        return reference.region_of_course(session, course)
 
     found = [overridden(chosen, by, region_of) for chosen, by in pairs]
     return tuple(_shown(session, one) for one in found if one)

@@ -18,6 +18,25 @@ from bot.slack.messages.times import in_readers_zone, minutes_late, utc_clock
 _LINK = re.compile(r"https://[!-;=?-{}~]{1,500}")
 """Printable ASCII without the three characters that would end a link's address."""
 
+_BOOK_WORDS = {
+    "region": "region",
+    "course.name": "course",
+    "race_date": "date",
+    "off": "time",
+    "title": "name",
+    "race_class": "class",
+    "race_type": "type",
+    "distance": "distance",
+    "going": "going",
+    "surface": "surface",
+    "reason": "reason",
+    "runners": "runners",
+}
+"""The field's words for the fields that the race book fills in."""
+
+_OF_NAMED_RACES = frozenset({"off", "title", "reason", "distance", "race_class"})
+"""Fields in a race's line of a meeting's message."""
+
 _CONTRADICTED = {
     EventKind.RACE_ABANDONED: "this race was reported abandoned",
     EventKind.MEETING_ABANDONED: "this meeting was reported abandoned",
@@ -38,8 +57,10 @@ def asides(context: MessageContext, *, in_text: bool = False) -> list[str]:
     if context.corrected:
         clock = utc_clock(context.corrected.at) if in_text else in_readers_zone(context.corrected.at)
         said.append(corrected_in_words(context.corrected, clock))
-    if context.in_meeting:
-        said.append(_in_meeting(context.meeting_link))
+    if context.in_meeting or context.card_lost:
+        words = "This meeting was abandoned" if context.card_lost else "Part of the abandoned meeting"
+        link = _linked(context.meeting_link, "see its message")
+        said.append(f"{words}: {link}" if link else words)
     if context.contradicts is not None:
         said.append(f"Contradicts an earlier message: {_contradicted(context.contradicts)}")
     if link := _linked(context.previous_link, "earlier message"):
@@ -73,11 +94,6 @@ def _after(mark: Block | None, blocks: Sequence[Block]) -> tuple[Block, ...]:
     return tuple(block for block in (mark, *blocks) if block) if blocks else ()
 
 
-def _in_meeting(meeting_link: str | None) -> str:
-    link = _linked(meeting_link, "see its message")
-    return f"Part of the abandoned meeting: {link}" if link else "Part of the abandoned meeting"
-
-
 def _linked(address: str | None, words: str) -> str | None:
     """Our words with a link behind them; None where there is no address, or none that can be shown as one."""
     return f"<{address.replace('&', '&amp;')}|{words}>" if address and _LINK.fullmatch(address) else None
@@ -93,9 +109,23 @@ def small_print(event: RacingEvent, context: MessageContext) -> Block | None:
 def _of_the_event(event: RacingEvent) -> list[Block]:
     # Ids stand as plain text, exactly as they came, because people copy them into commands.
     race_id, meeting_id = plain(event.race.race_id, ID_MAX), plain(event.race.meeting_id, ID_MAX)
-    texts = (region_in_words(event), race_date(event.race))
+    texts = (region_in_words(event), race_date(event.race), _from_book(event))
     ids = (f"race {race_id}" if race_id else None, f"meeting {meeting_id}" if meeting_id and not race_id else None)
     return [mrkdwn(text) for text in texts if text] + [plain_text(text) for text in ids if text]
+
+
+def _from_book(event: RacingEvent) -> str | None:
+    """The filled-in fields: "course, time and class from the race book"; None where there are no such fields."""
+    words = [words for name, words in _BOOK_WORDS.items() if name in event.race.from_book]
+    if event.races_from_book:
+        words.append("races")
+    elif any(name in _OF_NAMED_RACES for race in event.races for name in race.from_book):
+        words.append("details of races")
+    return f"{_enumerated(words)} from the race book" if words else None
+
+
+def _enumerated(words: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
 def _of_the_post(context: MessageContext) -> list[Block]:

@@ -43,8 +43,9 @@ class MessageContext(Value):
     an abandonment is to ring (bot.domain.filters).
 
     What edits say: `corrected` by a later version; `superseded` by a later message; `in_meeting`, that the race is a
-    part of an abandoned meeting, whose message is at `meeting_link`. Of an abandoned meeting: `lost`, the abandonments
-    of its races that came by themselves, and `settled`, the ids of races that have a result.
+    part of an abandoned meeting; `card_lost`, that the racecard's meeting was abandoned. The meeting's message is at
+    `meeting_link`. Of an abandoned meeting: `lost`, the abandonments of its races that came by themselves, and
+    `settled`, the ids of races that have a result.
 
     `country` is a result's, where that publishes no full finishing order.
     """
@@ -64,6 +65,7 @@ class MessageContext(Value):
     corrected: Corrected | None = None
     superseded: SupersededBy | None = None
     in_meeting: bool = False
+    card_lost: bool = False
     meeting_link: str | None = None
     lost: tuple[RacingEvent, ...] = ()
     settled: frozenset[str] = frozenset()

@@ -1,7 +1,8 @@
 """The message for meeting.abandoned: a whole card is lost."""
 
 from bot.domain.events import RacingEvent
-from bot.domain.meetings import names_race, own_reason
+from bot.domain.meetings import own_reason
+from bot.domain.merging import completed_race, is_same_of_card
 from bot.domain.message import Message
 from bot.domain.races import Race
 from bot.slack.messages.alert_buttons import alert_buttons
@@ -40,8 +41,8 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
 def _text(event: RacingEvent, context: MessageContext, lost: list[Race], notes: list[str]) -> str:
     facts = [
         f"ABANDONED: {_course_and_date(event.race)}{region_mark(event)}",
-        # Where the meeting names none, those that were called off by themselves are not all of them.
-        counted(len(lost), "race") if lost and event.races else None,
+        # A list from the race book may lack races, so no number is given.
+        counted(len(lost), "race") if lost and event.races and not event.races_from_book else None,
         reason(event),
     ]
     return ". ".join([", ".join(filter(None, facts)), *notes]) + late_mark(context)
@@ -53,11 +54,22 @@ def _course_and_date(race: Race) -> str:
 
 
 def _races(event: RacingEvent, context: MessageContext) -> list[Race]:
-    """The races that the meeting names, and those that were called off by themselves, which may have a reason."""
-    alone = [lost.race.model_copy(update={"reason": lost.reason}) for lost in context.lost]
-    reasons = {race.race_id: race.reason for race in alone if race.race_id}
-    named = [race.model_copy(update={"reason": reasons.get(race.race_id or "") or race.reason}) for race in event.races]
-    return [*named, *(race for race in alone if names_race(event, race.race_id) is None)]
+    """The races of the meeting, then further races that were called off singly; each with its own reason."""
+    left = [lost.race.model_copy(update={"reason": lost.reason or lost.race.reason}) for lost in context.lost]
+    races: list[Race] = []
+    for named in event.races:
+        same = next((one for one in left if is_same_of_card(named, one)), None)
+        races.append(named if same is None else _with_reason_of(same, completed_race(named, same)))
+        left = [one for one in left if one is not same]
+    return [*races, *sorted(left, key=_by_time)]
+
+
+def _with_reason_of(lost: Race, race: Race) -> Race:
+    return race.model_copy(update={"reason": lost.reason or race.reason})
+
+
+def _by_time(race: Race) -> tuple[str, str, str]:
+    return (race.off.text or "").rjust(5), race.race_id or "", race.title or ""
 
 
 def _line(race: Race, event: RacingEvent) -> str:

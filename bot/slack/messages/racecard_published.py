@@ -56,6 +56,9 @@ def _name(race: Race) -> str:
 
 
 def _declared(event: RacingEvent) -> str:
+    if event.races_from_book:
+        # A list from the race book may lack races, so no number is given.
+        return "declarations available"
     declared = counted(len(event.races), "race") if event.races else runners_count(event.race)
     return f"{declared} declared" if declared else "declarations available"
 

@@ -15,7 +15,9 @@ from tests.integration.alerts.racing_day import abandonment, edits, meeting, res
 
 async def test_race_that_its_meeting_names_makes_no_second_message(pipeline):
     await pipeline.subscribe("CGB", "GB")
-    await tell(pipeline, meeting("rc_1", "rc_2"), abandonment("rc_1"))
+    whole = meeting("rc_1", "rc_2")
+    whole["races"][0]["off_time"] = "14:30"
+    await tell(pipeline, whole, abandonment("rc_1"))
     assert len(pipeline.texts("CGB")) == 1
     assert edits(pipeline.slack) == []
     assert await states(pipeline) == [("sent", False), ("folded", True)]
@@ -108,12 +110,16 @@ async def test_race_with_a_result_is_not_lost_in_a_meeting_that_comes_later(pipe
 async def test_result_after_its_meeting_contradicts_it_and_is_taken_out(pipeline):
     await pipeline.subscribe("CGB", "GB")
     await pipeline.subscribe("CALL", "*", frozenset({Topic.ABANDONMENTS}))
-    await tell(pipeline, meeting("rc_1", "rc_2"), result("rc_1"), result("rc_1", going="Soft"))
+    await tell(pipeline, meeting("rc_1", "rc_2"), result("rc_1"))
+    assert len(edits(pipeline.slack)) == 2
+    await tell(pipeline, result("rc_1", going="Soft"))
     for channel in ("CGB", "CALL"):
         assert "Title rc_1" not in shown(pipeline.slack.messages(channel)[0])
+        # The meeting's message is not edited again: only the result's says the going.
+        assert pipeline.slack.messages(channel)[0].edited < pipeline.slack.messages(channel)[1].edited
     assert "Contradicts an earlier message: this meeting was reported abandoned" in pipeline.texts("CGB")[1]
     # Both messages of the meeting, and the result whose going became known.
-    assert len(edits(pipeline.slack)) == 3
+    assert len(edits(pipeline.slack)) == 5
 
 
 async def test_result_of_a_race_that_was_folded_unnamed_is_taken_out(pipeline):

@@ -87,3 +87,18 @@ async def test_database_of_a_newer_version_is_left_alone_and_told(empty_database
     schema = Schema(empty_database)
     assert not await schema.prepare()
     assert "a newer version has migrated" in str(schema.problem)
+
+
+def test_race_book_that_is_migrated_knows_the_meetings_of_its_races(empty_database):
+    row = {"id": "rc_1", "data": '{"race_id": "rc_1", "meeting_id": "mt_1"}', "at": "2026-11-20 12:00:00.000000"}
+    statement = (
+        "INSERT INTO book_race (race_id, region, race_date, data, updated_at) VALUES (:id, 'GB', '', :data, :at)"
+    )
+    with empty_database.writer.begin() as connection:
+        migrate.apply_migrations(connection, to="0003")
+        connection.execute(text(statement), row)
+        connection.execute(text(statement), row | {"id": "rc_2", "data": "{}"})
+    migrate.upgrade(empty_database)
+    with empty_database.writer.connect() as connection:
+        found = connection.execute(text("SELECT meeting_id FROM book_race ORDER BY race_id")).scalars().all()
+    assert found == ["mt_1", None]

@@ -126,8 +126,6 @@ async def town(database):
             races=SimpleNamespace(meetings=no_meetings),
             slack=SimpleNamespace(call=unreached),
             clock=lambda: NOW,
-            settings=SimpleNamespace(announce_changes=True),
-            wake=asyncio.Event(),
         )
     )
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.meetings import is_part_of, own_reason, says_all_of
-from bot.domain.merging import completed
+from bot.domain.merging import completed, filled_in, filled_in_from_meeting
 from bot.domain.races import Course, OffTime, Race, Runner
 
 ASCOT = Race(course=Course(name="Ascot"), race_date="2026-11-20", region="GB")
@@ -103,3 +103,41 @@ def test_no_race_is_lost_by_a_later_version(earlier, later):
 @given(RACES)
 def test_same_version_again_names_no_more_races(races):
     assert len(completed(meeting(*races), meeting(*races)).races) == len(races)
+
+
+def test_race_is_filled_in_where_its_delivery_left_out_and_says_so():
+    known = ASCOT.model_copy(
+        update={"title": "Cup", "off": OffTime(text="14:30"), "status": "declared", "reason": "fog"}
+    )
+    race = filled_in(Race(race_id="rc_1", title="Plate"), known, kind=EventKind.RESULT_RECEIVED)
+    assert (race.title, race.off.text, race.region, race.course.name) == ("Plate", "14:30", "GB", "Ascot")
+    assert race.from_book == ("course.name", "off", "race_date", "region")
+    # What has become of a race only its own events say.
+    assert (race.status, race.reason) == (None, None)
+    assert filled_in(Race(), known, kind=EventKind.RACE_ABANDONED).reason == "fog"
+
+
+def test_filled_in_values_are_no_facts_and_go_again():
+    said = RacingEvent(key="k", kind=EventKind.RESULT_RECEIVED, race=Race(race_id="rc_1", going="Soft"))
+    filled = said.model_copy(update={"race": filled_in(said.race, ASCOT, kind=said.kind)})
+    assert filled.race.course.name == "Ascot"
+    assert filled.as_delivered() == said
+    assert RacingEvent.model_validate_json(filled.model_dump_json(exclude_defaults=True)) == filled
+
+
+def test_course_of_another_name_is_not_filled_in():
+    race = Race(course=Course(course_id="cr_2"))
+    assert filled_in(race, Race(course=Course(course_id="cr_1", name="Ascot"))).course == race.course
+
+
+def test_race_takes_from_its_meeting_what_all_races_have_in_common_but_not_the_meetings_id():
+    races = (ASCOT.model_copy(update={"meeting_id": "mt_1"}), ASCOT.model_copy(update={"race_date": "2026-11-21"}))
+    race = filled_in_from_meeting(Race(race_id="rc_1"), races, is_meeting=False)
+    assert (race.meeting_id, race.race_date, race.course.name) == (None, None, "Ascot")
+    assert filled_in_from_meeting(Race(), races, is_meeting=True).meeting_id == "mt_1"
+
+
+def test_racecard_is_part_of_the_meeting_that_names_one_of_its_races():
+    card = RacingEvent(key="c", kind=EventKind.RACECARD_PUBLISHED, races=(Race(race_id="rc_2"), NAMED))
+    assert is_part_of(card, meeting(NAMED))
+    assert not is_part_of(card, meeting(Race(race_id="rc_3")))

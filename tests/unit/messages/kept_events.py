@@ -104,6 +104,12 @@ _EVENTS: dict[str, tuple[RacingEvent, MessageContext]] = {
     ),
     "race_abandoned": (ABANDONED, ON_TIME),
     "race_abandoned_of_a_meeting": (ABANDONED, ON_TIME.model_copy(update={"in_meeting": True, "meeting_link": LINK})),
+    "race_abandoned_from_the_book": (
+        ABANDONED.model_copy(
+            update={"race": ABANDONED.race.model_copy(update={"from_book": ("course.name", "off", "race_class")})}
+        ),
+        ON_TIME,
+    ),
     "race_abandoned_late_and_maybe_repeated": (ABANDONED, LATE.model_copy(update={"may_be_repeat": True})),
     "race_abandoned_bare": (NOTHING_CAME[EventKind.RACE_ABANDONED], ON_TIME),
     "meeting_abandoned": (MEETING, ON_TIME),
@@ -117,8 +123,21 @@ _EVENTS: dict[str, tuple[RacingEvent, MessageContext]] = {
             }
         ),
     ),
+    "meeting_abandoned_with_races_from_the_book": (
+        MEETING.model_copy(
+            update={
+                "races_from_book": True,
+                "race": CARD.model_copy(update={"from_book": ("course.name", "race_date")}),
+            }
+        ),
+        ON_TIME,
+    ),
     "meeting_abandoned_bare": (NOTHING_CAME[EventKind.MEETING_ABANDONED], ON_TIME),
     "racecard_published": (RACECARD, ON_TIME),
+    "racecard_of_an_abandoned_meeting": (
+        RACECARD,
+        ON_TIME.model_copy(update={"card_lost": True, "meeting_link": LINK}),
+    ),
     "racecard_of_one_race": (RACECARD.model_copy(update={"race": RACE, "races": ()}), ON_TIME),
     "result_late": (RESULT, LATE.model_copy(update={"may_be_repeat": True})),
     "result_of_unusual_status": (

@@ -149,6 +149,7 @@ CONTEXTS = st.builds(
         contradicted_by=st.none() | st.sampled_from(EventKind),
     ),
     in_meeting=st.booleans(),
+    card_lost=st.booleans(),
     meeting_link=st.sampled_from([None, "https://x.slack.com/p1?a=1&b=2", "https://x|<!channel>"]),
     lost=st.lists(LOST, max_size=2).map(tuple),
     settled=st.frozensets(HOSTILE, max_size=2),

@@ -1,0 +1,92 @@
+"""Told events are filled in again: their messages are edited, and channels that match only now get a message."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from sqlmodel import Session
+
+from bot.alerts.meetings import KnownMeetings
+from bot.alerts.plan import Plan
+from bot.domain.events import RacingEvent
+from bot.domain.filters import ChannelFilter
+from bot.domain.meetings import shows_the_same
+from bot.logs import get_logger
+from bot.storage import events, mutes
+from bot.storage.elsewhere import KnownElsewhere
+from bot.storage.engine import is_unavailable
+from bot.storage.tables import EventVersion
+
+log = get_logger(__name__)
+
+TOLD_LATELY = timedelta(hours=1)
+"""Within an hour of receipt an event's messages are edited. Later news reach only messages still to be sent."""
+
+Changed = tuple[RacingEvent, RacingEvent, EventVersion]
+"""An event as stored, the event filled in again, and the newest version."""
+
+Listening = Sequence[tuple[str, ChannelFilter]]
+
+
+def fill(elsewhere: KnownElsewhere, meetings: KnownMeetings, delivered: Sequence[RacingEvent]) -> list[RacingEvent]:
+    """The delivered events, filled in; the events around them are read into `meetings`.
+
+    A stored event can tell a meeting's day. Then the events of that day are read as well.
+    """
+    elsewhere.listen(delivered)
+    filled = [elsewhere.filled(event) for event in delivered]
+    while found := meetings.read(filled):
+        elsewhere.listen(found)
+        again = [elsewhere.filled(event) for event in delivered]
+        if again == filled:
+            break
+        filled = again
+    return filled
+
+
+def tell_again(
+    session: Session,
+    plan: Plan,
+    elsewhere: KnownElsewhere,
+    meetings: KnownMeetings,
+    listening: Listening,
+    *,
+    now: datetime,
+) -> None:
+    """Fill in the events of the last hour again, and tell the differences. The version stays the same.
+
+    Has a savepoint of its own: no delivery is held up by an error here.
+    """
+    again = [(stored, elsewhere.filled(stored.as_delivered(), stored), row) for stored, row in meetings.told_lately()]
+    changed = [(stored, event, row) for stored, event, row in again if event != stored]
+    if not changed:
+        return
+    plan.carry_out()
+    try:
+        with session.begin_nested():
+            _tell(session, plan, meetings, listening, changed, now=now)
+    except Exception as error:
+        if is_unavailable(error):
+            raise
+        log.exception("not_told_again", events=[event.key for _, event, _ in changed])
+
+
+def _tell(
+    session: Session,
+    plan: Plan,
+    meetings: KnownMeetings,
+    listening: Listening,
+    changed: Sequence[Changed],
+    *,
+    now: datetime,
+) -> None:
+    muted = mutes.active(session, now)
+    for _, event, row in changed:
+        events.amend(row, event)
+        meetings.learn(event, row)
+    for stored, event, row in changed:
+        matching = {channel_id for channel_id, chosen in listening if chosen.matches(event)}
+        moved = matching if event.place != stored.place else set[str]()
+        seen_at = None if shows_the_same(event, stored) else now
+        plan.amend(event, row, moved, mutes.muting(muted, event), seen_at=seen_at)
+    plan.link()
+    plan.carry_out()

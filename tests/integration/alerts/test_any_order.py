@@ -1,0 +1,199 @@
+"""Whatever the order of a meeting's deliveries, the last state of every message is the same. On a SQLite file."""
+
+import hashlib
+import json
+import re
+from datetime import datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlmodel import Session
+from structlog.testing import capture_logs
+
+from bot.alerts.fanout import Fanout
+from bot.alerts.ingest import Ingest
+from bot.alerts.notices import Notices
+from bot.domain.events import Topic
+from bot.domain.filters import ChannelFilter
+from bot.domain.races import Course, OffTime, Race
+from bot.slack.identity import Identity
+from bot.slack.messages.plain import sentence
+from bot.slack.posts import PostRenderer
+from bot.storage import claim_outcomes, inbox, lanes, racebook, subscriptions
+from bot.storage.engine import Database
+from bot.webhooks.payload import identify, read_payload
+from tests.integration.conftest import START, empty
+
+DAY = START.date().isoformat()
+CHANNEL = "CGB"
+SHARED = {"meeting_id": "mt_1", "region": "GB", "course": "Ascot", "date": DAY}
+IDS = ("rc_1", "rc_2", "rc_3", "rc_4")
+RACES = [{"race_id": race_id, "off_time": f"1{n}:30", "title": f"Title {n}"} for n, race_id in enumerate(IDS)]
+PLACED = {"runners": [{"position": 1, "horse": "Blue Moon"}, {"position": 2, "horse": "Red Sky"}]}
+
+CARD = {"event": "racecard.published", "meeting": SHARED, "races": RACES}
+BOOK = "the list is read"
+MEETINGS = st.sampled_from(
+    [
+        {"meeting_id": "mt_1"},
+        {"meeting_id": "mt_1", "races": list(IDS)},
+        {"course": "Ascot", "date": DAY},
+        {"course": "Ascot", "date": DAY, "region": "GB", "races": [race["off_time"] for race in RACES]},
+        {**SHARED, "races": RACES},
+    ]
+).map(lambda card: {"event": "meeting.abandoned", "reason": "Frost", **card})
+
+
+def lost(number, **said):
+    return {"event": "race.abandoned", "race_id": IDS[number]} | said
+
+
+DELIVERIES = st.tuples(
+    st.sampled_from([CARD, BOOK]),
+    MEETINGS,
+    st.sampled_from([lost(0, reason="Fog"), lost(0, **SHARED, off_time="10:30"), lost(0, reason="frost")]),
+    st.sampled_from([lost(1, reason="A loose horse", title="Title 1"), lost(1)]),
+    st.sampled_from(
+        [
+            {"event": "result.received", "race_id": IDS[2], **PLACED},
+            {"event": "result.received", "race_id": IDS[2], "course": "Ascot", **PLACED},
+        ]
+    ),
+)
+
+
+class Channel:
+    """One channel of a bot without sockets: what is claimed is rendered, and taken for posted."""
+
+    def __init__(self, database: Database) -> None:
+        self.now = START
+        self.said: dict[str, list[str]] = {}
+        self._database = database
+        self._count = 0
+        notices = Notices(None, sentence, clock=self.clock)
+        wake = Ingest(database).stored
+        self._fanout = Fanout(database, read_payload, notices=notices, clock=self.clock, wake=wake)
+        self._render = PostRenderer(Identity("xoxb-test"), 600)
+
+    def clock(self) -> datetime:
+        return self.now
+
+    def within(self, work):
+        with Session(self._database.writer, expire_on_commit=False) as session:
+            done = work(session)
+            session.commit()
+            return done
+
+    def subscribe(self) -> None:
+        chosen = ChannelFilter(region="GB", topics=frozenset(Topic))
+        self.within(lambda session: subscriptions.save(session, CHANNEL, chosen, user_id="U", now=self.now))
+
+    def happens(self, delivery) -> None:
+        self.now += timedelta(seconds=1)
+        if delivery == BOOK:
+            self.within(lambda session: racebook.put(session, listed(), self.now, region="GB"))
+            return
+        body = json.dumps(delivery).encode()
+        key, name = identify(body)
+        arrival = inbox.Arrival(key, name, hashlib.sha256(body).hexdigest(), body, self.now)
+        self.within(lambda session: inbox.store(session, [arrival]))
+
+    def fan_out(self) -> None:
+        read, learnt = self.within(self._fanout._read_all)
+        if learnt:
+            self.within(lambda session: self._fanout._tell_learnt(session, race_ids=learnt))
+        if read:
+            self.within(lambda session: self._fanout._post_those(session, read))
+
+    def post_all(self) -> None:
+        while claims := self.within(lambda session: lanes.claim(session, self.now, limit=9, lease_s=9, call_s=5)):
+            for claim in claims:
+                self._post(claim)
+
+    def _post(self, claim) -> None:
+        message = self._render(claim, self.now)
+        self._count += 1
+        edited = claim.edited
+        post = edited or claim.post
+        message_ts = (edited.message_ts if edited else None) or f"{self._count}.0"
+        self.said[post.dedupe_key] = plainly(message)
+        self.within(lambda session: claim_outcomes.record_sent(session, claim, message_ts, self.now, free_at=self.now))
+
+
+def listed():
+    """The meeting's races as the service lists them."""
+    return [
+        Race(
+            race_id=race["race_id"],
+            meeting_id="mt_1",
+            course=Course(name="Ascot"),
+            race_date=DAY,
+            off=OffTime(text=race["off_time"]),
+            title=race["title"],
+            region="GB",
+        )
+        for race in RACES
+    ]
+
+
+BY_ORDER = re.compile(
+    r"<!date[^>]*>|(\. |\n)?(Part of the abandoned meeting|Contradicts an earlier message: [a-z ]*)|, on [0-9-]{10}"
+)
+"""What a message says of when it came, and of what came before it."""
+
+
+NO_TEXT = {"type", "action_id", "value", "style"}
+
+
+def plainly(message):
+    """All that a message shows, whenever it came."""
+    return [said for text in [message.text, *texts(list(message.blocks))] if (said := BY_ORDER.sub("", text))]
+
+
+def texts(shown):
+    if isinstance(shown, list):
+        return [text for inner in shown for text in texts(inner)]
+    if isinstance(shown, dict):
+        return [text for name, inner in shown.items() if name not in NO_TEXT for text in texts(inner)]
+    return [shown] if isinstance(shown, str) else []
+
+
+@pytest.fixture(scope="module")
+def channel_of(sqlite_database):
+    def make():
+        empty(sqlite_database)
+        channel = Channel(sqlite_database)
+        channel.subscribe()
+        return channel
+
+    return make
+
+
+def last_states(channel, deliveries, pauses):
+    with capture_logs():
+        for delivery, is_posted in zip(deliveries, pauses, strict=True):
+            channel.happens(delivery)
+            if is_posted:
+                channel.fan_out()
+                channel.post_all()
+        channel.fan_out()
+        channel.fan_out()
+        channel.post_all()
+    return channel.said
+
+
+@pytest.mark.timeout(900)
+@given(deliveries=DELIVERIES, data=st.data())
+def test_last_state_of_every_message_is_the_same_in_any_order(channel_of, deliveries, data):
+    order = data.draw(st.permutations(deliveries))
+    pauses = data.draw(st.lists(st.booleans(), min_size=len(order), max_size=len(order)))
+    first = last_states(channel_of(), deliveries, [True] * len(deliveries))
+    other = last_states(channel_of(), order, pauses)
+    for name in first.keys() & other.keys():
+        assert other[name] == first[name], name
+    whole = "\n".join(next(said for name, said in other.items() if name.startswith("meeting.abandoned")))
+    for number in (0, 1, 3):
+        assert f"1{number}:30  Title {number}" in whole, whole
+    assert "Title 2" not in whole
+    assert "1 race of this meeting settled" in whole
