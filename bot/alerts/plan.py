@@ -62,10 +62,11 @@ class Plan:
     def misled(self, news: News) -> set[str]:
         """The channels that have to hear of a version, whatever they take.
 
-        They were told what it contradicts, or have the event by a region or course that it has no longer.
+        They were told what it contradicts, or have the event by a region or course that it has no longer, or have a
+        message that shows a value which has changed since.
         """
         race_id, contradicted = news.event.race.race_id, news.remarks.contradicts
-        keys = {news.event.key} if news.moves else set[str]()
+        keys = {news.event.key} if news.moves or (news.version.version > 1 and not news.rings) else set[str]()
         if contradicted is not None:
             keys |= {news.event.contradicting_key or news.event.key}
         if contradicted is EventKind.MEETING_ABANDONED:

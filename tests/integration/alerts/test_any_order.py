@@ -34,15 +34,14 @@ PLACED = {"runners": [{"position": 1, "horse": "Blue Moon"}, {"position": 2, "ho
 
 CARD = {"event": "racecard.published", "meeting": SHARED, "races": RACES}
 BOOK = "the list is read"
-MEETINGS = st.sampled_from(
-    [
-        {"meeting_id": "mt_1"},
-        {"meeting_id": "mt_1", "races": list(IDS)},
-        {"course": "Ascot", "date": DAY},
-        {"course": "Ascot", "date": DAY, "region": "GB", "races": [race["off_time"] for race in RACES]},
-        {**SHARED, "races": RACES},
-    ]
-).map(lambda card: {"event": "meeting.abandoned", "reason": "Frost", **card})
+NAMED: list[dict[str, object]] = [
+    {"meeting_id": "mt_1"},
+    {"meeting_id": "mt_1", "races": list(IDS)},
+    {"course": "Ascot", "date": DAY},
+    {"course": "Ascot", "date": DAY, "region": "GB", "races": [race["off_time"] for race in RACES]},
+    {**SHARED, "races": RACES},
+]
+MEETINGS = st.sampled_from(NAMED).map(lambda card: {"event": "meeting.abandoned", "reason": "Frost", **card})
 
 
 def lost(number, **said):

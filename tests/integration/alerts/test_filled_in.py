@@ -12,6 +12,7 @@ from bot.domain.races import Course, OffTime, Race
 from bot.storage import racebook, reference
 from bot.storage.tables import EventVersion
 from tests.integration.alerts.racing_day import abandonment, edits, meeting, result, shown, tell
+from tests.said import as_posted
 
 CARDS = frozenset(Topic)
 
@@ -180,4 +181,4 @@ async def test_error_of_ours_in_filling_in_holds_up_no_alert(pipeline, monkeypat
     with capture_logs(), monkeypatch.context() as patched:
         patched.setattr("bot.alerts.plan.Plan.amend", broken)
         await tell(pipeline, bare("race.abandoned", "rc_2"), result("rc_2", date=TODAY))
-    assert [text[:9] for text in pipeline.texts("CGB")] == ["ABANDONED"] * 3 + ["Result: A"]
+    assert [as_posted(text)[:9] for text in pipeline.texts("CGB")] == ["ABANDONED"] * 3 + ["Result: A"]

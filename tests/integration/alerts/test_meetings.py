@@ -119,7 +119,7 @@ async def test_result_after_its_meeting_contradicts_it_and_is_taken_out(pipeline
         assert pipeline.slack.messages(channel)[0].edited < pipeline.slack.messages(channel)[1].edited
     assert "Contradicts an earlier message: this meeting was reported abandoned" in pipeline.texts("CGB")[1]
     # Both messages of the meeting, and the result whose going became known.
-    assert len(edits(pipeline.slack)) == 5
+    assert len(edits(pipeline.slack)) == 4
 
 
 async def test_result_of_a_race_that_was_folded_unnamed_is_taken_out(pipeline):

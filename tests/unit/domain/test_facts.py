@@ -32,7 +32,7 @@ ONE = {
     int: (8, 9),
     datetime: (datetime(2026, 11, 20, tzinfo=UTC), datetime(2026, 11, 21, tzinfo=UTC)),
 }
-NO_VALUE = {"key", "kind", "course", "race", "races", "runners"}
+NO_VALUE = {"key", "kind", "course", "race", "races", "runners", "from_book", "races_from_book"}
 """Fields that name the event, or that are compared part by part."""
 
 DECLARED = [
