@@ -103,7 +103,7 @@ async def hold_up_after_a_page(world):
 
 
 async def test_second_racecard_of_a_long_reading_says_how_far_it_is_too(make_world):
-    async with make_world(switches=Switches(allow_http_loopback=True, short_page_every=1)) as world:
+    async with make_world(switches=Switches(allow_http_loopback=True, short_page_every=1, retry_after_s=50)) as world:
         world.slack.add_user("UBOB", "bob")
         people = [world.person("UALICE"), world.person("UBOB")]
         first = await people[0].types("/racecard GB", channel=CHANNEL)

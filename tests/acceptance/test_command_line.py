@@ -16,6 +16,7 @@ from cryptography.fernet import Fernet
 from bot.sandbox.racing_service.switches import Switches
 from tests.acceptance.command_line import run_command
 from tests.acceptance.conftest import API_KEY, until
+from tests.older_database import NEWEST, make_older_database
 
 ROOT = Path(__file__).parents[2]
 EVENTS = ("result.received", "race.abandoned", "meeting.abandoned", "racecard.published")
@@ -95,16 +96,13 @@ async def test_commands_that_fail_exit_with_1_and_say_so_on_stderr(make_world):
 async def test_migrate_says_in_english_what_it_did(make_world):
     async with make_world(start=False) as world:
         address, file = world.bot.env["DATABASE_URL"], world.bot.folder / "bot.db"
-        assert (await run_command(world.bot, "migrate")).out == f"{address}: all tables are made, revision 0003.\n"
-        with sqlite3.connect(file) as connection:
-            for table in ("audit", "muted_meeting"):
-                connection.execute(f"DROP TABLE {table}")
-            connection.execute("DROP INDEX ix_post_sent")
-            connection.execute("UPDATE alembic_version SET version_num = '0002'")
+        assert (await run_command(world.bot, "migrate")).out == f"{address}: all tables are made, revision {NEWEST}.\n"
+        file.unlink()
+        await make_older_database(address, "0002")
         migrated = await run_command(world.bot, "migrate")
         assert (migrated.code, migrated.err) == (0, "")
-        assert migrated.out == f"{address}: migrated from revision 0002 to revision 0003.\n"
-        assert (await run_command(world.bot, "migrate")).out == f"{address}: already up to date, revision 0003.\n"
+        assert migrated.out == f"{address}: migrated from revision 0002 to revision {NEWEST}.\n"
+        assert (await run_command(world.bot, "migrate")).out == f"{address}: already up to date, revision {NEWEST}.\n"
         with sqlite3.connect(file) as connection:
             connection.execute("UPDATE alembic_version SET version_num = '9999'")
         for words in (("migrate",), ("unlatch",)):

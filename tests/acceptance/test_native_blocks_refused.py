@@ -24,7 +24,7 @@ async def test_result_is_posted_edited_and_shown_whole_with_or_without_tables(wo
     for shown in (message, answer):
         assert "Blue Moon" in str(shown.blocks)
         assert ("data_table" in types(shown)) is not refused
-    assert "now soft" in message.text
+    assert "going is Good in one, Soft in the other" in message.text
     assert world.texts("CADMIN") == []
     assert [call.error for call in world.slack.calls if call.error] == (["invalid_blocks"] if refused else [])
 

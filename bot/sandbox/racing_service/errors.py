@@ -86,7 +86,7 @@ def scripted(failure: int | str, endpoint: str, window: Window, switches: Switch
         "outside_window": outside_window(window, date(2016, 12, 31), switches),
         "not_found": not_found(),
         "invalid_param": invalid_param("cursor", "was not issued by this service"),
-        "rate_limited": rate_limited(1),
+        "rate_limited": rate_limited(switches.retry_after_s),
         "quota_exceeded": quota_exceeded(86_400),
         "server_error": server_error(),
     }

@@ -34,6 +34,7 @@ class Switches:
     repeat_every: int = 0  # Events 3: every nth delivery that was accepted is sent once more; 0 is never
     delivery_timeout_s: float = 2.0  # Events 5
     allow_http_loopback: bool = False  # Events 6 knows https only; a demo on one machine has no certificate
+    retry_after_s: int = 1  # what a scripted `rate_limited` asks for, in seconds
     slow_s: float = 30.0  # how long a request that was told to be slow waits
     reach: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Endpoint → plans that reach it. One that is not here is reached by all ("Plans reaching it: not shown")."""
