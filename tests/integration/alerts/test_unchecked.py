@@ -51,6 +51,11 @@ def beginnings(pipeline, channel_id):
     return [text.split(":")[0].split(" ")[0] for text in pipeline.texts(channel_id)]
 
 
+def racing(pipeline, channel_id):
+    """What the channel was told of races, without words on the subscription."""
+    return [text for text in pipeline.texts(channel_id) if not text.startswith(("This channel", "What came"))]
+
+
 async def test_what_was_missed_is_posted_once_whatever_is_done_again(pipeline):
     await subscribe(pipeline, "CGB", "gb")
     await pipeline.subscribe("CALL", "*")
@@ -224,3 +229,76 @@ async def test_lateness_of_what_was_missed_is_said(pipeline):
     await check(pipeline)
     (text,) = [text for text in pipeline.texts("CGB") if text.startswith("Result")]
     assert "25 min late" in text
+
+
+RED_FIRST = {"placings": ("Red Sky", "Blue Moon")}
+
+
+@pytest.mark.parametrize("region", ["Gb", "GB"])
+async def test_missed_result_is_posted_in_its_newest_version_and_once(pipeline, region):
+    await subscribe(pipeline, "CGB", "gb")
+    await pipeline.subscribe("CALL", "*")
+    await tell(pipeline, result("rc_1", region=region), result("rc_1", region=region, **RED_FIRST))
+    await service_is_back(pipeline)
+    for _ in range(2):
+        await check(pipeline)
+    await tell(pipeline, result("rc_1", region=region, **RED_FIRST))
+    (told,) = racing(pipeline, "CGB")
+    assert told.startswith("Result: ")
+    assert "1 Red Sky, 2 Blue Moon" in told
+    assert len(racing(pipeline, "CALL")) == 2
+
+
+async def test_what_changes_after_a_late_post_is_told_as_ever(pipeline):
+    await subscribe(pipeline, "CGB", "gb")
+    await tell(pipeline, result("rc_1"), result("rc_1", **RED_FIRST))
+    await service_is_back(pipeline)
+    await check(pipeline)
+    await tell(pipeline, result("rc_1", placings=("Blue Moon", "Red Sky", "Third Time")))
+    first, second = racing(pipeline, "CGB")
+    assert second.startswith("Two versions disagree: ")
+    assert "1 Blue Moon, 2 Red Sky, 3 Third Time" in second
+    assert "1 Red Sky, 2 Blue Moon" in first
+
+
+async def test_missed_result_of_an_abandoned_race_says_so(pipeline):
+    await subscribe(pipeline, "CGB", "gb")
+    await tell(pipeline, result("rc_1"), abandonment("rc_1"), result("rc_1", **RED_FIRST))
+    await service_is_back(pipeline)
+    await check(pipeline)
+    said = racing(pipeline, "CGB")
+    assert len(said) == 2
+    assert "Red Sky" in said[1]
+    assert "abandoned" in said[1]
+
+
+@pytest.mark.parametrize("region", ["gb", "Gb"])
+async def test_event_whose_region_was_in_another_letter_case_is_posted_after_the_check(pipeline, region):
+    await subscribe(pipeline, "CGB", "GB")
+    await tell(pipeline, result("rc_1", region=region), result("rc_2", region="IRE"))
+    assert racing(pipeline, "CGB") == []
+    await service_is_back(pipeline)
+    for _ in range(2):
+        await check(pipeline)
+    assert len(racing(pipeline, "CGB")) == 1
+    await tell(pipeline, result("rc_1", region=region), result("rc_3", region=region))
+    assert len(racing(pipeline, "CGB")) == 2
+
+
+async def test_abandonment_whose_region_is_in_unknown_words_is_posted_at_the_latest_after_the_check(pipeline):
+    await subscribe(pipeline, "CGB", "GB")
+    await tell(pipeline, abandonment("rc_1", course="Nowhere", region="Great Britain"))
+    await service_is_back(pipeline)
+    for _ in range(2):
+        await check(pipeline)
+    assert len(racing(pipeline, "CGB")) == 1
+
+
+async def test_result_without_a_region_is_posted_once_the_courses_tell_the_region(pipeline):
+    await subscribe(pipeline, "CGB", "GB")
+    await tell(pipeline, result("rc_1", course="Bath", region=None))
+    assert racing(pipeline, "CGB") == []
+    await service_is_back(pipeline)
+    for _ in range(2):
+        await check(pipeline)
+    assert len(racing(pipeline, "CGB")) == 1
