@@ -9,6 +9,7 @@ from functools import partial
 
 from bot.alerts.notices import Notices
 from bot.alerts.unchecked import check_filters
+from bot.book.lexicon import region_named
 from bot.book.reference import ReferenceBook
 from bot.domain.clock import Clock
 from bot.errors import RacingBotError
@@ -53,5 +54,6 @@ async def refresh_for_filters(
 async def _check_filters(database: Database, notices: Notices, clock: Clock) -> None:
     is_checked = False
     while not is_checked:
-        is_checked = await database.write(partial(check_filters, notices=notices, now=clock()))
+        check = partial(check_filters, notices=notices, now=clock(), region_named=region_named)
+        is_checked = await database.write(check)
         await asyncio.sleep(0 if is_checked else TURN_S)

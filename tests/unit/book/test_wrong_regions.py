@@ -89,9 +89,8 @@ async def test_region_in_other_letter_case_is_mended_told_and_audited_once(
 @pytest.mark.parametrize(
     "case",
     [
-        (["gb", "GB"], "Did you mean GB?"),
         (["Hk"], "Did you mean HK or hk?"),
-        (["IRL"], "Did you mean IRE?"),
+        (["IREX"], "Did you mean IRE?"),
         (["nowhere"], "arrives. Edit and Remove"),
     ],
 )
@@ -107,6 +106,17 @@ async def test_region_that_can_not_be_mended_is_told_once_with_what_may_be_right
     words = (await told())[1][1]
     assert f"This channel is subscribed to {regions[0]}, but the data service publishes no such region" in words
     assert question in words
+
+
+@pytest.mark.parametrize("case", [(("gb", "GB"), "GB"), (("IRL",), "IRE"), (("great britain",), "GB")])
+async def test_other_word_for_a_published_region_is_mended_and_told_once(refresh, subscribe, regions_of, told, case):
+    typed, published = case
+    await subscribe("C1", *typed)
+    await refresh()
+    await refresh()
+    assert await regions_of("C1") == {published}
+    assert [channel_id for channel_id, _ in await told()] == ["CADMINS", "C1"]
+    assert f"the subscription is to {published} now" in (await told())[1][1]
 
 
 async def test_subscription_that_waits_for_the_bot_is_looked_at_once_it_is_live(
@@ -138,3 +148,18 @@ async def test_filter_that_can_not_be_read_is_not_written_over(database, refresh
     (row,) = await database.read(lambda session: subscriptions.of_channel(session, "C1"))
     assert (row.region, row.filter) == ("gb", "{")
     assert len(await told()) == 2
+
+
+async def test_filter_that_can_not_be_read_is_joined_with_none(database, refresh, subscribe, regions_of):
+    await subscribe("C1", "GB")
+
+    def spoil(session):
+        row = session.exec(select(ChannelSubscriptionRow)).one()
+        row.filter = "{"
+        session.add(row)
+
+    await database.write(spoil)
+    await subscribe("C1", "gb")
+    await refresh()
+    rows = await database.read(lambda session: subscriptions.of_channel(session, "C1"))
+    assert [(row.region, row.filter == "{") for row in rows] == [("GB", True), ("gb", False)]
