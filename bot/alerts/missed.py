@@ -1,6 +1,6 @@
 """Posts the events that a channel has missed while its filter was wrong: to this channel alone, each event once.
 
-The events are coded and filled in anew: they may be older than the list of regions, and have regions in other words.
+The events are coded and filled in anew, because an event can be older than the list of regions.
 """
 
 from collections.abc import Mapping
@@ -21,8 +21,7 @@ from bot.storage.tables import EventVersion
 def post_missed(session: Session, channel_id: str, chosen: ChannelFilter, *, since: datetime, now: datetime) -> int:
     """How many posts were made: for events received since `since`, taken by the filter, and not posted here before.
 
-    An event is matched by its newest version, which its message shows. The message is the one of the first version
-    that was missed, so that it corrects nothing that the channel was told; a contradiction is told as such.
+    The newest version of an event is matched and shown.
     """
     first = {row.event_key: row for row in reversed(events.received_since(session, since))}
     newest = events.latest(session, first)
@@ -47,7 +46,11 @@ def post_missed(session: Session, channel_id: str, chosen: ChannelFilter, *, sin
 
 
 def _told(first: EventVersion, newest: EventVersion, event: RacingEvent) -> list[News]:
-    """A message of the first version and its edit by the newest; the newest alone where it contradicts an event."""
+    """What the channel is told: a message of the first missed version, edited by the newest before it is sent.
+
+    The message then calls nothing corrected in the heading. A contradiction of another event is told by a message of
+    the newest version alone.
+    """
     remarks = {row.version: events.remarks_of(row) for row in (first, newest)}
     if first.version == newest.version or remarks[newest.version].contradicts:
         return [News(newest, event, remarks[newest.version], rings=True, moves=False)]
