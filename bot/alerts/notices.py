@@ -29,8 +29,8 @@ BACK = "admin-channel-open"
 class Notices:
     """Tells admins: in their channel, else each of them by a direct message, else in the log alone.
 
-    `unreached` are the admins to whom Slack delivers nothing, each with the reason. Whoever's direct messages refused
-    a post is among them until Slack takes one there: each warning is a try, beside the places that are open.
+    `unreached` are the admins to whom Slack delivers nothing, each with the reason. After a refused direct message a
+    person stays unreached until Slack takes a direct message: each warning is tried, beside the open places.
     """
 
     def __init__(
@@ -63,17 +63,14 @@ class Notices:
         return tuple(dict.fromkeys([*(self.reachable or channel), *tried]))
 
     def looked_up(self, user_id: str, problem: str | None) -> bool:
-        """Whether it is news that no direct message reaches this person, as Slack says of the person: None, if one may.
-
-        A refused post goes before that.
-        """
+        """Whether the problem that Slack names of this person is news. No problem: a refusal of before counts on."""
         before, now = self.unreached.pop(user_id, None), problem or self._refused.get(user_id)
         if now is not None:
             self.unreached[user_id] = now
         return now not in {None, before}
 
     def taken(self, channel_id: str) -> None:
-        """Slack took a post there."""
+        """Slack took a post in this channel, or as a direct message to this person."""
         if self._refused.pop(channel_id, None):
             self.unreached.pop(channel_id, None)
 
@@ -214,7 +211,7 @@ class Notices:
     def parked(self, session: Session, claim: Claim, error: str, *, is_closed: bool = False) -> None:
         """A post was given up. A notice goes to the other places of the admins instead of being told of.
 
-        `is_closed`: Slack takes no post there at all.
+        `is_closed`: Slack takes no post at all in the channel or by direct message to the person.
         """
         if is_closed and claim.channel_id in {self.admin_channel, *self.admin_users}:
             self.unreached[claim.channel_id] = self._refused[claim.channel_id] = error

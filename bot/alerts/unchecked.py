@@ -96,14 +96,14 @@ def _region_of(session: Session, row: ChannelSubscriptionRow, lists: _Lists) -> 
     same = [region for region in lists.regions if region.casefold() == row.region.casefold()]
     found = [region for region in (lists.named(row.region), lists.named(row.region.upper())) if region]
     meant = (same if len(same) == 1 else None) if same else found[:1]
-    # A filter that can't be read is told of elsewhere, and would be written over here.
+    # Admins are told of a filter that can't be read (Notices.unread_filters). A mend would write over the filter.
     there = [one for one in (row, subscriptions.find(session, row.channel_id, meant[0])) if one] if meant else []
     is_read = not any(isinstance(subscriptions.read_filter(one), UnreadFilter) for one in there)
     return meant[0] if meant and is_read else None
 
 
 def _store(session: Session, row: ChannelSubscriptionRow, after: ChannelFilter, now: datetime) -> bool:
-    """Whether the channel had another subscription to that region: the two become one, which takes what either took."""
+    """Store the mended filter. True where the channel had the region already: two subscriptions become one."""
     other = subscriptions.find(session, row.channel_id, after.region)
     if other is None or other.id == row.id:
         subscriptions.put_filter(session, row, after, now)
@@ -197,7 +197,7 @@ def _words(chosen: ChannelFilter) -> str:
 
 
 def _key(row: ChannelSubscriptionRow, about: str) -> str:
-    """The key of a notice. A row's id would not do: SQLite gives the id of a removed row to a new one."""
+    """The key of a notice, without the row's id: SQLite gives the id of a removed row to a new row."""
     return f"region:{row.channel_id}:{_moment(row.created_at)}:{about}"
 
 
