@@ -58,17 +58,31 @@ class KnownEvents:
         stored, said = events.known(previous)
         newer = event.is_newer_than(stored)
         # Where the payloads say nothing, nobody knows: of two attempts that cross, the newer may come first.
-        if newer is False:
-            return None
         before = stored.as_delivered()
+        if newer is False:
+            if not brings_placings(before, event):
+                return None
+            # Of an older version people get the placings alone that they wait for.
+            event = completed(before, event)
         delivered, event = event, self._elsewhere.filled(completed(event, before), stored)
         remarks = self._remarks(event, delivered, before, received_at, order_unknown=newer is None)
         first_placings, moves = brings_placings(before, delivered), event.place != stored.place
         if not (remarks.changes or first_placings or moves):
+            self._keep_order(previous, stored, event)
             return None
+        # A repeated delivery with one value more does not state anew what was contradicted since.
+        is_stated_anew = newer or first_placings or not all(change.is_addition for change in remarks.changes)
+        if said.contradicts is None and not is_stated_anew:
+            remarks = remarks.model_copy(update={"contradicts": None})
         contradicts_now = remarks.contradicts is not None and said.contradicts is None
         rings = first_placings or contradicts_now or any(change.rings for change in remarks.changes)
         return self._made(event, previous.version + 1, remarks, inbox_id, received_at, rings=rings, moves=moves)
+
+    def _keep_order(self, row: EventVersion, stored: RacingEvent, again: RacingEvent) -> None:
+        """What a delivery without news says of its order stays known: what was made before it is older."""
+        if (kept := stored.model_copy(update=again.latest_order(stored))) != stored:
+            events.amend(row, kept)
+            self._meetings.learn(kept, row)
 
     def _made(
         self,

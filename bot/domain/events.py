@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from bot.domain.races import Race, Value
 
@@ -32,6 +33,10 @@ TOPIC_OF: dict[EventKind, Topic] = {
 
 DEFAULT_TOPICS = frozenset({Topic.RESULTS, Topic.ABANDONMENTS})
 """What `subscribe` means where no topic is typed."""
+
+
+_ORDER = ("sequence", "occurred_at", "first_attempt_at")
+"""Fields that tell which of two versions is the newer, the surest first."""
 
 
 class RacingEvent(Value):
@@ -90,11 +95,13 @@ class RacingEvent(Value):
 
     def is_newer_than(self, other: "RacingEvent") -> bool | None:
         """Whether the payloads themselves say that this version was made after the other; None where they don't."""
-        if self.sequence is not None and other.sequence is not None and self.sequence != other.sequence:
-            return self.sequence > other.sequence
-        if self.occurred_at is not None and other.occurred_at is not None and self.occurred_at != other.occurred_at:
-            return self.occurred_at > other.occurred_at
-        return None
+        both = ((getattr(self, name), getattr(other, name)) for name in _ORDER)
+        return next((now > before for now, before in both if None not in {now, before} and now != before), None)
+
+    def latest_order(self, other: "RacingEvent") -> dict[str, Any]:
+        """What is known of the order of both together: the highest value of each field."""
+        both = {name: (getattr(self, name), getattr(other, name)) for name in _ORDER}
+        return {name: max((one for one in values if one is not None), default=None) for name, values in both.items()}
 
 
 CONTRADICTIONS = {

@@ -95,13 +95,14 @@ def _only(values: Iterable[str | None]) -> str | None:
 
 
 def completed(event: RacingEvent, earlier: RacingEvent) -> RacingEvent:
-    """The event with what only the earlier version said; what is about the delivery itself stays its own."""
+    """The event with what only the earlier version said, and the latest order of both."""
     are_all = event.kind in WHOLE_LISTS
     return event.model_copy(
         update={
             "race": completed_race(event.race, earlier.race, are_all=are_all),
             "races": united(event.races, earlier.races, are_all=are_all),
             "reason": event.reason or earlier.reason,
+            **event.latest_order(earlier),
         }
     )
 
