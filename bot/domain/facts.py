@@ -245,13 +245,15 @@ class VersionRemarks(Value):
 
     `changes`: see `changes_between`. `order_unknown`: the payloads do not tell which of the two versions is the newer.
     `contradicts` is the event of the same race that can't be true together with this one. `had_at` is when the service
-    had this version, by its own time or by its first attempt to deliver; None where neither came.
+    had this version, by its own time or by its first attempt to deliver; None where neither came. `again` is the number
+    of an earlier version that was delivered again: the event stays as it was, `changes` are what the two differ in.
     """
 
     changes: Changes = ()
     order_unknown: bool = False
     contradicts: EventKind | None = None
     had_at: datetime | None = None
+    again: int | None = None
 
 
 def changes_between(old: RacingEvent, new: RacingEvent, *, today: str) -> tuple[Change, ...]:

@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Select, and_, bindparam, or_, select
 from sqlmodel import Session, col
 
 from bot.domain.events import CONTRADICTIONS, EventKind, RacingEvent
+from bot.domain.facts import VersionRemarks
 from bot.domain.filters import mentions
 from bot.domain.meetings import is_part_of
 from bot.logs import get_logger
@@ -31,9 +32,10 @@ ABANDONMENTS = (EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED)
 class Shown:
     """What the message of `post` shows.
 
-    `own` is the version it was made for and `newest` the one that shares it by now. `event` is the event of `newest`,
-    filled in; None where the stored event can't be read. `lost` are the abandonments of an abandoned
-    meeting's races, each in its newest version; `settled` the ids of its races that have a result.
+    `own` is the version it was made for and `newest` the one that shares it by now; `later` are all that came to share
+    it, in order. `event` is the event of `newest`, filled in; None where the stored event can't be read. `lost` are the
+    abandonments of an abandoned meeting's races, each in its newest version; `settled` the ids of its races that have a
+    result.
     `in_meeting`: it is of a race whose meeting was abandoned, by a message at `meeting_ts` where that is sent.
     `edits` are the waiting edits that are done with once it is sent. `mentions` are who the channel has an abandonment
     ring. `country` is a result's, where that is known to publish no full finishing order. `previous_ts` is where the
@@ -54,11 +56,12 @@ class Shown:
     country: KnownCountry | None = None
     previous_ts: str | None = None
     superseded: "Superseded | None" = None
+    later: tuple[EventVersion, ...] = ()
 
     @property
     def same(self) -> tuple[object, ...]:
         """What is equal where two messages say the same, but for what `meeting_ts` is in each channel."""
-        versions = (self.own.id, self.newest.id, self.event, self.lost)
+        versions = (self.own.id, *(version.id for version in self.later), self.event, self.lost)
         post = (self.post.received_at, self.post.may_be_repeat, self.in_meeting, self.mentions, self.superseded)
         return (versions, post, self.settled, self.country)
 
@@ -68,12 +71,14 @@ class Superseded:
     """The message that supersedes an earlier one: when its version was received, and its ts where it is sent.
 
     `by` is the event that contradicts the earlier message; None where the later message is of the same event.
+    `disagrees`: nothing tells which of the two is the newer.
     """
 
     version: int
     at: datetime
     message_ts: str | None
     by: EventKind | None = None
+    disagrees: bool = False
 
 
 def shown(session: Session, heads: Sequence[Said]) -> dict[int, Shown]:
@@ -164,6 +169,7 @@ def _later(session: Session, messages: Iterable[Said], edits: Mapping[int, Seque
             col(EventVersion.received_at),
             col(Post.message_ts),
             col(EventVersion.kind),
+            col(EventVersion.remarks),
         )
         .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
         .where(
@@ -175,9 +181,10 @@ def _later(session: Session, messages: Iterable[Said], edits: Mapping[int, Seque
         .order_by(col(EventVersion.version), col(Post.id))
     )
     found: dict[tuple[str, str], list[Superseded]] = {}
-    for channel_id, key, version, received_at, ts, kind in session.execute(statement):
+    for channel_id, key, version, received_at, ts, kind, remarks in session.execute(statement):
+        disagrees = VersionRemarks.model_validate_json(remarks or "{}").order_unknown
         found.setdefault((channel_id, key), []).append(
-            Superseded(version, received_at, ts, EventKind(kind) if kind else None)
+            Superseded(version, received_at, ts, EventKind(kind) if kind else None, disagrees)
         )
     return found
 
@@ -194,7 +201,8 @@ def _superseded(message: Post, own: EventVersion, edit: EventVersion, later: Lat
 def _said(
     message: Post, own: EventVersion, edits: Iterable[Said], meetings: Mapping[tuple[str, str], str], later: Later
 ) -> Shown:
-    newest, in_meeting, meeting_ts = own, False, None
+    versions = [own]
+    in_meeting, meeting_ts = False, None
     superseded: Superseded | None = None
     waiting: list[int] = []
     for edit, event in edits:
@@ -205,7 +213,7 @@ def _said(
                 # The later message comes first; then the edit is made that links it.
                 continue
         elif event.event_key == own.event_key:
-            newest = max(newest, event, key=lambda version: version.version)
+            versions.append(event)
         elif event.kind == EventKind.MEETING_ABANDONED:
             in_meeting, meeting_ts = True, meetings.get((message.channel_id, event.event_key))
             if meeting_ts is None:
@@ -213,10 +221,12 @@ def _said(
                 continue
         if edit.state == PostState.QUEUED and edit.id is not None:
             waiting.append(edit.id)
+    shared = {version.version: version for version in versions if version.version > own.version}
     return Shown(
         message,
         own,
-        newest,
+        max(versions, key=lambda version: version.version),
+        later=tuple(shared[number] for number in sorted(shared)),
         in_meeting=in_meeting,
         meeting_ts=meeting_ts,
         edits=tuple(waiting),

@@ -2,8 +2,12 @@
 
 import pytest
 
+from bot.domain.races import Course, Race, Runner
 from bot.sandbox.slack import failures
-from tests.integration.alerts.racing_day import abandonment, edits, result, tell
+from bot.slack.commands.full_result import _delivered
+from bot.slack.messages.full_result import full_result
+from bot.storage import racebook
+from tests.integration.alerts.racing_day import DAY, abandonment, edits, result, tell
 from tests.said import as_posted
 
 FIRST, SWAPPED = ("Alpha", "Bravo"), ("Bravo", "Alpha")
@@ -97,3 +101,90 @@ async def test_placings_that_only_the_older_version_has_are_told(pipeline):
     assert len(texts) == 2
     assert "1 Alpha" in texts[-1]
     assert "Good" not in texts[-1]
+
+
+async def test_overtaken_version_that_is_delivered_again_rings_nobody(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    for attempt in range(4):
+        await tell(pipeline, version(FIRST, attempt=attempt), version(SWAPPED, attempt=attempt))
+    first, second = pipeline.texts("CGB")
+    assert first.startswith("Superseded ")
+    assert ": two versions disagree, see the later message. " in first
+    assert "An earlier version was delivered again" in second
+    assert "1st is Bravo in one, Alpha in the other" in second
+    assert "1 Bravo, 2 Alpha" in second
+    assert len(edits(pipeline.slack)) == 2
+
+
+async def test_new_version_after_a_repeated_one_rings_and_the_repeated_is_said_again(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    third = version(("Cee", "Alpha"))
+    await tell(pipeline, version(FIRST), version(SWAPPED), version(FIRST, attempt=2))
+    await tell(pipeline, third, version(FIRST, attempt=3), version(SWAPPED, attempt=2), version(FIRST, attempt=4))
+    texts = pipeline.texts("CGB")
+    assert len(texts) == 3
+    assert "An earlier version was delivered again" in texts[2]
+    assert "1 Cee" in texts[2]
+
+
+async def test_first_attempt_tells_which_version_is_older(pipeline):
+    def at(attempt, minute):
+        return {"delivery": {"attempt": attempt, "first_attempt_at": f"2026-11-20T08:{minute}:00Z"}}
+
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, version(FIRST, **at(1, "00")), version(SWAPPED, **at(1, "20")), version(FIRST, **at(2, "00")))
+    first, second = pipeline.texts("CGB")
+    assert "disagree" not in first + second
+    assert second.startswith("CORRECTION")
+
+
+async def placings_from_the_book(pipeline, *names):
+    runners = tuple(Runner(horse=name, position=str(place)) for place, name in enumerate(names, start=1))
+    race = Race(race_id="rc_1", region="GB", course=Course(name="Ascot"), race_date=DAY, runners=runners)
+    await pipeline.database.write(lambda session: racebook.put(session, [race], pipeline.clock(), region="GB"))
+    await pipeline.post_all()
+
+
+async def test_placings_that_were_shown_from_the_race_book_ring_nobody(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, version(()))
+    await placings_from_the_book(pipeline, *FIRST)
+    assert "1 Alpha" in pipeline.texts("CGB")[0]
+    await tell(pipeline, version(FIRST), version(SWAPPED, attempt=2))
+    assert begins(pipeline) == ["Result", "Two versions disagree"]
+
+
+async def test_placings_that_differ_from_the_race_book_are_a_correction(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, version(()))
+    await placings_from_the_book(pipeline, *FIRST)
+    await tell(pipeline, version(SWAPPED))
+    assert begins(pipeline) == ["Result", "CORRECTION"]
+    assert "1st was Alpha, now Bravo" in str(pipeline.slack.messages("CGB")[1])
+
+
+async def test_edit_says_what_differs_from_the_version_that_its_message_was_made_for(pipeline):
+    def priced(price, sequence, **race):
+        runners = [{"position": 1, "horse": "Alpha", "sp": price}]
+        return result(runners=runners, placings=(), **race) | {"sequence": sequence}
+
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, priced("7/2", 1))
+    for later in (priced("99/1", 2), priced("99/1", 3, going="Soft")):
+        await pipeline.deliver(later)
+        pipeline.clock.forward(0.001)
+    await pipeline.post_all()
+    (text,) = pipeline.texts("CGB")
+    assert "starting price of Alpha was 7/2, now 99/1; added: going Soft" in text
+    await tell(pipeline, priced("99/1", 4, going="Soft", winning_time="1m 12s"))
+    assert "starting price of Alpha was 7/2, now 99/1" in pipeline.texts("CGB")[0]
+
+
+async def test_full_result_says_what_was_corrected_before_the_newest_version(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, version(FIRST, 1), version(SWAPPED, 2), version(SWAPPED, 3, winning_time="1m 12s"))
+    found = await pipeline.database.read(lambda session: _delivered(session, "result.received:rc_1"))
+    event, changed, received_at = found
+    said = full_result(event, None, received_at, (), changed)
+    assert said.text.startswith("Full result, corrected: ")
+    assert "1st was Alpha, now Bravo" in str(said.blocks)
