@@ -118,4 +118,8 @@ def _repeated(shown: Shown) -> Corrected | None:
 
 def _superseded(shown: Shown, link: str | None) -> SupersededBy | None:
     later = shown.superseded
-    return SupersededBy(at=later.at, contradicted_by=later.by, disagrees=later.disagrees, link=link) if later else None
+    if later is None:
+        return None
+    return SupersededBy(
+        at=later.at, contradicted_by=later.by, disagrees=later.disagrees, is_posted=later.is_posted, link=link
+    )

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, or_, select
+from sqlalchemy import ColumnElement, Select, and_, bindparam, func, or_, select
+from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
 from bot.domain.events import CONTRADICTIONS, EventKind, RacingEvent
@@ -24,6 +25,14 @@ from bot.storage.tables import EventVersion, NamedRace, Post, PostState
 log = get_logger(__name__)
 
 Said = tuple[Post, EventVersion]
+
+_BEARER = aliased(Post)
+_IS_BEARER = col(_BEARER.id) == func.coalesce(col(Post.edits_post_id), col(Post.id))
+"""A post's message: the post itself, or the one that says the post or is edited by it."""
+
+_IN_SUMMARY = and_(col(Post.state) == PostState.FOLDED, col(_BEARER.event_id).is_(None))
+_IS_MESSAGE = or_(col(Post.edits_post_id).is_(None), _IN_SUMMARY)
+"""A version's own message, or a summary that says it."""
 
 ABANDONMENTS = (EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED)
 
@@ -71,7 +80,7 @@ class Superseded:
     """The message that supersedes an earlier one: when its version was received, and its ts where it is sent.
 
     `by` is the event that contradicts the earlier message; None where the later message is of the same event.
-    `disagrees`: nothing tells which of the two is the newer.
+    `disagrees`: nothing tells which of the two is the newer. `is_posted`: the later message was not given up.
     """
 
     version: int
@@ -79,6 +88,7 @@ class Superseded:
     message_ts: str | None
     by: EventKind | None = None
     disagrees: bool = False
+    is_posted: bool = True
 
 
 def shown(session: Session, heads: Sequence[Said]) -> dict[int, Shown]:
@@ -134,13 +144,14 @@ def _meetings(session: Session, edits: Iterable[Said]) -> dict[tuple[str, str], 
     if not wanted:
         return {}
     statement = (
-        select(col(Post.channel_id), col(EventVersion.event_key), col(Post.message_ts))
+        select(col(Post.channel_id), col(EventVersion.event_key), col(_BEARER.message_ts))
         .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
+        .join(_BEARER, _IS_BEARER)
         .where(
             col(EventVersion.event_key).in_(sorted({key for _, key in wanted})),
             col(Post.channel_id).in_(sorted({channel_id for channel_id, _ in wanted})),
-            col(Post.edits_post_id).is_(None),
-            col(Post.message_ts).is_not(None),
+            _IS_MESSAGE,
+            col(_BEARER.message_ts).is_not(None),
         )
         .order_by(col(Post.id))
     )
@@ -157,7 +168,7 @@ def _later(session: Session, messages: Iterable[Said], edits: Mapping[int, Seque
         (edit.channel_id, event.event_key)
         for post, own in messages
         for edit, event in edits.get(post.id or 0, ())
-        if event.event_key == own.event_key or CONTRADICTIONS.get(own.kind or "") == event.kind  # type: ignore[call-overload]
+        if event.event_key == own.event_key or _contradicts(event, own)
     }
     if not about:
         return {}
@@ -167,15 +178,16 @@ def _later(session: Session, messages: Iterable[Said], edits: Mapping[int, Seque
             col(EventVersion.event_key),
             col(EventVersion.version),
             col(EventVersion.received_at),
-            col(Post.message_ts),
+            col(_BEARER.message_ts),
             col(EventVersion.kind),
             col(EventVersion.remarks),
         )
         .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
+        .join(_BEARER, _IS_BEARER)
         .where(
             col(EventVersion.event_key).in_(sorted({key for _, key in about})),
             col(Post.channel_id).in_(sorted({channel_id for channel_id, _ in about})),
-            col(Post.edits_post_id).is_(None),
+            _IS_MESSAGE,
             col(Post.state).not_in([PostState.PARKED, PostState.MUTED]),
         )
         .order_by(col(EventVersion.version), col(Post.id))
@@ -195,7 +207,16 @@ def _superseded(message: Post, own: EventVersion, edit: EventVersion, later: Lat
     if edit.event_key == own.event_key:
         found = next((one for one in messages if own.version < one.version <= edit.version), None)
         return replace(found, by=None) if found else None
-    return next((one for one in messages if one.version == edit.version), None)
+    found = next((one for one in messages if one.version == edit.version), None)
+    if found is None and edit.kind and _contradicts(edit, own):
+        return Superseded(edit.version, edit.received_at, None, EventKind(edit.kind), is_posted=False)
+    return found
+
+
+def _contradicts(version: EventVersion, other: EventVersion) -> bool:
+    """Whether these are of kinds that can't both be true of a race."""
+    kind = EventKind(other.kind) if other.kind else None
+    return kind is not None and kind in CONTRADICTIONS and CONTRADICTIONS[kind] == version.kind
 
 
 def _said(
@@ -209,7 +230,7 @@ def _said(
         by = _superseded(message, own, event, later)
         if by is not None:
             superseded = by
-            if by.message_ts is None:
+            if by.message_ts is None and by.is_posted:
                 # The later message comes first; then the edit is made that links it.
                 continue
         elif event.event_key == own.event_key:
@@ -249,16 +270,24 @@ def _previous_ts(session: Session, one: Shown) -> str | None:
         ways.append(and_(posts.is_event_of_race(contradicts, key, own.race_id), col(Post.id) < one.post.id))
     if not ways:
         return None
+    borne = aliased(EventVersion)
+    # A race's abandonment may be said by its meeting's message alone.
+    in_meeting = and_(
+        col(EventVersion.kind) == EventKind.RACE_ABANDONED, col(borne.kind) == EventKind.MEETING_ABANDONED
+    )
     statement = (
-        select(col(Post.message_ts))
+        select(col(_BEARER.message_ts))
+        .select_from(Post)
         .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
+        .join(_BEARER, _IS_BEARER)
+        .outerjoin(borne, col(borne.id) == col(_BEARER.event_id))
         .where(
             or_(*ways),
+            or_(_IS_MESSAGE, in_meeting),
             col(Post.channel_id) == one.post.channel_id,
-            col(Post.edits_post_id).is_(None),
-            col(Post.message_ts).is_not(None),
+            col(_BEARER.message_ts).is_not(None),
         )
-        .order_by(col(Post.id).desc())
+        .order_by(col(Post.edits_post_id).is_not(None), col(Post.id).desc())
         .limit(1)
     )
     message_ts: str | None = session.execute(statement).scalar_one_or_none()

@@ -91,7 +91,8 @@ def _superseded(later: SupersededBy, clock: str) -> str:
     if later.contradicted_by is None:
         disagrees = f"{DISAGREE.lower()}, " if later.disagrees else ""
         return f"Superseded {clock}: {disagrees}see the {link}"
-    return f"Contradicted {clock}: {_CONTRADICTED[later.contradicted_by]}, see the {link}"
+    see = f", see the {link}" if later.is_posted else ""
+    return f"Contradicted {clock}: {_CONTRADICTED[later.contradicted_by]}{see}"
 
 
 def _after(mark: Block | None, blocks: Sequence[Block]) -> tuple[Block, ...]:

@@ -24,13 +24,14 @@ class SupersededBy(Value):
     """The later message that replaces this one: when its version was delivered, and the message's https address.
 
     `contradicted_by` is the later message's event where that is another event than this message's. `disagrees`: the
-    payloads do not tell which of the two versions is the newer.
+    payloads do not tell which of the two versions is the newer. `is_posted`: the later message was not given up.
     """
 
     at: AwareDatetime
     link: str | None = None
     contradicted_by: EventKind | None = None
     disagrees: bool = False
+    is_posted: bool = True
 
 
 class MessageContext(Value):

@@ -1,13 +1,16 @@
 """Repeated, older and overtaken deliveries, and the marks of messages that later ones replace. On both engines."""
 
+from datetime import timedelta
+
 import pytest
 
+from bot.alerts.closing import pause_channel
 from bot.domain.races import Course, Race, Runner
 from bot.sandbox.slack import failures
 from bot.slack.commands.full_result import _delivered
 from bot.slack.messages.full_result import full_result
 from bot.storage import racebook
-from tests.integration.alerts.racing_day import DAY, abandonment, edits, result, tell
+from tests.integration.alerts.racing_day import DAY, abandonment, edits, free_all, meeting, result, shown, tell
 from tests.said import as_posted
 
 FIRST, SWAPPED = ("Alpha", "Bravo"), ("Bravo", "Alpha")
@@ -188,3 +191,82 @@ async def test_full_result_says_what_was_corrected_before_the_newest_version(pip
     said = full_result(event, None, received_at, (), changed)
     assert said.text.startswith("Full result, corrected: ")
     assert "1st was Alpha, now Bravo" in str(said.blocks)
+
+
+def links(pipeline):
+    """The channel's messages, and where each stands as links say it."""
+    messages = pipeline.slack.messages("CGB")
+    return messages, [message.ts.replace(".", "") for message in messages]
+
+
+@pytest.mark.parametrize("later", [version(SWAPPED, 2), abandonment()], ids=["correction", "contradiction"])
+async def test_mark_waits_for_the_message_that_it_links(pipeline, later):
+    pipeline.poster.render.identity.workspace_url = "https://example.slack.com/"
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, version(FIRST, 1))
+    pipeline.slack.script("chat.postMessage", [failures.rate_limited(30)])
+    await tell(pipeline, later)
+    assert edits(pipeline.slack) == []
+    await free_all(pipeline)
+    await pipeline.post_all()
+    messages, at = links(pipeline)
+    assert at[1] in shown(messages[0])
+    assert await pipeline.waiting() == {}
+
+
+async def test_abandoned_race_waits_to_link_its_meeting(pipeline):
+    pipeline.poster.render.identity.workspace_url = "https://example.slack.com/"
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, abandonment())
+    pipeline.slack.script("chat.postMessage", [failures.rate_limited(30)])
+    await tell(pipeline, meeting("rc_1", "rc_2"))
+    assert await pipeline.waiting() == {"queued": 2}
+    await free_all(pipeline)
+    await pipeline.post_all()
+    messages, at = links(pipeline)
+    assert at[1] in shown(messages[0])
+
+
+async def pause_and_resume(pipeline, payload):
+    """The channel is paused when this is delivered, and resumed so much later that a summary says it."""
+    await pipeline.database.write(lambda session: pause_channel(session, "CGB", None, pipeline.clock()))
+    await tell(pipeline, payload)
+    later = pipeline.clock() + timedelta(hours=4)
+    await pipeline.database.write(lambda session: pipeline.reopening.resume(session, "CGB", later))
+    await free_all(pipeline)
+
+
+@pytest.mark.parametrize("is_held", [False, True], ids=["at once", "posts held"])
+async def test_mark_links_the_summary_that_says_the_later_message(pipeline, is_held):
+    pipeline.poster.render.identity.workspace_url = "https://example.slack.com/"
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, abandonment())
+    await pause_and_resume(pipeline, version(FIRST))
+    if is_held:
+        pipeline.slack.script("chat.postMessage", [failures.rate_limited(30)])
+        await pipeline.post_all()
+        await free_all(pipeline)
+    await pipeline.post_all()
+    messages, at = links(pipeline)
+    assert len(messages) == 2
+    assert messages[0].text.startswith("Contradicted ")
+    assert at[1] in shown(messages[0])
+
+
+async def test_mark_says_what_contradicts_where_the_later_message_was_given_up(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, abandonment())
+    pipeline.slack.script("chat.postMessage", [failures.slack_error("never_heard_of_it")])
+    await tell(pipeline, version(FIRST))
+    (text,) = pipeline.texts("CGB")
+    assert text.startswith("Contradicted ")
+    assert "UTC: a result was reported. ABANDONED: " in text
+
+
+async def test_result_links_the_meeting_that_its_race_was_called_off_with(pipeline):
+    pipeline.poster.render.identity.workspace_url = "https://example.slack.com/"
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, meeting("rc_1", "rc_2"), abandonment(), version(FIRST))
+    messages, at = links(pipeline)
+    assert len(messages) == 2
+    assert at[0] in shown(messages[1])
