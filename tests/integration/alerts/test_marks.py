@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from bot.alerts.closing import pause_channel
+from bot.domain.events import Topic
 from bot.domain.races import Course, Race, Runner
 from bot.sandbox.slack import failures
 from bot.slack.commands.full_result import _delivered
@@ -270,3 +271,15 @@ async def test_result_links_the_meeting_that_its_race_was_called_off_with(pipeli
     messages, at = links(pipeline)
     assert len(messages) == 2
     assert at[0] in shown(messages[1])
+
+
+async def test_card_that_comes_in_parts_is_one_message_however_often_the_parts_come(pipeline):
+    await pipeline.subscribe("CGB", "GB", frozenset({Topic.RACECARDS}))
+    today = pipeline.clock().date().isoformat()
+    for attempt in range(3):
+        for part in (("rc_1", "rc_2"), ("rc_3", "rc_4")):
+            card = meeting(*part, reason=None, date=today) | {"event": "racecard.published", "attempt": attempt}
+            await tell(pipeline, card)
+    (text,) = pipeline.texts("CGB")
+    assert "4 races declared" in text
+    assert len(edits(pipeline.slack)) == 1
