@@ -1,17 +1,17 @@
-"""Lists that are whole: what a later one leaves out is gone, unless it is a part of the list or an update of it."""
+"""Whole lists: runners or races missing from the later list are gone, but for parts of a list, and for updates."""
 
 from collections.abc import Sequence
 
 from bot.domain.pairing import Pair, V
 
 MANY = 3
-"""A card with so many races is not shortened to one: a delivery that names one race is about that race."""
+"""A card of so many races is not shortened to a single race: a delivery of a single race is an update of the race."""
 
 
 def takes_off(pairs: Sequence[Pair[V]], *, in_parts: bool, of_races: bool = False) -> bool:
-    """Whether what only the earlier list names is gone.
+    """Whether values of the earlier list alone are gone.
 
-    `in_parts`: the earlier list was put together from several deliveries, so that each of them names only some.
+    `in_parts`: several deliveries together made the earlier list, and each names only some values.
     """
     earlier, later = (sum(pair[side] is not None for pair in pairs) for side in (0, 1))
     is_update = of_races and later == 1 and earlier >= MANY
@@ -19,7 +19,7 @@ def takes_off(pairs: Sequence[Pair[V]], *, in_parts: bool, of_races: bool = Fals
 
 
 def are_parts(pairs: Sequence[Pair[V]], *, in_parts: bool) -> bool:
-    """Whether the two lists together are no single delivery's: they have nothing in common, or the earlier was so."""
+    """Whether the two lists are parts of a longer list: they have nothing in common, or the earlier list has parts."""
     if all(later is None for _, later in pairs):
         return in_parts
     if all(later is not None for _, later in pairs):

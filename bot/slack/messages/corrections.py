@@ -119,6 +119,7 @@ def _other(change: Change, *, disagree: bool) -> str:
     of = safe(change.of, _LABEL_MAX)
     if change.field in {RUNNER, CARD}:
         listed = "declared" if change.field == RUNNER else "on the card"
+        of = of or ("a runner" if change.field == RUNNER else "a race")
         if disagree:
             return f"{of} is {listed} in one, not in the other"
         return f"{of} is no longer {listed}"
