@@ -16,6 +16,7 @@ from pydantic import BaseModel, BeforeValidator
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.pairing import paired_races, paired_runners
 from bot.domain.races import Course, OffTime, Race, Runner, Value
+from bot.domain.whole import takes_off
 
 FEW_MINUTES = 5
 """A race of today that moves by more minutes than this is told by a new message."""
@@ -56,6 +57,7 @@ POSITION = "runner.position"
 _NAMES_THE_EVENT = Noise("names the event: another value is another event")
 _ENVELOPE = Noise("the envelope's own: it differs from one attempt to the next")
 _FILLED_IN = Noise("ours: what was filled in is no part of the delivery")
+_FROM_SEVERAL = Noise("ours: several deliveries together made the list")
 _BY_PARTS = Noise("compared part by part")
 _NO_RUNNERS = Noise("the message names no runners")
 _IS_ABANDONED = Noise("each version says so by its kind")
@@ -73,6 +75,7 @@ _EVENT: Declaration = {
     "event.first_attempt_at": _ENVELOPE,
     "event.data_as_of": _ENVELOPE,
     "event.races_from_book": _FILLED_IN,
+    "event.in_parts": _FROM_SEVERAL,
     "event.unreadable_because": Noise("ours, about reading"),
 }
 _COURSE: Declaration = {
@@ -101,6 +104,7 @@ _RACE: Declaration = {
     "race.winning_time": Told("winning time"),
     "race.runners": _BY_PARTS,
     "race.from_book": _FILLED_IN,
+    "race.in_parts": _FROM_SEVERAL,
 }
 _RUNNERS: Declaration = {
     RUNNER: Told("runner"),
@@ -137,6 +141,7 @@ _CARD: Declaration = {
     "card.winning_time": Noise("a line of a card does not show the winning time"),
     "card.runners": _BY_PARTS,
     "card.from_book": _FILLED_IN,
+    "card.in_parts": _FROM_SEVERAL,
 }
 
 
@@ -245,13 +250,15 @@ class VersionRemarks(Value):
 
     `changes`: see `changes_between`. `order_unknown`: the payloads do not tell which of the two versions is the newer.
     `contradicts` is the event of the same race that can't be true together with this one. `had_at` is when the service
-    had this version, by its own time or by its first attempt to deliver; None where neither came.
+    had this version, by its own time or by its first attempt to deliver; None where neither came. `again` is the number
+    of an earlier version that was delivered again: the event stays as it was, `changes` are what the two differ in.
     """
 
     changes: Changes = ()
     order_unknown: bool = False
     contradicts: EventKind | None = None
     had_at: datetime | None = None
+    again: int | None = None
 
 
 def changes_between(old: RacingEvent, new: RacingEvent, *, today: str) -> tuple[Change, ...]:
@@ -320,7 +327,7 @@ def _runners(declared: Declaration, old: RacingEvent, new: RacingEvent) -> Itera
     # The first placings of a result are news by themselves (`brings_placings`), and no list of changes.
     had_positions = new.kind is not EventKind.RESULT_RECEIVED or _has_positions(old)
     pairs = paired_runners(old.race.runners, new.race.runners)
-    is_whole = new.kind in WHOLE_LISTS and any(before and now for before, now in pairs)
+    is_whole = new.kind in WHOLE_LISTS and takes_off(pairs, in_parts=old.race.in_parts)
     for before, now in pairs:
         of = _horse(now or before)
         yield from _position(before, now, of, had, has) if had_positions else ()
@@ -349,23 +356,26 @@ def _cards(declared: Declaration, old: RacingEvent, new: RacingEvent, *, is_toda
     if isinstance(declared[CARD], Noise) or not new.races:
         return
     pairs = paired_races(old.races, new.races)
-    is_whole = new.kind in WHOLE_LISTS and any(before and now for before, now in pairs)
+    is_card = new.kind in WHOLE_LISTS
+    is_whole = is_card and takes_off(pairs, in_parts=old.in_parts, of_races=True)
     for before, now in pairs:
         if before and now:
             of = race_label(before)
             yield from _compared(declared, CARD, before, now, of, is_today=is_today)
-            yield from _declared(before, now, is_whole=is_whole)
+            yield from _declared(before, now, is_card=is_card)
         elif now and old.races:
             yield Change(field=CARD, of=race_label(now), now="named")
         elif before and is_whole:
             yield Change(field=CARD, of=race_label(before), before="named", rings=is_today)
 
 
-def _declared(before: Race, now: Race, *, is_whole: bool) -> Iterator[Change]:
+def _declared(before: Race, now: Race, *, is_card: bool) -> Iterator[Change]:
     """The runners of a card's race that are declared now, and those that are no longer."""
     if not (before.runners and now.runners):
         return
-    for one, other in paired_runners(before.runners, now.runners):
+    pairs = paired_runners(before.runners, now.runners)
+    is_whole = is_card and takes_off(pairs, in_parts=before.in_parts)
+    for one, other in pairs:
         of = f"{_horse(other or one)} in the {race_label(before)}"
         if one is None:
             yield Change(field=RUNNER, of=of, now="named")

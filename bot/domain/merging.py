@@ -6,8 +6,9 @@ from bot.domain.events import EventKind, RacingEvent
 from bot.domain.facts import WHOLE_LISTS
 from bot.domain.pairing import paired_races, paired_runners
 from bot.domain.races import OF_COURSE, Course, Race, Runner
+from bot.domain.whole import are_parts, takes_off
 
-_OF_ONE_VERSION = frozenset({"abandoned", "course", "runners", "from_book"})
+_OF_ONE_VERSION = frozenset({"abandoned", "course", "runners", "from_book", "in_parts"})
 """Fields of a race that are not simply kept where the later version lacks them."""
 
 _SHARED = ("meeting_id", "region", "race_date")
@@ -95,13 +96,15 @@ def _only(values: Iterable[str | None]) -> str | None:
 
 
 def completed(event: RacingEvent, earlier: RacingEvent) -> RacingEvent:
-    """The event with what only the earlier version said; what is about the delivery itself stays its own."""
+    """The event with what only the earlier version said, and the latest order of both."""
     are_all = event.kind in WHOLE_LISTS
     return event.model_copy(
         update={
             "race": completed_race(event.race, earlier.race, are_all=are_all),
-            "races": united(event.races, earlier.races, are_all=are_all),
+            "races": united(event.races, earlier.races, are_all=are_all, in_parts=earlier.in_parts),
+            "in_parts": are_all and are_parts(paired_races(earlier.races, event.races), in_parts=earlier.in_parts),
             "reason": event.reason or earlier.reason,
+            **event.latest_order(earlier),
         }
     )
 
@@ -114,12 +117,14 @@ def completed_race(race: Race, earlier: Race, *, are_all: bool = False) -> Race:
         if name not in _OF_ONE_VERSION and getattr(race, name) == field.default
     }
     course = _course(race.course, earlier.course)
-    are_all = are_all and _overlap(paired_runners(earlier.runners, race.runners))
-    runners = completed_runners(race.runners, earlier.runners, are_all=are_all)
-    if are_all and race.runners and race.field_size is None:
+    pairs = paired_runners(earlier.runners, race.runners)
+    is_whole = are_all and takes_off(pairs, in_parts=earlier.in_parts)
+    in_parts = are_all and are_parts(pairs, in_parts=earlier.in_parts)
+    runners = completed_runners(race.runners, earlier.runners, are_all=is_whole)
+    if is_whole and race.runners and race.field_size is None:
         # The earlier figure would hide that a runner is gone.
         kept.pop("field_size", None)
-    return race.model_copy(update={**kept, "course": course, "runners": runners})
+    return race.model_copy(update={**kept, "course": course, "runners": runners, "in_parts": in_parts})
 
 
 def _course(course: Course, earlier: Course) -> Course:
@@ -159,14 +164,19 @@ def _runner(now: Runner | None, before: Runner | None, held: Container[int | Non
     return Runner(**{**kept, **known})
 
 
-def united(races: tuple[Race, ...], earlier: tuple[Race, ...], *, are_all: bool = False) -> tuple[Race, ...]:
-    """The later races, each completed, then those that only the earlier version named; `are_all`: none of these."""
+def united(
+    races: tuple[Race, ...], earlier: tuple[Race, ...], *, are_all: bool = False, in_parts: bool = False
+) -> tuple[Race, ...]:
+    """The later races, each completed, then those that only the earlier version named.
+
+    `are_all`: the lists are whole, so that these may be gone; `in_parts`: several deliveries made the earlier list.
+    """
     if not races:
         return earlier
     pairs = paired_races(earlier, races)
-    are_all = are_all and _overlap(pairs)
+    is_whole = are_all and takes_off(pairs, in_parts=in_parts, of_races=True)
     both = [completed_race(now, before, are_all=are_all) if before else now for before, now in pairs if now]
-    return (*both, *(before for before, now in pairs if before and not now and not are_all))
+    return (*both, *(before for before, now in pairs if before and not now and not is_whole))
 
 
 def is_same_of_card(one: Race, other: Race) -> bool:
@@ -180,8 +190,3 @@ def is_same_of_card(one: Race, other: Race) -> bool:
 def _names(race: Race) -> tuple[str | None, ...]:
     """What tells a meeting's races apart, the surest first."""
     return race.race_id, race.off.text, race.number, race.title
-
-
-def _overlap(pairs: Iterable[tuple[object | None, object | None]]) -> bool:
-    """Whether two lists have anything in common: lists that have nothing in common are parts of a longer one."""
-    return any(before and now for before, now in pairs)

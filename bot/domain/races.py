@@ -87,7 +87,7 @@ class Race(Value):
     """A race, or of a meeting what its races share. `race_date` is the published date, "YYYY-MM-DD" (Spec gap G16).
 
     `from_book` names the fields that the race book, or another delivery, filled in. Fields of the course have names
-    like "course.name".
+    like "course.name". `in_parts`: of several deliveries, none named all of `runners`.
     """
 
     race_id: str | None = None
@@ -110,6 +110,7 @@ class Race(Value):
     winning_time: str | None = None
     runners: tuple[Runner, ...] = ()
     from_book: tuple[str, ...] = ()
+    in_parts: bool = False
 
     def as_delivered(self) -> "Race":
         """The race as delivered, without the fields of `from_book`."""

@@ -63,6 +63,13 @@ def corrected_in_words(corrected: Corrected, clock: str) -> str:
     return f"Corrected {clock}: {said}" + (f"; added: {added}" if added else "")
 
 
+def repeated_in_words(repeated: Corrected, clock: str) -> str:
+    """What an edit says of an earlier version that came once more, where nothing tells which version is the newer."""
+    changed = changes_in_words(repeated.changes, (), disagree=True)
+    said = f"An earlier version was delivered again {clock}"
+    return f"{said}: {changed}" if changed else said
+
+
 def _places(placings: Sequence[Change], runners: Sequence[Runner], *, disagree: bool) -> Iterator[str]:
     """A clause for each place that another horse has now, best first."""
     moves = [(change, finishing_position(change.before), finishing_position(change.now)) for change in placings]
@@ -112,6 +119,7 @@ def _other(change: Change, *, disagree: bool) -> str:
     of = safe(change.of, _LABEL_MAX)
     if change.field in {RUNNER, CARD}:
         listed = "declared" if change.field == RUNNER else "on the card"
+        of = of or ("a runner" if change.field == RUNNER else "a race")
         if disagree:
             return f"{of} is {listed} in one, not in the other"
         return f"{of} is no longer {listed}"

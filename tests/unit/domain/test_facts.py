@@ -32,7 +32,7 @@ ONE = {
     int: (8, 9),
     datetime: (datetime(2026, 11, 20, tzinfo=UTC), datetime(2026, 11, 21, tzinfo=UTC)),
 }
-NO_VALUE = {"key", "kind", "course", "race", "races", "runners", "from_book", "races_from_book"}
+NO_VALUE = {"key", "kind", "course", "race", "races", "runners", "from_book", "races_from_book", "in_parts"}
 """Fields that name the event, or that are compared part by part."""
 
 DECLARED = [
@@ -338,3 +338,38 @@ def test_any_field_of_a_payload_that_changes_is_told_or_noise(path):
 def test_change_is_stored_and_read_back():
     change = Change(field=POSITION, of="A", before="1", now=None, rings=True)
     assert Change.model_validate_json(change.model_dump_json(exclude_defaults=True)) == change
+
+
+LISTS = st.lists(st.integers(1, 5), unique=True, max_size=5)
+
+
+def of_card(numbers, declared):
+    runners = tuple(Runner(horse=f"Horse {number}") for number in declared)
+    return card(*(Race(race_id=f"rc_{number}", title=f"Title {number}", runners=runners) for number in numbers))
+
+
+@given(st.lists(st.tuples(LISTS, LISTS), min_size=2, max_size=5))
+def test_card_that_is_delivered_again_says_nothing_anew(cards):
+    known = of_card(*cards[0])
+    for numbers, declared in cards[1:]:
+        delivered = of_card(numbers, declared)
+        known = completed(delivered, known)
+        assert changes_between(known, delivered, today=TODAY) == ()
+
+
+def test_parts_of_a_card_take_nothing_away_until_one_delivery_names_all():
+    one, two, whole = of_card([1, 2], ()), of_card([3, 4], ()), of_card([1, 2, 3, 4], ())
+    known = completed(two, one)
+    for part in (one, two, of_card([2], ())):
+        assert changes_between(known, part, today=TODAY) == ()
+        known = completed(part, known)
+        assert len(known.races) == 4
+    known = completed(whole, known)
+    assert [change.of for change in changes_between(known, of_card([1, 2, 3], ()), today=TODAY)] == ["Title 4"]
+
+
+def test_delivery_of_one_race_of_a_card_is_about_that_race():
+    known = of_card([1, 2, 3, 4], ())
+    moved = card(Race(race_id="rc_3", title="Title 3", off=OffTime(text="13:10")))
+    assert [change.field for change in changes_between(known, moved, today=TODAY)] == ["card.off"]
+    assert len(completed(moved, known).races) == 4
