@@ -96,7 +96,7 @@ class KnownEvents:
         order_unknown: bool,
     ) -> VersionRemarks:
         """What is to be said of a version that is not the first: by what was `delivered`, not by what was filled in."""
-        changes = changes_between(stored, delivered, today=received_at.date().isoformat())
+        changes = changes_between(stored, delivered, received_at=received_at)
         return VersionRemarks(
             changes=changes,
             order_unknown=order_unknown and any(not change.is_addition for change in changes),

@@ -43,7 +43,7 @@ class RacingEvent(Value):
     `data_as_of` is how current the service's data was, as published. `occurred_at` and `sequence` are there only where
     the payload says when it was made, or which version it is; `first_attempt_at` only where it says when the service
     first tried to deliver it. `races_from_book`: the delivery named no races, and `races` come from the race book or
-    other deliveries.
+    other deliveries. `in_parts`: the `races` of a card came in deliveries of which none named all.
     """
 
     key: str
@@ -58,6 +58,7 @@ class RacingEvent(Value):
     data_as_of: str | None = None
     unreadable_because: str | None = None
     races_from_book: bool = False
+    in_parts: bool = False
 
     def as_delivered(self) -> "RacingEvent":
         """The event as delivered, without the fields that the race book filled in."""

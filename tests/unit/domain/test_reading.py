@@ -174,7 +174,7 @@ def test_race_date_is_the_published_day_never_shifted(record, race_date):
         ({"abandoned": "true"}, True),
         ({"is_abandoned": 1}, True),
         ({"abandoned": False, "status": "declared"}, False),
-        ({"meeting": {"status": "abandoned"}}, False),
+        ({"meeting": {"status": "abandoned"}}, None),
     ],
 )
 def test_race_is_abandoned_only_where_its_own_record_says_so(record, abandoned):

@@ -149,7 +149,7 @@ def test_grand_national_is_shown_whole():
 def test_corrected_result_says_what_changed_and_links_the_earlier_message():
     old, new = result("1", "2", "3"), result("2", "1", "3")
     context = with_context(
-        changes=changes_between(old, new, today="2026-11-21"),
+        changes=changes_between(old, new, received_at=NOW),
         previous_link="https://x.slack.com/archives/C1/p1?a=1&b=2",
     )
     assert render(new, context).text == (
@@ -172,7 +172,7 @@ def test_corrected_result_says_what_changed_and_links_the_earlier_message():
 )
 def test_correction_says_who_has_which_place_now(before, now, said):
     old, new = result(*before), result(*now)
-    text = render(new, with_context(changes=changes_between(old, new, today="2026-11-21"))).text
+    text = render(new, with_context(changes=changes_between(old, new, received_at=NOW))).text
     assert text.startswith(f"CORRECTION: Kempton 14:30 (GB): {said}. Now ")
 
 
