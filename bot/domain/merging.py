@@ -197,9 +197,9 @@ def completed_runners(
 
 
 def _runner(now: Runner | None, before: Runner | None, places: Places) -> Runner:
-    known = (now or Runner()).model_dump(exclude_none=True)
-    if before is None:
-        return Runner(**known)
+    if before is None and now is not None:
+        return now
+    known, before = (now or Runner()).model_dump(exclude_none=True), before or Runner()
     kept = before.model_dump(exclude_none=True)
     if places.is_still_shared(before, now):
         known.pop("position")

@@ -100,7 +100,7 @@ def _newly_there(place: int, now_there: str, came: Sequence[Change], *, disagree
 def _unplaced(placings: Sequence[Change], runners: Sequence[Runner], *, disagree: bool) -> Iterator[str]:
     """A clause for each horse that lost its place, with the reason where one came: "Horse A is now DSQ (was 1st)"."""
     reasons = {runner_label(runner): runner.position_reason for runner in runners}
-    taken = {finishing_position(change.now) for change in placings if not _keeps_place(change)}
+    taken = {finishing_position(change.now) for change in placings if not _keeps_place(change)} - {None}
     for change in placings:
         is_said = change.now is None and finishing_position(change.before) in taken
         if finishing_position(change.now) or is_said:

@@ -72,7 +72,7 @@ def _declared(event: RacingEvent) -> str:
 def _lost(event: RacingEvent) -> str:
     """What the delivery itself says has become of the card or of its races; "" where nothing has."""
     said = joined([*_became(event.race, "this card" if event.races else "this race"), reason(event)])
-    lost = [race_line(race) for race in event.races if race.abandoned]
+    lost = [joined([race_line(race), safe(race.reason)]) for race in event.races if race.abandoned]
     if not lost:
         return said
     named = "; ".join(lost[:_LOST_NAMED]) + (f"; and {len(lost) - _LOST_NAMED} more" if len(lost) > _LOST_NAMED else "")

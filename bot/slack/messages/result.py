@@ -91,7 +91,7 @@ def _others_lines(others: Sequence[Runner]) -> Iterator[str]:
     """The runners without a place, grouped by what came instead of one: "PU: Horse D, Horse E"."""
     groups: dict[str, list[str]] = {}
     for runner in islice(others, _OTHERS_NAMED):
-        reason = safe(runner.position_reason, SHORT_MAX) if runner.position else None
+        reason = safe(runner.position_reason, SHORT_MAX)
         named = f"{horse_name(runner)} ({reason})" if reason else horse_name(runner)
         groups.setdefault(safe(runner.position, _POSITION_MAX) or "No position", []).append(named)
     for position, horses in groups.items():
