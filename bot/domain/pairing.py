@@ -95,6 +95,8 @@ def _paired(earlier: Sequence[V], later: Sequence[V], ways: Sequence[_By[V]]) ->
     found: dict[int, int] = {}
     left = set(range(len(earlier)))
     for way in ways:
+        if not left or len(found) == len(later):
+            break
         by_value, wanted = _by_value(earlier, way), _by_value(later, way)
         for value, places in wanted.items():
             candidates = by_value.get(value, [])
