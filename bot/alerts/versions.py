@@ -94,10 +94,10 @@ class KnownEvents:
 
     def _repeated(self, delivered: RacingEvent, received_at: datetime) -> int | None:
         """The number of an overtaken version that says all that was delivered: nothing tells that it is news."""
-        today = received_at.date().isoformat()
         for row in self._rows[delivered.key][:-1]:
             earlier = events.known(row)[0].as_delivered()
-            if not changes_between(earlier, delivered, today=today) and not brings_placings(earlier, delivered):
+            changes = changes_between(earlier, delivered, received_at=received_at)
+            if not changes and not brings_placings(earlier, delivered):
                 return row.version
         return None
 
@@ -149,9 +149,9 @@ class KnownEvents:
 
         `told` is the stored event, with the placings of the race book where messages show these.
         """
-        changes = changes_between(told, delivered, today=received_at.date().isoformat())
+        changes = changes_between(told, delivered, received_at=received_at)
         # A delivery and the race book are no two versions of the event.
-        disputed = changes_between(stored, delivered, today=received_at.date().isoformat())
+        disputed = changes_between(stored, delivered, received_at=received_at)
         return VersionRemarks(
             changes=changes,
             order_unknown=order_unknown and any(not change.is_addition for change in disputed),

@@ -48,7 +48,7 @@ class RacingEvent(Value):
     `data_as_of` is how current the service's data was, as published. `occurred_at` and `sequence` are there only where
     the payload says when it was made, or which version it is; `first_attempt_at` only where it says when the service
     first tried to deliver it. `races_from_book`: the delivery named no races, and `races` come from the race book or
-    other deliveries. `in_parts`: of several deliveries, none named all of `races`.
+    other deliveries. `in_parts`: the `races` of a card came in deliveries of which none named all.
     """
 
     key: str

@@ -18,8 +18,8 @@ def corrected(rows: Sequence[EventVersion]) -> Corrected | None:
         return None
     (before, _), (now, _) = events.known(first), events.known(last)
     is_read = not (before.unreadable_because or now.unreadable_because)
-    today = last.received_at.date().isoformat()
-    changes = changes_between(before.as_delivered(), now.as_delivered(), today=today) if is_read else ()
+    between = before.as_delivered(), now.as_delivered()
+    changes = changes_between(*between, received_at=last.received_at) if is_read else ()
     changes = changes or said[-1].changes
     disagree = any(remarks.order_unknown for remarks in said)
     return Corrected(at=last.received_at, changes=changes, order_unknown=disagree) if changes else None

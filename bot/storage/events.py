@@ -198,6 +198,15 @@ def remarks_of(row: EventVersion) -> VersionRemarks:
     return VersionRemarks.model_validate_json(row.remarks or "{}")
 
 
+def contradicted_by(row: EventVersion) -> EventKind | None:
+    """The kind of event that a version contradicts; None where the row's remarks name no event or can't be read."""
+    try:
+        return remarks_of(row).contradicts
+    except ValueError:
+        log.exception("stored_remarks_not_readable", event_key=row.event_key, version=row.version)
+        return None
+
+
 def known(row: EventVersion) -> tuple[RacingEvent, VersionRemarks]:
     """As `read`; of a row that can't be read what its columns say, so that what comes after it is told all the same."""
     try:

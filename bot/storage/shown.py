@@ -258,7 +258,7 @@ def _said(
 def _previous_ts(session: Session, one: Shown) -> str | None:
     """Where the channel has the message of an earlier version of the same event, or of the event it contradicts."""
     own = one.own
-    contradicts = events.known(own)[1].contradicts if own.remarks else None
+    contradicts = events.contradicted_by(own)
     ways: list[ColumnElement[bool]] = []
     if own.version > 1:
         ways.append(and_(col(EventVersion.event_key) == own.event_key, col(EventVersion.version) < own.version))
