@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from bot.domain.facts import CARD, NAMED, NO, NON_RUNNER, POSITION, RUNNER, Change, only, runner_label
+from bot.domain.facts import CARD, NAMED, NON_RUNNER, POSITION, RUNNER, Change, only, runner_label
 from bot.domain.races import Runner, finishing_position
+from bot.domain.spellings import NO
 from bot.slack.messages.context import Corrected, MessageContext
 from bot.slack.messages.names import HORSE_MAX, SHORT_MAX
 from bot.slack.messages.text import counted, safe
