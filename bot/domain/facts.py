@@ -275,6 +275,8 @@ class Change(Value):
     before: str | None = None
     now: str | None = None
     rings: bool = False
+    several: bool = False
+    """Whether `of` names several runners."""
     more: int = 0
     """How many further changes of the same field are not kept, because there are very many."""
 
@@ -447,7 +449,8 @@ class _Between:
             (back, NON_RUNNER, NAMED),
         ):
             if runners:
-                yield Change(field=RUNNER, of=f"{_together(runners)} in the {where}", before=was, now=is_now)
+                of = f"{_together(runners)} in the {where}"
+                yield Change(field=RUNNER, of=of, before=was, now=is_now, several=len(runners) > 1)
 
 
 def _bounded(changes: Iterator[Change]) -> Iterator[Change]:
