@@ -4,7 +4,7 @@ A message shows the fields that are `Told`. A change of such a field rings (a ne
 that is `Noise` changes nothing in a channel; its entry gives the reason.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -23,17 +23,26 @@ from bot.domain.races import (
     Runner,
     Value,
     finishing_position,
-    is_settled_status,
-    is_shared,
     letters,
-    plain_name,
+)
+from bot.domain.spellings import (
+    NO,
+    YES,
+    By,
+    as_published,
+    by_card_status,
+    by_flag,
+    by_lost_status,
+    by_name,
+    by_place,
+    by_status,
 )
 
 SOON = timedelta(hours=24)
-"""A race that starts so close to the receipt of a version is a race of today, wherever its course is."""
+"""A race within this time of the receipt of a version is a race of today, in every time zone."""
 
 MOST_OF_FIELD = 50
-"""Changes of a field that are kept for a version; the rest is counted."""
+"""Changes of a field that are stored for a version. Further changes are counted."""
 
 
 class Rings(StrEnum):
@@ -41,69 +50,26 @@ class Rings(StrEnum):
 
     NEVER = "never"
     ALWAYS = "always"
-    """Another value than before; the first value is an edit."""
+    """A changed value rings. The first value is an edit."""
     FIRST_TOO = "the first too"
-    """Any value that says something else, the first too."""
+    """A changed value rings, and so does the first value."""
     MOVED_TODAY = "moved today"
-    """A time of a race of today, by more than FEW_MINUTES."""
+    """The off time of a race of today rings when it moves by more than FEW_MINUTES."""
     TO_OR_FROM_TODAY = "to or from today"
-
-
-_TO_COME = frozenset(
-    {"declared", "declarations", "confirmed", "scheduled", "upcoming", "open", "published", "entries", "pending"}
-)
-"""What a race to come is plainly called, in letters alone."""
-
-By = Callable[[str | None], Hashable]
-
-
-def _as_published(value: str | None) -> Hashable:
-    return value
-
-
-def by_name(horse: str | None) -> Hashable:
-    """The horse's name without what not every delivery writes."""
-    return plain_name(horse) if horse else None
-
-
-def by_place(position: str | None) -> Hashable:
-    """The place, and whether it is shared; other positions by their letters: "1st" is "1", "P.U." is "PU"."""
-    place = finishing_position(position)
-    return (place, is_shared(position)) if place else (letters(position) or position or None)
-
-
-def by_status(status: str | None) -> Hashable:
-    """The status in its letters; all that say no more than "settled" are one, as is none."""
-    return "" if is_settled_status(status) else letters(status)
-
-
-def by_lost_status(status: str | None) -> Hashable:
-    """The status in its letters; "Abandoned" says no more about an abandonment than none."""
-    return letters(status).removeprefix("abandoned")
-
-
-def by_card_status(status: str | None) -> Hashable:
-    """The status in its letters; what every card of a race to come says is no more than none."""
-    said = letters(status)
-    return "" if said in _TO_COME or is_settled_status(status) else by_lost_status(status)
-
-
-def by_flag(flag: str | None) -> Hashable:
-    """Whether it is set."""
-    return flag == YES
+    """A date rings when it was today's date, or is by now."""
 
 
 @dataclass(frozen=True)
 class Told:
     """A field that messages show: its name in words ("starting price"), and when a change of the field rings.
 
-    `by` is how values are compared: two values that are equal by it say the same. `unless` names a field that is shown
-    in the place of this one, where it came.
+    `by` is how values are compared (bot.domain.spellings). `unless` names another field. Where the other field came,
+    the message shows the other field instead.
     """
 
     words: str
     rings: Rings = Rings.NEVER
-    by: By = _as_published
+    by: By = as_published
     unless: str | None = None
 
 
@@ -121,9 +87,6 @@ RUNNER, CARD = "runner", "card"
 """The levels whose own name, without a field, stands for being listed at all."""
 
 POSITION = "runner.position"
-
-YES, NO = "yes", "no"
-"""A flag as text."""
 
 NAMED, NON_RUNNER = "named", "NR"
 """What is said of being listed."""
@@ -312,6 +275,8 @@ class Change(Value):
     before: str | None = None
     now: str | None = None
     rings: bool = False
+    several: bool = False
+    """Whether `of` names several runners."""
     more: int = 0
     """How many further changes of the same field are not kept, because there are very many."""
 
@@ -360,8 +325,8 @@ class VersionRemarks(Value):
 def changes_between(old: RacingEvent, new: RacingEvent, *, received_at: datetime) -> tuple[Change, ...]:
     """The values that differ, as far as messages show them. `received_at` is when the new version was received.
 
-    A value that the new version lacks is not a changed one, but for two cases: a place that another horse has now, and
-    what a list leaves out that is whole (WHOLE_LISTS).
+    A value that the new version lacks is unchanged, with two exceptions: a place with a new holder, and a race or
+    runner left out of a whole list (WHOLE_LISTS).
     """
     if new.kind is None:
         return ()
@@ -429,7 +394,7 @@ class _Between:
         return next(filter(None, dates), None) == self._today
 
     def _runners(self, old: Sequence[Runner], new: Sequence[Runner]) -> Iterator[Change]:
-        """What differs of each runner; the places go by who holds them."""
+        """The changes of each runner; places are compared by their holders."""
         if isinstance(self.declared[RUNNER], Noise) or not new:
             return
         # The first placings of a result are news by themselves (`brings_placings`), and no list of changes.
@@ -448,7 +413,7 @@ class _Between:
                 yield Change(field=RUNNER, of=of, before=NAMED)
 
     def _cards(self, old: Sequence[Race], new: Sequence[Race]) -> Iterator[Change]:
-        """What differs of each race that a card, or an abandoned meeting, names."""
+        """The changes of each race of a card or of an abandoned meeting."""
         if isinstance(self.declared[CARD], Noise) or not new:
             return
         pairs = paired_races(old, new)
@@ -467,7 +432,7 @@ class _Between:
                 yield Change(field=CARD, of=race_label(before), before=NAMED, rings=self._is_soon(before))
 
     def _declared(self, before: Race, now: Race) -> Iterator[Change]:
-        """The runners of a card's race that are declared now, and those that no longer run: each a single change."""
+        """A change each for the runners of a card's race who are new, gone, non-runners by now, and runners again."""
         if not (before.runners and now.runners):
             return
         pairs = paired_runners(before.runners, now.runners)
@@ -486,11 +451,12 @@ class _Between:
             (back, NON_RUNNER, NAMED),
         ):
             if runners:
-                yield Change(field=RUNNER, of=f"{_together(runners)} in the {where}", before=was, now=is_now)
+                of = f"{_together(runners)} in the {where}"
+                yield Change(field=RUNNER, of=of, before=was, now=is_now, several=len(runners) > 1)
 
 
 def _bounded(changes: Iterator[Change]) -> Iterator[Change]:
-    """The first MOST_OF_FIELD changes of each field, and how many more there are: with those that ring apart."""
+    """The first MOST_OF_FIELD changes of each field, and how many more there are. Changes that ring count apart."""
     alike: dict[tuple[str, bool, bool], list[Change]] = {}
     for change in changes:
         alike.setdefault((change.field, change.is_addition, change.rings), []).append(change)
@@ -510,9 +476,9 @@ def _is_same_off(before: Any, now: Any) -> bool:
 
 
 def _moved_far(old: Race, now: OffTime) -> bool:
-    """Whether the off time is more than FEW_MINUTES from the one that was last told by a new message.
+    """Whether the off time is more than FEW_MINUTES from the off time that a new message told last.
 
-    Times that can't be subtracted may be far apart, unless the one is a text and the other a moment.
+    Two texts that can't be subtracted may be far apart. A text and a moment are taken to be near.
     """
     before = old.off_told or old.off
     moved = now.minutes_from(before)

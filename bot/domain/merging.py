@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Sequence
 
 from bot.domain.events import EventKind, RacingEvent
-from bot.domain.facts import WHOLE_LISTS, by_place
+from bot.domain.facts import WHOLE_LISTS
 from bot.domain.pairing import Places, is_shorter, is_whole, paired_races, paired_runners
 from bot.domain.races import FEW_MINUTES, OF_COURSE, Course, OffTime, Race, Runner, letters
+from bot.domain.spellings import by_place
 
 _PUT_TOGETHER = frozenset({"abandoned", "course", "off", "off_told", "runners", "from_book"})
 """Fields of a race that are not simply kept where the later version lacks them."""
@@ -110,7 +111,7 @@ def completed(event: RacingEvent, earlier: RacingEvent) -> RacingEvent:
 
 
 def _card(event: RacingEvent, earlier: RacingEvent, *, are_all: bool) -> tuple[tuple[Race, ...], bool]:
-    """The races of both versions, and whether they came in parts. `are_all`: a list of races or runners is whole."""
+    """The races of both versions, and whether the races came in parts. `are_all`: lists are whole."""
     pairs = paired_races(earlier.races, event.races)
     takes_off = are_all and bool(event.races) and is_shorter(earlier.races, pairs, in_parts=earlier.in_parts)
     races = united(event.races, earlier.races, are_all=are_all, takes_off=takes_off)
@@ -143,7 +144,7 @@ def completed_race(race: Race, earlier: Race, *, are_all: bool = False) -> Race:
 
 
 def _abandoned(race: Race, earlier: Race) -> bool | None:
-    """Whether the race is abandoned: as said before, unless the later version says otherwise, by a status too."""
+    """Whether the race is abandoned. A later flag decides, or a later status where only a status said so before."""
     by_status_alone = letters(earlier.status).startswith(("abandoned", "calledoff"))
     if race.abandoned is None and not (race.status and by_status_alone):
         return earlier.abandoned
@@ -151,7 +152,7 @@ def _abandoned(race: Race, earlier: Race) -> bool | None:
 
 
 def _off(off: OffTime, earlier: OffTime) -> OffTime:
-    """The later off time; text and moment of both where both are one time."""
+    """The later off time. Where both say the same time, text and moment of both."""
     if off == OffTime():
         return earlier
     if not off.is_same_time(earlier):
@@ -160,7 +161,7 @@ def _off(off: OffTime, earlier: OffTime) -> OffTime:
 
 
 def _off_told(off: OffTime, earlier: Race) -> OffTime | None:
-    """The off time that was told before the race was moved by a few minutes; None where the current one was told."""
+    """The off time told before the race moved by a few minutes; None where the current off time was told."""
     if off == OffTime():
         return earlier.off_told
     told = earlier.off_told or earlier.off

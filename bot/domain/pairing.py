@@ -12,9 +12,9 @@ Pair = tuple[V | None, V | None]
 
 @dataclass(frozen=True)
 class _By(Generic[V]):
-    """A value by which two entries are found to be the same, unless something else speaks against it (`may_be_same`).
+    """A way to pair entries: by an equal value, unless `may_be_same` refuses.
 
-    `only`: the value must be the only one of its kind in both lists.
+    `only`: the value is unique in both lists.
     """
 
     value: Callable[[V], Hashable | None]
@@ -25,8 +25,8 @@ class _By(Generic[V]):
 def paired_runners(earlier: Sequence[Runner], later: Sequence[Runner]) -> list[Pair[Runner]]:
     """(earlier, later) of each runner: those of the later version in its order, then those that only the earlier has.
 
-    By the horse's name, with the number where several share a name; else by the number, where a version names no horse
-    or where number and place are equal.
+    The pairs go by name and number, then by name, then by number and place, then by number where a version names no
+    horse.
     """
     return _paired(earlier, later, _RUNNERS)
 
@@ -34,8 +34,8 @@ def paired_runners(earlier: Sequence[Runner], later: Sequence[Runner]) -> list[P
 def paired_races(earlier: Sequence[Race], later: Sequence[Race]) -> list[Pair[Race]]:
     """(earlier, later) of each race of a card, in the order of `paired_runners`.
 
-    By the race's id where both versions have one, else by the surest that both say: a race that was moved keeps its
-    number and its title, a race that was renamed its time.
+    The pairs go by id, then by number, then by title, then by off time. A moved race keeps its number and title, and a
+    renamed race its time.
     """
     return _paired(earlier, later, _RACES)
 
@@ -43,15 +43,15 @@ def paired_races(earlier: Sequence[Race], later: Sequence[Race]) -> list[Pair[Ra
 def is_whole(earlier: Sized, later: Sized) -> bool:
     """Whether the later list of a card's races or runners can be the whole list.
 
-    A list of a single entry is an update of that entry, unless there were no more than two.
+    A list of a single entry is an update of the entry, unless the earlier list has no more than two entries.
     """
     return len(later) > 1 or len(earlier) <= 2
 
 
 def is_shorter(earlier: Sequence[Race], pairs: Sequence[Pair[Race]], *, in_parts: bool) -> bool:
-    """Whether the later races are the card with races taken off: some of the earlier races, and no other.
+    """Whether the later races are the card with races taken off: some of the earlier races, and no other races.
 
-    A card that came `in_parts` is not: each part leaves out the races of the others.
+    Of a card that came `in_parts` the answer is no: each part leaves out the races of the other parts.
     """
     later = [now for _, now in pairs if now]
     return not in_parts and is_whole(earlier, later) and all(before for before, _ in pairs)
@@ -60,8 +60,9 @@ def is_shorter(earlier: Sequence[Race], pairs: Sequence[Pair[Race]], *, in_parts
 class Places:
     """The places of two versions of a result.
 
-    `had` are the places that somebody held before. `taken` are those with a new holder: only these can be lost by
-    silence. `kept` are those that a runner keeps by silence. `takes_off`: a runner left out runs no more.
+    `had` are the places of the earlier version. `taken` are the places with a new holder: only a taken place is lost by
+    silence. `kept` are the places of runners without a place in the later version. `takes_off`: a runner left out of
+    the later version runs no more.
     """
 
     def __init__(self, pairs: Iterable[Pair[Runner]], *, takes_off: bool = False) -> None:
@@ -74,16 +75,16 @@ class Places:
         self.kept = {_place(before) for before, now in stayed if not (now and now.position)} - self.taken
 
     def lost(self, before: Runner | None, now: Runner | None) -> bool:
-        """Whether a runner of whom the later version says no place has lost the place to another."""
+        """Whether a runner without a position in the later version has lost the place to another runner."""
         return _place(before) in self.taken and not (now and now.position)
 
     def is_still_shared(self, before: Runner | None, now: Runner | None) -> bool:
-        """Whether the later version only leaves out that the place is shared, and the other holder beside."""
+        """Whether the later version leaves out the other holder of a shared place, and the mark of sharing."""
         is_same = now is not None and _place(now) == _place(before) and _place(now) in self.kept
         return bool(is_same and before and is_shared(before.position) and now and not is_shared(now.position))
 
     def is_named_now(self, before: Runner | None) -> bool:
-        """Whether a runner known by number alone is, by the place, one that the later version names by the horse."""
+        """Whether a runner known by number alone gave the place to a horse known by name alone."""
         return before is not None and not before.horse and _place(before) in self._taken_by_name
 
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from bot.domain.facts import CARD, NAMED, NO, NON_RUNNER, POSITION, RUNNER, Change, only, runner_label
+from bot.domain.facts import CARD, NAMED, NON_RUNNER, POSITION, RUNNER, Change, only, runner_label
 from bot.domain.races import Runner, finishing_position
+from bot.domain.spellings import NO
 from bot.slack.messages.context import Corrected, MessageContext
 from bot.slack.messages.names import HORSE_MAX, SHORT_MAX
 from bot.slack.messages.text import counted, safe
@@ -151,15 +152,17 @@ def _other(change: Change, *, disagree: bool) -> str:
 
 
 def _listing(change: Change, of: str, *, disagree: bool) -> str:
-    """A clause for what is listed no longer, or as a non-runner."""
+    """A clause for a race or runners listed no longer, or for non-runners."""
+    are = "are" if change.several else "is"
     if NON_RUNNER in {change.before, change.now}:
+        runner = "non-runners" if change.several else "a non-runner"
         if disagree:
-            return f"non-runner in one, not in the other: {of}"
-        return f"non-runner: {of}" if change.now == NON_RUNNER else f"runs again: {of}"
+            return f"{of} {are} {runner} in one, not in the other"
+        return f"{of} {are} now {runner}" if change.now == NON_RUNNER else f"{of} {are} no longer {runner}"
     listed = "declared" if change.field == RUNNER else "on the card"
     if disagree:
-        return f"{listed} in one, not in the other: {of}"
-    return f"{listed} now: {of}" if change.now == NAMED else f"no longer {listed}: {of}"
+        return f"{of} {are} {listed} in one, not in the other"
+    return f"{of} {are} now {listed}" if change.now == NAMED else f"{of} {are} no longer {listed}"
 
 
 def _added(field: str, added: Sequence[Change]) -> str:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from bot.domain.events import RacingEvent
-from bot.domain.facts import by_card_status
 from bot.domain.message import Message
 from bot.domain.races import Race
+from bot.domain.spellings import by_card_status
 from bot.slack.messages.alert_buttons import alert_buttons
 from bot.slack.messages.asides import asides, late_mark, small_print
 from bot.slack.messages.blocks import header, message, section

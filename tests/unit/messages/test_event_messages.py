@@ -209,6 +209,16 @@ def test_ringing_version_is_never_called_a_first_result():
     assert render(result("1"), with_context(changes=changes)).text.startswith("CORRECTION: ")
 
 
+def test_runners_of_a_card_are_said_together():
+    def card_of(*names):
+        horses = tuple(Runner(horse=name.strip("!"), position="NR" if "!" in name else None) for name in names)
+        return event(EventKind.RACECARD_PUBLISHED, Race(), races=(Race(title="T", runners=horses), Race(title="U")))
+
+    changes = changes_between(card_of("A", "B", "C", "D", "E"), card_of("A", "B", "C!"), received_at=NOW)
+    text = render(card_of("A", "B", "C!"), with_context(changes=changes)).text
+    assert "D and E in the T are no longer declared; C in the T is now a non-runner" in text
+
+
 def test_racecard_says_which_races_it_marks_abandoned_and_why():
     card = Race(region="GB", course=Course(name="Ascot"), race_date="2026-11-21")
     races = (
