@@ -2,7 +2,7 @@
 
 import re
 
-MARK = re.compile(r"\A(?:Superseded|Contradicted) [^.]*?see the (?:<[^>]*>|later message)\. ")
+MARK = re.compile(r"\A(?:Superseded|Contradicted) [^.]*?(?:see the (?:<[^>]*>|later message))?\. ")
 
 
 def as_posted(text: str) -> str:

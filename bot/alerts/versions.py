@@ -45,35 +45,82 @@ class KnownEvents:
         self._meetings = meetings
         self._elsewhere = elsewhere
         contradicting = {key for event in about if (key := event.contradicting_key)}
-        self._latest = events.latest(session, contradicting.union(event.key for event in about))
+        self._rows = events.versions(session, contradicting.union(event.key for event in about))
 
     def news(self, event: RacingEvent, inbox_id: int, received_at: datetime) -> News | None:
         """The version to be stored of an event; None where it is no news."""
-        previous = self._latest.get(event.key)
         event = event.as_delivered()
-        if previous is None:
+        if event.key not in self._rows:
             event = self._elsewhere.filled(event)
             remarks = VersionRemarks(contradicts=self._contradicted(event, is_first=True), had_at=_had_at(event))
-            return self._made(event, 1, remarks, inbox_id, received_at, rings=True, moves=False)
-        stored, said = events.known(previous)
+            return self._made(event, remarks, inbox_id, received_at, rings=True, moves=False)
+        stored, said = events.known(self._rows[event.key][-1])
         newer = event.is_newer_than(stored)
         # Where the payloads say nothing, nobody knows: of two attempts that cross, the newer may come first.
-        if newer is False:
-            return None
         before = stored.as_delivered()
+        placings_come = brings_placings(before, event)
+        if newer is False:
+            if not placings_come:
+                return None
+            # Of an older version people get the placings alone that they wait for.
+            event = completed(before, event)
         delivered, event = event, self._elsewhere.filled(completed(event, before), stored)
-        remarks = self._remarks(event, delivered, before, received_at, order_unknown=newer is None)
-        first_placings, moves = brings_placings(before, delivered), event.place != stored.place
-        if not (remarks.changes or first_placings or moves):
+        told = _as_told(stored) if placings_come else before
+        remarks = self._remarks(event, delivered, before, told, received_at, order_unknown=newer is None)
+        moves = event.place != stored.place
+        if not (remarks.changes or placings_come or moves):
+            self._keep_order(event, stored)
             return None
+        # A repeated delivery with one value more does not state anew what was contradicted since.
+        is_stated_anew = newer or placings_come or not all(change.is_addition for change in remarks.changes)
+        if said.contradicts is None and not is_stated_anew:
+            remarks = remarks.model_copy(update={"contradicts": None})
         contradicts_now = remarks.contradicts is not None and said.contradicts is None
-        rings = first_placings or contradicts_now or any(change.rings for change in remarks.changes)
-        return self._made(event, previous.version + 1, remarks, inbox_id, received_at, rings=rings, moves=moves)
+        rings = contradicts_now or any(change.rings for change in remarks.changes) or brings_placings(told, delivered)
+        if rings and newer is None and (repeated := self._repeated(delivered, received_at)):
+            remarks = remarks.model_copy(update={"again": repeated, "contradicts": said.contradicts})
+            return self._delivered_again(event, stored, remarks, inbox_id, received_at)
+        return self._made(event, remarks, inbox_id, received_at, rings=rings, moves=moves)
+
+    def _delivered_again(
+        self, event: RacingEvent, stored: RacingEvent, remarks: VersionRemarks, inbox_id: int, received_at: datetime
+    ) -> News | None:
+        """The version that tells of an overtaken one that came again; None where that was told. The event stays."""
+        if remarks.again in self._told_again(event.key):
+            self._keep_order(event, stored)
+            return None
+        kept = stored.model_copy(update=event.latest_order(stored))
+        return self._made(kept, remarks, inbox_id, received_at, rings=False, moves=False)
+
+    def _repeated(self, delivered: RacingEvent, received_at: datetime) -> int | None:
+        """The number of an overtaken version that says all that was delivered: nothing tells that it is news."""
+        for row in self._rows[delivered.key][:-1]:
+            earlier = events.known(row)[0].as_delivered()
+            changes = changes_between(earlier, delivered, received_at=received_at)
+            if not changes and not brings_placings(earlier, delivered):
+                return row.version
+        return None
+
+    def _told_again(self, event_key: str) -> set[int]:
+        """The versions that were delivered again since the newest with anything new."""
+        numbers = set[int]()
+        for row in reversed(self._rows[event_key]):
+            again = events.known(row)[1].again
+            if again is None:
+                break
+            numbers.add(again)
+        return numbers
+
+    def _keep_order(self, event: RacingEvent, stored: RacingEvent) -> None:
+        """What a delivery without news says of its order stays known: what was made before it is older."""
+        if (kept := stored.model_copy(update=event.latest_order(stored))) != stored:
+            row = self._rows[event.key][-1]
+            events.amend(row, kept)
+            self._meetings.learn(kept, row)
 
     def _made(
         self,
         event: RacingEvent,
-        version: int,
         remarks: VersionRemarks,
         inbox_id: int,
         received_at: datetime,
@@ -81,8 +128,10 @@ class KnownEvents:
         rings: bool,
         moves: bool,
     ) -> News:
+        rows = self._rows.setdefault(event.key, [])
+        version = rows[-1].version + 1 if rows else 1
         row = events.make(event, version, remarks=remarks, inbox_id=inbox_id, received_at=received_at)
-        self._latest[event.key] = row
+        rows.append(row)
         self._meetings.learn(event, row)
         return News(row, event, remarks, rings, moves)
 
@@ -91,15 +140,21 @@ class KnownEvents:
         event: RacingEvent,
         delivered: RacingEvent,
         stored: RacingEvent,
+        told: RacingEvent,
         received_at: datetime,
         *,
         order_unknown: bool,
     ) -> VersionRemarks:
-        """What is to be said of a version that is not the first: by what was `delivered`, not by what was filled in."""
-        changes = changes_between(stored, delivered, today=received_at.date().isoformat())
+        """What is to be said of a version that is not the first: by what was `delivered`, not by what was filled in.
+
+        `told` is the stored event, with the placings of the race book where messages show these.
+        """
+        changes = changes_between(told, delivered, received_at=received_at)
+        # A delivery and the race book are no two versions of the event.
+        disputed = changes_between(stored, delivered, received_at=received_at)
         return VersionRemarks(
             changes=changes,
-            order_unknown=order_unknown and any(not change.is_addition for change in changes),
+            order_unknown=order_unknown and any(not change.is_addition for change in disputed),
             contradicts=self._contradicted(event, is_first=False),
             had_at=_had_at(delivered, stored),
         )
@@ -110,11 +165,18 @@ class KnownEvents:
         A meeting's abandonment is contradicted by the first version of a result only: what comes of it after the
         meeting's own message left the race out contradicts nothing.
         """
-        other = self._latest.get(event.contradicting_key or "")
-        if other and other.kind:
-            return EventKind(other.kind)
+        others = self._rows.get(event.contradicting_key or "")
+        if others and others[-1].kind:
+            return EventKind(others[-1].kind)
         is_named = event.kind is EventKind.RESULT_RECEIVED and bool(self._meetings.naming(event.race.race_id))
         return EventKind.MEETING_ABANDONED if is_named and is_first else None
+
+
+def _as_told(stored: RacingEvent) -> RacingEvent:
+    """The event as delivered, with the runners of the race book: messages show the placings of these."""
+    delivered = stored.as_delivered()
+    runners = {"runners": stored.race.runners}
+    return delivered.model_copy(update={"race": delivered.race.model_copy(update=runners)})
 
 
 def _had_at(event: RacingEvent, stored: RacingEvent | None = None) -> datetime | None:

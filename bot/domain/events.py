@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from bot.domain.races import Race, Value
 
@@ -34,6 +35,10 @@ DEFAULT_TOPICS = frozenset({Topic.RESULTS, Topic.ABANDONMENTS})
 """What `subscribe` means where no topic is typed."""
 
 
+_ORDER = ("sequence", "occurred_at", "first_attempt_at")
+"""Fields that tell which of two versions is the newer, the surest first."""
+
+
 class RacingEvent(Value):
     """One delivery's payload, read.
 
@@ -43,7 +48,7 @@ class RacingEvent(Value):
     `data_as_of` is how current the service's data was, as published. `occurred_at` and `sequence` are there only where
     the payload says when it was made, or which version it is; `first_attempt_at` only where it says when the service
     first tried to deliver it. `races_from_book`: the delivery named no races, and `races` come from the race book or
-    other deliveries.
+    other deliveries. `in_parts`: the `races` of a card came in deliveries of which none named all.
     """
 
     key: str
@@ -58,6 +63,7 @@ class RacingEvent(Value):
     data_as_of: str | None = None
     unreadable_because: str | None = None
     races_from_book: bool = False
+    in_parts: bool = False
 
     def as_delivered(self) -> "RacingEvent":
         """The event as delivered, without the fields that the race book filled in."""
@@ -90,11 +96,13 @@ class RacingEvent(Value):
 
     def is_newer_than(self, other: "RacingEvent") -> bool | None:
         """Whether the payloads themselves say that this version was made after the other; None where they don't."""
-        if self.sequence is not None and other.sequence is not None and self.sequence != other.sequence:
-            return self.sequence > other.sequence
-        if self.occurred_at is not None and other.occurred_at is not None and self.occurred_at != other.occurred_at:
-            return self.occurred_at > other.occurred_at
-        return None
+        both = ((getattr(self, name), getattr(other, name)) for name in _ORDER)
+        return next((now > before for now, before in both if None not in {now, before} and now != before), None)
+
+    def latest_order(self, other: "RacingEvent") -> dict[str, Any]:
+        """What is known of the order of both together: the highest value of each field."""
+        both = {name: (getattr(self, name), getattr(other, name)) for name in _ORDER}
+        return {name: max((one for one in values if one is not None), default=None) for name, values in both.items()}
 
 
 CONTRADICTIONS = {

@@ -1,13 +1,14 @@
 """Fields that a delivery leaves out: taken from an earlier version of the event, or from the race book."""
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.facts import WHOLE_LISTS
-from bot.domain.pairing import paired_races, paired_runners
-from bot.domain.races import OF_COURSE, Course, Race, Runner
+from bot.domain.pairing import Places, is_shorter, is_whole, paired_races, paired_runners
+from bot.domain.races import FEW_MINUTES, OF_COURSE, Course, OffTime, Race, Runner, letters
+from bot.domain.spellings import by_place
 
-_OF_ONE_VERSION = frozenset({"abandoned", "course", "runners", "from_book"})
+_PUT_TOGETHER = frozenset({"abandoned", "course", "off", "off_told", "runners", "from_book"})
 """Fields of a race that are not simply kept where the later version lacks them."""
 
 _SHARED = ("meeting_id", "region", "race_date")
@@ -95,15 +96,28 @@ def _only(values: Iterable[str | None]) -> str | None:
 
 
 def completed(event: RacingEvent, earlier: RacingEvent) -> RacingEvent:
-    """The event with what only the earlier version said; what is about the delivery itself stays its own."""
+    """The event with what only the earlier version said, and the latest order of both."""
     are_all = event.kind in WHOLE_LISTS
+    races, in_parts = _card(event, earlier, are_all=are_all)
     return event.model_copy(
         update={
             "race": completed_race(event.race, earlier.race, are_all=are_all),
-            "races": united(event.races, earlier.races, are_all=are_all),
+            "races": races,
+            "in_parts": in_parts,
             "reason": event.reason or earlier.reason,
+            **event.latest_order(earlier),
         }
     )
+
+
+def _card(event: RacingEvent, earlier: RacingEvent, *, are_all: bool) -> tuple[tuple[Race, ...], bool]:
+    """The races of both versions, and whether the races came in parts. `are_all`: lists are whole."""
+    pairs = paired_races(earlier.races, event.races)
+    takes_off = are_all and bool(event.races) and is_shorter(earlier.races, pairs, in_parts=earlier.in_parts)
+    races = united(event.races, earlier.races, are_all=are_all, takes_off=takes_off)
+    is_left_out = any(now is None for _, now in pairs) and not takes_off
+    is_part = earlier.in_parts or any(before is None for before, _ in pairs)
+    return races, are_all and is_left_out and is_part
 
 
 def completed_race(race: Race, earlier: Race, *, are_all: bool = False) -> Race:
@@ -111,15 +125,47 @@ def completed_race(race: Race, earlier: Race, *, are_all: bool = False) -> Race:
     kept = {
         name: getattr(earlier, name)
         for name, field in Race.model_fields.items()
-        if name not in _OF_ONE_VERSION and getattr(race, name) == field.default
+        if name not in _PUT_TOGETHER and getattr(race, name) == field.default
     }
-    course = _course(race.course, earlier.course)
-    are_all = are_all and _overlap(paired_runners(earlier.runners, race.runners))
-    runners = completed_runners(race.runners, earlier.runners, are_all=are_all)
-    if are_all and race.runners and race.field_size is None:
+    takes_off = are_all and bool(race.runners) and is_whole(earlier.runners, race.runners)
+    if takes_off and race.field_size is None:
         # The earlier figure would hide that a runner is gone.
         kept.pop("field_size", None)
-    return race.model_copy(update={**kept, "course": course, "runners": runners})
+    return race.model_copy(
+        update={
+            **kept,
+            "abandoned": _abandoned(race, earlier),
+            "course": _course(race.course, earlier.course),
+            "off": _off(race.off, earlier.off),
+            "off_told": _off_told(race.off, earlier),
+            "runners": completed_runners(race.runners, earlier.runners, are_all=takes_off, is_card=are_all),
+        }
+    )
+
+
+def _abandoned(race: Race, earlier: Race) -> bool | None:
+    """Whether the race is abandoned. A later flag decides, or a later status where only a status said so before."""
+    by_status_alone = letters(earlier.status).startswith(("abandoned", "calledoff"))
+    if race.abandoned is None and not (race.status and by_status_alone):
+        return earlier.abandoned
+    return race.abandoned
+
+
+def _off(off: OffTime, earlier: OffTime) -> OffTime:
+    """The later off time. Where both say the same time, text and moment of both."""
+    if off == OffTime():
+        return earlier
+    if not off.is_same_time(earlier):
+        return off
+    return OffTime(text=off.text or earlier.text, off_at=off.off_at or earlier.off_at)
+
+
+def _off_told(off: OffTime, earlier: Race) -> OffTime | None:
+    """The off time told before the race moved by a few minutes; None where the current off time was told."""
+    if off == OffTime():
+        return earlier.off_told
+    told = earlier.off_told or earlier.off
+    return told if 0 < (off.minutes_from(told) or 0) <= FEW_MINUTES else None
 
 
 def _course(course: Course, earlier: Course) -> Course:
@@ -134,39 +180,50 @@ def _course(course: Course, earlier: Course) -> Course:
 
 
 def completed_runners(
-    runners: Sequence[Runner], earlier: Sequence[Runner], *, are_all: bool = False
+    runners: Sequence[Runner], earlier: Sequence[Runner], *, are_all: bool = False, is_card: bool = False
 ) -> tuple[Runner, ...]:
     """The later runners, each completed, then those that only the earlier version named, unless the later `are_all`.
 
-    A place that another horse has by now is nobody else's.
+    A place that another horse has by now is nobody else's. A runner known by number alone gives way to a named horse
+    that has its place by now; on a card (`is_card`) it does not.
     """
     if not runners:
         return tuple(earlier)
-    held = {runner.finishing_position for runner in runners}
     pairs = paired_runners(earlier, runners)
-    return tuple(_runner(now, before, held) for before, now in pairs if now is not None or not are_all)
+    places = Places(pairs, takes_off=are_all)
+    return tuple(
+        _runner(now, before, places)
+        for before, now in pairs
+        if now is not None or not (are_all or (places.is_named_now(before) and not is_card))
+    )
 
 
-def _runner(now: Runner | None, before: Runner | None, held: Container[int | None]) -> Runner:
-    known = (now or Runner()).model_dump(exclude_none=True)
-    if before is None:
-        return Runner(**known)
+def _runner(now: Runner | None, before: Runner | None, places: Places) -> Runner:
+    if before is None and now is not None:
+        return now
+    known, before = (now or Runner()).model_dump(exclude_none=True), before or Runner()
     kept = before.model_dump(exclude_none=True)
-    lost = before.finishing_position is not None and before.finishing_position in held
-    if "position" in known or lost:
+    if places.is_still_shared(before, now):
+        known.pop("position")
+    is_other = "position" in known and by_place(known["position"]) != by_place(before.position)
+    if is_other or places.lost(before, now):
         # A reason is that of its own position.
         kept = {name: value for name, value in kept.items() if name not in {"position", "position_reason", "beaten"}}
     return Runner(**{**kept, **known})
 
 
-def united(races: tuple[Race, ...], earlier: tuple[Race, ...], *, are_all: bool = False) -> tuple[Race, ...]:
-    """The later races, each completed, then those that only the earlier version named; `are_all`: none of these."""
+def united(
+    races: tuple[Race, ...], earlier: tuple[Race, ...], *, are_all: bool = False, takes_off: bool = False
+) -> tuple[Race, ...]:
+    """The later races, each completed, then those that only the earlier version named, unless the later takes them off.
+
+    `are_all`: the lists of runners are whole.
+    """
     if not races:
         return earlier
     pairs = paired_races(earlier, races)
-    are_all = are_all and _overlap(pairs)
     both = [completed_race(now, before, are_all=are_all) if before else now for before, now in pairs if now]
-    return (*both, *(before for before, now in pairs if before and not now and not are_all))
+    return (*both, *(before for before, now in pairs if before and not now and not takes_off))
 
 
 def is_same_of_card(one: Race, other: Race) -> bool:
@@ -180,8 +237,3 @@ def is_same_of_card(one: Race, other: Race) -> bool:
 def _names(race: Race) -> tuple[str | None, ...]:
     """What tells a meeting's races apart, the surest first."""
     return race.race_id, race.off.text, race.number, race.title
-
-
-def _overlap(pairs: Iterable[tuple[object | None, object | None]]) -> bool:
-    """Whether two lists have anything in common: lists that have nothing in common are parts of a longer one."""
-    return any(before and now for before, now in pairs)

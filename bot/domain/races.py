@@ -10,9 +10,19 @@ SETTLED_STATUSES = frozenset(
 )
 """What a settled race is plainly called, in letters alone."""
 
-_PLACE = re.compile(r"(?:(?:=|tied|t|joint|dead[ -]?heat|dh)[ .-]*)?([0-9]{1,6})", re.IGNORECASE)
+_PLACE = re.compile(r"((?:=|tied|t|joint|dead[ -]?heat|dh)[ .-]*)?([0-9]{1,6})", re.IGNORECASE)
 """A place, after what some write before it where it is shared: "2", "2=", "=2", "T2", "dh 2"."""
 
+_SHARED_AFTER = re.compile(r"=|tied|joint|dead|dh", re.IGNORECASE)
+"""How some write after a place that it is shared: "2=", "2nd (dead heat)"."""
+
+_COUNTRY = re.compile(r" *\([A-Za-z]{2,3}\)$")
+"""The country of birth after a horse's name: "Blue Moon (IRE)"."""
+
+_APOSTROPHES = str.maketrans("", "", "'\u2019\u2018`\u00b4")
+
+FEW_MINUTES = 5
+"""A race of today that moves by more minutes than this is told by a new message."""
 
 _CLOCK = re.compile(r"([0-9]{1,2})[:.]([0-9]{2})(?::[0-9]{2})? ?([ap])?\.?(?:m\.?)?", re.IGNORECASE | re.ASCII)
 
@@ -43,6 +53,11 @@ class OffTime(Value):
 
     text: str | None = None
     off_at: datetime | None = None
+
+    @property
+    def minute_of_day(self) -> int | None:
+        """The minutes since midnight of the published time; None where the text is no plain time of day."""
+        return _minute_of_day(self.text)
 
     def minutes_from(self, other: "OffTime") -> float | None:
         """How many minutes lie between the two times; None where nothing that both say can be compared."""
@@ -86,8 +101,9 @@ class Runner(Value):
 class Race(Value):
     """A race, or of a meeting what its races share. `race_date` is the published date, "YYYY-MM-DD" (Spec gap G16).
 
-    `from_book` names the fields that the race book, or another delivery, filled in. Fields of the course have names
-    like "course.name".
+    `abandoned` is None where nothing was said of it. `off_told` is the off time that was last told by a new message,
+    where later versions moved the race by a few minutes each. `from_book` names the fields that the race book, or
+    another delivery, filled in. Fields of the course have names like "course.name".
     """
 
     race_id: str | None = None
@@ -96,6 +112,7 @@ class Race(Value):
     course: Course = Course()
     race_date: str | None = None
     off: OffTime = OffTime()
+    off_told: OffTime | None = None
     title: str | None = None
     number: str | None = None
     race_class: str | None = None
@@ -104,7 +121,7 @@ class Race(Value):
     going: str | None = None
     surface: str | None = None
     status: str | None = None
-    abandoned: bool = False
+    abandoned: bool | None = None
     reason: str | None = None
     field_size: int | None = None
     winning_time: str | None = None
@@ -123,8 +140,7 @@ class Race(Value):
     @property
     def is_settled(self) -> bool:
         """Whether it has a result: somebody is placed, or its status says so."""
-        said = "".join(filter(str.isalpha, self.status or "")).casefold()
-        return said in SETTLED_STATUSES or any(runner.finishing_position for runner in self.runners)
+        return is_settled_status(self.status) or any(runner.finishing_position for runner in self.runners)
 
     def placed(self) -> tuple[Runner, ...]:
         """The runners with a finishing position, best first; those without one left out."""
@@ -135,7 +151,29 @@ class Race(Value):
 def finishing_position(position: str | None) -> int | None:
     """A published position as a number where it says one."""
     found = _PLACE.match((position or "").strip())
-    return int(found[1]) if found else None
+    return int(found[2]) if found else None
+
+
+def is_shared(position: str | None) -> bool:
+    """Whether a published position says that others have the place too: "1=", "T2"."""
+    said = (position or "").strip()
+    found = _PLACE.match(said)
+    return bool(found and (found[1] or _SHARED_AFTER.search(said, found.end())))
+
+
+def letters(status: str | None) -> str:
+    """A status in its letters alone: "Weighed In" and "weighed_in" are one status."""
+    return "".join(filter(str.isalpha, status or "")).casefold()
+
+
+def is_settled_status(status: str | None) -> bool:
+    """Whether the status says no more than that the race is settled."""
+    return letters(status) in SETTLED_STATUSES
+
+
+def plain_name(horse: str) -> str:
+    """A horse's name without the country of birth and without apostrophes, which not every delivery writes."""
+    return _COUNTRY.sub("", " ".join(horse.translate(_APOSTROPHES).split())) or horse
 
 
 def _minute_of_day(text: str | None) -> int | None:

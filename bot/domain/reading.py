@@ -102,7 +102,7 @@ def race_from(sources: Sources, *, race_id: str | None, meeting_id: str | None) 
         race_date=race_date_of(sources),
         off=off_of(sources),
         status=status,
-        abandoned=bool(look(sources, ABANDONED, flag)) or _says_abandoned(status),
+        abandoned=_says_abandoned(status) or look(sources, ABANDONED, flag),
         reason=look(sources, REASON, text),
         field_size=look(sources, FIELD_SIZE, count),
         runners=read_runners(sources.own + sources.data),

@@ -45,8 +45,30 @@ PLAIN_STATUSES = frozenset(
         "placed",
     }
     | {"result", "official", "final", "ok", "normal", "winner", "won", "unknown", "none", "entered", "entry"}
+    | {"complete", "completed", "weighedin", "unplaced", "alsoran", "settled", "confirmedrunner"}
 )
 """Statuses that say no more than that the horse ran, or is to run: no reason for having no place."""
+
+NO_FINISH_CODES = frozenset(
+    {"pu", "p", "f", "ur", "u", "bd", "b", "ro", "su", "s", "ref", "rr", "r", "rtr", "co", "lft", "nr", "dnf", "dns"}
+    | {"dq", "dsq", "dis", "disq", "void", "scr", "wd"}
+)
+NO_FINISH_WORDS = (
+    *("pulledup", "fell", "fallen", "unseated", "broughtdown", "ranout", "slippedup", "refused", "carriedout", "left"),
+    *(
+        "nonrunner",
+        "withdrawn",
+        "scratched",
+        "didnot",
+        "disq",
+        "stopped",
+        "lame",
+        "failedtofinish",
+        "hampered",
+        "rider",
+    ),
+)
+"""What a status says of a horse that has no place, in letters alone."""
 
 DISQUALIFIED = ("disqualified", "isdisqualified", "dsq", "dq")
 NON_RUNNER = ("nonrunner", "isnonrunner", "withdrawn", "scratched")
@@ -135,7 +157,9 @@ def _from_fields(fields: Fields, position: str | None) -> Runner | None:
     read = {name: find([fields], aliases, text) for name, aliases in NAMES.items()}
     if not read["horse"] and not read["number"]:
         return None
-    return Runner(**read, position=position or _position(fields))
+    status = find([fields], STATUS, _read_status)
+    read["position_reason"] = read["position_reason"] or (status if status and not _is_no_finish(status) else None)
+    return Runner(**read, position=position or _position(fields, status))
 
 
 def _own_fields(entry: dict[str, Any]) -> Fields:
@@ -145,20 +169,31 @@ def _own_fields(entry: dict[str, Any]) -> Fields:
     return {**fields_of(inner), **fields, "runner": None} if isinstance(inner, dict) else fields
 
 
-def _position(fields: Fields) -> str | None:
+def _position(fields: Fields, status: str | None) -> str | None:
     """The position, else why there is none: the casualty reason, the status, or "NR" for a horse that did not run.
+
+    A status that is no known word for not finishing is no position, only a reason ("position_reason").
 
     A disqualified horse holds no place, whatever else came. A position of 0 is how some say "none": taken as it came,
     it would stand before the winner.
     """
     if find([fields], NON_RUNNER, flag):
         return "NR"
-    status = find([fields], STATUS, _read_status)
     if status and fold(status[:LONGEST_NAME]).startswith(("disq", "dsq")):
         return status
     if find([fields], DISQUALIFIED, flag):
         return "DSQ"
-    return find([fields], POSITION, _read_position) or find([fields], NO_FINISH, text) or status
+    return (
+        find([fields], POSITION, _read_position)
+        or find([fields], NO_FINISH, text)
+        or (status if status and _is_no_finish(status) else None)
+    )
+
+
+def _is_no_finish(status: str) -> bool:
+    """Whether a status stands in the place of a position: the horse ran and did not finish, or did not run."""
+    said = fold(status[:LONGEST_NAME])
+    return said in NO_FINISH_CODES or said.startswith(NO_FINISH_WORDS)
 
 
 def _read_status(value: Any) -> str | None:

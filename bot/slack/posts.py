@@ -5,12 +5,12 @@ from datetime import datetime
 from functools import lru_cache
 
 from bot.domain.events import EventKind
-from bot.domain.facts import VersionRemarks
 from bot.domain.message import Message
 from bot.logs import get_logger
 from bot.slack.identity import Identity
 from bot.slack.messages import Corrected, MessageContext, SupersededBy, render
 from bot.slack.messages.plain import sentence
+from bot.slack.since import corrected
 from bot.storage import events, inbox
 from bot.storage.lanes import Claim
 from bot.storage.shown import Shown
@@ -73,8 +73,7 @@ class _Telling:
 def _message(telling: _Telling) -> Message:
     shown, post = telling.shown, telling.shown.post
     previous_link, meeting_link, later_link = telling.links
-    stored, latest = events.read(shown.newest)
-    event = shown.event or stored
+    event = shown.event or events.read(shown.newest)[0]
     remarks = events.remarks_of(shown.own)
     context = MessageContext(
         received_at=post.received_at,
@@ -82,7 +81,8 @@ def _message(telling: _Telling) -> Message:
         late_after_s=telling.late_after_s,
         had_at=remarks.had_at,
         changes=remarks.changes,
-        corrected=_corrected(shown, latest),
+        corrected=_corrected(shown),
+        repeated=_repeated(shown),
         order_unknown=remarks.order_unknown,
         contradicts=remarks.contradicts,
         previous_link=previous_link,
@@ -101,13 +101,25 @@ def _message(telling: _Telling) -> Message:
     return render(event, context)
 
 
-def _corrected(shown: Shown, latest: VersionRemarks) -> Corrected | None:
-    """What the newest version changed in a message that was made for an earlier one."""
-    if shown.newest.version == shown.own.version or not latest.changes:
+def _corrected(shown: Shown) -> Corrected | None:
+    """What later versions changed in a message that was made for an earlier one, all of them together."""
+    later = [row for row in shown.later if events.remarks_of(row).again is None]
+    return corrected([shown.own, *later])
+
+
+def _repeated(shown: Shown) -> Corrected | None:
+    """That an earlier version was delivered again, and what it says otherwise."""
+    found = [(row, remarks) for row in shown.later if (remarks := events.remarks_of(row)).again is not None]
+    if not found:
         return None
-    return Corrected(at=shown.newest.received_at, changes=latest.changes, order_unknown=latest.order_unknown)
+    row, remarks = found[-1]
+    return Corrected(at=row.received_at, changes=remarks.changes, order_unknown=True)
 
 
 def _superseded(shown: Shown, link: str | None) -> SupersededBy | None:
     later = shown.superseded
-    return SupersededBy(at=later.at, contradicted_by=later.by, link=link) if later else None
+    if later is None:
+        return None
+    return SupersededBy(
+        at=later.at, contradicted_by=later.by, disagrees=later.disagrees, is_posted=later.is_posted, link=link
+    )

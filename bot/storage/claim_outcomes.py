@@ -12,7 +12,7 @@ from sqlmodel import Session, col
 from bot.domain.events import EventKind
 from bot.storage.engine import affected, table_of
 from bot.storage.lanes import Claim
-from bot.storage.posts import unfold
+from bot.storage.posts import has_message, unfold
 from bot.storage.tables import Lane, Post, PostState
 
 
@@ -77,13 +77,15 @@ def record_not_edited(session: Session, claimed: Claim, *, free_at: datetime, er
     """The message can't be edited: the edit becomes a message of its own, where no other in the channel says it.
 
     A corrected version in a message of its own takes over what else the old message was to say. An edit of the
-    message's own version, with fields from the race book, never becomes a second message.
+    message's own version, with fields from the race book, never becomes a second message. Nor does the mark of a later
+    message: that message is there.
     """
     shown, event = claimed.shown, claimed.event
     if shown is None or event is None or not _release(session, claimed, free_at=free_at):
         return False
     corrects = event.event_key == shown.own.event_key
-    if event.id == shown.own.id or not (corrects or event.kind == EventKind.RACE_ABANDONED):
+    is_said = event.id == shown.own.id or not (corrects or event.kind == EventKind.RACE_ABANDONED)
+    if is_said or has_message(session, claimed.post):
         return _set(session, claimed, state=PostState.FOLDED, error=error)
     if corrects and shown.post is not claimed.post:
         others = update(Post).where(col(Post.edits_post_id) == claimed.post.edits_post_id)

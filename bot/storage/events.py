@@ -30,12 +30,20 @@ _LINKED = (EventKind.RACE_ABANDONED, EventKind.RACECARD_PUBLISHED)
 
 def latest(session: Session, event_keys: Iterable[str]) -> dict[str, EventVersion]:
     """The newest version that is stored of each event."""
-    return {row.event_key: row for row in session.execute(_versions(), {"keys": sorted(event_keys)}).scalars()}
+    return {key: rows[-1] for key, rows in versions(session, event_keys).items()}
+
+
+def versions(session: Session, event_keys: Iterable[str]) -> dict[str, list[EventVersion]]:
+    """The stored versions of each event, the earliest first; events that are not stored are left out."""
+    found: dict[str, list[EventVersion]] = {}
+    for row in session.execute(_versions(), {"keys": sorted(event_keys)}).scalars():
+        found.setdefault(row.event_key, []).append(row)
+    return found
 
 
 @lru_cache
 def _versions() -> Select[EventVersion]:
-    """The statement of `latest`, kept."""
+    """The statement of `versions`, kept."""
     of_these = col(EventVersion.event_key).in_(bindparam("keys", expanding=True))
     return select(EventVersion).where(of_these).order_by(col(EventVersion.version))
 
@@ -188,6 +196,15 @@ def read(row: EventVersion) -> tuple[RacingEvent, VersionRemarks]:
 def remarks_of(row: EventVersion) -> VersionRemarks:
     """What is to be said of a version, beside the event."""
     return VersionRemarks.model_validate_json(row.remarks or "{}")
+
+
+def contradicted_by(row: EventVersion) -> EventKind | None:
+    """The kind of event that a version contradicts; None where the row's remarks name no event or can't be read."""
+    try:
+        return remarks_of(row).contradicts
+    except ValueError:
+        log.exception("stored_remarks_not_readable", event_key=row.event_key, version=row.version)
+        return None
 
 
 def known(row: EventVersion) -> tuple[RacingEvent, VersionRemarks]:

@@ -56,12 +56,15 @@ _METHOD = case(
 """What a waiting post needs next, as `Claim.method` says it."""
 
 
-_EDITED = aliased(Post)
-_EDITS_WHAT_WAITS = exists().where(
-    col(_EDITED.id) == col(Post.edits_post_id),
-    col(_EDITED.state).in_([PostState.QUEUED, PostState.SENDING]),
+_SAID, _BEARER = aliased(Post), aliased(Post)
+_SAYS_WHAT_WAITS = exists().where(
+    col(_SAID.event_id) == col(Post.event_id),
+    col(_SAID.channel_id) == col(Post.channel_id),
+    col(_BEARER.id) == func.coalesce(col(_SAID.edits_post_id), col(_SAID.id)),
+    col(_BEARER.edits_post_id).is_(None),
+    col(_BEARER.state).in_([PostState.QUEUED, PostState.SENDING]),
 )
-"""An edit's message goes first: where that is passed over, so is the edit."""
+"""An edit's own message, and the message that the edit links, go first: where these are passed over, so is the edit."""
 
 
 @dataclass(frozen=True)
@@ -214,7 +217,7 @@ def _first(column: ColumnElement[Any] | Mapped[Any], state: PostState, spent: Co
     if spent:
         wanted.append(_METHOD.not_in(spent))
     if POST_METHOD in spent:
-        wanted.append(~_EDITS_WHAT_WAITS)
+        wanted.append(~_SAYS_WHAT_WAITS)
     return (
         select(column)
         .where(*wanted)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 from functools import lru_cache
 
-from sqlalchemy import ColumnElement, Insert, and_, func, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, Insert, and_, exists, func, literal_column, or_, select, update
 from sqlalchemy.orm import aliased
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
@@ -167,6 +167,20 @@ def is_event_of_race(kind: str, event_key: str | None, race_id: str | None) -> C
     names = ((col(EventVersion.event_key), event_key), (col(EventVersion.race_id), race_id))
     # Compared with nothing, a race without an id would be every race without one.
     return and_(col(EventVersion.kind) == kind, or_(*(column == value for column, value in names if value is not None)))
+
+
+def has_message(session: Session, edit: Post) -> bool:
+    """Whether the version that an edit is about has a message of its own in the channel, or a summary says it."""
+    message, summary = aliased(Post), aliased(Post)
+    in_summary = exists().where(col(summary.id) == col(message.edits_post_id), col(summary.event_id).is_(None))
+    statement = select(col(message.id)).where(
+        col(message.event_id) == edit.event_id,
+        col(message.channel_id) == edit.channel_id,
+        col(message.id) != edit.id,
+        or_(col(message.edits_post_id).is_(None), in_summary),
+        col(message.state).not_in([PostState.PARKED, PostState.MUTED]),
+    )
+    return session.execute(statement.limit(1)).first() is not None
 
 
 def said_by(session: Session, event_key: str) -> dict[str, int]:

@@ -160,14 +160,14 @@ def told_of_day(session: Session, day: str, since: datetime, until: datetime) ->
 def merged(known: Race, news: Race, *, whole: bool) -> Race:
     """The race with what is new of it; what did not come stays. `whole`: the news name all who run, or nobody."""
     runners = completed_runners(news.runners, known.runners, are_all=whole)
-    # "Not abandoned" and "not said" look the same: only news that speak of the race's status take an abandonment back.
-    abandoned = news.abandoned or (known.abandoned and news.status is None)
+    # Only news that speak of the race's status take an abandonment back.
+    is_kept = news.abandoned is None and news.status is None
     return _filled(known, news).model_copy(
         update={
             "course": _filled(known.course, news.course),
             "off": _filled(known.off, news.off),
             "runners": runners,
-            "abandoned": abandoned,
+            "abandoned": known.abandoned if is_kept else news.abandoned,
         }
     )
 

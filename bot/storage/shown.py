@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, or_, select
+from sqlalchemy import ColumnElement, Select, and_, bindparam, func, or_, select
+from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
 from bot.domain.events import CONTRADICTIONS, EventKind, RacingEvent
+from bot.domain.facts import VersionRemarks
 from bot.domain.filters import mentions
 from bot.domain.meetings import is_part_of
 from bot.logs import get_logger
@@ -24,6 +26,14 @@ log = get_logger(__name__)
 
 Said = tuple[Post, EventVersion]
 
+_BEARER = aliased(Post)
+_IS_BEARER = col(_BEARER.id) == func.coalesce(col(Post.edits_post_id), col(Post.id))
+"""A post's message: the post itself, or the one that says the post or is edited by it."""
+
+_IN_SUMMARY = and_(col(Post.state) == PostState.FOLDED, col(_BEARER.event_id).is_(None))
+_IS_MESSAGE = or_(col(Post.edits_post_id).is_(None), _IN_SUMMARY)
+"""A version's own message, or a summary that says it."""
+
 ABANDONMENTS = (EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED)
 
 
@@ -31,9 +41,10 @@ ABANDONMENTS = (EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED)
 class Shown:
     """What the message of `post` shows.
 
-    `own` is the version it was made for and `newest` the one that shares it by now. `event` is the event of `newest`,
-    filled in; None where the stored event can't be read. `lost` are the abandonments of an abandoned
-    meeting's races, each in its newest version; `settled` the ids of its races that have a result.
+    `own` is the version it was made for and `newest` the one that shares it by now; `later` are all that came to share
+    it, in order. `event` is the event of `newest`, filled in; None where the stored event can't be read. `lost` are the
+    abandonments of an abandoned meeting's races, each in its newest version; `settled` the ids of its races that have a
+    result.
     `in_meeting`: it is of a race whose meeting was abandoned, by a message at `meeting_ts` where that is sent.
     `edits` are the waiting edits that are done with once it is sent. `mentions` are who the channel has an abandonment
     ring. `country` is a result's, where that is known to publish no full finishing order. `previous_ts` is where the
@@ -54,11 +65,12 @@ class Shown:
     country: KnownCountry | None = None
     previous_ts: str | None = None
     superseded: "Superseded | None" = None
+    later: tuple[EventVersion, ...] = ()
 
     @property
     def same(self) -> tuple[object, ...]:
         """What is equal where two messages say the same, but for what `meeting_ts` is in each channel."""
-        versions = (self.own.id, self.newest.id, self.event, self.lost)
+        versions = (self.own.id, *(version.id for version in self.later), self.event, self.lost)
         post = (self.post.received_at, self.post.may_be_repeat, self.in_meeting, self.mentions, self.superseded)
         return (versions, post, self.settled, self.country)
 
@@ -68,12 +80,15 @@ class Superseded:
     """The message that supersedes an earlier one: when its version was received, and its ts where it is sent.
 
     `by` is the event that contradicts the earlier message; None where the later message is of the same event.
+    `disagrees`: nothing tells which of the two is the newer. `is_posted`: the later message was not given up.
     """
 
     version: int
     at: datetime
     message_ts: str | None
     by: EventKind | None = None
+    disagrees: bool = False
+    is_posted: bool = True
 
 
 def shown(session: Session, heads: Sequence[Said]) -> dict[int, Shown]:
@@ -129,13 +144,14 @@ def _meetings(session: Session, edits: Iterable[Said]) -> dict[tuple[str, str], 
     if not wanted:
         return {}
     statement = (
-        select(col(Post.channel_id), col(EventVersion.event_key), col(Post.message_ts))
+        select(col(Post.channel_id), col(EventVersion.event_key), col(_BEARER.message_ts))
         .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
+        .join(_BEARER, _IS_BEARER)
         .where(
             col(EventVersion.event_key).in_(sorted({key for _, key in wanted})),
             col(Post.channel_id).in_(sorted({channel_id for channel_id, _ in wanted})),
-            col(Post.edits_post_id).is_(None),
-            col(Post.message_ts).is_not(None),
+            _IS_MESSAGE,
+            col(_BEARER.message_ts).is_not(None),
         )
         .order_by(col(Post.id))
     )
@@ -152,7 +168,7 @@ def _later(session: Session, messages: Iterable[Said], edits: Mapping[int, Seque
         (edit.channel_id, event.event_key)
         for post, own in messages
         for edit, event in edits.get(post.id or 0, ())
-        if event.event_key == own.event_key or CONTRADICTIONS.get(own.kind or "") == event.kind  # type: ignore[call-overload]
+        if event.event_key == own.event_key or _contradicts(event, own)
     }
     if not about:
         return {}
@@ -162,22 +178,25 @@ def _later(session: Session, messages: Iterable[Said], edits: Mapping[int, Seque
             col(EventVersion.event_key),
             col(EventVersion.version),
             col(EventVersion.received_at),
-            col(Post.message_ts),
+            col(_BEARER.message_ts),
             col(EventVersion.kind),
+            col(EventVersion.remarks),
         )
         .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
+        .join(_BEARER, _IS_BEARER)
         .where(
             col(EventVersion.event_key).in_(sorted({key for _, key in about})),
             col(Post.channel_id).in_(sorted({channel_id for channel_id, _ in about})),
-            col(Post.edits_post_id).is_(None),
+            _IS_MESSAGE,
             col(Post.state).not_in([PostState.PARKED, PostState.MUTED]),
         )
         .order_by(col(EventVersion.version), col(Post.id))
     )
     found: dict[tuple[str, str], list[Superseded]] = {}
-    for channel_id, key, version, received_at, ts, kind in session.execute(statement):
+    for channel_id, key, version, received_at, ts, kind, remarks in session.execute(statement):
+        disagrees = VersionRemarks.model_validate_json(remarks or "{}").order_unknown
         found.setdefault((channel_id, key), []).append(
-            Superseded(version, received_at, ts, EventKind(kind) if kind else None)
+            Superseded(version, received_at, ts, EventKind(kind) if kind else None, disagrees)
         )
     return found
 
@@ -188,24 +207,34 @@ def _superseded(message: Post, own: EventVersion, edit: EventVersion, later: Lat
     if edit.event_key == own.event_key:
         found = next((one for one in messages if own.version < one.version <= edit.version), None)
         return replace(found, by=None) if found else None
-    return next((one for one in messages if one.version == edit.version), None)
+    found = next((one for one in messages if one.version == edit.version), None)
+    if found is None and edit.kind and _contradicts(edit, own):
+        return Superseded(edit.version, edit.received_at, None, EventKind(edit.kind), is_posted=False)
+    return found
+
+
+def _contradicts(version: EventVersion, other: EventVersion) -> bool:
+    """Whether these are of kinds that can't both be true of a race."""
+    kind = EventKind(other.kind) if other.kind else None
+    return kind is not None and kind in CONTRADICTIONS and CONTRADICTIONS[kind] == version.kind
 
 
 def _said(
     message: Post, own: EventVersion, edits: Iterable[Said], meetings: Mapping[tuple[str, str], str], later: Later
 ) -> Shown:
-    newest, in_meeting, meeting_ts = own, False, None
+    versions = [own]
+    in_meeting, meeting_ts = False, None
     superseded: Superseded | None = None
     waiting: list[int] = []
     for edit, event in edits:
         by = _superseded(message, own, event, later)
         if by is not None:
             superseded = by
-            if by.message_ts is None:
+            if by.message_ts is None and by.is_posted:
                 # The later message comes first; then the edit is made that links it.
                 continue
         elif event.event_key == own.event_key:
-            newest = max(newest, event, key=lambda version: version.version)
+            versions.append(event)
         elif event.kind == EventKind.MEETING_ABANDONED:
             in_meeting, meeting_ts = True, meetings.get((message.channel_id, event.event_key))
             if meeting_ts is None:
@@ -213,10 +242,12 @@ def _said(
                 continue
         if edit.state == PostState.QUEUED and edit.id is not None:
             waiting.append(edit.id)
+    shared = {version.version: version for version in versions if version.version > own.version}
     return Shown(
         message,
         own,
-        newest,
+        max(versions, key=lambda version: version.version),
+        later=tuple(shared[number] for number in sorted(shared)),
         in_meeting=in_meeting,
         meeting_ts=meeting_ts,
         edits=tuple(waiting),
@@ -227,7 +258,7 @@ def _said(
 def _previous_ts(session: Session, one: Shown) -> str | None:
     """Where the channel has the message of an earlier version of the same event, or of the event it contradicts."""
     own = one.own
-    contradicts = events.known(own)[1].contradicts if own.remarks else None
+    contradicts = events.contradicted_by(own)
     ways: list[ColumnElement[bool]] = []
     if own.version > 1:
         ways.append(and_(col(EventVersion.event_key) == own.event_key, col(EventVersion.version) < own.version))
@@ -239,16 +270,24 @@ def _previous_ts(session: Session, one: Shown) -> str | None:
         ways.append(and_(posts.is_event_of_race(contradicts, key, own.race_id), col(Post.id) < one.post.id))
     if not ways:
         return None
+    borne = aliased(EventVersion)
+    # A race's abandonment may be said by its meeting's message alone.
+    in_meeting = and_(
+        col(EventVersion.kind) == EventKind.RACE_ABANDONED, col(borne.kind) == EventKind.MEETING_ABANDONED
+    )
     statement = (
-        select(col(Post.message_ts))
+        select(col(_BEARER.message_ts))
+        .select_from(Post)
         .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
+        .join(_BEARER, _IS_BEARER)
+        .outerjoin(borne, col(borne.id) == col(_BEARER.event_id))
         .where(
             or_(*ways),
+            or_(_IS_MESSAGE, in_meeting),
             col(Post.channel_id) == one.post.channel_id,
-            col(Post.edits_post_id).is_(None),
-            col(Post.message_ts).is_not(None),
+            col(_BEARER.message_ts).is_not(None),
         )
-        .order_by(col(Post.id).desc())
+        .order_by(col(Post.edits_post_id).is_not(None), col(Post.id).desc())
         .limit(1)
     )
     message_ts: str | None = session.execute(statement).scalar_one_or_none()

@@ -6,11 +6,12 @@ from typing import Any
 from sqlmodel import Session
 
 from bot.domain.events import RacingEvent
-from bot.domain.facts import VersionRemarks
 from bot.domain.message import Message
 from bot.errors import CommandError, ServiceError
 from bot.logs import get_logger
+from bot.slack import since
 from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.messages.context import Corrected
 from bot.slack.messages.full_result import full_result
 from bot.storage import events
 
@@ -22,15 +23,16 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
     found = await desk.database.read(lambda session: _delivered(session, invocation.text))
     if found is None:
         raise CommandError("I have no result of that race any more.")
-    event, remarks, received_at = found
+    event, changed, received_at = found
     try:
         known = await desk.races.race(event.race.race_id) if event.race.race_id else None
     except ServiceError as error:
         log.info("full_result_as_delivered", reference=invocation.reference, reason=str(error))
         known = None
-    return full_result(event, known, received_at, await desk.reference.known_countries(), remarks)
+    return full_result(event, known, received_at, await desk.reference.known_countries(), changed)
 
 
-def _delivered(session: Session, event_key: str) -> tuple[RacingEvent, VersionRemarks, datetime] | None:
-    version = events.latest(session, [event_key]).get(event_key)
-    return (*events.read(version), version.received_at) if version else None
+def _delivered(session: Session, event_key: str) -> tuple[RacingEvent, Corrected | None, datetime] | None:
+    """The event, what was corrected since its first version, and when its newest was received."""
+    rows = events.versions(session, [event_key]).get(event_key)
+    return (events.read(rows[-1])[0], since.corrected(rows), rows[-1].received_at) if rows else None

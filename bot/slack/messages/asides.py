@@ -9,7 +9,7 @@ from bot.domain.message import Block, Message
 from bot.slack.messages.blocks import context as context_block
 from bot.slack.messages.blocks import mrkdwn, plain_text, section
 from bot.slack.messages.context import MessageContext, SupersededBy
-from bot.slack.messages.corrections import corrected_in_words
+from bot.slack.messages.corrections import DISAGREE, corrected_in_words, repeated_in_words
 from bot.slack.messages.finishing_order import order_note
 from bot.slack.messages.names import ID_MAX, SHORT_MAX, race_date, region_in_words
 from bot.slack.messages.text import TEXT_MAX, clip, plain, safe
@@ -57,6 +57,9 @@ def asides(context: MessageContext, *, in_text: bool = False) -> list[str]:
     if context.corrected:
         clock = utc_clock(context.corrected.at) if in_text else in_readers_zone(context.corrected.at)
         said.append(corrected_in_words(context.corrected, clock))
+    if context.repeated:
+        clock = utc_clock(context.repeated.at) if in_text else in_readers_zone(context.repeated.at)
+        said.append(repeated_in_words(context.repeated, clock))
     if context.in_meeting or context.card_lost:
         words = "This meeting was abandoned" if context.card_lost else "Part of the abandoned meeting"
         link = _linked(context.meeting_link, "see its message")
@@ -86,8 +89,10 @@ def superseded(message: Message, context: MessageContext) -> Message:
 def _superseded(later: SupersededBy, clock: str) -> str:
     link = _linked(later.link, "later message") or "later message"
     if later.contradicted_by is None:
-        return f"Superseded {clock}: see the {link}"
-    return f"Contradicted {clock}: {_CONTRADICTED[later.contradicted_by]}, see the {link}"
+        disagrees = f"{DISAGREE.lower()}, " if later.disagrees else ""
+        return f"Superseded {clock}: {disagrees}see the {link}"
+    see = f", see the {link}" if later.is_posted else ""
+    return f"Contradicted {clock}: {_CONTRADICTED[later.contradicted_by]}{see}"
 
 
 def _after(mark: Block | None, blocks: Sequence[Block]) -> tuple[Block, ...]:

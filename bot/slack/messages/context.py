@@ -23,12 +23,15 @@ class Corrected(Value):
 class SupersededBy(Value):
     """The later message that replaces this one: when its version was delivered, and the message's https address.
 
-    `contradicted_by` is the later message's event where that is another event than this message's.
+    `contradicted_by` is the later message's event where that is another event than this message's. `disagrees`: the
+    payloads do not tell which of the two versions is the newer. `is_posted`: the later message was not given up.
     """
 
     at: AwareDatetime
     link: str | None = None
     contradicted_by: EventKind | None = None
+    disagrees: bool = False
+    is_posted: bool = True
 
 
 class MessageContext(Value):
@@ -42,10 +45,10 @@ class MessageContext(Value):
     or says so in words. `data_as_of` as published. `reference` is what admins find the delivery by. `mentions` are who
     an abandonment is to ring (bot.domain.filters).
 
-    What edits say: `corrected` by a later version; `superseded` by a later message; `in_meeting`, that the race is a
-    part of an abandoned meeting; `card_lost`, that the racecard's meeting was abandoned. The meeting's message is at
-    `meeting_link`. Of an abandoned meeting: `lost`, the abandonments of its races that came by themselves, and
-    `settled`, the ids of races that have a result.
+    What edits say: `corrected` by a later version; `repeated`, that an earlier version was delivered again;
+    `superseded` by a later message; `in_meeting`, that the race is a part of an abandoned meeting; `card_lost`, that
+    the racecard's meeting was abandoned. The meeting's message is at `meeting_link`. Of an abandoned meeting: `lost`,
+    the abandonments of its races that came by themselves, and `settled`, the ids of races that have a result.
 
     `country` is a result's, where that publishes no full finishing order.
     """
@@ -63,6 +66,7 @@ class MessageContext(Value):
     reference: str | None = None
     mentions: tuple[str, ...] = ()
     corrected: Corrected | None = None
+    repeated: Corrected | None = None
     superseded: SupersededBy | None = None
     in_meeting: bool = False
     card_lost: bool = False

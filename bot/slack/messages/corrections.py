@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from bot.domain.facts import CARD, POSITION, RUNNER, Change, only
+from bot.domain.facts import CARD, NAMED, NON_RUNNER, POSITION, RUNNER, Change, only, runner_label
 from bot.domain.races import Runner, finishing_position
+from bot.domain.spellings import NO
 from bot.slack.messages.context import Corrected, MessageContext
 from bot.slack.messages.names import HORSE_MAX, SHORT_MAX
 from bot.slack.messages.text import counted, safe
@@ -31,10 +32,13 @@ def changes_in_words(
     changed = only(changes, additions=False)
     placings = [change for change in changed if change.field == POSITION]
     others = [change for change in changed if change.field != POSITION]
-    said = [*_places(placings, runners, disagree=disagree), *_unplaced(placings, runners, disagree=disagree)]
+    places = _places(placings, runners, disagree=disagree)
+    first = [places.pop(1)] if 1 in places else []
+    # A disqualification is what moved the others: it is said before their moves.
+    said = [*first, *_unplaced(placings, runners, disagree=disagree), *places.values()]
+    said += [_rewritten(change, disagree=disagree) for change in placings if _keeps_place(change)]
     said += [_other(change, disagree=disagree) for change in others]
-    more = len(said) - most
-    return "; ".join(said[:most] + ([f"and {more} more"] if more > 0 else []))
+    return _first_of(said, most, more=sum(change.more for change in changed))
 
 
 def correction(context: MessageContext, runners: Sequence[Runner]) -> list[str]:
@@ -49,8 +53,13 @@ def additions_in_words(changes: Sequence[Change], most: int = _MOST) -> str:
     for change in only(changes, additions=True):
         by_field.setdefault(change.field, []).append(change)
     said = [_added(field, added) for field, added in by_field.items()]
-    more = len(said) - most
-    return "; ".join(said[:most] + ([f"and {more} more"] if more > 0 else []))
+    return _first_of(said, most)
+
+
+def _first_of(said: Sequence[str], most: int, more: int = 0) -> str:
+    """The first few clauses, and how many more there are; `more` beside those that are said."""
+    more += max(len(said) - most, 0)
+    return "; ".join([*said[:most], *([f"and {more} more"] if more else [])])
 
 
 def corrected_in_words(corrected: Corrected, clock: str) -> str:
@@ -63,20 +72,29 @@ def corrected_in_words(corrected: Corrected, clock: str) -> str:
     return f"Corrected {clock}: {said}" + (f"; added: {added}" if added else "")
 
 
-def _places(placings: Sequence[Change], runners: Sequence[Runner], *, disagree: bool) -> Iterator[str]:
+def repeated_in_words(repeated: Corrected, clock: str) -> str:
+    """What an edit says of an earlier version that came once more, where nothing tells which version is the newer."""
+    changed = changes_in_words(repeated.changes, (), disagree=True)
+    said = f"An earlier version was delivered again {clock}"
+    return f"{said}: {changed}" if changed else said
+
+
+def _places(placings: Sequence[Change], runners: Sequence[Runner], *, disagree: bool) -> dict[int, str]:
     """A clause for each place that another horse has now, best first."""
     moves = [(change, finishing_position(change.before), finishing_position(change.now)) for change in placings]
+    said: dict[int, str] = {}
     for place in sorted({now for _, before, now in moves if now and now != before}):
         before = [_name(change.of) for change, was, now in moves if was == place != now]
         came = [change for change, was, now in moves if now == place != was]
-        holders = [runner.horse for runner in runners if runner.finishing_position == place and runner.horse]
+        holders = [runner_label(runner) for runner in runners if runner.finishing_position == place]
         now_there = _listed([safe(horse, HORSE_MAX) for horse in holders] or [_name(change.of) for change in came])
         if before and disagree:
-            yield f"{_ordinal(place)} is {_listed(before)} in one, {now_there} in the other"
+            said[place] = f"{_ordinal(place)} is {_listed(before)} in one, {now_there} in the other"
         elif before:
-            yield f"{_ordinal(place)} was {_listed(before)}, now {now_there}"
+            said[place] = f"{_ordinal(place)} was {_listed(before)}, now {now_there}"
         else:
-            yield _newly_there(place, now_there, came if len(holders) <= 1 else [], disagree=disagree)
+            said[place] = _newly_there(place, now_there, came if len(holders) <= 1 else [], disagree=disagree)
+    return said
 
 
 def _newly_there(place: int, now_there: str, came: Sequence[Change], *, disagree: bool) -> str:
@@ -89,14 +107,14 @@ def _newly_there(place: int, now_there: str, came: Sequence[Change], *, disagree
 
 def _unplaced(placings: Sequence[Change], runners: Sequence[Runner], *, disagree: bool) -> Iterator[str]:
     """A clause for each horse that lost its place, with the reason where one came: "Horse A is now DSQ (was 1st)"."""
-    reasons = {runner.horse: runner.position_reason for runner in runners}
-    taken = {finishing_position(change.now) for change in placings}
+    reasons = {runner_label(runner): runner.position_reason for runner in runners}
+    taken = {finishing_position(change.now) for change in placings if not _keeps_place(change)} - {None}
     for change in placings:
         is_said = change.now is None and finishing_position(change.before) in taken
         if finishing_position(change.now) or is_said:
             continue
         horse, was = _name(change.of), _position(change.before) if change.before else None
-        reason = safe(reasons.get(change.of), _VALUE_MAX)
+        reason = safe(reasons.get(change.of or ""), _VALUE_MAX)
         because = f", because: {reason}" if reason else ""
         if disagree:
             now = safe(change.now, _VALUE_MAX) or "without a place"
@@ -107,16 +125,25 @@ def _unplaced(placings: Sequence[Change], runners: Sequence[Runner], *, disagree
             yield f"{horse} is now {_value(change.now)}" + (f" (was {was})" if was else "") + because
 
 
+def _keeps_place(change: Change) -> bool:
+    """Whether the place is the same, and only shared by now, or no longer."""
+    place = finishing_position(change.now)
+    return bool(place) and place == finishing_position(change.before)
+
+
+def _rewritten(change: Change, *, disagree: bool) -> str:
+    horse, before, now = _name(change.of), _position(change.before), _position(change.now)
+    return f"{horse} is {before} in one, {now} in the other" if disagree else f"{horse} is now {now} (was {before})"
+
+
 def _other(change: Change, *, disagree: bool) -> str:
     """A clause for a change that is no placing."""
     of = safe(change.of, _LABEL_MAX)
     if change.field in {RUNNER, CARD}:
-        listed = "declared" if change.field == RUNNER else "on the card"
-        if disagree:
-            return f"{of} is {listed} in one, not in the other"
-        return f"{of} is no longer {listed}"
+        return _listing(change, of or NOT_NAMED, disagree=disagree)
     if change.field.endswith(".abandoned"):
-        return f"{of or 'the race'} is now marked abandoned"
+        now = "no longer" if change.now == NO else "now"
+        return f"{of or 'the race'} is {now} marked abandoned"
     label = _label(change)
     before, now = safe(change.before, _VALUE_MAX), _value(change.now)
     if disagree and before:
@@ -124,20 +151,35 @@ def _other(change: Change, *, disagree: bool) -> str:
     return f"{label} was {before}, now {now}" if before else f"{label} is now {now}"
 
 
+def _listing(change: Change, of: str, *, disagree: bool) -> str:
+    """A clause for a race or runners listed no longer, or for non-runners."""
+    are = "are" if change.several else "is"
+    if NON_RUNNER in {change.before, change.now}:
+        runner = "non-runners" if change.several else "a non-runner"
+        if disagree:
+            return f"{of} {are} {runner} in one, not in the other"
+        return f"{of} {are} now {runner}" if change.now == NON_RUNNER else f"{of} {are} no longer {runner}"
+    listed = "declared" if change.field == RUNNER else "on the card"
+    if disagree:
+        return f"{of} {are} {listed} in one, not in the other"
+    return f"{of} {are} now {listed}" if change.now == NAMED else f"{of} {are} no longer {listed}"
+
+
 def _added(field: str, added: Sequence[Change]) -> str:
     """A clause for what was added to one field."""
     first = added[0]
+    number = len(added) + sum(change.more for change in added)
     if field == CARD:
-        return f"names {counted(len(added), 'more race')}"
+        return f"names {counted(number, 'more race')}"
     if field == RUNNER:
-        named = [_name(change.of) for change in added]
-        return f"names {_listed(named)}"
+        named = [safe(change.of, _LABEL_MAX) for change in added]
+        return f"names {_listed(named, number)}"
     if field == POSITION and len(added) <= _NAMES_MOST:
         return ", ".join(f"{_name(change.of)} {_position(change.now)}" for change in added)
     if len(added) == 1:
         return f"{_label(first)} {_value(first.now)}"
     what = "runner" if field.startswith(f"{RUNNER}.") else "race"
-    return f"{_plural(safe(first.words, SHORT_MAX) or 'values')} of {counted(len(added), what)}"
+    return f"{_plural(safe(first.words, SHORT_MAX) or 'values')} of {counted(number, what)}"
 
 
 def _label(change: Change) -> str:
@@ -157,10 +199,11 @@ def _name(horse: str | None) -> str:
     return safe(horse, HORSE_MAX) or NOT_NAMED
 
 
-def _listed(horses: Iterable[str | None]) -> str:
-    """Names joined for reading, the first few of very many."""
+def _listed(horses: Iterable[str | None], number: int = 0) -> str:
+    """Names joined for reading, the first few of very many; `number`: how many there are, where not all are given."""
     named = [horse or NOT_NAMED for horse in horses]
-    more = [f"{len(named) - _NAMES_MOST} more"] if len(named) > _NAMES_MOST else []
+    left = max(number, len(named)) - _NAMES_MOST
+    more = [f"{left} more"] if left > 0 else []
     return " and ".join(named[:_NAMES_MOST] + more)
 
 

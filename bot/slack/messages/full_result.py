@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from bot.domain.events import RacingEvent
-from bot.domain.facts import VersionRemarks, only
+from bot.domain.facts import only
 from bot.domain.message import Message
 from bot.domain.races import Race, Runner
 from bot.slack.messages.blocks import context, header, message, mrkdwn, room_beside, section
+from bot.slack.messages.context import Corrected
 from bot.slack.messages.corrections import DISAGREE, changes_in_words
 from bot.slack.messages.finishing_order import order_note
 from bot.slack.messages.names import SHORT_MAX, race_date, race_details, race_name, region_mark, runner_line
@@ -24,15 +25,15 @@ def full_result(
     known: Race | None,
     received_at: datetime,
     countries: Sequence[KnownCountry] = (),
-    remarks: VersionRemarks | None = None,
+    changed: Corrected | None = None,
 ) -> Message:
     """The race as `known` by now where that has a result too, else as it was delivered: placed runners first.
 
-    Of the `countries` its own tells whether everybody's place is published. `remarks` are those of the version that is
-    shown: a corrected result says so.
+    Of the `countries` its own tells whether everybody's place is published. `changed` is what differs from the
+    first version: a corrected result says so.
     """
     race = known if known and known.placed() else event.race
-    corrected = _corrected(race, remarks, received_at)
+    corrected = _corrected(race, changed)
     runners = [*race.placed(), *(runner for runner in race.runners if runner.finishing_position is None)]
     name = f"{race_name(race)}{region_mark(event)}"
     none = None if runners else section(NO_ORDER)
@@ -47,13 +48,13 @@ def full_result(
     return with_native(message(text, [*head, *table], foot=[foot]), in_sections) if table else in_sections
 
 
-def _corrected(race: Race, remarks: VersionRemarks | None, received_at: datetime) -> str:
-    """What the shown version corrected, "Corrected 14:32: 1st was Horse A, now Horse B"; "" where it is the first."""
-    if remarks is None or not only(remarks.changes, additions=False):
+def _corrected(race: Race, changed: Corrected | None) -> str:
+    """What later versions corrected, "Corrected 14:32: 1st was Horse A, now Horse B"; "" where there is nothing."""
+    if changed is None or not only(changed.changes, additions=False):
         return ""
-    changed = changes_in_words(remarks.changes, race.runners, disagree=remarks.order_unknown)
-    said = f"{DISAGREE.lower()}: {changed}" if remarks.order_unknown else changed
-    return f"Corrected {moment_for_readers(received_at)}: {said}"
+    words = changes_in_words(changed.changes, race.runners, disagree=changed.order_unknown)
+    said = f"{DISAGREE.lower()}: {words}" if changed.order_unknown else words
+    return f"Corrected {moment_for_readers(changed.at)}: {said}"
 
 
 def _time(race: Race) -> str | None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from bot.domain.events import RacingEvent
 from bot.domain.message import Message
 from bot.domain.races import Race
+from bot.domain.spellings import by_card_status
 from bot.slack.messages.alert_buttons import alert_buttons
 from bot.slack.messages.asides import asides, late_mark, small_print
 from bot.slack.messages.blocks import header, message, section
@@ -17,6 +18,7 @@ from bot.slack.messages.names import (
     race_details,
     race_line,
     race_name,
+    reason,
     region_mark,
     runner_line,
     runners_count,
@@ -24,26 +26,30 @@ from bot.slack.messages.names import (
 from bot.slack.messages.text import counted, joined, safe
 from bot.slack.messages.times import off_for_readers, off_text
 
+_LOST_NAMED = 3
+
 
 def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
     """The races of a card, or the runners of a race where the delivery is about one."""
     changed = changes_in_words(context.changes, event.race.runners, disagree=context.order_unknown)
     off = off_for_readers(event.race.off)
+    lost = _lost(event)
     head = [
         header(f"Racecard: {_name(event.race)}{region_mark(event)}"),
+        section(lost),
         section(joined([f"Off {off}" if off else None, race_details(event.race)])),
         section("\n".join([*([f"{_changed(context)}: {changed}"] if changed else []), *asides(context)])),
     ]
     total = len(event.races or event.race.runners)
     foot = [small_print(event, context), alert_buttons(event)]
-    return message(_text(event, context, changed), head, _lines(event), total, foot)
+    return message(_text(event, context, changed, lost), head, _lines(event), total, foot)
 
 
-def _text(event: RacingEvent, context: MessageContext, changed: str) -> str:
+def _text(event: RacingEvent, context: MessageContext, changed: str, lost: str) -> str:
     card = f"Racecard: {_name(event.race)}{region_mark(event)}: {_declared(event)}"
     kind = DISAGREE if context.order_unknown else "CORRECTION"
     first = f"{kind}: {card}. {_changed(context)}: {changed}" if changed else card
-    return ". ".join([first, *asides(context, in_text=True)]) + late_mark(context)
+    return ". ".join([first, *filter(None, [lost]), *asides(context, in_text=True)]) + late_mark(context)
 
 
 def _changed(context: MessageContext) -> str:
@@ -63,10 +69,32 @@ def _declared(event: RacingEvent) -> str:
     return f"{declared} declared" if declared else "declarations available"
 
 
+def _lost(event: RacingEvent) -> str:
+    """What the delivery itself says has become of the card or of its races; "" where nothing has."""
+    said = joined([*_became(event.race, "this card" if event.races else "this race"), reason(event)])
+    lost = [joined([race_line(race), safe(race.reason)]) for race in event.races if race.abandoned]
+    if not lost:
+        return said
+    named = "; ".join(lost[:_LOST_NAMED]) + (f"; and {len(lost) - _LOST_NAMED} more" if len(lost) > _LOST_NAMED else "")
+    return joined([said, f"The delivery marks {counted(len(lost), 'race')} abandoned: {named}"], ". ")
+
+
+def _became(race: Race, name: str) -> list[str]:
+    status = safe(race.status, SHORT_MAX) if by_card_status(race.status) else None
+    return [f"The delivery marks {name} abandoned"] * bool(race.abandoned) + [f"Status: {status}"] * bool(status)
+
+
+def _line(race: Race) -> str:
+    """The race, and what became of it where the card says so: "14:30  Hurdle · ABANDONED · fog"."""
+    status = safe(race.status, SHORT_MAX) if by_card_status(race.status) else None
+    lost = "ABANDONED" if race.abandoned else None
+    return joined([race_line(race), lost, f"Status: {status}" if status else None, safe(race.reason)])
+
+
 def _lines(event: RacingEvent) -> Iterator[str]:
     """A line for each race of the card, or else for each runner of the race."""
     if event.races:
-        return (race_line(race) for race in event.races)
+        return map(_line, event.races)
     return (
         joined([runner_line(runner, safe(runner.number, SHORT_MAX)), safe(runner.position, SHORT_MAX)])
         for runner in event.race.runners

@@ -5,7 +5,7 @@ from itertools import islice
 
 from bot.domain.events import RacingEvent
 from bot.domain.message import Message
-from bot.domain.races import SETTLED_STATUSES, Race, Runner
+from bot.domain.races import Race, Runner, is_settled_status, letters
 from bot.slack.messages.alert_buttons import alert_buttons
 from bot.slack.messages.asides import asides, late_mark, small_print
 from bot.slack.messages.blocks import header, message, room_beside, section
@@ -30,6 +30,7 @@ _NAMED_IN_TEXT = 6
 _OTHERS_NAMED = 60
 _OTHERS_MAX = 1_500
 _POSITION_MAX = 12
+_LOST = "abandoned"
 
 
 def result(event: RacingEvent, context: MessageContext) -> Message:
@@ -63,7 +64,7 @@ def _text(event: RacingEvent, context: MessageContext, placed: Sequence[Runner],
 
 
 def _kind(changed: str, context: MessageContext) -> str:
-    if not changed:
+    if not changed and not any(change.rings for change in context.changes):
         return "Result"
     return DISAGREE if context.order_unknown else "CORRECTION"
 
@@ -90,7 +91,7 @@ def _others_lines(others: Sequence[Runner]) -> Iterator[str]:
     """The runners without a place, grouped by what came instead of one: "PU: Horse D, Horse E"."""
     groups: dict[str, list[str]] = {}
     for runner in islice(others, _OTHERS_NAMED):
-        reason = safe(runner.position_reason, SHORT_MAX) if runner.position else None
+        reason = safe(runner.position_reason, SHORT_MAX)
         named = f"{horse_name(runner)} ({reason})" if reason else horse_name(runner)
         groups.setdefault(safe(runner.position, _POSITION_MAX) or "No position", []).append(named)
     for position, horses in groups.items():
@@ -110,8 +111,8 @@ def _winning_time(race: Race) -> str | None:
 
 
 def _unusual_status(race: Race) -> str | None:
-    """What the race is called where that is not simply settled."""
-    status = safe(race.status, SHORT_MAX)
-    if status and "".join(filter(str.isalpha, status)).casefold() not in SETTLED_STATUSES:
-        return f"Status: {status}"
-    return "The delivery marks this race abandoned" if race.abandoned else None
+    """What the race is called where that is not simply settled, and whether it is marked abandoned."""
+    status = None if is_settled_status(race.status) else safe(race.status, SHORT_MAX)
+    is_said = letters(race.status).startswith(_LOST)
+    lost = "The delivery marks this race abandoned" if race.abandoned and not is_said else None
+    return joined([f"Status: {status}" if status else None, lost], ". ") or None

@@ -16,13 +16,13 @@ RESULT: dict[str, Callable[[Runner], str | None]] = {
     "Jockey": lambda runner: runner.jockey,
     "Trainer": lambda runner: runner.trainer,
     "Starting price": lambda runner: runner.starting_price,
+    "Why": lambda runner: runner.position_reason,
 }
 FULL_RESULT = RESULT | {
     "Number": lambda runner: runner.number,
     "Draw": lambda runner: runner.draw,
     "Official rating": lambda runner: runner.official_rating,
     "Beaten": lambda runner: runner.beaten,
-    "Why": lambda runner: runner.position_reason,
 }
 
 _FOR_THE_REST = CONTAINER + 40

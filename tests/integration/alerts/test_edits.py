@@ -61,7 +61,7 @@ async def test_change_that_comes_before_the_message_is_sent_costs_no_call(pipeli
         pipeline.clock.forward(0.001)
     await pipeline.post_all()
     (message,) = pipeline.slack.messages("CGB")
-    assert "going is Soft in one, Heavy in the other" in message.text
+    assert "going is Good in one, Heavy in the other" in message.text
     assert edits(pipeline.slack) == []
     assert await states(pipeline) == [("sent", False), ("sent", True), ("sent", True)]
 

@@ -102,6 +102,7 @@ async def test_first_placings_are_news_and_later_changes_are_found_through_poore
         result(placings=("B Horse", "A Horse")),
         result(placings=("B Horse", "A Horse"), going="Soft"),
         result(placings=("A Horse", "B Horse")) | {"attempt": 2},
+        result(placings=("A Horse", "C Horse")),
     ):
         await pipeline.deliver(payload)
         await pipeline.post_all()
@@ -110,6 +111,7 @@ async def test_first_placings_are_news_and_later_changes_are_found_through_poore
     assert [text.split(" ")[0] for text in texts] == ["Superseded", "Superseded", "Superseded", "Two"]
     assert "1 A Horse" in texts[1]
     assert "1 B Horse" in texts[2]
+    assert "An earlier version was delivered again" in texts[2]
     assert "1 A Horse" in texts[3]
 
 

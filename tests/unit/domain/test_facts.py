@@ -2,16 +2,16 @@
 
 import json
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.facts import (
     CARD,
     DECLARATIONS,
-    FEW_MINUTES,
     MODELS,
     POSITION,
     RUNNER,
@@ -22,17 +22,18 @@ from bot.domain.facts import (
     changes_between,
 )
 from bot.domain.merging import completed
-from bot.domain.races import Course, OffTime, Race, Runner
+from bot.domain.races import FEW_MINUTES, Course, OffTime, Race, Runner, plain_name
 from bot.webhooks.payload import read_payload
 
 TODAY = "2026-11-20"
+NOW = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
 
 ONE = {
     bool: (False, True),
     int: (8, 9),
     datetime: (datetime(2026, 11, 20, tzinfo=UTC), datetime(2026, 11, 21, tzinfo=UTC)),
 }
-NO_VALUE = {"key", "kind", "course", "race", "races", "runners", "from_book", "races_from_book"}
+NO_VALUE = {"key", "off_told", "kind", "course", "race", "races", "runners", "from_book", "races_from_book", "in_parts"}
 """Fields that name the event, or that are compared part by part."""
 
 DECLARED = [
@@ -52,12 +53,12 @@ def card(*races, kind=EventKind.RACECARD_PUBLISHED, **fields):
     return RacingEvent(key="k", kind=kind, race=Race(race_date=TODAY, **fields), races=races)
 
 
-def between(old, new, today=TODAY):
-    return [(one.field, one.of, one.before, one.now, one.rings) for one in changes_between(old, new, today=today)]
+def between(old, new):
+    return [(one.field, one.of, one.before, one.now, one.rings) for one in changes_between(old, new, received_at=NOW)]
 
 
-def rings(old, new, today=TODAY):
-    return any(change.rings for change in changes_between(old, new, today=today))
+def rings(old, new):
+    return any(change.rings for change in changes_between(old, new, received_at=NOW))
 
 
 @pytest.mark.parametrize("kind", EventKind)
@@ -67,8 +68,8 @@ def test_declaration_has_every_field_of_every_model(kind):
     assert all(entry.words if isinstance(entry, Told) else entry.because for entry in DECLARATIONS[kind].values())
 
 
-def values_of(level, changed):
-    """A value for each plain field of a level's model; another one for the field `changed`."""
+def values_of(level, changed, hidden):
+    """A value for each plain field of a level's model; another one for the field `changed`, and none for `hidden`."""
     values: dict[str, object] = {}
     for name, field in MODELS[level].model_fields.items():
         first, second = next(
@@ -79,12 +80,14 @@ def values_of(level, changed):
         values["off"] = OffTime(text="14:45" if changed == "off" else "14:30")
     if level == RUNNER:
         values["horse"] = "GOLDEN MELODY" if changed == "horse" else "Golden Melody"
-    return {name: value for name, value in values.items() if name not in NO_VALUE}
+    return {name: value for name, value in values.items() if name not in NO_VALUE | {hidden}}
 
 
-def event_with(kind, level, changed):
-    """An event of which one level has all its values."""
-    values = values_of(level, changed)
+def event_with(kind, path, *, changed=False):
+    """An event of which one level has all its values, but for the one that hides the field of this path."""
+    level, _, field = path.partition(".")
+    entry = DECLARATIONS[kind][path]
+    values = values_of(level, field if changed else None, entry.unless if isinstance(entry, Told) else None)
     parts = {
         "event": values,
         "course": {"race": Race(course=Course(**values))} if level == "course" else {},
@@ -97,9 +100,8 @@ def event_with(kind, level, changed):
 
 @pytest.mark.parametrize(("kind", "path"), DECLARED)
 def test_each_field_is_told_or_noise(kind, path):
-    level, _, field = path.partition(".")
-    old, new = event_with(kind, level, None), event_with(kind, level, field)
-    found = changes_between(old, new, today=TODAY)
+    old, new = event_with(kind, path), event_with(kind, path, changed=True)
+    found = changes_between(old, new, received_at=NOW)
     if isinstance(DECLARATIONS[kind][path], Noise):
         assert path not in {change.field for change in found}
     else:
@@ -129,7 +131,7 @@ def test_each_field_is_told_or_noise(kind, path):
     ],
 )
 def test_changed_placings_ring(old, new, changes):
-    found = [one for one in changes_between(result_of(*old), result_of(*new), today=TODAY) if one.field == POSITION]
+    found = [one for one in changes_between(result_of(*old), result_of(*new), received_at=NOW) if one.field == POSITION]
     assert {one.of: (one.before, one.now) for one in found} == changes
     assert all(one.rings for one in found)
 
@@ -238,27 +240,68 @@ def test_place_that_another_horse_has_now_is_nobody_elses():
 RUNNERS = st.lists(
     st.builds(
         Runner,
-        horse=st.sampled_from(["A", "B", "C", "D"]),
-        position=st.none() | st.sampled_from(["1", "2", "3", "PU"]),
-        starting_price=st.none() | st.sampled_from(["7/2", "99/1"]),
-    ),
+        horse=st.none() | st.sampled_from(["A", "a", "A (IRE)", "B", "C"]),
+        number=st.none() | st.sampled_from(["1", "2", "3"]),
+        position=st.none() | st.sampled_from(["1", "1=", "1st", "2", "3", "0", "PU", "NR"]),
+        beaten=st.none() | st.sampled_from(["nk", "1L"]),
+    ).filter(lambda runner: runner.horse or runner.number),
     max_size=4,
-    unique_by=lambda runner: runner.horse,
-).map(tuple)
-RESULTS = st.builds(
-    lambda runners, going: RacingEvent(
-        key="k", kind=EventKind.RESULT_RECEIVED, race=Race(runners=runners, going=going)
+    unique_by=(
+        lambda runner: plain_name(runner.horse or runner.number or "").casefold(),
+        lambda runner: runner.number or runner,
     ),
-    RUNNERS,
-    st.none() | st.sampled_from(["Good", "Soft"]),
+).map(tuple)
+
+
+def value_of(race, name):
+    """The race's value where it has one; races without it are not the same for that."""
+    return getattr(race, name) or race
+
+
+RACES = st.builds(
+    Race,
+    race_id=st.none() | st.sampled_from(["rc_1", "rc_2"]),
+    race_date=st.none() | st.sampled_from([TODAY, "2026-11-21"]),
+    off=st.builds(OffTime, text=st.none() | st.sampled_from(["13:00", "13:04", "1:00 pm", "15:00"])),
+    title=st.none() | st.sampled_from(["T", "U"]),
+    number=st.none() | st.sampled_from(["1", "2"]),
+    status=st.none() | st.sampled_from(["Result", "Void"]),
+    abandoned=st.none() | st.booleans(),
+    field_size=st.none() | st.sampled_from([8, 9]),
+    runners=RUNNERS,
+)
+LISTS = st.lists(
+    RACES,
+    max_size=4,
+    unique_by=tuple(partial(value_of, name=name) for name in ("race_id", "number", "title", "off")),
+).map(tuple)
+EVENTS = st.tuples(st.sampled_from(EventKind), *(st.tuples(RACES, LISTS) for _ in range(3))).map(
+    lambda drawn: [
+        RacingEvent(key="k", kind=drawn[0], race=race.model_copy(update={"race_id": "rc_1"}), races=races)
+        for race, races in drawn[1:]
+    ]
 )
 
 
-@given(RESULTS, RESULTS)
-def test_version_that_was_told_says_nothing_new_again(old, new):
-    known = completed(new, old)
-    assert changes_between(known, new, today=TODAY) == ()
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(EVENTS)
+def test_version_that_was_told_says_nothing_new_again(versions):
+    first, old, new = versions
+    known = completed(new, completed(old, first))
+    assert changes_between(known, new, received_at=NOW) == ()
     assert completed(new, known) == known
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(EVENTS, st.randoms(use_true_random=False))
+def test_order_of_a_list_says_nothing(versions, random):
+    event = versions[0]
+    runners, races = list(event.race.runners), list(event.races)
+    random.shuffle(runners)
+    random.shuffle(races)
+    race = event.race.model_copy(update={"runners": tuple(runners)})
+    shuffled = event.model_copy(update={"race": race, "races": tuple(races)})
+    assert changes_between(event, shuffled, received_at=NOW) == ()
 
 
 RESULT = {
@@ -300,7 +343,17 @@ RESULT = {
         ],
     },
 }
-NOISE = {("attempt",), ("sent_at",), ("meta", "data_as_of"), ("meta", "request_id")}
+NOISE = {
+    ("attempt",),
+    ("sent_at",),
+    ("meta", "data_as_of"),
+    ("meta", "request_id"),
+    ("race", "meeting_id"),
+    ("race", "course", "course_id"),
+    ("race", "course", "country"),
+    ("race", "number"),
+    ("race", "field_size"),
+}
 
 
 def leaves(value, path=()):
@@ -328,13 +381,282 @@ def changed(path):
 def test_any_field_of_a_payload_that_changes_is_told_or_noise(path):
     old, new = (read_payload(json.dumps(body).encode()) for body in (RESULT, changed(path)))
     if path in NOISE:
-        assert changes_between(old, new, today=TODAY) == ()
+        assert changes_between(old, new, received_at=NOW) == ()
     elif path in {("event",), ("race", "race_id")}:
         assert new.key != old.key
     else:
-        assert changes_between(old, new, today=TODAY)
+        assert changes_between(old, new, received_at=NOW)
 
 
 def test_change_is_stored_and_read_back():
     change = Change(field=POSITION, of="A", before="1", now=None, rings=True)
     assert Change.model_validate_json(change.model_dump_json(exclude_defaults=True)) == change
+
+
+NUMBER_LISTS = st.lists(st.integers(1, 5), unique=True, max_size=5)
+
+
+def of_card(numbers, declared):
+    runners = tuple(Runner(horse=f"Horse {number}") for number in declared)
+    return card(*(Race(race_id=f"rc_{number}", title=f"Title {number}", runners=runners) for number in numbers))
+
+
+@given(st.lists(st.tuples(NUMBER_LISTS, NUMBER_LISTS), min_size=2, max_size=5))
+def test_card_that_is_delivered_again_says_nothing_anew(cards):
+    known = of_card(*cards[0])
+    for numbers, declared in cards[1:]:
+        delivered = of_card(numbers, declared)
+        known = completed(delivered, known)
+        assert changes_between(known, delivered, received_at=NOW) == ()
+
+
+def test_parts_of_a_card_take_nothing_away_until_one_delivery_names_all():
+    one, two, whole = of_card([1, 2], ()), of_card([3, 4], ()), of_card([1, 2, 3, 4], ())
+    known = completed(two, one)
+    for part in (one, two, of_card([2], ())):
+        assert changes_between(known, part, received_at=NOW) == ()
+        known = completed(part, known)
+        assert len(known.races) == 4
+    known = completed(whole, known)
+    assert [change.of for change in changes_between(known, of_card([1, 2, 3], ()), received_at=NOW)] == ["Title 4"]
+
+
+def test_delivery_of_one_race_of_a_card_is_about_that_race():
+    known = of_card([1, 2, 3, 4], ())
+    moved = card(Race(race_id="rc_3", title="Title 3", off=OffTime(text="13:10")))
+    assert [change.field for change in changes_between(known, moved, received_at=NOW)] == ["card.off"]
+    assert len(completed(moved, known).races) == 4
+
+
+def read(event, **parts):
+    return read_payload(json.dumps({"event": event} | parts).encode())
+
+
+def settled(*runners, **race):
+    return read("result.received", race={"race_id": "rc_1", "runners": list(runners)} | race)
+
+
+def published(*races, date=TODAY):
+    meeting = {"meeting_id": "mt_1", "course": "Ascot", "date": date, "region": "GB"}
+    return read("racecard.published", meeting=meeting, races=list(races))
+
+
+def told(*events):
+    """The changes of each event against all that was told before."""
+    known, *later = events
+    said = []
+    for event in later:
+        said.append(between(known, event))
+        known = completed(event, known) if said[-1] else known
+    return said
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        read("result.received", race={"race_id": "rc_1", "winner": "Alpha"}),
+        settled({"horse": "Alpha", "position": "1"}, {"horse": "Bravo"}, {"horse": "Cee", "position": 3}),
+        settled({"horse": "Alpha", "position": 1}),
+    ],
+    ids=["winner alone", "the other without a place", "the first alone"],
+)
+def test_half_of_a_dead_heat_is_not_lost_by_silence(later):
+    first = settled(*({"horse": horse, "position": at} for horse, at in (("Alpha", "1="), ("Bravo", "1="), ("Cee", 3))))
+    assert between(first, later) == []
+    placed = {runner.horse: runner.position for runner in completed(later, first).race.runners}
+    assert placed == {"Alpha": "1=", "Bravo": "1=", "Cee": "3"}
+
+
+def test_first_winner_rings_where_others_had_places():
+    first = result_of(("A", None), ("B", "2"), ("C", "3"))
+    assert between(first, result_of(("A", "1"))) == [(POSITION, "A", None, "1", True)]
+
+
+def test_non_runner_is_no_placing():
+    first = settled({"horse": "A"}, {"horse": "Z", "non_runner": True})
+    assert brings_placings(first, settled({"horse": "A", "position": 1}, {"horse": "Z", "non_runner": True}))
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "rung"),
+    [
+        (None, "Under inquiry", True),
+        (None, "Official", None),
+        ("Weighed In", "weighed_in", None),
+        ("Result", "Resulted", None),
+        ("Official", "Void", True),
+        ("Void", "Official", True),
+        ("Void", "VOID", None),
+    ],
+)
+def test_status_rings_where_it_says_something_else(before, now, rung):
+    changes = between(result_of(("A", "1"), status=before), result_of(status=now))
+    assert [change[-1] for change in changes] == ([] if rung is None else [rung])
+
+
+def test_same_place_written_otherwise_is_no_change():
+    assert between(result_of(("A", "1"), ("B", "P.U.")), result_of(("A", "1st"), ("B", "PU"))) == []
+
+
+def test_country_and_apostrophe_of_a_name_tell_no_horses_apart():
+    first = settled({"horse": "Alpha's (IRE)", "number": 3, "position": 1})
+    later = settled({"horse": "Alphas", "position": 1}, {"horse": "Bravo", "position": 2})
+    assert between(first, later) == [(POSITION, "Bravo", None, "2", False)]
+    assert [runner.horse for runner in completed(later, first).race.runners] == ["Alphas", "Bravo"]
+
+
+def test_winner_of_another_name_under_the_same_number_rings():
+    first, later = (settled({"horse": horse, "number": 3, "position": 1}) for horse in ("Alfa", "Bravo"))
+    assert between(first, later) == [("runner.horse", "Bravo", "Alfa", "Bravo", True)]
+    assert len(completed(later, first).race.runners) == 1
+
+
+def test_runner_known_by_number_alone_gives_way_to_the_named_one():
+    first = settled({"number": 4, "position": 1}, {"number": 7, "position": 2})
+    later = settled({"horse": "Alpha", "position": 1}, {"horse": "Bravo", "position": 2})
+    assert [runner.horse for runner in completed(later, first).race.runners] == ["Alpha", "Bravo"]
+
+
+def test_horses_of_one_name_are_told_apart_by_number():
+    runners = [{"horse": "Alpha", "number": number, "position": number} for number in (1, 2)]
+    assert between(settled(*runners), settled(*reversed(runners))) == []
+
+
+def test_beaten_distance_and_reason_stay_with_the_same_position():
+    first = settled(
+        {"horse": "A", "position": 1},
+        {"horse": "B", "position": 2, "beaten": "nk"},
+        {"horse": "C", "position": "DSQ", "position_reason": "Weighed in light"},
+    )
+    later = settled(
+        {"horse": "A", "position": 1}, {"horse": "B", "position": 2}, {"horse": "C", "position": "DSQ"}, going="Soft"
+    )
+    kept = completed(later, first).race.runners
+    assert [(one.beaten, one.position_reason) for one in kept] == [
+        (None, None),
+        ("nk", None),
+        (None, "Weighed in light"),
+    ]
+
+
+def race_of(number, off, **more):
+    return {"race_number": number, "off_time": off} | more
+
+
+PARTS = [published(*({"race_id": f"rc_{n}", "off_time": f"1{n}:00"} for n in part)) for part in ((1, 2), (3, 4))]
+
+
+def test_card_in_parts_keeps_all_and_says_nothing_twice():
+    one, two = PARTS
+    said = told(one, two, one, two, two)
+    assert [len(changes) for changes in said] == [2, 0, 0, 0]
+    both = completed(two, one)
+    assert len(both.races) == 4
+    assert len(completed(one, both).races) == 4
+
+
+def test_update_of_one_race_leaves_the_card_whole():
+    card_of_six = published(*({"race_id": f"rc_{n}", "off_time": f"1{n}:00"} for n in range(6)))
+    update = published({"race_id": "rc_3", "off_time": "13:10"})
+    assert between(card_of_six, update) == [("card.off", "13:00", "13:00", "13:10", True)]
+    assert len(completed(update, card_of_six).races) == 6
+
+
+def test_update_of_one_runner_leaves_the_others_declared():
+    first = published({"race_id": "rc_1", "runners": [{"horse": horse} for horse in "ABCD"]}, {"race_id": "rc_2"})
+    update = published({"race_id": "rc_1", "runners": [{"horse": "B", "non_runner": True}]}, {"race_id": "rc_2"})
+    assert between(first, update) == [(RUNNER, "B in the race rc_1", "named", "NR", False)]
+    assert len(completed(update, first).races[0].runners) == 4
+
+
+def test_whole_card_after_its_parts_can_lose_a_race_again():
+    one, two = PARTS
+    whole = completed(two, one)
+    all_four = published(*({"race_id": f"rc_{n}", "off_time": f"1{n}:00"} for n in (1, 2, 3, 4)))
+    shorter = published(*({"race_id": f"rc_{n}", "off_time": f"1{n}:00"} for n in (1, 2, 3)))
+    assert between(whole, shorter) == []
+    known = completed(all_four, whole)
+    assert between(known, shorter) == [(CARD, "14:00", "named", None, True)]
+    assert between(completed(shorter, known), shorter) == []
+
+
+@pytest.mark.parametrize("titles", [("Novice Hurdle", "Gold Cup", "Bumper"), ("Maiden",) * 3])
+def test_delayed_races_keep_their_own_titles_and_runners(titles):
+    first = published(
+        *(
+            race_of(n, off, title=title, runners=[{"horse": f"H{n}"}])
+            for n, (off, title) in enumerate(zip(("13:00", "13:30", "14:00"), titles, strict=True), start=1)
+        )
+    )
+    later = published(race_of(1, "13:30"), race_of(2, "14:00"), race_of(3, "14:30"))
+    assert [change[2:] for change in between(first, later)] == [
+        ("13:00", "13:30", True),
+        ("13:30", "14:00", True),
+        ("14:00", "14:30", True),
+    ]
+    known = [(race.title, race.runners[0].horse) for race in completed(later, first).races]
+    assert known == list(zip(titles, ("H1", "H2", "H3"), strict=True))
+
+
+def test_race_of_today_elsewhere_rings_by_its_moment():
+    first, later = (
+        published({"race_id": "rc_1", "off_time": f"2026-11-21T{off}:00+11:00"}, {"race_id": "rc_2"}, date="2026-11-21")
+        for off in ("09:30", "10:30")
+    )
+    assert [change[-1] for change in between(first, later)] == [True]
+
+
+def test_race_rings_by_its_own_date():
+    first, later = (
+        published({"race_id": "rc_1", "date": TODAY, "off_time": off}, {"race_id": "rc_2"}, date=None)
+        for off in ("14:30", "14:45")
+    )
+    assert [change[-1] for change in between(first, later)] == [True]
+
+
+def test_race_that_drifts_rings_once_it_is_far_from_what_was_told():
+    cards = [
+        published({"race_id": "rc_1", "off_time": off}, {"race_id": "rc_2", "off_time": "16:00"})
+        for off in ("11:30", "11:35", "11:40", "11:45", "11:50")
+    ]
+    assert [changes[0][-1] for changes in told(*cards)] == [False, True, False, True]
+
+
+@pytest.mark.parametrize(("before", "now"), [(TODAY, "2026-11-28"), ("2026-11-28", TODAY)])
+def test_card_that_moves_to_or_from_today_rings(before, now):
+    assert rings(published({"race_id": "rc_1"}, date=before), published({"race_id": "rc_1"}, date=now))
+    assert not rings(
+        published({"race_id": "rc_1"}, date="2026-12-01"), published({"race_id": "rc_1"}, date="2026-12-02")
+    )
+
+
+def test_moment_in_the_place_of_a_text_is_shown_as_utc_and_does_not_ring():
+    moment = int(datetime(2026, 11, 20, 14, 30, tzinfo=UTC).timestamp())
+    first, later = (
+        published({"race_id": "rc_1", "off_time": off}, {"race_id": "rc_2", "off_time": "16:00"})
+        for off in ("14:30", moment)
+    )
+    assert between(first, later) == [("card.off", "14:30", "14:30", "14:30 UTC", False)]
+
+
+def test_abandonment_on_a_card_is_taken_back_only_by_word():
+    first, lost, silent, back = (
+        published({"race_id": "rc_1", "off_time": "14:30"} | more, {"race_id": "rc_2", "off_time": "15:00"})
+        for more in ({}, {"abandoned": True}, {"title": "T"}, {"abandoned": False})
+    )
+    taken, kept, again = told(first, lost, silent, back)
+    assert taken == [("card.abandoned", "14:30", None, "yes", True)]
+    assert [change[0] for change in kept] == ["card.title"]
+    assert again == [("card.abandoned", "14:30 T", "yes", "no", True)]
+    assert completed(silent, completed(lost, first)).races[0].abandoned
+
+
+def test_changes_of_very_many_runners_are_counted():
+    first, later = (
+        published(*({"race_id": f"rc_{n}", "runners": [f"{letter}{n}x{k}" for k in range(40)]} for n in range(60)))
+        for letter in "AB"
+    )
+    changes = changes_between(first, later, received_at=NOW)
+    assert len(changes) == 100
+    assert sum(1 + change.more for change in changes) == 120
+    assert changes[0].of == "40 runners in the race rc_0"

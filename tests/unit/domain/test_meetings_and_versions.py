@@ -71,9 +71,9 @@ def test_later_version_does_not_take_over_the_name_of_another_course():
     assert completed(later, earlier).race.course == Course(course_id="cr_2")
 
 
-def test_later_version_has_its_own_time_and_sequence():
+def test_later_version_has_its_own_data_and_the_highest_sequence():
     earlier = result().model_copy(update={"sequence": 4, "data_as_of": "then"})
-    assert completed(result(), earlier) == result()
+    assert completed(result(), earlier) == result().model_copy(update={"sequence": 4})
 
 
 def test_races_that_either_version_names_are_named_once():

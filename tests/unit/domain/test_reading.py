@@ -174,7 +174,7 @@ def test_race_date_is_the_published_day_never_shifted(record, race_date):
         ({"abandoned": "true"}, True),
         ({"is_abandoned": 1}, True),
         ({"abandoned": False, "status": "declared"}, False),
-        ({"meeting": {"status": "abandoned"}}, False),
+        ({"meeting": {"status": "abandoned"}}, None),
     ],
 )
 def test_race_is_abandoned_only_where_its_own_record_says_so(record, abandoned):
@@ -242,6 +242,10 @@ def test_placed_runners_stand_in_order_however_a_dead_heat_is_written():
         ({"runners": [{"horse": "A", "position": "0.0"}]}, [("A", None)]),
         ({"runners": [{"horse": "A", "position": "=10"}]}, [("A", "=10")]),
         ({"runners": [{"horse": "A", "position": None, "casualty": "Pulled up"}]}, [("A", "Pulled up")]),
+        ({"runners": [{"horse": "A", "status": "Pulled Up"}]}, [("A", "Pulled Up")]),
+        ({"runners": [{"horse": "A", "status": "weighed_in"}]}, [("A", None)]),
+        ({"runners": [{"horse": "A", "status": "Unplaced"}]}, [("A", None)]),
+        ({"runners": [{"horse": "A", "status": "Under review"}]}, [("A", None)]),
         ({"runners": [{"horse": "A", "non_runner": True}]}, [("A", "NR")]),
         ({"results": [{"race_id": "rc_2", "name": "Another race"}]}, []),
         ({"runners": 12}, []),

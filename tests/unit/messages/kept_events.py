@@ -86,6 +86,18 @@ _EVENTS: dict[str, tuple[RacingEvent, MessageContext]] = {
         RESULT,
         ON_TIME.model_copy(update={"superseded": SupersededBy(at=RECEIVED_AT + timedelta(minutes=9), link=LINK)}),
     ),
+    "result_superseded_by_one_that_disagrees": (
+        RESULT,
+        ON_TIME.model_copy(
+            update={"superseded": SupersededBy(at=RECEIVED_AT + timedelta(minutes=9), link=LINK, disagrees=True)}
+        ),
+    ),
+    "result_delivered_again": (
+        RESULT,
+        ON_TIME.model_copy(
+            update={"repeated": Corrected(at=RECEIVED_AT + timedelta(minutes=9), changes=SWAPPED, order_unknown=True)}
+        ),
+    ),
     "race_abandoned_contradicted": (
         ABANDONED,
         ON_TIME.model_copy(

@@ -5,7 +5,7 @@ import pytest
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.facts import Change, VersionRemarks, changes_between
 from bot.domain.races import Course, OffTime, Race, Runner
-from bot.slack.messages import EVENT_MESSAGES, MessageContext, render
+from bot.slack.messages import EVENT_MESSAGES, Corrected, MessageContext, render
 from bot.slack.messages.unreadable import reference
 
 NOW = datetime(2026, 11, 20, 14, 32, 10, tzinfo=UTC)
@@ -149,7 +149,7 @@ def test_grand_national_is_shown_whole():
 def test_corrected_result_says_what_changed_and_links_the_earlier_message():
     old, new = result("1", "2", "3"), result("2", "1", "3")
     context = with_context(
-        changes=changes_between(old, new, today="2026-11-21"),
+        changes=changes_between(old, new, received_at=NOW),
         previous_link="https://x.slack.com/archives/C1/p1?a=1&b=2",
     )
     assert render(new, context).text == (
@@ -172,8 +172,63 @@ def test_corrected_result_says_what_changed_and_links_the_earlier_message():
 )
 def test_correction_says_who_has_which_place_now(before, now, said):
     old, new = result(*before), result(*now)
-    text = render(new, with_context(changes=changes_between(old, new, today="2026-11-21"))).text
+    text = render(new, with_context(changes=changes_between(old, new, received_at=NOW))).text
     assert text.startswith(f"CORRECTION: Kempton 14:30 (GB): {said}. Now ")
+
+
+def test_disqualified_winner_is_said_before_the_moves_and_its_reason_stands_in_the_table():
+    old, new = result(*"1234567"), result("DSQ", *"123456")
+    first, *others = new.race.runners
+    runners = (first.model_copy(update={"position_reason": "Weighed in light"}), *others)
+    new = new.model_copy(update={"race": new.race.model_copy(update={"runners": runners})})
+    message = render(new, with_context(changes=changes_between(old, new, received_at=NOW)))
+    assert (
+        "1st was Horse A, now Horse B; Horse A is now DSQ (was 1st), because: Weighed in light; 2nd was" in message.text
+    )
+    assert rows(message)[-1] == ["DSQ", "Horse A", "Weighed in light"]
+
+
+def test_runner_without_a_name_is_said_by_its_number():
+    def numbered(position):
+        runners = (Runner(horse="Alpha", position="1"), Runner(number="7", position=position))
+        return event(EventKind.RESULT_RECEIVED, RACE.model_copy(update={"runners": runners}))
+
+    changes = changes_between(numbered("2"), numbered("1"), received_at=NOW)
+    text = render(numbered("1"), with_context(changes=changes)).text
+    assert "1st is now Alpha and no. 7" in text
+
+
+def test_place_that_is_shared_by_now_is_said():
+    old, new = result("1"), result("1=")
+    corrected = Corrected(at=NOW, changes=changes_between(old, new, received_at=NOW))
+    assert "Corrected 14:32 UTC: Horse A is now 1= (was 1st)" in render(new, with_context(corrected=corrected)).text
+
+
+def test_ringing_version_is_never_called_a_first_result():
+    changes = (Change(field="runner.position", of="Horse A", before="1", now="1", rings=True),)
+    assert render(result("1"), with_context(changes=changes)).text.startswith("CORRECTION: ")
+
+
+def test_runners_of_a_card_are_said_together():
+    def card_of(*names):
+        horses = tuple(Runner(horse=name.strip("!"), position="NR" if "!" in name else None) for name in names)
+        return event(EventKind.RACECARD_PUBLISHED, Race(), races=(Race(title="T", runners=horses), Race(title="U")))
+
+    changes = changes_between(card_of("A", "B", "C", "D", "E"), card_of("A", "B", "C!"), received_at=NOW)
+    text = render(card_of("A", "B", "C!"), with_context(changes=changes)).text
+    assert "D and E in the T are no longer declared; C in the T is now a non-runner" in text
+
+
+def test_racecard_says_which_races_it_marks_abandoned_and_why():
+    card = Race(region="GB", course=Course(name="Ascot"), race_date="2026-11-21")
+    races = (
+        Race(off=OffTime(text="13:00"), title="First", abandoned=True, status="Abandoned", reason="fog"),
+        Race(off=OffTime(text="13:30"), title="Second", status="Postponed"),
+        Race(off=OffTime(text="14:00"), title="Third", status="Declared"),
+    )
+    message = render(event(EventKind.RACECARD_PUBLISHED, card, races=races), CONTEXT)
+    assert message.text.endswith(": 3 races declared. The delivery marks 1 race abandoned: 13:00  First · fog")
+    assert "13:00  First · ABANDONED · fog\n13:30  Second · Status: Postponed\n14:00  Third" in seen(message)
 
 
 def test_correction_of_other_facts_is_said_in_their_words():

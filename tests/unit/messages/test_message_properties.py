@@ -141,12 +141,14 @@ CONTEXTS = st.builds(
     data_as_of=TEXTS,
     reference=TEXTS,
     corrected=st.none() | st.builds(Corrected, at=st.just(NOW), changes=CHANGES, order_unknown=st.booleans()),
+    repeated=st.none() | st.builds(Corrected, at=st.just(NOW), changes=CHANGES, order_unknown=st.booleans()),
     superseded=st.none()
     | st.builds(
         SupersededBy,
         at=st.just(NOW),
         link=st.sampled_from([None, "https://x.slack.com/p1?a=1&b=2", "https://x|<!channel>"]),
         contradicted_by=st.none() | st.sampled_from(EventKind),
+        disagrees=st.booleans(),
     ),
     in_meeting=st.booleans(),
     card_lost=st.booleans(),

@@ -1,6 +1,7 @@
 """What holds of every payload: nothing raises, keys agree, and shape, order and attempt make no difference."""
 
 import json
+from datetime import UTC, datetime
 
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -122,7 +123,7 @@ def test_any_json_is_an_event_that_can_be_stored(payload):
     assert len(event.key) < 300
     assert "\x00" not in event.model_dump_json()
     assert type(event).model_validate_json(event.model_dump_json()) == event
-    assert changes_between(event, event, today="2026-11-20") == ()
+    assert changes_between(event, event, received_at=datetime(2026, 11, 20, tzinfo=UTC)) == ()
 
 
 @given(RACING)
