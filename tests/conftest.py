@@ -1,6 +1,7 @@
 """What every tier shares."""
 
 import gc
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,9 @@ import pytest
 from hypothesis import settings
 
 from tests.postgres import OwnPostgres, own_postgres, shared_postgres
+from tests.spread import spread
+
+BOTS = Path(__file__).parent / "acceptance"
 
 
 def pytest_configure():
@@ -31,6 +35,18 @@ def pytest_collection():
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """Have each worker begin with tests that wait, and end with short ones. In one process the order is the files'."""
+    if workers := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "0")):
+        items[:] = spread(
+            items,
+            workers,
+            is_long=lambda item: item.get_closest_marker("long") is not None,
+            bot_of=lambda item: str(item.path) if BOTS in item.path.parents else None,
+        )
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -6,6 +6,8 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from tests.acceptance.payloads import abandoned
 from tests.acceptance.test_resilience import readiness
 
@@ -29,6 +31,7 @@ def refuse(world, *tables: str) -> None:
         connection.commit()
 
 
+@pytest.mark.long
 async def test_accepted_delivery_that_is_told_nobody_is_said_by_readyz_and_to_admins(make_world):
     async with make_world(start=False) as world:
         world.bot.prepare = hurry

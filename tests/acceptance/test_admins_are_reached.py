@@ -42,6 +42,7 @@ def add_people(world) -> None:
         world.slack.add_user(user, user.lower())
 
 
+@pytest.mark.long
 async def test_warnings_go_to_admins_directly_where_the_channel_does_not_exist(make_world):
     settings = {"ADMIN_CHANNEL": "CNOWHERE", "ADMIN_USERS": "UADMIN,UNOBODY,UOTHER", "QUOTA_CHECK_S": "1"}
     async with make_world(start=False, **settings) as world:
@@ -67,6 +68,7 @@ async def test_warnings_go_to_admins_directly_where_the_channel_does_not_exist(m
             assert "(100%)" in all_of_it
 
 
+@pytest.mark.long
 async def test_warning_that_the_channel_refuses_reaches_admins_and_the_channel_has_the_next_once_it_is_back(make_world):
     async with make_world(start=False, ADMIN_USERS="UADMIN", QUOTA_CHECK_S="1") as world:
         add_people(world)

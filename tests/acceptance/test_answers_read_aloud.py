@@ -3,6 +3,8 @@
 import asyncio
 import json
 
+import pytest
+
 from bot.sandbox.racing_places import REGION_CODES
 from bot.sandbox.racing_service.switches import Switches
 from tests.acceptance.conftest import settled
@@ -102,6 +104,7 @@ async def hold_up_after_a_page(world):
     world.service.fail_next("/races/search", "rate_limited", times=100)
 
 
+@pytest.mark.long
 async def test_second_racecard_of_a_long_reading_says_how_far_it_is_too(make_world):
     async with make_world(switches=Switches(allow_http_loopback=True, short_page_every=1, retry_after_s=50)) as world:
         world.slack.add_user("UBOB", "bob")

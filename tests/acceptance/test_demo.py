@@ -135,6 +135,7 @@ async def test_form_is_told_of_at_the_terminal_at_once(world):
     assert await stage.say("CGB", "UALICE", "/racing help") is None
 
 
+@pytest.mark.long
 def test_ctrl_c_stops_everything_in_the_middle_of_the_day(tmp_path):
     with demo(tmp_path) as process:
         leave(process, tmp_path, when="Tomorrow's declarations")

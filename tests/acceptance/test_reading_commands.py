@@ -3,6 +3,8 @@
 import json
 import re
 
+import pytest
+
 from bot.sandbox.racing_service.switches import Switches
 from tests.acceptance.conftest import settled
 from tests.acceptance.payloads import abandoned
@@ -138,6 +140,7 @@ async def test_progress_of_a_button_in_place_is_replaced_by_the_answer(make_worl
         assert "Racecard: GB" in card
 
 
+@pytest.mark.long
 async def test_slow_service_leaves_no_card_without_an_answer(make_world):
     async with make_world(switches=Switches(allow_http_loopback=True, slow_s=120)) as world:
         world.service.set_plan("analyst")

@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 import httpx
+import pytest
 import pytest_asyncio
 
 from bot.sandbox.slack import failures
@@ -179,16 +180,25 @@ async def test_form_subscribes(world):
 # Socket Mode alone
 
 
+def opened(world):
+    """How often the bot asked for a connection."""
+    return sum(call.method == "apps.connections.open" for call in world.slack.calls)
+
+
+@pytest.mark.long
 async def test_broken_connections_are_replaced_and_stop_neither_webhooks_nor_posts(socket_world):
     world = socket_world
     await world.subscribe("CGB", "GB")
-    world.slack.script("apps.connections.open", [], then_always=failures.drop_before())
+    trouble = [failures.drop_before(), failures.slack_error("internal_error"), failures.rate_limited(1)]
+    # Each kind at once, since the pauses between attempts grow.
+    world.slack.script("apps.connections.open", trouble, then_always=failures.drop_before())
     await world.slack.sockets.cut()
     await wait_degraded(world, "socket mode", is_there=True)
     assert (await world.bot.deliver(abandoned())).status_code == 200
     await world.wait_for_posts("CGB", 1)
     assert (await world.person().types("/usage", channel="CGB")).error == "dispatch_failed"
-    world.slack.script("apps.connections.open", [failures.slack_error("internal_error"), failures.rate_limited(1)])
+    await world.slack.wait_for(lambda: opened(world) >= 1 + len(trouble), timeout_s=30)
+    world.slack.script("apps.connections.open", [])
     await world.slack.wait_for(lambda: world.slack.sockets.connections == 1, timeout_s=30)
     assert "GB" in await world.say("/racing", "list", channel="CGB")
     await wait_degraded(world, "socket mode", is_there=False)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from itertools import product
 
+import pytest
+
 from bot.sandbox.racing_day import Meeting
 from bot.sandbox.racing_places import REGION_CODES
 from bot.sandbox.racing_service.outbox import Subscription
@@ -84,6 +86,7 @@ def is_done(bot) -> bool:
     return (deliveries, posts) == (0, 0)
 
 
+@pytest.mark.long
 async def test_every_event_is_posted_once_for_every_combination(world):
     service = world.service
     service.subscriptions.append(

@@ -4,6 +4,8 @@ import asyncio
 import time
 from typing import Any
 
+import pytest
+
 from bot.sandbox.racing_places import courses_of
 from tests.acceptance.payloads import abandoned, result
 
@@ -21,6 +23,7 @@ def count(world, channel, beginning):
     return sum(text.startswith(beginning) for text in world.texts(channel))
 
 
+@pytest.mark.long
 async def test_wrong_letter_while_the_service_is_away_loses_nothing(make_world):
     async with make_world(start=False) as world:
         ascot = courses_of("GB")[0]

@@ -182,6 +182,7 @@ def last_states(channel, deliveries, pauses):
     return channel.said
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 @given(deliveries=DELIVERIES, data=st.data())
 def test_last_state_of_every_message_is_the_same_in_any_order(channel_of, deliveries, data):
