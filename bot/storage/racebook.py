@@ -1,19 +1,18 @@
 """The race book's rows: races by day and region, put together field by field from whoever told of them."""
 
 import hashlib
-import json
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-from sqlalchemy import Insert, Select, and_, bindparam, delete, or_, select, union
+from sqlalchemy import Insert, Select, bindparam, delete, or_, select, union
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.merging import completed_runners
-from bot.domain.races import Course, Race, Value
+from bot.domain.races import Race, Value
 from bot.storage import events
 from bot.storage.engine import dialect_of, insert_here, insert_into, table_of
 from bot.storage.tables import BookRace, EventVersion, LearntRace
@@ -28,9 +27,6 @@ TOGETHER = 100
 
 TELLING = timedelta(days=2)
 """Lists bring older races by the thousand; events of older races are no longer told."""
-
-Place = tuple[str, Course]
-"""A day and a course, for finding a meeting without a meeting's id."""
 
 
 class Kept(NamedTuple):
@@ -102,28 +98,20 @@ def looked_at(session: Session, race_ids: Collection[str]) -> None:
 
 
 def find(
-    session: Session, race_ids: Collection[str], meeting_ids: Collection[str], places: Collection[Place] = ()
+    session: Session, race_ids: Collection[str], meeting_ids: Collection[str], places: Collection[events.Place] = ()
 ) -> dict[str, Race]:
     """The races of the book by race ids, meeting ids, or days and courses."""
     row = BookRace
     ways = [
         *([col(row.race_id).in_(sorted(race_ids))] if race_ids else []),
         *([col(row.meeting_id).in_(sorted(meeting_ids))] if meeting_ids else []),
-        *(
-            # Narrows the rows only; the caller compares the courses.
-            and_(col(row.race_date) == day, col(row.data).contains(_as_json(name), autoescape=True))
-            for day, course in places
-            if (name := course.name or course.course_id)
-        ),
+        # Narrows the rows only; the caller compares the courses.
+        *([events.is_at(session, row, places)] if places else []),
     ]
     if not ways:
         return {}
     rows = session.execute(select(row).where(or_(*ways))).scalars()
     return {one.race_id: _with_region(Race.model_validate_json(one.data), one.region) for one in rows}
-
-
-def _as_json(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
 def of_day(session: Session, day: str, region: str | None = None) -> list[Kept]:

@@ -28,8 +28,28 @@ def bare(event="race.abandoned", race_id="rc_1", **said):
     return {"event": event, "race_id": race_id} | said
 
 
-async def read_list(pipeline, *races):
-    await pipeline.database.write(lambda session: racebook.put(session, races, pipeline.clock(), region="GB"))
+async def read_list(pipeline, *races, region="GB"):
+    await pipeline.database.write(lambda session: racebook.put(session, races, pipeline.clock(), region=region))
+
+
+GB_ASCOT = reference.KnownCourse(course_id="cr_asc", name="Ascot", region="GB")
+AUS_ASCOT = reference.KnownCourse(course_id="cr_aus", name="Ascot", region="AUS")
+KEMPTON = reference.KnownCourse(name="Kempton", region="GB")
+
+
+async def publish(pipeline, *courses, regions=("AUS", "GB", "IRE"), countries=()):
+    """The lists of the data service are read."""
+
+    def keep(session):
+        reference.put_regions(session, regions, pipeline.clock())
+        reference.put_courses(session, courses, pipeline.clock())
+        reference.put_countries(session, countries, pipeline.clock())
+
+    await pipeline.database.write(keep)
+
+
+def counts(pipeline, *channels):
+    return [len(pipeline.texts(channel)) for channel in channels]
 
 
 async def versions(pipeline):
@@ -129,7 +149,113 @@ async def test_region_that_only_the_list_of_courses_tells_is_told_by(pipeline):
     await pipeline.subscribe("CGB", "GB")
     await pipeline.subscribe("CIRE", "IRE")
     await tell(pipeline, abandonment(region=None))
-    assert [len(pipeline.texts(channel)) for channel in ("CGB", "CIRE")] == [1, 0]
+    assert counts(pipeline, "CGB", "CIRE") == [1, 0]
+
+
+NAMESAKES = [
+    {"event": "meeting.abandoned", "course": "Ascot", "date": TODAY},
+    {"event": "race.abandoned", "course": "Ascot", "date": TODAY, "off_time": "05:10"},
+    {"event": "race.abandoned", "race_id": "rc_not_listed", "course": "Ascot", "date": TODAY, "off_time": "05:10"},
+    {"event": "meeting.abandoned", "course": "ASCOT", "date": TODAY},
+]
+
+
+@pytest.mark.parametrize("lists", [(GB_ASCOT, AUS_ASCOT), ()])
+@pytest.mark.parametrize("delivery", NAMESAKES)
+@pytest.mark.parametrize("is_delivered", [True, False])
+async def test_namesake_in_another_region_hides_no_abandonment(pipeline, lists, delivery, is_delivered):
+    """The region, races and times of the namesake are filled in neither before nor after the message is posted."""
+    await publish(pipeline, *lists)
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.subscribe("CIRE", "AUS")
+    known = result("rc_aus", region="AUS", date=TODAY, off_time="05:10", title="Perth Handicap")
+    if is_delivered:
+        await tell(pipeline, known)
+    else:
+        await read_list(pipeline, listed("rc_aus", region="AUS", off="05:10", title="Perth Handicap"), region="AUS")
+    await tell(pipeline, delivery)
+    await read_list(pipeline, listed("rc_2", region="AUS", off="05:40", title="Swan Plate"), region="AUS")
+    await pipeline.post_all()
+    for channel in ("CGB", "CIRE"):
+        message = pipeline.slack.messages(channel)[-1]
+        assert "(region unknown)" in message.text
+        assert "Perth Handicap" not in shown(message)
+        assert "Swan Plate" not in shown(message)
+
+
+async def test_region_of_the_only_course_of_a_name_tells_the_races(pipeline):
+    await publish(pipeline, GB_ASCOT)
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.subscribe("CIRE", "IRE")
+    await read_list(pipeline, listed())
+    await tell(pipeline, NAMESAKES[0])
+    assert counts(pipeline, "CGB", "CIRE") == [1, 0]
+    assert "Title rc_1" in shown(pipeline.slack.messages("CGB")[0])
+
+
+OTHER_WORDS = [
+    ("gb", "GB"),
+    ("Great Britain", "GB"),
+    ("GBR", "GB"),
+    ("U.K.", "GB"),
+    ("Australia", "AUS"),
+    ("au", "AUS"),
+    ("New South Wales", "AUS"),
+]
+
+
+@pytest.mark.parametrize(("words", "code"), OTHER_WORDS)
+async def test_region_in_other_words_is_the_region_that_the_words_mean(pipeline, words, code):
+    countries = [reference.KnownCountry(name="New South Wales", country_code="AUS")]
+    await publish(pipeline, GB_ASCOT, countries=countries)
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.subscribe("CIRE", "AUS")
+    await tell(pipeline, abandonment(region=words), result(region=words))
+    assert counts(pipeline, "CGB", "CIRE") == ([2, 0] if code == "GB" else [0, 2])
+    (text,) = [*pipeline.texts("CGB"), *pipeline.texts("CIRE")][:1]
+    assert f"({code})" in text
+
+
+async def test_region_that_nobody_understands_is_no_reason_to_take_another(pipeline):
+    """The only course of the name is in GB; the delivery says something else."""
+    await publish(pipeline, GB_ASCOT)
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.subscribe("CIRE", "IRE")
+    await pipeline.subscribe("CALL", "Atlantis")
+    await read_list(pipeline, listed())
+    said = {"course": "Ascot", "date": TODAY, "region": "Atlantis"}
+    await tell(pipeline, {"event": "race.abandoned", "off_time": "14:30", **said})
+    await tell(pipeline, {"event": "meeting.abandoned", **said})
+    assert counts(pipeline, "CGB", "CIRE", "CALL") == [2, 2, 2]
+    for message in pipeline.slack.messages("CIRE"):
+        assert "(Atlantis)" in message.text
+        assert "Title rc_1" not in shown(message)
+    await tell(pipeline, result("rc_9", region="Atlantis"))
+    assert counts(pipeline, "CGB", "CIRE", "CALL") == [2, 2, 3]
+    # The list of races is proof: it has the race by its id.
+    await tell(pipeline, bare("result.received", "rc_1", region="Atlantis", runners=[{"position": 1, "horse": "A"}]))
+    assert counts(pipeline, "CGB", "CIRE", "CALL") == [3, 2, 4]
+
+
+async def test_word_that_a_channel_has_chosen_hides_nothing_from_the_region_that_is_meant(pipeline):
+    await publish(pipeline)
+    await pipeline.subscribe("CGB", "AUS")
+    await pipeline.subscribe("CIRE", "AU")
+    await tell(pipeline, abandonment(region="AU", course="Flemington"))
+    assert counts(pipeline, "CGB", "CIRE") == [1, 1]
+
+
+@pytest.mark.parametrize("words", ["Great Britain", "gb", "GBR"])
+async def test_before_the_list_of_regions_a_region_in_other_words_is_unknown(pipeline, words):
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.subscribe("CIRE", "IRE")
+    await tell(pipeline, abandonment(region=words), abandonment("rc_2", region="IRE", course="Naas"))
+    assert counts(pipeline, "CGB", "CIRE") == [1, 2]
+    await publish(pipeline, GB_ASCOT)
+    # News of the race: the region is read anew, by the list.
+    await tell(pipeline, result(region=words))
+    assert "Ascot 14:30 (GB)" in pipeline.texts("CGB")[0]
+    assert counts(pipeline, "CGB") == [2]
 
 
 @pytest.mark.parametrize("card_first", [True, False])
