@@ -13,9 +13,12 @@ from sqlmodel import Session, col
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.merging import completed_runners
 from bot.domain.races import Race, Value
+from bot.logs import get_logger
 from bot.storage import events
 from bot.storage.engine import dialect_of, insert_here, insert_into, table_of
 from bot.storage.tables import BookRace, EventVersion, LearntRace
+
+log = get_logger(__name__)
 
 V = TypeVar("V", bound=Value)
 
@@ -111,7 +114,17 @@ def find(
     if not ways:
         return {}
     rows = session.execute(select(row).where(or_(*ways))).scalars()
-    return {one.race_id: _with_region(Race.model_validate_json(one.data), one.region) for one in rows}
+    read = {one.race_id: (_race(one.race_id, one.data), one.region) for one in rows}
+    return {race_id: _with_region(race, region) for race_id, (race, region) in read.items() if race}
+
+
+def _race(race_id: str, data: str) -> Race | None:
+    """The race of a row; None for a damaged row, which keeps no other row from being read."""
+    try:
+        return Race.model_validate_json(data)
+    except ValueError:
+        log.warning("race_of_the_book_not_readable", race_id=race_id)
+        return None
 
 
 def of_day(session: Session, day: str, region: str | None = None) -> list[Kept]:
@@ -168,7 +181,7 @@ def _filled(known: V, news: V) -> V:
 
 def _put_batch(session: Session, races: Mapping[str, Race], now: datetime, region: str | None) -> list[_Put]:
     rows = session.connection().execute(_kept(), {"races": list(races)})
-    known = {race_id: (kept_region, Race.model_validate_json(data)) for race_id, kept_region, data in rows}
+    known = {race_id: (kept_region, _race(race_id, data)) for race_id, kept_region, data in rows}
     values, done = [], []
     for race_id, race in races.items():
         kept_region, before = known.get(race_id, (REGION_UNKNOWN, None))

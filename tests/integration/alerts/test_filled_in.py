@@ -3,14 +3,15 @@
 from datetime import UTC, datetime
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlalchemy.exc import DatabaseError
+from sqlmodel import col
 from structlog.testing import capture_logs
 
 from bot.domain.events import Topic
 from bot.domain.races import Course, OffTime, Race
-from bot.storage import racebook, reference
-from bot.storage.tables import EventVersion
+from bot.storage import events, racebook, reference
+from bot.storage.tables import BookRace, EventVersion
 from tests.integration.alerts.racing_day import abandonment, edits, meeting, result, shown, tell
 from tests.said import as_posted
 
@@ -289,6 +290,24 @@ async def test_damaged_race_book_that_can_not_be_read_holds_up_no_alert(pipeline
     assert [text[:10] for text in pipeline.texts("CGB")] == ["ABANDONED:"] * 2
 
 
+@pytest.mark.parametrize("damaged", ["", '{"race_id": "rc_1"'])
+async def test_damaged_row_of_the_race_book_keeps_no_other_race_from_its_fields(pipeline, damaged):
+    await pipeline.subscribe("CGB", "GB")
+    await read_list(pipeline, listed(), listed("rc_2", off="15:00"))
+    damage = update(BookRace).where(col(BookRace.race_id) == "rc_1").values(data=damaged)
+    await pipeline.database.write(lambda session: session.execute(damage))
+    await pipeline.deliver(bare())
+    await pipeline.deliver(bare(race_id="rc_2"))
+    with capture_logs():
+        await pipeline.post_all()
+    assert [text.partition(" (")[0] for text in pipeline.texts("CGB")] == [
+        "ABANDONED: course not given, time not given",
+        "ABANDONED: Ascot 15:00",
+    ]
+    await tell(pipeline, abandonment("rc_1", date=TODAY))
+    assert pipeline.texts("CGB")[0].startswith("ABANDONED: Ascot 14:30 (GB)")
+
+
 async def test_lists_of_long_ago_are_no_news_for_messages(pipeline):
     await read_list(pipeline, listed(race_date="2019-11-20"), listed("rc_2"))
     assert await pipeline.database.read(racebook.learnt) == ["rc_2"]
@@ -308,3 +327,114 @@ async def test_error_of_ours_in_filling_in_holds_up_no_alert(pipeline, monkeypat
         patched.setattr("bot.alerts.plan.Plan.amend", broken)
         await tell(pipeline, bare("race.abandoned", "rc_2"), result("rc_2", date=TODAY))
     assert [as_posted(text)[:9] for text in pipeline.texts("CGB")] == ["ABANDONED"] * 3 + ["Result: A"]
+
+
+async def test_news_of_another_meeting_turn_no_field_back_to_an_older_source(pipeline):
+    await publish(pipeline)
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.subscribe("CIRE", "IRE")
+    card = {"meeting_id": "m1", "course": "Ascot", "date": TODAY, "region": "IRE"}
+    races = [{"race_id": "rc_1", "off_time": "14:35", "race_class": "2"}]
+    await tell(pipeline, {"event": "racecard.published", "meeting": card, "races": races})
+    await read_list(pipeline, listed(off="14:45"))
+    await tell(pipeline, bare())
+    for number, course in enumerate(("York", "Ascot", "York", "Ascot")):
+        await tell(pipeline, abandonment(f"rc_y{number}", course=course, date=TODAY, off_time=f"15:{number}0"))
+        assert pipeline.texts("CGB")[0] == "ABANDONED: Ascot 14:45 (GB)"
+        assert "Class 4" in shown(pipeline.slack.messages("CGB")[0])
+    assert pipeline.texts("CIRE") == []
+    assert edits(pipeline.slack) == []
+
+
+@pytest.mark.parametrize("shared", [{"title": "Maiden Hurdle"}, {"number": "1"}])
+async def test_race_that_several_races_may_be_has_none_of_their_times(pipeline, shared):
+    await publish(pipeline, KEMPTON)
+    await pipeline.subscribe("CGB", "GB")
+    kempton = Course(name="Kempton")
+    afternoon = listed("a1", course=kempton, off="13:00", **({"title": "Afternoon", "race_class": "2"} | shared))
+    evening = listed("e1", course=kempton, off="18:00", **({"title": "Evening", "race_class": "2"} | shared))
+    await read_list(pipeline, afternoon, evening)
+    said = {"event": "race.abandoned", "course": "Kempton", "date": TODAY}
+    await tell(pipeline, said | shared)
+    (message,) = pipeline.slack.messages("CGB")
+    assert message.text.startswith("ABANDONED: Kempton, time not given (GB)")
+    assert "Class 2" in shown(message)
+    await tell(pipeline, said | shared | {"off_time": "18:00"})
+    assert pipeline.texts("CGB")[1].startswith("ABANDONED: Kempton 18:00 (GB)")
+
+
+async def test_time_is_taken_back_once_a_second_race_may_be_meant(pipeline):
+    await publish(pipeline, KEMPTON)
+    await pipeline.subscribe("CGB", "GB")
+    kempton = Course(name="Kempton")
+    await read_list(pipeline, listed("a1", course=kempton, off="13:00", title="Maiden Hurdle"))
+    await tell(pipeline, {"event": "race.abandoned", "course": "Kempton", "date": TODAY, "title": "Maiden Hurdle"})
+    assert pipeline.texts("CGB")[0].startswith("ABANDONED: Kempton 13:00 (GB)")
+    await read_list(pipeline, listed("e1", course=kempton, off="18:00", title="Maiden Hurdle"))
+    await pipeline.post_all()
+    assert pipeline.texts("CGB")[0].startswith("ABANDONED: Kempton, time not given (GB)")
+
+
+def of_kempton():
+    kempton = Course(name="Kempton")
+    return [
+        listed("a1", course=kempton, off="13:00", title="Afternoon 1", meeting_id="m1"),
+        listed("a2", course=kempton, off="13:30", title="Afternoon 2", meeting_id="m1"),
+        listed("e1", course=kempton, off="18:00", title="Evening 1", meeting_id="m2"),
+        listed("e2", course=kempton, off="18:30", title="Evening 2"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("named", "shows"),
+    [
+        ({}, []),
+        ({"meeting_id": "m1"}, ["Afternoon 1", "Afternoon 2"]),
+        ({"meeting_id": "m2"}, ["Evening 1"]),
+        ({"races": ["18:00", "18:30"]}, ["Evening 1", "Evening 2"]),
+    ],
+)
+@pytest.mark.parametrize("steps", [[slice(None)], [slice(0, 1), slice(1, 2), slice(2, None)]])
+async def test_of_two_meetings_at_one_course_and_day_ids_tell_the_races(pipeline, named, shows, steps):
+    """Whether the race book knows both meetings from the first, or the second only after the message."""
+    await publish(pipeline, KEMPTON)
+    await pipeline.subscribe("CGB", "GB")
+    first, *later = steps
+    await read_list(pipeline, *of_kempton()[first])
+    whole = {"event": "meeting.abandoned", "course": "Kempton", "date": TODAY, "reason": "frost", **named}
+    await tell(pipeline, whole)
+    for step in later:
+        await read_list(pipeline, *of_kempton()[step])
+        await pipeline.post_all()
+    (message,) = pipeline.slack.messages("CGB")
+    titles = ["Afternoon 1", "Afternoon 2", "Evening 1", "Evening 2"]
+    assert [title for title in titles if title in shown(message)] == shows
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+async def test_work_for_a_delivery_does_not_grow_with_the_events_of_the_day(pipeline, monkeypatch):
+    await publish(pipeline)
+    await pipeline.subscribe("CGB", "GB", CARDS)
+    read = []
+    known = events.known
+    monkeypatch.setattr("bot.storage.events.known", lambda row: read.append(row.event_key) or known(row))
+
+    async def cards(first, last):
+        for number in range(first, last):
+            place = {"course": f"Course {number // 8}", "date": TODAY, "region": "GB"}
+            race = {"race_id": f"rc_{number}", "off_time": f"{12 + number % 8}:30", "title": "T", **place}
+            await pipeline.deliver({"event": "racecard.published", "race": race})
+        while await pipeline.fanout.run_once():
+            continue
+
+    taken = []
+    for first in (0, 40, 80, 120):
+        read.clear()
+        await cards(first, first + 40)
+        taken.append(len(read))
+    assert taken == [taken[0]] * 4
+    assert taken[0] <= 40
+    read.clear()
+    await pipeline.deliver(abandonment("rc_9", course="Course 1", date=TODAY))
+    await pipeline.fanout.run_once()
+    assert len(read) <= 8 + 1
