@@ -205,7 +205,7 @@ class Fanout:
         races = racebook.find(session, race_ids, ())
         elsewhere.learn(races)
         meetings = KnownMeetings(session, self._clock() - TOLD_LATELY)
-        meetings.read_around(races.values())
+        elsewhere.listen(meetings.read_around(races.values()))
         plan = Plan(session, meetings)
         tell_again(session, plan, elsewhere, meetings, listening, now=self._clock())
 

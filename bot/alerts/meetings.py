@@ -16,7 +16,7 @@ from bot.storage.tables import EventVersion
 class KnownMeetings:
     """Abandoned meetings, their racecards, and races' events, each in its newest version; kept up to date.
 
-    Of the same days, events received since `recent` are read too: their messages may have to be edited.
+    Of the same days and courses, events received since `recent` are read too: their messages may have to be edited.
     """
 
     def __init__(self, session: Session, recent: datetime) -> None:
@@ -36,7 +36,7 @@ class KnownMeetings:
         wanted = Around(
             race_ids=frozenset(race.race_id for race in races if race.race_id),
             meeting_ids=frozenset(race.meeting_id for race in races if race.meeting_id),
-            days=frozenset(race.race_date for race in races if race.race_date),
+            places=events.places_of(races),
             recent=self._recent,
         )
         return self._found(wanted)

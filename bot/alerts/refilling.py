@@ -30,7 +30,7 @@ Listening = Sequence[tuple[str, ChannelFilter]]
 def fill(elsewhere: KnownElsewhere, meetings: KnownMeetings, delivered: Sequence[RacingEvent]) -> list[RacingEvent]:
     """The delivered events, filled in; the events around them are read into `meetings`.
 
-    A stored event can tell a meeting's day. Then the events of that day are read as well.
+    A stored event can tell a meeting's day and course. Then the events of that day and course are read as well.
     """
     elsewhere.listen(delivered)
     filled = [elsewhere.filled(event) for event in delivered]
@@ -56,7 +56,10 @@ def tell_again(
 
     Has a savepoint of its own: no delivery is held up by an error here.
     """
-    again = [(stored, elsewhere.filled(stored.as_delivered(), stored), row) for stored, row in meetings.told_lately()]
+    lately = meetings.told_lately()
+    # Each field comes from the same source as before, where nothing has changed there.
+    elsewhere.read([stored for stored, _ in lately])
+    again = [(stored, elsewhere.filled(stored.as_delivered(), stored), row) for stored, row in lately]
     changed = [(stored, event, row) for stored, event, row in again if event != stored]
     if not changed:
         return

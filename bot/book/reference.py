@@ -11,7 +11,6 @@ from typing import TypeVar
 from sqlmodel import Session
 
 from bot.book.guess import Vocabulary, guess
-from bot.book.lexicon import Lexicon
 from bot.book.meant import COURSE, find_courses, likely_courses, named, quoted, several
 from bot.domain.clock import Clock
 from bot.domain.races import Course
@@ -33,6 +32,7 @@ from bot.racing.records import CountryPage, CoursePage
 from bot.racing.values import read_reference
 from bot.storage import reference
 from bot.storage.engine import Database
+from bot.storage.lexicon import Lexicon
 from bot.storage.reference import KnownCountry, KnownCourse
 
 log = get_logger(__name__)

@@ -44,7 +44,7 @@ class ChannelFilter(Value):
 
         - a payload that could not be read goes where all regions are taken;
         - an abandonment whose region is unknown goes everywhere that takes abandonments; another event, where all
-          regions are taken;
+          regions are taken, or the region in the delivery's own words;
         - an unknown course is left out by no course filter, nor is one that can't be told from the filter's because
           the one came by id alone and the other by name;
         - a filter that is not checked yet takes an abandonment whatever the letter case of its region and courses.
@@ -81,6 +81,8 @@ class ChannelFilter(Value):
 
     def _takes_region(self, event: RacingEvent) -> bool:
         if self.region == ALL_REGIONS:
+            return True
+        if event.race.said_region == self.region:
             return True
         if event.race.region is None:
             return event.is_abandonment

@@ -39,9 +39,9 @@ def is_part_of(event: RacingEvent, meeting: RacingEvent) -> bool:
         return race.meeting_id == card.meeting_id
     if race.race_id and not meeting.races_from_book and any(named.race_id for named in meeting.races):
         return False
-    same_region = not race.region or not card.region or race.region == card.region
+    regions = {one.region or one.said_region for one in (race, card)} - {None}
     same_day = race.race_date is not None and race.race_date == card.race_date
-    return same_region and same_day and is_same_course(race.course, card.course)
+    return len(regions) <= 1 and same_day and is_same_course(race.course, card.course)
 
 
 def says_all_of(meeting: RacingEvent, lost: RacingEvent) -> bool:

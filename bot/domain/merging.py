@@ -8,7 +8,9 @@ from bot.domain.pairing import Places, is_shorter, is_whole, paired_races, paire
 from bot.domain.races import FEW_MINUTES, OF_COURSE, Course, OffTime, Race, Runner, letters
 from bot.domain.spellings import by_place
 
-_PUT_TOGETHER = frozenset({"abandoned", "course", "off", "off_told", "runners", "from_book"})
+_PUT_TOGETHER = frozenset(
+    {"abandoned", "course", "off", "off_told", "runners", "from_book", "region", "said_region"}
+)
 """Fields of a race that are not simply kept where the later version lacks them."""
 
 _SHARED = ("meeting_id", "region", "race_date")
@@ -28,11 +30,14 @@ _OF_RACE = (
 """Fields of a race that the race book fills in. A race's status comes from the race's own events only."""
 
 
-def filled_in(race: Race, known: Race, *, kind: EventKind | None = None, named: bool = False) -> Race:
+def filled_in(
+    race: Race, known: Race, *, kind: EventKind | None = None, named: bool = False, is_sure: bool = False
+) -> Race:
     """The race of an event of this kind, completed from `known`; `from_book` names the added fields.
 
     An abandonment takes the reason too, a racecard the runners, a result placed runners. `named`: a meeting or card
-    names the race. Placed runners then mark the race as settled.
+    names the race. Placed runners then mark the race as settled. `is_sure`: an id says that `known` is this race. Only
+    then is a region filled in where the delivery has a region in words that nobody understands.
     """
     names = list(_OF_RACE)
     if kind in {EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED}:
@@ -44,26 +49,39 @@ def filled_in(race: Race, known: Race, *, kind: EventKind | None = None, named: 
     if named:
         names += ["race_id", "field_size"]
         known = known.model_copy(update={"field_size": known.field_size or len(known.runners) or None})
-    return _filled(race, known, names)
+    return _filled(race, known, names, is_sure=is_sure)
 
 
-def filled_in_from_meeting(race: Race, races: Iterable[Race], *, is_meeting: bool) -> Race:
+def filled_in_from_meeting(race: Race, races: Iterable[Race], *, is_meeting: bool, is_sure: bool = False) -> Race:
     """The race, or a meeting's shared fields, completed from the fields that all `races` of the meeting have in common.
 
-    Two meetings can share course and day, so only a meeting takes the meeting's id, never a race.
+    Two meetings can share course and day, so only a meeting takes the meeting's id, never a race. `is_sure`: ids say
+    that the races are of this meeting.
     """
     races = sorted(races, key=lambda known: known.race_id or "")
     names = _SHARED if is_meeting else _SHARED[1:]
     common = {name: _only(getattr(known, name) for known in races) for name in names}
-    return _filled(race, Race(course=_common_course(races), **common), names)
+    return _filled(race, Race(course=_common_course(races), **common), names, is_sure=is_sure)
 
 
-def _filled(race: Race, known: Race, names: Iterable[str]) -> Race:
+def in_common(races: Sequence[Race]) -> Race:
+    """The fields that all the races have, with the same value in each."""
+    first, *others = races
+    same = {
+        name: getattr(first, name)
+        for name in Race.model_fields
+        if name != "course" and all(getattr(other, name) == getattr(first, name) for other in others)
+    }
+    return Race(**same, course=_common_course(races))
+
+
+def _filled(race: Race, known: Race, names: Iterable[str], *, is_sure: bool) -> Race:
     added = {
         name: value
         for name in names
         if getattr(race, name) == Race.model_fields[name].default
         and (value := getattr(known, name)) != Race.model_fields[name].default
+        and (is_sure or name != "region" or race.said_region is None)
     }
     course = _course(race.course, known.course)
     of_course = [
@@ -127,6 +145,9 @@ def completed_race(race: Race, earlier: Race, *, are_all: bool = False) -> Race:
         for name, field in Race.model_fields.items()
         if name not in _PUT_TOGETHER and getattr(race, name) == field.default
     }
+    if race.region is None and race.said_region is None:
+        # A region is kept with the words for this region: else one region would have the words for another.
+        kept |= {"region": earlier.region, "said_region": earlier.said_region}
     takes_off = are_all and bool(race.runners) and is_whole(earlier.runners, race.runners)
     if takes_off and race.field_size is None:
         # The earlier figure would hide that a runner is gone.

@@ -101,14 +101,16 @@ class Runner(Value):
 class Race(Value):
     """A race, or of a meeting what its races share. `race_date` is the published date, "YYYY-MM-DD" (Spec gap G16).
 
-    `abandoned` is None where nothing was said of it. `off_told` is the off time that was last told by a new message,
-    where later versions moved the race by a few minutes each. `from_book` names the fields that the race book, or
-    another delivery, filled in. Fields of the course have names like "course.name".
+    `said_region` is the region in the delivery's words, where these are no code: `region` is then the code that the
+    words mean, or None. `abandoned` is None where nothing was said of it. `off_told` is the off time that was last told
+    by a new message, where later versions moved the race by a few minutes each. `from_book` names the fields that the
+    race book, or another delivery, filled in. Fields of the course have names like "course.name".
     """
 
     race_id: str | None = None
     meeting_id: str | None = None
     region: str | None = None
+    said_region: str | None = None
     course: Course = Course()
     race_date: str | None = None
     off: OffTime = OffTime()

@@ -4,19 +4,29 @@ Fan-out fills in events before filters are asked, and again after news. The rend
 `Race.from_book` names the filled-in fields; no filled-in field is a fact of the delivery.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import reduce
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property, reduce
+from itertools import combinations
 from typing import NamedTuple
 
 from sqlmodel import Session
 
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.filters import is_same_course
-from bot.domain.merging import completed_race, filled_in, filled_in_from_meeting, is_same_of_card, united
+from bot.domain.merging import (
+    completed_race,
+    filled_in,
+    filled_in_from_meeting,
+    in_common,
+    is_same_of_card,
+    united,
+)
 from bot.domain.races import Course, OffTime, Race
 from bot.logs import get_logger
-from bot.storage import racebook, reference
+from bot.storage import racebook, reference, subscriptions
 from bot.storage.engine import is_damage, is_unavailable
+from bot.storage.events import places_of
+from bot.storage.lexicon import Lexicon
 
 log = get_logger(__name__)
 
@@ -36,33 +46,46 @@ class _Known(NamedTuple):
 
 
 class KnownElsewhere:
-    """The known races and regions. `read` reads races in bulk; `learn` and `listen` take races from the caller."""
+    """The known races and regions. `read` reads races in bulk; `learn` and `listen` take races from the caller.
 
-    def __init__(self, session: Session, subscribed: Collection[str] = ()) -> None:
-        """`subscribed` are the regions of channels, some of them chosen before the list of regions was read."""
+    A region that the delivery does not say is filled in by ids, or by a course that has races in one region only. Two
+    courses of the same name, in two regions, can race on the same day: only with the region do course and day tell
+    the races.
+    """
+
+    def __init__(self, session: Session, subscribed: Collection[str] | None = None) -> None:
+        """`subscribed` are the regions of channels; read here where they are needed and not passed."""
         self._session = session
         listed = reference.regions(session)
         self._regions = frozenset(listed[0]) if listed else None
-        self._subscribed = subscribed
+        self._passed = subscribed
         self._races: dict[str, Race] = {}
-        self._by_name: dict[tuple[str, str], list[_Known]] = {}
+        self._by_name: dict[tuple[str, ...], list[_Known]] = {}
+        self._course_regions: dict[Course, str | None] = {}
 
     def coded(self, event: RacingEvent) -> RacingEvent:
-        """The event with codes of the filter as its regions.
+        """The event with codes of the filter as its regions; what the delivery said instead stays as `said_region`.
 
-        The shape of a payload's region is not shown (Spec gap G1). A region that is no known code counts as unread,
-        because nobody can have subscribed to the region: an abandonment then goes to every channel.
+        The shape of a payload's region is not shown (Spec gap G1). Words that mean no code for certain leave the region
+        unknown: an abandonment then goes to every channel.
         """
         if event.kind is None:
             return event
-        race = _in_region(event.race, self._code_of(event.race.region))
-        races = tuple(_in_region(named, self._code_of(named.region)) for named in event.races)
-        return event.model_copy(update={"race": race, "races": races})
+        races = tuple(self._coded(named) for named in event.races)
+        return event.model_copy(update={"race": self._coded(event.race), "races": races})
+
+    def _coded(self, race: Race) -> Race:
+        if "region" in race.from_book:
+            return race
+        said = race.said_region or race.region
+        code = self._code_of(said)
+        return race.model_copy(update={"region": code, "said_region": said if code != said else None})
 
     def learn(self, races: Mapping[str, Race]) -> None:
         """Add races of the race book, by id."""
         for race_id, race in races.items():
-            self._races[race_id] = _in_region(race, self._code_of(race.region))
+            region = race.region if self._regions is None else self._code_of(race.region)
+            self._races[race_id] = race.model_copy(update={"region": region, "said_region": None})
             self._add(_Known(IN_BOOK, self._races[race_id]))
 
     def listen(self, events: Iterable[RacingEvent]) -> None:
@@ -78,16 +101,18 @@ class KnownElsewhere:
         """Look up the fields that these events lack in the race book: by the ids of races, and by meetings."""
         race_ids: set[str] = set()
         meeting_ids: set[str] = set()
-        places: list[racebook.Place] = []
+        of_places: list[Race] = []
         for event in events:
-            race_ids |= {race.race_id for race in (event.race, *event.races) if race.race_id and _lacks(race)}
-            if not (_lists_races(event) or _lacks_place(event.race) or _has_races_without_id(event)):
+            said = event.as_delivered()
+            race_ids |= {race.race_id for race in (said.race, *event.races) if race.race_id}
+            by_id = event.race if said.race.race_id in self._races else said.race
+            if not (_lists_races(said) or _lacks_place(by_id) or _has_races_without_id(said)):
                 continue
             if event.race.meeting_id:
                 meeting_ids.add(event.race.meeting_id)
-            if event.race.race_date and event.race.course != Course():
-                places.append((event.race.race_date, event.race.course))
+            of_places.append(event.race)
         race_ids -= self._races.keys()
+        places = places_of(of_places)
         if not (race_ids or meeting_ids or places):
             return
         try:
@@ -113,86 +138,163 @@ class KnownElsewhere:
             return before or event
 
     def _filled(self, event: RacingEvent, before: RacingEvent | None) -> RacingEvent:
-        race = event.race
-        if known := self._known(race, event):
-            race = filled_in(race, known, kind=event.kind)
-        of_meeting = list(self._of_meeting(race, event))
-        race = filled_in_from_meeting(race, of_meeting, is_meeting=_is_of_meeting(event))
-        races, from_book = self._filled_races(event.model_copy(update={"race": race}), of_meeting, before)
+        # The region is coded anew: the list of regions may be younger than a stored event.
+        event = self.coded(event) if self._regions is not None else event
+        event = event.model_copy(update={"race": self._placed(event)})
+        at_place = self._at_place(event.race, event)
         if _is_of_meeting(event):
-            race = filled_in_from_meeting(race, races, is_meeting=True)
-        if before is not None:
-            race = filled_in(race, before.race, kind=event.kind)
-        if race.region is None and (region := self._code_of(reference.region_of_course(self._session, race.course))):
-            race = filled_in(race, Race(region=region))
-        races = tuple(filled_in(named, Race(region=race.region)) if race.region else named for named in races)
+            return self._filled_meeting(event, at_place, before)
+        race, earlier = event.race, before.race if before else Race()
+        if race.race_id is None and (same := _same_of_card(race, at_place)):
+            race = filled_in(race, reduce(completed_race, same.races), kind=event.kind)
+            earlier = earlier if same.is_one else _place_of(earlier)
+        of_meeting, _ = self._of_meeting(race, at_place, event)
+        race = filled_in_from_meeting(race, of_meeting, is_meeting=False)
+        return event.model_copy(update={"race": filled_in(race, earlier, kind=event.kind)})
+
+    def _filled_meeting(self, event: RacingEvent, at_place: Sequence[Race], before: RacingEvent | None) -> RacingEvent:
+        """A meeting or card: the races that it names filled in, else the known races of the meeting."""
+        of_meeting, is_one = self._of_meeting(event.race, at_place, event)
+        race = filled_in_from_meeting(event.race, of_meeting, is_meeting=True)
+        earlier = before or RacingEvent(key=event.key)
+        earlier_races = [
+            one for one in earlier.races if is_one or (one.meeting_id and one.meeting_id == race.meeting_id)
+        ]
+        if event.races:
+            near = [*of_meeting, *(one for one in at_place if _may_share_meeting(one, race)), *earlier_races]
+            races = tuple(self._filled_race(named, event, near) for named in event.races)
+        else:
+            races = _listed([*of_meeting, *earlier_races], event.kind)
+        race = filled_in_from_meeting(race, races, is_meeting=True, is_sure=bool(event.races))
+        race = filled_in(race, earlier.race if is_one else _place_of(earlier.race), kind=event.kind)
+        if race.region:
+            races = tuple(filled_in(named, Race(region=race.region)) for named in races)
+        from_book = bool(races) and not event.races
         return event.model_copy(update={"race": race, "races": races, "races_from_book": from_book})
 
-    def _filled_races(
-        self, event: RacingEvent, of_meeting: list[Race], before: RacingEvent | None
-    ) -> tuple[tuple[Race, ...], bool]:
-        """The races that a meeting names, filled in, and False; else the known races of the meeting, and True."""
-        if not _is_of_meeting(event):
-            return event.races, False
-        earlier = before.races if before else ()
-        if event.races:
-            known = [*of_meeting, *earlier]
-            return tuple(self._filled_race(race, event, known) for race in event.races), False
-        listed: tuple[Race, ...] = ()
-        for race in (*of_meeting, *earlier):
-            listed = united(listed, (race,))
-        shown = [filled_in(Race(), race, kind=event.kind, named=True) for race in listed]
-        return tuple(sorted(shown, key=_order)), bool(shown)
+    def _placed(self, event: RacingEvent) -> Race:
+        """The race with all that ids tell, and with the region of a course that has one region."""
+        race, is_meeting = event.race, _is_of_meeting(event)
+        if not is_meeting and (same := self._with_id(race, event)):
+            race = filled_in(race, reduce(completed_race, same), kind=event.kind, is_sure=True)
+        race = filled_in_from_meeting(race, self._with_ids(race, event), is_meeting=is_meeting, is_sure=True)
+        return filled_in(race, Race(region=self._region_of(race)))
 
-    def _filled_race(self, race: Race, event: RacingEvent, known: list[Race]) -> Race:
-        same = [one for one in known if is_same_of_card(one, race)]
-        for one in [*self._with_id(race, event), *same]:
+    def _filled_race(self, race: Race, event: RacingEvent, known: Sequence[Race]) -> Race:
+        """A race that a meeting names, filled in."""
+        for one in self._with_id(race, event):
+            race = filled_in(race, one, kind=event.kind, named=True, is_sure=True)
+        same = _same_of_card(race, known)
+        for one in same.races if same else ():
             race = filled_in(race, one, kind=event.kind, named=True)
         return race
 
-    def _known(self, race: Race, event: RacingEvent) -> Race | None:
-        """The known race of an event about one race: by id, else by course, day and time."""
-        if _is_of_meeting(event):
-            return None
-        if race.race_id:
-            same = self._with_id(race, event)
-        else:
-            same = [one for one in self._of_meeting(race, event) if is_same_of_card(one, race)]
-        return reduce(completed_race, same) if same else None
+    def _of_meeting(self, race: Race, at_place: Sequence[Race], event: RacingEvent) -> tuple[list[Race], bool]:
+        """The known races of the meeting, and whether course and day have one meeting. Of several, ids decide alone."""
+        by_id = self._with_ids(race, event)
+        is_one = len({one.meeting_id for one in (race, *at_place) if one.meeting_id}) <= 1
+        found = [*by_id, *at_place] if is_one else by_id
+        return list({id(one): one for one in found}.values()), is_one
 
-    def _of_meeting(self, race: Race, event: RacingEvent) -> Iterator[Race]:
-        """The known races of a meeting: by the named races' ids, by the meeting's id, else by course and day."""
+    def _at_place(self, race: Race, event: RacingEvent) -> list[Race]:
+        """The known races of the same day at the same course, of all its meetings."""
+        return [known for known in self._near(_places(race), event) if self._is_same_place(known, race)]
+
+    def _is_same_place(self, known: Race, race: Race) -> bool:
+        if not is_same_course(known.course, race.course):
+            return False
+        region = self._region_of(known)
+        if region and race.region:
+            return region == race.region
+        return known.course.course_id is not None and known.course.course_id == race.course.course_id
+
+    def _region_of(self, race: Race) -> str | None:
+        """The race's region, else the only region of the race's course unless the delivery said another region."""
+        if race.region or race.said_region or race.course == Course():
+            return race.region
+        if race.course not in self._course_regions:
+            self._course_regions[race.course] = reference.region_of_course(self._session, race.course)
+        return self._course_regions[race.course]
+
+    def _with_ids(self, race: Race, event: RacingEvent) -> list[Race]:
+        """The known races of a meeting by ids: the ids of the races that it names, and its own."""
         named = [one for named in event.races for one in self._with_id(named, event)]
-        near = self._near([("meeting", race.meeting_id), ("day", race.race_date)], event)
-        found = [*named, *(known for known in near if _is_same_meeting(known, race))]
-        return iter({id(known): known for known in found}.values())
+        return [*named, *self._near([("meeting", race.meeting_id)], event)]
 
     def _with_id(self, race: Race, event: RacingEvent) -> list[Race]:
         return self._near([("race", race.race_id)], event)
 
-    def _near(self, names: Iterable[tuple[str, str | None]], event: RacingEvent) -> list[Race]:
+    def _near(self, names: Iterable[tuple[str | None, ...]], event: RacingEvent) -> list[Race]:
         """The races under these names, of the race book first, without the event's own; always in the same order."""
-        found = [one for kind, name in names if name for one in self._by_name.get((kind, name), ())]
-        return [one.race for one in sorted(found, key=lambda one: one.by) if one.by != event.key]
+        lists = [self._by_name.get(tuple(part for part in name if part), ()) for name in names if all(name)]
+        found = {id(one): one for known in lists for one in known}
+        return [one.race for one in sorted(found.values(), key=lambda one: one.by) if one.by != event.key]
 
     def _add(self, known: _Known) -> None:
         race = known.race
-        for name in (("race", race.race_id), ("meeting", race.meeting_id), ("day", race.race_date)):
-            kind, value = name
-            if value:
-                self._by_name.setdefault((kind, value), []).append(known)
+        for name in (("race", race.race_id), ("meeting", race.meeting_id), *_places(race)):
+            if all(name):
+                self._by_name.setdefault(tuple(part for part in name if part), []).append(known)
 
     def _code_of(self, region: str | None) -> str | None:
-        """The region where it is a known code, else the one code that differs from it in letter case only.
+        """The published code that the delivery's region is or means.
 
-        What the service publishes goes before what somebody subscribed to while it could not be checked.
+        Before the list of regions was read: the region itself where a channel has chosen the same word.
         """
-        if region is None or self._regions is None or region in self._regions:
+        if region is None or (self._regions is not None and region in self._regions):
             return region
-        same = [code for code in self._regions if code.casefold() == region.casefold()]
-        if len(same) == 1:
-            return same[0]
-        return region if region in self._subscribed else None
+        if self._regions is None:
+            return region if region in self._subscribed else None
+        return self._lexicon.region_meant(region)
+
+    @cached_property
+    def _subscribed(self) -> Collection[str]:
+        if self._passed is not None:
+            return self._passed
+        return {chosen.region for _, chosen in subscriptions.listening(self._session)}
+
+    @cached_property
+    def _lexicon(self) -> Lexicon:
+        courses, countries = reference.courses(self._session), reference.countries(self._session)
+        regions = tuple(sorted(self._regions or ()))
+        return Lexicon(regions, courses[0] if courses else (), countries[0] if countries else ())
+
+
+class _Same(NamedTuple):
+    """The known races that are the same race, or else their common fields and `is_one` False."""
+
+    races: Sequence[Race]
+    is_one: bool
+
+
+def _same_of_card(race: Race, known: Iterable[Race]) -> _Same | None:
+    """The known races of this time, number or title; None where there are none.
+
+    Two races of a day can share number or title. Then only the fields that both have in common are known.
+    """
+    same = [one for one in known if is_same_of_card(one, race)]
+    if not same:
+        return None
+    is_one = all(is_same_of_card(one, other) for one, other in combinations(same, 2))
+    return _Same(same if is_one else [in_common(same)], is_one)
+
+
+def _listed(known: Iterable[Race], kind: EventKind | None) -> tuple[Race, ...]:
+    """The races of a meeting whose delivery names no races."""
+    listed: tuple[Race, ...] = ()
+    for race in known:
+        listed = united(listed, (race,))
+    return tuple(sorted((filled_in(Race(), race, kind=kind, named=True) for race in listed), key=_order))
+
+
+def _place_of(race: Race) -> Race:
+    return Race(region=race.region, race_date=race.race_date, course=race.course)
+
+
+def _places(race: Race) -> tuple[tuple[str | None, ...], ...]:
+    """The names under which the races of a day at a course are kept: by the course's id, and by the course's name."""
+    day, course = race.race_date, race.course
+    return ("course", day, course.course_id), ("name", day, course.name)
 
 
 def lacks(event: RacingEvent) -> bool:
@@ -201,10 +303,6 @@ def lacks(event: RacingEvent) -> bool:
         return False
     races = event.races if _is_of_meeting(event) else (event.race,)
     return _lacks_place(event.race) or not races or any(race.off == OffTime() for race in races)
-
-
-def _in_region(race: Race, region: str | None) -> Race:
-    return race if race.region == region else race.model_copy(update={"region": region})
 
 
 def _is_of_meeting(event: RacingEvent) -> bool:
@@ -233,12 +331,8 @@ def _lacks_place(race: Race) -> bool:
     return race.region is None or race.race_date is None or race.course.name is None
 
 
-def _is_same_meeting(known: Race, race: Race) -> bool:
-    if known.meeting_id and race.meeting_id:
-        return known.meeting_id == race.meeting_id
-    same_region = not known.region or not race.region or known.region == race.region
-    same_day = known.race_date is not None and known.race_date == race.race_date
-    return same_region and same_day and is_same_course(known.course, race.course)
+def _may_share_meeting(known: Race, race: Race) -> bool:
+    return not (known.meeting_id and race.meeting_id) or known.meeting_id == race.meeting_id
 
 
 def _order(race: Race) -> tuple[str, str, str]:

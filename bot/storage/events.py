@@ -1,18 +1,20 @@
 """Events and their versions: what deliveries said, each version once."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from sqlalchemy import Select, bindparam, or_, select, union
+from sqlalchemy import ColumnElement, Select, and_, bindparam, func, or_, select, union
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.facts import VersionRemarks
-from bot.domain.races import Race
+from bot.domain.races import Course, Race
 from bot.logs import get_logger
-from bot.storage.tables import EventVersion, NamedRace
+from bot.storage.engine import dialect_of
+from bot.storage.tables import BookRace, EventVersion, NamedRace
 
 log = get_logger(__name__)
 
@@ -20,6 +22,9 @@ PAGE = 500
 NOT_READ = "its stored form can't be read"
 
 FAR_AHEAD = datetime(9999, 1, 1, tzinfo=UTC)
+
+Place = tuple[str, Course]
+"""A day and a course: a meeting, or several, and maybe a namesake of the course in another region."""
 
 OF_MEETINGS = frozenset({EventKind.MEETING_ABANDONED, EventKind.RACECARD_PUBLISHED})
 """Events of a whole meeting. A racecard can also be about a single race."""
@@ -61,16 +66,16 @@ def kinds_of_races(session: Session, race_ids: Iterable[str]) -> set[tuple[str, 
 
 @dataclass(frozen=True)
 class Around:
-    """The races, meetings and days of a transaction's events, for finding the events around them.
+    """The races, meetings and places of a transaction's events, for finding the events around them.
 
-    Of `days`, the abandoned meetings are found, and every event received since `recent`. Of `whole_days`, the days of
-    meetings and cards, all racecards and abandoned races are found.
+    A place is a day and a course. Of `places`, the abandoned meetings are found, and every event received since
+    `recent`. Of `whole_places`, the places of meetings and cards, all racecards and abandoned races are found.
     """
 
     race_ids: frozenset[str] = frozenset()
     meeting_ids: frozenset[str] = frozenset()
-    days: frozenset[str] = frozenset()
-    whole_days: frozenset[str] = frozenset()
+    places: frozenset[Place] = frozenset()
+    whole_places: frozenset[Place] = frozenset()
     recent: datetime = FAR_AHEAD
 
     def with_(self, other: "Around") -> "Around":
@@ -79,40 +84,60 @@ class Around:
             self,
             race_ids=self.race_ids | other.race_ids,
             meeting_ids=self.meeting_ids | other.meeting_ids,
-            days=self.days | other.days,
-            whole_days=self.whole_days | other.whole_days,
+            places=self.places | other.places,
+            whole_places=self.whole_places | other.whole_places,
         )
 
     def without(self, other: "Around") -> "Around":
-        """This without the races, meetings and days of the other."""
+        """This without the races, meetings and places of the other."""
         return replace(
             self,
             race_ids=self.race_ids - other.race_ids,
             meeting_ids=self.meeting_ids - other.meeting_ids,
-            days=self.days - other.days,
-            whole_days=self.whole_days - other.whole_days,
+            places=self.places - other.places,
+            whole_places=self.whole_places - other.whole_places,
         )
 
 
 def around_of(about: Iterable[RacingEvent], recent: datetime = FAR_AHEAD) -> Around:
-    """The races, meetings and days of these events."""
+    """The races, meetings and places of these events."""
     about = [event for event in about if event.kind is not None]
     of_meetings = [event for event in about if event.kind in OF_MEETINGS]
-
-    def days(of: Iterable[RacingEvent]) -> frozenset[str]:
-        return frozenset(event.race.race_date for event in of if event.race.race_date)
-
     return Around(
         race_ids=frozenset(race.race_id for event in about for race in (event.race, *event.races) if race.race_id),
         meeting_ids=frozenset(event.race.meeting_id for event in about if event.race.meeting_id),
-        days=days(about),
-        whole_days=days(of_meetings),
+        places=places_of(event.race for event in about),
+        whole_places=places_of(event.race for event in of_meetings),
         recent=recent,
     )
 
 
+def places_of(races: Iterable[Race]) -> frozenset[Place]:
+    """The days and courses of races that have both."""
+    return frozenset((race.race_date, race.course) for race in races if race.race_date and race.course != Course())
+
+
+def is_at(session: Session, row: type[EventVersion] | type[BookRace], places: Iterable[Place]) -> ColumnElement[bool]:
+    """Whether a row is of one of these days, and its JSON names a course of that day.
+
+    Narrows the rows only, for whoever compares the courses: to read a whole day's rows would take long.
+    """
+    found = func.instr if dialect_of(session) == "sqlite" else func.strpos
+    day, data = col(row.race_date), col(row.data)
+    names: dict[str, set[str]] = {}
+    for on_day, course in places:
+        words = {word for word in (course.course_id, course.name) if word}
+        names.setdefault(on_day, set()).update(json.dumps(word, ensure_ascii=False) for word in words)
+    return or_(
+        *(
+            and_(day == on_day, or_(*(found(data, word) > 0 for word in sorted(names[on_day]))))
+            for on_day in sorted(names)
+        )
+    )
+
+
 def around(session: Session, about: Around) -> dict[str, EventVersion]:
-    """The newest version of each event of these races, meetings and days: one statement, by indexes."""
+    """The newest version of each event of these races, meetings and places: one statement, by indexes."""
     row, named = EventVersion, NamedRace
     ways: list[Select[str]] = []
     key, kind = col(row.event_key), col(row.kind)
@@ -123,14 +148,14 @@ def around(session: Session, about: Around) -> dict[str, EventVersion]:
     if about.meeting_ids:
         not_a_result = kind != EventKind.RESULT_RECEIVED
         ways.append(select(key).where(col(row.meeting_id).in_(sorted(about.meeting_ids)), not_a_result))
-    if about.days:
-        of_days = col(row.race_date).in_(sorted(about.days))
-        ways.append(select(key).where(of_days, kind == EventKind.MEETING_ABANDONED))
+    if about.places:
+        is_there = is_at(session, row, about.places)
+        ways.append(select(key).where(kind == EventKind.MEETING_ABANDONED, is_there))
         is_wanted = or_(kind.in_(_LINKED), col(row.race_id).is_(None))
-        ways.append(select(key).where(of_days, is_wanted, col(row.received_at) > about.recent))
-    if about.whole_days:
-        of_whole_days = col(row.race_date).in_(sorted(about.whole_days))
-        ways.append(select(key).where(of_whole_days, kind.in_(_LINKED)))
+        ways.append(select(key).where(is_wanted, col(row.received_at) > about.recent, is_there))
+    if about.whole_places:
+        is_there = is_at(session, row, about.whole_places)
+        ways.append(select(key).where(kind.in_(_LINKED), is_there))
     if not ways:
         return {}
     found = select(row).where(key.in_(union(*ways))).order_by(col(row.version))

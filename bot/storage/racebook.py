@@ -1,22 +1,24 @@
 """The race book's rows: races by day and region, put together field by field from whoever told of them."""
 
 import hashlib
-import json
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-from sqlalchemy import Insert, Select, and_, bindparam, delete, or_, select, union
+from sqlalchemy import Insert, Select, bindparam, delete, or_, select, union
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.merging import completed_runners
-from bot.domain.races import Course, Race, Value
+from bot.domain.races import Race, Value
+from bot.logs import get_logger
 from bot.storage import events
 from bot.storage.engine import dialect_of, insert_here, insert_into, table_of
 from bot.storage.tables import BookRace, EventVersion, LearntRace
+
+log = get_logger(__name__)
 
 V = TypeVar("V", bound=Value)
 
@@ -28,9 +30,6 @@ TOGETHER = 100
 
 TELLING = timedelta(days=2)
 """Lists bring older races by the thousand; events of older races are no longer told."""
-
-Place = tuple[str, Course]
-"""A day and a course, for finding a meeting without a meeting's id."""
 
 
 class Kept(NamedTuple):
@@ -102,28 +101,30 @@ def looked_at(session: Session, race_ids: Collection[str]) -> None:
 
 
 def find(
-    session: Session, race_ids: Collection[str], meeting_ids: Collection[str], places: Collection[Place] = ()
+    session: Session, race_ids: Collection[str], meeting_ids: Collection[str], places: Collection[events.Place] = ()
 ) -> dict[str, Race]:
     """The races of the book by race ids, meeting ids, or days and courses."""
     row = BookRace
     ways = [
         *([col(row.race_id).in_(sorted(race_ids))] if race_ids else []),
         *([col(row.meeting_id).in_(sorted(meeting_ids))] if meeting_ids else []),
-        *(
-            # Narrows the rows only; the caller compares the courses.
-            and_(col(row.race_date) == day, col(row.data).contains(_as_json(name), autoescape=True))
-            for day, course in places
-            if (name := course.name or course.course_id)
-        ),
+        # Narrows the rows only; the caller compares the courses.
+        *([events.is_at(session, row, places)] if places else []),
     ]
     if not ways:
         return {}
     rows = session.execute(select(row).where(or_(*ways))).scalars()
-    return {one.race_id: _with_region(Race.model_validate_json(one.data), one.region) for one in rows}
+    read = {one.race_id: (_race(one.race_id, one.data), one.region) for one in rows}
+    return {race_id: _with_region(race, region) for race_id, (race, region) in read.items() if race}
 
 
-def _as_json(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)[1:-1]
+def _race(race_id: str, data: str) -> Race | None:
+    """The race of a row; None for a damaged row, which keeps no other row from being read."""
+    try:
+        return Race.model_validate_json(data)
+    except ValueError:
+        log.warning("race_of_the_book_not_readable", race_id=race_id)
+        return None
 
 
 def of_day(session: Session, day: str, region: str | None = None) -> list[Kept]:
@@ -180,7 +181,7 @@ def _filled(known: V, news: V) -> V:
 
 def _put_batch(session: Session, races: Mapping[str, Race], now: datetime, region: str | None) -> list[_Put]:
     rows = session.connection().execute(_kept(), {"races": list(races)})
-    known = {race_id: (kept_region, Race.model_validate_json(data)) for race_id, kept_region, data in rows}
+    known = {race_id: (kept_region, _race(race_id, data)) for race_id, kept_region, data in rows}
     values, done = [], []
     for race_id, race in races.items():
         kept_region, before = known.get(race_id, (REGION_UNKNOWN, None))

@@ -96,7 +96,8 @@ def region_of_course(session: Session, course: Course) -> str | None:
     if course.course_id:
         found = {one.region for one in kept[0] if one.course_id == course.course_id}
     else:
-        found = {one.region for one in kept[0] if course.name and one.name == course.name}
+        name = (course.name or "").casefold()
+        found = {one.region for one in kept[0] if name and (one.name or "").casefold() == name}
     return found.pop() if len(found) == 1 else None
 
 

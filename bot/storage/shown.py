@@ -310,7 +310,10 @@ def _with_events(session: Session, said: Mapping[int, Shown]) -> dict[int, Shown
         known = KnownElsewhere(session)
         known.listen(around)
         known.read(lacking)
-        stored = {number: known.filled(event.as_delivered(), event) for number, event in stored.items()}
+        # Of other events the race book was not read: their fields stay.
+        stored |= {
+            number: known.filled(event.as_delivered(), event) for number, event in stored.items() if event in lacking
+        }
     called_off = [event for event in around if event.kind is EventKind.RACE_ABANDONED]
     lost = {
         event.key: tuple(race for race in called_off if is_part_of(race, event))

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bot.book.guess import GUESSED_MAX
-from bot.book.lexicon import Lexicon
 from bot.book.meant import COURSE, quoted
 from bot.domain.events import Topic
 from bot.domain.filters import ALL_REGIONS, ChannelFilter, is_same_course
@@ -15,6 +14,7 @@ from bot.slack.commands.invocation import Desk
 from bot.slack.commands.tokens import join
 from bot.slack.messages.filter_words import courses_named, listed, name_of, region_named, region_words, topics_in_order
 from bot.slack.views.subscribe_form import COURSES, NOT_COURSES, REGIONS
+from bot.storage.lexicon import Lexicon
 
 CHECK_S = 1.2
 """For looking up regions and courses before the ack, which Slack wants within three seconds."""

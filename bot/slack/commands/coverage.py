@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from bot.book.lexicon import Lexicon
 from bot.book.meant import TYPED_MAX, likely
 from bot.domain.message import Message
 from bot.errors import CommandError
@@ -11,6 +10,7 @@ from bot.slack.commands.lists import LIST_S, read_list_words
 from bot.slack.commands.phrases import THINGS, Kind, Reader
 from bot.slack.commands.tokens import read_page, words_of
 from bot.slack.messages.coverage import coverage
+from bot.storage.lexicon import Lexicon
 from bot.storage.reference import KnownCountry
 
 

@@ -7,7 +7,6 @@ from functools import partial
 from sqlmodel import Session
 
 from bot.book.guess import guess
-from bot.book.lexicon import Lexicon
 from bot.domain.events import Topic
 from bot.domain.filters import ALL_REGIONS, ChannelFilter
 from bot.domain.message import Message
@@ -21,6 +20,7 @@ from bot.slack.commands.wanted import NOT_COURSE, Wanted, check_readings, read_w
 from bot.slack.messages.filter_words import in_plain_words, listed, region_words
 from bot.slack.messages.subscriptions import unsubscribed
 from bot.storage import reference, subscriptions, waited
+from bot.storage.lexicon import Lexicon
 from bot.storage.tables import ChannelSubscriptionRow
 
 NAME = "unsubscribe"

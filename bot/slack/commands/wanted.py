@@ -6,7 +6,6 @@ from datetime import date
 from enum import StrEnum
 from itertools import groupby, pairwise
 
-from bot.book.lexicon import Lexicon
 from bot.book.meant import COURSE
 from bot.domain.days import is_day
 from bot.domain.events import DEFAULT_TOPICS, Topic
@@ -14,6 +13,7 @@ from bot.errors import CommandError
 from bot.slack.commands.phrases import THINGS, Kind, Phrase, Reader
 from bot.slack.commands.tokens import Word, join, parted, words_of
 from bot.slack.messages.filter_words import listed, topics_in_order
+from bot.storage.lexicon import Lexicon
 
 TOPIC_WORDS: dict[str, Topic] = {
     "result": Topic.RESULTS,

@@ -12,7 +12,6 @@ from datetime import date
 
 from bot.book.card import Meeting
 from bot.book.guess import GUESSED_MAX, Vocabulary, guess
-from bot.book.lexicon import Lexicon
 from bot.book.meant import course_words, find_courses, named, quoted
 from bot.book.reference import ReferenceBook
 from bot.domain.days import is_day_phrase, likely_day, parse_day
@@ -21,6 +20,7 @@ from bot.errors import CommandError
 from bot.slack.commands.choosing import no_region
 from bot.slack.commands.phrases import JOINING, THINGS, Kind, Phrase, Reader
 from bot.slack.commands.tokens import SINGLE_QUOTES, Word, join, parted, read_page, words_of
+from bot.storage.lexicon import Lexicon
 from bot.storage.reference import KnownCourse
 
 ALL = "all"

@@ -77,5 +77,5 @@ class MessageContext(Value):
 
 
 def region_unknown(event: RacingEvent) -> bool:
-    """Whether this is an abandonment that goes to every region, because its own could not be read."""
-    return event.is_abandonment and safe(event.race.region) is None
+    """Whether this is an abandonment that goes to every region, because the delivery's own region could not be read."""
+    return event.is_abandonment and safe(event.race.region) is None and safe(event.race.said_region) is None

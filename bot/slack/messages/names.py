@@ -44,8 +44,10 @@ def region_mark(event: RacingEvent) -> str:
 
 
 def region_in_words(event: RacingEvent) -> str | None:
-    """The region's code, "region unknown" where that matters, or None."""
-    return "region unknown" if region_unknown(event) else safe(event.race.region, SHORT_MAX)
+    """The region's code, else the delivery's words for the region; "region unknown" where that matters, or None."""
+    if region_unknown(event):
+        return "region unknown"
+    return safe(event.race.region, SHORT_MAX) or safe(event.race.said_region, SHORT_MAX)
 
 
 def reason(event: RacingEvent) -> str | None:

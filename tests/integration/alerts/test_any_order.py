@@ -20,7 +20,7 @@ from bot.domain.races import Course, OffTime, Race
 from bot.slack.identity import Identity
 from bot.slack.messages.plain import sentence
 from bot.slack.posts import PostRenderer
-from bot.storage import claim_outcomes, inbox, lanes, racebook, subscriptions
+from bot.storage import claim_outcomes, inbox, lanes, racebook, reference, subscriptions
 from bot.storage.engine import Database
 from bot.webhooks.payload import identify, read_payload
 from tests.integration.conftest import START, empty
@@ -86,7 +86,9 @@ class Channel:
 
     def subscribe(self) -> None:
         chosen = ChannelFilter(region="GB", topics=frozenset(Topic))
+        ascot = reference.KnownCourse(name="Ascot", region="GB")
         self.within(lambda session: subscriptions.save(session, CHANNEL, chosen, user_id="U", now=self.now))
+        self.within(lambda session: reference.put_courses(session, [ascot], self.now))
 
     def happens(self, delivery) -> None:
         self.now += timedelta(seconds=1)

@@ -89,6 +89,18 @@ async def test_database_of_a_newer_version_is_left_alone_and_told(empty_database
     assert "a newer version has migrated" in str(schema.problem)
 
 
+DAMAGED = [
+    "{}",
+    "",
+    "null",
+    "[1]",
+    '{"race_id": "x"',
+    '{"meeting_id": 5}',
+    '{"meeting_id": "m\\u0000x"}',
+]
+"""What a row of the race book may hold, and nobody reads a meeting from."""
+
+
 def test_race_book_that_is_migrated_knows_the_meetings_of_its_races(empty_database):
     row = {"id": "rc_1", "data": '{"race_id": "rc_1", "meeting_id": "mt_1"}', "at": "2026-11-20 12:00:00.000000"}
     statement = (
@@ -97,8 +109,9 @@ def test_race_book_that_is_migrated_knows_the_meetings_of_its_races(empty_databa
     with empty_database.writer.begin() as connection:
         migrate.apply_migrations(connection, to="0003")
         connection.execute(text(statement), row)
-        connection.execute(text(statement), row | {"id": "rc_2", "data": "{}"})
+        for number, damaged in enumerate(DAMAGED):
+            connection.execute(text(statement), row | {"id": f"rc_0{number}", "data": damaged})
     migrate.upgrade(empty_database)
     with empty_database.writer.connect() as connection:
         found = connection.execute(text("SELECT meeting_id FROM book_race ORDER BY race_id")).scalars().all()
-    assert found == ["mt_1", None]
+    assert found == [None] * len(DAMAGED) + ["mt_1"]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.book.lexicon import Lexicon
+from bot.storage.lexicon import Lexicon
 from bot.storage.reference import KnownCountry, KnownCourse
 
 COURSES = [

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from bot.book.lexicon import Lexicon
 from bot.errors import CommandError
 from bot.racing.errors import Unauthorized
 from bot.slack.commands import courses, coverage
 from bot.slack.commands.invocation import Invocation
 from bot.slack.messages.blocks import weight
 from bot.slack.messages.text import BLOCKS_MAX, MESSAGE_MAX
+from bot.storage.lexicon import Lexicon
 from bot.storage.reference import KnownCountry, KnownCourse
 
 COUNTRIES = (

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from bot.book.lexicon import Lexicon
 from bot.book.reference import ReferenceBook
 from bot.errors import CommandError
 from bot.slack.commands.explain import retyped
@@ -15,6 +14,7 @@ from bot.slack.commands.results import FLAGS
 from bot.slack.commands.words import find_place, read_words
 from bot.storage import reference as rows
 from bot.storage.engine import Database
+from bot.storage.lexicon import Lexicon
 from bot.storage.reference import KnownCourse
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.book.card import Card, Coverage
-from bot.book.lexicon import Lexicon
 from bot.book.outcomes import outcomes_of
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.races import Course, OffTime, Race, Runner
@@ -17,6 +16,7 @@ from bot.slack.commands.invocation import Invocation
 from bot.slack.messages.blocks import weight
 from bot.slack.messages.card import racecard
 from bot.slack.messages.text import BLOCKS_MAX, MESSAGE_MAX, SECTION_MAX, size
+from bot.storage.lexicon import Lexicon
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 TODAY = NOW.date()

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from bot.book.card import Card, Coverage, Outcomes
-from bot.book.lexicon import Lexicon
 from bot.book.outcomes import outcomes_of
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.races import Course, OffTime, Race, Runner
@@ -15,6 +14,7 @@ from bot.slack.commands.invocation import Invocation
 from bot.slack.messages.blocks import weight
 from bot.slack.messages.results_of_day import Shown, results_of_day
 from bot.slack.messages.text import BLOCKS_MAX, MESSAGE_MAX
+from bot.storage.lexicon import Lexicon
 from bot.storage.reference import KnownCountry
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

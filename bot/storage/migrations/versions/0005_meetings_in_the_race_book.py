@@ -1,5 +1,7 @@
 """The meetings of the race book's races, and the races with news for fan-out."""
 
+import json
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -8,10 +10,7 @@ down_revision = "0004"
 branch_labels = None
 depends_on = None
 
-_MEETING = {
-    "sqlite": "json_extract(data, '$.meeting_id')",
-    "postgresql": "data::json ->> 'meeting_id'",
-}
+TOGETHER = 500
 
 
 def upgrade() -> None:
@@ -21,7 +20,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("race_id"),
     )
     op.add_column("book_race", sa.Column("meeting_id", sa.Text(), nullable=True))
-    op.execute(sa.text(f"UPDATE book_race SET meeting_id = {_MEETING[op.get_bind().dialect.name]}"))  # noqa: S608  ours
+    _read_meetings(op.get_bind())
     op.create_index(
         "ix_book_race_meeting_id",
         "book_race",
@@ -30,3 +29,27 @@ def upgrade() -> None:
         postgresql_where=sa.text("meeting_id IS NOT NULL"),
         sqlite_where=sa.text("meeting_id IS NOT NULL"),
     )
+
+
+def _read_meetings(connection: sa.Connection) -> None:
+    """Row by row: a row that can't be read has no meeting, and keeps no other row from the meeting."""
+    book = sa.table("book_race", sa.column("race_id"), sa.column("data"), sa.column("meeting_id"))
+    change = book.update().where(book.c.race_id == sa.bindparam("race")).values(meeting_id=sa.bindparam("meeting"))
+    last = ""
+    while rows := connection.execute(
+        sa.select(book.c.race_id, book.c.data).where(book.c.race_id > last).order_by(book.c.race_id).limit(TOGETHER)
+    ).all():
+        found = [{"race": race_id, "meeting": meeting} for race_id, data in rows if (meeting := _meeting_of(data))]
+        if found:
+            connection.execute(change, found)
+        last = rows[-1][0]
+
+
+def _meeting_of(data: str) -> str | None:
+    try:
+        race = json.loads(data)
+    except ValueError:
+        return None
+    meeting = race.get("meeting_id") if isinstance(race, dict) else None
+    # PostgreSQL stores no text with NUL.
+    return meeting if isinstance(meeting, str) and "\0" not in meeting else None

@@ -74,6 +74,17 @@ class Lexicon:
             return None
         return self._by_name.get(_plain(typed)) or self._by_code.get(typed)
 
+    def region_meant(self, said: str) -> str | None:
+        """The published code that a delivery's region in other words means; None where no code is meant for certain.
+
+        The words are a name or a code of a country, or a part of a country. Letter case doesn't count.
+        """
+        same = [code for code in self.regions if code.casefold() == said.casefold()]
+        if same:
+            return same[0] if len(same) == 1 else None
+        parts = self.parts_of(said)
+        return self.region_named(said) or self.region_named(said.upper()) or (parts[0] if len(parts) == 1 else None)
+
     def has_course(self, typed: str) -> bool:
         """Whether a course has this name, exactly as published."""
         return typed in self._names
