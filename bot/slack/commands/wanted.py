@@ -233,15 +233,27 @@ def _of_clauses(found: Sequence[Sequence[Phrase]], lexicon: Lexicon, wanted: Wan
         return (*each.items(), ("All of that for each", wanted))
     whole = [replace(wanted, courses=())] if wanted.courses and wanted.regions else []
     lines = {one.line("") for one in each.values()}
-    together = [wanted, *whole] if wanted.topics and _may_be_there(wanted, lexicon) else []
+    together = [wanted, *whole] if wanted.topics and _fitting(wanted, lexicon) else []
     more = [one for one in together if one.line("") not in lines]
     return (*each.items(), *_labelled(more, lexicon, has_places=is_of_all))
 
 
-def _may_be_there(wanted: Wanted, lexicon: Lexicon) -> bool:
-    """Whether the courses may all be in the regions."""
-    there = {one.name for one in lexicon.courses if one.region in wanted.regions}
-    return not (wanted.regions and lexicon.courses) or there.issuperset(wanted.courses)
+def _fitting(wanted: Wanted, lexicon: Lexicon) -> Wanted | None:
+    """The same without exclusions that leave nothing out; None where courses are in none of the regions."""
+    places = {one: _regions_of(one, lexicon) for one in (*wanted.courses, *wanted.not_courses)}
+    of_courses = {region for one in wanted.courses for region in places[one]}
+    regions = set() if wanted.everything else set(wanted.regions) or of_courses
+    elsewhere = {one for one, there in places.items() if regions and there and regions.isdisjoint(there)}
+    not_courses = tuple(one for one in wanted.not_courses if one not in elsewhere)
+    if elsewhere.intersection(wanted.courses) or set(not_courses).intersection(wanted.courses):
+        return None
+    return replace(wanted, not_courses=not_courses)
+
+
+def _regions_of(course: str, lexicon: Lexicon) -> set[str]:
+    """The regions of courses with this name, id or shortcode."""
+    found = (one for one in lexicon.courses if course in {one.name, one.course_id, one.shortcode})
+    return {one.region for one in found if one.region}
 
 
 def _whole_beside(each: Sequence[Wanted], wanted: Wanted) -> list[Wanted]:
@@ -253,7 +265,8 @@ def _whole_beside(each: Sequence[Wanted], wanted: Wanted) -> list[Wanted]:
 
 def _labelled(each: Sequence[Wanted], lexicon: Lexicon, *, has_places: bool = False) -> tuple[tuple[str, Wanted], ...]:
     """The readings that leave anything over, each once, with labels."""
-    full = [replace(one, topics=one.all_topics) for one in each if one.all_topics]
+    fitting = [_fitting(one, lexicon) for one in each]
+    full = [replace(one, topics=one.all_topics) for one in fitting if one and one.all_topics]
     spelled = {one.line(""): (one, named) for one, named in ((_spelled(one, lexicon), one) for one in full) if one}
     has_places = has_places or any(one is not named for one, named in spelled.values())
     has_places = has_places or len({(one.regions, one.everything) for one, _ in spelled.values()}) > 1

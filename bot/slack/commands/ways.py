@@ -59,7 +59,7 @@ def left_out_together(phrases: Line) -> list[list[Phrase]]:
         raise CommandError("That leaves out too much at once, so nothing was changed. One thing at a time, please.")
     at, end = found[0]
     group, others = _things(phrases[at + 1 : end]), _bare([*phrases[:at], *phrases[end:]])
-    topics, places = list(filter(is_topic, group)), [one for one in group if not is_topic(one)]
+    topics, places = list(filter(is_topic, group)), [one for one in group if one.kind is not Kind.OWN]
     base = any(map(is_place, _taken(others)))
     of_regions = any(one.kind is Kind.REGION for one in places)
     if not topics:
@@ -96,7 +96,7 @@ def _widened(before: Line, group: Line, after: Line, lexicon: Lexicon) -> list[l
     rest = group[group.index(run[-1]) + 1 :] if not _is_mixed(group) else []
     others = [*before, *rest, *after]
     if _is_mixed(group) and any(map(is_place, before)):
-        topics, places = list(filter(is_topic, things)), [one for one in things if not is_topic(one)]
+        topics, places = list(filter(is_topic, things)), [one for one in things if one.kind is not Kind.OWN]
         others = _bare(others)
         wide = _with_topics(others, topics)
         return [[*places, *wide], wide, [*topics, *others]]
@@ -149,7 +149,7 @@ def _is_mixed(group: Line) -> bool:
 
 
 def _sort_of(phrase: Phrase) -> str:
-    if is_topic(phrase):
+    if phrase.kind is Kind.OWN:
         return "topic"
     return "course" if phrase.kind in COURSES else phrase.kind
 

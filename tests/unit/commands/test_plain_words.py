@@ -14,6 +14,8 @@ from sqlalchemy import delete
 
 from bot.book.reference import ReferenceBook
 from bot.domain.days import utc_today
+from bot.domain.events import TOPIC_OF, RacingEvent, Topic
+from bot.domain.races import Course, Race
 from bot.errors import CommandError, SlackUnreached
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.offered import refusal, with_working_offers
@@ -26,9 +28,13 @@ from bot.storage import reference as rows
 from bot.storage import subscriptions
 from bot.storage.reference import KnownCountry, KnownCourse
 from bot.storage.tables import StoredState
+from tests.unit.commands.plain_reader import EVERY, lines, meanings
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 """A Friday."""
+
+LINES_TRIED = 100
+"""Lines of the second reader's patterns, from all of them at equal steps."""
 
 REGIONS = ["AUS", "FR", "GB", "HK", "IRE", "NO", "New South Wales", "USA"]
 COUNTRIES = [
@@ -591,6 +597,44 @@ async def test_example_of_the_help_is_understood(town, line):
         line = f"{line} GB"
     if "kempton" not in line and "coverage" not in line:
         assert await refusal(town.desk, here, line) is None
+
+
+def cells_of(filters):
+    """What arrives by filters, as the second reader counts it."""
+    kinds = {topic: kind for kind, topic in TOPIC_OF.items()}
+    return frozenset(
+        cell
+        for cell in EVERY
+        for race in [Race(region=cell[0], course=Course(name=cell[1]))]
+        for event in [RacingEvent(key="", kind=kinds[Topic(cell[2])], race=race)]
+        if any(one.matches(event) for one in filters)
+    )
+
+
+async def check_no_meaning_is_lost(town, line):
+    """A line that is taken has one meaning, and brings neither less nor more. Any other is refused with buttons."""
+    here = await town.here()
+    error = await town.refused(here, f"subscribe {line}")
+    if error is not None:
+        assert error.lines or "read in several ways" not in str(error), line
+        for pressed in error.lines.values():
+            assert await refusal(town.desk, here, pressed) is None, line
+        return
+    await town.types(here, f"subscribe {line}")
+    found = await town.desk.database.read(lambda session: subscriptions.of_channel(session, here.channel_id))
+    assert meanings(line) == {cells_of([subscriptions.read_filter(row) for row in found])}, line
+
+
+async def test_a_line_of_each_pattern_is_taken_as_meant_or_refused_with_buttons(town):
+    every = lines()
+    for line in every[:: len(every) // LINES_TRIED]:
+        await check_no_meaning_is_lost(town, line)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(line=st.sampled_from(lines()))
+async def test_no_line_is_taken_as_less_or_more_than_meant(town, line):
+    await check_no_meaning_is_lost(town, line)
 
 
 JOINING = ["and", "or", "only", "for", "from", "the", "except", "without", "no", ",", "but", "of", "not"]
