@@ -95,10 +95,13 @@ def read_wanted(text: str, lexicon: Lexicon = NO_LISTS) -> Wanted:
     typed = Reader(lexicon, OWN, is_day=_is_day).read(_together(words_of(text)))
     ways = without_not_only(typed, lexicon)
     phrases = ways[0]
-    ways = ways if len(ways) > 1 else left_out_together(phrases)
+    ways = ways if len(ways) > 1 else left_out_together(phrases, lexicon)
     wanted = _sorted(phrases, lexicon)
     each = [_sorted(way, lexicon) for way in ways]
     readings = _labelled(each, lexicon) if ways else _readings(phrases, lexicon, wanted)
+    if lexicon.regions and any(phrase.kind is Kind.UNKNOWN for phrase in phrases):
+        # A word that is no name comes first: with the right word there may be a single reading.
+        readings = ()
     return replace(wanted, is_negated=any(phrase.kind is Kind.NOT for phrase in typed), readings=readings)
 
 

@@ -18,6 +18,7 @@ ALL = "all"
 
 JOINTS = frozenset({Kind.AND, Kind.OR})
 COURSES = frozenset({Kind.COURSE, Kind.NO_COURSE})
+PLACES = COURSES | {Kind.REGION, Kind.UNKNOWN}
 
 _EVERYWHERE = Phrase(Kind.OWN, ALL, ALL)
 _NOT = Phrase(Kind.NOT, "no", "no")
@@ -31,10 +32,8 @@ def is_topic(phrase: Phrase) -> bool:
 
 
 def is_place(phrase: Phrase) -> bool:
-    """Whether a phrase is a region, a course or the word "all"."""
-    return phrase.kind in {Kind.REGION, Kind.COURSE, Kind.NO_COURSE} or (
-        phrase.kind is Kind.OWN and phrase.value == ALL
-    )
+    """Whether a phrase is a region, a course or the word "all". Without lists any other word is likely a place."""
+    return phrase.kind in PLACES or (phrase.kind is Kind.OWN and phrase.value == ALL)
 
 
 def without_not_only(phrases: Line, lexicon: Lexicon) -> list[list[Phrase]]:
@@ -49,7 +48,7 @@ def without_not_only(phrases: Line, lexicon: Lexicon) -> list[list[Phrase]]:
     return [list(phrases)]
 
 
-def left_out_together(phrases: Line) -> list[list[Phrase]]:
+def left_out_together(phrases: Line, lexicon: Lexicon) -> list[list[Phrase]]:
     """The ways to read a "no" before a topic and a place together, as "no results for Ascot"; [] without these."""
     groups = [(at, _end(phrases, at + 1)) for at, phrase in enumerate(phrases) if phrase.kind is Kind.NOT]
     found = [(at, end) for at, end in groups if _is_mixed(phrases[at + 1 : end])]
@@ -59,6 +58,8 @@ def left_out_together(phrases: Line) -> list[list[Phrase]]:
         raise CommandError("That leaves out too much at once, so nothing was changed. One thing at a time, please.")
     at, end = found[0]
     group, others = _things(phrases[at + 1 : end]), _bare([*phrases[:at], *phrases[end:]])
+    if not lexicon.courses:
+        group = [replace(one, kind=Kind.COURSE) if one.kind is Kind.UNKNOWN else one for one in group]
     topics, places = list(filter(is_topic, group)), [one for one in group if one.kind is not Kind.OWN]
     base = any(map(is_place, _taken(others)))
     of_regions = any(one.kind is Kind.REGION for one in places)
@@ -118,7 +119,8 @@ def _beside(others: list[Phrase], places: list[Phrase], lexicon: Lexicon) -> lis
     if places[0].kind not in COURSES:
         return [[*places, *others]]
     if regions and not any(one.kind is Kind.COURSE for one in others):
-        return [others]
+        elsewhere = [] if _has_all(regions) else _regions_beside(regions, places, lexicon)
+        return [others, [*elsewhere, *others]] if elsewhere else [others]
     around = regions or _regions_of(courses, lexicon) or [_EVERYWHERE]
     return [[*places, *others], [*around, *no_places]]
 
@@ -199,6 +201,13 @@ def _regions_of(courses: Line, lexicon: Lexicon) -> list[Phrase]:
     names = {one.value for one in courses}
     found = {one.region: None for one in lexicon.courses if one.name in names and one.region in lexicon.regions}
     return [Phrase(Kind.REGION, region, region) for region in found if region]
+
+
+def _regions_beside(regions: Line, courses: Line, lexicon: Lexicon) -> list[Phrase]:
+    """The regions of courses that are in none of the typed regions."""
+    typed = {one.value for one in regions}
+    each = [_regions_of([course], lexicon) for course in courses]
+    return [one for there in each if typed.isdisjoint(region.value for region in there) for one in there]
 
 
 def _with_joints(phrases: Line) -> list[tuple[Phrase, bool]]:

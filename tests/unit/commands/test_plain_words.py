@@ -384,12 +384,29 @@ async def test_subscribing_in_plain_english_is_understood_and_said_back(town, ty
                 "Only results": "GB results",
             },
         ),
+        (
+            "IRE not only York",
+            "read in several ways",
+            {
+                "Only results and abandonments from IRE": "IRE results abandonments",
+                "Only results and abandonments from GB and IRE": "GB IRE results abandonments",
+            },
+        ),
         ("GB no results for York, no abandonments for Ffos Las", "leaves out too much at once", {}),
         ("GB not only", "Nothing follows", {}),
         ("GB no results, no abandonments", "Nothing would be left", {}),
         ("GB results no results", "Nothing would be left", {}),
         ("GB except", "Nothing follows", {}),
         ("GB except Yrok", 'no region "Yrok". Did you mean York?', {"York": "GB except course:York"}),
+        (
+            "GB no results for Yrok",
+            'no region "Yrok"',
+            {
+                "York Only abandonments": "GB abandonments",
+                "York Only results and abandonments, without York": "GB results abandonments -course:York",
+                "York Only abandonments, only York": "GB abandonments course:York",
+            },
+        ),
         ("GB no racecrads", "Did you mean racecards?", {"racecards": "GB no racecards"}),
         ("GB except IRE", "can't be left out", {"Without that": "GB"}),
         (
@@ -495,6 +512,25 @@ async def test_topic_of_a_course_that_no_subscription_names_offers_to_leave_the_
     error = await town.refused(left_out, "unsubscribe GB abandonments -course:York")
     await town.types(left_out, error.lines["York is no longer left out"])
     assert await town.receives(left_out) == [f"{BOTH} from GB"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "buttons"),
+    [
+        (
+            "GB no results for Ascot",
+            ["GB abandonments", "GB results abandonments -course:Ascot", "GB abandonments course:Ascot"],
+        ),
+        ("GB results and IRE", ["GB results", "IRE", "GB IRE results"]),
+        ("all abandonments, GB results", ["all abandonments", "GB results", "GB results abandonments"]),
+    ],
+)
+async def test_without_lists_a_line_of_several_readings_is_refused_too(town, typed, buttons):
+    await town.desk.database.write(lambda session: session.execute(delete(StoredState)).rowcount)
+    here = await town.here()
+    error = await town.refused(here, f"subscribe {typed}")
+    assert [line.removeprefix("subscribe ") for line in error.lines.values()] == buttons
+    assert await town.receives(here) == []
 
 
 async def test_course_of_a_whole_region_is_offered_to_be_left_out(town):
