@@ -1,7 +1,7 @@
 """`/racing unsubscribe`: regions, topics, or all; what is left is said back."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from sqlmodel import Session
@@ -17,7 +17,7 @@ from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.shown import as_shown
 from bot.slack.commands.tokens import join
 from bot.slack.commands.wanted import NOT_COURSE, Wanted, check_readings, read_wanted, says_codes
-from bot.slack.messages.filter_words import in_plain_words, listed, region_words
+from bot.slack.messages.filter_words import in_plain_words, listed, region_words, topics_in_order
 from bot.slack.messages.subscriptions import unsubscribed
 from bot.storage import reference, subscriptions, waited
 from bot.storage.lexicon import Lexicon
@@ -115,6 +115,7 @@ def _chosen(rows: Sequence[ChannelSubscriptionRow], wanted: Wanted) -> list[Chan
         )
     chosen = [row for row in rows if not wanted.regions or row.region in wanted.regions]
     if wanted.courses or wanted.not_courses:
+        _check_one_kind(chosen, wanted)
         return _with_these_courses(chosen, wanted)
     return _with_these_topics(chosen, wanted.topics) if wanted.topics else chosen
 
@@ -154,6 +155,27 @@ def _check_words(wanted: Wanted, regions: Sequence[str]) -> None:
             f'"all" is every subscription of this channel ({there}), and you named {named} too, so nothing was '
             f"changed. Type /racing unsubscribe all, or /racing unsubscribe {named}."
         )
+
+
+def _check_one_kind(rows: Sequence[ChannelSubscriptionRow], wanted: Wanted) -> None:
+    """Raise CommandError where topics and courses are typed: to end both would be more than was named."""
+    if not wanted.topics:
+        return
+    topics, courses = listed(topics_in_order(wanted.topics)), listed([*wanted.courses, *wanted.not_courses])
+    named = replace(wanted, topics=frozenset())
+    filters = [subscriptions.read_filter(row) for row in rows]
+    lines = {f"{topics} entirely": replace(wanted, courses=(), not_courses=()).line(NAME)}
+    if any(_without_courses(one, named) != one for one in filters):
+        there = f"{courses} entirely" if wanted.courses else f"{courses} is no longer left out"
+        lines = {there: named.line(NAME)} | lines
+    elif len(filters) == 1 and filters[0].region != ALL_REGIONS and wanted.courses:
+        left_out = [f"{NOT_COURSE}{one}" for one in wanted.courses]
+        lines[f"Leave out {courses}"] = join(["subscribe", filters[0].region, *left_out])
+    raise CommandError(
+        f"A subscription has the same courses for all that it brings, so {topics} of {courses} alone can't be ended. "
+        "Nothing was changed. What is to end?",
+        lines=lines,
+    )
 
 
 def _with_these_topics(

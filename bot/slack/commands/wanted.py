@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
-from itertools import groupby, pairwise
+from itertools import pairwise
 
 from bot.book.meant import COURSE
 from bot.domain.days import is_day
@@ -12,6 +12,7 @@ from bot.domain.events import DEFAULT_TOPICS, Topic
 from bot.errors import CommandError
 from bot.slack.commands.phrases import THINGS, Kind, Phrase, Reader
 from bot.slack.commands.tokens import Word, join, parted, words_of
+from bot.slack.commands.ways import ALL, JOINTS, clauses, is_topic, left_out_together, without_not_only
 from bot.slack.messages.filter_words import listed, topics_in_order
 from bot.storage.lexicon import Lexicon
 
@@ -26,7 +27,6 @@ TOPIC_WORDS: dict[str, Topic] = {
     "cards": Topic.RACECARDS,
 }
 
-ALL = "all"
 NOT_COURSE = f"-{COURSE}"
 
 OWN = {word: topic.value for word, topic in TOPIC_WORDS.items()} | {ALL: ALL}
@@ -92,9 +92,17 @@ class Wanted:
 
 def read_wanted(text: str, lexicon: Lexicon = NO_LISTS) -> Wanted:
     """The words of a text, by kind. CommandError where nothing follows "course:" or "except"."""
-    phrases = Reader(lexicon, OWN, is_day=_is_day).read(_together(words_of(text)))
+    typed = Reader(lexicon, OWN, is_day=_is_day).read(_together(words_of(text)))
+    ways = without_not_only(typed, lexicon)
+    phrases = ways[0]
+    ways = ways if len(ways) > 1 else left_out_together(phrases, lexicon)
     wanted = _sorted(phrases, lexicon)
-    return replace(wanted, readings=_readings(phrases, lexicon, wanted))
+    each = [_sorted(way, lexicon) for way in ways]
+    readings = _labelled(each, lexicon) if ways else _readings(phrases, lexicon, wanted)
+    if lexicon.regions and any(phrase.kind is Kind.UNKNOWN for phrase in phrases):
+        # A word that is no name comes first: with the right word there may be a single reading.
+        readings = ()
+    return replace(wanted, is_negated=any(phrase.kind is Kind.NOT for phrase in typed), readings=readings)
 
 
 def check_readings(command: str, wanted: Wanted) -> None:
@@ -114,7 +122,10 @@ def _is_day(typed: str) -> bool:
 
 
 class _Reach(StrEnum):
-    """How far "no" reaches: to further topics or courses alike, to the first topic alone, or to all joined by "and"."""
+    """How far "no" reaches: to further things of the same kind, to the first topic alone, or to all that is joined.
+
+    Things are joined by "and", "or" and commas.
+    """
 
     KIND = "kind"
     FIRST = "first"
@@ -125,21 +136,9 @@ def _sorted(phrases: Sequence[Phrase], lexicon: Lexicon, reach: _Reach = _Reach.
     """The phrases by kind. The phrase after "no" is left out, and so are further phrases in its reach."""
     taken: dict[Kind, list[str]] = {kind: [] for kind in THINGS}
     left_out: dict[Kind, list[str]] = {kind: [] for kind in THINGS}
-    negation: Phrase | None = None
-    negated: Kind | None = None
-    for before, phrase in zip([None, *phrases], phrases, strict=False):
-        if phrase.kind is Kind.NOT:
-            negation, negated = phrase, None
-        elif phrase.kind in THINGS:
-            kind = _kind(phrase, lexicon, is_negated=negation is not None)
-            if negation is not None and _is_reached(reach, negated, kind, before):
-                negated = kind
-                left_out[kind].append(phrase.value)
-            else:
-                negation = negated = None
-                taken[kind].append(phrase.value)
-    if negation is not None and negated is None:
-        raise CommandError(f'Nothing follows "{negation.typed}". Write what is to be left out after it.')
+    for phrase, is_out in _with_reach(phrases, lexicon, reach):
+        if phrase.kind in THINGS:
+            (left_out if is_out else taken)[phrase.kind].append(phrase.value)
     topics, not_topics = (frozenset(map(Topic, set(some[Kind.OWN]) - {ALL})) for some in (taken, left_out))
     regions = _in_order(phrases, [*taken[Kind.REGION], *taken[Kind.UNKNOWN], *left_out[Kind.UNKNOWN]])
     return Wanted(
@@ -158,6 +157,26 @@ def _sorted(phrases: Sequence[Phrase], lexicon: Lexicon, reach: _Reach = _Reach.
     )
 
 
+def _with_reach(phrases: Sequence[Phrase], lexicon: Lexicon, reach: _Reach) -> list[tuple[Phrase, bool]]:
+    """The phrases, each with whether a "no" leaves it out. CommandError where nothing follows a "no"."""
+    found: list[tuple[Phrase, bool]] = []
+    negation: Phrase | None = None
+    negated: Kind | None = None
+    for before, phrase in zip([None, *phrases], phrases, strict=False):
+        if phrase.kind is Kind.NOT:
+            negation, negated = phrase, None
+        is_out = False
+        if phrase.kind in THINGS:
+            kind = _kind(phrase, lexicon, is_negated=negation is not None)
+            is_out = negation is not None and _is_reached(reach, negated, kind, before)
+            negation, negated = (negation, kind) if is_out else (None, None)
+            phrase = replace(phrase, kind=kind)  # noqa: PLW2901  as it is read here
+        found.append((phrase, is_out))
+    if negation is not None and negated is None:
+        raise CommandError(f'Nothing follows "{negation.typed}". Write what is to be left out after it.')
+    return found
+
+
 def _kind(phrase: Phrase, lexicon: Lexicon, *, is_negated: bool) -> Kind:
     """The kind of a phrase. After "no", a word that can't be looked up is most likely a course."""
     if is_negated and phrase.kind is Kind.NO_COURSE:
@@ -172,8 +191,8 @@ def _is_reached(reach: _Reach, negated: Kind | None, kind: Kind, before: Phrase 
     joint = before.kind if before else None
     if negated in {None, kind}:
         return negated is None or kind is not Kind.OWN or reach is not _Reach.FIRST or joint is Kind.OR
-    is_joined = joint in {Kind.AND, Kind.OR} and {negated, kind} == {Kind.OWN, Kind.COURSE}
-    return is_joined and reach is _Reach.JOINED
+    is_joined = joint in JOINTS or bool(before and before.has_comma)
+    return is_joined and {negated, kind} <= {Kind.OWN, Kind.COURSE, Kind.REGION} and reach is _Reach.JOINED
 
 
 def _in_order(phrases: Sequence[Phrase], values: Sequence[str]) -> tuple[str, ...]:
@@ -190,15 +209,18 @@ def _is_of_topics(phrases: Sequence[Phrase]) -> bool:
 
 def _readings(phrases: Sequence[Phrase], lexicon: Lexicon, wanted: Wanted) -> tuple[tuple[str, Wanted], ...]:
     """The ways to read the words, where there are two: "no cards and results", and "GB and Ascot"."""
-    if pairs := _pairs(phrases):
-        labels = [" ".join(phrase.value for phrase in sorted(pair, key=_is_topic)) for pair in pairs]
-        both = [("All of that for each", wanted)] if not wanted.courses else []
-        return (*((label, _sorted(pair, lexicon)) for label, pair in zip(labels, pairs, strict=True)), *both)
+    is_taken = [phrase.kind is not Kind.NOT and not out for phrase, out in _with_reach(phrases, lexicon, _Reach.KIND)]
+    typed = [phrase for phrase, taken in zip(phrases, is_taken, strict=True) if taken]
+    left_out = [phrase for phrase, taken in zip(phrases, is_taken, strict=True) if not taken]
+    if found := clauses(typed, lexicon):
+        if left_out:
+            return _labelled([*(_sorted([*one, *left_out], lexicon) for one in found), wanted], lexicon)
+        return _of_clauses(found, lexicon, wanted)
     each = [wanted, *(_sorted(phrases, lexicon, reach) for reach in (_Reach.FIRST, _Reach.JOINED))]
+    each = [one for one in each if one.regions or one.everything or not wanted.regions]
     if len(set(each)) > 1:
-        full = [replace(one, topics=one.all_topics) for one in dict.fromkeys(each) if one.all_topics]
-        return tuple((_label(one), one) for one in full)
-    if wanted.courses and any(_joins_region_and_course(phrases, place) for place in range(len(phrases))):
+        return _labelled([*each, *_whole_beside(each, wanted)], lexicon)
+    if wanted.courses and any(_joins_region_and_course(typed, place) for place in range(len(typed))):
         return (
             (f"All of {listed(wanted.regions)}", replace(wanted, courses=())),
             (f"Only {listed(wanted.courses)}", wanted),
@@ -206,29 +228,70 @@ def _readings(phrases: Sequence[Phrase], lexicon: Lexicon, wanted: Wanted) -> tu
     return ()
 
 
-def _label(wanted: Wanted) -> str:
+def _of_clauses(found: Sequence[Sequence[Phrase]], lexicon: Lexicon, wanted: Wanted) -> tuple[tuple[str, Wanted], ...]:
+    """A reading for each clause, and the reading that gives each clause the topics of all."""
+    each = {" ".join(one.value for one in sorted(clause, key=is_topic)): _sorted(clause, lexicon) for clause in found}
+    is_of_all = any(one.value == ALL for clause in found for one in clause)
+    if not wanted.courses and not is_of_all:
+        return (*each.items(), ("All of that for each", wanted))
+    whole = [replace(wanted, courses=())] if wanted.courses and wanted.regions else []
+    lines = {one.line("") for one in each.values()}
+    together = [wanted, *whole] if wanted.topics and _fitting(wanted, lexicon) else []
+    more = [one for one in together if one.line("") not in lines]
+    return (*each.items(), *_labelled(more, lexicon, has_places=is_of_all))
+
+
+def _fitting(wanted: Wanted, lexicon: Lexicon) -> Wanted | None:
+    """The same without exclusions that leave nothing out; None where courses are in none of the regions."""
+    places = {one: _regions_of(one, lexicon) for one in (*wanted.courses, *wanted.not_courses)}
+    of_courses = {region for one in wanted.courses for region in places[one]}
+    regions = set() if wanted.everything else set(wanted.regions) or of_courses
+    elsewhere = {one for one, there in places.items() if regions and there and regions.isdisjoint(there)}
+    not_courses = tuple(one for one in wanted.not_courses if one not in elsewhere)
+    if elsewhere.intersection(wanted.courses) or set(not_courses).intersection(wanted.courses):
+        return None
+    return replace(wanted, not_courses=not_courses)
+
+
+def _regions_of(course: str, lexicon: Lexicon) -> set[str]:
+    """The regions of courses with this name, id or shortcode."""
+    found = (one for one in lexicon.courses if course in {one.name, one.course_id, one.shortcode})
+    return {one.region for one in found if one.region}
+
+
+def _whole_beside(each: Sequence[Wanted], wanted: Wanted) -> list[Wanted]:
+    """For "GB no results, IRE": all of IRE."""
+    joined = {region for one in each for region in one.not_regions if region in wanted.regions}
+    regions = tuple(region for region in wanted.regions if region in joined)
+    return [Wanted(regions=regions, named=wanted.named)] if wanted.not_topics and regions else []
+
+
+def _labelled(each: Sequence[Wanted], lexicon: Lexicon, *, has_places: bool = False) -> tuple[tuple[str, Wanted], ...]:
+    """The readings that leave anything over, each once, with labels."""
+    fitting = [_fitting(one, lexicon) for one in each]
+    full = [replace(one, topics=one.all_topics) for one in fitting if one and one.all_topics]
+    spelled = {one.line(""): (one, named) for one, named in ((_spelled(one, lexicon), one) for one in full) if one}
+    has_places = has_places or any(one is not named for one, named in spelled.values())
+    has_places = has_places or len({(one.regions, one.everything) for one, _ in spelled.values()}) > 1
+    return tuple((_label(named, has_places=has_places), one) for one, named in spelled.values())
+
+
+def _spelled(wanted: Wanted, lexicon: Lexicon) -> Wanted | None:
+    """The same with all regions but some named one by one; None where they are not known."""
+    if not (wanted.everything and wanted.not_regions):
+        return wanted
+    others = tuple(region for region in lexicon.regions if region not in wanted.not_regions)
+    return replace(wanted, everything=False, regions=others, not_regions=()) if others else None
+
+
+def _label(wanted: Wanted, *, has_places: bool) -> str:
     """A reading in few words."""
+    regions = "all regions" if wanted.everything else listed(wanted.regions)
+    but = f" but {listed(wanted.not_regions)}" if wanted.everything and wanted.not_regions else ""
+    where = f" from {regions}{but}" if has_places and regions else ""
     only = f", only {listed(wanted.courses)}" if wanted.courses else ""
     without = f", without {listed(wanted.not_courses)}" if wanted.not_courses else ""
-    return f"Only {listed(topics_in_order(wanted.topics))}{only}{without}"
-
-
-def _pairs(phrases: Sequence[Phrase]) -> list[list[Phrase]]:
-    """Places and topics by turns, as in "GB results and IRE racecards", pair by pair; none where they don't alternate.
-
-    One subscription has the same topics for all its regions.
-    """
-    if any(phrase.kind is Kind.NOT for phrase in phrases):
-        return []
-    things = [phrase for phrase in phrases if phrase.kind in {Kind.REGION, Kind.COURSE, Kind.OWN}]
-    turns = [list(turn) for _, turn in groupby((one for one in things if one.value != ALL), key=_is_topic)]
-    if len(turns) < len(("GB", "results", "IRE", "racecards")) or len(turns) % 2:
-        return []
-    return [[*turns[at], *turns[at + 1]] for at in range(0, len(turns), 2)]
-
-
-def _is_topic(phrase: Phrase) -> bool:
-    return phrase.kind is Kind.OWN
+    return f"Only {listed(topics_in_order(wanted.topics))}{where}{only}{without}"
 
 
 def _joins_region_and_course(phrases: Sequence[Phrase], place: int) -> bool:

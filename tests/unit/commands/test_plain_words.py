@@ -14,6 +14,8 @@ from sqlalchemy import delete
 
 from bot.book.reference import ReferenceBook
 from bot.domain.days import utc_today
+from bot.domain.events import TOPIC_OF, RacingEvent, Topic
+from bot.domain.races import Course, Race
 from bot.errors import CommandError, SlackUnreached
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.offered import refusal, with_working_offers
@@ -26,9 +28,13 @@ from bot.storage import reference as rows
 from bot.storage import subscriptions
 from bot.storage.reference import KnownCountry, KnownCourse
 from bot.storage.tables import StoredState
+from tests.unit.commands.plain_reader import EVERY, lines, meanings
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 """A Friday."""
+
+LINES_TRIED = 100
+"""Lines of the second reader's patterns, from all of them at equal steps."""
 
 REGIONS = ["AUS", "FR", "GB", "HK", "IRE", "NO", "New South Wales", "USA"]
 COUNTRIES = [
@@ -131,6 +137,7 @@ async def town(database):
 
 
 BOTH = "results and abandonments"
+BUT_GB = 'AUS FR HK IRE NO "New South Wales" USA'
 
 
 @pytest.mark.parametrize(
@@ -158,6 +165,16 @@ BOTH = "results and abandonments"
         ("GB racecards no results", ["racecards from GB"], []),
         ("all except York", [f"{BOTH} from all regions, without York"], []),
         ("all results from GB", ["results from GB"], []),
+        ("GB not only Ascot", [f"{BOTH} from GB"], []),
+        ("GB, not just York", [f"{BOTH} from GB"], []),
+        ("GB not just results", [f"{BOTH} from GB"], []),
+        ("GB not only racecards", ["results, abandonments and racecards from GB"], []),
+        ("GB results, not only abandonments", [f"{BOTH} from GB"], []),
+        ("York, not only results", [f"{BOTH} from GB, only York"], []),
+        ("no results for GB", ["abandonments from GB"], []),
+        ("no York, GB", [f"{BOTH} from GB, without York"], []),
+        ("results and abandonments from GB and racecards", ["results, abandonments and racecards from GB"], []),
+        ("GB results and abandonments course:York", [f"{BOTH} from GB, only York"], []),
         ("Ireland", [f"{BOTH} from IRE"], ["Ireland is IRE here."]),
         ("ireland racecards", ["racecards from IRE"], ["ireland is IRE here."]),
         ("IE", [f"{BOTH} from IRE"], ["IE is IRE here."]),
@@ -233,16 +250,174 @@ async def test_subscribing_in_plain_english_is_understood_and_said_back(town, ty
                 "Only abandonments, without York": "GB abandonments -course:York",
             },
         ),
+        *(
+            (
+                f"GB {typed}",
+                "read in several ways",
+                {
+                    "Only abandonments": "GB abandonments",
+                    "Only results and abandonments, without York": "GB results abandonments -course:York",
+                    "Only abandonments, only York": "GB abandonments course:York",
+                },
+            )
+            for typed in ("no results for York", "except results at York", "without the results of York")
+        ),
+        *(
+            (
+                f"GB {typed}",
+                "read in several ways",
+                {
+                    "Only abandonments": "GB abandonments",
+                    "Only results and abandonments, without York": "GB results abandonments -course:York",
+                    "Only results, without York": "GB results -course:York",
+                },
+            )
+            for typed in ("but not York results", "excluding York results", "no York results")
+        ),
+        (
+            "GB no abandonments for York or Ffos Las",
+            "read in several ways",
+            {
+                "Only results": "GB results",
+                "Only results and abandonments, without York and Ffos Las": (
+                    'GB results abandonments -course:York -course:"Ffos Las"'
+                ),
+                "Only results, only York and Ffos Las": 'GB results course:York course:"Ffos Las"',
+            },
+        ),
+        (
+            "GB without York racecards",
+            "read in several ways",
+            {
+                "Only results and abandonments": "GB results abandonments",
+                "Only results and abandonments, without York": "GB results abandonments -course:York",
+                "Only racecards, without York": "GB racecards -course:York",
+            },
+        ),
+        (
+            "GB York and all abandonments",
+            "read in several ways",
+            {
+                "GB York": "GB course:York",
+                "all abandonments": "all abandonments",
+                "Only abandonments from GB, only York": "GB abandonments course:York",
+                "Only abandonments from GB": "GB abandonments",
+            },
+        ),
+        (
+            "GB abandonments, and York",
+            "read in several ways",
+            {
+                "GB abandonments": "GB abandonments",
+                "GB York": "GB course:York",
+                "Only abandonments, only York": "GB abandonments course:York",
+            },
+        ),
+        (
+            "all abandonments, GB results",
+            "read in several ways",
+            {
+                "all abandonments": "all abandonments",
+                "GB results": "GB results",
+                "Only results and abandonments from GB": "GB results abandonments",
+            },
+        ),
+        (
+            "all no results from FR",
+            "read in several ways",
+            {
+                "Only abandonments from all regions": "all abandonments",
+                "Only results and abandonments from all regions but FR": (
+                    'AUS GB HK IRE NO "New South Wales" USA results abandonments'
+                ),
+                "Only abandonments from FR": "FR abandonments",
+            },
+        ),
+        (
+            "GB results and IRE",
+            "read in several ways",
+            {"GB results": "GB results", "IRE": "IRE", "All of that for each": "GB IRE results"},
+        ),
+        (
+            "GB no results, IRE",
+            "read in several ways",
+            {
+                "Only abandonments from GB and IRE": "GB IRE abandonments",
+                "Only abandonments from GB": "GB abandonments",
+                "Only results and abandonments from IRE": "IRE results abandonments",
+            },
+        ),
+        (
+            "GB without York and IRE",
+            "read in several ways",
+            {
+                "Only results and abandonments from GB and IRE, without York": (
+                    "GB IRE results abandonments -course:York"
+                ),
+                "Only results and abandonments from GB, without York": "GB results abandonments -course:York",
+            },
+        ),
+        (
+            "not only GB",
+            "read in several ways",
+            {
+                "Only results and abandonments from GB": "GB results abandonments",
+                "Only results and abandonments from all regions": "all results abandonments",
+            },
+        ),
+        (
+            "GB York, not only Ffos Las",
+            "read in several ways",
+            {
+                "Only results and abandonments, only Ffos Las and York": (
+                    'GB results abandonments course:"Ffos Las" course:York'
+                ),
+                "Only results and abandonments": "GB results abandonments",
+            },
+        ),
+        (
+            "GB not only results for York",
+            "read in several ways",
+            {
+                "Only results and abandonments, only York": "GB results abandonments course:York",
+                "Only results and abandonments": "GB results abandonments",
+                "Only results": "GB results",
+            },
+        ),
+        (
+            "IRE not only York",
+            "read in several ways",
+            {
+                "Only results and abandonments from IRE": "IRE results abandonments",
+                "Only results and abandonments from GB and IRE": "GB IRE results abandonments",
+            },
+        ),
+        ("GB no results for York, no abandonments for Ffos Las", "leaves out too much at once", {}),
+        ("GB not only", "Nothing follows", {}),
         ("GB no results, no abandonments", "Nothing would be left", {}),
         ("GB results no results", "Nothing would be left", {}),
         ("GB except", "Nothing follows", {}),
         ("GB except Yrok", 'no region "Yrok". Did you mean York?', {"York": "GB except course:York"}),
+        (
+            "GB no results for Yrok",
+            'no region "Yrok"',
+            {
+                "York Only abandonments": "GB abandonments",
+                "York Only results and abandonments, without York": "GB results abandonments -course:York",
+                "York Only abandonments, only York": "GB abandonments course:York",
+            },
+        ),
         ("GB no racecrads", "Did you mean racecards?", {"racecards": "GB no racecards"}),
         ("GB except IRE", "can't be left out", {"Without that": "GB"}),
         (
             "all except GB results",
-            "All regions but GB",
-            {"All 7 regions but GB": 'AUS FR HK IRE NO "New South Wales" USA results'},
+            "read in several ways",
+            {
+                "Only abandonments from all regions": "all abandonments",
+                "Only results and abandonments from all regions but GB": f"{BUT_GB} results abandonments",
+                "Only abandonments from GB": "GB abandonments",
+                "Only results from all regions but GB": f"{BUT_GB} results",
+            },
         ),
         ("GB tomorrow", "has no day", {"Without the day": "GB"}),
         ("Ireland York", "York is a course of GB, not of IRE", {"GB": "GB York"}),
@@ -305,6 +480,57 @@ async def test_what_would_end_too_much_is_refused(town, typed, told, buttons):
     error = await town.refused(here, f"unsubscribe {typed}")
     assert told in str(error)
     assert error.lines == buttons
+
+
+@pytest.mark.parametrize(
+    ("typed", "receives"),
+    [
+        ("York entirely", [f"{BOTH} from GB, only Ffos Las", f"{BOTH} from IRE"]),
+        ("abandonments entirely", ["results from GB, only York and Ffos Las", f"{BOTH} from IRE"]),
+    ],
+)
+async def test_topic_of_a_course_alone_can_not_be_ended_and_both_wholes_are_offered(town, typed, receives):
+    here = await town.here("subscribe GB York, Ffos Las", "subscribe IRE")
+    for line in ("GB abandonments York", "abandonments for York from GB", "GB York abandonments"):
+        error = await town.refused(here, f"unsubscribe {line}")
+        assert "abandonments of York alone can't be ended" in str(error)
+        assert set(error.lines) == {"York entirely", "abandonments entirely"}
+        with pytest.raises(CommandError):
+            await town.types(here, f"unsubscribe {line}")
+    await town.types(here, error.lines[typed])
+    assert await town.receives(here) == receives
+
+
+async def test_topic_of_a_course_that_no_subscription_names_offers_to_leave_the_course_out(town):
+    here = await town.here("subscribe GB")
+    error = await town.refused(here, "unsubscribe GB abandonments York")
+    assert error.lines == {
+        "abandonments entirely": "unsubscribe GB abandonments",
+        "Leave out York": "subscribe GB -course:York",
+    }
+    left_out = await town.here("subscribe GB except York")
+    error = await town.refused(left_out, "unsubscribe GB abandonments -course:York")
+    await town.types(left_out, error.lines["York is no longer left out"])
+    assert await town.receives(left_out) == [f"{BOTH} from GB"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "buttons"),
+    [
+        (
+            "GB no results for Ascot",
+            ["GB abandonments", "GB results abandonments -course:Ascot", "GB abandonments course:Ascot"],
+        ),
+        ("GB results and IRE", ["GB results", "IRE", "GB IRE results"]),
+        ("all abandonments, GB results", ["all abandonments", "GB results", "GB results abandonments"]),
+    ],
+)
+async def test_without_lists_a_line_of_several_readings_is_refused_too(town, typed, buttons):
+    await town.desk.database.write(lambda session: session.execute(delete(StoredState)).rowcount)
+    here = await town.here()
+    error = await town.refused(here, f"subscribe {typed}")
+    assert [line.removeprefix("subscribe ") for line in error.lines.values()] == buttons
+    assert await town.receives(here) == []
 
 
 async def test_course_of_a_whole_region_is_offered_to_be_left_out(town):
@@ -407,6 +633,44 @@ async def test_example_of_the_help_is_understood(town, line):
         line = f"{line} GB"
     if "kempton" not in line and "coverage" not in line:
         assert await refusal(town.desk, here, line) is None
+
+
+def cells_of(filters):
+    """What arrives by filters, as the second reader counts it."""
+    kinds = {topic: kind for kind, topic in TOPIC_OF.items()}
+    return frozenset(
+        cell
+        for cell in EVERY
+        for race in [Race(region=cell[0], course=Course(name=cell[1]))]
+        for event in [RacingEvent(key="", kind=kinds[Topic(cell[2])], race=race)]
+        if any(one.matches(event) for one in filters)
+    )
+
+
+async def check_no_meaning_is_lost(town, line):
+    """A line that is taken has one meaning, and brings neither less nor more. Any other is refused with buttons."""
+    here = await town.here()
+    error = await town.refused(here, f"subscribe {line}")
+    if error is not None:
+        assert error.lines or "read in several ways" not in str(error), line
+        for pressed in error.lines.values():
+            assert await refusal(town.desk, here, pressed) is None, line
+        return
+    await town.types(here, f"subscribe {line}")
+    found = await town.desk.database.read(lambda session: subscriptions.of_channel(session, here.channel_id))
+    assert meanings(line) == {cells_of([subscriptions.read_filter(row) for row in found])}, line
+
+
+async def test_a_line_of_each_pattern_is_taken_as_meant_or_refused_with_buttons(town):
+    every = lines()
+    for line in every[:: len(every) // LINES_TRIED]:
+        await check_no_meaning_is_lost(town, line)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(line=st.sampled_from(lines()))
+async def test_no_line_is_taken_as_less_or_more_than_meant(town, line):
+    await check_no_meaning_is_lost(town, line)
 
 
 JOINING = ["and", "or", "only", "for", "from", "the", "except", "without", "no", ",", "but", "of", "not"]
