@@ -106,6 +106,6 @@ async def test_every_button_that_is_offered_works(world, command, typed):
     for label in labels:
         pressed = await settled(await (again := world.person()).clicks(label, channel=here))
         said = json.dumps([pressed.text, pressed.blocks], ensure_ascii=False)
-        wrong = ["Did you mean", "There is no", "I know no", "is not a day", "no length of time"]
+        wrong = ["Did you mean", "is called", "There is no", "I know no", "is not a day", "no length of time"]
         assert not any(words in said for words in wrong), said
         await settled(await again.types(f"{command} {typed}", channel=here))

@@ -232,6 +232,7 @@ async def _read(check: Check, text: str) -> Wanted:
         raise CommandError("Nothing would be left of that. Name what this channel is to receive.")
     check.notes += says_codes(wanted.named)
     check.typed = {code: name for name, code in wanted.named}
+    check.typed |= {f"{COURSE}{name}": f"{COURSE}{typed}" for typed, name in wanted.spelled}
     check.no_more_than = wanted.all_topics if wanted.not_topics or (wanted.is_only and wanted.topics) else None
     return wanted
 

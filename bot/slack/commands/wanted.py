@@ -21,6 +21,7 @@ TOPIC_WORDS: dict[str, Topic] = {
     "abandonment": Topic.ABANDONMENTS,
     "abandonments": Topic.ABANDONMENTS,
     "abandoned": Topic.ABANDONMENTS,
+    "declarations": Topic.RACECARDS,
     "racecard": Topic.RACECARDS,
     "racecards": Topic.RACECARDS,
     "cards": Topic.RACECARDS,
@@ -29,7 +30,10 @@ TOPIC_WORDS: dict[str, Topic] = {
 ALL = "all"
 NOT_COURSE = f"-{COURSE}"
 
-OWN = {word: topic.value for word, topic in TOPIC_WORDS.items()} | {ALL: ALL}
+EVERYTHING = "everything"
+"""All regions, or all topics of a region: "everything from GB"."""
+
+OWN = {word: topic.value for word, topic in TOPIC_WORDS.items()} | {ALL: ALL, EVERYTHING: ALL}
 """The words of these commands, each with the word in full."""
 
 NO_LISTS = Lexicon()
@@ -55,6 +59,8 @@ class Wanted:
     days: tuple[str, ...] = ()
     is_only: bool = False
     named: tuple[tuple[str, str], ...] = ()
+    spelled: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    """Courses typed in another letter case, with their published names."""
     readings: tuple[tuple[str, "Wanted"], ...] = field(default=(), compare=False)
     """The readings by label, where the words have several."""
 
@@ -105,8 +111,8 @@ def check_readings(command: str, wanted: Wanted) -> None:
 
 
 def says_codes(named: Iterable[tuple[str, str]]) -> list[str]:
-    """A sentence with the code for each region typed by another name."""
-    return [f"{name} is {code} here." for name, code in dict(named).items()]
+    """A sentence with the code for each region typed by another name, letter case aside."""
+    return [f"{name} is {code} here." for name, code in dict(named).items() if name.casefold() != code.casefold()]
 
 
 def _is_day(typed: str) -> bool:
@@ -144,7 +150,7 @@ def _sorted(phrases: Sequence[Phrase], lexicon: Lexicon, reach: _Reach = _Reach.
     regions = _in_order(phrases, [*taken[Kind.REGION], *taken[Kind.UNKNOWN], *left_out[Kind.UNKNOWN]])
     return Wanted(
         regions=regions,
-        everything=ALL in taken[Kind.OWN] and not (regions and _is_of_topics(phrases)),
+        everything=ALL in taken[Kind.OWN] and not (regions and (_is_of_topics(phrases) or _is_of_racing(phrases))),
         topics=topics,
         courses=tuple(dict.fromkeys(taken[Kind.COURSE])),
         not_courses=_in_order(phrases, [*taken[Kind.NO_COURSE], *left_out[Kind.COURSE]]),
@@ -155,6 +161,7 @@ def _sorted(phrases: Sequence[Phrase], lexicon: Lexicon, reach: _Reach = _Reach.
         days=tuple(taken[Kind.DAY] + left_out[Kind.DAY]),
         is_only=any(phrase.kind is Kind.ONLY for phrase in phrases),
         named=tuple((phrase.typed, phrase.value) for phrase in phrases if phrase.is_renamed),
+        spelled=tuple((phrase.typed, phrase.value) for phrase in phrases if phrase.is_respelled),
     )
 
 
@@ -188,8 +195,20 @@ def _is_of_topics(phrases: Sequence[Phrase]) -> bool:
     return any(kind is Kind.OWN and value != ALL for all_, kind, value in follows if all_ == ALL)
 
 
+def _is_of_racing(phrases: Sequence[Phrase]) -> bool:
+    """Whether "all" belongs to "all Irish racing", and so says nothing of other regions."""
+    return any(phrase.kind is Kind.FILLER and phrase.value == "racing" for phrase in phrases)
+
+
 def _readings(phrases: Sequence[Phrase], lexicon: Lexicon, wanted: Wanted) -> tuple[tuple[str, Wanted], ...]:
     """The ways to read the words, where there are two: "no cards and results", and "GB and Ascot"."""
+    if (wanted.regions or wanted.courses) and any(phrase.typed.casefold() == EVERYTHING for phrase in phrases):
+        of_place = replace(wanted, everything=False, topics=frozenset(Topic) - wanted.not_topics)
+        everywhere = replace(wanted, everything=True, regions=(), courses=())
+        return (
+            (f"Everything from {listed([*wanted.regions, *wanted.courses])}", of_place),
+            ("All regions", everywhere),
+        )
     if pairs := _pairs(phrases):
         labels = [" ".join(phrase.value for phrase in sorted(pair, key=_is_topic)) for pair in pairs]
         both = [("All of that for each", wanted)] if not wanted.courses else []

@@ -12,6 +12,7 @@ from bot.slack.messages.filter_words import all_courses_are_shown, describe, in_
 from bot.slack.messages.mentions import named
 from bot.slack.messages.mute import abandonments_words, meeting_words, undo_button
 from bot.slack.messages.pages import Turning, turns
+from bot.slack.messages.pause import resume_button
 from bot.slack.messages.subscription_buttons import edit_button, overriding_buttons, remove_button
 from bot.slack.messages.text import clip, counted, safe
 from bot.slack.messages.times import moment_for_readers
@@ -128,7 +129,8 @@ def _state_words(row: ChannelSubscriptionRow, shown: Callable[[datetime], str]) 
 
 def _buttons(one: Listed) -> Block | None:
     region, others = one.row.region, overriding_buttons(one.overridden)
-    return actions([edit_button(region), remove_button(region), *others[:OVERRIDING_MAX]])
+    resume = [resume_button()] if one.row.state == SubscriptionState.PAUSED else []
+    return actions([*resume, edit_button(region), remove_button(region), *others[:OVERRIDING_MAX]])
 
 
 def _muted(row: MutedMeetingRow, meeting: Meeting, abandonments: Abandonments) -> str:

@@ -19,7 +19,7 @@ NOBODY: Any = None
     ("line", "offered"),
     [
         ("subscirbe GB", "subscribe GB"),
-        ("subscirbe gb", "subscribe GB"),
+        ("subscirbe gb", "subscribe gb"),
         ("lsit", "list"),
         ("sub GB", "subscribe GB"),
         ("uns GB", "unsubscribe GB"),
