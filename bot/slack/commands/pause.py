@@ -106,6 +106,17 @@ async def check_resume(_desk: Desk, invocation: Invocation) -> None:
         raise CommandError("It is /racing resume, without further words.", lines={"resume": "resume"})
 
 
+async def would_resume(desk: Desk, invocation: Invocation) -> bool:
+    """Whether the channel is paused."""
+    now = desk.clock()
+
+    def is_paused(session: Session) -> bool:
+        return subscriptions.paused_until(session, invocation.channel_id, now) is not None
+
+    found: bool = await desk.database.read(is_paused)
+    return found
+
+
 async def _read(desk: Desk, invocation: Invocation) -> Paused:
     """When the pause is to end: after a length of time, or at a day and time in the person's zone, else in UTC."""
     now, text = desk.clock(), " ".join(invocation.text.split())

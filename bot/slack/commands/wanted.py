@@ -1,5 +1,6 @@
 """The words of `/racing subscribe` and `unsubscribe`: regions, topics and courses, in any order, in plain English."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -37,6 +38,8 @@ OWN = {word: topic.value for word, topic in TOPIC_WORDS.items()} | {ALL: ALL, EV
 """The words of these commands, each with the word in full."""
 
 NO_LISTS = Lexicon()
+
+_CLOCK = re.compile(r"[0-9]{1,2}[.:][0-9]{2}")
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,11 @@ def check_readings(command: str, wanted: Wanted) -> None:
 def says_codes(named: Iterable[tuple[str, str]]) -> list[str]:
     """A sentence with the code for each region typed by another name, letter case aside."""
     return [f"{name} is {code} here." for name, code in dict(named).items() if name.casefold() != code.casefold()]
+
+
+def day_or_time(typed: str) -> str:
+    """The kind of moment that a word is: 2.30 is a time, and 2.3.2026 a day."""
+    return "time" if _CLOCK.fullmatch(typed) else "day"
 
 
 def _is_day(typed: str) -> bool:

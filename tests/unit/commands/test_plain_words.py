@@ -14,6 +14,7 @@ from sqlalchemy import delete
 
 from bot.book.reference import ReferenceBook
 from bot.domain.days import utc_today
+from bot.domain.filters import without_abandonments
 from bot.errors import CommandError, SlackUnreached
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.offered import refusal, with_working_offers
@@ -21,6 +22,7 @@ from bot.slack.commands.results import FLAGS
 from bot.slack.commands.table import RACING_COMMANDS, find_command
 from bot.slack.commands.words import find_place, read_words
 from bot.slack.messages.filter_words import describe
+from bot.slack.messages.subscription_buttons import abandonments_buttons
 from bot.slack.permissions import Person
 from bot.storage import reference as rows
 from bot.storage import subscriptions
@@ -328,6 +330,73 @@ async def test_what_would_end_too_much_is_refused(town, typed, told, buttons):
     assert error.lines == buttons
 
 
+async def test_course_that_is_left_out_already_is_offered_to_be_taken_back(town):
+    here = await town.here("subscribe GB racecards except York")
+    error = await town.refused(here, "unsubscribe york")
+    assert str(error) == "York is already left out."
+    await town.types(here, error.lines["Take York back in"])
+    assert await town.receives(here) == ["racecards from GB"]
+
+
+async def test_course_of_another_region_is_never_subscribed_by_a_button_of_unsubscribe(town):
+    error = await town.refused(await town.here("subscribe GB"), "unsubscribe Curragh")
+    assert error.lines == {}
+
+
+async def test_time_of_a_race_is_called_a_time_and_its_button_names_the_course_alone(town):
+    error = await town.refused(await town.here(), "subscribe 2.30 Ascot")
+    assert "A subscription has no time such as 2.30" in str(error)
+    assert list(error.lines) == ["Ascot (GB)", "Ascot (AUS)"]
+
+
+@pytest.mark.parametrize(
+    ("before", "typed", "told", "buttons"),
+    [
+        ([], "results", "Results from where?", ["GB", "IRE", "AUS", "FR", "HK", "All regions"]),
+        (["FR", "IRE"], "racecards", "Racecards from where?", ["FR", "IRE", "All regions"]),
+        (["GB results", "IRE"], "results", "Results from where?", ["All regions"]),
+        ([], "no results", "Abandonments from where?", ["GB", "IRE", "AUS", "FR", "HK", "All regions"]),
+    ],
+)
+async def test_topics_alone_are_asked_from_where(town, before, typed, told, buttons):
+    here = await town.here(*(f"subscribe {one}" for one in before))
+    error = await town.refused(here, f"subscribe {typed}")
+    assert told in str(error)
+    assert list(error.lines) == buttons
+    with pytest.raises(CommandError):
+        await town.types(here, f"subscribe {typed}")
+
+
+async def test_reading_that_would_change_nothing_is_no_button(town):
+    here = await town.here("subscribe GB")
+    error = await town.refused(here, "subscribe GB and York")
+    assert error.lines == {}
+    assert "This channel has that already: /racing subscribe GB and /racing subscribe GB course:York." in str(error)
+
+
+@pytest.mark.parametrize(
+    ("lines", "lacking"),
+    [
+        (["subscribe GB results"], ["GB"]),
+        (["subscribe GB", "unsubscribe GB abandonments"], ["GB"]),
+        (["subscribe all abandonments", "subscribe GB results"], []),
+        (["subscribe GB results York"], ["GB"]),
+        (["subscribe GB"], []),
+    ],
+)
+async def test_abandonments_that_will_not_come_are_said_and_a_button_adds_them(town, lines, lacking):
+    here = await town.here(*lines[:-1])
+    done = await town.types(here, lines[-1])
+    rows = await town.desk.database.read(lambda session: subscriptions.of_channel(session, here.channel_id))
+    every = [subscriptions.read_filter(row) for row in rows]
+    without = without_abandonments(getattr(done, "filters", every), every)
+    assert [one.region for one in without] == lacking
+    for button in abandonments_buttons(without):
+        assert button["text"]["text"] == "Add abandonments"
+        await town.types(here, button["value"])
+    assert all("abandonments" in words for words in await town.receives(here) if lacking)
+
+
 async def test_course_of_a_whole_region_is_offered_to_be_left_out(town):
     here = await town.here("subscribe GB")
     error = await town.refused(here, "unsubscribe York")
@@ -458,11 +527,19 @@ LINES = st.lists(st.sampled_from([*JOINING, *PLACES, *NAMES, *TOPICS, *DAYS]), m
 @given(data=st.data())
 async def test_any_line_is_understood_or_refused_with_buttons_that_all_work(town, commands, data):
     command, line = data.draw(st.sampled_from(commands)), data.draw(LINES)
-    before = ["subscribe GB except York", "subscribe IRE results"] if command in {"unsubscribe", "pause"} else []
-    here = town.kept[command] = town.kept.get(command) or await town.here(*before)
+    has_some = command in {"unsubscribe", "pause"} or (command == "subscribe" and data.draw(st.booleans()))
+    before = ["subscribe GB except York", "subscribe IRE results"] if has_some else []
+    kept = f"{command} {has_some}"
+    here = town.kept[kept] = town.kept.get(kept) or await town.here(*before)
     error = await town.refused(here, f"{command} {line}")
     if error is None:
         return
     assert str(error)
     for pressed in error.lines.values():
-        await town.types(await town.here(*before) if "subscribe" in command else here, pressed)
+        if "subscribe" not in command:
+            await town.types(here, pressed)
+            continue
+        there = await town.here(*before)
+        received = await town.receives(there)
+        await town.types(there, pressed)
+        assert await town.receives(there) != received, pressed
