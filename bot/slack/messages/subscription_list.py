@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from bot.alerts.notices import closed_words
 from bot.domain.filters import Abandonments, ChannelFilter, Meeting, Overridden
 from bot.domain.message import Block, Message
 from bot.slack.messages.blocks import context, message, mrkdwn, section
@@ -124,7 +125,7 @@ def _state_words(row: ChannelSubscriptionRow, shown: Callable[[datetime], str]) 
     state = STATE_WORDS[SubscriptionState(row.state)]
     if row.state == SubscriptionState.PAUSED and row.paused_until is not None and row.paused_until < UNTIL_RESUMED:
         return f"{state} until {shown(row.paused_until)}"
-    return f"{state} ({safe(row.state_reason)})" if row.state_reason and row.state != "waiting" else state
+    return f"{state} ({safe(closed_words(row.state_reason))})" if row.state_reason and row.state != "waiting" else state
 
 
 def _buttons(one: Listed) -> Block | None:

@@ -174,7 +174,7 @@ def _waited(because: str) -> Waited:
 ANSWERS: dict[str, partial[Any]] = {
     "notice": partial(sentence, "3 deliveries have failed since 14:30. <!channel> & *more*: /racing status says why."),
     "notice_of_a_channel": partial(
-        sentence, "Slack no longer lets me post in channel C1 (is_archived). Subscribed by U1.", ["C1", "U1"]
+        sentence, "Slack no longer lets me post in channel C1 (archived). Subscribed by U1.", ["C1", "U1"]
     ),
     "error_with_buttons": partial(
         explain,

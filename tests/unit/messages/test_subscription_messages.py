@@ -263,7 +263,7 @@ def test_list_shows_creator_state_last_post_and_turns_both_ways():
         ({"state": "waiting"}, "waiting for me to be invited"),
         ({"state": "paused", "paused_until": NOW}, "paused until"),
         ({"state": "paused", "paused_until": datetime(9999, 1, 1, tzinfo=UTC)}, "paused, by"),
-        ({"state": "suspended", "state_reason": "is_archived"}, "suspended (is_archived)"),
+        ({"state": "suspended", "state_reason": "is_archived"}, "suspended (archived)"),
     ],
 )
 def test_list_says_in_which_state_each_subscription_is(changes, words):
