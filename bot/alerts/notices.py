@@ -100,8 +100,8 @@ class Notices:
             session,
             _of_closing("admin-channel-closed", channel_id, since),
             f"Slack does not let me post in the channel for warnings, {channel_id} ({closed_words(reason)}). Until it "
-            "does, warnings come to you directly, because ADMIN_USERS names you. Invite me to that channel, or set ADMIN_CHANNEL to "
-            "the id of another and start me again.",
+            "does, warnings come to you directly, because ADMIN_USERS names you. Invite me to that channel, or set "
+            "ADMIN_CHANNEL to the id of another and start me again.",
         )
 
     def is_back(self, session: Session, since: datetime) -> None:
