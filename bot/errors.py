@@ -85,6 +85,10 @@ class SecretsUnreadable(StorageError):
     """No key of ENCRYPTION_KEYS opens a stored secret."""
 
 
+WITHOUT = "Without the "
+"""Begins the label of a button that leaves a word of the line out."""
+
+
 class CommandError(RacingBotError):
     """What a person typed can't be done. `str()` is for that person: what was wrong, and what would have been right.
 

@@ -8,6 +8,7 @@ from sqlmodel import Session
 
 from bot.alerts.notices import Notices
 from bot.domain.clock import Clock
+from bot.domain.quota import month_after
 from bot.errors import StorageError
 from bot.logs import get_logger
 from bot.racing.calls import AccountState
@@ -54,9 +55,16 @@ class Telling:
         which = "quota" if error.code == "quota_exceeded" else "key"
         await self._tell(
             f"refused:{error.code}:{period}",
-            f"{error.told} The data service is not asked again until that has changed, or somebody who knows that it "
-            f"has types: {UNLATCH} {which}. Alerts do not depend on it and go on.",
+            f"{error.told} Alerts are not affected. {self._latched_words(which)} run: {UNLATCH} {which}",
         )
+
+    def _latched_words(self, which: str) -> str:
+        """Until when nothing new is read, and the beginning of what an admin can do."""
+        if which == "key":
+            return "/racecard and /results can read nothing new until the key is changed. If the key is right,"
+        turns = month_after(self.clock().strftime("%Y-%m"))
+        until = f"{turns.day} {turns:%B}"
+        return f"/racecard and /results can read nothing new before {until}. If the allowance was raised,"
 
     async def account(self, _before: AccountState, now: AccountState) -> bool:
         """Whether it could be noted that plan or window are not what this process saw last.

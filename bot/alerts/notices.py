@@ -16,6 +16,10 @@ from bot.storage.lanes import Claim
 log = get_logger(__name__)
 
 DELETED = "the channel was deleted"
+
+_WORDS = {"is_archived": "archived", "not_in_channel": "I am not in the channel"}
+_MENDS = {"is_archived": "Unarchive the channel, and invite me back if I am gone"}
+"""The ways to open a closed channel again, by Slack's code."""
 """The one reason of a closing that nothing ends."""
 
 RenderNotice = Callable[[str, Iterable[str]], Message]
@@ -110,9 +114,9 @@ class Notices:
         self.tell(
             session,
             _of_closing("admin-channel-closed", channel_id, since),
-            f"Slack does not let me post in the channel for warnings, {channel_id} ({reason}). Until it does, warnings "
-            "come to you directly, because ADMIN_USERS names you. Invite me to that channel, or set ADMIN_CHANNEL to "
-            "the id of another and start me again.",
+            f"Slack does not let me post in the channel for warnings, {channel_id} ({closed_words(reason)}). Until it "
+            "does, warnings come to you directly, because ADMIN_USERS names you. Invite me to that channel, or set "
+            "ADMIN_CHANNEL to the id of another and start me again.",
         )
 
     def is_back(self, session: Session, since: datetime) -> None:
@@ -172,7 +176,7 @@ class Notices:
         self, session: Session, channel_id: str, reason: str, closed_at: datetime, creators: Iterable[str]
     ) -> None:
         """A channel can't be posted to any more; told once a closing, to admins and to whoever subscribed it."""
-        what = f"Slack no longer lets me post in channel {channel_id} ({reason}). {_what_follows(reason)}"
+        what = f"Slack no longer lets me post in channel {channel_id} ({closed_words(reason)}). {_what_follows(reason)}"
         creators = sorted(filter(is_person, creators))
         made_by = f" Subscribed by {', '.join(creators)}." if creators else ""
         key = _of_closing("closed", channel_id, closed_at)
@@ -253,6 +257,11 @@ class Notices:
         )
 
 
+def closed_words(reason: str) -> str:
+    """Why a channel is closed, in words where Slack's code is known."""
+    return _WORDS.get(reason, reason)
+
+
 def _standstill(reason: str) -> str:
     return (
         f"{reason}. Nothing is lost: what waits is posted once that is mended. /readyz and the log of the bot say "
@@ -268,8 +277,8 @@ def _what_follows(reason: str) -> str:
             "says of a race who was told). Type /racing subscribe in another channel for what it received."
         )
     return (
-        "Its subscriptions are suspended, nothing is deleted, and what waits is kept. Unarchive it or invite me back, "
-        "and it goes on."
+        "Its subscriptions are suspended, nothing is deleted, and what waits is kept. "
+        f"{_MENDS.get(reason, 'Invite me back')}, and it goes on."
     )
 
 

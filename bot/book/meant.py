@@ -61,16 +61,19 @@ def named(words: Iterable[str], joint: str = "or") -> str:
 
 def several(typed: str, found: Sequence[KnownCourse], regions: Sequence[str]) -> CommandError:
     """That a name is that of several courses: each by its id, or by its region where another one was typed."""
-    several = " or ".join(f"{one.course_id or '?'} ({one.region or one.country or '?'})" for one in found)
-    places = [one.region for one in found if one.region]
-    is_told_by_region = not regions and len(set(places)) == len(found)
-    by_region = f", or name the region too, such as {places[0]}" if is_told_by_region else ""
-    told = f"Several courses are called {quoted(typed)}: give the id, {several}{by_region}."
+    places = [one.region or one.country or "?" for one in found]
+    ids = " or ".join(f"{one.course_id or '?'} ({place})" for one, place in zip(found, places, strict=True))
     if len(regions) > 1:
-        return CommandError(told)
+        return CommandError(f"Which {typed}? Give the id: {ids}.")
     if regions and not any(one.region in regions for one in found):
         there = list(dict.fromkeys(one.region for one in found if one.region))
         told = f"{quoted(typed)} is in {' or '.join(there) or 'other regions'}, not in {regions[0]}."
         return CommandError(told, typed=regions[0], meant={region: region for region in there})
-    meant = {f"{one.name} ({one.region or one.country})": one.course_id for one in found if one.course_id}
+    is_told_by_place = len(set(places)) == len(found)
+    meant = {
+        f"{one.name} ({place})" if is_told_by_place else f"{one.name} ({place}, {one.course_id})": one.course_id
+        for one, place in zip(found, places, strict=True)
+        if one.course_id
+    }
+    told = f"Which {typed}?" if len(meant) == len(found) else f"Which {typed}? Give the id: {ids}."
     return CommandError(told, typed=COURSE + typed, meant=meant)

@@ -141,11 +141,15 @@ class ReferenceBook:
         right = {region: region for region in regions or ()} | dict(other_words or {})
         # To look for what is alike takes as long as many deliveries do.
         found = await asyncio.to_thread(guess, unknown, right)
+        wrong = named(one.typed for one in found.wrong)
+        listed = f"Regions: {', '.join(regions or ())}." if len(regions or ()) <= LISTED_REGIONS else ""
+        if not other_words:
+            raise CommandError(f"There is no region {wrong}.", offers=found.offers, asks=True, after=listed)
         raise CommandError(
-            f"There is no region {named(one.typed for one in found.wrong)}.",
+            f"No course or region is called {wrong}.",
             offers=found.offers,
             asks=True,
-            after=f"Regions: {', '.join(regions or ())}." if len(regions or ()) <= LISTED_REGIONS else "",
+            after=f"{listed} /racing courses lists the courses.".strip(),
         )
 
     async def check_course(

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from enum import Enum, auto
 from hashlib import sha256
@@ -214,6 +214,12 @@ def abandonments_taken(filters: Iterable[ChannelFilter], meeting: Meeting) -> bo
     if not taking:
         return False
     return any(_takes_for_certain(chosen, event) for chosen in taking) or None
+
+
+def without_abandonments(filters: Iterable[ChannelFilter], every: Sequence[ChannelFilter]) -> tuple[ChannelFilter, ...]:
+    """Those of a channel's filters whose regions' abandonments are taken by none of `every` filter there."""
+    taken = {other.region for other in every if Topic.ABANDONMENTS in other.topics}
+    return tuple(one for one in filters if taken.isdisjoint({ALL_REGIONS, one.region}))
 
 
 def mentions(filters: Iterable[ChannelFilter], event: RacingEvent) -> tuple[str, ...]:

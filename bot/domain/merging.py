@@ -8,9 +8,7 @@ from bot.domain.pairing import Places, is_shorter, is_whole, paired_races, paire
 from bot.domain.races import FEW_MINUTES, OF_COURSE, Course, OffTime, Race, Runner, letters
 from bot.domain.spellings import by_place
 
-_PUT_TOGETHER = frozenset(
-    {"abandoned", "course", "off", "off_told", "runners", "from_book", "region", "said_region"}
-)
+_PUT_TOGETHER = frozenset({"abandoned", "course", "off", "off_told", "runners", "from_book", "region", "said_region"})
 """Fields of a race that are not simply kept where the later version lacks them."""
 
 _SHARED = ("meeting_id", "region", "race_date")

@@ -25,6 +25,9 @@ LIST_FIELDS = ("values", "items", "data", "options")
 ALIKE = 0.6
 """How like a value a typed word has to be, from 0 to 1, to be taken for a near miss of it."""
 
+SHORT, ALIKE_IF_LONGER = 3, 0.7
+"""A word of more letters than a region's code has to be more alike: "hello" is no "help", and "fast" no "Ascot"."""
+
 
 def read_reference(data: Any) -> dict[str, list[str]]:
     """The values by category, as published and in order; categories that can't be found are absent.
@@ -46,6 +49,7 @@ def suggest(typed: str, values: Sequence[str], most: int = 3, *, alike: float = 
         by_fold.setdefault(value.casefold(), []).append(value)
     if exact := by_fold.get(typed.casefold()):
         return exact[:most]
+    alike = alike if len(typed) <= SHORT else max(alike, ALIKE_IF_LONGER)
     folds = get_close_matches(typed.casefold(), list(by_fold), n=most, cutoff=alike)
     return [value for fold in folds for value in by_fold[fold]][:most]
 

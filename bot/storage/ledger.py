@@ -8,7 +8,8 @@ from enum import StrEnum
 from sqlalchemy import Select, or_, select
 from sqlmodel import Session, col
 
-from bot.domain.events import EventKind
+from bot.domain.events import EventKind, RacingEvent
+from bot.domain.races import Race
 from bot.storage import held_lanes, held_methods, lanes
 from bot.storage.tables import EventVersion, InboxDelivery, InboxState, Lane, NamedRace, Post, PostState
 
@@ -53,7 +54,10 @@ class Told:
 
 @dataclass(frozen=True)
 class TracedVersion:
-    """One version of an event; `posts` is to how many channels it went, whoever asks."""
+    """One version of an event; `posts` is to how many channels it went, whoever asks.
+
+    `race` is the race of the event, or the meeting's as a race.
+    """
 
     event_key: str
     version: int
@@ -63,6 +67,7 @@ class TracedVersion:
     inbox_id: int
     posts: int
     told: tuple[Told, ...]
+    race: Race | None = None
 
 
 @dataclass(frozen=True)
@@ -249,6 +254,7 @@ def _version(row: EventVersion, told: Sequence[Told]) -> TracedVersion:
         inbox_id=row.inbox_id,
         posts=row.posts,
         told=tuple(sorted(told, key=lambda one: (order[one.outcome], one.channel_id))),
+        race=RacingEvent.model_validate_json(row.data).race,
     )
 
 

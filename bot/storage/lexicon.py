@@ -1,7 +1,8 @@
 """The published lists, looked up as people type: region codes, names of countries, courses.
 
-Codes and courses are exact, letter case included. Names of countries are understood in any letter case. A name stands
-for a code that the data service publishes as a region, or for nothing.
+Codes and courses are found exactly as published first. In another letter case a code or a course is found where
+exactly one published spelling fits. Names of countries are understood in any letter case. A name stands for a code
+that the data service publishes as a region, or for nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,8 +19,8 @@ from bot.storage.reference import KnownCountry, KnownCourse
 _COMMON: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
     (frozenset(codes.split()), frozenset(name.strip() for name in names.split(",")))
     for codes, names in (
-        ("GB GBR", "great britain, britain, united kingdom, uk"),
-        ("IRE IE IRL", "ireland, republic of ireland, eire, éire"),
+        ("GB GBR", "great britain, britain, british, united kingdom, uk"),
+        ("IRE IE IRL", "ireland, irish, republic of ireland, eire, éire"),
         ("FR FRA", "france"),
         ("AUS AU", "australia, oz"),
         ("HK HKG", "hong kong, hongkong"),
@@ -85,6 +86,16 @@ class Lexicon:
         parts = self.parts_of(said)
         return self.region_named(said) or self.region_named(said.upper()) or (parts[0] if len(parts) == 1 else None)
 
+    def region_in_any_case(self, typed: str) -> str | None:
+        """The published code, where exactly one published spelling differs from the text in letter case alone."""
+        found = self._spelled_in_any_case(typed)
+        return found if found in self._codes else None
+
+    def course_in_any_case(self, typed: str) -> str | None:
+        """The published name of a course, where exactly one published spelling differs in letter case alone."""
+        found = self._spelled_in_any_case(typed)
+        return found if found in self._names else None
+
     def has_course(self, typed: str) -> bool:
         """Whether a course has this name, exactly as published."""
         return typed in self._names
@@ -111,10 +122,13 @@ class Lexicon:
     def is_country(self, typed: str) -> bool:
         """Whether the text is the name of a country at all, with or without a region at the data service.
 
-        A code that is in use for a country is no name, nor is a published code in another letter case.
+        A code that the data service has for a country is such a name, where the country has no region. A code in use
+        elsewhere is no name, nor is a published region in another letter case.
         """
         if typed.casefold() in self._folded_codes:
             return False
+        if typed in self._country_codes:
+            return True
         return _plain(typed) in self._country_names and not any(typed in codes for codes, _ in _COMMON)
 
     @property
@@ -136,6 +150,21 @@ class Lexicon:
     @cached_property
     def _folded_codes(self) -> frozenset[str]:
         return frozenset(code.casefold() for code in self.regions)
+
+    def _spelled_in_any_case(self, typed: str) -> str | None:
+        spellings = self._spellings.get(typed.casefold(), frozenset())
+        return next(iter(spellings)) if len(spellings) == 1 else None
+
+    @cached_property
+    def _spellings(self) -> dict[str, frozenset[str]]:
+        found: dict[str, set[str]] = {}
+        for spelling in (*self.regions, *self._names, *self._ids):
+            found.setdefault(spelling.casefold(), set()).add(spelling)
+        return {folded: frozenset(spellings) for folded, spellings in found.items()}
+
+    @cached_property
+    def _country_codes(self) -> frozenset[str]:
+        return frozenset(one.country_code for one in self.countries if one.country_code)
 
     @cached_property
     def _names(self) -> frozenset[str]:

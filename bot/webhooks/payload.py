@@ -277,4 +277,4 @@ def _plain_text(value: Any) -> str | None:
 def _why_unread(named: _Named) -> str | None:
     if named.kind:
         return None
-    return "The event's name is not one of the four." if named.name else "The payload names no event."
+    return f"The event {named.name} is unknown." if named.name else "The payload names no event."

@@ -71,7 +71,7 @@ async def test_card_of_a_course_has_its_runners(world):
 async def test_near_miss_is_a_button_whose_answer_takes_its_place(world):
     world.service.set_plan("analyst")
     person = world.person()
-    refused = await answered(await person.types("/racecard gb today", channel=CHANNEL))
+    refused = await answered(await person.types("/racecard gbb today", channel=CHANNEL))
     assert "Did you mean GB?" in refused.text
     card = await answered(await person.clicks("GB", channel=CHANNEL))
     assert card.replace_original
@@ -131,7 +131,7 @@ async def test_progress_of_a_button_in_place_is_replaced_by_the_answer(make_worl
     async with make_world(switches=Switches(allow_http_loopback=True, slow_s=4.5)) as world:
         world.service.set_plan("analyst")
         person = world.person()
-        await answered(await person.types("/racecard gb today", channel=CHANNEL))
+        await answered(await person.types("/racecard gbb today", channel=CHANNEL))
         world.service.fail_next("/races/search", "slow")
         answer = await person.clicks("GB", channel=CHANNEL)
         progress, _ = await answer.responses(2)

@@ -150,7 +150,7 @@ async def test_buttons_below_a_result_show_it_whole_and_who_was_told(world):
 
 
 async def test_near_miss_is_offered_as_a_button_that_does_it(world):
-    assert "Did you mean GB" in await world.say("/racing", "subscribe gb results", channel="CGB")
+    assert "Did you mean GB" in await world.say("/racing", "subscribe gbb results", channel="CGB")
     assert "receives results from GB" in await clicked(world, "GB", "CGB")
 
 

@@ -10,6 +10,7 @@ from bot.domain.events import Topic
 from bot.domain.filters import ALL_REGIONS, ChannelFilter, is_same_course
 from bot.domain.races import Course
 from bot.errors import CommandError
+from bot.slack.commands.everyday import everyday
 from bot.slack.commands.invocation import Desk
 from bot.slack.commands.tokens import join
 from bot.slack.messages.filter_words import courses_named, listed, name_of, region_named, region_words, topics_in_order
@@ -25,7 +26,7 @@ class Check:
     """Looks words up, all within one deadline, and gathers what is wrong with them by the form's fields.
 
     `notes` are sentences on what was not used; `places` has the courses' regions, as far as they are known.
-    `typed` has what regions were typed as, by code.
+    `typed` has what regions were typed as, by code, and courses, by name with `course:` before.
     `no_more_than` are the topics that were asked for with "only" or "no": the answer says which others still come.
     """
 
@@ -172,7 +173,7 @@ class Check:
 
 
 def no_region(lexicon: Lexicon, typed: Sequence[str]) -> CommandError | None:
-    """Of the first word that names a place without a region of its own, why it is none; None without such a word."""
+    """Of the first word that names a place without a region, or an everyday word, why; None without such a word."""
     for word in typed:
         if lexicon.is_region(word):
             continue
@@ -182,7 +183,8 @@ def no_region(lexicon: Lexicon, typed: Sequence[str]) -> CommandError | None:
         if lexicon.is_country(word) and not lexicon.region_named(word):
             why = "publishes no region for it" if lexicon.regions else "is away, so I can't look up its code"
             return CommandError(f"I know the country {quoted(word)}, but the data service {why}.")
-    return None
+    because = everyday(word for word in typed if not lexicon.is_region(word))
+    return CommandError(because) if because else None
 
 
 def still_brought(before: ChannelFilter, check: Check) -> str | None:

@@ -72,6 +72,9 @@ Commit = Callable[[Desk, Invocation], Awaitable[Any]]
 Check = Callable[[Desk, Invocation], Awaitable[None]]
 """Raises CommandError where the command would because of its words, and changes nothing. What passes may be offered."""
 
+Changes = Callable[[Desk, Invocation], Awaitable[bool]]
+"""Whether a line that passes the check would change what is stored. A line that would not is never offered."""
+
 Answer = Callable[[Desk, Invocation, Any], Awaitable[Message | None]]
 """Runs after the ack, with what Commit returned (None without one), and gives the answer, shown to its reader only.
 
@@ -92,5 +95,6 @@ class Command:
     answer: Answer
     commit: Commit | None = None
     check: Check | None = None
+    changes: Changes | None = None
     examples: tuple[str, ...] = ()
     mistakes: str = ""

@@ -7,7 +7,14 @@ from typing import Any
 from sqlmodel import Session
 
 from bot.book.meant import likely, question
-from bot.domain.filters import ALL_REGIONS, Abandonments, ChannelFilter, Meeting, Overridden
+from bot.domain.filters import (
+    ALL_REGIONS,
+    Abandonments,
+    ChannelFilter,
+    Meeting,
+    Overridden,
+    without_abandonments,
+)
 from bot.domain.message import Message
 from bot.errors import CommandError
 from bot.slack.commands.changing import audited
@@ -15,6 +22,7 @@ from bot.slack.commands.form import open_form
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.lists import read_list_words
 from bot.slack.commands.shown import abandonments_here, as_shown, overridden_in
+from bot.slack.commands.unsubscribe import Unsubscribed
 from bot.slack.membership import members
 from bot.slack.messages.subscription_list import PER_PAGE, Listed, ListPage, page_of, subscription_list
 from bot.slack.messages.subscriptions import unsubscribed
@@ -81,25 +89,26 @@ async def answer_edit(_desk: Desk, _invocation: Invocation, _committed: Any) -> 
     """Nothing: the form is there."""
 
 
-async def commit_remove(desk: Desk, invocation: Invocation) -> tuple[ChannelFilter, ...]:
-    """Remove the subscription to the region that the button carries; returns what is left."""
+async def commit_remove(desk: Desk, invocation: Invocation) -> Unsubscribed:
+    """Remove the subscription to the region that the button carries."""
     await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
 
-    def remove(session: Session) -> tuple[ChannelFilter, ...]:
+    def remove(session: Session) -> Unsubscribed:
         row = _row(session, invocation)
         with audited(session, desk, invocation, "unsubscribe"):
             subscriptions.remove(session, invocation.channel_id, [row.region])
         left = subscriptions.of_channel(session, invocation.channel_id)
         if not left:
             waited.drop(session, invocation.channel_id, waited.UNSUBSCRIBED)
-        return as_shown(session, map(subscriptions.read_filter, left))
+        filters = [subscriptions.read_filter(row) for row in left]
+        return Unsubscribed(1, 0, as_shown(session, filters), lacking=without_abandonments(filters, filters))
 
     return await desk.database.write(remove)
 
 
-async def answer_remove(_desk: Desk, _invocation: Invocation, committed: tuple[ChannelFilter, ...]) -> Message:
+async def answer_remove(_desk: Desk, _invocation: Invocation, committed: Unsubscribed) -> Message:
     """What is left."""
-    return unsubscribed(1, committed)
+    return unsubscribed(committed.ended, committed.left, lacking=committed.lacking)
 
 
 def _row(session: Session, invocation: Invocation) -> ChannelSubscriptionRow:

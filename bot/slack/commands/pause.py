@@ -35,6 +35,9 @@ _BETWEEN = re.compile(r"(?<=[a-z])(?=\d)", re.IGNORECASE | re.ASCII)
 """Between "1h" and "30m" where they are written as one word."""
 
 _CLOCK = re.compile(r"(\d{1,2})(?:[:.](\d{2}))?\s*(am|pm|a\.m\.|p\.m\.)?", re.IGNORECASE | re.ASCII)
+_HALF_UNSAID = re.compile(r"[1-9][:.]\d{2}", re.ASCII)
+"""A time of racing's clock: 2.30 is half past two in the afternoon, and may be half past two at night."""
+
 _NAMED_CLOCKS = {"noon": "12:00", "midday": "12:00", "midnight": "00:00"}
 _UNTIL = ("until", "till", "til")
 _HOURS, _MINUTES, _HALF_DAY = 24, 60, 12
@@ -75,7 +78,7 @@ async def check_pause(desk: Desk, invocation: Invocation) -> None:
 
 async def answer_pause(desk: Desk, _invocation: Invocation, committed: Paused) -> Message:
     """Until when, and what happens to what comes meanwhile."""
-    return messages.paused(committed.until, desk.settings.queue_keep_hours, committed.zone)
+    return messages.paused(committed.until, desk.clock(), desk.settings.queue_keep_hours, committed.zone)
 
 
 async def commit_resume(desk: Desk, invocation: Invocation) -> int:
@@ -101,6 +104,17 @@ async def check_resume(_desk: Desk, invocation: Invocation) -> None:
     """Raise CommandError for further words."""
     if invocation.text:
         raise CommandError("It is /racing resume, without further words.", lines={"resume": "resume"})
+
+
+async def would_resume(desk: Desk, invocation: Invocation) -> bool:
+    """Whether the channel is paused."""
+    now = desk.clock()
+
+    def is_paused(session: Session) -> bool:
+        return subscriptions.paused_until(session, invocation.channel_id, now) is not None
+
+    found: bool = await desk.database.read(is_paused)
+    return found
 
 
 async def _read(desk: Desk, invocation: Invocation) -> Paused:
@@ -138,7 +152,7 @@ def read_until(text: str, now: datetime) -> datetime:
     """The next moment that the words name, in the zone of `now`: a time, the beginning of a day, or a day with a time.
 
     A time alone is today's, or tomorrow's where today's is past. CommandError for other words, for a past moment,
-    and for a moment more than LONGEST away.
+    for a moment more than LONGEST away, and for a time such as 2.30 that may be of the morning or of the afternoon.
     """
     words = [word for word in text.replace(",", " ").split() if word.lower() not in {"at", "on", "the"}]
     clocks = [
@@ -146,9 +160,12 @@ def read_until(text: str, now: datetime) -> datetime:
     ]
     # A time with "am" or a colon, not the 22 of "22 Nov".
     at, size = next(iter(clocks), (len(words), 0))
-    clock = _clock(" ".join(words[at : at + size])) or (0, 0)
+    typed_clock = " ".join(words[at : at + size])
+    clock = _clock(typed_clock) or (0, 0)
     day_words = " ".join(words[:at] + words[at + size :])
     day = _day_of(day_words, now) if day_words or not size else now.date()
+    if _HALF_UNSAID.fullmatch(typed_clock):
+        _check_half(typed_clock, clock, day if day_words else None, now)
     until = datetime.combine(day, time(*clock), now.tzinfo)
     if until <= now and (not day_words or day_words.lower() in _WEEKLY):
         until = datetime.combine(day + timedelta(days=1 if not day_words else 7), time(*clock), now.tzinfo)
@@ -156,6 +173,28 @@ def read_until(text: str, now: datetime) -> datetime:
         why = "is past" if until <= now else "is more than 365 days away"
         raise CommandError(f'"{text[:40]}" {why}. {_EXAMPLES}')
     return until
+
+
+def _check_half(typed: str, clock: tuple[int, int], day: date | None, now: datetime) -> None:
+    """Raise CommandError with both readings of a time without "am" or "pm"; a time still to come today is taken."""
+    first = datetime.combine(day or now.date(), time(*clock), now.tzinfo)
+    if day is None and first > now:
+        return
+    moments = [first, first + timedelta(hours=_HALF_DAY)]
+    if day is None:
+        moments = sorted(moment if moment > now else moment + timedelta(days=1) for moment in moments)
+    readings = {_reading(moment, now): moment for moment in moments}
+    raise CommandError(
+        f"{typed} may be {' or '.join(readings)}. Until when?",
+        lines={label: f"pause until {moment:%Y-%m-%d %H:%M}" for label, moment in readings.items()},
+    )
+
+
+def _reading(moment: datetime, now: datetime) -> str:
+    """A moment as a button shows it: "14:30 today", "02:30 tomorrow", "14:30 on Sun 22 Nov"."""
+    days = {0: "today", 1: "tomorrow"}
+    day = days.get((moment.date() - now.date()).days, f"on {moment:%a} {moment.day} {moment:%b}")
+    return f"{moment:%H:%M} {day}"
 
 
 _WEEKLY = frozenset((*WEEKDAYS, *(day[:3] for day in WEEKDAYS)))

@@ -1,7 +1,8 @@
 """A line's words as phrases, each with its kind: a region, a course, a word of the command's own, a joining word.
 
 Published names count before English, exactly as published: "NO" is the region where a region NO is published, and "no"
-is the joining word. In quotes, and after `course:`, nothing is a joining word.
+is the joining word. English counts before published names in another letter case. In quotes, and after `course:`,
+nothing is a joining word.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +41,7 @@ JOINING: Mapping[str, Kind] = (
     | dict.fromkeys(("except", "excluding", "without", "no", "not"), Kind.NOT)
     | {"only": Kind.ONLY, "just": Kind.ONLY}
     | dict.fromkeys(("for", "from", "the", "of", "in", "at", "to", "on", "with", "please", "but"), Kind.FILLER)
-    | dict.fromkeys(("course", "region"), Kind.FILLER)
+    | dict.fromkeys(("course", "region", "racing"), Kind.FILLER)
 )
 """Words that join others, in any letter case, by kind."""
 
@@ -62,8 +63,13 @@ class Phrase:
 
     @property
     def is_renamed(self) -> bool:
-        """Whether a region was typed by another name than its code."""
+        """Whether a region was typed in another way than its code is published."""
         return self.kind is Kind.REGION and self.typed != self.value
+
+    @property
+    def is_respelled(self) -> bool:
+        """Whether a course was typed in another letter case than its name is published."""
+        return self.kind in {Kind.COURSE, Kind.NO_COURSE} and self.typed != self.value
 
 
 def _no_day(_typed: str) -> bool:
@@ -109,10 +115,11 @@ class Reader:
 
     def _called(self, name: str, rest: str) -> tuple[Kind, str, int]:
         if name.endswith("course:"):
-            return Kind.COURSE if name == "course:" else Kind.NO_COURSE, rest, 1
+            course = rest if self.lexicon.has_course_word(rest) else self.lexicon.course_in_any_case(rest) or rest
+            return Kind.COURSE if name == "course:" else Kind.NO_COURSE, course, 1
         if name == "date:":
             return Kind.DAY if self.is_day(rest) else Kind.UNKNOWN, rest, 1
-        code = rest if self.lexicon.is_region(rest) else self.lexicon.region_named(rest)
+        code = rest if self.lexicon.is_region(rest) else self._region(rest)
         return Kind.REGION if code else Kind.UNKNOWN, code or rest, 1
 
     def _exactly(self, text: str) -> tuple[Kind, str] | None:
@@ -129,7 +136,9 @@ class Reader:
         return (Kind.DAY, text) if self.is_day(text) else None
 
     def _nearly(self, text: str) -> tuple[Kind, str] | None:
-        """Several words that are nearly a name together."""
+        """Several words that are a name in another letter case, or nearly a name, together."""
+        if found := self._in_any_case(text):
+            return found
         is_known = self.lexicon.is_nearly_course(text) or self.lexicon.parts_of(text) or self.lexicon.is_country(text)
         return (Kind.UNKNOWN, text) if is_known else None
 
@@ -148,7 +157,19 @@ class Reader:
             return Kind.COURSE, text
         if code := self.lexicon.region_named(text):
             return Kind.REGION, code
-        return (Kind.DAY if self.is_day(text) else Kind.UNKNOWN), text
+        if self.is_day(text):
+            return Kind.DAY, text
+        return self._in_any_case(text) or (Kind.UNKNOWN, text)
+
+    def _in_any_case(self, text: str) -> tuple[Kind, str] | None:
+        """The region or course that is published in another letter case, where there is exactly one."""
+        if code := self.lexicon.region_in_any_case(text):
+            return Kind.REGION, code
+        course = self.lexicon.course_in_any_case(text)
+        return (Kind.COURSE, course) if course else None
+
+    def _region(self, text: str) -> str | None:
+        return self.lexicon.region_named(text) or self.lexicon.region_in_any_case(text)
 
 
 def _is_lonely_but(phrases: Sequence[Phrase], place: int) -> bool:

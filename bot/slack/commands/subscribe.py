@@ -13,17 +13,25 @@ from sqlmodel import Session
 from bot.book.meant import COURSE
 from bot.domain.days import utc_today
 from bot.domain.events import TOPIC_OF, Topic
-from bot.domain.filters import ALL_REGIONS, ChannelFilter, Overridden
+from bot.domain.filters import ALL_REGIONS, ChannelFilter, Overridden, without_abandonments
 from bot.domain.message import Message
-from bot.errors import CommandError, FieldsWrong
+from bot.errors import WITHOUT, CommandError, FieldsWrong
 from bot.slack.commands.changing import audited
 from bot.slack.commands.choosing import Check, added, still_brought, told_of_courses
 from bot.slack.commands.form import open_form
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.shown import as_shown, overridden_in
-from bot.slack.commands.wanted import ALL, NO_LISTS, Wanted, check_readings, read_wanted, says_codes
+from bot.slack.commands.wanted import (
+    NO_LISTS,
+    Wanted,
+    check_readings,
+    day_or_time,
+    read_wanted,
+    says_codes,
+)
+from bot.slack.commands.ways import ALL
 from bot.slack.membership import DIRECT_MESSAGE, is_member
-from bot.slack.messages.filter_words import listed, region_named
+from bot.slack.messages.filter_words import listed, region_named, topics_in_order
 from bot.slack.messages.subscriptions import Said, subscribed
 from bot.slack.views.subscribe_form import COURSES, NOT_COURSES, REGIONS
 from bot.storage import subscriptions, webhook_subscriptions
@@ -39,6 +47,10 @@ NAME = "subscribe"
 
 MEMBERSHIP_S = 0.8
 """Whether the bot is in the channel is asked before the ack."""
+
+USUAL_REGIONS = ("GB", "IRE")
+ASKED_MAX = 5
+"""Regions that are offered where none was typed; the usual ones come first."""
 
 NOT_WITH_ME = (
     "I can't post in direct messages between other people, nor be invited there, so nothing was saved. Type it in a "
@@ -72,22 +84,38 @@ async def commit(desk: Desk, invocation: Invocation) -> Subscribed | None:
     if wanted.is_bare:
         await open_form(desk, invocation, None)
         return None
-    return await store(desk, invocation, await _filters(check_, wanted), check_, whole=wanted.is_whole)
+    filters = await _filters(check_, wanted, invocation.channel_id)
+    return await store(desk, invocation, filters, check_, whole=wanted.is_whole)
 
 
 async def check(desk: Desk, invocation: Invocation) -> None:
     """Raise CommandError where `commit` would because of the words, and change nothing."""
+    await changes(desk, invocation)
+
+
+async def changes(desk: Desk, invocation: Invocation) -> bool:
+    """Whether the line would change what the channel receives, or open the form. Raises CommandError as `check`."""
     check_ = Check(desk)
     wanted = await _read(check_, invocation.text)
-    filters = [] if wanted.is_bare else await _filters(check_, wanted)
+    if wanted.is_bare:
+        return True
+    filters = await _filters(check_, wanted, invocation.channel_id)
 
-    def added_to(session: Session) -> None:
-        there = {row.region: row for row in subscriptions.of_channel(session, invocation.channel_id)}
-        for chosen in filters:
-            if chosen.region in there:
-                added(subscriptions.read_filter(there[chosen.region]), chosen, whole=wanted.is_whole)
+    def differs(session: Session) -> bool:
+        rows = subscriptions.of_channel(session, invocation.channel_id)
+        there = {row.region: subscriptions.read_filter(row) for row in rows}
+        after = [
+            added(there[one.region], one, whole=wanted.is_whole) if one.region in there else one for one in filters
+        ]
+        return any(one.region not in there or _is_other(there[one.region], one) for one in after)
 
-    await desk.database.read(added_to)
+    found: bool = await desk.database.read(differs)
+    return found
+
+
+def _is_other(before: ChannelFilter, after: ChannelFilter) -> bool:
+    """Whether a filter differs from the filter before, the time of its words' check aside."""
+    return after.model_copy(update={"unchecked_since": before.unchecked_since}) != before
 
 
 async def answer(desk: Desk, invocation: Invocation, committed: Subscribed | None) -> Message | None:
@@ -169,6 +197,7 @@ def _said(session: Session, desk: Desk, channel_id: str, committed: Subscribed, 
         unchecked=committed.unchecked,
         notes=committed.notes,
         overridden=_overridden(session, channel_id, committed.filters),
+        lacking=_lacking(session, channel_id, committed.filters),
         uncovered=_uncovered(session, committed.filters),
         recent=recent(session, committed.filters, utc_today(now), now),
         is_member=is_member,
@@ -177,6 +206,12 @@ def _said(session: Session, desk: Desk, channel_id: str, committed: Subscribed, 
         is_direct=channel_id.startswith(DIRECT_MESSAGE),
         suspended=_why_suspended(session, channel_id),
     )
+
+
+def _lacking(session: Session, channel_id: str, saved: Sequence[ChannelFilter]) -> tuple[ChannelFilter, ...]:
+    """The saved filters whose abandonments no subscription of the channel takes."""
+    rows = subscriptions.of_channel(session, channel_id)
+    return without_abandonments(saved, [subscriptions.read_filter(row) for row in rows])
 
 
 def _overridden(session: Session, channel_id: str, saved: Sequence[ChannelFilter]) -> tuple[Overridden, ...]:
@@ -221,8 +256,9 @@ async def _read(check: Check, text: str) -> Wanted:
     wanted = read_wanted(text, await check.lexicon() if text.strip() else NO_LISTS)
     check_readings(NAME, wanted)
     if wanted.days:
-        told = f"A subscription has no day such as {wanted.days[0]}: it lasts until it is ended."
-        raise CommandError(told, lines={"Without the day": wanted.line(NAME)} if wanted.line("") else None)
+        what = day_or_time(wanted.days[0])
+        told = f"A subscription has no {what} such as {wanted.days[0]}: it lasts until it is ended."
+        raise CommandError(told, lines={f"{WITHOUT}{what}": wanted.line(NAME)} if wanted.line("") else None)
     if wanted.not_everything or (wanted.not_regions and not wanted.everything):
         named = listed([*([ALL] if wanted.not_everything else []), *wanted.not_regions])
         line = wanted.line("") and wanted.line(NAME)
@@ -232,6 +268,7 @@ async def _read(check: Check, text: str) -> Wanted:
         raise CommandError("Nothing would be left of that. Name what this channel is to receive.")
     check.notes += says_codes(wanted.named)
     check.typed = {code: name for name, code in wanted.named}
+    check.typed |= {f"{COURSE}{name}": f"{COURSE}{typed}" for typed, name in wanted.spelled}
     check.no_more_than = wanted.all_topics if wanted.not_topics or (wanted.is_only and wanted.topics) else None
     return wanted
 
@@ -249,9 +286,26 @@ async def _others(check: Check, wanted: Wanted) -> CommandError:
     )
 
 
-async def _filters(check: Check, wanted: Wanted) -> list[ChannelFilter]:
+async def _from_where(check: Check, wanted: Wanted, channel_id: str) -> CommandError:
+    """The question from where, with a button for each region of the channel, or for a few regions, and for all."""
+    rows = await check.desk.database.read(partial(subscriptions.of_channel, channel_id=channel_id))
+    published = await check.desk.reference.regions(check.left_s()) or ()
+    usual = [*(region for region in USUAL_REGIONS if region in published), *published]
+    regions = [row.region for row in rows if row.region != ALL_REGIONS] or usual
+    each = {region: replace(wanted, regions=(region,)) for region in list(dict.fromkeys(regions))[:ASKED_MAX]}
+    each["All regions"] = replace(wanted, everything=True)
+    what = listed(topics_in_order(wanted.all_topics)).capitalize()
+    return CommandError(
+        f"{what} from where? Name a region or a course.",
+        lines={label: replace(one, topics=one.all_topics).line(NAME) for label, one in each.items()},
+    )
+
+
+async def _filters(check: Check, wanted: Wanted, channel_id: str) -> list[ChannelFilter]:
     if wanted.not_regions:
         raise await _others(check, wanted)
+    if not (wanted.regions or wanted.courses or wanted.everything):
+        raise await _from_where(check, wanted, channel_id)
     regions = await check.regions(wanted.regions, await _other_words(check, wanted))
     if wanted.everything:
         regions = check.instead_of_all([ALL_REGIONS, *regions])

@@ -41,7 +41,7 @@ RACECARD = Command(
 RESULTS = Command(
     "results",
     "[region] [date] [course] [abandonments]",
-    "What has settled on a day, and what was abandoned; or the abandonments alone",
+    "The results of a day, and what was abandoned; or the abandonments alone",
     results.answer,
     check=results.check,
     examples=("results Ireland yesterday", "results GB abandonments"),
@@ -129,10 +129,12 @@ RACING_COMMANDS: dict[str, Command] = {
             subscribe.answer,
             subscribe.commit,
             subscribe.check,
+            subscribe.changes,
             examples=("subscribe GB and Ireland results only", "subscribe GB except Ascot"),
             mistakes=(
                 "It adds to what the channel has, and takes nothing away: `unsubscribe` does. A course alone, as in "
-                "`subscribe Ascot`, is that course alone. Codes and courses are exact: `GB`, not `gb`."
+                "`subscribe York`, is that course alone. Abandonments come unless you name other topics: `subscribe GB "
+                "results` has none."
             ),
         ),
         Command(
@@ -177,6 +179,7 @@ RACING_COMMANDS: dict[str, Command] = {
             pause.answer_resume,
             pause.commit_resume,
             pause.check_resume,
+            pause.would_resume,
             examples=("resume", "resume help"),
             mistakes="It takes no further words, and ends the pause of the whole channel.",
         ),

@@ -7,17 +7,25 @@ from functools import partial
 from sqlmodel import Session
 
 from bot.book.guess import guess
+from bot.book.meant import COURSE
 from bot.domain.events import Topic
-from bot.domain.filters import ALL_REGIONS, ChannelFilter
+from bot.domain.filters import ALL_REGIONS, ChannelFilter, without_abandonments
 from bot.domain.message import Message
 from bot.domain.races import Course
-from bot.errors import CommandError
+from bot.errors import WITHOUT, CommandError
 from bot.slack.commands.changing import audited
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.shown import as_shown
 from bot.slack.commands.tokens import join
-from bot.slack.commands.wanted import NOT_COURSE, Wanted, check_readings, read_wanted, says_codes
-from bot.slack.messages.filter_words import in_plain_words, listed, region_words, topics_in_order
+from bot.slack.commands.wanted import NOT_COURSE, Wanted, check_readings, day_or_time, read_wanted, says_codes
+from bot.slack.messages.filter_words import (
+    in_plain_words,
+    listed,
+    name_of,
+    region_named,
+    region_words,
+    topics_in_order,
+)
 from bot.slack.messages.subscriptions import unsubscribed
 from bot.storage import reference, subscriptions, waited
 from bot.storage.lexicon import Lexicon
@@ -33,13 +41,14 @@ ALIKE = 0.75
 class Unsubscribed:
     """How many subscriptions ended, how many have changed and go on, and the filters that are left.
 
-    `notes` are sentences on words that were typed.
+    `notes` are sentences on words that were typed; `lacking` are filters without abandonments in the channel.
     """
 
     ended: int
     changed: int
     left: tuple[ChannelFilter, ...]
     notes: tuple[str, ...] = ()
+    lacking: tuple[ChannelFilter, ...] = ()
 
 
 async def commit(desk: Desk, invocation: Invocation) -> Unsubscribed:
@@ -67,7 +76,13 @@ async def check(desk: Desk, invocation: Invocation) -> None:
 
 async def answer(_desk: Desk, _invocation: Invocation, committed: Unsubscribed) -> Message:
     """What is left."""
-    return unsubscribed(committed.ended, committed.left, changed=committed.changed, notes=committed.notes)
+    return unsubscribed(
+        committed.ended,
+        committed.left,
+        changed=committed.changed,
+        notes=committed.notes,
+        lacking=committed.lacking,
+    )
 
 
 def _remove(session: Session, desk: Desk, channel_id: str, wanted: Wanted) -> Unsubscribed:
@@ -79,8 +94,14 @@ def _remove(session: Session, desk: Desk, channel_id: str, wanted: Wanted) -> Un
     if not left:
         # Of a paused channel this may be much: nobody wants to be flooded with what they have ended.
         waited.drop(session, channel_id, waited.UNSUBSCRIBED)
-    ended, filters = len(rows) - len(left), as_shown(session, map(subscriptions.read_filter, left))
-    return Unsubscribed(ended, len(chosen) - ended, filters, tuple(says_codes(wanted.named)))
+    ended, filters = len(rows) - len(left), [subscriptions.read_filter(row) for row in left]
+    return Unsubscribed(
+        ended,
+        len(chosen) - ended,
+        as_shown(session, filters),
+        tuple(says_codes(wanted.named)),
+        without_abandonments(filters, filters),
+    )
 
 
 def _read(session: Session, invocation: Invocation) -> Wanted:
@@ -147,8 +168,9 @@ def _check_words(wanted: Wanted, regions: Sequence[str]) -> None:
         )
     check_readings(NAME, wanted)
     if wanted.days:
-        told = f"A subscription has no day such as {wanted.days[0]}. Nothing was changed."
-        raise CommandError(told, lines={"Without the day": wanted.line(NAME)} if wanted.line("") else None)
+        what = day_or_time(wanted.days[0])
+        told = f"A subscription has no {what} such as {wanted.days[0]}. Nothing was changed."
+        raise CommandError(told, lines={f"{WITHOUT}{what}": wanted.line(NAME)} if wanted.line("") else None)
     if wanted.everything and wanted.regions:
         named = join(wanted.regions)
         raise CommandError(
@@ -198,14 +220,35 @@ def _with_these_courses(rows: Sequence[ChannelSubscriptionRow], wanted: Wanted) 
         *((typed, [one.not_courses for one in filters]) for typed in wanted.not_courses),
     ):
         if not any(_is_called(course, typed) for courses in named for course in courses):
+            if typed in wanted.courses and (lines := _taken_back(filters, typed)):
+                raise CommandError(f"{typed} is already left out.", lines=lines)
             raise CommandError(
                 f"No subscription of this channel names the course {typed}, so nothing was changed. /racing list shows "
                 'what there is; /racing subscribe GB -course:"Name" would leave one out.',
                 lines={f"Leave out {typed}": join(["subscribe", one.region, f"{NOT_COURSE}{typed}"]) for one in filters}
-                if len(filters) == 1 and filters[0].region != ALL_REGIONS and typed in wanted.courses
+                if len(filters) == 1
+                and filters[0].region != ALL_REGIONS
+                and not filters[0].courses
+                and typed in wanted.courses
                 else None,
             )
     return [row for row, one in zip(rows, filters, strict=True) if _without_courses(one, wanted) != one]
+
+
+def _taken_back(filters: Sequence[ChannelFilter], typed: str) -> dict[str, str]:
+    """A line that ends the exclusion of a course for each filter that leaves the course out, by label."""
+    found = [(one, course) for one in filters for course in one.not_courses if _is_called(course, typed)]
+    return {
+        f"Take {name_of(course)} back in{f' from {region_named(one.region)}' if len(found) > 1 else ''}": join(
+            [
+                "subscribe",
+                region_words(one.region),
+                *topics_in_order(one.topics),
+                f"{COURSE}{course.course_id or name_of(course)}",
+            ]
+        )
+        for one, course in found
+    }
 
 
 def _without_courses(before: ChannelFilter, wanted: Wanted) -> ChannelFilter:

@@ -1,5 +1,6 @@
 """The words of `/racing subscribe` and `unsubscribe`: regions, topics and courses, in any order, in plain English."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -22,6 +23,7 @@ TOPIC_WORDS: dict[str, Topic] = {
     "abandonment": Topic.ABANDONMENTS,
     "abandonments": Topic.ABANDONMENTS,
     "abandoned": Topic.ABANDONMENTS,
+    "declarations": Topic.RACECARDS,
     "racecard": Topic.RACECARDS,
     "racecards": Topic.RACECARDS,
     "cards": Topic.RACECARDS,
@@ -29,10 +31,15 @@ TOPIC_WORDS: dict[str, Topic] = {
 
 NOT_COURSE = f"-{COURSE}"
 
-OWN = {word: topic.value for word, topic in TOPIC_WORDS.items()} | {ALL: ALL}
+EVERYTHING = "everything"
+"""All regions, or all topics of a region: "everything from GB"."""
+
+OWN = {word: topic.value for word, topic in TOPIC_WORDS.items()} | {ALL: ALL, EVERYTHING: ALL}
 """The words of these commands, each with the word in full."""
 
 NO_LISTS = Lexicon()
+
+_CLOCK = re.compile(r"[0-9]{1,2}[.:][0-9]{2}")
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,8 @@ class Wanted:
     days: tuple[str, ...] = ()
     is_only: bool = False
     named: tuple[tuple[str, str], ...] = ()
+    spelled: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    """Courses typed in another letter case, with their published names."""
     readings: tuple[tuple[str, "Wanted"], ...] = field(default=(), compare=False)
     """The readings by label, where the words have several."""
 
@@ -113,8 +122,13 @@ def check_readings(command: str, wanted: Wanted) -> None:
 
 
 def says_codes(named: Iterable[tuple[str, str]]) -> list[str]:
-    """A sentence with the code for each region typed by another name."""
-    return [f"{name} is {code} here." for name, code in dict(named).items()]
+    """A sentence with the code for each region typed by another name, letter case aside."""
+    return [f"{name} is {code} here." for name, code in dict(named).items() if name.casefold() != code.casefold()]
+
+
+def day_or_time(typed: str) -> str:
+    """The kind of moment that a word is: 2.30 is a time, and 2.3.2026 a day."""
+    return "time" if _CLOCK.fullmatch(typed) else "day"
 
 
 def _is_day(typed: str) -> bool:
@@ -143,7 +157,7 @@ def _sorted(phrases: Sequence[Phrase], lexicon: Lexicon, reach: _Reach = _Reach.
     regions = _in_order(phrases, [*taken[Kind.REGION], *taken[Kind.UNKNOWN], *left_out[Kind.UNKNOWN]])
     return Wanted(
         regions=regions,
-        everything=ALL in taken[Kind.OWN] and not (regions and _is_of_topics(phrases)),
+        everything=ALL in taken[Kind.OWN] and not (regions and (_is_of_topics(phrases) or _is_of_racing(phrases))),
         topics=topics,
         courses=tuple(dict.fromkeys(taken[Kind.COURSE])),
         not_courses=_in_order(phrases, [*taken[Kind.NO_COURSE], *left_out[Kind.COURSE]]),
@@ -154,6 +168,7 @@ def _sorted(phrases: Sequence[Phrase], lexicon: Lexicon, reach: _Reach = _Reach.
         days=tuple(taken[Kind.DAY] + left_out[Kind.DAY]),
         is_only=any(phrase.kind is Kind.ONLY for phrase in phrases),
         named=tuple((phrase.typed, phrase.value) for phrase in phrases if phrase.is_renamed),
+        spelled=tuple((phrase.typed, phrase.value) for phrase in phrases if phrase.is_respelled),
     )
 
 
@@ -207,8 +222,20 @@ def _is_of_topics(phrases: Sequence[Phrase]) -> bool:
     return any(kind is Kind.OWN and value != ALL for all_, kind, value in follows if all_ == ALL)
 
 
+def _is_of_racing(phrases: Sequence[Phrase]) -> bool:
+    """Whether "all" belongs to "all Irish racing", and so says nothing of other regions."""
+    return any(phrase.kind is Kind.FILLER and phrase.value == "racing" for phrase in phrases)
+
+
 def _readings(phrases: Sequence[Phrase], lexicon: Lexicon, wanted: Wanted) -> tuple[tuple[str, Wanted], ...]:
     """The ways to read the words, where there are two: "no cards and results", and "GB and Ascot"."""
+    if (wanted.regions or wanted.courses) and any(phrase.typed.casefold() == EVERYTHING for phrase in phrases):
+        of_place = replace(wanted, everything=False, topics=frozenset(Topic) - wanted.not_topics)
+        everywhere = replace(wanted, everything=True, regions=(), courses=())
+        return (
+            (f"Everything from {listed([*wanted.regions, *wanted.courses])}", of_place),
+            ("All regions", everywhere),
+        )
     is_taken = [phrase.kind is not Kind.NOT and not out for phrase, out in _with_reach(phrases, lexicon, _Reach.KIND)]
     typed = [phrase for phrase, taken in zip(phrases, is_taken, strict=True) if taken]
     left_out = [phrase for phrase, taken in zip(phrases, is_taken, strict=True) if not taken]

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, pairwise, takewhile
 
-from bot.book.lexicon import Lexicon
 from bot.domain.events import DEFAULT_TOPICS
 from bot.errors import CommandError
 from bot.slack.commands.phrases import THINGS, Kind, Phrase
 from bot.slack.messages.filter_words import topics_in_order
+from bot.storage.lexicon import Lexicon
 
 ALL = "all"
 

@@ -12,7 +12,7 @@ from datetime import date
 
 from bot.book.card import Meeting
 from bot.book.guess import GUESSED_MAX, Vocabulary, guess
-from bot.book.meant import course_words, find_courses, named, quoted
+from bot.book.meant import COURSE, course_words, find_courses, named, quoted
 from bot.book.reference import ReferenceBook
 from bot.domain.days import is_day_phrase, likely_day, parse_day
 from bot.domain.races import Course
@@ -216,7 +216,8 @@ async def find_place(reference: ReferenceBook, meetings: MeetingsOf, asked: Aske
     try:
         return await _at_course(reference, rest, region, unchecked, timeout_s)
     except CommandError as error:
-        raise error.of_words({phrase.value: phrase.typed for phrase in read.phrases}) from None
+        typed = {phrase.value: phrase.typed for phrase in read.phrases}
+        raise error.of_words(typed | {f"{COURSE}{value}": f"{COURSE}{word}" for value, word in typed.items()}) from None
 
 
 def _but_joining(words: Sequence[str]) -> Sequence[str]:

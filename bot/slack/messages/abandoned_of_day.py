@@ -6,19 +6,21 @@ from bot.book.card import Outcome, Outcomes
 from bot.domain.events import RacingEvent
 from bot.domain.meetings import is_part_of
 from bot.domain.message import Block
-from bot.slack.messages.names import course_name, race_name, reason
+from bot.domain.races import Race
+from bot.slack.messages.names import SHORT_MAX, course_name, race_name, reason
 from bot.slack.messages.pages import line_units
 from bot.slack.messages.text import joined, safe
+from bot.slack.messages.times import off_text
 
 NAMED = 12
 """Abandonments that the text itself names; all of them are in the blocks, on as many pages as they need."""
 
 
-def abandoned_lines(outcomes: Outcomes) -> list[str]:
-    """The lost meetings, then the races that were called off by themselves."""
-    whole = [_lost_meeting(event) for event in outcomes.lost]
+def abandoned_lines(outcomes: Outcomes, region: str | None = None) -> list[str]:
+    """The lost meetings, then the races that were called off by themselves; each with its region in a list of all."""
+    whole = [_lost_meeting(event, region) for event in outcomes.lost]
     singly = [
-        joined([race_name(race), safe(race.reason)], ", ") + ("" if race.region else " (region unknown)")
+        joined([_lost_race(race, region), safe(race.reason)], ", ") + ("" if race.region else " (region unknown)")
         for place in range(len(outcomes.meetings))
         for race, outcome in outcomes.of_meeting(place)
         if outcome in {Outcome.ABANDONED, Outcome.BOTH}
@@ -38,6 +40,19 @@ def abandoned_in_text(lines: Sequence[str]) -> str | None:
     return f"ABANDONED: {'; '.join([*lines[:NAMED], *more])}" if lines else None
 
 
-def _lost_meeting(event: RacingEvent) -> str:
-    region = "" if event.race.region else " (region unknown)"
-    return joined([course_name(event.race) or "course not given", f"whole meeting{region}", reason(event)], ", ")
+def _lost_race(race: Race, region: str | None) -> str:
+    """A race by its course, region and off time: "Newcastle (AUS) 15:05"."""
+    course = course_name(race)
+    return joined([_in_region(course, race, region), off_text(race.off)], " ") if course else race_name(race)
+
+
+def _lost_meeting(event: RacingEvent, region: str | None) -> str:
+    unknown = "" if event.race.region else " (region unknown)"
+    course = _in_region(course_name(event.race) or "course not given", event.race, region)
+    return joined([course, f"whole meeting{unknown}", reason(event)], ", ")
+
+
+def _in_region(course: str, race: Race, region: str | None) -> str:
+    """The course, with its region in a list of all regions."""
+    shown = safe(race.region, SHORT_MAX) if region is None else None
+    return f"{course} ({shown})" if shown else course

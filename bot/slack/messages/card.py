@@ -30,7 +30,7 @@ def racecard(
     said = [words for words in (coverage(card, today, unchecked, reader), unchecked_words(unchecked)) if words]
     races = sum(len(meeting.races) for meeting in card.meetings)
     summary = f"{counted(len(card.meetings), 'meeting')}, {counted(races, 'race')}" if card.meetings else None
-    lost = abandoned_lines(card.outcomes)
+    lost = abandoned_lines(card.outcomes, card.region)
     text = sentences([joined([title, summary], ": "), abandoned_in_text(lost), *said])
     head = [header(title), section("\n".join([*said, *([summary] if summary else [])]))]
     units = _course_units(card) if card.course else [_meeting(place, card) for place in range(len(card.meetings))]

@@ -1,16 +1,23 @@
 """The lines a channel reads when somebody changes its subscriptions: who did it, and how much is left."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from bot.domain.events import Topic
 from bot.domain.filters import Abandonments, ChannelFilter, Meeting
 from bot.domain.message import Message
 from bot.slack.messages.blocks import message, section
-from bot.slack.messages.filter_words import described, listed, topics_in_order
+from bot.slack.messages.filter_words import (
+    WORDS_MAX,
+    courses_named,
+    described,
+    listed,
+    region_named,
+    topics_in_order,
+)
 from bot.slack.messages.mentions import named
 from bot.slack.messages.mute import abandonments_words, meeting_words
-from bot.slack.messages.text import SECTION_MAX, clip
+from bot.slack.messages.text import SECTION_MAX, clip, safe
 from bot.slack.messages.times import moment_for_readers
 from bot.storage.subscriptions import UNTIL_RESUMED
 
@@ -46,11 +53,46 @@ def ended_by(user_id: str, ended: Sequence[ChannelFilter], left: Sequence[Channe
 
 
 def narrowed_by(user_id: str, before: Sequence[ChannelFilter], after: Sequence[ChannelFilter]) -> Message:
-    """Somebody narrowed subscriptions."""
-    was, now = described(before), described(after)
-    if was == now:
+    """Somebody narrowed subscriptions: only the losses are named, and the topics that still come."""
+    left = {chosen.region: chosen for chosen in after}
+    regions: dict[str, list[str]] = {}
+    for was in before:
+        for loss in _losses(was, left.get(was.region)):
+            regions.setdefault(loss, []).append(region_named(was.region))
+    if not regions:
         return _line(f"{named(user_id)} changed whom abandonments mention here. `/racing list` shows it.")
-    return _line(f"{named(user_id)} changed what this channel receives. It was {was}. Now it is {now}.")
+    lost = listed([f"{loss} from {listed(where)}" for loss, where in regions.items()])
+    still = (
+        f" Still coming: {_still(before, left)}."
+        if any(_topics_lost(was, left.get(was.region)) for was in before)
+        else ""
+    )
+    return _line(f"{named(user_id)} {safe(lost, WORDS_MAX)} here.{still}")
+
+
+def _losses(was: ChannelFilter, now: ChannelFilter | None) -> Iterator[str]:
+    """The lost topics and courses of a subscription, each as the beginning of "… from GB"."""
+    if topics := _topics_lost(was, now):
+        yield f"ended {listed(topics_in_order(topics))}"
+    if now is None:
+        return
+    if left_out := [one for one in now.not_courses if was.takes_course(one)]:
+        yield f"left out {courses_named(left_out)}"
+    if now.courses and not was.courses:
+        yield f"ended all courses but {courses_named(now.courses)}"
+    elif ended := [one for one in was.courses if now.courses and not now.takes_course(one) and one not in left_out]:
+        yield f"ended {courses_named(ended)}"
+
+
+def _topics_lost(was: ChannelFilter, now: ChannelFilter | None) -> frozenset[Topic]:
+    return was.topics - now.topics if now else was.topics
+
+
+def _still(before: Sequence[ChannelFilter], left: Mapping[str, ChannelFilter]) -> str:
+    """The topics that still come; the subscriptions in words, where these differ in topics or some have ended."""
+    topics = {chosen.topics for chosen in left.values()}
+    is_short = len(topics) == 1 and all(was.region in left for was in before)
+    return ", ".join(topics_in_order(topics.pop())) if is_short else described(left.values())
 
 
 def _line(words: str) -> Message:

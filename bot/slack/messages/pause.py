@@ -1,27 +1,41 @@
 """What is said of a pause: until when, and what becomes of what comes meanwhile."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from bot.alerts.reopening import SUMMARY_AFTER
 from bot.domain.days import UTC_NAME, zone_of
-from bot.domain.message import Message
+from bot.domain.message import Block, Message
 from bot.slack.messages.blocks import message, section
+from bot.slack.messages.buttons import actions, command_button
 from bot.slack.messages.text import counted, safe
 from bot.slack.messages.times import moment_for_readers
 
 
-def paused(until: datetime | None, keep_hours: int, zone: str | None = None) -> Message:
+def paused(until: datetime | None, now: datetime, keep_hours: int, zone: str | None = None) -> Message:
     """The answer of `/racing pause`. `zone` is the time zone in which a day or a time of day was read."""
     ends = f"until {moment_for_readers(until, seconds=False)}" if until else "until somebody types `/racing resume`"
-    hours = counted(int(SUMMARY_AFTER.total_seconds()) // 3600, "hour")
+    hours, kept = counted(int(SUMMARY_AFTER.total_seconds()) // 3600, "hour"), counted(keep_hours, "hour")
     words = (
-        f"This channel is paused {ends}.{_in_zone(until, zone)} What comes meanwhile is kept, abandonments too. When "
-        f"the pause is over, what came in the last {hours} is posted as usual, and one summary names every abandonment "
-        f"before that and the results. What has waited more than {counted(keep_hours, 'hour')} is not posted."
+        f"PAUSED {ends}. Abandonments are held too.{_too_long(until, now, keep_hours)}{_in_zone(until, zone)} When the "
+        f"pause is over, the last {hours} are posted as usual, and one summary names every older abandonment and the "
+        f"results. Alerts that have waited more than {kept} are not posted."
     )
-    if until:
-        words += " `/racing resume` ends the pause sooner."
-    return message(words, [section(words)])
+    return message(words, [section(words), actions([resume_button()])])
+
+
+def resume_button() -> Block:
+    """Ends the pause."""
+    return command_button("Resume", "resume")
+
+
+def _too_long(until: datetime | None, now: datetime, keep_hours: int) -> str:
+    """A sentence on what the pause loses, after a space; "" where the pause is short enough to lose nothing."""
+    hours = counted(keep_hours, "hour")
+    if until is None:
+        return f" If the pause is longer than {hours}, older alerts, abandonments included, will be dropped."
+    if until - now <= timedelta(hours=keep_hours):
+        return ""
+    return f" This is longer than {hours}: older alerts, abandonments included, will be dropped."
 
 
 def _in_zone(until: datetime | None, zone: str | None) -> str:

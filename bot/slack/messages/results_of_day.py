@@ -42,7 +42,7 @@ def results_of_day(card: Card, shown: Shown) -> Message:
     """The day's results, a page at a time; the abandoned first, in the text and in the blocks."""
     kind = "Abandonments" if shown.only_abandonments else "Results"
     title = f"{kind}: {place_of(card.region, card.course)}, {card.day.isoformat()}"
-    lost = abandoned_lines(card.outcomes)
+    lost = abandoned_lines(card.outcomes, card.region)
     summary = _summary(card, shown)
     notes = [
         words

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from bot.alerts.notices import closed_words
 from bot.domain.filters import Abandonments, ChannelFilter, Meeting, Overridden
 from bot.domain.message import Block, Message
 from bot.slack.messages.blocks import context, message, mrkdwn, section
@@ -12,6 +13,7 @@ from bot.slack.messages.filter_words import all_courses_are_shown, describe, in_
 from bot.slack.messages.mentions import named
 from bot.slack.messages.mute import abandonments_words, meeting_words, undo_button
 from bot.slack.messages.pages import Turning, turns
+from bot.slack.messages.pause import resume_button
 from bot.slack.messages.subscription_buttons import edit_button, overriding_buttons, remove_button
 from bot.slack.messages.text import clip, counted, safe
 from bot.slack.messages.times import moment_for_readers
@@ -123,12 +125,13 @@ def _state_words(row: ChannelSubscriptionRow, shown: Callable[[datetime], str]) 
     state = STATE_WORDS[SubscriptionState(row.state)]
     if row.state == SubscriptionState.PAUSED and row.paused_until is not None and row.paused_until < UNTIL_RESUMED:
         return f"{state} until {shown(row.paused_until)}"
-    return f"{state} ({safe(row.state_reason)})" if row.state_reason and row.state != "waiting" else state
+    return f"{state} ({safe(closed_words(row.state_reason))})" if row.state_reason and row.state != "waiting" else state
 
 
 def _buttons(one: Listed) -> Block | None:
     region, others = one.row.region, overriding_buttons(one.overridden)
-    return actions([edit_button(region), remove_button(region), *others[:OVERRIDING_MAX]])
+    resume = [resume_button()] if one.row.state == SubscriptionState.PAUSED else []
+    return actions([*resume, edit_button(region), remove_button(region), *others[:OVERRIDING_MAX]])
 
 
 def _muted(row: MutedMeetingRow, meeting: Meeting, abandonments: Abandonments) -> str:

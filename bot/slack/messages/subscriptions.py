@@ -17,7 +17,7 @@ from bot.slack.messages.filter_words import (
     still_arrives,
 )
 from bot.slack.messages.names import course_name, race_name
-from bot.slack.messages.subscription_buttons import overriding_buttons
+from bot.slack.messages.subscription_buttons import abandonments_buttons, no_abandonments, overriding_buttons
 from bot.slack.messages.text import TEXT_MAX, clip, code, counted, safe, size
 from bot.storage.recent import DAYS, Recent
 
@@ -38,7 +38,8 @@ class Said:
     `is_member` None: Slack does not say whether the bot is in the channel; `suspended` is why that was closed to us,
     where it was. `unchecked` words were taken as typed, and `uncovered` is what the data service does not deliver to
     us. `notes` are sentences on words and courses that somebody may have expected to do otherwise; `overridden` is what
-    arrives whatever these filters, or others of the channel because of these, leave out.
+    arrives whatever these filters, or others of the channel because of these, leave out. `lacking` are the filters
+    whose abandonments are not posted in the channel.
     """
 
     filters: Sequence[ChannelFilter]
@@ -52,6 +53,7 @@ class Said:
     suspended: str | None = None
     notes: Sequence[str] = ()
     overridden: Sequence[Overridden] = ()
+    lacking: Sequence[ChannelFilter] = ()
 
 
 def subscribed(said: Said) -> Message:
@@ -60,7 +62,7 @@ def subscribed(said: Said) -> Message:
     # The beginning gives way, so that no abandonment is cut off the text.
     head = clip(" ".join(first), TEXT_MAX - size(abandoned) - 1)
     text = " ".join(filter(None, [head, abandoned, *rest]))
-    buttons = actions(overriding_buttons(said.overridden[:OVERRIDDEN_MAX]))
+    buttons = actions([*abandonments_buttons(said.lacking), *overriding_buttons(said.overridden[:OVERRIDDEN_MAX])])
     return message(text, [section(" ".join([*first, *rest])), section(abandoned), buttons])
 
 
@@ -72,7 +74,8 @@ def _first(said: Said) -> list[str]:
         receives = f"Saved, but I am not in this channel yet: type {_invite(said)} here. Then it receives {what}."
     overridden = [still_arrives(found) for found in said.overridden[:OVERRIDDEN_MAX]]
     more = [f"`/racing list` shows {number} more." for number in [len(said.overridden) - OVERRIDDEN_MAX] if number > 0]
-    return [receives, *overridden, *more]
+    none = [safe(no_abandonments(said.lacking), WORDS_MAX) or ""] if said.lacking else []
+    return [receives, *none, *overridden, *more]
 
 
 def _rest(said: Said) -> list[str]:
@@ -118,8 +121,18 @@ def abandoned_today(said: Said) -> str:
     return f"Already abandoned today: {listed(names[:NAMED_MAX] + more)}.{see}"
 
 
-def unsubscribed(ended: int, left: Sequence[ChannelFilter], *, changed: int = 0, notes: Sequence[str] = ()) -> Message:
-    """How many ended, how many have changed and go on, and what is left; and sentences on words that were typed."""
+def unsubscribed(
+    ended: int,
+    left: Sequence[ChannelFilter],
+    *,
+    changed: int = 0,
+    notes: Sequence[str] = (),
+    lacking: Sequence[ChannelFilter] = (),
+) -> Message:
+    """How many ended, how many have changed and go on, and what is left; and sentences on words that were typed.
+
+    `lacking` are the filters whose abandonments are not posted in the channel.
+    """
     numbers = {"ended": ended, "changed": changed}
     several = listed([f"{counted(number, 'subscription')} {what}" for what, number in numbers.items() if number])
     done = "Done." if ended + changed == 1 else f"Done: {several}."
@@ -127,20 +140,20 @@ def unsubscribed(ended: int, left: Sequence[ChannelFilter], *, changed: int = 0,
         text = f"{done} This channel has no subscriptions left."
     else:
         text = " ".join([f"{done} This channel still receives {in_markup(*left)}.", *_where_courses_are(left)])
-    text = " ".join([text, *(safe(words, WORDS_MAX) or "" for words in notes)])
-    return message(text, [section(text)])
+    said = [*([no_abandonments(lacking)] if lacking else []), *notes]
+    text = " ".join([text, *(safe(words, WORDS_MAX) or "" for words in said)])
+    return message(text, [section(text), actions(abandonments_buttons(lacking))])
 
 
 def _lately(recent: Recent, topics: frozenset[Topic]) -> list[str]:
-    """How much there was of the topics that are counted; nothing where nothing is known."""
+    """How much there was of the topics that are counted; nothing where the bot has listened for less."""
     figures = {Topic.RESULTS: (recent.results, "result"), Topic.ABANDONMENTS: (recent.abandonments, "abandonment")}
     shown = [figure for topic, figure in figures.items() if topic in topics]
-    if not shown or (not recent.is_whole and not any(number for number, _ in shown)):
+    if not shown or not recent.is_whole:
         return []
-    known = "" if recent.is_whole else ", as far as I know"
     counts = listed([counted(number, name) if number else f"no {name}s" for number, name in shown])
     verb = "was" if shown[0][0] == 1 else "were"
-    return [f"In the last {DAYS} days there {verb} {counts} of these{known}."]
+    return [f"In the last {DAYS} days there {verb} {counts} of these."]
 
 
 def _abandoned(event: RacingEvent) -> str:

@@ -9,7 +9,7 @@ from bot.domain.events import EventKind
 from bot.domain.message import Message
 from bot.slack.messages.blocks import context, message, mrkdwn, section
 from bot.slack.messages.mentions import named
-from bot.slack.messages.names import ID_MAX
+from bot.slack.messages.names import ID_MAX, card_name, course_name, race_name
 from bot.slack.messages.text import clip, code, counted, joined, safe
 from bot.slack.messages.times import moment_for_readers
 from bot.storage.inbox import reference
@@ -20,6 +20,8 @@ LINES = 60
 
 LINES_LEAST = 3
 WHY_MAX = 200
+KEYS_MAX = 5
+"""Events whose keys stand in the small print."""
 KEY_MAX = 120
 
 _KINDS: dict[str, str] = {
@@ -48,11 +50,14 @@ def trace_answer(found: Trace, wanted: str, link: Link, only_channel: str | None
     room = max(LINES_LEAST, LINES // max(1, len(found.versions)))
     lines = [line for one in found.versions for line in _version(one, link, room, limited=bool(only_channel))]
     lines += [_delivery(one) for one in found.deliveries]
-    times = f"{name} came {_times(len(found.versions))}." if found.versions else f"{name}:"
+    named_race = next(filter(None, map(_race_named, found.versions)), None)
+    times = f"{named_race or name} came {_times(len(found.versions))}." if found.versions else f"{name}:"
     text = f"{times} {_in_short(found, limited=bool(only_channel))}"
     more = f"and {counted(found.more, 'earlier version')}" if found.more else None
-    small = context([mrkdwn(words) for words in (limited, more) if words])
-    return message(text, [section(f"*What became of {name}*")], lines, len(lines), [small])
+    keys = dict.fromkeys(code(one.event_key, KEY_MAX) for one in found.versions[:KEYS_MAX])
+    small = context([mrkdwn(words) for words in (limited, more, joined(list(keys), ", ")) if words])
+    title = next(filter(None, map(_race_named, found.versions)), None) or name
+    return message(text, [section(f"*What became of {title}*")], lines, len(lines), [small])
 
 
 def _nothing(name: str, kept_since: datetime | None) -> str:
@@ -81,7 +86,9 @@ def _version(one: TracedVersion, link: Link, room: int, *, limited: bool) -> Ite
     kind = _KINDS.get(one.kind or "") or code(one.kind) or "A delivery that could not be read"
     number = f", version {one.version}" if one.version > 1 else ""
     received = f"received {moment_for_readers(one.received_at)}"
-    head = f"*{kind}*{number}, {received} ({reference(one.inbox_id)}, {code(one.event_key, KEY_MAX)})."
+    name = _race_named(one)
+    what = f"*{name}, {kind[0].lower()}{kind[1:]}*" if name else f"*{kind}*"
+    head = f"{what}{number}, {received} ({reference(one.inbox_id)})."
     if not one.told:
         yield f"{head} {_why_untold(one, limited=limited)}"
         return
@@ -90,6 +97,14 @@ def _version(one: TracedVersion, link: Link, room: int, *, limited: bool) -> Ite
         yield f"• {named(told.channel_id)}: {_told(told, link)}."
     if rest := one.told[room:]:
         yield f"• and {len(rest)} more: {_figures(rest)}."
+
+
+def _race_named(one: TracedVersion) -> str | None:
+    """The race, or the meeting's course and date: "Les Landes 12:50"."""
+    if one.race is None or not course_name(one.race):
+        return None
+    is_of_day = one.kind in {EventKind.MEETING_ABANDONED, EventKind.RACECARD_PUBLISHED}
+    return card_name(one.race) if is_of_day else race_name(one.race)
 
 
 def _why_untold(one: TracedVersion, *, limited: bool) -> str:

@@ -417,7 +417,12 @@ async def test_work_for_a_delivery_does_not_grow_with_the_events_of_the_day(pipe
     await pipeline.subscribe("CGB", "GB", CARDS)
     read = []
     known = events.known
-    monkeypatch.setattr("bot.storage.events.known", lambda row: read.append(row.event_key) or known(row))
+
+    def noting(row):
+        read.append(row.event_key)
+        return known(row)
+
+    monkeypatch.setattr("bot.storage.events.known", noting)
 
     async def cards(first, last):
         for number in range(first, last):

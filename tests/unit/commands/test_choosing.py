@@ -384,11 +384,11 @@ def test_fingerprint_is_the_same_in_every_process():
     ("words", "told", "right"),
     [
         ("GB reslts", "Did you mean results?", "GB results"),
-        ("gb ire", "Did you mean GB IRE?", "GB IRE"),
-        ("gb,reslts course:“Ffos La”", "Did you mean GB results Ffos Las?", 'GB results course:"Ffos Las"'),
-        ("GB goodwood", "Did you mean Goodwood?", "GB course:Goodwood"),
-        ("gb goodwod", "Did you mean GB Goodwood?", "GB course:Goodwood"),
-        ("results ffos la gb", "Did you mean Ffos Las GB?", 'results course:"Ffos Las" GB'),
+        ("gbb irre", "Did you mean GB IRE?", "GB IRE"),
+        ("gbb,reslts course:“Ffos La”", "Did you mean GB results Ffos Las?", 'GB results course:"Ffos Las"'),
+        ("GB goodwod", "Did you mean Goodwood?", "GB course:Goodwood"),
+        ("gbb goodwod", "Did you mean GB Goodwood?", "GB course:Goodwood"),
+        ("results ffos la gbb", "Did you mean Ffos Las GB?", 'results course:"Ffos Las" GB'),
         ("course:'Ffos La' GB", "Did you mean Ffos Las?", 'course:"Ffos Las" GB'),
         ("course: “Ffos La” GB", "Did you mean Ffos Las?", 'course:"Ffos Las" GB'),
         ("course: Goodwod GB", "Did you mean Goodwood?", "course: Goodwood GB"),
@@ -405,14 +405,14 @@ async def test_mistyped_words_are_offered_as_the_whole_right_command(channel, wo
 
 async def test_unsubscribe_offers_what_was_meant(channel):
     await channel.types("GB IRE")
-    told, lines = await channel.refuses("gb reslts", "unsubscribe")
+    told, lines = await channel.refuses("gbb reslts", "unsubscribe")
     assert lines == ["GB results"]
-    assert told == "This channel has no subscription to gb, reslts. Did you mean GB results? It has: GB, IRE."
+    assert told == "This channel has no subscription to gbb, reslts. Did you mean GB results? It has: GB, IRE."
     await channel.ends(lines[0])
     assert (await channel.receives())["GB"].topics == {Topic.ABANDONMENTS}
 
 
-@pytest.mark.parametrize("words", ["nonsense", "race", "everything", "courses"])
+@pytest.mark.parametrize("words", ["nonsense", "race", "courses"])
 async def test_unsubscribe_takes_a_word_that_is_only_somewhat_alike_for_none(channel, words):
     await channel.types("GB IRE")
     told, lines = await channel.refuses(words, "unsubscribe")

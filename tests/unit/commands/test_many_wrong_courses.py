@@ -50,7 +50,7 @@ async def test_so_many_courses_of_a_line_are_guessed_at_and_all_are_told(channel
 
 
 async def test_more_wrong_words_than_are_parted_are_one_button(channel):
-    _, (line,) = await channel.refuses("gb ire fr aus reslts")
+    _, (line,) = await channel.refuses("gbb irre frr auus reslts")
     assert line == "GB IRE FR AUS results"
     await channel.types(line)
     assert set(await channel.receives()) == {"GB", "IRE", "FR", "AUS"}
@@ -63,5 +63,5 @@ async def test_word_that_is_wrong_twice_over_needs_one_click(channel):
 
 
 async def test_only_the_word_that_was_wrong_is_replaced(channel):
-    _, (line,) = await channel.refuses("course:Bath bath GB")
+    _, (line,) = await channel.refuses("course:Bath batth GB")
     assert line == "course:Bath course:Bath GB"

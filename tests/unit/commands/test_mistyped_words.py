@@ -97,9 +97,9 @@ async def test_offer_keeps_the_day_that_was_meant(book, text, meant):
     [
         ("gb today goodwod", (TODAY, "GB", "cr_3")),
         ("goodwod today gb", (TODAY, "GB", "cr_3")),
-        ("gb newcastle", (TODAY, "GB", "cr_5")),
-        ("Newcastle aus", (TODAY, "AUS", "cr_6")),
-        ("ire dundalk (aw)", (TODAY, "IRE", "cr_7")),
+        ("gbb newcastle", (TODAY, "GB", "cr_5")),
+        ("Newcastle auus", (TODAY, "AUS", "cr_6")),
+        ("irre dundalk (aw)", (TODAY, "IRE", "cr_7")),
         ("goodwood gb tommorow", (date(2026, 11, 21), "GB", "cr_3")),
         ("gb ffos la yesturday", (date(2026, 11, 19), "GB", "cr_4")),
         ("gb yesturday abandonmnts", (date(2026, 11, 19), "GB", None)),
@@ -120,8 +120,8 @@ async def test_word_of_the_commands_own_is_a_candidate_too(book):
 
 
 async def test_only_the_words_that_are_wrong_are_called_so(book):
-    told, lines = await offered(book, "Goodwood gb")
-    assert (told, lines) == ('I know no region or course "gb". Did you mean GB?', {"GB": "Goodwood GB"})
+    told, lines = await offered(book, "Goodwood gbb")
+    assert (told, lines) == ('I know no region or course "gbb". Did you mean GB?', {"GB": "Goodwood GB"})
 
 
 async def test_two_courses_are_refused_as_two(book):
@@ -130,13 +130,13 @@ async def test_two_courses_are_refused_as_two(book):
 
 
 async def test_word_that_is_wrong_again_and_again_is_told_once_and_mended_everywhere(book):
-    told, lines = await offered(book, "gb " * 400)
-    assert told == 'I know no region or course "gb". Did you mean GB?'
+    told, lines = await offered(book, "gbb " * 400)
+    assert told == 'I know no region or course "gbb". Did you mean GB?'
     assert lines == {"GB": " ".join(["GB"] * 400)}
 
 
 async def test_more_words_than_are_parted_are_each_mended(book):
-    _, lines = await offered(book, "goodwod gb abandonmnts tomorow goodwod gb")
+    _, lines = await offered(book, "goodwod gbb abandonmnts tomorow goodwod gbb")
     (line,) = lines.values()
     assert line == "Goodwood GB abandonments tomorrow Goodwood GB"
 

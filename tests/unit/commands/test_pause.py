@@ -95,7 +95,7 @@ def test_pause_until_any_text_is_a_coming_moment_or_refused(typed):
 
 def test_pause_says_the_zone_in_which_it_was_read():
     until = datetime(2026, 11, 20, 17, 30, tzinfo=UTC)
-    in_paris, in_utc = (paused(until, 72, zone).text for zone in ("Europe/Paris", "UTC"))
+    in_paris, in_utc = (paused(until, FRIDAY, 72, zone).text for zone in ("Europe/Paris", "UTC"))
     assert "That is 2026-11-20 18:30 in Europe/Paris, your time zone in Slack." in in_paris
     assert "That is 2026-11-20 17:30 UTC: I don't know your time zone." in in_utc
 
@@ -110,8 +110,49 @@ def test_pause_reads_any_text_or_says_that_it_can_not(typed):
 
 
 def test_pause_says_until_when_and_what_happens_meanwhile():
-    text = paused(datetime(2026, 11, 20, 14, 30, tzinfo=UTC), 72).text
-    for said in ("2026-11-20 14:30 UTC", "last 3 hours", "abandonments too", "72 hours", "/racing resume"):
-        assert said in text
-    assert "until somebody types `/racing resume`" in paused(None, 72).text
+    told = paused(datetime(2026, 11, 20, 14, 30, tzinfo=UTC), FRIDAY, 72)
+    for said in ("PAUSED until", "2026-11-20 14:30 UTC", "last 3 hours", "Abandonments are held too.", "72 hours"):
+        assert said in told.text
+    assert "will be dropped" not in told.text
+    assert buttons_of(told) == {"Resume": "resume"}
+    assert "until somebody types `/racing resume`" in paused(None, FRIDAY, 72).text
+
+
+def buttons_of(message):
+    elements = [one for block in message.blocks if block["type"] == "actions" for one in block["elements"]]
+    return {one["text"]["text"]: one["value"] for one in elements}
+
+
+@pytest.mark.parametrize(("days", "is_too_long"), [(3, False), (4, True)])
+def test_pause_longer_than_the_queue_is_kept_says_first_that_abandonments_are_dropped(days, is_too_long):
+    text = paused(FRIDAY + timedelta(days=days), FRIDAY, 72).text
+    dropped = "This is longer than 72 hours: older alerts, abandonments included, will be dropped."
+    assert (dropped in text.split("When the pause is over")[0]) == is_too_long
+    assert "If the pause is longer than 72 hours, older alerts" in paused(None, FRIDAY, 72).text
+
+
+@pytest.mark.parametrize(
+    ("typed", "buttons"),
+    [
+        ("2.30", {"14:30 today": "2026-11-20 14:30", "02:30 tomorrow": "2026-11-21 02:30"}),
+        ("2:30", {"14:30 today": "2026-11-20 14:30", "02:30 tomorrow": "2026-11-21 02:30"}),
+        ("tomorrow 2.30", {"02:30 tomorrow": "2026-11-21 02:30", "14:30 tomorrow": "2026-11-21 14:30"}),
+        ("Sunday 9.15", {"09:15 on Sun 22 Nov": "2026-11-22 09:15", "21:15 on Sun 22 Nov": "2026-11-22 21:15"}),
+    ],
+)
+def test_time_that_may_be_of_the_night_or_of_the_afternoon_is_asked_about(typed, buttons):
+    nine = FRIDAY.replace(hour=9, minute=12)
+    with pytest.raises(CommandError, match="Until when") as caught:
+        read_until(typed, nine)
+    assert caught.value.lines == {label: f"pause until {moment}" for label, moment in buttons.items()}
+    for line in caught.value.lines.values():
+        assert nine < read_until(line.removeprefix("pause until "), nine)
+
+
+@pytest.mark.parametrize("typed", ["9.30", "02:30", "2.30pm", "2.30 am", "14.30"])
+def test_time_with_one_meaning_is_taken(typed):
+    assert read_until(typed, FRIDAY.replace(hour=9, minute=12)) > FRIDAY.replace(hour=9, minute=12)
+
+
+def test_resuming_what_was_not_paused_says_so():
     assert "not paused" in resumed(0).text

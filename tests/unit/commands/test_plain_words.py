@@ -15,6 +15,7 @@ from sqlalchemy import delete
 from bot.book.reference import ReferenceBook
 from bot.domain.days import utc_today
 from bot.domain.events import TOPIC_OF, RacingEvent, Topic
+from bot.domain.filters import without_abandonments
 from bot.domain.races import Course, Race
 from bot.errors import CommandError, SlackUnreached
 from bot.slack.commands.invocation import Invocation
@@ -23,6 +24,7 @@ from bot.slack.commands.results import FLAGS
 from bot.slack.commands.table import RACING_COMMANDS, find_command
 from bot.slack.commands.words import find_place, read_words
 from bot.slack.messages.filter_words import describe
+from bot.slack.messages.subscription_buttons import abandonments_buttons
 from bot.slack.permissions import Person
 from bot.storage import reference as rows
 from bot.storage import subscriptions
@@ -193,6 +195,17 @@ BUT_GB = 'AUS FR HK IRE NO "New South Wales" USA'
         ("No Man's Land", [f"{BOTH} from NO, only No Man's Land"], []),
         ("\u2018Ffos Las\u2019", [f"{BOTH} from GB, only Ffos Las"], []),
         ("GB AND IRE", [f"{BOTH} from GB", f"{BOTH} from IRE"], []),
+        ("gb", [f"{BOTH} from GB"], []),
+        ("usa results", ["results from USA"], []),
+        ("york", [f"{BOTH} from GB, only York"], []),
+        ("ffos las", [f"{BOTH} from GB, only Ffos Las"], []),
+        ("gb except course:york", [f"{BOTH} from GB, without York"], []),
+        ("belmont at the big a", [f"{BOTH} from USA, only Belmont at the Big A"], []),
+        ("irish racing", [f"{BOTH} from IRE"], ["irish is IRE here."]),
+        ("all British racing", [f"{BOTH} from GB"], ["British is GB here."]),
+        ("racing from gb", [f"{BOTH} from GB"], []),
+        ("declarations for Ireland", ["racecards from IRE"], ["Ireland is IRE here."]),
+        ("everything", [f"{BOTH} from all regions"], []),
         ("“AND”", [f"{BOTH} from IRE, only Clonmel and Powerstown"], []),
     ],
 )
@@ -206,9 +219,20 @@ async def test_subscribing_in_plain_english_is_understood_and_said_back(town, ty
 @pytest.mark.parametrize(
     ("typed", "told", "buttons"),
     [
-        ("Ascot", "Several courses are called", {"Ascot (GB)": "cr_1", "Ascot (AUS)": "cr_2"}),
-        ("gb", "Did you mean GB?", {"GB": "GB"}),
-        ("usa", "Did you mean USA?", {"USA": "USA"}),
+        ("Ascot", "Which Ascot?", {"Ascot (GB)": "cr_1", "Ascot (AUS)": "cr_2"}),
+        ("ascot", "Which Ascot?", {"Ascot (GB)": "cr_1", "Ascot (AUS)": "cr_2"}),
+        ("course:ascot", "Which Ascot?", {"Ascot (GB)": "course:cr_1", "Ascot (AUS)": "course:cr_2"}),
+        (
+            "everything from gb",
+            "read in several ways",
+            {"Everything from GB": "GB results abandonments racecards", "All regions": "all"},
+        ),
+        ("SWE", 'I know the country "SWE"', {}),
+        ("Sedgefield", 'No course or region is called "Sedgefield". Regions', {}),
+        ("jumps", "a kind of racing can't be chosen", {}),
+        ("GB all weather", "a kind of racing can't be chosen", {}),
+        ("GB non-runners", "the racecards show them", {}),
+        ("fast results GB", 'No course or region is called "fast". Regions', {}),
         ("GB, York", "read in several ways", {"All of GB": "GB", "Only York": "GB course:York"}),
         (
             "GB results and IRE racecards",
@@ -397,10 +421,10 @@ async def test_subscribing_in_plain_english_is_understood_and_said_back(town, ty
         ("GB no results, no abandonments", "Nothing would be left", {}),
         ("GB results no results", "Nothing would be left", {}),
         ("GB except", "Nothing follows", {}),
-        ("GB except Yrok", 'no region "Yrok". Did you mean York?', {"York": "GB except course:York"}),
+        ("GB except Yrok", 'is called "Yrok". Did you mean York?', {"York": "GB except course:York"}),
         (
             "GB no results for Yrok",
-            'no region "Yrok"',
+            'is called "Yrok"',
             {
                 "York Only abandonments": "GB abandonments",
                 "York Only results and abandonments, without York": "GB results abandonments -course:York",
@@ -421,8 +445,7 @@ async def test_subscribing_in_plain_english_is_understood_and_said_back(town, ty
         ),
         ("GB tomorrow", "has no day", {"Without the day": "GB"}),
         ("Ireland York", "York is a course of GB, not of IRE", {"GB": "GB York"}),
-        ("belmont at the big a", "Did you mean Belmont", {"Belmont at the Big A": 'course:"Belmont at the Big A"'}),
-        ("GB but York", 'no region "but"', {}),
+        ("GB but York", 'is called "but"', {}),
     ],
 )
 async def test_what_is_not_understood_changes_nothing_and_has_buttons_that_work(town, typed, told, buttons):
@@ -533,6 +556,73 @@ async def test_without_lists_a_line_of_several_readings_is_refused_too(town, typ
     assert await town.receives(here) == []
 
 
+async def test_course_that_is_left_out_already_is_offered_to_be_taken_back(town):
+    here = await town.here("subscribe GB racecards except York")
+    error = await town.refused(here, "unsubscribe york")
+    assert str(error) == "York is already left out."
+    await town.types(here, error.lines["Take York back in"])
+    assert await town.receives(here) == ["racecards from GB"]
+
+
+async def test_course_of_another_region_is_never_subscribed_by_a_button_of_unsubscribe(town):
+    error = await town.refused(await town.here("subscribe GB"), "unsubscribe Curragh")
+    assert error.lines == {}
+
+
+async def test_time_of_a_race_is_called_a_time_and_its_button_names_the_course_alone(town):
+    error = await town.refused(await town.here(), "subscribe 2.30 Ascot")
+    assert "A subscription has no time such as 2.30" in str(error)
+    assert list(error.lines) == ["Ascot (GB)", "Ascot (AUS)"]
+
+
+@pytest.mark.parametrize(
+    ("before", "typed", "told", "buttons"),
+    [
+        ([], "results", "Results from where?", ["GB", "IRE", "AUS", "FR", "HK", "All regions"]),
+        (["FR", "IRE"], "racecards", "Racecards from where?", ["FR", "IRE", "All regions"]),
+        (["GB results", "IRE"], "results", "Results from where?", ["All regions"]),
+        ([], "no results", "Abandonments from where?", ["GB", "IRE", "AUS", "FR", "HK", "All regions"]),
+    ],
+)
+async def test_topics_alone_are_asked_from_where(town, before, typed, told, buttons):
+    here = await town.here(*(f"subscribe {one}" for one in before))
+    error = await town.refused(here, f"subscribe {typed}")
+    assert told in str(error)
+    assert list(error.lines) == buttons
+    with pytest.raises(CommandError):
+        await town.types(here, f"subscribe {typed}")
+
+
+async def test_reading_that_would_change_nothing_is_no_button(town):
+    here = await town.here("subscribe GB")
+    error = await town.refused(here, "subscribe GB and York")
+    assert error.lines == {}
+    assert "This channel has that already: /racing subscribe GB and /racing subscribe GB course:York." in str(error)
+
+
+@pytest.mark.parametrize(
+    ("lines", "lacking"),
+    [
+        (["subscribe GB results"], ["GB"]),
+        (["subscribe GB", "unsubscribe GB abandonments"], ["GB"]),
+        (["subscribe all abandonments", "subscribe GB results"], []),
+        (["subscribe GB results York"], ["GB"]),
+        (["subscribe GB"], []),
+    ],
+)
+async def test_abandonments_that_will_not_come_are_said_and_a_button_adds_them(town, lines, lacking):
+    here = await town.here(*lines[:-1])
+    done = await town.types(here, lines[-1])
+    rows = await town.desk.database.read(lambda session: subscriptions.of_channel(session, here.channel_id))
+    every = [subscriptions.read_filter(row) for row in rows]
+    without = without_abandonments(getattr(done, "filters", every), every)
+    assert [one.region for one in without] == lacking
+    for button in abandonments_buttons(without):
+        assert button["text"]["text"] == "Add abandonments"
+        await town.types(here, button["value"])
+    assert all("abandonments" in words for words in await town.receives(here) if lacking)
+
+
 async def test_course_of_a_whole_region_is_offered_to_be_left_out(town):
     here = await town.here("subscribe GB")
     error = await town.refused(here, "unsubscribe York")
@@ -607,6 +697,9 @@ async def test_reading_in_plain_english(town, typed, day, region, course_id):
         ("GB Asct", "Did you mean Ascot?", ["GB Ascot"]),
         ("GB Curagh", "Did you mean Curragh IRE?", ["IRE Curragh"]),
         ("Asct", "Did you mean", ["cr_1", "cr_2"]),
+        ("ascot tomorrow", "Which Ascot?", ["cr_1 tomorrow", "cr_2 tomorrow"]),
+        ("boxing day", "I know no holidays: write the date", []),
+        ("GB jumps", "a kind of racing can't be chosen", []),
         ("GB and IRE", "One region at a time", ["GB", "IRE"]),
         ("York and Curragh", "One course at a time", ["York", "Curragh"]),
         ("GB except Ascot", "I can leave nothing out", ["GB", "cr_1"]),
@@ -698,11 +791,19 @@ LINES = st.lists(st.sampled_from([*JOINING, *PLACES, *NAMES, *TOPICS, *DAYS]), m
 @given(data=st.data())
 async def test_any_line_is_understood_or_refused_with_buttons_that_all_work(town, commands, data):
     command, line = data.draw(st.sampled_from(commands)), data.draw(LINES)
-    before = ["subscribe GB except York", "subscribe IRE results"] if command in {"unsubscribe", "pause"} else []
-    here = town.kept[command] = town.kept.get(command) or await town.here(*before)
+    has_some = command in {"unsubscribe", "pause"} or (command == "subscribe" and data.draw(st.booleans()))
+    before = ["subscribe GB except York", "subscribe IRE results"] if has_some else []
+    kept = f"{command} {has_some}"
+    here = town.kept[kept] = town.kept.get(kept) or await town.here(*before)
     error = await town.refused(here, f"{command} {line}")
     if error is None:
         return
     assert str(error)
     for pressed in error.lines.values():
-        await town.types(await town.here(*before) if "subscribe" in command else here, pressed)
+        if "subscribe" not in command:
+            await town.types(here, pressed)
+            continue
+        there = await town.here(*before)
+        received = await town.receives(there)
+        await town.types(there, pressed)
+        assert await town.receives(there) != received, pressed

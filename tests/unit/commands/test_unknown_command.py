@@ -19,7 +19,7 @@ NOBODY: Any = None
     ("line", "offered"),
     [
         ("subscirbe GB", "subscribe GB"),
-        ("subscirbe gb", "subscribe GB"),
+        ("subscirbe gb", "subscribe gb"),
         ("lsit", "list"),
         ("sub GB", "subscribe GB"),
         ("uns GB", "unsubscribe GB"),
@@ -29,7 +29,7 @@ NOBODY: Any = None
 async def test_mistyped_command_is_offered_with_its_words(database, line, offered):
     said = []
     channel = await channel_in(database)
-    await channel.types("GB")
+    await channel.types("GB results")
 
     async def respond(_reply, message, **_more):
         said.append(message)

@@ -174,7 +174,7 @@ def _waited(because: str) -> Waited:
 ANSWERS: dict[str, partial[Any]] = {
     "notice": partial(sentence, "3 deliveries have failed since 14:30. <!channel> & *more*: /racing status says why."),
     "notice_of_a_channel": partial(
-        sentence, "Slack no longer lets me post in channel C1 (is_archived). Subscribed by U1.", ["C1", "U1"]
+        sentence, "Slack no longer lets me post in channel C1 (archived). Subscribed by U1.", ["C1", "U1"]
     ),
     "error_with_buttons": partial(
         explain,
@@ -245,8 +245,8 @@ ANSWERS: dict[str, partial[Any]] = {
     "muted": partial(muted, ASCOT, 7, Abandonments.POSTED),
     "muted_where_no_abandonment_comes": partial(muted, ASCOT, 7, Abandonments.NOT_ASKED_FOR),
     "unmuted": partial(unmuted, ASCOT),
-    "paused": partial(paused, NOON + timedelta(hours=2), 72),
-    "paused_until_a_time_of_day": partial(paused, NOON + timedelta(hours=2), 72, "Europe/London"),
+    "paused": partial(paused, NOON + timedelta(days=4), NOON, 72),
+    "paused_until_a_time_of_day": partial(paused, NOON + timedelta(hours=2), NOON, 72, "Europe/London"),
     "resumed": partial(resumed, 1),
     "paused_by": partial(paused_by, "U1", [GB, ALL], NOON + timedelta(hours=2)),
     "resumed_by": partial(resumed_by, "U1"),
