@@ -39,7 +39,7 @@ def pytest_collection():
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Have each worker begin with tests that wait, and end with short ones. In one process the order is the files'."""
+    """Have each worker begin with long tests and end with short tests. A single process keeps the usual order."""
     if workers := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "0")):
         items[:] = spread(
             items,

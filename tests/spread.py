@@ -1,4 +1,4 @@
-"""The order of the tests: what waits long is begun first, on all workers at once, and what is short fills the gaps."""
+"""The order of the tests: long tests begin first, on all workers at once, and short tests fill the gaps."""
 
 from collections.abc import Callable, Iterator
 from itertools import groupby
@@ -10,10 +10,10 @@ Item = TypeVar("Item")
 def spread(
     items: list[Item], workers: int, *, is_long: Callable[[Item], bool], bot_of: Callable[[Item], str | None]
 ) -> list[Item]:
-    """The items in an order of which each worker gets a fair piece: xdist cuts as many pieces as there are workers.
+    """The items in a new order, which xdist cuts into pieces of one length, a piece for each worker.
 
-    A piece has long tests at its beginning, then files that run bots, then the rest. `bot_of` names the file of a test
-    that runs a bot: tests that may share a bot stay together.
+    A piece has long tests at its beginning, then tests that run bots, then all other tests. `bot_of` names the file of
+    a test that runs a bot. The tests of a file stay together, because they may share a bot.
     """
     hands: list[list[Item]] = [[] for _ in range(workers)]
     for number, item in enumerate(item for item in items if is_long(item)):
@@ -27,7 +27,7 @@ def spread(
 
 
 def _filled(hands: list[list[Item]], rest: Iterator[Item], count: int) -> Iterator[list[Item]]:
-    """The hands, each with so many of the rest that it is a worker's piece."""
+    """The hands, each filled up with other tests to the length of a piece."""
     for number, hand in enumerate(hands):
         size = (count + number) // len(hands)
         yield hand + [item for _, item in zip(range(size - len(hand)), rest, strict=False)]

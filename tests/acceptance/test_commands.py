@@ -1,5 +1,8 @@
 """Commands typed in Slack, answered by the real process."""
 
+import sqlite3
+
+from tests.acceptance.conftest import until
 from tests.acceptance.payloads import abandoned, result
 
 
@@ -43,11 +46,18 @@ async def test_error_says_what_would_have_been_right(world):
     assert world.slack.messages("CGB") == []
 
 
+def all_dealt_with(world):
+    """Whether the bot has decided, of each accepted delivery, whom to tell."""
+    with sqlite3.connect(world.bot.folder / "bot.db") as connection:
+        return connection.execute("SELECT count(*) FROM inbox WHERE state = 'new'").fetchone() == (0,)
+
+
 async def test_subscription_waits_for_the_bot_and_starts_on_joining(world):
     world.slack.add_channel("CNEW", "new-channel", bot_is_member=False)
     said = await world.say("/racing", "subscribe GB", channel="CNEW")
     assert "/invite @racing-bot" in said
     await world.bot.deliver(result("rc_before"))
+    await until(lambda: all_dealt_with(world))
     assert "waiting" in await world.say("/racing", "list", channel="CNEW")
     await world.slack.invite_bot("CNEW", world.bot.url)
     assert "live" in await world.say("/racing", "list", channel="CNEW")
