@@ -1,5 +1,9 @@
-"""Posts the events that a channel has missed while its filter was wrong: to this channel alone, each event once."""
+"""Posts the events that a channel has missed while its filter was wrong: to this channel alone, each event once.
 
+The events are coded and filled in anew, because an event can be older than the list of regions.
+"""
+
+from collections.abc import Mapping
 from datetime import datetime
 
 from sqlmodel import Session
@@ -7,19 +11,22 @@ from sqlmodel import Session
 from bot.alerts.meetings import KnownMeetings
 from bot.alerts.plan import Plan
 from bot.alerts.versions import News
+from bot.domain.events import RacingEvent
 from bot.domain.filters import ChannelFilter
-from bot.storage import events, mutes, posts
+from bot.storage import events, mutes, posts, subscriptions
+from bot.storage.elsewhere import KnownElsewhere, lacks
+from bot.storage.tables import EventVersion
 
 
 def post_missed(session: Session, channel_id: str, chosen: ChannelFilter, *, since: datetime, now: datetime) -> int:
     """How many posts were made: for events received since `since`, taken by the filter, and not posted here before.
 
-    An event is matched by its newest version, and told by the first version missed by the channel.
+    The newest version of an event is matched and shown.
     """
-    rows = events.received_since(session, since)
-    first = {row.event_key: row for row in reversed(rows)}
-    newest = {key: events.known(row)[0] for key, row in events.latest(session, first).items()}
-    missed = {key: event for key, event in newest.items() if chosen.matches(event)}
+    first = {row.event_key: row for row in reversed(events.received_since(session, since))}
+    newest = events.latest(session, first)
+    anew = _anew(session, newest)
+    missed = {key: event for key, event in anew.items() if chosen.matches(event)}
     for key in posts.keys_known(session, channel_id, missed):
         del missed[key]
     muted = mutes.active(session, now)
@@ -27,13 +34,43 @@ def post_missed(session: Session, channel_id: str, chosen: ChannelFilter, *, sin
     meetings.read(missed.values())
     plan = Plan(session, meetings)
     for key in sorted(missed, key=lambda key: first[key].id or 0):
-        version = first[key]
-        event, remarks = events.known(version)
-        version.posts += 1
-        holding = {channel: by for channel, by in mutes.muting(muted, missed[key]).items() if channel == channel_id}
-        news = News(version, event, remarks, rings=True, moves=False)
-        plan.add(news, [channel_id], {} if remarks.contradicts else holding)
+        event = missed[key]
+        holding = {channel: by for channel, by in mutes.muting(muted, event).items() if channel == channel_id}
+        for news in _told(first[key], newest[key], event):
+            news.version.posts += 1
+            plan.add(news, [channel_id], {} if news.remarks.contradicts else holding)
     plan.link()
     plan.carry_out()
     posts.hurry_races(session, [event.race.race_id for event in missed.values() if event.is_abandonment])
     return len(missed)
+
+
+def _told(first: EventVersion, newest: EventVersion, event: RacingEvent) -> list[News]:
+    """What the channel is told: a message of the first missed version, edited by the newest before it is sent.
+
+    The message then calls nothing corrected in the heading. A contradiction of another event is told by a message of
+    the newest version alone.
+    """
+    remarks = {row.version: events.remarks_of(row) for row in (first, newest)}
+    if first.version == newest.version or remarks[newest.version].contradicts:
+        return [News(newest, event, remarks[newest.version], rings=True, moves=False)]
+    return [
+        News(first, event, remarks[first.version], rings=True, moves=False),
+        News(newest, event, remarks[newest.version], rings=False, moves=False),
+    ]
+
+
+def _anew(session: Session, newest: Mapping[str, EventVersion]) -> dict[str, RacingEvent]:
+    """The events, coded by the lists of now and filled in; a difference is stored."""
+    elsewhere = KnownElsewhere(session, {chosen.region for _, chosen in subscriptions.listening(session)})
+    stored = {key: events.known(row)[0] for key, row in newest.items()}
+    readable = {key: event for key, event in stored.items() if event.unreadable_because is None}
+    coded = {key: elsewhere.coded(event) for key, event in readable.items()}
+    lacking = {key: event for key, event in coded.items() if lacks(event)}
+    elsewhere.listen(coded.values())
+    elsewhere.read(list(lacking.values()))
+    filled = {key: elsewhere.filled(event.as_delivered(), event) for key, event in lacking.items()}
+    changed = {key: event for key, event in (coded | filled).items() if event != stored[key]}
+    for key, event in changed.items():
+        events.amend(newest[key], event)
+    return stored | changed

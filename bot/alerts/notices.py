@@ -29,7 +29,8 @@ BACK = "admin-channel-open"
 class Notices:
     """Tells admins: in their channel, else each of them by a direct message, else in the log alone.
 
-    `unreached` are the admins to whom Slack delivers nothing, each with the reason.
+    `unreached` are the admins to whom Slack delivers nothing, each with the reason. After a refused direct message a
+    person stays unreached until Slack takes a direct message: each warning is tried, beside the open places.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class Notices:
         self.admin_channel = admin_channel
         self.admin_users = tuple(dict.fromkeys(user_id for user_id in admin_users if user_id != admin_channel))
         self.unreached: dict[str, str] = {}
+        self._refused: dict[str, str] = {}
         self._render = render
         self._clock = clock
 
@@ -57,7 +59,20 @@ class Notices:
         channel = [self.admin_channel] if self.admin_channel else []
         if self.admin_channel and self._is_open(session, self.admin_channel):
             return channel
-        return self.reachable or channel
+        tried = [one for one in (*channel, *self.admin_users) if one in self._refused]
+        return tuple(dict.fromkeys([*(self.reachable or channel), *tried]))
+
+    def looked_up(self, user_id: str, problem: str | None) -> bool:
+        """Whether the problem that Slack names of this person is news. No problem: a refusal of before counts on."""
+        before, now = self.unreached.pop(user_id, None), problem or self._refused.get(user_id)
+        if now is not None:
+            self.unreached[user_id] = now
+        return now not in {None, before}
+
+    def taken(self, channel_id: str) -> None:
+        """Slack took a post in this channel, or as a direct message to this person."""
+        if self._refused.pop(channel_id, None):
+            self.unreached.pop(channel_id, None)
 
     @property
     def reachable(self) -> Sequence[str]:
@@ -193,11 +208,16 @@ class Notices:
             channel_id,
         )
 
-    def parked(self, session: Session, claim: Claim, error: str) -> None:
-        """A post was given up. A notice goes to the other places of the admins instead of being told of."""
+    def parked(self, session: Session, claim: Claim, error: str, *, is_closed: bool = False) -> None:
+        """A post was given up. A notice goes to the other places of the admins instead of being told of.
+
+        `is_closed`: Slack takes no post at all in the channel or by direct message to the person.
+        """
+        if is_closed and claim.channel_id in {self.admin_channel, *self.admin_users}:
+            self.unreached[claim.channel_id] = self._refused[claim.channel_id] = error
         if claim.post.dedupe_key.startswith(posts.NOTICE):
             log.error("notice_not_posted", post=claim.post.dedupe_key, reason=error)
-            self._tell_elsewhere(session, claim, error)
+            self._tell_elsewhere(session, claim)
             return
         self.tell(
             session,
@@ -207,13 +227,12 @@ class Notices:
             claim.channel_id,
         )
 
-    def _tell_elsewhere(self, session: Session, claim: Claim, error: str) -> None:
+    def _tell_elsewhere(self, session: Session, claim: Claim) -> None:
         """A notice refused for good in one place of the admins goes to the others."""
-        if claim.channel_id in {self.admin_channel, *self.admin_users} and is_person(claim.channel_id):
-            self.unreached[claim.channel_id] = error
+        others = [user_id for user_id in self.reachable if user_id != claim.channel_id]
         if claim.channel_id == self.admin_channel:
-            posts.resend_notice(session, claim.post, self.reachable)
-        elif claim.channel_id in self.admin_users and self.admin_channel and not self.reachable:
+            posts.resend_notice(session, claim.post, others)
+        elif claim.channel_id in self.admin_users and self.admin_channel and not others:
             # The notice waits there until the channel is open.
             posts.resend_notice(session, claim.post, [self.admin_channel])
 

@@ -45,6 +45,8 @@ class Outcomes:
             if not claim_outcomes.record_sent(session, claim, message_ts, now, free_at=now + pause):
                 return False
             # One that was looked for may have been taken before the channel was closed.
+            if not (claim.edited or claim.doubtful):
+                self.notices.taken(claim.channel_id)
             if claim.held_since and not (claim.edited or claim.doubtful):
                 end_closing(session, self.notices, claim.channel_id, claim.held_since, now)
             return True
@@ -105,7 +107,7 @@ class Outcomes:
         def record(session: Session, now: datetime) -> bool:
             if is_person(claim.channel_id):
                 # Nobody can reopen a person's direct messages for us, and what they would have said admins know.
-                return self._park(session, claim, code, code, now)
+                return self._park(session, claim, code, code, now, is_closed=True)
             if not claim_outcomes.record_retry(session, claim, free_at=now, error=code):
                 return False
             close_channel(session, self.notices, claim.channel_id, code, now)
@@ -117,10 +119,12 @@ class Outcomes:
         """Given up, and admins are told why: `told`, or the reason itself."""
         return Outcome("parked", lambda session, now: self._park(session, claim, reason, told or reason, now))
 
-    def _park(self, session: Session, claim: Claim, reason: str, told: str, now: datetime) -> bool:
+    def _park(
+        self, session: Session, claim: Claim, reason: str, told: str, now: datetime, *, is_closed: bool = False
+    ) -> bool:
         if not claim_outcomes.record_parked(session, claim, free_at=now + self._pause, error=reason):
             return False
-        self.notices.parked(session, claim, told)
+        self.notices.parked(session, claim, told, is_closed=is_closed)
         return True
 
     @property

@@ -1,18 +1,19 @@
 """Checks the filters whose words were typed while no list was known to check the words by.
 
-A word that differs from a published name in letter case only is mended. Of any other wrong word the channel is told.
-Events that the channel has missed meanwhile are posted with the check.
+A word that differs from a published name in letter case only is mended, and so is another name or code of a region.
+Of any other wrong word the channel is told. Events that the channel has missed meanwhile are posted with the check.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import partial
 
 from sqlmodel import Session
 
 from bot.alerts.missed import post_missed
 from bot.alerts.notices import Notices
-from bot.domain.filters import ALL_REGIONS, ChannelFilter
+from bot.domain.filters import ALL_REGIONS, ChannelFilter, joint
 from bot.domain.races import Course
 from bot.logs import get_logger
 from bot.racing.values import suggest
@@ -26,16 +27,20 @@ log = get_logger(__name__)
 BOT = "the bot"
 """Who the audit says changed it."""
 
+RegionNamed = Callable[[Session, str], str | None]
+"""The published code of a country's name, or of a code that is in use elsewhere; None for other words."""
+
 
 @dataclass(frozen=True)
 class _Lists:
-    """The published names. `courses` None: not known."""
+    """The published names. `courses` None: not known. `named` gives the region that has another name or code."""
 
     regions: tuple[str, ...]
     courses: tuple[KnownCourse, ...] | None
+    named: Callable[[str], str | None]
 
 
-def check_filters(session: Session, notices: Notices, now: datetime) -> bool:
+def check_filters(session: Session, notices: Notices, now: datetime, *, region_named: RegionNamed) -> bool:
     """Check all unchecked filters, as far as the lists are known. False while another replica fans out.
 
     Fan-out must not run beside the check: an event matched with the old filter would be missed by both.
@@ -48,7 +53,7 @@ def check_filters(session: Session, notices: Notices, now: datetime) -> bool:
         subscriptions.put_filter(session, row, since_now, row.updated_at)
     regions, courses = reference.regions(session), reference.courses(session)
     if regions is not None:
-        lists = _Lists(regions[0], courses[0] if courses else None)
+        lists = _Lists(regions[0], courses[0] if courses else None, partial(region_named, session))
         for row in subscriptions.to_be_checked(session, lists.regions):
             _check(session, notices, row, lists, now)
     return True
@@ -56,21 +61,20 @@ def check_filters(session: Session, notices: Notices, now: datetime) -> bool:
 
 def _check(session: Session, notices: Notices, row: ChannelSubscriptionRow, lists: _Lists, now: datetime) -> None:
     before = subscriptions.read_filter(row)
-    region = _region_of(session, row, before, lists)
+    region = _region_of(session, row, lists)
     if region is None:
         if before.unchecked_since is not None:
             subscriptions.put_filter(session, row, before.model_copy(update={"unchecked_since": None}), now)
-        notices.tell_channel(
-            session, f"region:{row.id}:{row.region}", row.channel_id, _no_region(row.region, lists.regions)
-        )
+        notices.tell_channel(session, _key(row, row.region), row.channel_id, _no_region(row.region, lists.regions))
         return
     after, wrong = _with_courses(before.model_copy(update={"region": region}), lists.courses)
     if after == before:
         return
-    subscriptions.put_filter(session, row, after, now)
+    is_joined = _store(session, row, after, now)
     missed = _post_missed(session, row, before, after, now)
-    if said := _said(before, after, wrong, missed):
-        notices.tell_channel(session, f"region:{row.id}:{_words(before)}", row.channel_id, said)
+    if said := _said(before, after, wrong, missed, is_joined=is_joined):
+        key = _key(row, f"{_moment(before.unchecked_since)}:{_words(before)}")
+        notices.tell_channel(session, key, row.channel_id, said)
     if _words(after) != _words(before):
         audit.add(
             session,
@@ -85,15 +89,28 @@ def _check(session: Session, notices: Notices, row: ChannelSubscriptionRow, list
     log.info("filter_checked", channel_id=row.channel_id, region=after.region, missed=missed)
 
 
-def _region_of(session: Session, row: ChannelSubscriptionRow, chosen: ChannelFilter, lists: _Lists) -> str | None:
+def _region_of(session: Session, row: ChannelSubscriptionRow, lists: _Lists) -> str | None:
     """The region as published; None where no region can be meant for certain."""
     if row.region in {ALL_REGIONS, *lists.regions}:
         return row.region
     same = [region for region in lists.regions if region.casefold() == row.region.casefold()]
-    taken = {other.region for other in subscriptions.of_channel(session, row.channel_id)}
-    # A filter that can't be read is told of elsewhere, and would be written over here.
-    is_read = not isinstance(chosen, UnreadFilter)
-    return same[0] if len(same) == 1 and not taken.intersection(same) and is_read else None
+    found = [region for region in (lists.named(row.region), lists.named(row.region.upper())) if region]
+    meant = (same if len(same) == 1 else None) if same else found[:1]
+    # Admins are told of a filter that can't be read (Notices.unread_filters). A mend would write over the filter.
+    there = [one for one in (row, subscriptions.find(session, row.channel_id, meant[0])) if one] if meant else []
+    is_read = not any(isinstance(subscriptions.read_filter(one), UnreadFilter) for one in there)
+    return meant[0] if meant and is_read else None
+
+
+def _store(session: Session, row: ChannelSubscriptionRow, after: ChannelFilter, now: datetime) -> bool:
+    """Store the mended filter. True where the channel had the region already: two subscriptions become one."""
+    other = subscriptions.find(session, row.channel_id, after.region)
+    if other is None or other.id == row.id:
+        subscriptions.put_filter(session, row, after, now)
+        return False
+    subscriptions.put_filter(session, other, joint(subscriptions.read_filter(other), after), now)
+    subscriptions.remove(session, row.channel_id, [row.region])
+    return True
 
 
 def _with_courses(
@@ -133,7 +150,9 @@ def _post_missed(
     return post_missed(session, row.channel_id, after, since=before.unchecked_since, now=now)
 
 
-def _said(before: ChannelFilter, after: ChannelFilter, wrong: Sequence[Course], missed: int | None) -> str:
+def _said(
+    before: ChannelFilter, after: ChannelFilter, wrong: Sequence[Course], missed: int | None, *, is_joined: bool
+) -> str:
     """The words for the channel; empty where every word was right."""
     typed, published = _words(before), _words(after)
     said = []
@@ -141,6 +160,11 @@ def _said(before: ChannelFilter, after: ChannelFilter, wrong: Sequence[Course], 
         said.append(
             f"This channel was subscribed to {typed} while I could not check that. The data service calls it "
             f"{published}, so the subscription is to {published} now."
+        )
+    if is_joined:
+        said.append(
+            f"This channel had a subscription to {after.region} already. The two are one now, with everything that "
+            "either took."
         )
     said += [
         f"This channel's subscription to {after.region} names the course {one.name}, but the data service publishes no "
@@ -170,3 +194,12 @@ def _words(chosen: ChannelFilter) -> str:
     """The words that were checked: the region, and courses by name."""
     courses = [one.name or one.course_id or "?" for one in (*chosen.courses, *chosen.not_courses)]
     return ", ".join([chosen.region, *courses])
+
+
+def _key(row: ChannelSubscriptionRow, about: str) -> str:
+    """The key of a notice, without the row's id: SQLite gives the id of a removed row to a new row."""
+    return f"region:{row.channel_id}:{_moment(row.created_at)}:{about}"
+
+
+def _moment(at: datetime | None) -> str:
+    return at.astimezone(UTC).isoformat() if at else ""

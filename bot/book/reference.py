@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from http import HTTPStatus
 from typing import TypeVar
 
@@ -180,8 +181,11 @@ class ReferenceBook:
         return found.pop() if len(found) == 1 else None
 
     async def refresh(self) -> None:
-        """Read anew what is older than a day and keep what came. Raises ServiceError where one of them did not."""
-        error = await self._refresh_together()
+        """Read anew what is older than a day and keep what came, by one request for each list.
+
+        Raises ServiceError where one of them did not come.
+        """
+        error = await self._refresh_together(self._client.in_one_try())
         if error is not None:
             raise error
 
@@ -192,7 +196,7 @@ class ReferenceBook:
         if self._refreshed_at is None or self._clock() - self._refreshed_at >= ASK_AGAIN_AFTER:
             try:
                 async with asyncio.timeout(timeout_s):
-                    await self._refresh_together()
+                    await self._refresh_together(self._client)
             except TimeoutError:
                 log.info("reference_not_in_time", timeout_s=timeout_s)
             except StorageError as error:
@@ -200,22 +204,22 @@ class ReferenceBook:
             kept = await self._database.read(read)
         return kept[0] if kept else None
 
-    async def _refresh_together(self) -> ServiceError | None:
+    async def _refresh_together(self, client: RacingClient) -> ServiceError | None:
         """What went wrong with the refresh that is under way, or else with a new one."""
         if self._refreshing is None or self._refreshing.done():
-            self._refreshing = asyncio.create_task(self._refresh())
+            self._refreshing = asyncio.create_task(self._refresh(client))
             self._refreshing.add_done_callback(_look_at)
         # Whoever gives up waiting must not end it for the others.
         return await asyncio.shield(self._refreshing)
 
-    async def _refresh(self) -> ServiceError | None:
+    async def _refresh(self, client: RacingClient) -> ServiceError | None:
         try:
-            return await self._refresh_stale()
+            return await self._refresh_stale(client)
         finally:
             # Also where what came could not be kept: the next command would ask for it all again.
             self._refreshed_at = self._clock()
 
-    async def _refresh_stale(self) -> ServiceError | None:
+    async def _refresh_stale(self, client: RacingClient) -> ServiceError | None:
         """Ask for each list that is older than a day, and keep what came; or what went wrong."""
         kept_courses = await self._database.read(reference.courses)
         kept_regions = await self._database.read(reference.regions)
@@ -223,9 +227,9 @@ class ReferenceBook:
         new_regions: Sequence[str] = ()
         courses_error = regions_error = None
         if not self._is_fresh(kept_courses):
-            new_courses, courses_error = await self._ask("courses", self._ask_courses)
+            new_courses, courses_error = await self._ask("courses", partial(_ask_courses, client))
         if not self._is_fresh(kept_regions):
-            new_regions, regions_error = await self._ask("regions", self._ask_regions)
+            new_regions, regions_error = await self._ask("regions", partial(_ask_regions, client))
             # A list that only failed to come leaves the one that was kept; where there is none, the courses tell.
             if not new_regions and (kept_regions is None or _is_left_to_courses(regions_error)):
                 fresh_courses = kept_courses[0] if kept_courses and self._is_fresh(kept_courses) else ()
@@ -255,12 +259,6 @@ class ReferenceBook:
     async def _ask_countries(self) -> list[KnownCountry]:
         return _known_countries(await self._client.countries())
 
-    async def _ask_courses(self) -> list[KnownCourse]:
-        return _known_courses(await self._client.courses())
-
-    async def _ask_regions(self) -> list[str]:
-        return read_reference((await self._client.reference()).data).get("regions", [])
-
     async def _keep(self, courses: Sequence[KnownCourse], regions: Sequence[str]) -> None:
         now = self._clock()
 
@@ -275,6 +273,14 @@ class ReferenceBook:
 
     def _is_fresh(self, kept: tuple[object, datetime] | None) -> bool:
         return kept is not None and self._clock() - kept[1] < FRESH_FOR
+
+
+async def _ask_courses(client: RacingClient) -> list[KnownCourse]:
+    return _known_courses(await client.courses())
+
+
+async def _ask_regions(client: RacingClient) -> list[str]:
+    return read_reference((await client.reference()).data).get("regions", [])
 
 
 async def _attempt(ask: Callable[[], Awaitable[T]]) -> tuple[T | None, ServiceError | None]:

@@ -101,6 +101,23 @@ class ChannelFilter(Value):
         return any(taken.course_id is None and (taken.name or "").casefold() in words for taken in self.courses)
 
 
+def joint(one: ChannelFilter, other: ChannelFilter) -> ChannelFilter:
+    """One filter for two of a region: every event that either takes, and everybody whom either mentions."""
+    both = (one, other)
+    return one.model_copy(
+        update={
+            "topics": one.topics | other.topics,
+            "courses": tuple(dict.fromkeys((*one.courses, *other.courses))) if one.courses and other.courses else (),
+            "not_courses": (
+                *(course for course in one.not_courses if not other.takes_course(course)),
+                *(course for course in other.not_courses if not one.takes_course(course)),
+            ),
+            "mentions": tuple(dict.fromkeys(mention for each in both for mention in each.mentions)),
+            "unchecked_since": min((each.unchecked_since for each in both if each.unchecked_since), default=None),
+        }
+    )
+
+
 class Overridden(Value):
     """What a channel's filter (`chosen`) leaves out, and another one of the channel (`by`) takes: it arrives.
 

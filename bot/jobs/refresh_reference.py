@@ -1,7 +1,7 @@
 """Keeps regions, courses and countries at hand: commands, deliveries and messages need not wait for the service.
 
 The job runs every ten minutes and asks once a day. While a filter waits to be checked (bot.alerts.unchecked), a second
-job asks an absent service again every few seconds.
+job asks an absent service again, a few seconds later at first and then once a minute.
 """
 
 import asyncio
@@ -9,14 +9,22 @@ from functools import partial
 
 from bot.alerts.notices import Notices
 from bot.alerts.unchecked import check_filters
+from bot.book.lexicon import region_named
 from bot.book.reference import ReferenceBook
 from bot.domain.clock import Clock
 from bot.errors import RacingBotError
 from bot.logs import get_logger
 from bot.storage import subscriptions
 from bot.storage.engine import Database
+from bot.storage.reference import failed_tries, put_failed_tries
 
 log = get_logger(__name__)
+
+CHECK_EVERY_S = 15
+"""How often unchecked filters are looked at, and the shortest wait between two requests for a list."""
+
+LONGEST_WAIT_S = 60
+"""The wait doubles with each failure until then."""
 
 TURN_S = 0.05
 """Another replica's fan-out is waited for so long."""
@@ -42,16 +50,35 @@ async def refresh_for_filters(
     """Where a filter is unchecked, have the lists and check it. A service that is away is asked again soon."""
     if not await database.read(subscriptions.has_unchecked):
         return
+    failed = await database.read(failed_tries)
+    tries, at = failed or (0, clock())
+    # A slot of the job may begin a little earlier after the one before.
+    if not tries or (clock() - at).total_seconds() >= _wait_s(tries) - CHECK_EVERY_S / 2:
+        await _refresh(reference, database, clock, tries)
+    await _check_filters(database, notices, clock)
+    wake.set()
+
+
+async def _refresh(reference: ReferenceBook, database: Database, clock: Clock, tries: int) -> None:
+    """Ask for the lists, after so many failed tries in a row; all replicas count together."""
     try:
         await reference.refresh()
     except RacingBotError as error:
-        log.debug("filters_not_checked", reason=str(error))
-    await _check_filters(database, notices, clock)
-    wake.set()
+        log.debug("filters_not_checked", reason=str(error), failed_tries=tries + 1)
+        await database.write(partial(put_failed_tries, tries=tries + 1, now=clock()))
+        return
+    if tries:
+        await database.write(partial(put_failed_tries, tries=0, now=clock()))
+
+
+def _wait_s(tries: int) -> float:
+    doubled: float = CHECK_EVERY_S * 2.0 ** min(tries - 1, 10)
+    return min(LONGEST_WAIT_S, doubled)
 
 
 async def _check_filters(database: Database, notices: Notices, clock: Clock) -> None:
     is_checked = False
     while not is_checked:
-        is_checked = await database.write(partial(check_filters, notices=notices, now=clock()))
+        check = partial(check_filters, notices=notices, now=clock(), region_named=region_named)
+        is_checked = await database.write(check)
         await asyncio.sleep(0 if is_checked else TURN_S)

@@ -12,7 +12,7 @@ from bot.jobs.check_quota import check_quota
 from bot.jobs.end_pauses import PauseEnd
 from bot.jobs.expire_queue import expire_queue
 from bot.jobs.prune_bodies import prune_bodies
-from bot.jobs.refresh_reference import refresh_for_filters, refresh_reference
+from bot.jobs.refresh_reference import CHECK_EVERY_S, refresh_for_filters, refresh_reference
 from bot.settings import Settings
 from bot.storage.engine import Database
 
@@ -73,7 +73,7 @@ async def _expire_queue(parts: JobParts) -> None:
 JOBS: tuple[Job, ...] = (
     Job("check_quota", lambda settings: settings.quota_check_s, _check_quota),
     Job("refresh_reference", lambda _settings: 600, _refresh_reference),
-    Job("check_filters", lambda _settings: 15, _check_filters),
+    Job("check_filters", lambda _settings: CHECK_EVERY_S, _check_filters),
     Job("prune_bodies", lambda _settings: HOUR_S, _prune_bodies),
     Job("check_channels", lambda _settings: 600, _check_channels),
     Job("end_pauses", lambda _settings: 30, _end_pauses),

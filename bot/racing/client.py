@@ -21,7 +21,7 @@ from bot.racing.records import (
     SubscriptionPage,
     SubscriptionRecord,
 )
-from bot.racing.retry import FOR_BACKGROUND, FOR_COMMANDS
+from bot.racing.retry import FOR_BACKGROUND, FOR_COMMANDS, ONE_TRY, Patience
 from bot.racing.throttle import Throttle, one_replica
 from bot.racing.timing import Timing
 from bot.racing.transport import Request, Transport
@@ -46,9 +46,10 @@ class WalkPosition(BaseModel):
 class RacingClient:
     """Client of the data service. `in_background()` gives one that leaves room for people's commands."""
 
-    def __init__(self, calls: Calls, *, background: bool = False) -> None:
+    def __init__(self, calls: Calls, *, background: bool = False, patience: Patience = FOR_COMMANDS) -> None:
         self._calls = calls
         self._background = background
+        self._patience = patience
 
     @property
     def state(self) -> AccountState:
@@ -62,7 +63,11 @@ class RacingClient:
 
     def in_background(self) -> "RacingClient":
         """The same client for work that nobody waits for: patient, and kept to its part of each minute."""
-        return RacingClient(self._calls, background=True)
+        return RacingClient(self._calls, background=True, patience=FOR_BACKGROUND)
+
+    def in_one_try(self) -> "RacingClient":
+        """The same client for background work that is done again anyway: no failed request is repeated."""
+        return RacingClient(self._calls, background=True, patience=ONE_TRY)
 
     def held_up(self) -> ServiceFailure:
         """Why no races have come so far where they are being asked for; nothing was raised, and they may still come."""
@@ -151,8 +156,7 @@ class RacingClient:
         return await self._ask(Request("GET", path, params), page)
 
     async def _ask(self, request: Request, page: type[Page[T]], *, bare: bool = False) -> Page[T]:
-        patience = FOR_BACKGROUND if self._background else FOR_COMMANDS
-        return await self._calls.ask(request, page, patience=patience, background=self._background, bare=bare)
+        return await self._calls.ask(request, page, patience=self._patience, background=self._background, bare=bare)
 
 
 def open_client(

@@ -42,6 +42,10 @@ FOR_BACKGROUND = Patience(deadline_s=600)
 """Nobody waits."""
 
 
+ONE_TRY = Patience(deadline_s=60, fault_tries=1, rate_tries=1)
+"""The caller itself asks again."""
+
+
 def decide(
     error: ServiceFailure, attempt: int, elapsed_s: float, *, patience: Patience, repeatable: bool, chance: float
 ) -> Retry | GiveUp:

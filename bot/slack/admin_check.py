@@ -65,12 +65,8 @@ class AdminCheck:
     async def _check_people(self) -> None:
         places = (self.notices.admin_channel, *self.notices.admin_users)
         for user_id in (place for place in places if place and is_person(place)):
-            before, problem = self.notices.unreached.get(user_id), await self._problem_of_person(user_id)
-            if problem is None:
-                self.notices.unreached.pop(user_id, None)
-                continue
-            self.notices.unreached[user_id] = problem
-            if problem != before:
+            problem = await self._problem_of_person(user_id)
+            if self.notices.looked_up(user_id, problem):
                 log.warning("admin_not_reached", user_id=user_id, reason=problem)
 
     async def _check_channel(self) -> None:

@@ -8,6 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from sqlmodel import Session
+
+from bot.storage import reference
 from bot.storage.reference import KnownCountry, KnownCourse
 
 # A group has the codes that are in use for one country, and its common names. Codes that are English words (NO, IN, IT)
@@ -180,6 +183,14 @@ class Lexicon:
         """The published code of a code's group; None where the group has no published code, or several."""
         found = [one for codes, _ in _COMMON if code in codes for one in codes if one in self._codes]
         return found[0] if len(found) == 1 else None
+
+
+def region_named(session: Session, typed: str) -> str | None:
+    """The published code of a country's name, or of a code that is in use elsewhere, by the lists that are kept."""
+    regions, countries = reference.regions(session), reference.countries(session)
+    return Lexicon(regions=regions[0] if regions else (), countries=countries[0] if countries else ()).region_named(
+        typed
+    )
 
 
 def _plain(name: str) -> str:

@@ -78,6 +78,16 @@ def countries(session: Session) -> tuple[tuple[KnownCountry, ...], datetime] | N
     return (_read_countries(kept[0]), kept[1]) if kept else None
 
 
+def put_failed_tries(session: Session, tries: int, now: datetime) -> None:
+    """Note how often in a row the lists were asked for in vain; 0 ends the row."""
+    state.put(session, "failed_tries", tries, now)
+
+
+def failed_tries(session: Session) -> tuple[int, datetime] | None:
+    """How often in a row the lists were asked for in vain, and when the last time was; None where they never were."""
+    return state.get(session, "failed_tries")
+
+
 def region_of_course(session: Session, course: Course) -> str | None:
     """The region of a course by the list of courses; None where the list has several regions for the course's name."""
     kept = courses(session)

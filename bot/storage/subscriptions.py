@@ -41,6 +41,14 @@ def of_channel(session: Session, channel_id: str) -> Sequence[ChannelSubscriptio
     return session.execute(statement).scalars().all()
 
 
+def find(session: Session, channel_id: str, region: str) -> ChannelSubscriptionRow | None:
+    """A channel's subscription to a region, by the region exactly as stored."""
+    statement = select(ChannelSubscriptionRow).where(
+        col(ChannelSubscriptionRow.channel_id) == channel_id, col(ChannelSubscriptionRow.region) == region
+    )
+    return session.execute(statement).scalar_one_or_none()
+
+
 _IS_UNCHECKED = col(ChannelSubscriptionRow.filter).contains('"unchecked_since":"', autoescape=True)
 """As pydantic writes the field, where it is set."""
 
@@ -90,7 +98,7 @@ def save(
 
     A new one is closed or paused as the channel's others are, else live.
     """
-    row = _find(session, channel_id, chosen.region) or _new(session, channel_id, chosen, user_id, now)
+    row = find(session, channel_id, chosen.region) or _new(session, channel_id, chosen, user_id, now)
     row.filter = chosen.model_dump_json()
     row.updated_at = now
     session.add(row)
@@ -265,10 +273,3 @@ def _new(
         created_at=now,
         updated_at=now,
     )
-
-
-def _find(session: Session, channel_id: str, region: str) -> ChannelSubscriptionRow | None:
-    statement = select(ChannelSubscriptionRow).where(
-        col(ChannelSubscriptionRow.channel_id) == channel_id, col(ChannelSubscriptionRow.region) == region
-    )
-    return session.execute(statement).scalar_one_or_none()

@@ -6,6 +6,7 @@ import pytest
 
 from bot.alerts.closing import pause_channel
 from bot.sandbox.slack import failures
+from bot.settings import DoubtfulPosts
 from bot.slack.admin_check import AdminCheck
 from tests.integration.alerts.racing_day import free_all
 
@@ -172,3 +173,64 @@ async def test_public_channel_is_open_to_a_bot_that_may_post_anywhere(pipeline, 
     assert await problem(pipeline) is None
     await warn(pipeline, "a")
     assert pipeline.texts("CADMIN") == ["Warning a."]
+
+
+@pytest.fixture
+def only_admin(pipeline):
+    """One admin, and no channel for warnings."""
+    pipeline.slack.add_user("UONE", "one")
+    pipeline.notices.admin_channel = None
+    pipeline.notices.admin_users = ("UONE",)
+    return "UONE"
+
+
+@pytest.mark.parametrize("code", ["msg_too_long", "invalid_blocks", "as_user_not_supported"])
+async def test_message_that_is_refused_makes_nobody_unreachable(pipeline, only_admin, code):
+    # Once as it was made, and once in plain words.
+    pipeline.slack.script("chat.postMessage", [failures.slack_error(code)] * 2)
+    await warn(pipeline, "a")
+    assert await problem(pipeline) is None
+    pipeline.slack.script("chat.postMessage", [])
+    await warn(pipeline, "b", "c")
+    assert direct(pipeline, only_admin)[-2:] == ["Warning b.", "Warning c."]
+
+
+# PostgreSQL's deadlines go by its own clock, which no test moves.
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+async def test_message_in_doubt_makes_nobody_unreachable(make_pipeline):
+    pipeline = make_pipeline(doubtful=DoubtfulPosts.HOLD)
+    pipeline.slack.add_user("UONE", "one")
+    pipeline.notices.admin_channel, pipeline.notices.admin_users = None, ("UONE",)
+    pipeline.slack.script("chat.postMessage", [failures.drop_after()])
+    pipeline.slack.script("conversations.history", [failures.slack_error("missing_scope")] * 10)
+    await warn(pipeline, "a")
+    for _ in range(6):
+        pipeline.clock.forward(120)
+        await free_all(pipeline)
+        await pipeline.post_all()
+    await warn(pipeline, "b")
+    assert await problem(pipeline) is None
+    assert "Warning b." in direct(pipeline, "UONE")
+
+
+@pytest.mark.parametrize("code", ["messages_tab_disabled", "cannot_dm_bot", "user_not_found"])
+async def test_refusal_of_direct_messages_ends_with_a_post_that_is_taken(pipeline, only_admin, admin_check, code):
+    for key in ("a", "b"):
+        pipeline.slack.script("chat.postMessage", [failures.slack_error(code)])
+        await warn(pipeline, key)
+        assert await admin_check.check()
+        assert code in (await problem(pipeline) or "")
+    await warn(pipeline, "c")
+    assert direct(pipeline, only_admin) == ["Warning c."]
+    assert await problem(pipeline) is None
+
+
+async def test_admin_who_refused_a_warning_is_tried_beside_those_who_take_warnings(pipeline, admins, admin_check):
+    close(pipeline, "is_archived")
+    assert await admin_check.check()
+    await pipeline.post_all()
+    pipeline.slack.script("chat.postMessage", [failures.slack_error("messages_tab_disabled")])
+    await warn(pipeline, "a")
+    assert sorted(direct(pipeline, user_id) for user_id in admins) == [[], ["Warning a."]]
+    await warn(pipeline, "b")
+    assert sorted(direct(pipeline, user_id) for user_id in admins) == [["Warning a.", "Warning b."], ["Warning b."]]

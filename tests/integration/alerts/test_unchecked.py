@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from bot.alerts.unchecked import check_filters
+from bot.book.lexicon import region_named
 from bot.domain.events import DEFAULT_TOPICS, Topic
 from bot.domain.filters import ChannelFilter, Meeting
 from bot.domain.races import Course
@@ -36,7 +37,7 @@ async def service_is_back(pipeline, *, courses=COURSES):
 
 async def check(pipeline):
     def work(session):
-        return check_filters(session, pipeline.notices, pipeline.clock())
+        return check_filters(session, pipeline.notices, pipeline.clock(), region_named=region_named)
 
     assert await pipeline.database.write(work)
     await pipeline.post_all()
@@ -49,6 +50,11 @@ async def filters(pipeline, channel_id):
 
 def beginnings(pipeline, channel_id):
     return [text.split(":")[0].split(" ")[0] for text in pipeline.texts(channel_id)]
+
+
+def racing(pipeline, channel_id):
+    """What the channel was told of races, without words on the subscription."""
+    return [text for text in pipeline.texts(channel_id) if not text.startswith(("This channel", "What came"))]
 
 
 async def test_what_was_missed_is_posted_once_whatever_is_done_again(pipeline):
@@ -185,7 +191,7 @@ async def test_replicas_that_check_at_the_same_time_post_once_and_miss_nothing(m
 
     async def run(pipeline):
         def work(session):
-            return check_filters(session, pipeline.notices, pipeline.clock())
+            return check_filters(session, pipeline.notices, pipeline.clock(), region_named=region_named)
 
         for _ in range(5):
             await asyncio.gather(pipeline.fanout.turn(), pipeline.database.write(work))
@@ -203,7 +209,7 @@ async def test_filters_are_not_checked_while_a_replica_fans_out(pipeline, monkey
     monkeypatch.setattr(inbox, "take_turn", lambda _session: False)
 
     def work(session):
-        return check_filters(session, pipeline.notices, pipeline.clock())
+        return check_filters(session, pipeline.notices, pipeline.clock(), region_named=region_named)
 
     assert await pipeline.database.write(work) is False
     assert [one.region for one in await filters(pipeline, "CGB")] == ["gb"]
@@ -224,3 +230,162 @@ async def test_lateness_of_what_was_missed_is_said(pipeline):
     await check(pipeline)
     (text,) = [text for text in pipeline.texts("CGB") if text.startswith("Result")]
     assert "25 min late" in text
+
+
+RED_FIRST = {"placings": ("Red Sky", "Blue Moon")}
+
+
+@pytest.mark.parametrize("region", ["Gb", "GB"])
+async def test_missed_result_is_posted_in_its_newest_version_and_once(pipeline, region):
+    await subscribe(pipeline, "CGB", "gb")
+    await pipeline.subscribe("CALL", "*")
+    await tell(pipeline, result("rc_1", region=region), result("rc_1", region=region, **RED_FIRST))
+    await service_is_back(pipeline)
+    for _ in range(2):
+        await check(pipeline)
+    await tell(pipeline, result("rc_1", region=region, **RED_FIRST))
+    (told,) = racing(pipeline, "CGB")
+    assert told.startswith("Result: ")
+    assert "1 Red Sky, 2 Blue Moon" in told
+    assert len(racing(pipeline, "CALL")) == 2
+
+
+async def test_what_changes_after_a_late_post_is_told_as_ever(pipeline):
+    await subscribe(pipeline, "CGB", "gb")
+    await tell(pipeline, result("rc_1"), result("rc_1", **RED_FIRST))
+    await service_is_back(pipeline)
+    await check(pipeline)
+    await tell(pipeline, result("rc_1", placings=("Blue Moon", "Red Sky", "Third Time")))
+    first, second = racing(pipeline, "CGB")
+    assert second.startswith("Two versions disagree: ")
+    assert "1 Blue Moon, 2 Red Sky, 3 Third Time" in second
+    assert "1 Red Sky, 2 Blue Moon" in first
+
+
+async def test_missed_result_of_an_abandoned_race_says_so(pipeline):
+    await subscribe(pipeline, "CGB", "gb")
+    await tell(pipeline, result("rc_1"), abandonment("rc_1"), result("rc_1", **RED_FIRST))
+    await service_is_back(pipeline)
+    await check(pipeline)
+    said = racing(pipeline, "CGB")
+    assert len(said) == 2
+    assert "Red Sky" in said[1]
+    assert "abandoned" in said[1]
+
+
+@pytest.mark.parametrize("region", ["gb", "Gb"])
+async def test_event_whose_region_was_in_another_letter_case_is_posted_after_the_check(pipeline, region):
+    await subscribe(pipeline, "CGB", "GB")
+    await tell(pipeline, result("rc_1", region=region), result("rc_2", region="IRE"))
+    assert racing(pipeline, "CGB") == []
+    await service_is_back(pipeline)
+    for _ in range(2):
+        await check(pipeline)
+    assert len(racing(pipeline, "CGB")) == 1
+    await tell(pipeline, result("rc_1", region=region), result("rc_3", region=region))
+    assert len(racing(pipeline, "CGB")) == 2
+
+
+async def test_abandonment_whose_region_is_in_unknown_words_is_posted_at_the_latest_after_the_check(pipeline):
+    await subscribe(pipeline, "CGB", "GB")
+    await tell(pipeline, abandonment("rc_1", course="Nowhere", region="Great Britain"))
+    await service_is_back(pipeline)
+    for _ in range(2):
+        await check(pipeline)
+    assert len(racing(pipeline, "CGB")) == 1
+
+
+async def test_result_without_a_region_is_posted_once_the_courses_tell_the_region(pipeline):
+    await subscribe(pipeline, "CGB", "GB")
+    await tell(pipeline, result("rc_1", course="Bath", region=None))
+    assert racing(pipeline, "CGB") == []
+    await service_is_back(pipeline)
+    for _ in range(2):
+        await check(pipeline)
+    assert len(racing(pipeline, "CGB")) == 1
+
+
+async def test_region_typed_again_before_the_check_gets_what_came(pipeline):
+    await subscribe(pipeline, "CGB", "gb")
+    await tell(pipeline, result("rc_1"))
+    await service_is_back(pipeline)
+    pipeline.clock.forward(1)
+    await pipeline.subscribe("CGB", "GB")
+    for _ in range(2):
+        await check(pipeline)
+    assert [one.region for one in await filters(pipeline, "CGB")] == ["GB"]
+    assert len(racing(pipeline, "CGB")) == 1
+    (said,) = [text for text in pipeline.texts("CGB") if text.startswith("This channel")]
+    assert "had a subscription to GB already. The two are one now" in said
+
+
+@pytest.mark.parametrize("regions", [("GB", "gb"), ("gb", "GB"), ("gb", "Gb")])
+async def test_region_in_two_letter_cases_is_one_subscription_that_takes_both(pipeline, regions):
+    results, abandonments = frozenset({Topic.RESULTS}), frozenset({Topic.ABANDONMENTS})
+    first, second = regions
+    await subscribe(pipeline, "CGB", first, results)
+    pipeline.clock.forward(1)
+    await subscribe(pipeline, "CGB", second, abandonments)
+    await tell(pipeline, abandonment("rc_1"), result("rc_2"))
+    await service_is_back(pipeline)
+    for _ in range(2):
+        await check(pipeline)
+    await tell(pipeline, abandonment("rc_3"), result("rc_4"))
+    (chosen,) = await filters(pipeline, "CGB")
+    assert (chosen.region, chosen.topics, chosen.unchecked_since) == ("GB", results | abandonments, None)
+    told = sorted(text.split()[0].rstrip(":") for text in racing(pipeline, "CGB"))
+    assert told == ["ABANDONED", "ABANDONED", "Result", "Result"]
+
+
+async def test_joined_subscription_whose_courses_are_unchecked_misses_nothing(pipeline):
+    await subscribe(pipeline, "CGB", "gb", courses=(Course(name="ascot"),))
+    pipeline.clock.forward(1)
+    await subscribe(pipeline, "CGB", "GB", courses=(Course(name="bath"),))
+    await tell(pipeline, result("rc_1"), result("rc_2", course="Bath"), result("rc_3", course="York"))
+    await service_is_back(pipeline, courses=())
+    await check(pipeline)
+    assert racing(pipeline, "CGB") == []
+    await service_is_back(pipeline)
+    for _ in range(2):
+        await check(pipeline)
+    assert [one.region for one in await filters(pipeline, "CGB")] == ["GB"]
+    assert len(racing(pipeline, "CGB")) == 2
+
+
+@pytest.mark.parametrize("typed", ["IRL", "irl", "Ireland"])
+async def test_another_name_of_a_region_is_mended_and_gets_what_came(pipeline, typed):
+    await subscribe(pipeline, "CIRE", typed)
+    await tell(pipeline, abandonment("rc_1", region="IRE", course="Naas"), result("rc_2"))
+    await service_is_back(pipeline)
+    for _ in range(2):
+        await check(pipeline)
+    await tell(pipeline, abandonment("rc_3", region="IRE", course="Cork"))
+    assert [one.region for one in await filters(pipeline, "CIRE")] == ["IRE"]
+    assert [text.split(":")[0] for text in racing(pipeline, "CIRE")] == ["ABANDONED", "ABANDONED"]
+    assert f"subscribed to {typed} while I could not check that" in " ".join(pipeline.texts("CIRE"))
+
+
+@pytest.mark.parametrize("region", ["ZZ", "gb"])
+async def test_each_channel_is_told_of_its_own_wrong_region(pipeline, region):
+    await subscribe(pipeline, "CGB", region)
+    await service_is_back(pipeline)
+    await check(pipeline)
+    await pipeline.database.write(lambda session: subscriptions.remove(session, "CGB"))
+    pipeline.clock.forward(1)
+    for channel_id in ("CIRE", "CGB"):
+        await subscribe(pipeline, channel_id, region)
+    for _ in range(2):
+        await check(pipeline)
+    assert [len(pipeline.texts(channel_id)) for channel_id in ("CGB", "CIRE")] == [2, 1]
+    assert region in pipeline.texts("CIRE")[0]
+
+
+async def test_words_that_are_unchecked_once_more_are_told_of_once_more(pipeline):
+    for number in range(2):
+        await subscribe(pipeline, "CGB", "GB", courses=(Course(name="ascot"),))
+        await tell(pipeline, result(f"rc_{number}"))
+        await service_is_back(pipeline)
+        await check(pipeline)
+        pipeline.clock.forward(1)
+    assert sum(text.startswith("This channel") for text in pipeline.texts("CGB")) == 2
+    assert len(racing(pipeline, "CGB")) == 2

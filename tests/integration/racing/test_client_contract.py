@@ -202,6 +202,14 @@ async def test_client_in_background_waits_where_a_command_would_give_up(service,
     assert fake_time.slept == [200]
 
 
+@pytest.mark.parametrize(("code", "status"), [("rate_limited", 429), ("server_error", 500)])
+async def test_client_of_one_try_repeats_nothing(service, client, fake_time, code, status):
+    service.refuse(status, code)
+    with pytest.raises(errors.ServiceFailure):
+        await client.in_one_try().countries()
+    assert (len(service.seen), fake_time.slept) == (1, [])
+
+
 async def test_client_latches_the_quota_for_all_but_usage_and_over_a_restart(service, open_racing):
     told = []
 

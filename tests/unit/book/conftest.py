@@ -87,6 +87,9 @@ class FakeClient:
 
         return walk("races/search", fetch, position.cursor)
 
+    def in_one_try(self):
+        return self
+
     def in_background(self):
         self.asked.append("in background")
         return self

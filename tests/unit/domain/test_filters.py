@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.domain.events import TOPIC_OF, EventKind, RacingEvent, Topic
-from bot.domain.filters import ALL_REGIONS, ChannelFilter, Meeting, abandonments_taken, overridden
+from bot.domain.filters import ALL_REGIONS, ChannelFilter, Meeting, abandonments_taken, joint, overridden
 from bot.domain.races import Course, Race
 
 ASCOT = Course(course_id="cr_1", name="Ascot")
@@ -214,6 +214,24 @@ BOTH, RESULTS = frozenset({Topic.RESULTS, Topic.ABANDONMENTS}), frozenset({Topic
 def test_abandonments_of_a_meeting_are_promised_only_where_a_filter_takes_them(filters, region, taken):
     chosen = [ChannelFilter(region=one, topics=topics, **fields) for one, topics, fields in filters]
     assert abandonments_taken(chosen, Meeting(course=ASCOT, race_date="2026-11-20", region=region)) is taken
+
+
+@given(filters(["GB"]), filters(["GB"]), st.sampled_from(EventKind), st.sampled_from([ASCOT, YORK, Course()]))
+def test_joint_filter_takes_what_either_takes(one, other, kind, course):
+    both, told = joint(one, other), event(kind, course=course)
+    assert both.matches(told) or not (one.matches(told) or other.matches(told))
+    if one.topics == other.topics:
+        assert both.matches(told) == (one.matches(told) or other.matches(told))
+    assert joint(one, one).covers(one)
+    assert one.covers(joint(one, one))
+
+
+def test_joint_filter_is_unchecked_since_the_earlier_moment_and_mentions_all():
+    one = gb(mentions=("UANN", "here"))
+    other = gb(mentions=("UBEN", "here"), unchecked_since=SINCE)
+    for both in (joint(one, other), joint(other, one)):
+        assert both.unchecked_since == SINCE
+        assert sorted(both.mentions) == ["UANN", "UBEN", "here"]
 
 
 @given(st.builds(ChannelFilter, region=st.sampled_from([GB, ALL]), topics=st.frozensets(st.sampled_from(Topic))))
