@@ -9,13 +9,13 @@ from functools import partial
 
 from bot.alerts.notices import Notices
 from bot.alerts.unchecked import check_filters
-from bot.book.lexicon import region_named
 from bot.book.reference import ReferenceBook
 from bot.domain.clock import Clock
 from bot.errors import RacingBotError
 from bot.logs import get_logger
 from bot.storage import subscriptions
 from bot.storage.engine import Database
+from bot.storage.lexicon import region_named
 from bot.storage.reference import failed_tries, put_failed_tries
 
 log = get_logger(__name__)

@@ -6,11 +6,11 @@ from datetime import timedelta
 import pytest
 
 from bot.alerts.unchecked import check_filters
-from bot.book.lexicon import region_named
 from bot.domain.events import DEFAULT_TOPICS, Topic
 from bot.domain.filters import ChannelFilter, Meeting
 from bot.domain.races import Course
 from bot.storage import inbox, mutes, reference, subscriptions
+from bot.storage.lexicon import region_named
 from bot.storage.reference import KnownCourse
 from bot.storage.tables import SubscriptionState
 from tests.integration.alerts.racing_day import DAY, abandonment, meeting, result, tell
@@ -389,3 +389,22 @@ async def test_words_that_are_unchecked_once_more_are_told_of_once_more(pipeline
         pipeline.clock.forward(1)
     assert sum(text.startswith("This channel") for text in pipeline.texts("CGB")) == 2
     assert len(racing(pipeline, "CGB")) == 2
+
+
+@pytest.mark.parametrize("words", ["Great Britain", "gb", "GBR"])
+@pytest.mark.parametrize("typed", ["GB", "gb", "Great Britain"])
+async def test_region_in_other_words_is_read_anew_once_the_list_is_there(pipeline, words, typed):
+    """Of a region that nobody can read yet the abandonment is posted at once, the result by the check."""
+    await subscribe(pipeline, "CGB", typed)
+    await subscribe(pipeline, "CIRE", "IRE")
+    await tell(pipeline, abandonment("rc_1", region=words), result("rc_2", region=words))
+    assert beginnings(pipeline, "CGB")[0] == "ABANDONED"
+    await service_is_back(pipeline)
+    await check(pipeline)
+    assert sorted(text for text in beginnings(pipeline, "CGB") if text not in {"This", "What"}) == [
+        "ABANDONED",
+        "Result",
+    ]
+    await tell(pipeline, result("rc_3", region=words))
+    assert "Result: Ascot 14:30 (GB)" in pipeline.texts("CGB")[-1]
+    assert "Result" not in beginnings(pipeline, "CIRE")
