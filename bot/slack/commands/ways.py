@@ -89,6 +89,17 @@ def clauses(phrases: Line, lexicon: Lexicon) -> list[list[Phrase]]:
     return [_located(clause, things, lexicon) for clause in found]
 
 
+def joins_topics_to_places(phrases: Line) -> bool:
+    """Whether an "and" before any "no" stands between places and topics, as in "GB and racecards"."""
+    plain = [one for one in _taken(phrases) if one.kind is not Kind.FILLER]
+    turns = _turns([one for one in plain if is_topic(one) or is_place(one)])
+    around = zip(plain, plain[1:], plain[2:], strict=False)
+    return len(turns) == len(("GB", "racecards")) and any(
+        joint.kind in JOINTS and is_topic(before) + is_topic(after) == 1 and is_place(before) + is_place(after) == 1
+        for before, joint, after in around
+    )
+
+
 def _widened(before: Line, group: Line, after: Line, lexicon: Lexicon) -> list[list[Phrase]]:
     """The ways to read the phrases around "not only", and the group after these words."""
     things = _things(group)

@@ -83,6 +83,10 @@ PATTERNS = {
     f"({_PLACE})": lambda place: [_usual(place)],
     f"({_PLACE}) ({_TOPIC})": lambda place, topic: [_at(place) & _of(topic)],
     f"(?:only|all) ({_TOPIC}) from ({_PLACE})": lambda topic, place: [_at(place) & _of(topic)],
+    f"({_PLACE}) (?:and|plus) ({_TOPIC})": lambda place, topic: [
+        _at(place) & _of(topic),
+        _at(place) & _of(topic, *USUAL),
+    ],
     f"({_PLACE}) only ({_TOPIC})": lambda place, topic: [_at(place) & _of(topic)],
     f"({_PLACE}) {_NO} ({_TOPIC})": lambda place, topic: [_usual(place) - _of(topic)],
     f"({_PLACE}) {_NO} (York|Curragh)": lambda place, course: [_usual(place) - _at(course)],
