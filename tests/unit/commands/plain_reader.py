@@ -49,7 +49,7 @@ def _read(pattern, read, line) -> Iterator[Cells]:
 
 
 def _but(place, topic, of):
-    """All of a place but a topic of another place: as said, or without either, or the one for the other's rest."""
+    """All of a place but a topic of another place: as said, or without the topic, or without the other place."""
     kept = _usual(place)
     return [kept - (_of(topic) & _at(of)), kept - _of(topic), kept - _at(of)]
 
