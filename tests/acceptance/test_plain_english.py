@@ -109,3 +109,28 @@ async def test_every_button_that_is_offered_works(world, command, typed):
         wrong = ["Did you mean", "is called", "There is no", "I know no", "is not a day", "no length of time"]
         assert not any(words in said for words in wrong), said
         await settled(await again.types(f"{command} {typed}", channel=here))
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["GB no results for York", "GB York and all abandonments", "all abandonments, GB results", "GB and racecards"],
+)
+async def test_line_of_several_meanings_subscribes_nothing(world, typed):
+    here = channel(world)
+    assert "can be read in several ways" in await world.say("/racing", f"subscribe {typed}", channel=here)
+    assert "no subscriptions" in await world.say("/racing", "list", channel=here)
+
+
+async def test_not_only_leaves_nothing_out(world):
+    here = channel(world)
+    answer = await world.say("/racing", "subscribe GB not only York", channel=here)
+    assert "results and abandonments from GB." in answer
+
+
+async def test_topic_of_a_course_is_not_ended_with_the_whole_course(world):
+    here = channel(world)
+    before = await world.say("/racing", "subscribe GB York, Ascot", channel=here)
+    assert "only York and Ascot" in before
+    answer = await world.say("/racing", "unsubscribe GB abandonments York", channel=here)
+    assert "abandonments of York alone can't be ended" in answer
+    assert "results and abandonments from GB, only York and Ascot" in await world.say("/racing", "list", channel=here)

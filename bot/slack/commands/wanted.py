@@ -13,7 +13,15 @@ from bot.domain.events import DEFAULT_TOPICS, Topic
 from bot.errors import CommandError
 from bot.slack.commands.phrases import THINGS, Kind, Phrase, Reader
 from bot.slack.commands.tokens import Word, join, parted, words_of
-from bot.slack.commands.ways import ALL, JOINTS, clauses, is_topic, left_out_together, without_not_only
+from bot.slack.commands.ways import (
+    ALL,
+    JOINTS,
+    clauses,
+    is_topic,
+    joins_topics_to_places,
+    left_out_together,
+    without_not_only,
+)
 from bot.slack.messages.filter_words import listed, topics_in_order
 from bot.storage.lexicon import Lexicon
 
@@ -243,6 +251,8 @@ def _readings(phrases: Sequence[Phrase], lexicon: Lexicon, wanted: Wanted) -> tu
         if left_out:
             return _labelled([*(_sorted([*one, *left_out], lexicon) for one in found), wanted], lexicon)
         return _of_clauses(found, lexicon, wanted)
+    if joins_topics_to_places(phrases) and not wanted.topics >= DEFAULT_TOPICS:
+        return _labelled([wanted, replace(wanted, topics=wanted.topics | DEFAULT_TOPICS)], lexicon)
     each = [wanted, *(_sorted(phrases, lexicon, reach) for reach in (_Reach.FIRST, _Reach.JOINED))]
     each = [one for one in each if one.regions or one.everything or not wanted.regions]
     if len(set(each)) > 1:
@@ -250,7 +260,7 @@ def _readings(phrases: Sequence[Phrase], lexicon: Lexicon, wanted: Wanted) -> tu
     if wanted.courses and any(_joins_region_and_course(typed, place) for place in range(len(typed))):
         return (
             (f"All of {listed(wanted.regions)}", replace(wanted, courses=())),
-            (f"Only {listed(wanted.courses)}", wanted),
+            (f"Only {listed(wanted.courses)}", wanted if _fitting(wanted, lexicon) else replace(wanted, regions=())),
         )
     return ()
 

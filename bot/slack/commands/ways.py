@@ -1,7 +1,7 @@
 """The ways to read a line of `/racing subscribe` or `unsubscribe`, each as phrases with a single meaning.
 
-A subscription has the same topics for all its places. A line with more than that, such as "GB no results for Ascot",
-is never cut down to less without a question.
+A subscription has the same topics for all its places. A richer line, such as "GB no results for Ascot", is never cut
+down without a question.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -37,7 +37,7 @@ def is_place(phrase: Phrase) -> bool:
 
 
 def without_not_only(phrases: Line, lexicon: Lexicon) -> list[list[Phrase]]:
-    """The phrases without the first "not only", once for each way to read them: nothing is left out by these words."""
+    """The phrases without the first "not only", once for each way to read the line. "Not only" leaves nothing out."""
     for at, phrase in enumerate(phrases):
         start = _after_fillers(phrases, at + 1)
         if phrase.kind is Kind.NOT and start < len(phrases) and phrases[start].kind is Kind.ONLY:
@@ -49,7 +49,7 @@ def without_not_only(phrases: Line, lexicon: Lexicon) -> list[list[Phrase]]:
 
 
 def left_out_together(phrases: Line, lexicon: Lexicon) -> list[list[Phrase]]:
-    """The ways to read a "no" before a topic and a place together, as "no results for Ascot"; [] without these."""
+    """The ways to read a "no" before a topic and a place together, as "no results for Ascot"; else []."""
     groups = [(at, _end(phrases, at + 1)) for at, phrase in enumerate(phrases) if phrase.kind is Kind.NOT]
     found = [(at, end) for at, end in groups if _is_mixed(phrases[at + 1 : end])]
     if not found:
@@ -87,6 +87,17 @@ def clauses(phrases: Line, lexicon: Lexicon) -> list[list[Phrase]]:
     for before, after in [] if found else _splits(phrases):
         found += [_things(before), _things(after)]
     return [_located(clause, things, lexicon) for clause in found]
+
+
+def joins_topics_to_places(phrases: Line) -> bool:
+    """Whether an "and" before any "no" stands between places and topics, as in "GB and racecards"."""
+    plain = [one for one in _taken(phrases) if one.kind is not Kind.FILLER]
+    turns = _turns([one for one in plain if is_topic(one) or is_place(one)])
+    around = zip(plain, plain[1:], plain[2:], strict=False)
+    return len(turns) == len(("GB", "racecards")) and any(
+        joint.kind in JOINTS and is_topic(before) + is_topic(after) == 1 and is_place(before) + is_place(after) == 1
+        for before, joint, after in around
+    )
 
 
 def _widened(before: Line, group: Line, after: Line, lexicon: Lexicon) -> list[list[Phrase]]:
@@ -133,7 +144,7 @@ def _with_topics(others: Line, topics: Line) -> list[Phrase]:
 
 
 def _of_places(others: list[Phrase], places: list[Phrase]) -> list[list[Phrase]]:
-    """The ways to leave out a region and a course together. "York in GB" is one place, where GB is taken anyway."""
+    """The ways to leave out a region and a course together. "York in GB" is a single place, where GB is taken."""
     taken = {one.value for one in others if one.kind is Kind.REGION}
     regions = [one for one in places if one.kind is Kind.REGION]
     courses = [one for one in places if one.kind is not Kind.REGION]
@@ -157,7 +168,7 @@ def _sort_of(phrase: Phrase) -> str:
 
 
 def _by_turns(things: Line) -> list[list[Phrase]]:
-    """Places and topics by turns, as in "GB results and IRE racecards", pair by pair; [] where they don't alternate."""
+    """Places and topics by turns, as in "GB results and IRE racecards", pair by pair; else []."""
     turns = _turns(things)
     if len(turns) < len(("GB", "results", "IRE", "racecards")) or len(turns) % 2:
         return []

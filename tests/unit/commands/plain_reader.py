@@ -49,7 +49,7 @@ def _read(pattern, read, line) -> Iterator[Cells]:
 
 
 def _but(place, topic, of):
-    """All of a place but a topic of another place: as said, or without either, or the one for the other's rest."""
+    """All of a place but a topic of another place: as said, or without the topic, or without the other place."""
     kept = _usual(place)
     return [kept - (_of(topic) & _at(of)), kept - _of(topic), kept - _at(of)]
 
@@ -83,6 +83,10 @@ PATTERNS = {
     f"({_PLACE})": lambda place: [_usual(place)],
     f"({_PLACE}) ({_TOPIC})": lambda place, topic: [_at(place) & _of(topic)],
     f"(?:only|all) ({_TOPIC}) from ({_PLACE})": lambda topic, place: [_at(place) & _of(topic)],
+    f"({_PLACE}) (?:and|plus) ({_TOPIC})": lambda place, topic: [
+        _at(place) & _of(topic),
+        _at(place) & _of(topic, *USUAL),
+    ],
     f"({_PLACE}) only ({_TOPIC})": lambda place, topic: [_at(place) & _of(topic)],
     f"({_PLACE}) {_NO} ({_TOPIC})": lambda place, topic: [_usual(place) - _of(topic)],
     f"({_PLACE}) {_NO} (York|Curragh)": lambda place, course: [_usual(place) - _at(course)],

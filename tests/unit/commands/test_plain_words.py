@@ -363,6 +363,15 @@ async def test_subscribing_in_plain_english_is_understood_and_said_back(town, ty
             {"GB results": "GB results", "IRE": "IRE", "All of that for each": "GB IRE results"},
         ),
         (
+            "GB and racecards",
+            "read in several ways",
+            {
+                "Only racecards": "GB racecards",
+                "Only results, abandonments and racecards": "GB results abandonments racecards",
+            },
+        ),
+        ("IRE and York", "read in several ways", {"All of IRE": "IRE", "Only York": "course:York"}),
+        (
             "GB no results, IRE",
             "read in several ways",
             {
