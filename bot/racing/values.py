@@ -47,11 +47,16 @@ def suggest(typed: str, values: Sequence[str], most: int = 3, *, alike: float = 
     by_fold: dict[str, list[str]] = {}
     for value in values:
         by_fold.setdefault(value.casefold(), []).append(value)
+    for value in values:
+        # "Kemptn" is like "Kempton (AW)" as far as people type the name.
+        bare = value.casefold().partition(" (")[0]
+        if bare != value.casefold() and value not in by_fold.setdefault(bare, []):
+            by_fold[bare].append(value)
     if exact := by_fold.get(typed.casefold()):
         return exact[:most]
     alike = alike if len(typed) <= SHORT else max(alike, ALIKE_IF_LONGER)
     folds = get_close_matches(typed.casefold(), list(by_fold), n=most, cutoff=alike)
-    return [value for fold in folds for value in by_fold[fold]][:most]
+    return list(dict.fromkeys(value for fold in folds for value in by_fold[fold]))[:most]
 
 
 def _flattened(data: Any) -> Iterable[tuple[str, str]]:

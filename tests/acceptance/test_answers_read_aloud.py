@@ -42,10 +42,10 @@ async def test_trace_is_in_sentences_and_subscribing_counts_in_them(world):
     await world.bot.deliver(result("rc_1"))
     await world.wait_for_posts(CHANNEL, 1)
     said = await traced(world, "rc_1", "1 posted", channel=CHANNEL)
-    assert "`rc_1` came once. 1 message: 1 posted." in said
-    assert "*Result*, received " in said
+    assert "Ascot 14:30 came once. 1 message: 1 posted." in said
+    assert "*Ascot 14:30, result*, received " in said
     elsewhere = await world.say("/racing", "trace rc_1", channel="CIRE")
-    assert "`rc_1` came once. This channel had not asked for it." in elsewhere
+    assert "Ascot 14:30 came once. This channel had not asked for it." in elsewhere
     await world.say("/racing", "pause", channel=CHANNEL)
     await world.bot.deliver(abandoned("rc_9"))
     waiting = await traced(world, "rc_9", "waiting", channel=CHANNEL)

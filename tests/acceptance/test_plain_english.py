@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 import pytest_asyncio
 
-from tests.acceptance.conftest import run_world, settled
+from tests.acceptance.conftest import NOT_IN_TIME, run_world, settled
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -72,6 +72,17 @@ async def test_pause_is_understood_and_the_zone_is_said(world, typed):
     assert ("in Europe/London, your time zone in Slack" in said) == ("until" in typed)
 
 
+async def refused_in_a_new_channel(world, command, typed):
+    """A channel of its own, and the refusal of a line there. A bot that was too busy is asked again."""
+    here = channel(world)
+    if "pause" in typed:
+        await world.subscribe(here, "GB")
+    while True:
+        refused = await settled(await world.person().types(f"{command} {typed}", channel=here))
+        if not refused.text.startswith(NOT_IN_TIME):
+            return here, refused
+
+
 @pytest.mark.parametrize(
     ("command", "typed"),
     [
@@ -90,11 +101,7 @@ async def test_pause_is_understood_and_the_zone_is_said(world, typed):
     ],
 )
 async def test_every_button_that_is_offered_works(world, command, typed):
-    here = channel(world)
-    if "pause" in typed:
-        await world.subscribe(here, "GB")
-    person = world.person()
-    refused = await settled(await person.types(f"{command} {typed}", channel=here))
+    here, refused = await refused_in_a_new_channel(world, command, typed)
     labels = [
         one["text"]["text"]
         for block in refused.blocks
@@ -104,11 +111,12 @@ async def test_every_button_that_is_offered_works(world, command, typed):
     ]
     assert labels, refused.text
     for label in labels:
-        pressed = await settled(await (again := world.person()).clicks(label, channel=here))
+        pressed = await settled(await world.person().clicks(label, channel=here))
         said = json.dumps([pressed.text, pressed.blocks], ensure_ascii=False)
         wrong = ["Did you mean", "is called", "There is no", "I know no", "is not a day", "no length of time"]
         assert not any(words in said for words in wrong), said
-        await settled(await again.types(f"{command} {typed}", channel=here))
+        # In the same channel the other readings may change nothing any more, and are no buttons then.
+        here, _ = await refused_in_a_new_channel(world, command, typed)
 
 
 @pytest.mark.parametrize(

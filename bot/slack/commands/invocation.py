@@ -73,7 +73,7 @@ Check = Callable[[Desk, Invocation], Awaitable[None]]
 """Raises CommandError where the command would because of its words, and changes nothing. What passes may be offered."""
 
 Changes = Callable[[Desk, Invocation], Awaitable[bool]]
-"""Whether a line that passes the check would change what is stored. A line that would not is never offered."""
+"""Whether a line would change what is stored: if not, the line is never offered. Raises CommandError as the Check."""
 
 Answer = Callable[[Desk, Invocation, Any], Awaitable[Message | None]]
 """Runs after the ack, with what Commit returned (None without one), and gives the answer, shown to its reader only.

@@ -107,7 +107,8 @@ async def check_resume(_desk: Desk, invocation: Invocation) -> None:
 
 
 async def would_resume(desk: Desk, invocation: Invocation) -> bool:
-    """Whether the channel is paused."""
+    """Whether the channel is paused. Raises CommandError as `check_resume`."""
+    await check_resume(desk, invocation)
     now = desk.clock()
 
     def is_paused(session: Session) -> bool:

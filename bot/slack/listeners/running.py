@@ -25,7 +25,7 @@ ANSWER_S = 25.0
 """An answer that takes longer is given up, with a word to whoever waits for it."""
 
 OFFERS_S = 5.0
-"""For trying the lines that a refusal offers; after it the refusal is told without offers."""
+"""For trying the lines that a refusal offers; the refusal has the offers that passed by then."""
 
 PROGRESS_AT_S = (3.0, 10.0, 20.0)
 """When whoever waits is told how far it is, where that is replaced; what stays beside the answer is said once."""
@@ -100,8 +100,7 @@ class CommandRunner:
         if not isinstance(error, CommandError):
             return explain(error, invocation.reference, line, await reader_of(self.desk, invocation))
         try:
-            async with asyncio.timeout(OFFERS_S):
-                error = await with_working_offers(error, self.desk, invocation, line)
+            error = await with_working_offers(error, self.desk, invocation, line, OFFERS_S)
         except Exception as failure:  # noqa: BLE001  the refusal itself is known, and is told without offers
             log.warning("offers_not_checked", reference=invocation.reference, reason=repr(failure))
             error = error.offering({})

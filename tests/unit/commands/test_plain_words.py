@@ -816,3 +816,23 @@ async def test_any_line_is_understood_or_refused_with_buttons_that_all_work(town
         received = await town.receives(there)
         await town.types(there, pressed)
         assert await town.receives(there) != received, pressed
+
+
+async def test_offers_that_passed_in_time_are_kept_where_another_takes_long(town, monkeypatch):
+    here = await town.here()
+    line = "subscribe GB results and IRE racecards"
+    error = await refusal(town.desk, here, line)
+    reads, regions = count(), town.desk.reference.regions
+
+    async def slow_after_the_first(timeout_s=None):
+        if next(reads) >= FIRST_LINE_READS:
+            await asyncio.Event().wait()
+        return await regions(timeout_s)
+
+    monkeypatch.setattr(town.desk.reference, "regions", slow_after_the_first)
+    offered = await with_working_offers(error, town.desk, here, line, 0.5)
+    assert list(offered.lines) == ["GB results"]
+
+
+FIRST_LINE_READS = 2
+"""Readings of the regions while one line is tried."""

@@ -61,6 +61,12 @@ LOST = RacingEvent(
 )
 
 
+def test_abandonments_of_all_regions_name_the_region_of_each():
+    races = [make_race("15:05", course="Newcastle", region="AUS", abandoned=True, reason="Frozen track")]
+    everywhere = show(make_day(races, [LOST], region=None)).text
+    assert "ABANDONED: Bath (GB), whole meeting, Waterlogged; Newcastle (AUS) 15:05, Frozen track" in everywhere
+
+
 def test_results_tell_each_race_of_a_day():
     message = show(make_day(RACES, [LOST]))
     text = text_of(message)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from bot.domain.races import Course, OffTime, Race
 from bot.slack.messages.trace import trace_answer
 from bot.storage.ledger import Outcome, Told, Trace
 from tests.unit.messages.kept_answers import TRACE, VERSION
@@ -47,6 +48,16 @@ def test_text_of_a_trace_counts_versions_and_messages(number, words):
     found = replace(TRACE, versions=(VERSION,) * number)
     each = f"{number} not posted, {number} muted, {number} posted"
     assert text(found) == f"`rc_1` {words} {3 * number} messages: {each}."
+
+
+def test_trace_names_the_race_and_has_the_ids_in_small_print():
+    race = Race(race_id="rc_1", course=Course(name="Les Landes"), off=OffTime(text="12:50"))
+    found = answer(replace(TRACE, versions=(replace(VERSION, race=race),)))
+    assert found.text.startswith("Les Landes 12:50 came once.")
+    shown, small = str(found.blocks[:-1]), str(found.blocks[-1])
+    assert "*Les Landes 12:50, race abandoned*" in shown
+    assert VERSION.event_key in small
+    assert VERSION.event_key not in str(found.blocks[0])
 
 
 def test_text_of_a_trace_says_what_became_of_a_delivery_that_made_no_version():
