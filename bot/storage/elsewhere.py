@@ -82,7 +82,7 @@ class KnownElsewhere:
         return race.model_copy(update={"region": code, "said_region": said if code != said else None})
 
     def for_book(self, event: RacingEvent) -> list[Race]:
-        """The races of a coded event, for the race book; with the delivery's region until there is a list of regions."""
+        """The races of a coded event, for the race book: with the said region until there is a list of regions."""
         is_listed = self._regions is not None
         return [
             race.model_copy(
