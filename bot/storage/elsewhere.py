@@ -12,7 +12,7 @@ from typing import NamedTuple
 from sqlmodel import Session
 
 from bot.domain.events import EventKind, RacingEvent
-from bot.domain.filters import is_same_course
+from bot.domain.filters import ALL_REGIONS, is_same_course
 from bot.domain.merging import (
     completed_race,
     filled_in,
@@ -26,7 +26,7 @@ from bot.logs import get_logger
 from bot.storage import racebook, reference, subscriptions
 from bot.storage.engine import is_damage, is_unavailable
 from bot.storage.events import places_of
-from bot.storage.lexicon import Lexicon
+from bot.storage.lexicon import Lexicon, codes_of
 
 log = get_logger(__name__)
 
@@ -81,11 +81,20 @@ class KnownElsewhere:
         code = self._code_of(said)
         return race.model_copy(update={"region": code, "said_region": said if code != said else None})
 
+    def for_book(self, event: RacingEvent) -> list[Race]:
+        """The races of a coded event, for the race book: with the said region until there is a list of regions."""
+        is_listed = self._regions is not None
+        return [
+            race.model_copy(
+                update={"region": race.region if is_listed else race.region or race.said_region, "said_region": None}
+            )
+            for race in (event.race, *event.races)
+        ]
+
     def learn(self, races: Mapping[str, Race]) -> None:
         """Add races of the race book, by id."""
         for race_id, race in races.items():
-            region = race.region if self._regions is None else self._code_of(race.region)
-            self._races[race_id] = race.model_copy(update={"region": region, "said_region": None})
+            self._races[race_id] = race.model_copy(update={"region": self._code_of(race.region), "said_region": None})
             self._add(_Known(IN_BOOK, self._races[race_id]))
 
     def listen(self, events: Iterable[RacingEvent]) -> None:
@@ -239,13 +248,19 @@ class KnownElsewhere:
     def _code_of(self, region: str | None) -> str | None:
         """The published code that the delivery's region is or means.
 
-        Before the list of regions was read: the region itself where a channel has chosen the same word.
+        Before the list of regions was read: the region itself where a channel has chosen the same word, or where the
+        region is the code of a country that no channel's word can mean.
         """
         if region is None or (self._regions is not None and region in self._regions):
             return region
         if self._regions is None:
-            return region if region in self._subscribed else None
+            return region if region in self._subscribed or self._is_of_no_channel(region) else None
         return self._lexicon.region_meant(region)
+
+    def _is_of_no_channel(self, region: str) -> bool:
+        chosen = {codes_of(word) for word in self._subscribed if word != ALL_REGIONS}
+        codes = codes_of(region)
+        return region in codes and frozenset() not in chosen and codes not in chosen
 
     @cached_property
     def _subscribed(self) -> Collection[str]:

@@ -222,6 +222,13 @@ def region_named(session: Session, typed: str) -> str | None:
     )
 
 
+def codes_of(word: str) -> frozenset[str]:
+    """The codes in use for the country of this code or common name, in any letter case; empty for any other word."""
+    plain = _plain(word)
+    whole = _PARTS.get(plain, word.upper())
+    return next((codes for codes, names in _COMMON if whole in codes or plain in names), frozenset())
+
+
 def _plain(name: str) -> str:
     """A name for comparing: letter case, dots ("U.K."), hyphens and "&" don't count."""
     return " ".join(name.casefold().replace(".", "").replace("-", " ").replace("&", " and ").split())

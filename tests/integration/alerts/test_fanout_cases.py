@@ -51,7 +51,7 @@ async def test_name_of_a_region_in_the_race_book_hides_no_abandonment(pipeline):
 
 async def test_name_of_a_region_does_not_get_into_the_race_book_where_codes_are_known(pipeline):
     await know_regions(pipeline)
-    await tell(pipeline, racecard(), meeting("rc_2", region="England"))
+    await tell(pipeline, racecard(region="Atlantis"), meeting("rc_2", region="Atlantis"))
     assert await rows(pipeline, col(BookRace.region)) == ["", ""]
 
 

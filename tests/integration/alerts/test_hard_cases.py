@@ -74,7 +74,14 @@ async def test_payload_that_our_code_fails_on_still_reaches_those_it_is_for(pipe
 
 @pytest.mark.parametrize(
     ("published", "told"),
-    [("GB", {"CGB"}), ("gb", {"CGB"}), ("Great Britain", {"CGB", "CIRE"}), ("UK", {"CGB", "CIRE"}), ("FR", set())],
+    [
+        ("GB", {"CGB"}),
+        ("gb", {"CGB"}),
+        ("Great Britain", {"CGB"}),
+        ("UK", {"CGB"}),
+        ("Atlantis", {"CGB", "CIRE"}),
+        ("FR", set()),
+    ],
 )
 async def test_region_that_is_no_code_hides_no_abandonment(pipeline, published, told):
     await know_regions(pipeline, "GB", "IRE", "FR")
