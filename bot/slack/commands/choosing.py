@@ -183,8 +183,8 @@ def no_region(lexicon: Lexicon, typed: Sequence[str]) -> CommandError | None:
         if lexicon.is_country(word) and not lexicon.region_named(word):
             why = "publishes no region for it" if lexicon.regions else "is away, so I can't look up its code"
             return CommandError(f"I know the country {quoted(word)}, but the data service {why}.")
-    told = everyday(word for word in typed if not lexicon.is_region(word))
-    return CommandError(told) if told else None
+    said = everyday(word for word in typed if not lexicon.is_region(word))
+    return CommandError(said) if said else None
 
 
 def still_brought(before: ChannelFilter, check: Check) -> str | None:

@@ -55,7 +55,7 @@ def trace_answer(found: Trace, wanted: str, link: Link, only_channel: str | None
     text = f"{times} {_in_short(found, limited=bool(only_channel))}"
     more = f"and {counted(found.more, 'earlier version')}" if found.more else None
     keys = dict.fromkeys(code(one.event_key, KEY_MAX) for one in found.versions[:KEYS_MAX])
-    small = context([mrkdwn(words) for words in (limited, more, joined(keys, ", ")) if words])
+    small = context([mrkdwn(words) for words in (limited, more, joined(list(keys), ", ")) if words])
     title = next(filter(None, map(_race_named, found.versions)), None) or name
     return message(text, [section(f"*What became of {title}*")], lines, len(lines), [small])
 
