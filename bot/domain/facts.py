@@ -17,6 +17,7 @@ from bot.domain.events import EventKind, RacingEvent
 from bot.domain.pairing import Places, is_shorter, is_whole, paired_races, paired_runners
 from bot.domain.races import (
     FEW_MINUTES,
+    VOID_STATUSES,
     Course,
     OffTime,
     Race,
@@ -73,8 +74,11 @@ def by_place(position: str | None) -> Hashable:
 
 
 def by_status(status: str | None) -> Hashable:
-    """The status in its letters; all that say no more than "settled" are one, as is none."""
-    return "" if is_settled_status(status) else letters(status)
+    """The status in its letters; all that say no more than "settled" are one, as is none, and so are all for void."""
+    said = letters(status)
+    if said in VOID_STATUSES:
+        return "void"
+    return "" if is_settled_status(status) else said
 
 
 def by_lost_status(status: str | None) -> Hashable:

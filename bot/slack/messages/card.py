@@ -92,8 +92,13 @@ def _race(race: Race, outcome: Outcome) -> str:
 def _called_off(race: Race, outcome: Outcome) -> str | None:
     """That the race was abandoned, and why; None where it was not."""
     said = joined(["*abandoned*", safe(race.reason, SHORT_MAX)], ": ")
-    contradicted = "a result was published too: the two contradict each other"
-    return {Outcome.ABANDONED: said, Outcome.BOTH: f"{said}; {contradicted}"}.get(outcome)
+    return {Outcome.ABANDONED: said, Outcome.BOTH: conflict_words(race), Outcome.VOID: "*void*"}.get(outcome)
+
+
+def conflict_words(race: Race) -> str:
+    """That a race was reported abandoned and as run: "*CONFLICT*: reported abandoned (fog) and as run: check"."""
+    because = safe(race.reason, SHORT_MAX * 2)
+    return f"*CONFLICT*: reported abandoned{f' ({because})' if because else ''} and as run: check"
 
 
 def _course_units(card: Card) -> list[Block]:
