@@ -302,10 +302,9 @@ class Fanout:
 
     def _learn(self, session: Session, elsewhere: KnownElsewhere, read: Sequence[RacingEvent]) -> None:
         """Put the races of deliveries into the race book, at no quota, and look up missing fields."""
-        races = [race for event in read for race in (event.race, *event.races)]
         try:
             with session.begin_nested():
-                elsewhere.learn(racebook.learn(session, races, self._clock()))
+                elsewhere.learn(racebook.learn(session, read, self._clock()))
                 elsewhere.read([elsewhere.filled(event) for event in read])
         except Exception as error:
             # The book is a convenience, damaged too; the alert is what people pay for.

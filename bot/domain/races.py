@@ -16,6 +16,9 @@ VOID_STATUSES = frozenset({"void", "voided", "racevoid", "racevoided", "declared
 WALKOVER_STATUSES = frozenset({"walkover", "walkedover", "wo"})
 """What a race with a single runner is called, in letters alone."""
 
+NON_RUNNER_POSITIONS = frozenset({"nr", "nonrunner", "withdrawn", "scratched"})
+"""What stands in the place of a position for a horse that does not run, in letters alone."""
+
 _PLACE = re.compile(r"((?:=|tied|t|joint|dead[ -]?heat|dh)[ .-]*)?([0-9]{1,6})", re.IGNORECASE)
 """A place, after what some write before it where it is shared: "2", "2=", "=2", "T2", "dh 2"."""
 
@@ -97,6 +100,11 @@ class Runner(Value):
     starting_price: str | None = None
     official_rating: str | None = None
     beaten: str | None = None
+
+    @property
+    def is_out(self) -> bool:
+        """Whether it was declared and does not run."""
+        return letters(self.position) in NON_RUNNER_POSITIONS
 
     @property
     def finishing_position(self) -> int | None:

@@ -127,7 +127,7 @@ def _runner(runner: Runner) -> str:
     rating, price = safe(runner.official_rating, SHORT_MAX), safe(runner.starting_price, SHORT_MAX)
     horse = horse_name(runner) if runner.horse else None
     named = joined([number, joined([horse, f"({draw})" if draw else None], " ")], "  ")
-    not_run = "non-runner" if runner.position == "NR" else None
+    not_run = "non-runner" if runner.is_out else None
     return clip(
         joined([named, people or None, f"OR {rating}" if rating else None, f"SP {price}" if price else None, not_run]),
         LINE_MAX,
