@@ -137,17 +137,22 @@ def listed():
 
 
 BY_ORDER = re.compile(
-    r"<!date[^>]*>|(\. |\n)?(Part of the abandoned meeting|Contradicts an earlier message: [a-z ]*)|, on [0-9-]{10}"
+    r"<!date[^>]*>|, on [0-9-]{10}|(\. |\n)?(Part of the abandoned meeting|Contradicts an earlier message: [a-z ]*"
+    r"|CONFLICT: (check which is true|reported as run too))"
 )
 """What a message says of when it came, and of what came before it."""
 
+
+CONFLICT = re.compile("CONFLICT: (.*) reported abandoned and run")
+"""The header of a result that came after an abandonment."""
 
 NO_TEXT = {"type", "action_id", "value", "style"}
 
 
 def plainly(message):
     """All that a message shows, whenever it came."""
-    return [said for text in [message.text, *texts(list(message.blocks))] if (said := BY_ORDER.sub("", text))]
+    shown = [CONFLICT.sub(r"Result: \1", text) for text in [message.text, *texts(list(message.blocks))]]
+    return [said for text in shown if (said := BY_ORDER.sub("", text))]
 
 
 def texts(shown):
