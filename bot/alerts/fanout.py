@@ -302,7 +302,7 @@ class Fanout:
 
     def _learn(self, session: Session, elsewhere: KnownElsewhere, read: Sequence[RacingEvent]) -> None:
         """Put the races of deliveries into the race book, at no quota, and look up missing fields."""
-        races = [race for event in read for race in elsewhere.for_book(event)]
+        races = [elsewhere.for_book(event) for event in read]
         try:
             with session.begin_nested():
                 elsewhere.learn(racebook.learn(session, races, self._clock()))

@@ -52,6 +52,8 @@ class Outcome(StrEnum):
     ABANDONED = "abandoned"
     BOTH = "both"
     """A result and an abandonment were published: they contradict each other."""
+    VOID = "void"
+    """A result came, and says that the race was declared void."""
     OPEN = "open"
 
 

@@ -26,8 +26,11 @@ class _Known:
     @property
     def outcome(self) -> Outcome:
         settled = self.has_result or self.race.is_settled
+        is_void = self.race.is_void
         if self.is_lost or self.race.abandoned:
-            return Outcome.BOTH if settled else Outcome.ABANDONED
+            return Outcome.BOTH if settled and not is_void else Outcome.ABANDONED
+        if is_void:
+            return Outcome.VOID
         return Outcome.SETTLED if settled else Outcome.OPEN
 
 

@@ -441,10 +441,8 @@ class _Between:
         takes_off = self.new.kind in WHOLE_LISTS and is_whole(before.runners, now.runners)
         more = [other for one, other in pairs if one is None]
         gone = [one for one, other in pairs if other is None and takes_off]
-        out = [other for one, other in pairs if one and other and not _is_out(one) and _is_out(other)]
-        back = [
-            other for one, other in pairs if one and other and _is_out(one) and other.position and not _is_out(other)
-        ]
+        out = [other for one, other in pairs if one and other and not one.is_out and other.is_out]
+        back = [other for one, other in pairs if one and other and one.is_out and other.position and not other.is_out]
         where = race_label(before)
         for runners, was, is_now in (
             (more, None, NAMED),
@@ -503,10 +501,6 @@ def _position(before: Runner | None, now: Runner | None, of: str, places: Places
     is_news = place_now == 1 or place_now in places.had
     rings = place_before != place_now if was is not None else bool(place_now and is_news)
     yield Change(field=POSITION, of=of, before=was, now=is_now, rings=rings)
-
-
-def _is_out(runner: Runner) -> bool:
-    return letters(runner.position) in {"nr", "nonrunner", "withdrawn", "scratched"}
 
 
 def _together(runners: Sequence[Runner | None]) -> str:

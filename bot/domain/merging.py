@@ -41,13 +41,18 @@ def filled_in(
     if kind in {EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED}:
         names.append("reason")
     if kind is EventKind.RACECARD_PUBLISHED and not named:
-        names += ["runners", "field_size"]
+        names += ["runners", *_size(race)]
     elif (named or kind is EventKind.RESULT_RECEIVED) and known.placed():
         names += ["runners", "winning_time"]
     if named:
-        names += ["race_id", "field_size"]
+        names += ["race_id", *_size(race)]
         known = known.model_copy(update={"field_size": known.field_size or len(known.runners) or None})
     return _filled(race, known, names, is_sure=is_sure)
+
+
+def _size(race: Race) -> list[str]:
+    """The number of runners is filled in where the race names none: it would hide that one is gone."""
+    return [] if race.runners else ["field_size"]
 
 
 def filled_in_from_meeting(race: Race, races: Iterable[Race], *, is_meeting: bool, is_sure: bool = False) -> Race:

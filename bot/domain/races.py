@@ -10,6 +10,15 @@ SETTLED_STATUSES = frozenset(
 )
 """What a settled race is plainly called, in letters alone."""
 
+VOID_STATUSES = frozenset({"void", "voided", "racevoid", "racevoided", "declaredvoid", "racedeclaredvoid", "norace"})
+"""What a race without a winner is called, in letters alone: whatever was placed before no longer counts."""
+
+WALKOVER_STATUSES = frozenset({"walkover", "walkedover", "wo"})
+"""What a race with a single runner is called, in letters alone."""
+
+NON_RUNNER_POSITIONS = frozenset({"nr", "nonrunner", "withdrawn", "scratched"})
+"""What stands in the place of a position for a horse that does not run, in letters alone."""
+
 _PLACE = re.compile(r"((?:=|tied|t|joint|dead[ -]?heat|dh)[ .-]*)?([0-9]{1,6})", re.IGNORECASE)
 """A place, after what some write before it where it is shared: "2", "2=", "=2", "T2", "dh 2"."""
 
@@ -93,6 +102,11 @@ class Runner(Value):
     beaten: str | None = None
 
     @property
+    def is_out(self) -> bool:
+        """Whether it was declared and does not run."""
+        return letters(self.position) in NON_RUNNER_POSITIONS
+
+    @property
     def finishing_position(self) -> int | None:
         """The position as a number where it says one ("2=" and "=2" are 2), else None ("PU")."""
         return finishing_position(self.position)
@@ -143,6 +157,11 @@ class Race(Value):
     def is_settled(self) -> bool:
         """Whether it has a result: somebody is placed, or its status says so."""
         return is_settled_status(self.status) or any(runner.finishing_position for runner in self.runners)
+
+    @property
+    def is_void(self) -> bool:
+        """Whether the race was declared void: then nobody has won, whoever is placed."""
+        return letters(self.status) in VOID_STATUSES
 
     def placed(self) -> tuple[Runner, ...]:
         """The runners with a finishing position, best first; those without one left out."""

@@ -5,7 +5,7 @@ Each function gives a key. Two values with the same key are no change.
 
 from collections.abc import Callable, Hashable
 
-from bot.domain.races import finishing_position, is_settled_status, is_shared, letters, plain_name
+from bot.domain.races import VOID_STATUSES, finishing_position, is_settled_status, is_shared, letters, plain_name
 
 By = Callable[[str | None], Hashable]
 
@@ -35,8 +35,11 @@ def by_place(position: str | None) -> Hashable:
 
 
 def by_status(status: str | None) -> Hashable:
-    """A result's status in letters. Every word for "settled" is the same as no status."""
-    return "" if is_settled_status(status) else letters(status)
+    """A result's status in letters. Every word for "settled" is the same as no status; every word for void is one."""
+    said = letters(status)
+    if said in VOID_STATUSES:
+        return "void"
+    return "" if is_settled_status(status) else said
 
 
 def by_lost_status(status: str | None) -> Hashable:

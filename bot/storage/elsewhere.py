@@ -81,15 +81,14 @@ class KnownElsewhere:
         code = self._code_of(said)
         return race.model_copy(update={"region": code, "said_region": said if code != said else None})
 
-    def for_book(self, event: RacingEvent) -> list[Race]:
-        """The races of a coded event, for the race book: with the said region until there is a list of regions."""
-        is_listed = self._regions is not None
-        return [
-            race.model_copy(
-                update={"region": race.region if is_listed else race.region or race.said_region, "said_region": None}
-            )
-            for race in (event.race, *event.races)
-        ]
+    def for_book(self, event: RacingEvent) -> RacingEvent:
+        """The coded event for the race book: races with the said region until there is a list of regions."""
+        races = tuple(self._for_book(race) for race in event.races)
+        return event.model_copy(update={"race": self._for_book(event.race), "races": races})
+
+    def _for_book(self, race: Race) -> Race:
+        region = race.region if self._regions is not None else race.region or race.said_region
+        return race.model_copy(update={"region": region, "said_region": None})
 
     def learn(self, races: Mapping[str, Race]) -> None:
         """Add races of the race book, by id."""
@@ -248,13 +247,14 @@ class KnownElsewhere:
     def _code_of(self, region: str | None) -> str | None:
         """The published code that the delivery's region is or means.
 
-        Before the list of regions was read: the region itself where a channel has chosen the same word, or where the
+        Before the list of regions was read: the region itself where a channel has chosen the same word in any letter case, or where the
         region is the code of a country that no channel's word can mean.
         """
         if region is None or (self._regions is not None and region in self._regions):
             return region
         if self._regions is None:
-            return region if region in self._subscribed or self._is_of_no_channel(region) else None
+            chosen = {word.casefold() for word in self._subscribed}
+            return region if region.casefold() in chosen or self._is_of_no_channel(region) else None
         return self._lexicon.region_meant(region)
 
     def _is_of_no_channel(self, region: str) -> bool:

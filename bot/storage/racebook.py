@@ -11,7 +11,9 @@ from sqlalchemy import Insert, Select, bindparam, delete, or_, select, union
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind, RacingEvent
+from bot.domain.facts import WHOLE_LISTS
 from bot.domain.merging import completed_runners
+from bot.domain.pairing import is_whole
 from bot.domain.races import Race, Value
 from bot.logs import get_logger
 from bot.storage import events
@@ -46,7 +48,8 @@ def put(session: Session, races: Iterable[Race], now: datetime, *, region: str |
     list of all: a filter's code is true whatever the race itself says. A list is whole, so it also says who runs.
     None: a race by itself. News of races younger than TELLING are noted for fan-out (`learnt`).
     """
-    done = [one for one in _put(session, races, now, region) if one.race.race_date]
+    named = ((race, region is not None) for race in races)
+    done = [one for one in _put(session, named, now, region) if one.race.race_date]
     since = (now - TELLING).date().isoformat()
     rows = [{"race_id": one.race_id} for one in done if one.is_news and (one.race.race_date or "") >= since]
     if rows:
@@ -54,12 +57,14 @@ def put(session: Session, races: Iterable[Race], now: datetime, *, region: str |
     return len(done)
 
 
-def learn(session: Session, races: Iterable[Race], now: datetime) -> dict[str, Race]:
+def learn(session: Session, told: Iterable[RacingEvent], now: datetime) -> dict[str, Race]:
     """The races of deliveries, by id, after the deliveries were put into the book: each with all that the book has.
 
-    A delivery may name only some of a race's runners. A race without a date is put only where the book knows the date.
+    A racecard names all who run; any other delivery may name only some of a race's runners. A race without a date is
+    put only where the book knows the date.
     """
-    return {one.race_id: one.race for one in _put(session, races, now, None) if one.race.race_date}
+    named = ((race, event.kind in WHOLE_LISTS) for event in told for race in (event.race, *event.races))
+    return {one.race_id: one.race for one in _put(session, named, now, None) if one.race.race_date}
 
 
 class _Put(NamedTuple):
@@ -69,19 +74,39 @@ class _Put(NamedTuple):
     """Whether the book's row has changed."""
 
 
-def _put(session: Session, races: Iterable[Race], now: datetime, region: str | None) -> list[_Put]:
-    by_id: dict[str, Race] = {}
-    for race in races:
+class _Named(NamedTuple):
+    """A race that a list or a delivery names. `names_all`: with all who run."""
+
+    race: Race
+    names_all: bool
+
+
+def _put(session: Session, races: Iterable[tuple[Race, bool]], now: datetime, region: str | None) -> list[_Put]:
+    by_id: dict[str, _Named] = {}
+    for race, names_all in races:
         if region is not None and not race.race_date:
             continue
         if race_id := race.race_id or (_own_id(race) if region is not None else None):
-            by_id[race_id] = merged(by_id[race_id], race, whole=region is not None) if race_id in by_id else race
+            news = _Named(race, names_all)
+            by_id[race_id] = _both(by_id[race_id], news, region) if race_id in by_id else news
     # In one order everywhere: two replicas that write the same races would otherwise wait for each other.
     pairs = iter(sorted(by_id.items()))
     done: list[_Put] = []
     while batch := dict(islice(pairs, TOGETHER)):
         done += _put_batch(session, batch, now, region)
     return done
+
+
+def _both(known: _Named, news: _Named, region: str | None) -> _Named:
+    whole = _takes_off(known.race, news, region)
+    return _Named(merged(known.race, news.race, whole=whole), known.names_all or news.names_all)
+
+
+def _takes_off(known: Race, news: _Named, region: str | None) -> bool:
+    """Whether who is not named runs no more. A card takes nobody off a race that has placed runners."""
+    if region is not None:
+        return True
+    return news.names_all and is_whole(known.runners, news.race.runners) and not known.placed()
 
 
 def learnt(session: Session) -> list[str]:
@@ -170,6 +195,8 @@ def merged(known: Race, news: Race, *, whole: bool) -> Race:
             "runners": runners,
             "abandoned": known.abandoned if is_kept else news.abandoned,
         }
+        # The earlier figure would hide that a runner is gone.
+        | ({"field_size": None} if len(runners) < len(known.runners) and news.field_size is None else {})
     )
 
 
@@ -179,13 +206,13 @@ def _filled(known: V, news: V) -> V:
     return known.model_copy(update={name: getattr(news, name) for name in said})
 
 
-def _put_batch(session: Session, races: Mapping[str, Race], now: datetime, region: str | None) -> list[_Put]:
+def _put_batch(session: Session, races: Mapping[str, _Named], now: datetime, region: str | None) -> list[_Put]:
     rows = session.connection().execute(_kept(), {"races": list(races)})
     known = {race_id: (kept_region, _race(race_id, data)) for race_id, kept_region, data in rows}
     values, done = [], []
-    for race_id, race in races.items():
+    for race_id, news in races.items():
         kept_region, before = known.get(race_id, (REGION_UNKNOWN, None))
-        after = merged(before, race, whole=region is not None) if before else race
+        after = merged(before, news.race, whole=_takes_off(before, news, region)) if before else news.race
         of_region = _region(region, kept_region, after)
         done.append(_Put(race_id, _with_region(after, of_region), (before, kept_region) != (after, of_region)))
         if after.race_date is None:

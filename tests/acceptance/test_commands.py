@@ -148,7 +148,7 @@ async def test_subscribing_again_reopens_a_channel_that_slack_had_closed(world):
 
 async def test_paused_channel_hears_nothing_until_it_is_resumed_and_trace_says_why(world):
     await world.subscribe("CGB", "GB")
-    assert "/racing resume" in await world.say("/racing", "pause 2h", channel="CGB")
+    assert "PAUSED until" in await world.say("/racing", "pause 2h", channel="CGB")
     assert "paused until" in await world.say("/racing", "list", channel="CGB")
     await world.bot.deliver(abandoned("rc_9"))
     await world.bot.deliver(result("rc_other", "IRE"))

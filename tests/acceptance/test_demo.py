@@ -101,7 +101,7 @@ def test_abandonments_stand_in_the_channels_that_asked_and_in_no_other(day):
     assert [len(abandoned[name]) for name in ("gb-racing", "ire-racing", "everything")] == [1, 1, 2]
     assert abandoned.get("racing-admins", []) == []
     assert "(GB)" in abandoned["gb-racing"][0]
-    assert "whole meeting" in abandoned["ire-racing"][0]
+    assert " meeting, " in abandoned["ire-racing"][0]
     assert "(IRE)" in abandoned["ire-racing"][0]
 
 

@@ -111,8 +111,9 @@ async def test_lost_place_is_named(desk, lost, said):
         desk, stamped(result(**race), minute=0), stamped(result(**(race | {"runners": after})), minute=1), messages=2
     )
     correction = shown()[1]
-    assert correction.startswith("CORRECTION: Ascot 14:30 (GB): 1st was Golden Melody, now Second Sight")
-    assert said in correction
+    # A disqualification is said before the places that it moved.
+    assert correction.startswith(f"CORRECTION: Ascot 14:30 (GB): {said}")
+    assert "1st was Golden Melody, now Second Sight" in correction
 
 
 async def test_superseded_message_links_its_correction_and_the_other_way_round(desk):
@@ -151,6 +152,30 @@ async def test_versions_of_unknown_order_disagree(desk):
         "Two versions disagree: Ascot 14:30 (GB): 1st is Golden Melody in one, Second Sight in the other"
     )
     assert " was Golden Melody, now" not in shown()[1]
+    full = await settled(await desk.person().clicks("Full result", channel="CGB"))
+    assert full.text.startswith("Full result, two versions disagree: Ascot 14:30")
+    assert "orrected" not in f"{full.text} {full.blocks} {shown()[1]}"
+
+
+@pytest.mark.parametrize("minutes", [(0, 1), None])
+async def test_race_that_becomes_void_is_told_anew_and_has_no_winner(desk, minutes):
+    number = race_id()
+    course = f"Void{number}"
+    race = {"race_id": number, "course": course, "runners": runners(*FIELD)}
+    versions = [result(**race), result(**(race | {"status": "Void"}))]
+    if minutes:
+        versions = [stamped(one, minute=minute) for one, minute in zip(versions, minutes, strict=True)]
+    shown = await told(desk, *versions, messages=2)
+    assert shown()[1].startswith(f"VOID: {course} 14:30 (GB). Race declared void")
+    assert ("the earlier result no longer stands" in shown()[1]) == bool(minutes)
+    await until(desk, lambda: shown()[0].startswith("Superseded "))
+    assert "Golden Melody" not in shown()[1]
+    full = await settled(await desk.person().clicks("Full result", channel="CGB"))
+    assert full.text.endswith("Race declared void")
+    answer = await settled(await desk.person().types(f"/racing results GB {TODAY} {course}", channel="CGB"))
+    assert "1 void" in answer.text
+    assert "*VOID*" in json.dumps(answer.blocks)
+    assert "Golden Melody" not in json.dumps(answer.blocks)
 
 
 def card(*races, number):
@@ -178,7 +203,7 @@ async def test_racecard_that_changes_is_told(desk):
     before = stamped(card(first, second, number=number), minute=0)
     fewer = stamped(card(race_of_card("rc_a", "11:30", ("A", "B")), second, number=number), minute=1)
     shown = await told(desk, before, fewer)
-    await until(desk, lambda: "C in the 11:30 Race rc_a is no longer declared" in shown()[0])
+    await until(desk, lambda: "no longer declared: C in the 11:30 Race rc_a" in shown()[0])
     moved = stamped(card(race_of_card("rc_a", "11:45", ("A", "B")), second, number=number), minute=2)
     await told(desk, moved)
     await until(desk, lambda: len(shown()) == 2)
@@ -186,7 +211,29 @@ async def test_racecard_that_changes_is_told(desk):
     gone = stamped(card(race_of_card("rc_a", "11:45", ("A", "B")), number=number), minute=3)
     await told(desk, gone)
     await until(desk, lambda: len(shown()) == 3)
-    assert "12:00 Race rc_b is no longer on the card" in shown()[2]
+    assert "no longer on the card: 12:00 Race rc_b" in shown()[2]
+
+
+async def test_non_runner_leaves_the_field(desk):
+    number = next(NUMBERS)
+    names, course = f"rc_field{number}", f"Field{number}"
+
+    def named(minute, *horses):
+        payload = card(race_of_card(names, "23:30", horses), number=f"field{number}")
+        payload["data"]["meeting"]["course"] = course
+        return stamped(payload, minute=minute)
+
+    shown = await told(desk, named(0, "Able", "Bold", "Charlie"), named(1, "Able", "Bold"))
+    await until(desk, lambda: "no longer declared: Charlie in the 23:30" in shown()[0])
+    assert "2 runners" in shown()[0]
+    assert "3 runners" not in shown()[0]
+    answer = await settled(await desk.person().types(f"/racing racecard GB {TODAY} {course}", channel="CGB"))
+    assert "Bold" in json.dumps(answer.blocks)
+    assert "Charlie" not in json.dumps(answer.blocks)
+    await told(desk, named(2, "Able", "Bold", "Delta"), messages=0)
+    await until(desk, lambda: "Delta" in shown()[0])
+    assert "no longer declared: Charlie in the 23:30" in shown()[0]
+    assert "3 runners" in shown()[0]
 
 
 async def test_late_is_measured_from_when_the_service_had_it(desk):
@@ -201,7 +248,7 @@ async def test_late_is_measured_from_when_the_service_had_it(desk):
     assert not any("min late" in text for text in shown())
     late = result(race_id(), **race) | {"settled_at": (now - timedelta(minutes=42)).isoformat()}
     shown = await told(desk, late)
-    assert "(42 min late)" in shown()[0] or "(43 min late)" in shown()[0]
+    assert "(alert 42 min late)" in shown()[0] or "(alert 43 min late)" in shown()[0]
     tried = result(race_id(), **race) | {"delivery": {"first_attempt_at": (now - timedelta(minutes=62)).isoformat()}}
     shown = await told(desk, tried)
-    assert "(62 min late)" in shown()[0] or "(63 min late)" in shown()[0]
+    assert "(alert 62 min late)" in shown()[0] or "(alert 63 min late)" in shown()[0]

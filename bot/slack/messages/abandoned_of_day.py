@@ -9,7 +9,7 @@ from bot.domain.message import Block
 from bot.domain.races import Race
 from bot.slack.messages.names import SHORT_MAX, course_name, race_name, reason
 from bot.slack.messages.pages import line_units
-from bot.slack.messages.text import joined, safe
+from bot.slack.messages.text import counted, joined, safe
 from bot.slack.messages.times import off_text
 
 NAMED = 12
@@ -23,10 +23,30 @@ def abandoned_lines(outcomes: Outcomes, region: str | None = None) -> list[str]:
         joined([_lost_race(race, region), safe(race.reason)], ", ") + ("" if race.region else " (region unknown)")
         for place in range(len(outcomes.meetings))
         for race, outcome in outcomes.of_meeting(place)
-        if outcome in {Outcome.ABANDONED, Outcome.BOTH}
-        and not any(is_part_of(RacingEvent(key="", race=race), event) for event in outcomes.lost)
+        if outcome in {Outcome.ABANDONED, Outcome.BOTH} and not _is_of_lost(race, outcomes)
     ]
     return [*whole, *singly]
+
+
+def abandoned_in_figures(outcomes: Outcomes) -> str | None:
+    """How many are lost, each race counted once: "1 meeting (6 races) and 1 other race abandoned"."""
+    races = [
+        race
+        for place in range(len(outcomes.meetings))
+        for race, outcome in outcomes.of_meeting(place)
+        if outcome is Outcome.ABANDONED
+    ]
+    of_lost = sum(_is_of_lost(race, outcomes) for race in races)
+    others = len(races) - of_lost
+    if not outcomes.lost:
+        return f"{counted(others, 'race')} abandoned" if others else None
+    meetings = counted(len(outcomes.lost), "meeting") + (f" ({counted(of_lost, 'race')})" if of_lost else "")
+    more = f" and {counted(others, 'other race')}" if others else ""
+    return f"{meetings}{more} abandoned"
+
+
+def _is_of_lost(race: Race, outcomes: Outcomes) -> bool:
+    return any(is_part_of(RacingEvent(key="", race=race), event) for event in outcomes.lost)
 
 
 def abandoned_units(lines: Sequence[str]) -> list[Block]:

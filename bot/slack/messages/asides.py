@@ -46,9 +46,9 @@ _CONTRADICTED = {
 
 
 def late_mark(context: MessageContext) -> str:
-    """What ends a late message's text, " (42 min late)", or nothing."""
+    """What ends a late message's text, " (alert 42 min late)", or nothing."""
     minutes = minutes_late(context)
-    return f" ({minutes} min late)" if minutes else ""
+    return f" (alert {minutes} min late)" if minutes else ""
 
 
 def asides(context: MessageContext, *, in_text: bool = False) -> list[str]:
@@ -65,7 +65,9 @@ def asides(context: MessageContext, *, in_text: bool = False) -> list[str]:
         link = _linked(context.meeting_link, "see its message")
         said.append(f"{words}: {link}" if link else words)
     if context.contradicts is not None:
-        said.append(f"Contradicts an earlier message: {_contradicted(context.contradicts)}")
+        said.append(
+            f"CONFLICT: check which is true. Contradicts an earlier message: {_contradicted(context.contradicts)}"
+        )
     if link := _linked(context.previous_link, "earlier message"):
         said.append(f"See the {link}")
     return said
@@ -139,11 +141,17 @@ def _of_the_post(context: MessageContext) -> list[Block]:
     said = (
         order_note((country,), {country.country_code}) if country else None,
         f"data as of {as_of}" if as_of else None,
-        f"corrected {in_readers_zone(context.received_at)}" if only(context.changes, additions=False) else None,
-        f"{minutes} min late" if minutes else None,
+        f"{_kind_of_change(context)} {in_readers_zone(context.received_at)}"
+        if only(context.changes, additions=False)
+        else None,
+        f"alert {minutes} min late" if minutes else None,
         "may be a repeat" if context.may_be_repeat else None,
     )
     return [mrkdwn(text) for text in said if text]
+
+
+def _kind_of_change(context: MessageContext) -> str:
+    return "another version" if context.order_unknown else "corrected"
 
 
 def _contradicted(by: str) -> str:

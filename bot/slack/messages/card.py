@@ -92,8 +92,13 @@ def _race(race: Race, outcome: Outcome) -> str:
 def _called_off(race: Race, outcome: Outcome) -> str | None:
     """That the race was abandoned, and why; None where it was not."""
     said = joined(["*abandoned*", safe(race.reason, SHORT_MAX)], ": ")
-    contradicted = "a result was published too: the two contradict each other"
-    return {Outcome.ABANDONED: said, Outcome.BOTH: f"{said}; {contradicted}"}.get(outcome)
+    return {Outcome.ABANDONED: said, Outcome.BOTH: conflict_words(race), Outcome.VOID: "*void*"}.get(outcome)
+
+
+def conflict_words(race: Race) -> str:
+    """That a race was reported abandoned and as run: "*CONFLICT*: reported abandoned (fog) and as run: check"."""
+    because = safe(race.reason, SHORT_MAX * 2)
+    return f"*CONFLICT*: reported abandoned{f' ({because})' if because else ''} and as run: check"
 
 
 def _course_units(card: Card) -> list[Block]:
@@ -122,7 +127,7 @@ def _runner(runner: Runner) -> str:
     rating, price = safe(runner.official_rating, SHORT_MAX), safe(runner.starting_price, SHORT_MAX)
     horse = horse_name(runner) if runner.horse else None
     named = joined([number, joined([horse, f"({draw})" if draw else None], " ")], "  ")
-    not_run = "non-runner" if runner.position == "NR" else None
+    not_run = "non-runner" if runner.is_out else None
     return clip(
         joined([named, people or None, f"OR {rating}" if rating else None, f"SP {price}" if price else None, not_run]),
         LINE_MAX,

@@ -33,9 +33,10 @@ def changes_in_words(
     placings = [change for change in changed if change.field == POSITION]
     others = [change for change in changed if change.field != POSITION]
     places = _places(placings, runners, disagree=disagree)
+    # A disqualification is what moved the others: it is said before their moves, the winner's before all.
+    lost = list(_unplaced(placings, runners, disagree=disagree))
     first = [places.pop(1)] if 1 in places else []
-    # A disqualification is what moved the others: it is said before their moves.
-    said = [*first, *_unplaced(placings, runners, disagree=disagree), *places.values()]
+    said = [*lost[:_NAMES_MOST], *first, *lost[_NAMES_MOST:], *places.values()]
     said += [_rewritten(change, disagree=disagree) for change in placings if _keeps_place(change)]
     said += [_other(change, disagree=disagree) for change in others]
     return _first_of(said, most, more=sum(change.more for change in changed))
@@ -66,10 +67,11 @@ def corrected_in_words(corrected: Corrected, clock: str) -> str:
     """What an edit says of itself: "Corrected 14:32: going was Good, now Soft". `clock` is the time as it is shown."""
     changed = changes_in_words(corrected.changes, (), disagree=corrected.order_unknown)
     added = additions_in_words(corrected.changes)
+    kind = "Another version" if corrected.order_unknown else "Corrected"
     if not changed:
-        return f"Added {clock}: {added}" if added else f"Corrected {clock}"
+        return f"Added {clock}: {added}" if added else f"{kind} {clock}"
     said = f"{DISAGREE.lower()}: {changed}" if corrected.order_unknown else changed
-    return f"Corrected {clock}: {said}" + (f"; added: {added}" if added else "")
+    return f"{kind} {clock}: {said}" + (f"; added: {added}" if added else "")
 
 
 def repeated_in_words(repeated: Corrected, clock: str) -> str:
@@ -88,13 +90,24 @@ def _places(placings: Sequence[Change], runners: Sequence[Runner], *, disagree: 
         came = [change for change, was, now in moves if now == place != was]
         holders = [runner_label(runner) for runner in runners if runner.finishing_position == place]
         now_there = _listed([safe(horse, HORSE_MAX) for horse in holders] or [_name(change.of) for change in came])
-        if before and disagree:
+        if len(holders) > 1:
+            said[place] = _dead_heat(place, before, now_there, disagree=disagree)
+        elif before and disagree:
             said[place] = f"{_ordinal(place)} is {_listed(before)} in one, {now_there} in the other"
         elif before:
             said[place] = f"{_ordinal(place)} was {_listed(before)}, now {now_there}"
         else:
-            said[place] = _newly_there(place, now_there, came if len(holders) <= 1 else [], disagree=disagree)
+            said[place] = _newly_there(place, now_there, came, disagree=disagree)
     return said
+
+
+def _dead_heat(place: int, before: Sequence[str], now_there: str, *, disagree: bool) -> str:
+    """A place that several share by now: "dead heat for 1st: Horse A and Horse B"."""
+    if disagree:
+        return f"dead heat for {_ordinal(place)} in one, not in the other: {now_there}"
+    if before:
+        return f"{_ordinal(place)} was {_listed(before)}, now a dead heat: {now_there}"
+    return f"dead heat for {_ordinal(place)}: {now_there}"
 
 
 def _newly_there(place: int, now_there: str, came: Sequence[Change], *, disagree: bool) -> str:

@@ -17,6 +17,7 @@ from bot.slack.messages.result import NO_ORDER
 from bot.slack.messages.runners import FULL_RESULT, runners_table
 from bot.slack.messages.text import counted, joined, safe
 from bot.slack.messages.times import moment_for_readers
+from bot.slack.messages.void_race import IS_VOID
 from bot.storage.reference import KnownCountry
 
 
@@ -32,13 +33,17 @@ def full_result(
     Of the `countries` its own tells whether everybody's place is published. `changed` is what differs from the
     first version: a corrected result says so.
     """
-    race = known if known and known.placed() else event.race
+    race = known if known and (known.placed() or known.is_void) else event.race
     corrected = _corrected(race, changed)
-    runners = [*race.placed(), *(runner for runner in race.runners if runner.finishing_position is None)]
+    # Of a void race no place counts.
+    placed = () if race.is_void else race.placed()
+    others = () if race.is_void else (runner for runner in race.runners if runner.finishing_position is None)
+    runners = [*placed, *others]
     name = f"{race_name(race)}{region_mark(event)}"
-    none = None if runners else section(NO_ORDER)
-    kind = "Full result, corrected" if corrected else "Full result"
-    text = f"{kind}: {name}: {counted(len(runners), 'runner') if runners else NO_ORDER}"
+    nothing = IS_VOID if race.is_void else NO_ORDER
+    none = None if runners else section(nothing)
+    kind = _kind(changed) if corrected else "Full result"
+    text = f"{kind}: {name}: {counted(len(runners), 'runner') if runners else nothing}"
     head = [header(f"{kind}: {name}"), section(joined([race_date(race), _time(race), race_details(race)]))]
     head += [section(corrected), none]
     small = [order_note(countries, {event.race.region}), f"Result received {moment_for_readers(received_at)}"]
@@ -53,8 +58,13 @@ def _corrected(race: Race, changed: Corrected | None) -> str:
     if changed is None or not only(changed.changes, additions=False):
         return ""
     words = changes_in_words(changed.changes, race.runners, disagree=changed.order_unknown)
-    said = f"{DISAGREE.lower()}: {words}" if changed.order_unknown else words
-    return f"Corrected {moment_for_readers(changed.at)}: {said}"
+    kind = "Another version" if changed.order_unknown else "Corrected"
+    return f"{kind} {moment_for_readers(changed.at)}: {words}"
+
+
+def _kind(changed: Corrected | None) -> str:
+    is_unknown = changed is not None and changed.order_unknown
+    return f"Full result, {DISAGREE.lower() if is_unknown else 'corrected'}"
 
 
 def _time(race: Race) -> str | None:

@@ -16,41 +16,52 @@ from bot.slack.messages.text import counted, joined, safe
 
 
 def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
-    """Which meeting, why, and the races that are lost; those that had settled before are named as such."""
+    """Which meeting, why, and the races that are lost; those that were run before are counted."""
     races = _races(event, context)
     lost = [race for race in races if not _settled(race, context)]
+    run = len(races) - len(lost)
     corrected = correction(context, ())
     race = event.race
     named = [
         ("Course", course_name(race) or "course not given"),
         ("Date", race_date(race) or "date not given"),
+        ("Races", _races_in_figures(event, len(lost), run)),
         ("Reason", reason(event)),
     ]
     head = [
-        header(f"ABANDONED: {_course_and_date(race)}{region_mark(event)}"),
+        header(f"ABANDONED: {_meeting(race, run)}{region_mark(event)}"),
         section(mentions_in_markup(context.mentions)),
         fields(named),
-        section("\n".join([*_settled_in_words(len(races) - len(lost)), *corrected, *asides(context)])),
+        section("\n".join([*_run_in_words(run), *corrected, *asides(context)])),
     ]
     lines = (_line(race, event) for race in lost)
     notes = [*corrected, *asides(context, in_text=True)]
-    text = with_mentions(_text(event, context, lost, notes), context.mentions)
+    text = with_mentions(_text(event, context, (len(lost), run), notes), context.mentions)
     return message(text, head, lines, len(lost), [small_print(event, context), alert_buttons(event)])
 
 
-def _text(event: RacingEvent, context: MessageContext, lost: list[Race], notes: list[str]) -> str:
+def _text(event: RacingEvent, context: MessageContext, races: tuple[int, int], notes: list[str]) -> str:
+    lost, run = races
     facts = [
-        f"ABANDONED: {_course_and_date(event.race)}{region_mark(event)}",
-        # A list from the race book may lack races, so no number is given.
-        counted(len(lost), "race") if lost and event.races and not event.races_from_book else None,
+        f"ABANDONED: {_meeting(event.race, run)}{region_mark(event)}",
+        _races_in_figures(event, lost, run),
         reason(event),
     ]
     return ". ".join([", ".join(filter(None, facts)), *notes]) + late_mark(context)
 
 
-def _course_and_date(race: Race) -> str:
-    """The meeting, "Ascot, whole meeting, 2026-11-21"; what is missing is said to be."""
-    return f"{course_name(race) or 'course not given'}, whole meeting, {race_date(race) or 'date not given'}"
+def _meeting(race: Race, run: int) -> str:
+    """The meeting, "Ascot, whole meeting, 2026-11-21"; its rest where some were run; what is missing is said to be."""
+    lost = "rest of the meeting" if run else "whole meeting"
+    return f"{course_name(race) or 'course not given'}, {lost}, {race_date(race) or 'date not given'}"
+
+
+def _races_in_figures(event: RacingEvent, lost: int, run: int) -> str | None:
+    """How many races are lost: "6 races", or "6 races lost, 1 run"; None where not all of them may be known."""
+    # A list from the race book may lack races, so no number is given.
+    if not lost or not event.races or event.races_from_book:
+        return None
+    return f"{counted(lost, 'race')} lost, {run} run" if run else counted(lost, "race")
 
 
 def _races(event: RacingEvent, context: MessageContext) -> list[Race]:
@@ -81,5 +92,7 @@ def _settled(race: Race, context: MessageContext) -> bool:
     return race.race_id in context.settled or any(runner.finishing_position for runner in race.runners)
 
 
-def _settled_in_words(settled: int) -> list[str]:
-    return [f"{counted(settled, 'race')} of this meeting settled"] if settled else []
+def _run_in_words(run: int) -> list[str]:
+    if not run:
+        return []
+    return [f"{counted(run, 'race')} of this meeting {'was' if run == 1 else 'were'} run"]

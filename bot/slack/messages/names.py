@@ -84,7 +84,7 @@ def class_name(race: Race) -> str | None:
 def runners_count(race: Race) -> str | None:
     """How many run, as published, else as counted; None where neither says."""
     published = race.field_size or 0
-    number = published if 0 < published < RUNNERS_PLAUSIBLE else len(race.runners)
+    number = published if 0 < published < RUNNERS_PLAUSIBLE else sum(not runner.is_out for runner in race.runners)
     return counted(number, "runner") if number else None
 
 

@@ -34,7 +34,7 @@ def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
         ("Status", _status(race)),
     ]
     head = [
-        header(f"ABANDONED: {_course_and_time(race)}{region_mark(event)}"),
+        header(_headline(event, context)),
         section(mentions_in_markup(context.mentions)),
         section(race_details(race)),
         fields(named),
@@ -43,6 +43,12 @@ def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     notes = [*corrected, *asides(context, in_text=True)]
     text = with_mentions(_text(event, context, notes), context.mentions)
     return message(text, head, foot=[small_print(event, context), alert_buttons(event)])
+
+
+def _headline(event: RacingEvent, context: MessageContext) -> str:
+    """The race; where a result was reported too, that the two conflict."""
+    conflict = "" if context.contradicts is None else ". CONFLICT: reported as run too"
+    return f"ABANDONED: {_course_and_time(event.race)}{region_mark(event)}{conflict}"
 
 
 def _text(event: RacingEvent, context: MessageContext, notes: list[str]) -> str:
@@ -72,7 +78,9 @@ def _else_named(race: Race) -> str | None:
     if course_name(race) and off_text(race.off):
         return None
     race_id = safe(race.race_id, ID_MAX)
-    return safe(race.title) or (f"race {race_id}" if race_id else None)
+    named = safe(race.title) or (f"race {race_id}" if race_id else None)
+    nothing_said = course_name(race) is None and off_text(race.off) is None
+    return named or ("the delivery did not say which race" if nothing_said else None)
 
 
 def _other_day(event: RacingEvent, context: MessageContext) -> str | None:

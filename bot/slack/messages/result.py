@@ -1,11 +1,11 @@
-"""The message for result.received: a race has settled."""
+"""The message for result.received: a race was run, or is void, or was a walkover."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from bot.domain.events import RacingEvent
 from bot.domain.message import Message
-from bot.domain.races import Race, Runner, is_settled_status, letters
+from bot.domain.races import WALKOVER_STATUSES, Race, Runner, is_settled_status, letters
 from bot.slack.messages.alert_buttons import alert_buttons
 from bot.slack.messages.asides import asides, late_mark, small_print
 from bot.slack.messages.blocks import header, message, room_beside, section
@@ -23,8 +23,11 @@ from bot.slack.messages.native import with_native
 from bot.slack.messages.runners import RESULT, runners_table
 from bot.slack.messages.text import clip, joined, safe
 from bot.slack.messages.times import off_for_readers
+from bot.slack.messages.void_race import void_race
 
-NO_ORDER = "Settled; no finishing order in the delivery"
+NO_ORDER = "Result in, placings not received"
+
+_NO_PLACINGS = "placings not received"
 
 _NAMED_IN_TEXT = 6
 _OTHERS_NAMED = 60
@@ -36,13 +39,15 @@ _LOST = "abandoned"
 def result(event: RacingEvent, context: MessageContext) -> Message:
     """The placed runners best first, then the others; of a corrected result first what changed."""
     race = event.race
+    if race.is_void:
+        return void_race(event, context)
     placed, others = _split(race)
     changed = changes_in_words(context.changes, race.runners, disagree=context.order_unknown)
     kind = _kind(changed, context)
     head = [
-        header(f"{kind}: {race_name(race)}{region_mark(event)}"),
+        header(_headline(event, context, kind)),
         section(joined([race_details(race), joined([_off(race), _winning_time(race), _unusual_status(race)])], "\n")),
-        section("\n".join([*([f"Changed: {changed}"] if changed else []), *asides(context)])),
+        section("\n".join([*([f"{_changed(context)}: {changed}"] if changed else []), *asides(context)])),
         None if placed else section(NO_ORDER),
     ]
     lines = (runner_line(runner, safe(runner.position, _POSITION_MAX)) for runner in placed)
@@ -63,16 +68,26 @@ def _text(event: RacingEvent, context: MessageContext, placed: Sequence[Runner],
     return ". ".join(said) + late_mark(context)
 
 
+def _headline(event: RacingEvent, context: MessageContext, kind: str) -> str:
+    """The race, "Result: Ascot 14:30 (GB)"; of a race that was reported abandoned too, that the two conflict."""
+    name = f"{race_name(event.race)}{region_mark(event)}"
+    return f"{kind}: {name}" if context.contradicts is None else f"CONFLICT: {name} reported abandoned and run"
+
+
 def _kind(changed: str, context: MessageContext) -> str:
     if not changed and not any(change.rings for change in context.changes):
         return "Result"
     return DISAGREE if context.order_unknown else "CORRECTION"
 
 
+def _changed(context: MessageContext) -> str:
+    return DISAGREE if context.order_unknown else "Changed"
+
+
 def _order_in_text(placed: Sequence[Runner]) -> str:
     """The first three places: "1 Horse A, 2 Horse B, 3 Horse C"; dead heats can make them more."""
     if not placed:
-        return NO_ORDER[0].lower() + NO_ORDER[1:]
+        return _NO_PLACINGS
     front = [runner for runner in placed if (runner.finishing_position or 0) <= 3] or placed[:1]
     named = [f"{safe(runner.position, _POSITION_MAX)} {horse_name(runner)}" for runner in front[:_NAMED_IN_TEXT]]
     more = len(front) - len(named)
@@ -112,7 +127,14 @@ def _winning_time(race: Race) -> str | None:
 
 def _unusual_status(race: Race) -> str | None:
     """What the race is called where that is not simply settled, and whether it is marked abandoned."""
-    status = None if is_settled_status(race.status) else safe(race.status, SHORT_MAX)
+    status = None if is_settled_status(race.status) or _walkover(race) else safe(race.status, SHORT_MAX)
     is_said = letters(race.status).startswith(_LOST)
     lost = "The delivery marks this race abandoned" if race.abandoned and not is_said else None
-    return joined([f"Status: {status}" if status else None, lost], ". ") or None
+    return joined([_walkover(race), f"Status: {status}" if status else None, lost], ". ") or None
+
+
+def _walkover(race: Race) -> str | None:
+    """Who walked over: "Walkover: Horse A"; None where the status says otherwise, or several may have run."""
+    alone = race.placed() or race.runners
+    is_one = letters(race.status) in WALKOVER_STATUSES and len(alone) == 1
+    return f"Walkover: {horse_name(alone[0])}" if is_one else None

@@ -1,4 +1,4 @@
-"""The answer of `/results`: what has settled, what was abandoned, and what is not known yet, meeting by meeting."""
+"""The answer of `/results`: which results are in, what was abandoned, and what is not known yet, meeting by meeting."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,14 +7,20 @@ from datetime import date
 from bot.book.card import Card, Outcome
 from bot.domain.message import Block, Message
 from bot.domain.races import Race
-from bot.slack.messages.abandoned_of_day import abandoned_in_text, abandoned_lines, abandoned_units
+from bot.slack.messages.abandoned_of_day import (
+    abandoned_in_figures,
+    abandoned_in_text,
+    abandoned_lines,
+    abandoned_units,
+)
 from bot.slack.messages.blocks import header, section
-from bot.slack.messages.card import LINE_MAX, course_button, listed, meeting_title
+from bot.slack.messages.card import LINE_MAX, conflict_words, course_button, listed, meeting_title
 from bot.slack.messages.day import command_line, coverage, nowhere_else, place_of, small_print, unchecked_words
 from bot.slack.messages.failures import NOBODY_KNOWN, Reader
 from bot.slack.messages.finishing_order import order_note
 from bot.slack.messages.names import SHORT_MAX, horse_name, race_line, runner_line
 from bot.slack.messages.pages import Turning, paged
+from bot.slack.messages.result import NO_ORDER
 from bot.slack.messages.text import clip, counted, joined, safe, sentences
 from bot.slack.messages.times import off_text
 from bot.storage.reference import KnownCountry
@@ -62,19 +68,19 @@ def results_of_day(card: Card, shown: Shown) -> Message:
 
 
 def _summary(card: Card, shown: Shown) -> str | None:
-    """How many races settled, were abandoned, and are not known yet."""
+    """How many races have a result, were abandoned, were declared void, and are not known yet."""
     outcomes = card.outcomes
     settled = outcomes.count(Outcome.SETTLED, Outcome.BOTH)
-    lost, still_open = outcomes.count(Outcome.ABANDONED), outcomes.count(Outcome.OPEN)
-    whole = counted(len(outcomes.lost), "whole meeting") + " abandoned" if outcomes.lost else None
-    races = [f"{counted(lost, 'race')} abandoned" if lost else None]
+    void, still_open = outcomes.count(Outcome.VOID), outcomes.count(Outcome.OPEN)
+    figures = [abandoned_in_figures(outcomes)]
     if not shown.only_abandonments:
-        races = [
-            f"{settled} settled" if settled else None,
-            *races,
+        figures = [
+            *figures,
+            counted(settled, "result") + " in" if settled else None,
+            f"{void} void" if void else None,
             f"{still_open} not known yet" if still_open else None,
         ]
-    return joined([whole, *races], ", ") or None
+    return joined(figures, ", ") or None
 
 
 def _none_lost(card: Card, lost: Sequence[str], shown: Shown) -> str | None:
@@ -122,11 +128,12 @@ def _said(race: Race, outcome: Outcome) -> str:
     placed = [runner for runner in race.placed() if runner.finishing_position]
     front = [runner for runner in placed if (runner.finishing_position or 0) <= PLACES][: PLACES * 2]
     places = ", ".join(f"{safe(runner.position, POSITION_MAX)} {horse_name(runner)}" for runner in front or placed[:1])
-    settled = places or "settled; no finishing order published"
+    settled = places or NO_ORDER.lower()
     return {
         Outcome.SETTLED: settled,
         Outcome.ABANDONED: lost,
-        Outcome.BOTH: f"{settled}. {lost} too: the two contradict each other",
+        Outcome.BOTH: f"{settled}. {conflict_words(race)}",
+        Outcome.VOID: "*VOID*",
         Outcome.OPEN: "not known yet",
     }[outcome]
 

@@ -12,14 +12,15 @@ from bot.slack.messages.context import MessageContext
 from bot.slack.messages.text import code, safe
 
 NAME_MAX = 80
+WHAT_TO_DO = "It may be an abandonment: check your other source. Admins were told."
 _REFERENCE_LENGTH = 12
 _HASH = re.compile(r"[0-9a-f]{64}\Z")
 
 
 def unreadable(event: RacingEvent, context: MessageContext) -> Message:
-    """A plain line with the reference by which an admin finds the delivery."""
+    """A plain line: what to do, and the reference by which an admin finds the delivery."""
     name, because = code(event.name, NAME_MAX), safe(event.unreadable_because)
-    line = f"A delivery could not be read. Reference {safe(context.reference) or reference(event.key)}"
+    line = f"A delivery could not be read. {WHAT_TO_DO} Reference {safe(context.reference) or reference(event.key)}"
     line += f" (event {name})" if name else ""
     text = ". ".join([line, *asides(context, in_text=True)]) + late_mark(context)
     said = [line, *([f"Because: {because}"] if because else []), *asides(context)]

@@ -84,9 +84,9 @@ def _result(event: RacingEvent, remarks: VersionRemarks) -> str:
     """The race with its winner, or winners, where they are known."""
     race = event.race
     winners = [horse_name(runner) for runner in race.placed() if runner.finishing_position == 1]
-    won = f"won by {' and '.join(winners[:3])}" if winners else "settled"
+    won = f"won by {' and '.join(winners[:3])}" if winners else "result in"
     said = [
-        f"{joined([race_name(race), race_date(race)], ', ')}{region_mark(event)}: {won}",
+        f"{joined([race_name(race), race_date(race)], ', ')}{region_mark(event)}: {'VOID' if race.is_void else won}",
         "corrected" if remarks.changes else None,
         "though it was reported abandoned" if remarks.contradicts else None,
     ]

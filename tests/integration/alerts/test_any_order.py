@@ -139,17 +139,22 @@ def listed():
 
 
 BY_ORDER = re.compile(
-    r"<!date[^>]*>|(\. |\n)?(Part of the abandoned meeting|Contradicts an earlier message: [a-z ]*)|, on [0-9-]{10}"
+    r"<!date[^>]*>|, on [0-9-]{10}|(\. |\n)?(Part of the abandoned meeting|Contradicts an earlier message: [a-z ]*"
+    r"|CONFLICT: (check which is true|reported as run too))"
 )
 """What a message says of when it came, and of what came before it."""
 
+
+CONFLICT = re.compile("CONFLICT: (.*) reported abandoned and run")
+"""The header of a result that came after an abandonment."""
 
 NO_TEXT = {"type", "action_id", "value", "style"}
 
 
 def plainly(message):
     """All that a message shows, whenever it came."""
-    return [said for text in [message.text, *texts(list(message.blocks))] if (said := BY_ORDER.sub("", text))]
+    shown = [CONFLICT.sub(r"Result: \1", text) for text in [message.text, *texts(list(message.blocks))]]
+    return [said for text in shown if (said := BY_ORDER.sub("", text))]
 
 
 def texts(shown):
@@ -198,4 +203,4 @@ def test_last_state_of_every_message_is_the_same_in_any_order(channel_of, delive
     for number in (0, 1, 3):
         assert f"1{number}:30  Title {number}" in whole, whole
     assert "Title 2" not in whole
-    assert "1 race of this meeting settled" in whole
+    assert "1 race of this meeting was run" in whole

@@ -57,7 +57,7 @@ async def test_correction_of_a_message_of_a_muted_meeting_is_an_edit(pipeline):
     await tell(pipeline, result("rc_1", placings=("Red Sky", "Blue Moon")))
     (message,) = pipeline.slack.messages("CGB")
     assert "1 Red Sky" in message.text
-    assert "Corrected" in shown(message)
+    assert "Another version" in shown(message)
     assert len(edits(pipeline.slack)) == 1
 
 

@@ -25,7 +25,7 @@ async def test_workspace_without_tables_gets_one_message_in_sections_and_is_reme
     for message in (first, second):
         assert "Blue Moon" in str(message.blocks)
         assert "data_table" not in types(message)
-    assert "Corrected" in str(first.blocks)
+    assert "Another version" in str(first.blocks)
     assert calls(pipeline.slack) == ["chat.postMessage", "chat.postMessage", "chat.update", "chat.postMessage"]
     assert pipeline.texts("CADMIN") == []
     assert await pipeline.waiting() == {}

@@ -56,7 +56,7 @@ async def test_refused_summary_posts_each_event_once_in_its_newest_version(pipel
     await reopen(pipeline)
     first, second = pipeline.slack.messages("CGB")
     assert "Soft in the other" in first.text
-    assert "Corrected" in shown(first)
+    assert "Another version" in shown(first)
     assert "rc_2" in shown(second)
     assert set(await pipeline.waiting()) == {"parked"}
 

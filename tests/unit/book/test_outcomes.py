@@ -36,6 +36,8 @@ def test_book_alone_tells_settled_abandoned_and_open():
         make_race("c"),
         make_race("d", status="Weighed In"),
         make_race("e", runners=(Runner(horse="A", position="0"),)),
+        make_race("f", status="Void", runners=WINNER),
+        make_race("g", status="Void", abandoned=True),
     ]
     assert found(outcomes_of(races, [], "GB", None)) == {
         "a": Outcome.SETTLED,
@@ -43,6 +45,8 @@ def test_book_alone_tells_settled_abandoned_and_open():
         "c": Outcome.OPEN,
         "d": Outcome.SETTLED,
         "e": Outcome.OPEN,
+        "f": Outcome.VOID,
+        "g": Outcome.ABANDONED,
     }
 
 

@@ -1,6 +1,7 @@
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import event
@@ -53,6 +54,42 @@ def test_result_of_placed_runners_keeps_those_who_were_declared():
     result = Race(runners=(Runner(horse="A", position="1"),))
     after = racebook.merged(declared, result, whole=False)
     assert after.runners == (Runner(horse="A", jockey="J", position="1"), Runner(horse="B"))
+
+
+CARD, RESULT = EventKind.RACECARD_PUBLISHED, EventKind.RESULT_RECEIVED
+
+
+def told(kind, *horses, **race):
+    runners = tuple(Runner(horse=horse) if isinstance(horse, str) else horse for horse in horses)
+    one = Race(race_id="r1", race_date=DAY, region="GB", runners=runners, **race)
+    return RacingEvent(key="k", kind=kind, race=Race(race_date=DAY), races=(one,))
+
+
+@pytest.mark.parametrize("is_at_once", [True, False])
+async def test_racecard_takes_out_who_is_no_longer_declared(database, is_at_once):
+    cards = [told(CARD, "A", "B", "Charlie", field_size=3), told(CARD, "A", "B")]
+    for some in [cards] if is_at_once else [[card] for card in cards]:
+        await database.write(lambda session, some=some: racebook.learn(session, some, NOW))
+    race = await database.read(lambda session: racebook.by_id(session, "r1"))
+    assert [runner.horse for runner in race.runners] == ["A", "B"]
+    assert race.field_size is None
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        [told(RESULT, Runner(horse="A", position="1"))],
+        [told(CARD, "A")],
+        [told(RESULT, Runner(horse="Charlie", position="1")), told(CARD, "A", "B")],
+    ],
+    ids=["some placed", "one runner's update", "a card after the result"],
+)
+async def test_what_names_only_some_takes_nobody_out(database, later):
+    await database.write(lambda session: racebook.learn(session, [told(CARD, "A", "B", "Charlie")], NOW))
+    for one in later:
+        await database.write(lambda session, one=one: racebook.learn(session, [one], NOW))
+    race = await database.read(lambda session: racebook.by_id(session, "r1"))
+    assert {runner.horse for runner in race.runners} == {"A", "B", "Charlie"}
 
 
 def test_list_takes_out_who_no_longer_runs():

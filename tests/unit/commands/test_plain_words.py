@@ -822,6 +822,7 @@ async def test_offers_that_passed_in_time_are_kept_where_another_takes_long(town
     here = await town.here()
     line = "subscribe GB results and IRE racecards"
     error = await refusal(town.desk, here, line)
+    assert error
     reads, regions = count(), town.desk.reference.regions
 
     async def slow_after_the_first(timeout_s=None):

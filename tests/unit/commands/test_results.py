@@ -73,8 +73,8 @@ def test_results_tell_each_race_of_a_day():
     assert "14:30  1 Winner, 2= Second, 2= Also Second, 3 Third" in text
     assert "15:00  *ABANDONED*, Frost" in text
     assert "15:30  not known yet" in text
-    assert "13:00  settled; no finishing order published" in text
-    assert "1 whole meeting abandoned, 2 settled, 1 race abandoned, 1 not known yet" in text
+    assert "13:00  result in, placings not received" in text
+    assert "1 meeting and 1 other race abandoned, 2 results in, 1 not known yet" in text
     assert "ABANDONED: Bath, whole meeting, Waterlogged; Ascot 15:00, Frost" in message.text
     assert "None" not in text
 
@@ -146,7 +146,7 @@ def pages_of(show_page):
 
 def test_contradiction_is_told_as_one():
     text = text_of(show(make_day([make_race("14:30", runners=FIELD, abandoned=True)])))
-    assert "the two contradict each other" in text
+    assert "*CONFLICT*: reported abandoned and as run: check" in text
 
 
 def test_results_of_very_many_meetings_hold_slacks_limits_and_lose_none():

@@ -9,6 +9,7 @@ from bot.domain.message import Message
 from bot.domain.races import Course, OffTime, Race, Runner
 from bot.slack.messages import EVENT_MESSAGES, Corrected, MessageContext, SupersededBy
 from bot.slack.messages.unreadable import unreadable
+from bot.slack.messages.void_race import void_race
 from bot.storage.reference import KnownCountry
 
 OFF_AT = datetime(2026, 11, 20, 14, 30, tzinfo=UTC)
@@ -45,6 +46,7 @@ RACES = tuple(
 )
 PARTLY = KnownCountry(country_code="GB", name="Great Britain", full_result_order=False, position_pct=0.612)
 RESULT = RacingEvent(key="result.received:rc_1", kind=EventKind.RESULT_RECEIVED, race=RACE)
+VOID = RESULT.model_copy(update={"race": RACE.model_copy(update={"status": "Void"})})
 ABANDONED = RacingEvent(
     key="race.abandoned:rc_1",
     kind=EventKind.RACE_ABANDONED,
@@ -62,6 +64,7 @@ SWAPPED = (
     facts.Change(field=facts.POSITION, of="Horse A", before="2", now="1", rings=True),
     facts.Change(field=facts.POSITION, of="Horse B", before="1", now="2", rings=True),
 )
+MADE_VOID = (facts.Change(field="race.status", before="settled", now="Void", rings=True),)
 GOING = (facts.Change(field="race.going", before="Good", now="Soft"),)
 REASON = (facts.Change(field="event.reason", before="frost", now="frozen track"),)
 MORE_RACES = tuple(facts.Change(field=facts.CARD, of=f"1{number}:30", now="named") for number in (1, 2))
@@ -153,9 +156,14 @@ _EVENTS: dict[str, tuple[RacingEvent, MessageContext]] = {
     "racecard_of_one_race": (RACECARD.model_copy(update={"race": RACE, "races": ()}), ON_TIME),
     "result_late": (RESULT, LATE.model_copy(update={"may_be_repeat": True})),
     "result_of_unusual_status": (
-        RESULT.model_copy(update={"race": RACE.model_copy(update={"status": "Void", "runners": FIELD[:1]})}),
+        RESULT.model_copy(update={"race": RACE.model_copy(update={"status": "Postponed", "runners": FIELD[:1]})}),
         ON_TIME,
     ),
+    "result_of_a_walkover": (
+        RESULT.model_copy(update={"race": RACE.model_copy(update={"status": "Walkover", "runners": FIELD[1:2]})}),
+        ON_TIME,
+    ),
+    "result_void_from_the_start": (VOID, ON_TIME),
     "race_abandoned_with_mentions": (ABANDONED, ON_TIME.model_copy(update={"mentions": ("U7", "S7", "here")})),
     "race_abandoned_after_result": (
         ABANDONED,
@@ -174,6 +182,15 @@ _EVENTS: dict[str, tuple[RacingEvent, MessageContext]] = {
 }
 
 EVENTS: dict[str, partial[Message]] = {
+    "result_declared_void": partial(
+        void_race, VOID, ON_TIME.model_copy(update={"changes": MADE_VOID, "previous_link": LINK})
+    ),
+    "result_void_in_one_version": partial(
+        void_race,
+        VOID,
+        ON_TIME.model_copy(update={"changes": (*MADE_VOID, *GOING), "previous_link": LINK, "order_unknown": True}),
+    ),
+} | {
     name: partial(EVENT_MESSAGES[event.kind] if event.kind else unreadable, event, context)
     for name, (event, context) in _EVENTS.items()
 }

@@ -1,3 +1,4 @@
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -114,15 +115,56 @@ def test_position_of_zero_is_no_place():
 @pytest.mark.parametrize("positions", [(), (None, None)])
 def test_result_without_an_order_says_so(positions):
     message = render(result(*positions), CONTEXT)
-    assert message.text == "Result: Kempton 14:30 (GB): settled; no finishing order in the delivery"
-    assert "Settled; no finishing order in the delivery" in seen(message)
+    assert message.text == "Result: Kempton 14:30 (GB): placings not received"
+    assert "Result in, placings not received" in seen(message)
 
 
-@pytest.mark.parametrize(("status", "shown"), [("Weighed In", False), ("Official", False), ("Void", True)])
+@pytest.mark.parametrize(("status", "shown"), [("Weighed In", False), ("Official", False), ("Postponed", True)])
 def test_result_shows_an_unusual_status(status, shown):
     message = render(result("1", status=status), CONTEXT)
     assert (f"Status: {status}" in message.text) is shown
     assert (f"Status: {status}" in seen(message)) is shown
+
+
+def test_void_race_has_no_winner():
+    old = result("1", "2", status="Result")
+    first = render(result("1", "2", status="Void"), CONTEXT)
+    assert first.text == "VOID: Kempton 14:30 (GB). Race declared void"
+    assert "Horse A" not in seen(first)
+    void = result(status="Race void")
+    changes = changes_between(old, void, received_at=NOW)
+    assert any(change.rings for change in changes)
+    told = render(void, with_context(changes=changes)).text
+    assert told == "VOID: Kempton 14:30 (GB). Race declared void; the earlier result no longer stands"
+    unsure = render(void, with_context(changes=changes, order_unknown=True)).text
+    assert unsure == "VOID: Kempton 14:30 (GB). Race declared void in one of two versions, not in the other: check"
+    assert not changes_between(void, result(status="declared_void"), received_at=NOW)
+
+
+@pytest.mark.parametrize("positions", [("1",), (None,)])
+def test_walkover_is_said_by_the_horse(positions):
+    text = render(result(*positions, status="walk-over"), CONTEXT).text
+    assert text.endswith(". Walkover: Horse A")
+    assert "Status" not in text
+
+
+@pytest.mark.parametrize(
+    "say", [lambda event, context: render(event, context).in_sections(), render], ids=["sections", "table"]
+)
+def test_nothing_is_called_corrected_where_the_order_is_unknown(say):
+    old, new = result("1", "2", going="Good"), result("2", "1", going="Soft")
+    changes = changes_between(old, new, received_at=NOW)
+    corrected = Corrected(at=NOW, changes=changes, order_unknown=True)
+    for context in (with_context(changes=changes, order_unknown=True), with_context(corrected=corrected)):
+        message = say(new, context)
+        assert not re.search("corrected|changed", f"{message.text}\n{seen(message)}", re.IGNORECASE)
+
+
+@pytest.mark.parametrize("kind", [EventKind.RESULT_RECEIVED, EventKind.RACE_ABANDONED])
+def test_contradiction_is_in_the_headline(kind):
+    message = render(event(kind), with_context(contradicts="race.abandoned"))
+    assert "CONFLICT" in message.blocks[0]["text"]["text"]
+    assert message.text.startswith("Result: " if kind is EventKind.RESULT_RECEIVED else "ABANDONED: ")
 
 
 def test_result_that_is_also_marked_abandoned_says_so():
@@ -163,9 +205,14 @@ def test_corrected_result_says_what_changed_and_links_the_earlier_message():
 @pytest.mark.parametrize(
     ("before", "now", "said"),
     [
-        (("1", "2"), ("DSQ", "1"), "1st was Horse A, now Horse B; Horse A is now DSQ (was 1st)"),
+        (("1", "2"), ("DSQ", "1"), "Horse A is now DSQ (was 1st); 1st was Horse A, now Horse B"),
         (("1", "2"), (None, "1"), "1st was Horse A, now Horse B"),
-        (("1", "2"), ("1", "1"), "1st is now Horse A and Horse B"),
+        (("1", "2"), ("1", "1"), "dead heat for 1st: Horse A and Horse B"),
+        (
+            ("1", "2", "3"),
+            ("2", "1", "1"),
+            "1st was Horse A, now a dead heat: Horse B and Horse C; 2nd was Horse B, now Horse A",
+        ),
         (("11", "12"), ("12", "11"), "11th was Horse A, now Horse B; 12th was Horse B, now Horse A"),
         (("PU", "1"), ("2", "1"), "2nd is now Horse A, which was PU"),
     ],
@@ -183,7 +230,8 @@ def test_disqualified_winner_is_said_before_the_moves_and_its_reason_stands_in_t
     new = new.model_copy(update={"race": new.race.model_copy(update={"runners": runners})})
     message = render(new, with_context(changes=changes_between(old, new, received_at=NOW)))
     assert (
-        "1st was Horse A, now Horse B; Horse A is now DSQ (was 1st), because: Weighed in light; 2nd was" in message.text
+        ": Horse A is now DSQ (was 1st), because: Weighed in light; 1st was Horse A, now Horse B; 2nd was"
+        in message.text
     )
     assert rows(message)[-1] == ["DSQ", "Horse A", "Weighed in light"]
 
@@ -195,7 +243,7 @@ def test_runner_without_a_name_is_said_by_its_number():
 
     changes = changes_between(numbered("2"), numbered("1"), received_at=NOW)
     text = render(numbered("1"), with_context(changes=changes)).text
-    assert "1st is now Alpha and no. 7" in text
+    assert "dead heat for 1st: Alpha and no. 7" in text
 
 
 def test_place_that_is_shared_by_now_is_said():
@@ -246,7 +294,7 @@ def test_corrections_that_an_earlier_version_of_the_bot_stored_are_still_said():
     stored = '{"changes":{"going":["good","soft"],"position of horse b":["2","1"],"something":["a","b"]}}'
     changes = VersionRemarks.model_validate_json(stored).changes
     text = render(result("1", "1"), with_context(changes=changes)).text
-    assert "1st is now Horse A and Horse B; going was good, now soft; something was a, now b" in text
+    assert "dead heat for 1st: Horse A and Horse B; going was good, now soft; something was a, now b" in text
 
 
 def test_many_corrections_are_counted():
@@ -277,7 +325,7 @@ def test_abandoned_race_of_unknown_region_is_marked_in_text_and_blocks():
 
 def test_abandoned_race_says_what_did_not_come():
     assert render(event(EventKind.RACE_ABANDONED, Race(region="GB")), CONTEXT).text == (
-        "ABANDONED: course not given, time not given (GB)"
+        "ABANDONED: course not given, time not given (GB), the delivery did not say which race"
     )
     assert render(event(EventKind.RACE_ABANDONED, Race(race_id="rc_9", off=OffTime(text="14:30"))), CONTEXT).text == (
         "ABANDONED: course not given, 14:30 (region unknown), race rc_9"
@@ -294,7 +342,7 @@ def test_abandonment_still_begins_as_one_when_corrected_late_and_contradicting()
     assert render(event(EventKind.RACE_ABANDONED, reason="frozen track"), context).text == (
         "ABANDONED: Kempton 14:30 (GB), frozen track."
         " Two versions disagree: reason is frost in one, frozen track in the other."
-        " Contradicts an earlier message: a result was reported (42 min late)"
+        " CONFLICT: check which is true. Contradicts an earlier message: a result was reported (alert 42 min late)"
     )
 
 
@@ -309,9 +357,10 @@ def test_abandoned_meeting_names_itself_and_counts_its_races():
 def test_race_with_a_result_is_not_shown_abandoned():
     races = (RACE.model_copy(update={"runners": finish("1", "2"), "title": "Settled one"}), Race(race_id="rc_2"))
     message = render(event(EventKind.MEETING_ABANDONED, races=races), CONTEXT)
-    assert ", 1 race" in message.text
+    assert message.text == ("ABANDONED: Kempton, rest of the meeting, 2026-11-20 (GB), 1 race lost, 1 run")
+    assert "*Races*\n1 race lost, 1 run" in seen(message)
     assert "Settled one" not in seen(message)
-    assert "1 race of this meeting settled" in seen(message)
+    assert "1 race of this meeting was run" in seen(message)
 
 
 def test_racecard_counts_races_or_runners_or_neither():
@@ -335,7 +384,10 @@ def test_number_of_runners_that_no_race_has_is_not_shown():
 
 def test_unreadable_delivery_is_a_plain_line_with_its_reference():
     key = f"unreadable:{'0123456789abcdef' * 4}"
-    assert render(RacingEvent(key=key), CONTEXT).text == "A delivery could not be read. Reference inbox-0123456789ab"
+    assert render(RacingEvent(key=key), CONTEXT).text == (
+        "A delivery could not be read. It may be an abandonment: check your other source. Admins were told."
+        " Reference inbox-0123456789ab"
+    )
     assert render(RacingEvent(key=key, name="<!here>"), CONTEXT).text.endswith(
         "inbox-0123456789ab (event `&lt;!here&gt;`)"
     )

@@ -346,8 +346,11 @@ def test_full_result_lists_every_runner_with_what_was_published():
     assert "1  A · no. 4, draw 2, OR 99\\nPU  B" in shown
     assert "None" not in full_result(event, None, NOW).text
     nothing = full_result(event.model_copy(update={"race": Race(race_id="rc_1")}), None, NOW)
-    assert nothing.text == "Full result: race rc_1: Settled; no finishing order in the delivery"
-    assert "no finishing order" in str(nothing.blocks)
+    assert nothing.text == "Full result: race rc_1: Result in, placings not received"
+    assert "placings not received" in str(nothing.blocks)
+    void = full_result(event, Race(runners=runners, status="Void"), NOW)
+    assert void.text == "Full result: race not named: Race declared void"
+    assert "Runner" not in str(void.blocks)
     many = event.model_copy(update={"race": Race(runners=(Runner(horse="<" * 999, position="1"),) * 500)})
     assert "more" in check(full_result(many, None, NOW))
 

@@ -73,7 +73,7 @@ def test_summary_says_what_did_not_come_and_what_contradicts():
         "course not given, time not given, date not given (region unknown), though a result was reported"
         in message.text
     )
-    assert "Kempton 14:30, 2026-11-20 (GB): settled, though it was reported abandoned" in str(message.blocks)
+    assert "Kempton 14:30, 2026-11-20 (GB): result in, though it was reported abandoned" in str(message.blocks)
 
 
 def test_summary_of_a_pause_in_which_everything_was_given_up():
