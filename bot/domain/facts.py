@@ -23,7 +23,6 @@ from bot.domain.races import (
     Runner,
     Value,
     finishing_position,
-    letters,
 )
 from bot.domain.spellings import (
     NO,

@@ -247,8 +247,8 @@ class KnownElsewhere:
     def _code_of(self, region: str | None) -> str | None:
         """The published code that the delivery's region is or means.
 
-        Before the list of regions was read: the region itself where a channel has chosen the same word in any letter case, or where the
-        region is the code of a country that no channel's word can mean.
+        Before the list of regions was read: the region itself where a channel has chosen the same word in any letter
+        case, or where the region is the code of a country that no channel's word can mean.
         """
         if region is None or (self._regions is not None and region in self._regions):
             return region

@@ -24,7 +24,6 @@ async def test_subscriptions_are_said_back_listed_and_ended(world):
 
 
 MISTAKES = [
-    ("/racing", "subscribe gb", "GB"),
     ("/racing", "subscribe GBB", "GB"),
     ("/racing", "frobnicate", "subscribe"),
     ("/racing", "pause", "no subscriptions"),
