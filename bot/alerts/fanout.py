@@ -201,7 +201,7 @@ class Fanout:
 
     def _refill(self, session: Session, race_ids: Sequence[str]) -> None:
         listening = subscriptions.listening(session)
-        elsewhere = KnownElsewhere(session, {chosen.region for _, chosen in listening})
+        elsewhere = KnownElsewhere(session, [chosen for _, chosen in listening])
         races = racebook.find(session, race_ids, ())
         elsewhere.learn(races)
         meetings = KnownMeetings(session, self._clock() - TOLD_LATELY)
@@ -250,7 +250,7 @@ class Fanout:
 
         The rest is left for the next transaction where these make very many posts.
         """
-        elsewhere = KnownElsewhere(session, {chosen.region for _, chosen in listening})
+        elsewhere = KnownElsewhere(session, [chosen for _, chosen in listening])
         listeners = {channel_id for channel_id, _ in listening}
         delivered = [elsewhere.coded(_raised(event)) for _, event in read]
         self._learn(session, elsewhere, delivered)

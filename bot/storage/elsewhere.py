@@ -4,7 +4,7 @@ Fan-out fills in events before filters are asked, and again after news. The rend
 `Race.from_book` names the filled-in fields; no filled-in field is a fact of the delivery.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, reduce
 from itertools import combinations
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from sqlmodel import Session
 
 from bot.domain.events import EventKind, RacingEvent
-from bot.domain.filters import ALL_REGIONS, is_same_course
+from bot.domain.filters import ALL_REGIONS, ChannelFilter, is_same_course
 from bot.domain.merging import (
     completed_race,
     filled_in,
@@ -53,8 +53,8 @@ class KnownElsewhere:
     the races.
     """
 
-    def __init__(self, session: Session, subscribed: Collection[str] | None = None) -> None:
-        """`subscribed` are the regions of channels; read here where they are needed and not passed."""
+    def __init__(self, session: Session, subscribed: Sequence[ChannelFilter] | None = None) -> None:
+        """`subscribed` are the filters of channels; read here where they are needed and not passed."""
         self._session = session
         listed = reference.regions(session)
         self._regions = frozenset(listed[0]) if listed else None
@@ -247,26 +247,29 @@ class KnownElsewhere:
     def _code_of(self, region: str | None) -> str | None:
         """The published code that the delivery's region is or means.
 
-        Before the list of regions was read: the region itself where a channel has chosen the same word in any letter
-        case, or where the region is the code of a country that no channel's word can mean.
+        Before the list of regions was read: the region itself where every channel that may have chosen the region
+        takes this spelling, or where the region is the code of a country that no channel's word can mean.
         """
         if region is None or (self._regions is not None and region in self._regions):
             return region
         if self._regions is None:
-            chosen = {word.casefold() for word in self._subscribed}
-            return region if region.casefold() in chosen or self._is_of_no_channel(region) else None
+            return region if self._is_chosen(region) or self._is_of_no_channel(region) else None
         return self._lexicon.region_meant(region)
 
+    def _is_chosen(self, region: str) -> bool:
+        same = [chosen for chosen in self._subscribed if chosen.region.casefold() == region.casefold()]
+        return bool(same) and all(chosen.region == region or chosen.unchecked_since is not None for chosen in same)
+
     def _is_of_no_channel(self, region: str) -> bool:
-        chosen = {codes_of(word) for word in self._subscribed if word != ALL_REGIONS}
+        chosen = {codes_of(one.region) for one in self._subscribed if one.region != ALL_REGIONS}
         codes = codes_of(region)
         return region in codes and frozenset() not in chosen and codes not in chosen
 
     @cached_property
-    def _subscribed(self) -> Collection[str]:
+    def _subscribed(self) -> Sequence[ChannelFilter]:
         if self._passed is not None:
             return self._passed
-        return {chosen.region for _, chosen in subscriptions.listening(self._session)}
+        return [chosen for _, chosen in subscriptions.listening(self._session)]
 
     @cached_property
     def _lexicon(self) -> Lexicon:

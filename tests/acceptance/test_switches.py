@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import reduce
 from itertools import product
 
 import pytest
@@ -86,6 +87,16 @@ def is_done(bot) -> bool:
     return (deliveries, posts) == (0, 0)
 
 
+def said(text: str) -> str:
+    """The text in the form that every combination of switches shares.
+
+    The service's times are whole seconds: within one nothing tells which version is the newer. Not every delivery says
+    which races of a lost meeting were run.
+    """
+    same = {"Two versions disagree: ": "CORRECTION: ", "rest of the meeting": "whole meeting"}
+    return reduce(lambda words, pair: words.replace(*pair), same.items(), as_posted(text))
+
+
 @pytest.mark.long
 async def test_every_event_is_posted_once_for_every_combination(world):
     service = world.service
@@ -108,9 +119,7 @@ async def test_every_event_is_posted_once_for_every_combination(world):
         while not is_done(world.bot):  # noqa: ASYNC110  another process has no event to wait for
             await asyncio.sleep(0.2)
     for channel, beginnings in expected.items():
-        # The service's times are whole seconds: within one nothing tells which version is the newer.
-        said = [as_posted(text).replace("Two versions disagree: ", "CORRECTION: ") for text in world.texts(channel)]
-        texts = sorted(said)
+        texts = sorted(said(text) for text in world.texts(channel))
         assert len(texts) == len(beginnings), texts
         for text, beginning in zip(texts, sorted(beginnings), strict=True):
             assert text.startswith(beginning), (text, beginning)

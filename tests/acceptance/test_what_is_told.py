@@ -203,7 +203,7 @@ async def test_racecard_that_changes_is_told(desk):
     before = stamped(card(first, second, number=number), minute=0)
     fewer = stamped(card(race_of_card("rc_a", "11:30", ("A", "B")), second, number=number), minute=1)
     shown = await told(desk, before, fewer)
-    await until(desk, lambda: "no longer declared: C in the 11:30 Race rc_a" in shown()[0])
+    await until(desk, lambda: "C in the 11:30 Race rc_a is no longer declared" in shown()[0])
     moved = stamped(card(race_of_card("rc_a", "11:45", ("A", "B")), second, number=number), minute=2)
     await told(desk, moved)
     await until(desk, lambda: len(shown()) == 2)
@@ -211,7 +211,7 @@ async def test_racecard_that_changes_is_told(desk):
     gone = stamped(card(race_of_card("rc_a", "11:45", ("A", "B")), number=number), minute=3)
     await told(desk, gone)
     await until(desk, lambda: len(shown()) == 3)
-    assert "no longer on the card: 12:00 Race rc_b" in shown()[2]
+    assert "12:00 Race rc_b is no longer on the card" in shown()[2]
 
 
 async def test_non_runner_leaves_the_field(desk):
@@ -224,7 +224,7 @@ async def test_non_runner_leaves_the_field(desk):
         return stamped(payload, minute=minute)
 
     shown = await told(desk, named(0, "Able", "Bold", "Charlie"), named(1, "Able", "Bold"))
-    await until(desk, lambda: "no longer declared: Charlie in the 23:30" in shown()[0])
+    await until(desk, lambda: f"Charlie in the 23:30 Race {names} is no longer declared" in shown()[0])
     assert "2 runners" in shown()[0]
     assert "3 runners" not in shown()[0]
     answer = await settled(await desk.person().types(f"/racing racecard GB {TODAY} {course}", channel="CGB"))
@@ -232,7 +232,7 @@ async def test_non_runner_leaves_the_field(desk):
     assert "Charlie" not in json.dumps(answer.blocks)
     await told(desk, named(2, "Able", "Bold", "Delta"), messages=0)
     await until(desk, lambda: "Delta" in shown()[0])
-    assert "no longer declared: Charlie in the 23:30" in shown()[0]
+    assert f"Charlie in the 23:30 Race {names} is no longer declared" in shown()[0]
     assert "3 runners" in shown()[0]
 
 

@@ -24,7 +24,7 @@ OUR_TOKENS = re.compile(
     r"|<https://[^<>|]+\|(?:earlier message|later message|see its message)>"
     r"|<@U7>|<!subteam\^S7>|<!here>"
 )
-OUR_FORMATTING = re.compile(r"\A\*(?:Course|Off|Date|Reason|Status)\*\n|\(event `[^`]+`\)")
+OUR_FORMATTING = re.compile(r"\A\*(?:Course|Off|Date|Races|Reason|Status)\*\n|\(event `[^`]+`\)")
 ENTITY = re.compile(r"&(?!(?:amp|lt|gt);)")
 UNSEEN = re.compile("[\u202a-\u202e\u2066-\u2069\u200b\x00-\x09\x0b-\x1f]")
 NOW = datetime(2026, 11, 20, 14, 32, tzinfo=UTC)
