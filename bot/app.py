@@ -67,6 +67,7 @@ from bot.storage.engine import Database
 from bot.storage.replicas import Replicas
 from bot.storage.schema import Schema
 from bot.storage.state_store import DatabaseStateStore
+from bot.storage.tables import MessageState
 from bot.storage.vault import Vault
 from bot.telling import Telling
 from bot.web.answers import refuse
@@ -102,6 +103,14 @@ LOOK_AT_MOST_S = 10.0
 
 LOOK_S = 5.0
 """How often the state of the service is looked at for `/readyz` and `/metrics`."""
+
+
+METRIC_STATES = {
+    "queued": (MessageState.QUEUED,),
+    "sending": (MessageState.SENDING, MessageState.IN_DOUBT),
+    "parked": (MessageState.DEAD_LETTER,),
+}
+"""The names under which `/metrics` counts messages: deployments rest on them."""
 
 
 class Service:
@@ -403,8 +412,8 @@ class Service:
     async def _find_degraded(self) -> dict[str, str]:
         waiting = await self.database.read(posts.count_by_state)
         self.metrics.waiting("deliveries", await self.database.read(inbox.count_waiting))
-        for name in ("queued", "sending", "parked"):
-            self.metrics.waiting(f"posts_{name}", waiting.get(name, 0))
+        for name, states in METRIC_STATES.items():
+            self.metrics.waiting(f"posts_{name}", sum(waiting.get(state, 0) for state in states))
         holds = await self.database.read(partial(held_methods.method_holds, now=self.clock()))
         found = {f"slack {method}": reason for method, reason in holds.items()} | self._problems()
         if admins := await self.database.read(self.notices.problem):

@@ -91,7 +91,7 @@ class Doubts:
 
 
 def _is_edit(claim: Claim) -> bool:
-    return claim.post.edits_post_id is not None
+    return claim.post.edits_id is not None
 
 
 def _place(claim: Claim) -> tuple[str, bool]:

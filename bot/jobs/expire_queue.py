@@ -28,7 +28,8 @@ async def expire_queue(database: Database, notices: Notices, keep_hours: int, cl
 
 
 def _expire(session: Session, notices: Notices, keep_hours: int, clock: Clock) -> int:
-    given_up = waited.give_up(session, clock() - timedelta(hours=keep_hours), TOGETHER)
+    now = clock()
+    given_up = waited.give_up(session, now - timedelta(hours=keep_hours), TOGETHER, now)
     for channel_id, (held, _) in given_up.items():
         notices.given_up(session, channel_id, held, keep_hours)
     return sum(count for _, count in given_up.values())

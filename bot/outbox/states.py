@@ -3,7 +3,7 @@
 `docs/architecture.md` draws both tables as diagrams; a test compares the diagrams with the tables.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -14,7 +14,6 @@ from sqlmodel import Session
 
 from bot.storage.engine import affected, table_of
 from bot.storage.tables import ChannelQueue, MessageKind, MessageState, OutboxMessage, QueueState
-
 
 EVENT_KINDS = (MessageKind.EVENT, MessageKind.EDIT)
 """Kinds that are rendered from an event when they are sent. The others carry their content."""
@@ -81,17 +80,17 @@ MESSAGE_TRANSITIONS: Mapping[Happened, Transition] = {
         Transition(Happened.CLAIMED, (_Q,), _S, ("sending_at", "deadline_at", "attempts")),
         Transition(Happened.CLAIMED_AGAIN, (_S,), _S, ("sending_at", "deadline_at", "attempts")),
         Transition(Happened.LEASE_RAN_OUT, (_S,), _D),
-        Transition(Happened.TAKEN, (_S,), MessageState.SENT, ("message_ts", "sent_at")),
-        Transition(Happened.FOUND, (_D,), MessageState.SENT, ("message_ts", "sent_at")),
+        Transition(Happened.TAKEN, (_S,), MessageState.SENT, ("message_ts", "sent_at", "detail")),
+        Transition(Happened.FOUND, (_D,), MessageState.SENT, ("message_ts", "sent_at", "detail")),
         Transition(Happened.NOT_SENT, (_S,), _Q, ("detail", "plain")),
         Transition(Happened.UNANSWERED, (_S,), _D, ("detail", "looks", "failed_looks")),
         Transition(Happened.LOOKED, (_D,), _D, ("detail", "looks", "failed_looks")),
-        Transition(Happened.REPEATED, (_D,), _Q, ("detail", "plain", "may_be_repeat")),
+        Transition(Happened.REPEATED, (_D,), _Q, ("detail", "plain", "may_be_repeat", "looks", "failed_looks")),
         Transition(Happened.GIVEN_UP, (_S, _D), MessageState.DEAD_LETTER, ("reason", "detail", "given_up_at")),
         Transition(Happened.NOT_EDITED, (_S,), _Q, ("kind", "edits_id", "plain", "detail")),
         Transition(Happened.NEEDLESS, (_S,), MessageState.FOLDED, ("folded_into", "detail")),
-        Transition(Happened.SAID_TOGETHER, (_Q,), MessageState.SENT, ("message_ts", "sent_at")),
-        Transition(Happened.SUMMARISED, (_Q,), MessageState.FOLDED, ("folded_into",)),
+        Transition(Happened.SAID_TOGETHER, (_Q,), MessageState.SENT, ("message_ts", "sent_at", "detail")),
+        Transition(Happened.SUMMARISED, (_Q,), MessageState.FOLDED, ("folded_into", "detail")),
         Transition(Happened.EXPIRED, (_Q,), MessageState.DEAD_LETTER, ("reason", "detail", "given_up_at")),
         Transition(Happened.UNFOLDED, (MessageState.FOLDED,), _Q, ("folded_into",)),
     )
@@ -135,9 +134,7 @@ QUEUE_TRANSITIONS: Mapping[QueueEvent, Transition] = {
 }
 
 
-def move(
-    session: Session, happened: Happened | QueueEvent, *where: ColumnElement[bool], **written: Any
-) -> int:
+def move(session: Session, happened: Happened | QueueEvent, *where: ColumnElement[bool], **written: Any) -> int:
     """How many messages, or queues, were moved: of those that the transition begins at, and that are meant.
 
     `written` are the transition's own columns, each of them. Raises TypeError where one is missing or is another's.
@@ -154,6 +151,12 @@ def move_one(session: Session, happened: Happened, message_id: int | None, **wri
     return affected(session, _by_id(happened), {"number": message_id, **written}) > 0
 
 
+def move_each(session: Session, happened: Happened, rows: Sequence[Mapping[str, Any]]) -> None:
+    """As `move_one`, for several: each row has the message's `number` and the transition's columns."""
+    if rows:
+        session.connection().execute(_by_id(happened), [dict(row) for row in rows])
+
+
 @lru_cache
 def _by_id(happened: Happened) -> Update:
     table, transition = table_of(OutboxMessage), MESSAGE_TRANSITIONS[happened]
@@ -162,9 +165,7 @@ def _by_id(happened: Happened) -> Update:
 
 
 def _transition(happened: Happened | QueueEvent, written: Mapping[str, Any]) -> Transition:
-    transition = (
-        MESSAGE_TRANSITIONS[happened] if isinstance(happened, Happened) else QUEUE_TRANSITIONS[happened]
-    )
+    transition = MESSAGE_TRANSITIONS[happened] if isinstance(happened, Happened) else QUEUE_TRANSITIONS[happened]
     if set(written) != set(transition.writes):
         raise TypeError(f"{happened.value!r} writes {transition.writes}, not {tuple(written)}")
     return transition

@@ -88,7 +88,7 @@ class AdminCheck:
     def _note(self, session: Session, channel_id: str, problem: str | None) -> bool:
         """Whether the stored state of the channel changed, or is on trial."""
         closing, now = held_lanes.closing_of(session, channel_id), self.clock()
-        is_closed = closing is not None and closing.because != held_lanes.TRIED
+        is_closed = closing is not None and not closing.on_trial
         if problem is not None:
             if not is_closed:
                 close_channel(session, self.notices, channel_id, problem, now)

@@ -35,8 +35,8 @@ class PostRenderer:
             return self._render(claim, now)
         except Exception:
             # A bug in a builder must not cost anybody the news that there was an event.
-            log.exception("message_not_built", post=claim.post.dedupe_key)
-            about = claim.event.event_key if claim.event else claim.post.dedupe_key
+            log.exception("message_not_built", post=claim.post.idempotency_key)
+            about = claim.event.event_key if claim.event else claim.post.idempotency_key
             kind = "ABANDONED: " if claim.event and "abandoned" in (claim.event.kind or "") else ""
             return sentence(f"{kind}an event came that I could not show: {about}. The log of the bot has more.")
 

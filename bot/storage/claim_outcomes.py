@@ -10,85 +10,97 @@ from sqlalchemy import Update, bindparam, update
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind
+from bot.outbox.states import Happened, move, move_one
 from bot.storage.engine import affected, table_of
 from bot.storage.lanes import Claim
 from bot.storage.posts import unfold
-from bot.storage.tables import Lane, Post, PostState
+from bot.storage.tables import ChannelQueue, MessageKind, OutboxMessage, Reason
 
 
 def record_sent(session: Session, claimed: Claim, message_ts: str, now: datetime, *, free_at: datetime) -> bool:
-    """Whether the result was ours to write: the post is sent, and its lane free again at `free_at`.
+    """Whether the result was ours to write: the message is sent, and its queue free again at `free_at`.
 
     So are the edits that its message said with it; of a doubtful one it is not known which those were.
     """
     if not _release(session, claimed, free_at=free_at):
         return False
-    sent = {"state": PostState.SENT, "message_ts": message_ts, "sent_at": now, "error": None}
+    sent = {"message_ts": message_ts, "sent_at": now, "detail": None}
     if claimed.shown and claimed.shown.edits and not claimed.doubtful:
-        session.execute(update(Post).where(col(Post.id).in_(claimed.shown.edits)).values(**sent))
-    return _set(session, claimed, **sent)
+        together = [number for number in claimed.shown.edits if number != claimed.post.id]
+        move(session, Happened.SAID_TOGETHER, col(OutboxMessage.id).in_(together), **sent)
+    return move_one(session, Happened.FOUND if claimed.doubtful else Happened.TAKEN, claimed.post.id, **sent)
 
 
-def record_retry(
-    session: Session,
-    claimed: Claim,
-    *,
-    free_at: datetime,
-    error: str,
-    plain: bool | None = None,
-    may_be_repeat: bool | None = None,
+def record_not_sent(
+    session: Session, claimed: Claim, *, free_at: datetime, detail: str, plain: bool | None = None
 ) -> bool:
-    """Back into the queue, at its head: certainly not posted, or to be repeated knowingly."""
-    return _release(session, claimed, free_at=free_at) and _set(
+    """Back into the queue, at its head: certainly not posted."""
+    plain = claimed.post.plain if plain is None else plain
+    return _release(session, claimed, free_at=free_at) and move_one(
+        session, Happened.NOT_SENT, claimed.post.id, detail=detail, plain=plain
+    )
+
+
+def record_repeated(
+    session: Session, claimed: Claim, *, free_at: datetime, detail: str, plain: bool, may_be_repeat: bool
+) -> bool:
+    """Back into the queue, at its head: not found in the history, or to be repeated knowingly."""
+    return _release(session, claimed, free_at=free_at) and move_one(
         session,
-        claimed,
-        state=PostState.QUEUED,
-        error=error,
+        Happened.REPEATED,
+        claimed.post.id,
+        detail=detail,
+        plain=plain,
+        may_be_repeat=may_be_repeat,
         looks=0,
         failed_looks=0,
-        plain=claimed.post.plain if plain is None else plain,
-        may_be_repeat=claimed.post.may_be_repeat if may_be_repeat is None else may_be_repeat,
     )
 
 
 def record_doubtful(
-    session: Session, claimed: Claim, *, free_at: datetime, error: str, looks: int, failed_looks: int
+    session: Session, claimed: Claim, *, free_at: datetime, detail: str, looks: int, failed_looks: int
 ) -> bool:
-    """It stays "sending": nobody knows whether it was posted. The lane is looked at again at `free_at`."""
-    return _release(session, claimed, free_at=free_at) and _set(
-        session, claimed, looks=looks, failed_looks=failed_looks, error=error
+    """Nobody knows whether the message was posted. The queue is looked at again at `free_at`."""
+    happened = Happened.LOOKED if claimed.doubtful else Happened.UNANSWERED
+    return _release(session, claimed, free_at=free_at) and move_one(
+        session, happened, claimed.post.id, detail=detail, looks=looks, failed_looks=failed_looks
     )
 
 
-def record_parked(session: Session, claimed: Claim, *, free_at: datetime, error: str) -> bool:
-    """Not sent, and not tried again by itself; the lane goes on. What was folded into it has to be said after all."""
+def record_given_up(
+    session: Session, claimed: Claim, now: datetime, *, free_at: datetime, reason: Reason, detail: str
+) -> bool:
+    """Not sent, and not tried again by itself; the queue goes on. What was folded into it has to be said after all."""
     if not _release(session, claimed, free_at=free_at):
         return False
-    done = _set(session, claimed, state=PostState.PARKED, error=error)
-    if claimed.post.event_id is None:
-        unfold(session, [claimed.post.id or 0])
-    else:
-        folded = update(Post).where(col(Post.edits_post_id) == claimed.post.id, col(Post.state) == PostState.FOLDED)
-        session.execute(folded.values(state=PostState.QUEUED))
+    done = move_one(session, Happened.GIVEN_UP, claimed.post.id, reason=reason, detail=detail, given_up_at=now)
+    unfold(session, [claimed.post.id or 0])
     return done
 
 
-def record_not_edited(session: Session, claimed: Claim, *, free_at: datetime, error: str) -> bool:
+def record_not_edited(session: Session, claimed: Claim, *, free_at: datetime, detail: str) -> bool:
     """The message can't be edited: the edit becomes a message of its own, where no other in the channel says it.
 
-    A corrected version in a message of its own takes over what else the old message was to say. An edit of the
-    message's own version, with fields from the race book, never becomes a second message.
+    A corrected version in a message of its own takes over what else the old message was to say.
     """
-    shown, event = claimed.shown, claimed.event
+    shown, event, edits_id = claimed.shown, claimed.event, claimed.post.edits_id
     if shown is None or event is None or not _release(session, claimed, free_at=free_at):
         return False
     corrects = event.event_key == shown.own.event_key
-    if event.id == shown.own.id or not (corrects or event.kind == EventKind.RACE_ABANDONED):
-        return _set(session, claimed, state=PostState.FOLDED, error=error)
+    if not (corrects or event.kind == EventKind.RACE_ABANDONED):
+        return move_one(session, Happened.NEEDLESS, claimed.post.id, folded_into=edits_id, detail=detail)
     if corrects and shown.post is not claimed.post:
-        others = update(Post).where(col(Post.edits_post_id) == claimed.post.edits_post_id)
-        session.execute(others.where(col(Post.id) != claimed.post.id).values(edits_post_id=claimed.post.id))
-    return _set(session, claimed, state=PostState.QUEUED, edits_post_id=None, plain=False, error=error)
+        others = update(OutboxMessage).where(col(OutboxMessage.edits_id) == edits_id)
+        session.execute(others.where(col(OutboxMessage.id) != claimed.post.id).values(edits_id=claimed.post.id))
+    return move_one(
+        session,
+        Happened.NOT_EDITED,
+        claimed.post.id,
+        kind=MessageKind.EVENT,
+        edits_id=None,
+        plain=False,
+        detail=detail,
+    )
 
 
 def _release(session: Session, claimed: Claim, *, free_at: datetime) -> bool:
@@ -99,20 +111,9 @@ def _release(session: Session, claimed: Claim, *, free_at: datetime) -> bool:
 @lru_cache
 def _freed() -> Update:
     """The statement of `_release`, kept."""
-    lane = table_of(Lane)
+    lane = table_of(ChannelQueue)
     return (
         update(lane)
         .where(lane.c.channel_id == bindparam("lane"), lane.c.lease_token == bindparam("token"))
         .values(lease_token=None, leased_until=None, next_free_at=bindparam("free_at"))
     )
-
-
-def _set(session: Session, claimed: Claim, **values: object) -> bool:
-    return affected(session, _changed(tuple(values)), {"number": claimed.post.id, **values}) > 0
-
-
-@lru_cache
-def _changed(columns: tuple[str, ...]) -> Update:
-    """The statement of `_set`, kept."""
-    post = table_of(Post)
-    return update(post).where(post.c.id == bindparam("number")).values({name: bindparam(name) for name in columns})

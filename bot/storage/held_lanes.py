@@ -1,20 +1,19 @@
 """Lanes that are held, because their channel is closed to us or asked for a pause: their queues wait."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import case, exists, func, literal, or_, select, update
+from sqlalchemy import ColumnElement, exists, func, select
 from sqlmodel import Session, col
 
-from bot.storage.engine import affected, insert_here, table_of
+from bot.outbox.states import QueueEvent, move
+from bot.storage.engine import insert_here
 from bot.storage.posts import ALWAYS
-from bot.storage.tables import ChannelSubscriptionRow, Lane
+from bot.storage.tables import ChannelQueue, ChannelSubscriptionRow, QueueState
 
 PAUSED = "paused"
 """Why a lane is held whose channel asked for a pause: its events wait, and notices for it still go out."""
-
-TRIED = "tried again"
-"""In the place of a reason, for a channel that was closed, and in which the next post is a trial."""
 
 
 @dataclass(frozen=True)
@@ -23,67 +22,86 @@ class Held:
 
     because: str
     since: datetime
+    on_trial: bool = False
+    """The next message is a trial: Slack may take it."""
 
 
-def hold_lane(session: Session, channel_id: str, reason: str, now: datetime) -> datetime:
-    """Since when the lane is held: its queue waits. One that is held stays so, but for a paused one that is closed.
-
-    One that was freed and is closed again before Slack took a post there was held all the time.
-    """
-    lane = insert_here(session, Lane).values(channel_id=channel_id, next_free_at=ALWAYS)
-    session.execute(lane.on_conflict_do_nothing(index_elements=["channel_id"]))
-    held, held_at = col(Lane.held_because), col(Lane.held_at)
-    is_new = held.is_(None) if reason == PAUSED else or_(held.is_(None), held == PAUSED)
-    from_now = literal(now, table_of(Lane).c.held_at.type)
-    since = from_now if reason == PAUSED else case((held == PAUSED, from_now), else_=func.coalesce(held_at, from_now))
-    statement = update(Lane).where(col(Lane.channel_id) == channel_id, is_new)
-    session.execute(statement.values(held_because=reason, held_at=since))
-    found: datetime | None = session.execute(select(held_at).where(col(Lane.channel_id) == channel_id)).scalar_one()
-    return found or now
+def pause(session: Session, channel_id: str, now: datetime) -> None:
+    """The channel's events wait. A closed queue stays closed: the pause of its subscriptions outlasts the closing."""
+    _make(session, channel_id)
+    move(session, QueueEvent.PAUSE, _is(channel_id), state_reason=None, state_since=now)
 
 
-def free_lane(session: Session, channel_id: str, now: datetime, *, only: str | None = None) -> Held | None:
-    """What the lane was held for, and since when; None where it was open. Its queue goes on.
-
-    Of one that was closed the latter is kept: only a post that Slack takes there ends that (`end_holding`). `only`:
-    leave it held where it is for another reason than that.
-    """
-    statement = select(Lane).where(col(Lane.channel_id) == channel_id, col(Lane.held_because).is_not(None))
-    if only is not None:
-        statement = statement.where(col(Lane.held_because) == only)
-    lane = session.execute(statement.with_for_update()).scalar_one_or_none()
-    if lane is None:
-        return None
-    held = Held(lane.held_because or "", lane.held_at or now)
-    lane.held_because, lane.held_at = None, None if held.because == PAUSED else held.since
-    session.flush()
-    return held
+def close(session: Session, channel_id: str, reason: str, now: datetime) -> datetime:
+    """Since when the channel is closed: its queue waits. A queue on trial was closed all the time."""
+    _make(session, channel_id)
+    if not move(session, QueueEvent.CLOSE_AGAIN, _is(channel_id), state_reason=reason):
+        move(session, QueueEvent.CLOSE, _is(channel_id), state_reason=reason, state_since=now)
+    found = held_of(session, channel_id)
+    return found.since if found else now
 
 
-def end_holding(session: Session, channel_id: str) -> bool:
-    """Whether the lane was closed, and freed to be tried: Slack has taken a post there, so that this is over."""
-    tried = update(Lane).where(
-        col(Lane.channel_id) == channel_id, col(Lane.held_because).is_(None), col(Lane.held_at).is_not(None)
-    )
-    return affected(session, tried.values(held_at=None)) > 0
+def resume(session: Session, channel_id: str) -> Held | None:
+    """Why the queue waited, where it was paused; its events go on."""
+    found = _lock(session, channel_id, (QueueState.PAUSED,))
+    if found is not None:
+        move(session, QueueEvent.RESUME, _is(channel_id), state_reason=None, state_since=None)
+    return found
+
+
+def try_again(session: Session, channel_id: str) -> Held | None:
+    """Why the queue waited, where it was closed; its messages go on, on trial, until Slack takes one of them."""
+    found = _lock(session, channel_id, (QueueState.CLOSED,))
+    if found is not None:
+        move(session, QueueEvent.TRY, _is(channel_id))
+    return found
+
+
+def end_trial(session: Session, channel_id: str) -> bool:
+    """Whether the queue was on trial: Slack has taken a message there, so the closing is over."""
+    return move(session, QueueEvent.TAKEN, _is(channel_id), state_reason=None, state_since=None) > 0
+
+
+def held_of(session: Session, channel_id: str) -> Held | None:
+    """Why a channel's queue is closed, on trial or paused, and since when; None of an open queue."""
+    statement = select(ChannelQueue).where(_is(channel_id), col(ChannelQueue.state) != QueueState.OPEN)
+    row = session.execute(statement).scalar_one_or_none()
+    return held(row) if row else None
+
+
+def _lock(session: Session, channel_id: str, states: Collection[QueueState]) -> Held | None:
+    statement = select(ChannelQueue).where(_is(channel_id), col(ChannelQueue.state).in_(states)).with_for_update()
+    row = session.execute(statement).scalar_one_or_none()
+    return held(row) if row else None
+
+
+def held(row: ChannelQueue) -> Held:
+    """Why a queue that is not open waits, and since when."""
+    assert row.state_since
+    because = PAUSED if row.state == QueueState.PAUSED else row.state_reason or ""
+    return Held(because, row.state_since, on_trial=row.state == QueueState.ON_TRIAL)
+
+
+def _is(channel_id: str) -> ColumnElement[bool]:
+    return col(ChannelQueue.channel_id) == channel_id
+
+
+def _make(session: Session, channel_id: str) -> None:
+    queue = insert_here(session, ChannelQueue).values(channel_id=channel_id, state=QueueState.OPEN, next_free_at=ALWAYS)
+    session.execute(queue.on_conflict_do_nothing(index_elements=["channel_id"]))
 
 
 def closing_of(session: Session, channel_id: str) -> Held | None:
-    """Why Slack takes no post in a channel, and since when; None where it does, or the channel was never tried.
-
-    Of a channel that is tried again (`free_lane`) the reason is TRIED.
-    """
-    statement = select(col(Lane.held_because), col(Lane.held_at)).where(col(Lane.channel_id) == channel_id)
-    found = session.execute(statement).first()
-    because, since = found or (None, None)
-    return None if because == PAUSED or since is None else Held(because or TRIED, since)
+    """Why Slack takes no post in a channel, and since when; None where it does, or the channel was never tried."""
+    found = held_of(session, channel_id)
+    return found if found and found.because != PAUSED else None
 
 
 def held_channels(session: Session, limit: int) -> list[str]:
     """Some of the channels that are closed to us, other ones each time; the paused ones left out."""
     statement = (
-        select(col(Lane.channel_id))
-        .where(col(Lane.held_because).is_not(None), col(Lane.held_because) != PAUSED)
+        select(col(ChannelQueue.channel_id))
+        .where(col(ChannelQueue.state) == QueueState.CLOSED)
         .order_by(func.random())
         .limit(limit)
     )
@@ -93,7 +111,10 @@ def held_channels(session: Session, limit: int) -> list[str]:
 def pauses_over(session: Session, now: datetime, limit: int) -> list[str]:
     """Paused channels whose pause has ended, or that have no subscription left that is paused."""
     goes_on = exists().where(
-        col(ChannelSubscriptionRow.channel_id) == col(Lane.channel_id), col(ChannelSubscriptionRow.paused_until) > now
+        col(ChannelSubscriptionRow.channel_id) == col(ChannelQueue.channel_id),
+        col(ChannelSubscriptionRow.paused_until) > now,
     )
-    statement = select(col(Lane.channel_id)).where(col(Lane.held_because) == PAUSED, ~goes_on).limit(limit)
+    statement = (
+        select(col(ChannelQueue.channel_id)).where(col(ChannelQueue.state) == QueueState.PAUSED, ~goes_on).limit(limit)
+    )
     return list(session.execute(statement).scalars())

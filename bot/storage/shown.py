@@ -18,11 +18,11 @@ from bot.logs import get_logger
 from bot.storage import elsewhere, events, posts, reference, subscriptions
 from bot.storage.elsewhere import KnownElsewhere
 from bot.storage.reference import KnownCountry
-from bot.storage.tables import EventVersion, NamedRace, Post, PostState
+from bot.storage.tables import EventVersion, MessageState, NamedRace, OutboxMessage
 
 log = get_logger(__name__)
 
-Said = tuple[Post, EventVersion]
+Said = tuple[OutboxMessage, EventVersion]
 
 ABANDONMENTS = (EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED)
 
@@ -41,7 +41,7 @@ class Shown:
     corrects or contradicts this one.
     """
 
-    post: Post
+    post: OutboxMessage
     own: EventVersion
     newest: EventVersion
     event: RacingEvent | None = None
@@ -82,8 +82,8 @@ def shown(session: Session, heads: Sequence[Said]) -> dict[int, Shown]:
     By the id of the post that was passed, be it a message of its own or an edit. What was folded into a message that is
     no event's, and is to be said after all, shows itself.
     """
-    targets = _read(session, [post.edits_post_id for post, _ in heads if post.edits_post_id])
-    messages = {post.id or 0: targets.get(post.edits_post_id or 0, (post, event)) for post, event in heads}
+    targets = _read(session, [post.edits_id for post, _ in heads if post.edits_id])
+    messages = {post.id or 0: targets.get(post.edits_id or 0, (post, event)) for post, event in heads}
     edits = _edits(session, {post.id or 0 for post, _ in messages.values()})
     meetings = _meetings(session, [edit for edit_list in edits.values() for edit in edit_list])
     later = _later(session, messages.values(), edits)
@@ -99,8 +99,10 @@ def shown(session: Session, heads: Sequence[Said]) -> dict[int, Shown]:
 def _read(session: Session, post_ids: Sequence[int]) -> dict[int, Said]:
     if not post_ids:
         return {}
-    statement = select(Post, EventVersion).join(EventVersion, col(EventVersion.id) == col(Post.event_id))
-    rows = session.execute(statement.where(col(Post.id).in_(post_ids)))
+    statement = select(OutboxMessage, EventVersion).join(
+        EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id)
+    )
+    rows = session.execute(statement.where(col(OutboxMessage.id).in_(post_ids)))
     return {post.id or 0: (post, event) for post, event in rows}
 
 
@@ -108,18 +110,21 @@ def _edits(session: Session, post_ids: Iterable[int]) -> dict[int, list[Said]]:
     """The edits of each message, those given up left out, in the order of their versions."""
     found: dict[int, list[Said]] = {}
     for edit, event in session.execute(_edits_of(), {"messages": sorted(post_ids)}):
-        found.setdefault(edit.edits_post_id or 0, []).append((edit, event))
+        found.setdefault(edit.edits_id or 0, []).append((edit, event))
     return found
 
 
 @lru_cache
-def _edits_of() -> Select[Post, EventVersion]:
+def _edits_of() -> Select[OutboxMessage, EventVersion]:
     """The statement of `_edits`, kept."""
     return (
-        select(Post, EventVersion)
-        .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
-        .where(col(Post.edits_post_id).in_(bindparam("messages", expanding=True)), col(Post.state) != PostState.PARKED)
-        .order_by(col(EventVersion.version), col(Post.id))
+        select(OutboxMessage, EventVersion)
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        .where(
+            col(OutboxMessage.edits_id).in_(bindparam("messages", expanding=True)),
+            col(OutboxMessage.state) != MessageState.DEAD_LETTER,
+        )
+        .order_by(col(EventVersion.version), col(OutboxMessage.id))
     )
 
 
@@ -129,15 +134,15 @@ def _meetings(session: Session, edits: Iterable[Said]) -> dict[tuple[str, str], 
     if not wanted:
         return {}
     statement = (
-        select(col(Post.channel_id), col(EventVersion.event_key), col(Post.message_ts))
-        .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
+        select(col(OutboxMessage.channel_id), col(EventVersion.event_key), col(OutboxMessage.message_ts))
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
         .where(
             col(EventVersion.event_key).in_(sorted({key for _, key in wanted})),
-            col(Post.channel_id).in_(sorted({channel_id for channel_id, _ in wanted})),
-            col(Post.edits_post_id).is_(None),
-            col(Post.message_ts).is_not(None),
+            col(OutboxMessage.channel_id).in_(sorted({channel_id for channel_id, _ in wanted})),
+            posts.STANDS_ALONE,
+            col(OutboxMessage.message_ts).is_not(None),
         )
-        .order_by(col(Post.id))
+        .order_by(col(OutboxMessage.id))
     )
     return {(channel_id, key): ts for channel_id, key, ts in session.execute(statement) if ts}
 
@@ -158,21 +163,21 @@ def _later(session: Session, messages: Iterable[Said], edits: Mapping[int, Seque
         return {}
     statement = (
         select(
-            col(Post.channel_id),
+            col(OutboxMessage.channel_id),
             col(EventVersion.event_key),
             col(EventVersion.version),
             col(EventVersion.received_at),
-            col(Post.message_ts),
+            col(OutboxMessage.message_ts),
             col(EventVersion.kind),
         )
-        .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
         .where(
             col(EventVersion.event_key).in_(sorted({key for _, key in about})),
-            col(Post.channel_id).in_(sorted({channel_id for channel_id, _ in about})),
-            col(Post.edits_post_id).is_(None),
-            col(Post.state).not_in([PostState.PARKED, PostState.MUTED]),
+            col(OutboxMessage.channel_id).in_(sorted({channel_id for channel_id, _ in about})),
+            posts.STANDS_ALONE,
+            col(OutboxMessage.state).not_in([MessageState.DEAD_LETTER, MessageState.MUTED]),
         )
-        .order_by(col(EventVersion.version), col(Post.id))
+        .order_by(col(EventVersion.version), col(OutboxMessage.id))
     )
     found: dict[tuple[str, str], list[Superseded]] = {}
     for channel_id, key, version, received_at, ts, kind in session.execute(statement):
@@ -182,7 +187,7 @@ def _later(session: Session, messages: Iterable[Said], edits: Mapping[int, Seque
     return found
 
 
-def _superseded(message: Post, own: EventVersion, edit: EventVersion, later: Later) -> Superseded | None:
+def _superseded(message: OutboxMessage, own: EventVersion, edit: EventVersion, later: Later) -> Superseded | None:
     """The message by which the channel has what the edit is about, where that is a later one than `message`."""
     messages = later.get((message.channel_id, edit.event_key), ())
     if edit.event_key == own.event_key:
@@ -192,7 +197,11 @@ def _superseded(message: Post, own: EventVersion, edit: EventVersion, later: Lat
 
 
 def _said(
-    message: Post, own: EventVersion, edits: Iterable[Said], meetings: Mapping[tuple[str, str], str], later: Later
+    message: OutboxMessage,
+    own: EventVersion,
+    edits: Iterable[Said],
+    meetings: Mapping[tuple[str, str], str],
+    later: Later,
 ) -> Shown:
     newest, in_meeting, meeting_ts = own, False, None
     superseded: Superseded | None = None
@@ -211,7 +220,7 @@ def _said(
             if meeting_ts is None:
                 # The meeting's own message comes first; then the edit is made that links it.
                 continue
-        if edit.state == PostState.QUEUED and edit.id is not None:
+        if edit.state == MessageState.QUEUED and edit.id is not None:
             waiting.append(edit.id)
     return Shown(
         message,
@@ -236,19 +245,19 @@ def _previous_ts(session: Session, one: Shown) -> str | None:
         ways.append(col(EventVersion.event_key).in_(naming))
     elif contradicts is not None:
         key = own.event_key.replace(own.kind or "", contradicts, 1)
-        ways.append(and_(posts.is_event_of_race(contradicts, key, own.race_id), col(Post.id) < one.post.id))
+        ways.append(and_(posts.is_event_of_race(contradicts, key, own.race_id), col(OutboxMessage.id) < one.post.id))
     if not ways:
         return None
     statement = (
-        select(col(Post.message_ts))
-        .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
+        select(col(OutboxMessage.message_ts))
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
         .where(
             or_(*ways),
-            col(Post.channel_id) == one.post.channel_id,
-            col(Post.edits_post_id).is_(None),
-            col(Post.message_ts).is_not(None),
+            col(OutboxMessage.channel_id) == one.post.channel_id,
+            posts.STANDS_ALONE,
+            col(OutboxMessage.message_ts).is_not(None),
         )
-        .order_by(col(Post.id).desc())
+        .order_by(col(OutboxMessage.id).desc())
         .limit(1)
     )
     message_ts: str | None = session.execute(statement).scalar_one_or_none()
@@ -338,6 +347,6 @@ def _newest_event(one: Shown) -> RacingEvent | None:
     try:
         event, _ = events.read(one.newest)
     except ValueError:
-        log.exception("stored_event_not_readable", post=one.post.dedupe_key)
+        log.exception("stored_event_not_readable", post=one.post.idempotency_key)
         return None
     return event

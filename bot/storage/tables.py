@@ -3,7 +3,17 @@
 from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, Integer, LargeBinary, Text, UniqueConstraint
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    Text,
+    UniqueConstraint,
+)
 from sqlmodel import Field, SQLModel
 
 BigKey = BigInteger().with_variant(Integer(), "sqlite")
@@ -23,7 +33,7 @@ def _text(*, nullable: bool = False) -> Column[str]:
 
 def _one_of(column: str, states: type[StrEnum]) -> str:
     """The words of a constraint: the column has one of these values."""
-    return f"{column} IN ({', '.join(f"'{state}'" for state in states)})"
+    return f"{column} IN ({', '.join(repr(state.value) for state in states)})"
 
 
 class InboxState(StrEnum):
@@ -186,7 +196,9 @@ class ChannelQueue(SQLModel, table=True):
     __table_args__ = (
         CheckConstraint(_one_of("state", QueueState), name="ck_channel_queue_state"),
         CheckConstraint("(state = 'open') = (state_since IS NULL)", name="ck_channel_queue_since"),
-        CheckConstraint("(state IN ('closed', 'on_trial')) = (state_reason IS NOT NULL)", name="ck_channel_queue_reason"),
+        CheckConstraint(
+            "(state IN ('closed', 'on_trial')) = (state_reason IS NOT NULL)", name="ck_channel_queue_reason"
+        ),
         CheckConstraint("(lease_token IS NULL) = (leased_until IS NULL)", name="ck_channel_queue_lease"),
     )
 

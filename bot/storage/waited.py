@@ -2,23 +2,33 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, func, literal_column, select
 from sqlmodel import Session, col
 
-from bot.storage import posts
-from bot.storage.engine import affected
+from bot.outbox.states import Happened, move
+from bot.storage import held_lanes, posts
 from bot.storage.held_lanes import Held
-from bot.storage.posts import IS_UNSENT, Priority
-from bot.storage.tables import EventVersion, Lane, Post, PostState
+from bot.storage.posts import IS_UNSENT
+from bot.storage.tables import (
+    ChannelQueue,
+    EventVersion,
+    MessageKind,
+    MessageState,
+    OutboxMessage,
+    QueueState,
+    Reason,
+)
 
 TOGETHER = 1_000
 """Numbers of one statement: SQLite takes some thirty thousand, and a lane can hold more."""
 
 UNSUBSCRIBED = "the channel unsubscribed while it waited"
 
-_IS_QUEUED = (IS_UNSENT, col(Post.state) == PostState.QUEUED)
+WAITING_STATES = (QueueState.PAUSED, QueueState.CLOSED)
+
+_IS_QUEUED = (IS_UNSENT, col(OutboxMessage.state) == MessageState.QUEUED)
 
 
 @dataclass(frozen=True)
@@ -30,24 +40,24 @@ class WaitingPost:
     event_key: str
     version: int
     kind: str | None
-    edits_post_id: int | None
+    edits_id: int | None
 
 
 def of_lane(session: Session, channel_id: str, before: datetime) -> list[WaitingPost]:
     """What a lane holds that was received before a moment, in its order; edits only of messages that wait too."""
     statement = (
         select(
-            col(Post.id),
+            col(OutboxMessage.id),
             col(EventVersion.id),
             col(EventVersion.event_key),
             col(EventVersion.version),
             col(EventVersion.kind),
-            col(Post.edits_post_id),
-            col(Post.received_at),
+            col(OutboxMessage.edits_id),
+            col(OutboxMessage.received_at),
         )
-        .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
-        .where(col(Post.channel_id) == channel_id, *_IS_QUEUED)
-        .order_by(col(Post.priority), col(Post.id))
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        .where(col(OutboxMessage.channel_id) == channel_id, *_IS_QUEUED)
+        .order_by(col(OutboxMessage.priority), col(OutboxMessage.id))
     )
     rows = session.execute(statement).all()
     old = {row[0] for row in rows if row[5] is None and row[6] < before}
@@ -65,86 +75,84 @@ def versions(session: Session, event_ids: Sequence[int]) -> Sequence[EventVersio
 def fold(session: Session, post_ids: Sequence[int], into: int) -> None:
     """A summary says these, messages with their edits: they need none of their own. An edit stays its message's."""
     for some in _in_parts(post_ids):
-        session.execute(
-            update(Post)
-            .where(col(Post.id).in_(some), *_IS_QUEUED)
-            .values(state=PostState.FOLDED, edits_post_id=func.coalesce(col(Post.edits_post_id), into), error=None)
-        )
+        move(session, Happened.SUMMARISED, col(OutboxMessage.id).in_(some), folded_into=into, detail=None)
 
 
 def unfold(session: Session, channel_id: str) -> None:
     """Summaries that were not posted are taken back: what they would have said waits by itself again."""
-    statement = select(col(Post.id)).where(
-        col(Post.channel_id) == channel_id, *_IS_QUEUED, col(Post.priority) == int(Priority.WAITED)
+    statement = select(col(OutboxMessage.id)).where(
+        col(OutboxMessage.channel_id) == channel_id, *_IS_QUEUED, col(OutboxMessage.kind) == MessageKind.SUMMARY
     )
     summaries = list(session.execute(statement).scalars())
     if not summaries:
         return
     posts.unfold(session, summaries)
-    session.execute(delete(Post).where(col(Post.id).in_(summaries)))
+    session.execute(delete(OutboxMessage).where(col(OutboxMessage.id).in_(summaries)))
 
 
-def post_ids(session: Session, dedupe_keys: Sequence[str]) -> dict[str, int]:
+def post_ids(session: Session, idempotency_keys: Sequence[str]) -> dict[str, int]:
     """The number of each post by its name."""
-    statement = select(col(Post.dedupe_key), col(Post.id)).where(col(Post.dedupe_key).in_(dedupe_keys))
+    statement = select(col(OutboxMessage.idempotency_key), col(OutboxMessage.id)).where(
+        col(OutboxMessage.idempotency_key).in_(idempotency_keys)
+    )
     return {key: number for key, number in session.execute(statement) if number}
 
 
-def give_up(session: Session, before: datetime, limit: int) -> dict[str, tuple[Held, int]]:
+def give_up(session: Session, before: datetime, limit: int, now: datetime) -> dict[str, tuple[Held, int]]:
     """The next event posts of held lanes that were received before a moment are parked: channel → why, how many.
 
     A lane that another replica is at is left for the next time.
     """
     statement = (
-        select(col(Post.id), col(Lane.channel_id), col(Lane.held_because), col(Lane.held_at))
-        .select_from(Lane)
-        .join(Post, col(Post.channel_id) == col(Lane.channel_id))
-        .where(col(Lane.held_because).is_not(None), *_IS_QUEUED)
-        .where(col(Post.event_id).is_not(None), col(Post.received_at) < before)
-        .order_by(col(Lane.channel_id), col(Post.id))
+        select(col(OutboxMessage.id), ChannelQueue)
+        .select_from(ChannelQueue)
+        .join(OutboxMessage, col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id))
+        .where(col(ChannelQueue.state).in_(WAITING_STATES), *_IS_QUEUED)
+        .where(col(OutboxMessage.event_id).is_not(None), col(OutboxMessage.received_at) < before)
+        .order_by(col(ChannelQueue.channel_id), col(OutboxMessage.id))
         .limit(limit)
-        .with_for_update(of=Lane, skip_locked=True)
+        .with_for_update(of=ChannelQueue, skip_locked=True)
     )
     found: dict[tuple[str, Held], list[int]] = {}
-    for post_id, channel_id, because, since in session.execute(statement):
-        found.setdefault((channel_id, Held(because, since)), []).append(post_id)
+    for post_id, queue in session.execute(statement):
+        found.setdefault((queue.channel_id, held_lanes.held(queue)), []).append(post_id)
     for (_, held), ids in found.items():
-        session.execute(
-            update(Post)
-            .where(col(Post.id).in_(ids), *_IS_QUEUED)
-            .values(state=PostState.PARKED, error=given_up_because(held))
+        move(
+            session,
+            Happened.EXPIRED,
+            col(OutboxMessage.id).in_(ids),
+            reason=Reason.WAITED_TOO_LONG,
+            detail=f"it waited too long for its channel ({held.because})",
+            given_up_at=now,
         )
         # What they would have said of other events is younger, and waits by itself.
-        folded = update(Post).where(col(Post.edits_post_id).in_(ids), col(Post.state) == PostState.FOLDED)
-        session.execute(folded.values(state=PostState.QUEUED))
+        posts.unfold(session, ids)
     return {channel_id: (held, len(ids)) for (channel_id, held), ids in found.items()}
 
 
-def drop(session: Session, channel_id: str, because: str) -> int:
+def drop(session: Session, channel_id: str, now: datetime) -> int:
     """How many of a channel's waiting event posts are given up: nobody there wants them any more."""
-    waiting = update(Post).where(col(Post.channel_id) == channel_id, *_IS_QUEUED, col(Post.event_id).is_not(None))
-    return affected(session, waiting.values(state=PostState.PARKED, error=because))
+    return move(
+        session,
+        Happened.EXPIRED,
+        col(OutboxMessage.channel_id) == channel_id,
+        col(OutboxMessage.event_id).is_not(None),
+        reason=Reason.UNSUBSCRIBED,
+        detail=UNSUBSCRIBED,
+        given_up_at=now,
+    )
 
 
 def count_given_up(session: Session, channel_id: str, held: Held) -> int:
-    """How many messages of a lane were given up while it was held that time, whatever Slack's reason was by then."""
-    statement = (
-        select(func.count())
-        .select_from(Post)
-        .where(col(Post.channel_id) == channel_id, IS_UNSENT, col(Post.state) == PostState.PARKED)
-        .where(col(Post.error).endswith(_since(held)))
+    """How many messages of a channel waited too long since its queue was held."""
+    statement = select(func.count()).where(
+        col(OutboxMessage.channel_id) == channel_id,
+        col(OutboxMessage.state) == literal_column("'dead_letter'"),
+        col(OutboxMessage.reason) == Reason.WAITED_TOO_LONG,
+        col(OutboxMessage.given_up_at) >= held.since,
     )
     count: int = session.execute(statement).scalar_one()
     return count
-
-
-def given_up_because(held: Held) -> str:
-    """What a post says that was given up: by its end those of one closing are counted."""
-    return f"it waited too long for its channel ({held.because}{_since(held)}"
-
-
-def _since(held: Held) -> str:
-    return f" since {held.since.astimezone(UTC).isoformat(timespec='milliseconds')})"
 
 
 def _in_parts(numbers: Sequence[int]) -> Iterator[Sequence[int]]:

@@ -19,7 +19,7 @@ from bot.slack.membership import members
 from bot.slack.messages.subscription_list import PER_PAGE, Listed, ListPage, page_of, subscription_list
 from bot.slack.messages.subscriptions import unsubscribed
 from bot.storage import audit, mutes, reference, subscriptions, waited
-from bot.storage.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, Post
+from bot.storage.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, OutboxMessage
 
 REGIONS_S = 1.5
 """How long the list waits for regions that are not known yet, or are of another day."""
@@ -32,7 +32,7 @@ class _Found:
     rows: Sequence[ChannelSubscriptionRow]
     shown: Sequence[ChannelFilter]
     overridden: Sequence[Sequence[Overridden]]
-    posts: Sequence[Post | None]
+    posts: Sequence[OutboxMessage | None]
     number: int
     total: int
     mutes: Sequence[tuple[MutedMeetingRow, Meeting, Abandonments]]
@@ -91,7 +91,7 @@ async def commit_remove(desk: Desk, invocation: Invocation) -> tuple[ChannelFilt
             subscriptions.remove(session, invocation.channel_id, [row.region])
         left = subscriptions.of_channel(session, invocation.channel_id)
         if not left:
-            waited.drop(session, invocation.channel_id, waited.UNSUBSCRIBED)
+            waited.drop(session, invocation.channel_id, desk.clock())
         return as_shown(session, map(subscriptions.read_filter, left))
 
     return await desk.database.write(remove)

@@ -78,7 +78,7 @@ def _remove(session: Session, desk: Desk, channel_id: str, wanted: Wanted) -> Un
     left = subscriptions.of_channel(session, channel_id)
     if not left:
         # Of a paused channel this may be much: nobody wants to be flooded with what they have ended.
-        waited.drop(session, channel_id, waited.UNSUBSCRIBED)
+        waited.drop(session, channel_id, desk.clock())
     ended, filters = len(rows) - len(left), as_shown(session, map(subscriptions.read_filter, left))
     return Unsubscribed(ended, len(chosen) - ended, filters, tuple(says_codes(wanted.named)))
 

@@ -20,6 +20,7 @@ from bot.storage import posts, subscriptions
 from bot.storage.engine import Database
 from bot.storage.moving import move_channel
 from bot.storage.posts import NewPost, Priority
+from bot.storage.tables import MessageKind
 
 log = get_logger(__name__)
 
@@ -104,7 +105,7 @@ class ChannelListener:
             is_paused = subscriptions.paused_until(session, channel_id, now) is not None
             said = welcome(filters, is_paused=is_paused)
             key = f"welcome:{invitation}@{channel_id}"
-            posts.add(session, [NewPost(channel_id, key, Priority.ADMIN, now, content=said)])
+            posts.add(session, [NewPost(channel_id, key, MessageKind.WELCOME, Priority.ADMIN, now, content=said)])
         return started
 
     async def _close(self, channel_id: str, reason: str) -> None:

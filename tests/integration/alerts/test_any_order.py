@@ -116,7 +116,7 @@ class Channel:
         edited = claim.edited
         post = edited or claim.post
         message_ts = (edited.message_ts if edited else None) or f"{self._count}.0"
-        self.said[post.dedupe_key] = plainly(message)
+        self.said[post.idempotency_key] = plainly(message)
         self.within(lambda session: claim_outcomes.record_sent(session, claim, message_ts, self.now, free_at=self.now))
 
 

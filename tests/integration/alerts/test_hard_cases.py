@@ -12,7 +12,7 @@ from bot.domain.events import Topic
 from bot.errors import StorageUnavailable
 from bot.sandbox.slack import failures
 from bot.storage import claim_outcomes, inbox, reference
-from bot.storage.tables import InboxDelivery, Lane, Post
+from bot.storage.tables import ChannelQueue, InboxDelivery, OutboxMessage
 
 
 def result(race_id="rc_1", region="GB", *, placings=("Blue Moon", "Red Sky"), **race):
@@ -32,7 +32,7 @@ async def know_regions(pipeline, *codes):
 
 async def free_lanes(pipeline):
     long_ago = datetime(2020, 1, 1, tzinfo=UTC)
-    statement = update(Lane).values(next_free_at=long_ago, leased_until=None)
+    statement = update(ChannelQueue).values(next_free_at=long_ago, leased_until=None)
     await pipeline.database.write(lambda session: session.execute(statement))
 
 
@@ -156,7 +156,7 @@ async def test_notice_that_slack_refuses_makes_no_further_notice(pipeline):
         await pipeline.poster.start_due()
         await pipeline.poster.finish()
         await free_lanes(pipeline)
-    posts = await pipeline.database.read(lambda session: session.execute(select(Post)).scalars().all())
+    posts = await pipeline.database.read(lambda session: session.execute(select(OutboxMessage)).scalars().all())
     assert [post.state for post in posts] == ["parked"]
 
 
@@ -171,7 +171,9 @@ async def test_history_that_can_not_be_read_is_given_up_after_a_while(make_pipel
         await free_lanes(pipeline)
 
         def earlier(session):
-            for post in session.execute(select(Post).where(col(Post.deadline_at).is_not(None))).scalars():
+            for post in session.execute(
+                select(OutboxMessage).where(col(OutboxMessage.deadline_at).is_not(None))
+            ).scalars():
                 post.deadline_at -= timedelta(seconds=20)
 
         await pipeline.database.write(earlier)

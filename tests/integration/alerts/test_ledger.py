@@ -8,7 +8,7 @@ from bot.sandbox.slack import failures
 from bot.slack.messages.trace import trace_answer
 from bot.storage import ledger
 from bot.storage.ledger import Outcome
-from bot.storage.tables import InboxDelivery, Lane
+from bot.storage.tables import ChannelQueue, InboxDelivery
 
 
 def result(race_id="rc_1", horse="Blue Moon", **race):
@@ -35,7 +35,7 @@ def shown(found, wanted="rc_1", only=None):
 
 async def post_all(pipeline):
     long_ago = pipeline.clock.now.replace(year=2020)
-    statement = update(Lane).values(next_free_at=long_ago, leased_until=None)
+    statement = update(ChannelQueue).values(next_free_at=long_ago, leased_until=None)
     await pipeline.database.write(lambda session: session.execute(statement))
     await pipeline.post_all()
 
@@ -158,8 +158,8 @@ async def test_event_of_very_many_channels_is_counted_and_those_not_told_come_fi
         continue
     await pipeline.database.write(
         lambda session: session.execute(
-            update(Lane)
-            .where(col(Lane.channel_id) != "CGB")
+            update(ChannelQueue)
+            .where(col(ChannelQueue.channel_id) != "CGB")
             .values(held_because="is_archived", held_at=pipeline.clock())
         )
     )

@@ -11,7 +11,7 @@ from bot.alerts.pace import Pace
 from bot.sandbox.slack import failures
 from bot.settings import DoubtfulPosts
 from bot.storage import claim_outcomes, held_methods, subscriptions
-from bot.storage.tables import Lane, MethodHold, Post
+from bot.storage.tables import ChannelQueue, MethodHold, OutboxMessage
 from tests.integration.conftest import first_on_both
 
 
@@ -32,8 +32,8 @@ async def past_waits(pipeline, seconds):
     long_ago = pipeline.clock.now.replace(year=2020)
 
     def move(session):
-        session.execute(update(Lane).values(next_free_at=long_ago, leased_until=None))
-        for post in session.execute(select(Post).where(col(Post.deadline_at).is_not(None))).scalars():
+        session.execute(update(ChannelQueue).values(next_free_at=long_ago, leased_until=None))
+        for post in session.execute(select(OutboxMessage).where(col(OutboxMessage.deadline_at).is_not(None))).scalars():
             post.deadline_at -= timedelta(seconds=seconds)
 
     await pipeline.database.write(move)

@@ -14,7 +14,7 @@ from bot.errors import SlackDoubtful, SlackUnreached
 from bot.sandbox.slack.failures import Failure, http_error, slack_error
 from bot.settings import DoubtfulPosts
 from bot.storage.clock import database_now
-from bot.storage.tables import EventVersion, Lane, Post
+from bot.storage.tables import ChannelQueue, EventVersion, OutboxMessage
 from tests.integration.alerts.racing_day import abandonment, free_all, meeting, result, tell
 from tests.integration.conftest import first_on_both
 
@@ -54,7 +54,7 @@ async def pass_time(pipeline, seconds=20):
     pipeline.clock.forward(seconds)
 
     def move(session):
-        for post in session.execute(select(Post).where(col(Post.deadline_at).is_not(None))).scalars():
+        for post in session.execute(select(OutboxMessage).where(col(OutboxMessage.deadline_at).is_not(None))).scalars():
             post.deadline_at -= timedelta(seconds=seconds)
 
     await pipeline.database.write(move)
@@ -70,7 +70,7 @@ async def settle_once(pipeline):
 
 async def post_of(pipeline, course):
     def read(session):
-        statement = select(Post).join(EventVersion, col(EventVersion.id) == col(Post.event_id))
+        statement = select(OutboxMessage).join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
         return session.execute(statement.where(col(EventVersion.data).contains(course))).scalars().one()
 
     return await pipeline.database.read(read)
@@ -80,9 +80,11 @@ async def wait_of(pipeline, channel_id):
     """For how many seconds the lane's doubtful post is left alone; 0 where it is none any more."""
 
     def read(session):
-        statement = select(col(Lane.next_free_at)).join(Post, col(Post.channel_id) == col(Lane.channel_id))
+        statement = select(col(ChannelQueue.next_free_at)).join(
+            OutboxMessage, col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id)
+        )
         free_at = session.execute(
-            statement.where(col(Lane.channel_id) == channel_id, col(Post.state) == "sending")
+            statement.where(col(ChannelQueue.channel_id) == channel_id, col(OutboxMessage.state) == "sending")
         ).scalar_one_or_none()
         return (free_at - database_now(session, pipeline.clock)).total_seconds() if free_at else 0.0
 

@@ -15,7 +15,7 @@ from bot.sandbox.slack import failures
 from bot.slack.identity import Identity
 from bot.slack.listeners.channels import ChannelListener
 from bot.storage import ledger, subscriptions
-from bot.storage.tables import ChannelSubscriptionRow, EventVersion, Lane, Post
+from bot.storage.tables import ChannelQueue, ChannelSubscriptionRow, EventVersion, OutboxMessage
 
 
 def result(race_id="rc_1", horse="Blue Moon", region="GB"):
@@ -30,7 +30,7 @@ def abandonment(race_id="rc_9", course="Kempton", **race):
 
 async def free_lanes(pipeline):
     long_ago = pipeline.clock.now.replace(year=2020)
-    statement = update(Lane).values(next_free_at=long_ago, leased_until=None)
+    statement = update(ChannelQueue).values(next_free_at=long_ago, leased_until=None)
     await pipeline.database.write(lambda session: session.execute(statement))
 
 
@@ -58,14 +58,14 @@ async def age(pipeline, **units):
     older = timedelta(**units)
 
     def move(session):
-        for post in session.execute(select(Post).where(col(Post.state) == "queued")).scalars():
+        for post in session.execute(select(OutboxMessage).where(col(OutboxMessage.state) == "queued")).scalars():
             post.received_at -= older
 
     await pipeline.database.write(move)
 
 
 async def states(pipeline, channel_id="CGB"):
-    statement = select(Post).where(col(Post.channel_id) == channel_id).order_by(col(Post.id))
+    statement = select(OutboxMessage).where(col(OutboxMessage.channel_id) == channel_id).order_by(col(OutboxMessage.id))
     rows = await pipeline.database.read(lambda session: session.execute(statement).scalars().all())
     return [row.state for row in rows]
 

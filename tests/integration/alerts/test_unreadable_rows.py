@@ -6,7 +6,7 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 from sqlmodel import col
 from structlog.testing import capture_logs
 
-from bot.storage.tables import ChannelSubscriptionRow, EventVersion, MutedMeetingRow, Post
+from bot.storage.tables import ChannelSubscriptionRow, EventVersion, MutedMeetingRow, OutboxMessage
 from tests.integration.alerts.racing_day import abandonment, meeting, result, tell
 from tests.integration.alerts.test_standstill import standstill_of
 
@@ -57,7 +57,7 @@ async def test_stored_event_that_cant_be_read_keeps_none_that_comes_after_it(pip
     await pipeline.database.write(lambda session: session.execute(broken))
     before = await pipeline.waiting()
     await tell(pipeline, next_one)
-    states = select(col(Post.state))
+    states = select(col(OutboxMessage.state))
     found = await pipeline.database.read(lambda session: list(session.execute(states).scalars()))
     assert before == {}
     assert len(found) == 2

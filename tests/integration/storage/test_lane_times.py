@@ -11,7 +11,7 @@ from bot.domain.message import Message
 from bot.errors import StorageUnavailable
 from bot.storage import held_lanes, held_methods, lanes, posts, state
 from bot.storage.posts import NewPost, Priority
-from bot.storage.tables import Lane
+from bot.storage.tables import ChannelQueue
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -43,7 +43,7 @@ async def test_lane_that_goes_on_is_free_at_once_whatever_clock_frees_it(databas
 async def test_clock_that_was_set_back_stops_no_lane(database, column):
     await database.write(add("CGB", NOW))
     ahead = {column: NOW + timedelta(hours=1)}
-    await database.write(lambda session: session.execute(update(Lane).values(**ahead)))
+    await database.write(lambda session: session.execute(update(ChannelQueue).values(**ahead)))
     assert await claimed(database) == ["CGB"]
 
 
@@ -59,7 +59,7 @@ async def test_clock_that_was_set_back_holds_no_method(database):
 
 async def test_post_without_a_lane_gets_one(database):
     await database.write(add("COLD", NOW))
-    await database.write(lambda session: session.execute(delete(Lane)))
+    await database.write(lambda session: session.execute(delete(ChannelQueue)))
     assert await claimed(database) == []
     assert await database.write(lanes.make_missing) == 1
     assert await claimed(database) == ["COLD"]

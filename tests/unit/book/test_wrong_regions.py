@@ -11,7 +11,7 @@ from bot.domain.message import Message
 from bot.jobs.refresh_reference import refresh_reference
 from bot.racing.errors import ServerFault
 from bot.storage import audit, subscriptions
-from bot.storage.tables import ChannelSubscriptionRow, Post, SubscriptionState
+from bot.storage.tables import ChannelSubscriptionRow, OutboxMessage, SubscriptionState
 from tests.unit.book.conftest import START
 
 FAULT = ServerFault("reference", code="server_error", status=500)
@@ -61,7 +61,7 @@ def regions_of(database):
 def told(database):
     async def read():
         """(channel, words) of what was told."""
-        found = await database.read(lambda session: session.exec(select(Post)).all())
+        found = await database.read(lambda session: session.exec(select(OutboxMessage)).all())
         return [(post.channel_id, Message.model_validate_json(post.content).text) for post in found]
 
     return read

@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0005"
-down_revision = "0004"
+revision = "0006"
+down_revision = "0005"
 branch_labels = None
 depends_on = None
 
@@ -142,7 +142,7 @@ def _copy_messages() -> None:
                  ELSE 'edit' END,
             post.event_id,
             CASE WHEN post.event_id IS NULL OR {_SAID_BY_SUMMARY} THEN NULL ELSE post.edits_post_id END,
-            CASE WHEN post.event_id IS NULL THEN COALESCE(post.content, '{{"text":"a message of which nothing is left"}}') END,
+            CASE WHEN post.event_id IS NULL THEN COALESCE(post.content, '{_NOTHING_LEFT}') END,
             post.priority,
             CASE WHEN post.state = 'parked' THEN 'dead_letter'
                  WHEN post.state = 'sending' AND {_IS_EDIT} THEN 'queued'
@@ -164,7 +164,8 @@ def _copy_messages() -> None:
             post.plain, post.received_at, post.attempts, post.sending_at, post.deadline_at, post.looks,
             post.failed_looks, post.may_be_repeat, post.message_ts,
             CASE WHEN post.state = 'sent' AND post.message_ts IS NOT NULL THEN post.sent_at END,
-            CASE WHEN post.state = 'parked' OR (post.state = 'sent' AND (post.message_ts IS NULL OR post.sent_at IS NULL))
+            CASE WHEN post.state = 'parked'
+                      OR (post.state = 'sent' AND (post.message_ts IS NULL OR post.sent_at IS NULL))
                  THEN COALESCE(lane.held_at, post.deadline_at, post.received_at) END
         FROM post
         LEFT JOIN lane ON lane.channel_id = post.channel_id
@@ -173,9 +174,12 @@ def _copy_messages() -> None:
     )
     # The numbers go on after those that were copied.
     if op.get_bind().dialect.name == "postgresql":
-        op.execute("SELECT setval(pg_get_serial_sequence('message', 'id'), COALESCE(MAX(id), 0) + 1, false) FROM message")
+        op.execute(
+            "SELECT setval(pg_get_serial_sequence('message', 'id'), COALESCE(MAX(id), 0) + 1, false) FROM message"
+        )
 
 
+_NOTHING_LEFT = '{"text": "A message of which nothing is left."}'
 _SAID_BY_SUMMARY = "(post.state = 'folded' AND target.event_id IS NULL AND target.id IS NOT NULL)"
 _IS_EDIT = "(post.event_id IS NOT NULL AND post.edits_post_id IS NOT NULL)"
 
