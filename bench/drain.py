@@ -20,6 +20,7 @@ from bot.storage import events, inbox, posts
 from bot.storage.engine import Database
 from bot.storage.inbox import Arrival
 from bot.storage.posts import NewPost, Priority
+from bot.storage.tables import MessageKind
 from bot.webhooks.payload import read_payload
 
 LOST_AFTER_S = 60.0
@@ -80,6 +81,9 @@ def _queue(session: Session, results: Results, races: int, channels: Sequence[st
         session.flush()
         posts.add(
             session,
-            [NewPost(channel, f"{event.key}#1@{channel}", Priority.OTHER, now, row.id) for channel in channels],
+            [
+                NewPost(channel, f"{event.key}#1@{channel}", MessageKind.EVENT, Priority.OTHER, now, row.id)
+                for channel in channels
+            ],
         )
         inbox.mark_done(session, [delivery.inbox_id], now)

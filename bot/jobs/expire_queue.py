@@ -9,6 +9,7 @@ from bot.alerts.notices import Notices
 from bot.domain.clock import Clock
 from bot.logs import get_logger
 from bot.storage import waited
+from bot.storage.clock import database_now
 from bot.storage.engine import Database
 
 log = get_logger(__name__)
@@ -28,8 +29,9 @@ async def expire_queue(database: Database, notices: Notices, keep_hours: int, cl
 
 
 def _expire(session: Session, notices: Notices, keep_hours: int, clock: Clock) -> int:
-    now = clock()
-    given_up = waited.give_up(session, now - timedelta(hours=keep_hours), TOGETHER, now)
+    # By the clock that closings go by: the summary counts what was given up since the closing.
+    now = database_now(session, clock)
+    given_up = waited.give_up(session, clock() - timedelta(hours=keep_hours), TOGETHER, now)
     for channel_id, (held, _) in given_up.items():
         notices.given_up(session, channel_id, held, keep_hours)
     return sum(count for _, count in given_up.values())

@@ -97,7 +97,7 @@ def _make_lanes(session: Session, channel_ids: Sequence[str]) -> None:
 def _made(dialect: str) -> tuple[Insert, ReturningInsert[int]]:
     """The statements of `add`, kept."""
     lanes = insert_into(dialect, ChannelQueue).on_conflict_do_nothing(index_elements=["channel_id"])
-    posts = insert_into(dialect, OutboxMessage).on_conflict_do_nothing(index_elements=["dedupe_key"])
+    posts = insert_into(dialect, OutboxMessage).on_conflict_do_nothing(index_elements=["idempotency_key"])
     return lanes, posts.returning(table_of(OutboxMessage).c.id)
 
 
@@ -352,4 +352,5 @@ def count_by_state(session: Session) -> dict[str, int]:
     waiting = select(col(OutboxMessage.state), func.count()).where(IS_UNSENT).group_by(col(OutboxMessage.state))
     dead = select(func.count()).where(col(OutboxMessage.state) == literal_column("'dead_letter'"))
     found = {state: count for state, count in session.execute(waiting)}  # noqa: C416  rows are no pairs to mypy
-    return found | {MessageState.DEAD_LETTER: session.execute(dead).scalar_one()}
+    given_up = session.execute(dead).scalar_one()
+    return found | ({MessageState.DEAD_LETTER.value: given_up} if given_up else {})

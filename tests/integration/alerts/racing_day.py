@@ -63,7 +63,7 @@ async def free_all(pipeline):
     long_ago = datetime(2020, 1, 1, tzinfo=UTC)
 
     def free(session):
-        session.execute(update(ChannelQueue).values(next_free_at=long_ago, leased_until=None))
+        session.execute(update(ChannelQueue).values(next_free_at=long_ago, leased_until=None, lease_token=None))
         session.execute(update(MethodHold).values(until=long_ago))
 
     await pipeline.database.write(free)

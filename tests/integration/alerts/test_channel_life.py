@@ -43,7 +43,7 @@ async def invite(channels, channel_id="CGB", event_id="Ev1"):
 
 async def post_all(pipeline):
     long_ago = pipeline.clock.now.replace(year=2020)
-    statement = update(ChannelQueue).values(next_free_at=long_ago, leased_until=None)
+    statement = update(ChannelQueue).values(next_free_at=long_ago, leased_until=None, lease_token=None)
     await pipeline.database.write(lambda session: session.execute(statement))
     await pipeline.post_all()
 

@@ -76,5 +76,5 @@ async def test_wait_of_a_clock_that_was_set_back_a_little_is_kept(make_pipeline)
     await free_all(pipeline)
     await pipeline.poster.start_due()
     await pipeline.poster.finish()
-    assert await pipeline.waiting() == {"sending": 1}
+    assert await pipeline.waiting() == {"in_doubt": 1}
     assert not [call for call in pipeline.slack.calls if call.method == "conversations.history"]

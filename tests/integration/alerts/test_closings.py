@@ -106,7 +106,7 @@ async def test_closing_and_its_end_are_told_once_though_trials_find_nothing_to_p
     assert [text for text in [*admins, *creator] if "again" in text and "lets me post" in text] == [admins[-1]] * 2
     assert len(creator) == 2
     assert await subscription(pipeline) == "live"
-    assert (await lane(pipeline)).held_at is None
+    assert (await lane(pipeline)).state_since is None
 
 
 async def test_what_was_given_up_between_trials_is_counted_and_told_once(pipeline, check, restrict):
@@ -184,11 +184,13 @@ async def test_post_that_was_taken_before_the_closing_does_not_end_it(pipeline, 
     now = pipeline.clock()
     await pipeline.database.write(lambda s: close_channel(s, pipeline.notices, "CGB", "restricted_action", now))
     over = pipeline.clock() - timedelta(minutes=1)
-    earlier = update(OutboxMessage).where(col(OutboxMessage.state) == "sending").values(deadline_at=over)
+    earlier = (
+        update(OutboxMessage).where(col(OutboxMessage.state).in_(["sending", "in_doubt"])).values(deadline_at=over)
+    )
     await pipeline.database.write(lambda session: session.execute(earlier))
     await try_again(pipeline, check, 1)
     assert await pipeline.waiting() == {}
     assert len(pipeline.texts("CGB")) == 1
-    assert (await lane(pipeline)).held_at is not None
+    assert (await lane(pipeline)).state_since is not None
     admins, _ = told(pipeline)
     assert ["no longer" in text for text in admins] == [True]

@@ -193,7 +193,7 @@ async def test_edit_of_a_message_that_was_given_up_becomes_a_new_one(pipeline):
     await pipeline.deliver(result(going="Soft"))
     await pipeline.post_all()
     assert len(pipeline.texts("CGB")) == 1
-    assert await states(pipeline) == [("parked", False), ("sent", False), ("sent", False)]
+    assert await states(pipeline) == [("dead_letter", False), ("sent", False), ("sent", False)]
 
 
 async def test_contradiction_is_a_new_message_and_what_follows_edits_it(pipeline):

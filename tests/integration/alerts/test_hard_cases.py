@@ -32,7 +32,7 @@ async def know_regions(pipeline, *codes):
 
 async def free_lanes(pipeline):
     long_ago = datetime(2020, 1, 1, tzinfo=UTC)
-    statement = update(ChannelQueue).values(next_free_at=long_ago, leased_until=None)
+    statement = update(ChannelQueue).values(next_free_at=long_ago, leased_until=None, lease_token=None)
     await pipeline.database.write(lambda session: session.execute(statement))
 
 
@@ -139,7 +139,7 @@ async def test_abandonment_waits_for_its_own_races_result_that_is_being_sent(pip
     await pipeline.deliver(abandonment())
     await pipeline.fanout.run_once()
     now = pipeline.clock()
-    await pipeline.database.write(lambda s: claim_outcomes.record_retry(s, claim, free_at=now, error="ratelimited"))
+    await pipeline.database.write(lambda s: claim_outcomes.record_not_sent(s, claim, free_at=now, detail="ratelimited"))
     pipeline.slack.script("chat.postMessage", [])
     await free_lanes(pipeline)
     await pipeline.post_all()
@@ -157,7 +157,7 @@ async def test_notice_that_slack_refuses_makes_no_further_notice(pipeline):
         await pipeline.poster.finish()
         await free_lanes(pipeline)
     posts = await pipeline.database.read(lambda session: session.execute(select(OutboxMessage)).scalars().all())
-    assert [post.state for post in posts] == ["parked"]
+    assert [post.state for post in posts] == ["dead_letter"]
 
 
 async def test_history_that_can_not_be_read_is_given_up_after_a_while(make_pipeline, slack):

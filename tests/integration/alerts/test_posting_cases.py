@@ -84,7 +84,9 @@ async def wait_of(pipeline, channel_id):
             OutboxMessage, col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id)
         )
         free_at = session.execute(
-            statement.where(col(ChannelQueue.channel_id) == channel_id, col(OutboxMessage.state) == "sending")
+            statement.where(
+                col(ChannelQueue.channel_id) == channel_id, col(OutboxMessage.state).in_(["sending", "in_doubt"])
+            )
         ).scalar_one_or_none()
         return (free_at - database_now(session, pipeline.clock)).total_seconds() if free_at else 0.0
 
@@ -127,7 +129,7 @@ async def test_json_that_is_no_answer_of_slacks_is_a_doubt(pipeline, body, statu
     await pipeline.subscribe("CGB", "GB")
     pipeline.slack.script("chat.postMessage", [Failure(name="proxy", status=status, body=json.dumps(body))])
     await tell(pipeline, result())
-    assert await pipeline.waiting() == {"sending": 1}
+    assert await pipeline.waiting() == {"in_doubt": 1}
     await settle_once(pipeline)
     assert len(pipeline.texts("CGB")) == 1
 
@@ -153,7 +155,7 @@ async def test_post_that_is_always_doubtful_is_given_up_while_others_are_posted(
         await tell(pipeline, result(f"rc_{number}", region="IRE"))
         await settle_once(pipeline)
     post = await post_of(pipeline, POISON)
-    assert (post.state, len(sender.calls)) == ("parked", 8)
+    assert (post.state, len(sender.calls)) == ("dead_letter", 8)
     assert sender.calls == [True] * 4 + [False] * 4
     assert len(pipeline.texts("CGB")) == 1
     (told,) = pipeline.texts("CADMIN")
@@ -182,7 +184,7 @@ async def test_outage_gives_no_post_up_and_tells_admins_once_an_hour(pipeline):
     await tell(pipeline, result("rc_1"), result("rc_2", region="IRE"))
     for _ in range(12):
         await settle_once(pipeline)
-    assert "parked" not in await pipeline.waiting()
+    assert "dead_letter" not in await pipeline.waiting()
     pipeline.slack.script("chat.postMessage", [])
     for _ in range(2):
         await settle_once(pipeline)
@@ -199,12 +201,12 @@ async def test_history_that_fails_is_looked_at_for_an_hour_before_a_held_post_is
     await tell(pipeline, result())
     await pass_time(pipeline)
     waited = 0.0
-    while await pipeline.waiting() == {"sending": 1}:
+    while await pipeline.waiting() == {"in_doubt": 1}:
         await pipeline.poster.start_due()
         await pipeline.poster.finish()
         waited += await wait_of(pipeline, "CGB")
         await free_all(pipeline)
-    assert await pipeline.waiting() == {"parked": 1, "queued": 1}
+    assert await pipeline.waiting() == {"dead_letter": 1, "queued": 1}
     assert 3590 <= waited <= 3700
 
 

@@ -30,7 +30,7 @@ def abandonment(race_id="rc_9", course="Kempton", **race):
 
 async def free_lanes(pipeline):
     long_ago = pipeline.clock.now.replace(year=2020)
-    statement = update(ChannelQueue).values(next_free_at=long_ago, leased_until=None)
+    statement = update(ChannelQueue).values(next_free_at=long_ago, leased_until=None, lease_token=None)
     await pipeline.database.write(lambda session: session.execute(statement))
 
 
@@ -108,7 +108,7 @@ async def test_direct_message_that_is_refused_parks_and_admins_hear_nothing_of_i
         lambda session: session.execute(update(ChannelSubscriptionRow).values(created_by="UGONE"))
     )
     await close(pipeline)
-    assert await states(pipeline, "UGONE") == ["parked"]
+    assert await states(pipeline, "UGONE") == ["dead_letter"]
     assert len(pipeline.texts("CADMIN")) == 1
 
 
@@ -188,7 +188,7 @@ async def test_what_waits_too_long_is_given_up_kept_and_told_once(pipeline):
         await pipeline.deliver(result(race_id))
         await pipeline.post_all()
         await age(pipeline, hours=71)
-    assert (await states(pipeline)).count("parked") == 3
+    assert (await states(pipeline)).count("dead_letter") == 3
     await post_all(pipeline)
     _closing, given_up = pipeline.texts("CADMIN")
     assert "72 hours" in given_up
@@ -313,7 +313,7 @@ async def test_summary_that_slack_refuses_is_told_to_admins_and_its_messages_are
     _, refused, over = pipeline.texts("CADMIN")
     assert "never_heard_of_it" in refused
     assert "again" in over
-    assert await states(pipeline) == ["sent", "parked"]
+    assert await states(pipeline) == ["sent", "dead_letter"]
     assert len(pipeline.texts("CGB")) == 1
 
 

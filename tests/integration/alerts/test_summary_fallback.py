@@ -58,7 +58,7 @@ async def test_refused_summary_posts_each_event_once_in_its_newest_version(pipel
     assert "Soft in the other" in first.text
     assert "Corrected" in shown(first)
     assert "rc_2" in shown(second)
-    assert set(await pipeline.waiting()) == {"parked"}
+    assert set(await pipeline.waiting()) == {"dead_letter"}
 
 
 async def test_summary_whose_blocks_are_refused_is_said_in_words(pipeline):

@@ -11,13 +11,15 @@ from bot.domain.message import Message
 from bot.errors import StorageUnavailable
 from bot.storage import held_lanes, held_methods, lanes, posts, state
 from bot.storage.posts import NewPost, Priority
-from bot.storage.tables import ChannelQueue
+from bot.storage.tables import ChannelQueue, MessageKind
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
 def add(channel_id, received_at):
-    post = NewPost(channel_id, f"notice:x@{channel_id}", Priority.ADMIN, received_at, content=Message(text="x"))
+    post = NewPost(
+        channel_id, f"notice:x@{channel_id}", MessageKind.NOTICE, Priority.ADMIN, received_at, content=Message(text="x")
+    )
     return partial(posts.add, posts=[post])
 
 
@@ -33,16 +35,16 @@ async def test_new_lane_is_free_at_once_whatever_clock_its_maker_has(database):
 
 async def test_lane_that_goes_on_is_free_at_once_whatever_clock_frees_it(database):
     await database.write(add("CGB", NOW))
-    await database.write(partial(held_lanes.hold_lane, channel_id="CGB", reason="is_archived", now=NOW))
+    await database.write(partial(held_lanes.close, channel_id="CGB", reason="is_archived", now=NOW))
     assert await claimed(database) == []
-    await database.write(partial(held_lanes.free_lane, channel_id="CGB", now=NOW + timedelta(minutes=10)))
+    await database.write(partial(held_lanes.try_again, channel_id="CGB"))
     assert await claimed(database, NOW + timedelta(seconds=1)) == ["CGB"]
 
 
 @pytest.mark.parametrize("column", ["next_free_at", "leased_until"])
 async def test_clock_that_was_set_back_stops_no_lane(database, column):
     await database.write(add("CGB", NOW))
-    ahead = {column: NOW + timedelta(hours=1)}
+    ahead = {column: NOW + timedelta(hours=1), "lease_token": "other" if column == "leased_until" else None}
     await database.write(lambda session: session.execute(update(ChannelQueue).values(**ahead)))
     assert await claimed(database) == ["CGB"]
 

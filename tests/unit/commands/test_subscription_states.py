@@ -79,7 +79,7 @@ class Channel:
     async def closes(self):
         def close(session):
             subscriptions.suspend(session, self.channel_id, ARCHIVED, NOW)
-            held_lanes.hold_lane(session, self.channel_id, ARCHIVED, NOW)
+            held_lanes.close(session, self.channel_id, ARCHIVED, NOW)
 
         await self.database.write(close)
 
