@@ -16,10 +16,11 @@ from bench.common import AtLeast, Measure, Plan, paired_ratio
 from bench.outside import Outside
 from bench.payloads import Results
 from bot.domain.facts import VersionRemarks
-from bot.storage import events, inbox, posts
+from bot.outbox import posts
+from bot.outbox.posts import NewPost, Priority
+from bot.storage import events, inbox
 from bot.storage.engine import Database
 from bot.storage.inbox import Arrival
-from bot.storage.posts import NewPost, Priority
 from bot.storage.tables import MessageKind
 from bot.webhooks.payload import read_payload
 

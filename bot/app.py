@@ -19,11 +19,6 @@ from starlette.routing import Route
 
 from bot.alerts.fanout import Fanout
 from bot.alerts.ingest import Ingest
-from bot.alerts.notices import Notices
-from bot.alerts.pace import Pace
-from bot.alerts.poster import Poster
-from bot.alerts.reopening import Reopening
-from bot.alerts.settle import SettleDoubtful
 from bot.alerts.standstill import Standstill
 from bot.book.day_path import Paths
 from bot.book.quota import QuotaBook
@@ -39,6 +34,12 @@ from bot.jobs.scheduler import Jobs
 from bot.jobs.table import JobParts
 from bot.logs import get_logger
 from bot.metrics import Metrics
+from bot.outbox import held_methods, posts
+from bot.outbox.notices import Notices
+from bot.outbox.pace import Pace
+from bot.outbox.poster import Poster
+from bot.outbox.reopening import Reopening
+from bot.outbox.settle import SettleDoubtful
 from bot.racing.client import open_client
 from bot.racing.timing import Timing
 from bot.settings import Settings
@@ -62,7 +63,7 @@ from bot.slack.permissions import People
 from bot.slack.posts import PostRenderer
 from bot.slack.respond import Responder
 from bot.slack.tasks import Tasks
-from bot.storage import held_methods, inbox, posts, state, webhook_subscriptions
+from bot.storage import inbox, state, webhook_subscriptions
 from bot.storage.engine import Database
 from bot.storage.replicas import Replicas
 from bot.storage.schema import Schema

@@ -8,7 +8,8 @@ from bot.alerts.meetings import KnownMeetings
 from bot.alerts.plan import Plan
 from bot.alerts.versions import News
 from bot.domain.filters import ChannelFilter
-from bot.storage import events, mutes, posts
+from bot.outbox import posts
+from bot.storage import events, mutes
 
 
 def post_missed(session: Session, channel_id: str, chosen: ChannelFilter, *, since: datetime, now: datetime) -> int:

@@ -12,8 +12,9 @@ from bot.alerts.versions import News
 from bot.domain.events import CONTRADICTIONS, EventKind, RacingEvent
 from bot.domain.facts import VersionRemarks
 from bot.domain.meetings import says_all_of
-from bot.storage import events, named_races, posts
-from bot.storage.posts import NewPost, Priority
+from bot.outbox import posts
+from bot.outbox.posts import NewPost, Priority
+from bot.storage import events, named_races
 from bot.storage.tables import EventVersion, MessageKind
 
 

@@ -5,10 +5,10 @@ from functools import partial
 
 from sqlmodel import Session
 
-from bot.alerts.notices import Notices
 from bot.domain.clock import Clock
 from bot.logs import get_logger
-from bot.storage import waited
+from bot.outbox import waited
+from bot.outbox.notices import Notices
 from bot.storage.clock import database_now
 from bot.storage.engine import Database
 

@@ -8,12 +8,12 @@ from bot.domain.events import EventKind
 from bot.domain.facts import VersionRemarks
 from bot.domain.message import Message
 from bot.logs import get_logger
+from bot.outbox.lanes import Claim
+from bot.outbox.shown import Shown
 from bot.slack.identity import Identity
 from bot.slack.messages import Corrected, MessageContext, SupersededBy, render
 from bot.slack.messages.plain import sentence
 from bot.storage import events, inbox
-from bot.storage.lanes import Claim
-from bot.storage.shown import Shown
 
 log = get_logger(__name__)
 

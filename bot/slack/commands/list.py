@@ -10,6 +10,7 @@ from bot.book.meant import likely, question
 from bot.domain.filters import ALL_REGIONS, Abandonments, ChannelFilter, Meeting, Overridden
 from bot.domain.message import Message
 from bot.errors import CommandError
+from bot.outbox import waited
 from bot.slack.commands.changing import audited
 from bot.slack.commands.form import open_form
 from bot.slack.commands.invocation import Desk, Invocation
@@ -18,7 +19,7 @@ from bot.slack.commands.shown import abandonments_here, as_shown, overridden_in
 from bot.slack.membership import members
 from bot.slack.messages.subscription_list import PER_PAGE, Listed, ListPage, page_of, subscription_list
 from bot.slack.messages.subscriptions import unsubscribed
-from bot.storage import audit, mutes, reference, subscriptions, waited
+from bot.storage import audit, mutes, reference, subscriptions
 from bot.storage.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, OutboxMessage
 
 REGIONS_S = 1.5

@@ -13,6 +13,7 @@ from bot.domain.filters import ALL_REGIONS, ChannelFilter
 from bot.domain.message import Message
 from bot.domain.races import Course
 from bot.errors import CommandError
+from bot.outbox import waited
 from bot.slack.commands.changing import audited
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.shown import as_shown
@@ -20,7 +21,7 @@ from bot.slack.commands.tokens import join
 from bot.slack.commands.wanted import NOT_COURSE, Wanted, check_readings, read_wanted, says_codes
 from bot.slack.messages.filter_words import in_plain_words, listed, region_words
 from bot.slack.messages.subscriptions import unsubscribed
-from bot.storage import reference, subscriptions, waited
+from bot.storage import reference, subscriptions
 from bot.storage.tables import ChannelSubscriptionRow
 
 NAME = "unsubscribe"

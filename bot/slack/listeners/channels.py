@@ -8,18 +8,19 @@ from typing import Any
 from slack_bolt.async_app import AsyncApp
 from sqlmodel import Session
 
-from bot.alerts.closing import close_channel
-from bot.alerts.notices import DELETED, Notices
-from bot.alerts.reopening import Reopening
 from bot.domain.clock import Clock
 from bot.logs import get_logger
+from bot.outbox import posts
+from bot.outbox.closing import close_channel
+from bot.outbox.moving import move_channel
+from bot.outbox.notices import DELETED, Notices
+from bot.outbox.posts import NewPost, Priority
+from bot.outbox.reopening import Reopening
 from bot.slack.commands.shown import as_shown
 from bot.slack.identity import Identity
 from bot.slack.messages.welcome import welcome
-from bot.storage import posts, subscriptions
+from bot.storage import subscriptions
 from bot.storage.engine import Database
-from bot.storage.moving import move_channel
-from bot.storage.posts import NewPost, Priority
 from bot.storage.tables import MessageKind
 
 log = get_logger(__name__)

@@ -8,10 +8,10 @@ from typing import Any
 from slack_bolt.async_app import AsyncApp
 
 from bot.domain.clock import Clock
+from bot.outbox import posts
+from bot.outbox.posts import NewPost, Priority
 from bot.slack.commands.table import help_message
-from bot.storage import posts
 from bot.storage.engine import Database
-from bot.storage.posts import NewPost, Priority
 from bot.storage.tables import MessageKind
 
 EVENT = "message"

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from bot.alerts.closing import pause_channel
+from bot.outbox.closing import pause_channel
 from bot.sandbox.slack import failures
 from bot.slack.admin_check import AdminCheck
 from tests.integration.alerts.racing_day import free_all

@@ -13,14 +13,15 @@ from structlog.testing import capture_logs
 
 from bot.alerts.fanout import Fanout
 from bot.alerts.ingest import Ingest
-from bot.alerts.notices import Notices
 from bot.domain.events import Topic
 from bot.domain.filters import ChannelFilter
 from bot.domain.races import Course, OffTime, Race
+from bot.outbox import claim_outcomes, lanes
+from bot.outbox.notices import Notices
 from bot.slack.identity import Identity
 from bot.slack.messages.plain import sentence
 from bot.slack.posts import PostRenderer
-from bot.storage import claim_outcomes, inbox, lanes, racebook, subscriptions
+from bot.storage import inbox, racebook, subscriptions
 from bot.storage.engine import Database
 from bot.webhooks.payload import identify, read_payload
 from tests.integration.conftest import START, empty

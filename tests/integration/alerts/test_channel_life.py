@@ -6,13 +6,13 @@ import pytest
 from sqlalchemy import select, update
 from sqlmodel import col
 
-from bot.alerts.closing import pause_channel
 from bot.jobs.expire_queue import expire_queue
+from bot.outbox.closing import pause_channel
+from bot.outbox.moving import move_channel
 from bot.slack.identity import Identity
 from bot.slack.listeners.channels import ChannelListener
 from bot.slack.listeners.direct_messages import DirectMessageListener
 from bot.storage import subscriptions
-from bot.storage.moving import move_channel
 from bot.storage.tables import ChannelQueue, OutboxMessage
 
 BOT = "U0BOT"

@@ -10,8 +10,9 @@ from sqlmodel import col
 
 from bot.domain.events import Topic
 from bot.errors import StorageUnavailable
+from bot.outbox import claim_outcomes
 from bot.sandbox.slack import failures
-from bot.storage import claim_outcomes, inbox, reference
+from bot.storage import inbox, reference
 from bot.storage.tables import ChannelQueue, InboxDelivery, OutboxMessage
 
 
@@ -45,7 +46,7 @@ async def test_storage_that_fails_is_no_reason_to_give_up_reading(pipeline, monk
         raise OperationalError("INSERT", {}, Exception("database or disk is full"))
 
     with monkeypatch.context() as patched:
-        patched.setattr("bot.storage.posts.add", full)
+        patched.setattr("bot.outbox.posts.add", full)
         for _ in range(8):
             with pytest.raises(StorageUnavailable):
                 await pipeline.fanout.run_once()

@@ -4,10 +4,10 @@ import pytest
 from sqlalchemy import update
 from sqlmodel import col
 
+from bot.outbox import ledger
+from bot.outbox.ledger import Outcome
 from bot.sandbox.slack import failures
 from bot.slack.messages.trace import trace_answer
-from bot.storage import ledger
-from bot.storage.ledger import Outcome
 from bot.storage.tables import ChannelQueue, InboxDelivery
 
 

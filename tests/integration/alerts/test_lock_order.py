@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import create_engine, select, text, update
 from sqlmodel import Session, col
 
-from bot.storage import posts
+from bot.outbox import posts
 from bot.storage.tables import OutboxMessage
 from tests.integration.alerts.racing_day import result
 

@@ -7,14 +7,14 @@ import pytest
 from sqlalchemy import select, update
 from sqlmodel import Session, col
 
-from bot.alerts.pace import Pace
 from bot.domain.message import Message
+from bot.outbox import lanes, pace, posts
+from bot.outbox.pace import MethodLimit, Pace
+from bot.outbox.posts import NewPost, Priority
 from bot.sandbox.slack import failures
-from bot.storage import lanes, migrate, pace, posts
+from bot.storage import migrate
 from bot.storage.clock import database_now
 from bot.storage.engine import Database
-from bot.storage.pace import MethodLimit
-from bot.storage.posts import NewPost, Priority
 from bot.storage.tables import (
     ChannelQueue,
     EventVersion,
@@ -302,7 +302,7 @@ async def test_look_goes_on_from_the_page_that_it_had_come_to(pipeline, monkeypa
 
 async def test_history_without_an_end_is_given_up_after_a_while(pipeline, monkeypatch):
     monkeypatch.setattr("bot.slack.client.HISTORY_PAGE", 1)
-    monkeypatch.setattr("bot.alerts.settle.PAGES", 2)
+    monkeypatch.setattr("bot.outbox.settle.PAGES", 2)
     await make_doubtful(pipeline, "C1")
     for number in range(3):
         await pipeline.poster.sender.post("C1", Message(text=f"{number}"), post_key=f"other{number}", timeout_s=5)

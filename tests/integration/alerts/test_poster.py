@@ -7,10 +7,11 @@ import pytest
 from sqlalchemy import delete, select, update
 from sqlmodel import col
 
-from bot.alerts.pace import Pace
+from bot.outbox import claim_outcomes, held_methods
+from bot.outbox.pace import Pace
 from bot.sandbox.slack import failures
 from bot.settings import DoubtfulPosts
-from bot.storage import claim_outcomes, held_methods, subscriptions
+from bot.storage import subscriptions
 from bot.storage.tables import ChannelQueue, MethodHold, OutboxMessage, Reason
 from tests.integration.conftest import first_on_both
 

@@ -9,8 +9,8 @@ from sqlalchemy import select, update
 from sqlmodel import col
 from structlog.testing import capture_logs
 
-from bot.alerts.poster import Sender
 from bot.errors import SlackDoubtful, SlackUnreached
+from bot.outbox.poster import Sender
 from bot.sandbox.slack.failures import Failure, http_error, slack_error
 from bot.settings import DoubtfulPosts
 from bot.storage.clock import database_now
@@ -243,7 +243,7 @@ async def test_stored_event_that_cant_be_read_keeps_nobody_waiting(pipeline):
 @pytest.mark.usefixtures("quiet")
 async def test_edit_that_gets_no_answer_delays_no_message_and_becomes_one_in_the_end(pipeline, error, monkeypatch):
     # A second of PostgreSQL's clock may be over before the test has said anything else.
-    monkeypatch.setattr("bot.alerts.poster.BACKOFF_S", (600.0,))
+    monkeypatch.setattr("bot.outbox.poster.BACKOFF_S", (600.0,))
     await pipeline.subscribe("CGB", "GB")
     await tell(pipeline, result("rc_1", going="Good"))
     sender = stumble(pipeline, error)

@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import update
 from sqlmodel import col
 
-from bot.alerts.closing import close_channel
+from bot.outbox import ledger
+from bot.outbox.closing import close_channel
 from bot.sandbox.slack import failures
-from bot.storage import ledger
 from bot.storage.tables import OutboxMessage
 from tests.integration.alerts.racing_day import abandonment, free_all, meeting, result, shown
 

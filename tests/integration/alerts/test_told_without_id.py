@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import update
 from sqlmodel import col
 
-from bot.alerts.closing import pause_channel
 from bot.domain.events import Topic
+from bot.outbox.closing import pause_channel
 from bot.storage.tables import OutboxMessage
 from tests.integration.alerts.racing_day import abandonment, free_all, meeting, result, shown, tell
 

@@ -9,8 +9,9 @@ from sqlalchemy import delete, text, update
 
 from bot.domain.message import Message
 from bot.errors import StorageUnavailable
-from bot.storage import held_lanes, held_methods, lanes, posts, state
-from bot.storage.posts import NewPost, Priority
+from bot.outbox import held_lanes, held_methods, lanes, posts
+from bot.outbox.posts import NewPost, Priority
+from bot.storage import state
 from bot.storage.tables import ChannelQueue, MessageKind
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -3,12 +3,12 @@
 import pytest
 from sqlmodel import select
 
-from bot.alerts.notices import Notices
 from bot.book.reference import ReferenceBook
 from bot.domain.events import DEFAULT_TOPICS
 from bot.domain.filters import ALL_REGIONS, ChannelFilter
 from bot.domain.message import Message
 from bot.jobs.refresh_reference import refresh_reference
+from bot.outbox.notices import Notices
 from bot.racing.errors import ServerFault
 from bot.storage import audit, subscriptions
 from bot.storage.tables import ChannelSubscriptionRow, OutboxMessage, SubscriptionState

@@ -1,7 +1,7 @@
 """Lanes: one a channel, leased by whoever posts to it, so that order, pace and exclusion come from one row.
 
 `claim` takes the lane and marks its first post "sending" in one transaction. What becomes of it is written by
-bot/storage/claim_outcomes.py.
+bot/outbox/claim_outcomes.py.
 """
 
 import secrets
@@ -32,6 +32,11 @@ from sqlalchemy.orm import Mapped, aliased
 from sqlalchemy.orm.attributes import set_committed_value
 from sqlmodel import Session, col
 
+from bot.outbox import held_methods
+from bot.outbox import shown as showing
+from bot.outbox.held_methods import EVERY_METHOD
+from bot.outbox.posts import ALWAYS, IS_UNSENT, slack_ahead
+from bot.outbox.shown import Shown
 from bot.outbox.states import (
     MESSAGE_TRANSITIONS,
     POSTING,
@@ -40,13 +45,8 @@ from bot.outbox.states import (
     Happened,
     move_each,
 )
-from bot.storage import held_methods
-from bot.storage import shown as showing
 from bot.storage.clock import FAR
 from bot.storage.engine import insert_here, table_of
-from bot.storage.held_methods import EVERY_METHOD
-from bot.storage.posts import ALWAYS, IS_UNSENT, slack_ahead
-from bot.storage.shown import Shown
 from bot.storage.tables import ChannelQueue, EventVersion, MessageKind, MessageState, OutboxMessage, QueueState
 
 POST_METHOD = "chat.postMessage"

@@ -9,7 +9,7 @@ from sqlalchemy import Select, or_, select
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind
-from bot.storage import held_methods, lanes
+from bot.outbox import held_methods, lanes
 from bot.storage.tables import (
     ChannelQueue,
     EventVersion,

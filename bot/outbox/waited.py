@@ -7,10 +7,10 @@ from datetime import datetime
 from sqlalchemy import delete, func, literal_column, select
 from sqlmodel import Session, col
 
+from bot.outbox import held_lanes, posts
+from bot.outbox.held_lanes import Held
+from bot.outbox.posts import IS_UNSENT
 from bot.outbox.states import Happened, move
-from bot.storage import held_lanes, posts
-from bot.storage.held_lanes import Held
-from bot.storage.posts import IS_UNSENT
 from bot.storage.tables import (
     ChannelQueue,
     EventVersion,

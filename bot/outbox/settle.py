@@ -14,10 +14,6 @@ from datetime import datetime, timedelta
 
 from sqlmodel import Session
 
-from bot.alerts.doubts import Doubt
-from bot.alerts.notices import Notices
-from bot.alerts.outcomes import Outcome, Outcomes
-from bot.alerts.poster import LookedAt, Sender
 from bot.errors import (
     SlackChannelClosed,
     SlackCredentialsDead,
@@ -28,10 +24,14 @@ from bot.errors import (
     SlackWait,
 )
 from bot.logs import get_logger
+from bot.outbox import claim_outcomes, held_methods, lanes
+from bot.outbox.doubts import Doubt
+from bot.outbox.lanes import Claim
+from bot.outbox.notices import Notices
+from bot.outbox.outcomes import Outcome, Outcomes
+from bot.outbox.poster import LookedAt, Sender
 from bot.settings import DoubtfulPosts
-from bot.storage import claim_outcomes, held_methods, lanes
 from bot.storage.clock import FAR
-from bot.storage.lanes import Claim
 from bot.storage.tables import Reason
 
 log = get_logger(__name__)

@@ -7,9 +7,9 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, exists, func, select
 from sqlmodel import Session, col
 
+from bot.outbox.posts import ALWAYS
 from bot.outbox.states import QueueEvent, move
 from bot.storage.engine import insert_here
-from bot.storage.posts import ALWAYS
 from bot.storage.tables import ChannelQueue, ChannelSubscriptionRow, QueueState
 
 PAUSED = "paused"

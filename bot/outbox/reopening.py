@@ -17,12 +17,13 @@ from bot.domain.facts import VersionRemarks
 from bot.domain.filters import mentions
 from bot.domain.message import Message
 from bot.logs import get_logger
-from bot.storage import events, held_lanes, posts, subscriptions, waited
+from bot.outbox import held_lanes, posts, waited
+from bot.outbox.held_lanes import Held
+from bot.outbox.posts import NewPost, Priority
+from bot.outbox.waited import WaitingPost
+from bot.storage import events, subscriptions
 from bot.storage.engine import is_unavailable
-from bot.storage.held_lanes import Held
-from bot.storage.posts import NewPost, Priority
 from bot.storage.tables import MessageKind
-from bot.storage.waited import WaitingPost
 
 log = get_logger(__name__)
 

@@ -13,11 +13,6 @@ from typing import Protocol
 
 from sqlmodel import Session
 
-from bot.alerts.doubts import Doubt, Doubts
-from bot.alerts.notices import Notices
-from bot.alerts.outcomes import Outcome, Outcomes
-from bot.alerts.pace import Pace
-from bot.alerts.waking import POLL_S, rest
 from bot.domain.clock import Clock
 from bot.domain.message import Message, NativeBlocks
 from bot.errors import (
@@ -32,10 +27,15 @@ from bot.errors import (
     StorageError,
 )
 from bot.logs import get_logger
-from bot.storage import lanes, pace
+from bot.outbox import lanes, pace
+from bot.outbox.doubts import Doubt, Doubts
+from bot.outbox.lanes import Claim
+from bot.outbox.notices import Notices
+from bot.outbox.outcomes import Outcome, Outcomes
+from bot.outbox.pace import Pace
+from bot.outbox.waking import POLL_S, rest
 from bot.storage.clock import database_now
 from bot.storage.engine import Database
-from bot.storage.lanes import Claim
 from bot.storage.tables import Reason
 
 log = get_logger(__name__)
@@ -86,7 +86,7 @@ Render = Callable[[Claim, datetime], Message]
 
 
 class Settle(Protocol):
-    """What is done with a doubtful post; see bot.alerts.settle."""
+    """What is done with a doubtful post; see bot.outbox.settle."""
 
     def calls_slack(self, claim: Claim) -> bool:
         """Whether Slack is asked for it now: before its deadline it only waits."""

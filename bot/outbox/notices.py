@@ -9,9 +9,9 @@ from bot.domain.clock import Clock
 from bot.domain.events import RacingEvent
 from bot.domain.message import Message
 from bot.logs import get_logger
-from bot.storage import held_lanes, posts
-from bot.storage.held_lanes import Held
-from bot.storage.lanes import Claim
+from bot.outbox import held_lanes, posts
+from bot.outbox.held_lanes import Held
+from bot.outbox.lanes import Claim
 from bot.storage.tables import MessageKind
 
 log = get_logger(__name__)
@@ -221,7 +221,7 @@ class Notices:
     def stuck(self, session: Session, claim: Claim, now: datetime) -> None:
         """A post is tried over and over, and its channel waits: told once an hour, for all channels together.
 
-        Where nothing else is posted, this shows besides whether Slack takes other posts (bot.alerts.doubts).
+        Where nothing else is posted, this shows besides whether Slack takes other posts (bot.outbox.doubts).
         """
         at = now.astimezone(UTC)
         self.tell(

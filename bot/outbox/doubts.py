@@ -6,7 +6,7 @@ outage of Slack's as a post's own fault would cost the post.
 
 from dataclasses import dataclass, field
 
-from bot.storage.lanes import Claim
+from bot.outbox.lanes import Claim
 
 PLAIN_AFTER = 4
 """Doubtful answers, the third repeat's among them, after which a post is tried as plain text."""

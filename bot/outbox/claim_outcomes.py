@@ -10,10 +10,10 @@ from sqlalchemy import Update, bindparam, update
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind
+from bot.outbox.lanes import Claim
+from bot.outbox.posts import unfold
 from bot.outbox.states import Happened, move, move_one
 from bot.storage.engine import affected, table_of
-from bot.storage.lanes import Claim
-from bot.storage.posts import unfold
 from bot.storage.tables import ChannelQueue, MessageKind, OutboxMessage, Reason
 
 

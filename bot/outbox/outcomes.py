@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 
 from sqlmodel import Session
 
-from bot.alerts.closing import close_channel, end_closing
-from bot.alerts.notices import Notices, is_person
 from bot.errors import SlackError
 from bot.logs import get_logger
-from bot.storage import claim_outcomes, held_methods
-from bot.storage.lanes import Claim
+from bot.outbox import claim_outcomes, held_methods
+from bot.outbox.closing import close_channel, end_closing
+from bot.outbox.lanes import Claim
+from bot.outbox.notices import Notices, is_person
 from bot.storage.tables import Reason
 
 log = get_logger(__name__)

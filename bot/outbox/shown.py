@@ -15,7 +15,8 @@ from bot.domain.events import CONTRADICTIONS, EventKind, RacingEvent
 from bot.domain.filters import mentions
 from bot.domain.meetings import is_part_of
 from bot.logs import get_logger
-from bot.storage import elsewhere, events, posts, reference, subscriptions
+from bot.outbox import posts
+from bot.storage import elsewhere, events, reference, subscriptions
 from bot.storage.elsewhere import KnownElsewhere
 from bot.storage.reference import KnownCountry
 from bot.storage.tables import EventVersion, MessageState, NamedRace, OutboxMessage

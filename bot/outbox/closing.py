@@ -7,9 +7,10 @@ from datetime import datetime
 
 from sqlmodel import Session
 
-from bot.alerts.notices import Notices
 from bot.logs import get_logger
-from bot.storage import held_lanes, subscriptions, waited
+from bot.outbox import held_lanes, waited
+from bot.outbox.notices import Notices
+from bot.storage import subscriptions
 
 log = get_logger(__name__)
 
