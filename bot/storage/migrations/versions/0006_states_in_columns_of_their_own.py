@@ -1,5 +1,7 @@
 """Every state of a message and of a channel's queue in a column of its own, and no state hidden in another."""
 
+from datetime import UTC, datetime
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -103,7 +105,7 @@ def _make_messages() -> None:
 
 
 def _copy_queues() -> None:
-    """A lane without a reason and with a time was on trial. The code of the closing was not kept beside that time."""
+    """A lane without a reason and with a time was on trial: the code of the closing stands beside its subscriptions."""
     op.execute(
         """
         INSERT INTO channel_queue
@@ -115,7 +117,12 @@ def _copy_queues() -> None:
                  ELSE 'open' END,
             CASE WHEN held_because = 'paused' THEN NULL
                  WHEN held_because IS NOT NULL THEN held_because
-                 WHEN held_at IS NOT NULL THEN 'not_in_channel' END,
+                 WHEN held_at IS NOT NULL
+                 THEN COALESCE(
+                    (SELECT MIN(state_reason) FROM channel_subscription
+                     WHERE channel_subscription.channel_id = lane.channel_id
+                        AND channel_subscription.state = 'suspended'),
+                    'tried again') END,
             CASE WHEN held_because IS NOT NULL THEN COALESCE(held_at, next_free_at) ELSE held_at END,
             CASE WHEN leased_until IS NOT NULL THEN lease_token END,
             CASE WHEN lease_token IS NOT NULL THEN leased_until END,
@@ -126,8 +133,13 @@ def _copy_queues() -> None:
 
 
 def _copy_messages() -> None:
-    """Each way of being given up by the beginning or the end of its English text; what a fold was by its target."""
-    op.execute(
+    """Each way of being given up by the beginning or the end of its English text; what a fold was by its target.
+
+    A message under way without its times is looked for in the channel's history too, as from its receipt until now.
+    """
+    is_postgresql = op.get_bind().dialect.name == "postgresql"
+    since = _SINCE_ON_POSTGRESQL if is_postgresql else _SINCE_ON_SQLITE
+    copied = sa.text(
         f"""
         INSERT INTO message
             (id, channel_id, idempotency_key, kind, event_id, edits_id, content, priority, state, reason, detail,
@@ -138,50 +150,73 @@ def _copy_messages() -> None:
                  WHEN post.event_id IS NULL AND post.dedupe_key LIKE 'welcome:%' THEN 'welcome'
                  WHEN post.event_id IS NULL AND post.dedupe_key LIKE 'help:%' THEN 'answer'
                  WHEN post.event_id IS NULL THEN 'notice'
-                 WHEN post.edits_post_id IS NULL OR {_SAID_BY_SUMMARY} THEN 'event'
-                 ELSE 'edit' END,
+                 WHEN {_IS_EDIT} THEN 'edit'
+                 ELSE 'event' END,
             post.event_id,
-            CASE WHEN post.event_id IS NULL OR {_SAID_BY_SUMMARY} THEN NULL ELSE post.edits_post_id END,
+            CASE WHEN {_IS_EDIT} THEN post.edits_post_id END,
             CASE WHEN post.event_id IS NULL THEN COALESCE(post.content, '{_NOTHING_LEFT}') END,
             post.priority,
-            CASE WHEN post.state = 'parked' THEN 'dead_letter'
+            CASE WHEN {_IS_GIVEN_UP} THEN 'dead_letter'
                  WHEN post.state = 'sending' AND {_IS_EDIT} THEN 'queued'
-                 WHEN post.state = 'sending' AND (post.sending_at IS NULL OR post.deadline_at IS NULL) THEN 'queued'
                  WHEN post.state = 'sending' THEN 'in_doubt'
                  WHEN post.state = 'folded' AND post.edits_post_id IS NULL THEN 'queued'
-                 WHEN post.state = 'sent' AND (post.message_ts IS NULL OR post.sent_at IS NULL) THEN 'dead_letter'
                  ELSE post.state END,
-            CASE WHEN post.state = 'sent' AND (post.message_ts IS NULL OR post.sent_at IS NULL) THEN 'unresolved'
-                 WHEN post.state <> 'parked' THEN NULL
-                 WHEN post.error LIKE 'it waited too long for its channel%' THEN 'waited_too_long'
+            CASE WHEN NOT ({_IS_GIVEN_UP}) THEN NULL
+                 WHEN post.state <> 'parked' THEN 'unresolved'
+                 WHEN {_WAITED} THEN 'waited_too_long'
                  WHEN post.error LIKE 'the channel unsubscribed%' THEN 'unsubscribed'
-                 WHEN post.channel_id LIKE 'U%' OR post.channel_id LIKE 'W%' THEN 'no_entry'
-                 WHEN post.looks > 0 OR post.failed_looks > 0 THEN 'unresolved'
+                 WHEN post.error = 'not in the channel''s history' THEN 'in_vain'
+                 WHEN post.looks > 0 OR post.failed_looks > 0 OR post.error LIKE 'conversations.history: %'
+                 THEN 'unresolved'
+                 WHEN {_TO_A_PERSON} AND post.error NOT LIKE '%: %' THEN 'no_entry'
                  ELSE 'refused' END,
-            CASE WHEN post.state = 'muted' THEN NULL ELSE post.error END,
-            CASE WHEN post.state = 'folded' THEN post.edits_post_id END,
+            CASE WHEN post.state = 'muted' THEN NULL
+                 WHEN {_IS_GIVEN_UP} AND post.state = 'folded' THEN 'the message that said the same is not stored'
+                 WHEN {_IS_GIVEN_UP} AND post.state = 'sent' THEN 'where the message stands is not stored'
+                 ELSE post.error END,
+            CASE WHEN post.state = 'folded' AND NOT ({_IS_GIVEN_UP}) THEN post.edits_post_id END,
             CASE WHEN post.state = 'muted' THEN COALESCE(post.error, 'somebody') END,
-            post.plain, post.received_at, post.attempts, post.sending_at, post.deadline_at, post.looks,
-            post.failed_looks, post.may_be_repeat, post.message_ts,
-            CASE WHEN post.state = 'sent' AND post.message_ts IS NOT NULL THEN post.sent_at END,
-            CASE WHEN post.state = 'parked'
-                      OR (post.state = 'sent' AND (post.message_ts IS NULL OR post.sent_at IS NULL))
-                 THEN COALESCE(lane.held_at, post.deadline_at, post.received_at) END
+            post.plain, post.received_at, post.attempts,
+            CASE WHEN post.state = 'sending' THEN COALESCE(post.sending_at, post.received_at)
+                 ELSE post.sending_at END,
+            CASE WHEN post.state = 'sending' THEN COALESCE(post.deadline_at, lane.leased_until, :now)
+                 ELSE post.deadline_at END,
+            post.looks, post.failed_looks, post.may_be_repeat, post.message_ts,
+            CASE WHEN post.state = 'sent' AND post.message_ts IS NOT NULL
+                 THEN COALESCE(post.sent_at, post.deadline_at, post.received_at) END,
+            CASE WHEN NOT ({_IS_GIVEN_UP}) THEN NULL
+                 WHEN {_WAITED} AND post.received_at < lane.held_at AND post.error LIKE '%' || {since} THEN lane.held_at
+                 WHEN {_WAITED} THEN post.received_at
+                 ELSE COALESCE(post.deadline_at, post.received_at) END
         FROM post
         LEFT JOIN lane ON lane.channel_id = post.channel_id
         LEFT JOIN post AS target ON target.id = post.edits_post_id
         """  # noqa: S608  constants
     )
+    op.execute(copied.bindparams(sa.bindparam("now", datetime.now(UTC), type_=_AT)))
     # The numbers go on after those that were copied.
-    if op.get_bind().dialect.name == "postgresql":
+    if is_postgresql:
         op.execute(
             "SELECT setval(pg_get_serial_sequence('message', 'id'), COALESCE(MAX(id), 0) + 1, false) FROM message"
         )
 
 
+_SINCE_ON_SQLITE = "'since ' || replace(substr(lane.held_at, 1, 23), ' ', 'T') || '+00:00)'"
+_SINCE_ON_POSTGRESQL = """to_char(lane.held_at AT TIME ZONE 'UTC', '"since "YYYY-MM-DD"T"HH24:MI:SS.MS"+00:00)"')"""
+"""How the text ends of a message that waited too long in the closing that still lasts.
+
+Such a message counts from the closing on. Those of earlier closings were received before, and count no more.
+"""
+
+_WAITED = "post.error LIKE 'it waited too long for its channel%'"
+_TO_A_PERSON = "(post.channel_id LIKE 'U%' OR post.channel_id LIKE 'W%')"
 _NOTHING_LEFT = '{"text": "A message of which nothing is left."}'
 _SAID_BY_SUMMARY = "(post.state = 'folded' AND target.event_id IS NULL AND target.id IS NOT NULL)"
-_IS_EDIT = "(post.event_id IS NOT NULL AND post.edits_post_id IS NOT NULL)"
+_IS_EDIT = f"(post.event_id IS NOT NULL AND post.edits_post_id IS NOT NULL AND NOT {_SAID_BY_SUMMARY})"
+_IS_GIVEN_UP = (
+    "(post.state = 'parked' OR (post.state = 'sent' AND post.message_ts IS NULL)"
+    " OR (post.state = 'folded' AND post.edits_post_id IS NOT NULL AND target.id IS NULL))"
+)
 
 
 def _index(name: str, columns: list[str], where: str | None = None) -> None:
