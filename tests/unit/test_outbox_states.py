@@ -222,3 +222,33 @@ def test_transition_with_a_column_missing_or_of_another_is_refused():
     for written in ({}, {"folded_into": 1, "detail": None, "sent_at": None}):
         with pytest.raises(TypeError, match="summarised"):
             move(None, Happened.SUMMARISED, **written)  # type: ignore[arg-type]
+
+
+ARROW = re.compile(r"^ *(\S+) --> (\S+?)(?: : (.+))?$", flags=re.MULTILINE)
+
+
+def drawn(heading):
+    """The arrows of the diagram below a heading of docs/architecture.md: from, to, label."""
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    below = page.partition("## The states of the outbox\n")[2].partition(f"### {heading}\n")[2]
+    diagram = re.match(r"\s*```mermaid\nstateDiagram-v2\n(.*?)```", below, flags=re.DOTALL)
+    assert diagram, f"no diagram directly below {heading!r}"
+    lines = diagram[1].rstrip("\n").splitlines()
+    arrows = ARROW.findall(diagram[1])
+    assert len(arrows) == len(lines) == len(set(lines))
+    return set(arrows)
+
+
+@pytest.mark.parametrize(
+    ("heading", "transitions", "initial", "final"),
+    [
+        ("A message", MESSAGE_TRANSITIONS, INITIAL, FINAL),
+        ("A channel's queue", QUEUE_TRANSITIONS, (QueueState.OPEN,), ()),
+    ],
+)
+def test_diagram_and_table_have_the_same_arrows(heading, transitions, initial, final):
+    expected = {
+        (origin.value, one.to.value, one.happened.value) for one in transitions.values() for origin in one.origins
+    }
+    expected |= {("[*]", state.value, "") for state in initial} | {(state.value, "[*]", "") for state in final}
+    assert drawn(heading) == expected
