@@ -59,9 +59,9 @@ class Priority(IntEnum):
 
 @dataclass(frozen=True)
 class NewPost:
-    """A post to be made. `dedupe_key` names it: a second of the same name is never made.
+    """A post to be made. `idempotency_key` names it: a second of the same name is never made.
 
-    `edits_post_id`: no new message, but an edit of that post's. `folded`: that message says it already. `muted_by`: it
+    `edits_id`: no new message, but an edit of that post's. `folded`: that message says it already. `muted_by`: it
     is not to be posted, because that person muted its meeting in the channel.
     """
 
@@ -195,6 +195,26 @@ def said_by(session: Session, event_key: str) -> dict[str, int]:
         .order_by(col(OutboxMessage.id))
     )
     return {channel_id: post_id for channel_id, post_id in session.execute(statement) if post_id}
+
+
+def message_telling(session: Session, channel_id: str, event: EventVersion, *, but: int | None) -> int | None:
+    """A channel's message that tells an event in this version or a newer version; `but` is another message."""
+    statement = (
+        select(col(OutboxMessage.id))
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        .where(
+            col(EventVersion.event_key) == event.event_key,
+            col(EventVersion.version) >= event.version,
+            col(OutboxMessage.channel_id) == channel_id,
+            col(OutboxMessage.id) != but,
+            STANDS_ALONE,
+            _IS_TOLD,
+        )
+        .order_by(col(OutboxMessage.id).desc())
+        .limit(1)
+    )
+    number: int | None = session.execute(statement).scalar_one_or_none()
+    return number
 
 
 def channels_told(session: Session, event_keys: Collection[str]) -> set[str]:

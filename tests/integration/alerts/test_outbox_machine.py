@@ -14,7 +14,14 @@ from itertools import combinations, count
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from sqlalchemy import func, select
 from sqlmodel import Session, col
 from structlog.testing import capture_logs
@@ -162,6 +169,7 @@ class Outbox(RuleBasedStateMachine):
         self.under_way = []
         self.final: dict[int, str] = {}
         self.first_kinds: dict[int, str] = {}
+        self.repeats: set[str] = set()
         self.notices = Notices(None, sentence, clock=lambda: self.now)
         self.fanout = Fanout(
             database, read_payload, notices=self.notices, clock=lambda: self.now, wake=Ingest(database).stored
@@ -203,27 +211,31 @@ class Outbox(RuleBasedStateMachine):
 
     # What happens.
 
-    @rule(payload=PAYLOADS)
-    def deliver(self, payload):
-        body = json.dumps(payload).encode()
-        key, name = identify(body)
-        arrival = inbox.Arrival(key, name, hashlib.sha256(body).hexdigest(), body, self.now)
-        self.within(inbox.store, [arrival])
+    @initialize(payloads=st.lists(PAYLOADS, max_size=4), muted=st.booleans())
+    def begins(self, payloads, muted):
+        if muted:
+            ascot = Meeting(meeting_id="mt_1", course=Course(name="Ascot"), race_date=START.date().isoformat())
+            self.within(mutes.mute, "CALL", ascot, "U", self.now)
+        self.deliver(payloads)
 
-    @rule()
+    @rule(payloads=st.lists(PAYLOADS, min_size=1, max_size=3))
+    def deliver(self, payloads):
+        for payload in payloads:
+            self.now += timedelta(seconds=1)
+            body = json.dumps(payload).encode()
+            key, name = identify(body)
+            arrival = inbox.Arrival(key, name, hashlib.sha256(body).hexdigest(), body, self.now)
+            self.within(inbox.store, [arrival])
+        self.fan_out()
+
     def fan_out(self):
         read, _ = self.within(self.fanout._read_all)
         if read:
             self.within(self.fanout._post_those, read)
 
-    @rule(payload=PAYLOADS)
-    def deliver_and_fan_out(self, payload):
-        self.deliver(payload)
-        self.fan_out()
-
     @rule(answer=ANSWERS)
     def begin(self, answer):
-        """Claim one message and call Slack; what became of it is not written down yet."""
+        """Claim one message and call Slack; what became of the message is not written down yet."""
         self._begin(answer)
 
     def _begin(self, answer):
@@ -239,10 +251,6 @@ class Outbox(RuleBasedStateMachine):
         self.slack.answer = OK
         return outcome
 
-    @rule()
-    def crash_before_the_call(self):
-        self.within(lanes.claim, self.now, limit=1, lease_s=LEASE_S, call_s=CALL_S)
-
     @precondition(lambda self: self.under_way)
     @rule(index=st.integers(0, 3))
     def write_down(self, index):
@@ -250,48 +258,46 @@ class Outbox(RuleBasedStateMachine):
         _, outcome = self.under_way.pop(index % len(self.under_way))
         self.within(outcome.record, self.now)
 
-    @rule(answer=ANSWERS)
-    def send(self, answer):
-        if self._begin(answer):
-            self.write_down(len(self.under_way) - 1)
+    @rule(answer=ANSWERS, times=st.integers(1, 6), apart_s=st.sampled_from([0, 4, 12, 30]))
+    def send(self, answer, times, apart_s):
+        for _ in range(times):
+            if self._begin(answer):
+                self.write_down(-1)
+            self.now += timedelta(seconds=apart_s)
 
     @rule()
     def send_all(self):
         for _ in range(40):
             if not self._begin(OK):
                 return
-            self.write_down(len(self.under_way) - 1)
+            self.write_down(-1)
 
-    @rule()
-    def crash(self):
-        """The process ends: what it had under way is never written down."""
+    @rule(is_claimed=st.booleans())
+    def crash(self, is_claimed):
+        """The process ends: what the process had under way is never written down, a claim before the call included."""
+        if is_claimed:
+            self.within(lanes.claim, self.now, limit=1, lease_s=LEASE_S, call_s=CALL_S)
         self.under_way.clear()
         self.poster = self._poster()
 
     @rule(seconds=st.sampled_from([1, 4, 12, 30, 600, 4 * 3600, 80 * 3600]))
     def time_passes(self, seconds):
+        """The jobs run too."""
         self.now += timedelta(seconds=seconds)
+        self.within(self.reopening.end_pauses, self.now)
+        self.within(waited.give_up, self.now - KEEP, 200, self.now)
 
-    @rule(channel_id=st.sampled_from(CHANNELS))
-    def slack_closes(self, channel_id):
+    @rule(channel_id=st.sampled_from(CHANNELS), is_told=st.booleans())
+    def slack_closes(self, channel_id, is_told):
         self.slack.closed.add(channel_id)
+        if is_told:
+            self.within(close_channel, self.notices, channel_id, "is_archived", self.now)
 
-    @rule(channel_id=st.sampled_from(CHANNELS))
-    def slack_says_closed(self, channel_id):
-        self.slack.closed.add(channel_id)
-        self.within(close_channel, self.notices, channel_id, "is_archived", self.now)
-
-    @rule(channel_id=st.sampled_from(CHANNELS))
-    def slack_opens(self, channel_id):
-        self.slack.closed.discard(channel_id)
-
-    @rule(channel_id=st.sampled_from(CHANNELS))
-    def try_again(self, channel_id):
-        self.within(self.reopening.try_again, channel_id, self.now)
-
-    @rule(channel_id=st.sampled_from(CHANNELS))
-    def reopen(self, channel_id):
-        self.within(self.reopening.reopen, channel_id, self.now)
+    @rule(channel_id=st.sampled_from(CHANNELS), is_open=st.booleans(), is_command=st.booleans())
+    def bot_is_back(self, channel_id, is_open, is_command):
+        if is_open:
+            self.slack.closed.discard(channel_id)
+        self.within(self.reopening.reopen if is_command else self.reopening.try_again, channel_id, self.now)
 
     @rule(channel_id=st.sampled_from(CHANNELS), hours=st.sampled_from([1, 100, None]))
     def pause(self, channel_id, hours):
@@ -302,48 +308,30 @@ class Outbox(RuleBasedStateMachine):
     def resume(self, channel_id):
         self.within(self.reopening.resume, channel_id, self.now)
 
-    @rule()
-    def end_pauses(self):
-        self.within(self.reopening.end_pauses, self.now)
-
-    @rule(channel_id=st.sampled_from(CHANNELS))
-    def mute(self, channel_id):
-        ascot = Meeting(meeting_id="mt_1", course=Course(name="Ascot"), race_date=START.date().isoformat())
-        self.within(mutes.mute, channel_id, ascot, "U", self.now)
-
-    @rule()
-    def expire(self):
-        self.within(waited.give_up, self.now - KEEP, 200, self.now)
-
     # What holds always.
 
     @invariant()
-    def nothing_leaves_a_final_state(self):
-        rows = self.within(lambda session: session.execute(select(*_COLUMNS)).all())
-        states = {row.id: row.state for row in rows}
+    def nothing_is_undone_or_doubled(self):
+        """Nothing leaves a final state, no delivery fails in fan-out, and no message stands twice."""
+        rows, failed = self.within(
+            lambda session: (session.execute(select(*_COLUMNS)).all(), session.execute(_FAILED).scalar_one())
+        )
         for row in rows:
             self.first_kinds.setdefault(row.id, row.kind)
+        states = {row.id: row.state for row in rows}
         assert {number: states.get(number) for number in self.final} == self.final
         self.final = {number: state for number, state in states.items() if state in FINAL}
-
-    @invariant()
-    def no_delivery_fails(self):
-        failed = select(func.count()).select_from(InboxDelivery).where(col(InboxDelivery.error).is_not(None))
-        assert self.within(lambda session: session.execute(failed).scalar_one()) == 0
-
-    @invariant()
-    def nothing_stands_twice(self):
-        repeats = select(col(OutboxMessage.idempotency_key)).where(col(OutboxMessage.may_be_repeat).is_(True))
-        marked = set(self.within(lambda session: session.execute(repeats).scalars().all()))
+        assert failed == 0
+        self.repeats = {row.idempotency_key for row in rows if row.may_be_repeat}
         for channel_id, here in self.slack.channels.items():
             keys = Counter(key for key, _ in here.values())
-            assert {key for key, times in keys.items() if times > 1} <= marked, channel_id
+            assert {key for key, times in keys.items() if times > 1} <= self.repeats, channel_id
 
     # What holds in the end, once Slack is well.
 
     def teardown(self):
         try:
-            self.crash()
+            self.crash(is_claimed=False)
             self.drain()
             self.check()
         finally:
@@ -356,11 +344,10 @@ class Outbox(RuleBasedStateMachine):
             self.now += timedelta(seconds=40)
             for channel_id in CHANNELS:
                 self.resume(channel_id)
-                self.reopen(channel_id)
+                self.within(self.reopening.reopen, channel_id, self.now)
             self.fan_out()
             self.send_all()
-            self.nothing_leaves_a_final_state()
-            self.nothing_stands_twice()
+            self.nothing_is_undone_or_doubled()
             if not self._waiting():
                 return
         raise AssertionError(f"stuck: {self._waiting()}")
@@ -388,6 +375,7 @@ class Outbox(RuleBasedStateMachine):
         for channel_id in CHANNELS:
             here = [row for row in rows.values() if row.channel_id == channel_id]
             self._check_told(channel_id, here, rows, versions, newest)
+            self._check_once(channel_id)
             self._check_order(channel_id, here, versions)
         assert all(row.state != MessageState.MUTED or muted for row in rows.values())
 
@@ -411,6 +399,12 @@ class Outbox(RuleBasedStateMachine):
                 [(row.id, row.kind, row.state) for row in said],
             )
 
+    def _check_once(self, channel_id):
+        """No two messages tell the same version of an event, but for one that may be a repeat and says so."""
+        texts = self.slack.channels.get(channel_id, {}).values()
+        tellings = Counter(text[:-1].split()[0] for key, text in texts if "#" in key and key not in self.repeats)
+        assert {telling for telling, times in tellings.items() if times > 1} == set(), (channel_id, texts)
+
     def _check_order(self, channel_id, here, versions):
         """Of two messages with the same urgency the earlier stands first."""
         ordered = [
@@ -425,7 +419,11 @@ class Outbox(RuleBasedStateMachine):
                 assert float(one.message_ts) < float(other.message_ts), (channel_id, one, other)
 
 
-_COLUMNS = (col(OutboxMessage.id), col(OutboxMessage.state), col(OutboxMessage.kind))
+_COLUMNS = (
+    *(col(OutboxMessage.id), col(OutboxMessage.state), col(OutboxMessage.kind)),
+    *(col(OutboxMessage.idempotency_key), col(OutboxMessage.may_be_repeat)),
+)
+_FAILED = select(func.count()).select_from(InboxDelivery).where(col(InboxDelivery.error).is_not(None))
 ABANDONMENTS = (EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED)
 
 
@@ -438,7 +436,7 @@ def bearer(row, rows):
 
 @pytest.mark.timeout(900)
 def test_outbox_holds_its_promise_whatever_happens(sqlite_database):
-    run_state_machine_as_test(lambda: Outbox(sqlite_database), settings=settings(stateful_step_count=30))
+    run_state_machine_as_test(lambda: Outbox(sqlite_database), settings=settings(stateful_step_count=40))
 
 
 @pytest.mark.timeout(900)
