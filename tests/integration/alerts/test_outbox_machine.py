@@ -165,6 +165,7 @@ class Outbox(RuleBasedStateMachine):
         empty(database)
         self.now = START
         self.slack = Slack(lambda: self.now)
+        self.doubtful = DoubtfulPosts.REPEAT
         self.loop = asyncio.new_event_loop()
         self.under_way = []
         self.final: dict[int, str] = {}
@@ -185,7 +186,7 @@ class Outbox(RuleBasedStateMachine):
             sender=self.slack,
             notices=self.notices,
             settle_s=10,
-            doubtful_posts=DoubtfulPosts.REPEAT,
+            doubtful_posts=self.doubtful,
             channel_s=0.0,
         )
         return Poster(
@@ -211,8 +212,10 @@ class Outbox(RuleBasedStateMachine):
 
     # What happens.
 
-    @initialize(payloads=st.lists(PAYLOADS, max_size=4), muted=st.booleans())
-    def begins(self, payloads, muted):
+    @initialize(payloads=st.lists(PAYLOADS, max_size=4), muted=st.booleans(), doubtful=st.sampled_from(DoubtfulPosts))
+    def begins(self, payloads, muted, doubtful):
+        self.doubtful = doubtful
+        self.poster = self._poster()
         if muted:
             ascot = Meeting(meeting_id="mt_1", course=Course(name="Ascot"), race_date=START.date().isoformat())
             self.within(mutes.mute, "CALL", ascot, "U", self.now)
@@ -307,6 +310,12 @@ class Outbox(RuleBasedStateMachine):
     @rule(channel_id=st.sampled_from(CHANNELS))
     def resume(self, channel_id):
         self.within(self.reopening.resume, channel_id, self.now)
+
+    @rule(channel_id=st.sampled_from([*CHANNELS, None, None, None]))
+    def unsubscribe_and_subscribe(self, channel_id):
+        """Nobody wants the messages that wait for the channel; later messages are wanted. Seldom, to leave some."""
+        if channel_id:
+            self.within(waited.drop, channel_id, self.now)
 
     # What holds always.
 
