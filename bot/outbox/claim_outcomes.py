@@ -11,7 +11,7 @@ from sqlmodel import Session, col
 
 from bot.domain.events import EventKind
 from bot.outbox.lanes import Claim
-from bot.outbox.posts import message_telling, unfold
+from bot.outbox.posts import has_edit_of, message_telling, unfold
 from bot.outbox.states import Happened, move, move_one
 from bot.storage.engine import affected, table_of
 from bot.storage.tables import ChannelQueue, MessageKind, OutboxMessage, Reason
@@ -81,15 +81,18 @@ def record_given_up(
 def record_not_edited(session: Session, claimed: Claim, *, free_at: datetime, detail: str) -> bool:
     """The message can't be edited: the edit becomes a message of its own, where no other in the channel says it.
 
-    A corrected version in a message of its own takes over what else the old message was to say. An edit of the
-    message's own version, with fields from the race book, never becomes a second message.
+    A corrected version in a message of its own takes over what else the old message was to say. An edit of a
+    version that the message shows already, with fields from the race book, never becomes a second message.
     """
     shown, event, edits_id = claimed.shown, claimed.event, claimed.post.edits_id
     if shown is None or event is None or not _release(session, claimed, free_at=free_at):
         return False
     corrects = event.event_key == shown.own.event_key
-    said_by = message_telling(session, claimed.channel_id, event, but=edits_id)
-    if said_by is None and (event.id == shown.own.id or not (corrects or event.kind == EventKind.RACE_ABANDONED)):
+    # A message of another event is edited beside the event's own message, which has its own edits.
+    since = event.version if corrects else 1
+    said_by = message_telling(session, claimed.channel_id, event.event_key, since=since, but=edits_id)
+    is_shown = event.id == shown.own.id or has_edit_of(session, edits_id, event.id)
+    if said_by is None and (is_shown or not (corrects or event.kind == EventKind.RACE_ABANDONED)):
         said_by = edits_id
     if said_by is not None:
         return move_one(session, Happened.NEEDLESS, claimed.post.id, folded_into=said_by, detail=detail)

@@ -197,14 +197,14 @@ def said_by(session: Session, event_key: str) -> dict[str, int]:
     return {channel_id: post_id for channel_id, post_id in session.execute(statement) if post_id}
 
 
-def message_telling(session: Session, channel_id: str, event: EventVersion, *, but: int | None) -> int | None:
-    """A channel's message that tells an event in this version or a newer version; `but` is another message."""
+def message_telling(session: Session, channel_id: str, event_key: str, *, since: int, but: int | None) -> int | None:
+    """The channel's newest message of an event, from the version `since` on; the message `but` is left out."""
     statement = (
         select(col(OutboxMessage.id))
         .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
         .where(
-            col(EventVersion.event_key) == event.event_key,
-            col(EventVersion.version) >= event.version,
+            col(EventVersion.event_key) == event_key,
+            col(EventVersion.version) >= since,
             col(OutboxMessage.channel_id) == channel_id,
             col(OutboxMessage.id) != but,
             STANDS_ALONE,
@@ -215,6 +215,16 @@ def message_telling(session: Session, channel_id: str, event: EventVersion, *, b
     )
     number: int | None = session.execute(statement).scalar_one_or_none()
     return number
+
+
+def has_edit_of(session: Session, message_id: int | None, event_id: int | None) -> bool:
+    """Whether an edit to this version of an event was made in a message."""
+    statement = select(col(OutboxMessage.id)).where(
+        col(OutboxMessage.edits_id) == message_id,
+        col(OutboxMessage.event_id) == event_id,
+        col(OutboxMessage.state) == MessageState.SENT,
+    )
+    return session.execute(statement.limit(1)).first() is not None
 
 
 def channels_told(session: Session, event_keys: Collection[str]) -> set[str]:

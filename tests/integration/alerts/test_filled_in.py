@@ -63,6 +63,16 @@ async def test_refused_edit_of_a_filled_in_field_makes_no_second_message(pipelin
     assert await states(pipeline) == [("sent", False), ("folded", True)]
 
 
+async def test_refused_edit_of_a_contradicted_message_tells_the_abandonment_no_second_time(pipeline):
+    await pipeline.subscribe("CALL", "*", CARDS)
+    await tell(pipeline, bare("result.received"), bare(), bare(meeting_id="mt_1"))
+    pipeline.slack.script("chat.update", [], then_always=slack_error("edit_window_closed"))
+    await read_list(pipeline, listed())
+    await tell(pipeline)
+    await pipeline.post_all()
+    assert len(pipeline.texts("CALL")) == 2
+
+
 async def test_what_the_race_book_learns_is_edited_once_into_the_message_that_lacked_it(pipeline):
     await pipeline.subscribe("CGB", "GB")
     await pipeline.subscribe("CALL", "*", CARDS)

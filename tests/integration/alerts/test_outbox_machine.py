@@ -102,6 +102,8 @@ class Slack:
         self.closed: set[str] = set()
         self.channels: dict[str, dict[str, tuple[str, str]]] = {}
         """By channel and ts: the message's key and text."""
+        self.rung: list[tuple[str, str, str]] = []
+        """Every message as posted, before any edit: its channel, key and text."""
         self._clock = clock
         self._numbers = count()
 
@@ -109,6 +111,7 @@ class Slack:
         self._meet("chat.postMessage", channel_id)
         message_ts = f"{self._clock().timestamp() + next(self._numbers) / 1_000_000:.6f}"
         self.channels.setdefault(channel_id, {})[message_ts] = (post_key, message.text)
+        self.rung.append((channel_id, post_key, message.text))
         self._leave("chat.postMessage")
         return message_ts
 
@@ -409,10 +412,10 @@ class Outbox(RuleBasedStateMachine):
             )
 
     def _check_once(self, channel_id):
-        """No two messages tell the same version of an event, but for one that may be a repeat and says so."""
-        texts = self.slack.channels.get(channel_id, {}).values()
-        tellings = Counter(text[:-1].split()[0] for key, text in texts if "#" in key and key not in self.repeats)
-        assert {telling for telling, times in tellings.items() if times > 1} == set(), (channel_id, texts)
+        """No two messages are posted for the same version of an event, but for a message that may be a repeat."""
+        here = [(key, text) for channel, key, text in self.slack.rung if channel == channel_id and "#" in key]
+        tellings = Counter(text[:-1].split()[0] for key, text in here if key not in self.repeats)
+        assert {telling for telling, times in tellings.items() if times > 1} == set(), (channel_id, here)
 
     def _check_order(self, channel_id, here, versions):
         """Of two messages with the same urgency the earlier stands first."""
