@@ -174,7 +174,7 @@ class Outbox(RuleBasedStateMachine):
         self.final: dict[int, str] = {}
         self.first_kinds: dict[int, str] = {}
         self.repeats: set[str] = set()
-        self.once_folded: set[str] = set()
+        self.excused: set[str] = set()
         self.notices = Notices(None, sentence, clock=lambda: self.now)
         self.fanout = Fanout(
             database, read_payload, notices=self.notices, clock=lambda: self.now, wake=Ingest(database).stored
@@ -336,7 +336,9 @@ class Outbox(RuleBasedStateMachine):
         self.final = {number: state for number, state in states.items() if state in FINAL}
         assert failed == 0
         self.repeats = {row.idempotency_key for row in rows if row.may_be_repeat}
-        self.once_folded |= {row.idempotency_key for row in rows if row.state == MessageState.FOLDED}
+        self.excused |= {
+            row.idempotency_key for row in rows if row.state in {MessageState.FOLDED, MessageState.DEAD_LETTER}
+        }
         for channel_id, here in self.slack.channels.items():
             keys = Counter(key for key, _ in here.values())
             assert {key for key, times in keys.items() if times > 1} <= self.repeats, channel_id
@@ -417,10 +419,11 @@ class Outbox(RuleBasedStateMachine):
         """No two messages are posted for the same version of an event, repeats that are marked so left out.
 
         A message that was folded into a summary, and waits by itself again, is left out too: while the message was
-        folded, an earlier message of the event may have been posted with the same version.
+        folded, an earlier message of the event may have been posted with the same version. So is a dead letter, which
+        Slack may have: a correction of a dead letter is a message of its own.
         """
         here = [(key, text) for channel, key, text in self.slack.rung if channel == channel_id and "#" in key]
-        tellings = Counter(text[:-1].split()[0] for key, text in here if key not in self.repeats | self.once_folded)
+        tellings = Counter(text[:-1].split()[0] for key, text in here if key not in self.repeats | self.excused)
         assert {telling for telling, times in tellings.items() if times > 1} == set(), (channel_id, here)
 
     def _check_order(self, channel_id, here, versions):
