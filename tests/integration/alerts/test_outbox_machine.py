@@ -337,7 +337,9 @@ class Outbox(RuleBasedStateMachine):
         assert failed == 0
         self.repeats = {row.idempotency_key for row in rows if row.may_be_repeat}
         self.excused |= {
-            row.idempotency_key for row in rows if row.state in {MessageState.FOLDED, MessageState.DEAD_LETTER}
+            row.idempotency_key
+            for row in rows
+            if row.state in {MessageState.FOLDED, MessageState.DEAD_LETTER, MessageState.IN_DOUBT}
         }
         for channel_id, here in self.slack.channels.items():
             keys = Counter(key for key, _ in here.values())
@@ -420,7 +422,8 @@ class Outbox(RuleBasedStateMachine):
 
         A message that was folded into a summary, and waits by itself again, is left out too: while the message was
         folded, an earlier message of the event may have been posted with the same version. So is a dead letter, which
-        Slack may have: a correction of a dead letter is a message of its own.
+        Slack may have: a correction of a dead letter is a message of its own. So is a message that was in doubt: which
+        edits Slack has with the message is not known, so each of them is made, or becomes a message where refused.
         """
         here = [(key, text) for channel, key, text in self.slack.rung if channel == channel_id and "#" in key]
         tellings = Counter(text[:-1].split()[0] for key, text in here if key not in self.repeats | self.excused)
