@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.alerts.poster import AT_ONCE
+from bot.outbox.poster import AT_ONCE
 from bot.serving import loop_factory
 
 TEXT = "Result: Ascot 14:30 (GB): 1 Measured Pace 1, 2 Measured Pace 2, 3 Measured Pace 3"

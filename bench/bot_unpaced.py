@@ -7,9 +7,9 @@ import asyncio
 
 import uvicorn
 
-from bot.alerts.pace import Pace
 from bot.app import Service
 from bot.logs import configure_logging
+from bot.outbox.pace import Pace
 from bot.serving import loop_factory, uvicorn_config
 from bot.settings import load_settings
 

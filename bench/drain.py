@@ -16,10 +16,12 @@ from bench.common import AtLeast, Measure, Plan, paired_ratio
 from bench.outside import Outside
 from bench.payloads import Results
 from bot.domain.facts import VersionRemarks
-from bot.storage import events, inbox, posts
+from bot.outbox import posts
+from bot.outbox.posts import NewPost, Priority
+from bot.storage import events, inbox
 from bot.storage.engine import Database
 from bot.storage.inbox import Arrival
-from bot.storage.posts import NewPost, Priority
+from bot.storage.tables import MessageKind
 from bot.webhooks.payload import read_payload
 
 LOST_AFTER_S = 60.0
@@ -80,6 +82,9 @@ def _queue(session: Session, results: Results, races: int, channels: Sequence[st
         session.flush()
         posts.add(
             session,
-            [NewPost(channel, f"{event.key}#1@{channel}", Priority.OTHER, now, row.id) for channel in channels],
+            [
+                NewPost(channel, f"{event.key}#1@{channel}", MessageKind.EVENT, Priority.OTHER, now, row.id)
+                for channel in channels
+            ],
         )
         inbox.mark_done(session, [delivery.inbox_id], now)

@@ -19,11 +19,6 @@ from starlette.routing import Route
 
 from bot.alerts.fanout import Fanout
 from bot.alerts.ingest import Ingest
-from bot.alerts.notices import Notices
-from bot.alerts.pace import Pace
-from bot.alerts.poster import Poster
-from bot.alerts.reopening import Reopening
-from bot.alerts.settle import SettleDoubtful
 from bot.alerts.standstill import Standstill
 from bot.book.day_path import Paths
 from bot.book.quota import QuotaBook
@@ -39,6 +34,12 @@ from bot.jobs.scheduler import Jobs
 from bot.jobs.table import JobParts
 from bot.logs import get_logger
 from bot.metrics import Metrics
+from bot.outbox import held_methods, posts
+from bot.outbox.notices import Notices
+from bot.outbox.pace import Pace
+from bot.outbox.poster import Poster
+from bot.outbox.reopening import Reopening
+from bot.outbox.settle import SettleDoubtful
 from bot.racing.client import open_client
 from bot.racing.timing import Timing
 from bot.settings import Settings
@@ -62,11 +63,12 @@ from bot.slack.permissions import People
 from bot.slack.posts import PostRenderer
 from bot.slack.respond import Responder
 from bot.slack.tasks import Tasks
-from bot.storage import held_methods, inbox, posts, state, webhook_subscriptions
+from bot.storage import inbox, state, webhook_subscriptions
 from bot.storage.engine import Database
 from bot.storage.replicas import Replicas
 from bot.storage.schema import Schema
 from bot.storage.state_store import DatabaseStateStore
+from bot.storage.tables import MessageState
 from bot.storage.vault import Vault
 from bot.telling import Telling
 from bot.web.answers import refuse
@@ -102,6 +104,14 @@ LOOK_AT_MOST_S = 10.0
 
 LOOK_S = 5.0
 """How often the state of the service is looked at for `/readyz` and `/metrics`."""
+
+
+METRIC_STATES = {
+    "queued": (MessageState.QUEUED,),
+    "sending": (MessageState.SENDING, MessageState.IN_DOUBT),
+    "parked": (MessageState.DEAD_LETTER,),
+}
+"""The names under which `/metrics` counts messages: deployments rest on them."""
 
 
 class Service:
@@ -403,8 +413,8 @@ class Service:
     async def _find_degraded(self) -> dict[str, str]:
         waiting = await self.database.read(posts.count_by_state)
         self.metrics.waiting("deliveries", await self.database.read(inbox.count_waiting))
-        for name in ("queued", "sending", "parked"):
-            self.metrics.waiting(f"posts_{name}", waiting.get(name, 0))
+        for name, states in METRIC_STATES.items():
+            self.metrics.waiting(f"posts_{name}", sum(waiting.get(state, 0) for state in states))
         holds = await self.database.read(partial(held_methods.method_holds, now=self.clock()))
         found = {f"slack {method}": reason for method, reason in holds.items()} | self._problems()
         if admins := await self.database.read(self.notices.problem):

@@ -6,11 +6,11 @@ from functools import partial
 
 from sqlmodel import Session
 
-from bot.alerts.notices import Notices
 from bot.domain.clock import Clock
 from bot.domain.quota import month_after
 from bot.errors import StorageError
 from bot.logs import get_logger
+from bot.outbox.notices import Notices
 from bot.racing.calls import AccountState
 from bot.racing.errors import UNLATCH, ServiceFailure
 from bot.storage import state

@@ -11,16 +11,17 @@ from functools import partial
 from sqlmodel import Session
 
 from bot.alerts.meetings import KnownMeetings
-from bot.alerts.notices import Notices
 from bot.alerts.plan import Plan
 from bot.alerts.refilling import TOLD_LATELY, Listening, fill, tell_again
 from bot.alerts.versions import KnownEvents
-from bot.alerts.waking import POLL_S, Setbacks, rest
 from bot.domain.clock import Clock
 from bot.domain.events import EventKind, RacingEvent
 from bot.errors import StorageError, StorageUnavailable
 from bot.logs import get_logger
-from bot.storage import inbox, mutes, posts, racebook, subscriptions
+from bot.outbox import posts
+from bot.outbox.notices import Notices
+from bot.outbox.waking import POLL_S, Setbacks, rest
+from bot.storage import inbox, mutes, racebook, subscriptions
 from bot.storage.elsewhere import KnownElsewhere
 from bot.storage.engine import Database, is_damage, is_unavailable
 from bot.storage.inbox import StoredDelivery

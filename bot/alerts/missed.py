@@ -13,7 +13,8 @@ from bot.alerts.plan import Plan
 from bot.alerts.versions import News
 from bot.domain.events import RacingEvent
 from bot.domain.filters import ChannelFilter
-from bot.storage import events, mutes, posts, subscriptions
+from bot.outbox import posts
+from bot.storage import events, mutes, subscriptions
 from bot.storage.elsewhere import KnownElsewhere, lacks
 from bot.storage.tables import EventVersion
 

@@ -12,9 +12,10 @@ from bot.alerts.versions import News
 from bot.domain.events import CONTRADICTIONS, EventKind, RacingEvent
 from bot.domain.facts import VersionRemarks
 from bot.domain.meetings import says_all_of
-from bot.storage import events, named_races, posts
-from bot.storage.posts import NewPost, Priority
-from bot.storage.tables import EventVersion
+from bot.outbox import posts
+from bot.outbox.posts import NewPost, Priority
+from bot.storage import events, named_races
+from bot.storage.tables import EventVersion, MessageKind
 
 
 @dataclass(frozen=True)
@@ -163,10 +164,11 @@ class Plan:
                 NewPost(
                     channel,
                     f"{event.key}#{row.version}+{known}@{channel}~{post_id}",
+                    MessageKind.EDIT,
                     _priority(event),
                     row.received_at,
                     row.id,
-                    edits_post_id=post_id,
+                    edits_id=post_id,
                 )
                 for post_id, channel in messages.items()
             ],
@@ -223,10 +225,11 @@ class Plan:
                 NewPost(
                     channel,
                     f"{event.key}{mark}@{channel}~{post_id}",
+                    MessageKind.EDIT,
                     _priority(event),
                     row.received_at,
                     row.id,
-                    edits_post_id=post_id,
+                    edits_id=post_id,
                 )
                 for channel, post_id in messages
             ],
@@ -241,10 +244,11 @@ def _post(news: News, channel_id: str, place: Place | None, muted_by: str | None
     return NewPost(
         channel_id,
         f"{news.event.key}#{news.version.version}@{channel_id}",
+        MessageKind.EDIT if place else MessageKind.EVENT,
         _priority(news.event),
         news.version.received_at,
         news.version.id,
-        edits_post_id=place.post_id if place else None,
+        edits_id=place.post_id if place else None,
         folded=place is not None and place.folded,
         muted_by=None if place else muted_by,
     )

@@ -11,12 +11,13 @@ from typing import Protocol
 from sqlmodel import Session
 
 from bot.alerts.fanout import Fanout
-from bot.alerts.notices import Notices
-from bot.alerts.poster import Poster
 from bot.domain.message import Message
 from bot.errors import SlackDoubtful, SlackError
 from bot.logs import get_logger
-from bot.storage import inbox, lanes
+from bot.outbox import lanes
+from bot.outbox.notices import Notices
+from bot.outbox.poster import Poster
+from bot.storage import inbox
 from bot.storage.engine import Database
 from bot.storage.inbox import FirstWaiting
 

@@ -12,10 +12,10 @@ from functools import partial
 from sqlmodel import Session
 
 from bot.alerts.missed import post_missed
-from bot.alerts.notices import Notices
 from bot.domain.filters import ALL_REGIONS, ChannelFilter, joint
 from bot.domain.races import Course
 from bot.logs import get_logger
+from bot.outbox.notices import Notices
 from bot.racing.values import suggest
 from bot.storage import audit, inbox, reference, subscriptions
 from bot.storage.reference import KnownCourse

@@ -5,9 +5,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 
-from bot.alerts.reopening import Reopening
 from bot.domain.clock import Clock
-from bot.storage import held_lanes, lanes, subscriptions
+from bot.outbox import held_lanes, lanes
+from bot.outbox.reopening import Reopening
+from bot.storage import subscriptions
 from bot.storage.engine import Database
 
 AT_MOST = 40

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from sqlmodel import Session
 
-from bot.alerts.notices import Notices
 from bot.book.quota import QuotaBook
 from bot.domain.clock import Clock
 from bot.domain.quota import QuotaReading, forecast, month_before, thresholds_reached
 from bot.logs import get_logger
+from bot.outbox.notices import Notices
 from bot.storage import quota, state
 from bot.storage.engine import Database
 

@@ -4,9 +4,9 @@ import asyncio
 from dataclasses import dataclass
 from functools import partial
 
-from bot.alerts.reopening import Reopening
 from bot.domain.clock import Clock
 from bot.logs import get_logger
+from bot.outbox.reopening import Reopening
 from bot.storage.engine import Database
 
 log = get_logger(__name__)

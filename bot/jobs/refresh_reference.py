@@ -7,12 +7,12 @@ job asks an absent service again, a few seconds later at first and then once a m
 import asyncio
 from functools import partial
 
-from bot.alerts.notices import Notices
 from bot.alerts.unchecked import check_filters
 from bot.book.reference import ReferenceBook
 from bot.domain.clock import Clock
 from bot.errors import RacingBotError
 from bot.logs import get_logger
+from bot.outbox.notices import Notices
 from bot.storage import subscriptions
 from bot.storage.engine import Database
 from bot.storage.lexicon import region_named

@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from bot.alerts.notices import Notices
 from bot.book.quota import QuotaBook
 from bot.book.reference import ReferenceBook
 from bot.domain.clock import Clock
@@ -13,6 +12,7 @@ from bot.jobs.end_pauses import PauseEnd
 from bot.jobs.expire_queue import expire_queue
 from bot.jobs.prune_bodies import prune_bodies
 from bot.jobs.refresh_reference import CHECK_EVERY_S, refresh_for_filters, refresh_reference
+from bot.outbox.notices import Notices
 from bot.settings import Settings
 from bot.storage.engine import Database
 

@@ -1,6 +1,6 @@
 """Looks whether warnings reach admins: whether Slack takes posts in ADMIN_CHANNEL, and whom ADMIN_USERS names.
 
-Slack is asked at start and every few minutes. In between, a refused post says the same (bot.alerts.outcomes).
+Slack is asked at start and every few minutes. In between, a refused post says the same (bot.outbox.outcomes).
 """
 
 import asyncio
@@ -10,15 +10,15 @@ from typing import Any
 
 from sqlmodel import Session
 
-from bot.alerts.closing import close_channel
-from bot.alerts.notices import Notices, is_person
-from bot.alerts.reopening import Reopening
 from bot.domain.clock import Clock
 from bot.errors import SlackChannelClosed, SlackError, SlackScopeMissing, StorageError
 from bot.logs import get_logger
+from bot.outbox import held_lanes
+from bot.outbox.closing import close_channel
+from bot.outbox.notices import Notices, is_person
+from bot.outbox.reopening import Reopening
 from bot.slack.client import SlackClient
 from bot.slack.membership import DIRECT_MESSAGE
-from bot.storage import held_lanes
 from bot.storage.engine import Database
 
 log = get_logger(__name__)
@@ -84,7 +84,7 @@ class AdminCheck:
     def _note(self, session: Session, channel_id: str, problem: str | None) -> bool:
         """Whether the stored state of the channel changed, or is on trial."""
         closing, now = held_lanes.closing_of(session, channel_id), self.clock()
-        is_closed = closing is not None and closing.because != held_lanes.TRIED
+        is_closed = closing is not None and not closing.on_trial
         if problem is not None:
             if not is_closed:
                 close_channel(session, self.notices, channel_id, problem, now)

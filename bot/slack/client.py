@@ -14,9 +14,9 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from bot.alerts.poster import LookedAt
 from bot.domain.message import Message
 from bot.errors import SlackDoubtful, SlackUnreached
+from bot.outbox.poster import LookedAt
 from bot.slack.answers import EDITING, POSTING, WAIT, classify
 
 CALL_S = 10.0

@@ -7,13 +7,13 @@ from functools import lru_cache
 from bot.domain.events import EventKind
 from bot.domain.message import Message
 from bot.logs import get_logger
+from bot.outbox.lanes import Claim
+from bot.outbox.shown import Shown
 from bot.slack.identity import Identity
 from bot.slack.messages import Corrected, MessageContext, SupersededBy, render
 from bot.slack.messages.plain import sentence
 from bot.slack.since import corrected
 from bot.storage import events, inbox
-from bot.storage.lanes import Claim
-from bot.storage.shown import Shown
 
 log = get_logger(__name__)
 
@@ -35,8 +35,8 @@ class PostRenderer:
             return self._render(claim, now)
         except Exception:
             # A bug in a builder must not cost anybody the news that there was an event.
-            log.exception("message_not_built", post=claim.post.dedupe_key)
-            about = claim.event.event_key if claim.event else claim.post.dedupe_key
+            log.exception("message_not_built", post=claim.post.idempotency_key)
+            about = claim.event.event_key if claim.event else claim.post.idempotency_key
             kind = "ABANDONED: " if claim.event and "abandoned" in (claim.event.kind or "") else ""
             return sentence(f"{kind}an event came that I could not show: {about}. The log of the bot has more.")
 

@@ -11,7 +11,7 @@ from bot.domain.events import DEFAULT_TOPICS, RacingEvent
 from bot.domain.filters import ALL_REGIONS, ChannelFilter
 from bot.logs import get_logger
 from bot.storage.engine import affected, table_of
-from bot.storage.tables import ChannelSubscriptionRow, EventVersion, Post, SubscriptionState
+from bot.storage.tables import ChannelSubscriptionRow, EventVersion, OutboxMessage, SubscriptionState
 
 CLOSED = (SubscriptionState.WAITING, SubscriptionState.SUSPENDED)
 """States that end when the bot is in the channel (again)."""
@@ -219,14 +219,14 @@ def mentioning(session: Session, channel_ids: Iterable[str]) -> dict[str, list[C
     return found
 
 
-def last_posts(session: Session, channel_id: str, filters: Sequence[ChannelFilter]) -> list[Post | None]:
+def last_posts(session: Session, channel_id: str, filters: Sequence[ChannelFilter]) -> list[OutboxMessage | None]:
     """Of each filter the newest post of the channel that it takes, among the last LOOKED_BACK."""
     statement = (
-        select(Post, EventVersion)
-        .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
+        select(OutboxMessage, EventVersion)
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
         # As a literal, and as the index says it: otherwise SQLite does not use an index over some states only.
-        .where(col(Post.channel_id) == channel_id, col(Post.state) == literal_column("'sent'"))
-        .order_by(col(Post.id).desc())
+        .where(col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.state) == literal_column("'sent'"))
+        .order_by(col(OutboxMessage.id).desc())
         .limit(LOOKED_BACK)
     )
     sent = [(post, RacingEvent.model_validate_json(event.data)) for post, event in session.execute(statement)]

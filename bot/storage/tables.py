@@ -3,7 +3,17 @@
 from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, LargeBinary, Text, UniqueConstraint
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    Text,
+    UniqueConstraint,
+)
 from sqlmodel import Field, SQLModel
 
 BigKey = BigInteger().with_variant(Integer(), "sqlite")
@@ -19,6 +29,11 @@ def _growing_key() -> Column[int]:
 
 def _text(*, nullable: bool = False) -> Column[str]:
     return Column(Text, nullable=nullable)
+
+
+def _one_of(column: str, states: type[StrEnum]) -> str:
+    """The words of a constraint: the column has one of these values."""
+    return f"{column} IN ({', '.join(repr(state.value) for state in states)})"
 
 
 class InboxState(StrEnum):
@@ -162,90 +177,166 @@ class AuditEntry(SQLModel, table=True):
     """What finds it in the log."""
 
 
-class Lane(SQLModel, table=True):
-    """A channel's lane: its lease and its next free moment. Whoever holds the lease may post to the channel."""
+class QueueState(StrEnum):
+    """Where a channel's queue stands."""
 
-    __tablename__ = "lane"
+    OPEN = "open"
+    PAUSED = "paused"
+    """Somebody asked for a pause: events wait, and notices go out."""
+    CLOSED = "closed"
+    """Slack refuses posts there (archived, the bot removed, …): everything waits."""
+    ON_TRIAL = "on_trial"
+    """Was closed, and may be open again: the first post that Slack takes opens the queue."""
+
+
+class ChannelQueue(SQLModel, table=True):
+    """A channel's queue: its state, its lease and its next free moment. Whoever holds the lease may post there."""
+
+    __tablename__ = "channel_queue"
+    __table_args__ = (
+        CheckConstraint(_one_of("state", QueueState), name="ck_channel_queue_state"),
+        CheckConstraint("(state = 'open') = (state_since IS NULL)", name="ck_channel_queue_since"),
+        CheckConstraint(
+            "(state IN ('closed', 'on_trial')) = (state_reason IS NOT NULL)", name="ck_channel_queue_reason"
+        ),
+        CheckConstraint("(lease_token IS NULL) = (leased_until IS NULL)", name="ck_channel_queue_lease"),
+    )
 
     channel_id: str = Field(primary_key=True)
+    state: str = QueueState.OPEN
+    state_reason: str | None = None
+    """Of a closed queue, and of one on trial: Slack's code."""
+    state_since: datetime | None = None
+    """Since when the queue is closed (the trials included) or paused."""
     lease_token: str | None = None
     leased_until: datetime | None = None
     next_free_at: datetime
-    held_because: str | None = None
-    """Set: nothing is posted here, and what waits stays (the channel is gone, archived, closed to us)."""
-    held_at: datetime | None = None
 
 
-class PostState(StrEnum):
-    """Where a post stands."""
+class MessageKind(StrEnum):
+    """What a message to a channel is."""
+
+    EVENT = "event"
+    """Tells an event's version by a message of its own."""
+    EDIT = "edit"
+    """Changes the message of `edits_id`."""
+    SUMMARY = "summary"
+    """Names what waited while the channel was closed or paused."""
+    NOTICE = "notice"
+    """Tells admins, or the people of a channel, about the bot itself."""
+    WELCOME = "welcome"
+    ANSWER = "answer"
+    """Answers what somebody wrote to the bot directly."""
+
+
+class MessageState(StrEnum):
+    """Where a message stands."""
 
     QUEUED = "queued"
     SENDING = "sending"
-    """Handed to Slack, or about to be; after the lease it is doubtful, and is settled before it is repeated."""
+    """Handed to Slack, or about to be, by whoever holds the queue's lease."""
+    IN_DOUBT = "in_doubt"
+    """Sent and never answered: the channel's history is read before the message is sent again."""
     SENT = "sent"
-    PARKED = "parked"
-    """Not sent, and not tried again by itself; its lane goes on."""
     FOLDED = "folded"
-    """Needs no call of its own: another message of the channel says it, the one of `edits_post_id`."""
+    """Needs no call of its own: the message of `folded_into` says the same."""
     MUTED = "muted"
-    """Not sent, because somebody muted its meeting in the channel; `error` says who."""
+    """Not sent, because somebody muted the meeting in this channel: `muted_by`."""
+    DEAD_LETTER = "dead_letter"
+    """Given up, for `reason`; kept, and not tried again by itself."""
 
 
-class Post(SQLModel, table=True):
-    """One message for one channel: of an event's version, or a notice with its own content."""
+class Reason(StrEnum):
+    """Why a message was given up."""
 
-    __tablename__ = "post"
+    REFUSED = "refused"
+    """Slack refuses the message for good, also as plain text."""
+    NO_ENTRY = "no_entry"
+    """A person's direct messages are closed to the bot."""
+    UNRESOLVED = "unresolved"
+    """Nothing tells whether Slack has the message, and the operator chose not to repeat (`DOUBTFUL_POSTS=hold`)."""
+    IN_VAIN = "in_vain"
+    """Call after call ended in doubt while Slack took other messages."""
+    WAITED_TOO_LONG = "waited_too_long"
+    """The channel was closed or paused for more than `QUEUE_KEEP_HOURS`."""
+    UNSUBSCRIBED = "unsubscribed"
+    """Nobody in the channel wants the message any more."""
+
+
+class OutboxMessage(SQLModel, table=True):
+    """One message for one channel: an event's version, an edit of an earlier message, or words of the bot's own."""
+
+    __tablename__ = "message"
     __table_args__ = (
-        UniqueConstraint("dedupe_key", name="uq_post_dedupe_key"),
+        UniqueConstraint("idempotency_key", name="uq_message_idempotency_key"),
+        CheckConstraint(_one_of("kind", MessageKind), name="ck_message_kind"),
+        CheckConstraint(_one_of("state", MessageState), name="ck_message_state"),
+        CheckConstraint(f"reason IS NULL OR {_one_of('reason', Reason)}", name="ck_message_reason"),
+        CheckConstraint("(kind = 'edit') = (edits_id IS NOT NULL)", name="ck_message_edits"),
+        CheckConstraint("(kind IN ('event', 'edit')) = (event_id IS NOT NULL)", name="ck_message_event"),
+        CheckConstraint("(event_id IS NULL) = (content IS NOT NULL)", name="ck_message_content"),
+        CheckConstraint("(state = 'folded') = (folded_into IS NOT NULL)", name="ck_message_folded"),
+        CheckConstraint("(state = 'muted') = (muted_by IS NOT NULL)", name="ck_message_muted"),
+        CheckConstraint("(state = 'dead_letter') = (reason IS NOT NULL)", name="ck_message_dead_letter"),
+        CheckConstraint("(state = 'dead_letter') = (given_up_at IS NOT NULL)", name="ck_message_given_up"),
+        CheckConstraint("(state = 'sent') = (sent_at IS NOT NULL)", name="ck_message_sent"),
+        CheckConstraint("state <> 'sent' OR message_ts IS NOT NULL", name="ck_message_ts"),
+        CheckConstraint("kind <> 'edit' OR state <> 'in_doubt'", name="ck_message_edit_in_doubt"),
+        CheckConstraint(
+            "state NOT IN ('sending', 'in_doubt') OR (sending_at IS NOT NULL AND deadline_at IS NOT NULL)",
+            name="ck_message_sending",
+        ),
         Index(
-            "ix_post_lane",
+            "ix_message_unsent",
             "channel_id",
             "state",
             "priority",
             "id",
-            info={WHERE: "state IN ('queued', 'sending', 'parked')"},
+            info={WHERE: "state IN ('queued', 'sending', 'in_doubt')"},
         ),
-        Index("ix_post_event_id", "event_id"),
-        Index(
-            "ix_post_sent",
-            "channel_id",
-            "id",
-            info={WHERE: "state = 'sent'"},
-        ),
-        Index(
-            "ix_post_edits_post_id",
-            "edits_post_id",
-            info={WHERE: "edits_post_id IS NOT NULL"},
-        ),
+        Index("ix_message_dead_letter", "channel_id", "given_up_at", info={WHERE: "state = 'dead_letter'"}),
+        Index("ix_message_event_id", "event_id"),
+        Index("ix_message_sent", "channel_id", "id", info={WHERE: "state = 'sent'"}),
+        Index("ix_message_edits_id", "edits_id", info={WHERE: "edits_id IS NOT NULL"}),
+        Index("ix_message_folded_into", "folded_into", info={WHERE: "folded_into IS NOT NULL"}),
     )
 
     id: int | None = Field(default=None, sa_column=_growing_key())
     channel_id: str
-    dedupe_key: str = Field(sa_column=_text())
-    """Names the message for this channel: a second one of the same name is never made. It goes to Slack as metadata."""
+    idempotency_key: str = Field(sa_column=_text())
+    """Names the message for this channel: a second of the same name is never made. It goes to Slack as metadata."""
+    kind: str
     event_id: int | None = Field(default=None, sa_column=Column(BigKey, ForeignKey("event.id"), nullable=True))
-    edits_post_id: int | None = Field(default=None, sa_column=Column(BigKey, nullable=True))
-    """Set: no new message, but an edit of that post's. No foreign key: SQLite would have to copy the table for it."""
+    edits_id: int | None = Field(default=None, sa_column=Column(BigKey, nullable=True))
+    """Of an edit: the message that is edited."""
     content: str | None = Field(default=None, sa_column=_text(nullable=True))
     """A Message as JSON, for what is no event."""
     priority: int
-    state: str = PostState.QUEUED
+    state: str = MessageState.QUEUED
+    reason: str | None = None
+    """Why the message was given up: a `Reason`."""
+    detail: str | None = Field(default=None, sa_column=_text(nullable=True))
+    """What went wrong last, in words for the log and for `/racing trace`."""
+    folded_into: int | None = Field(default=None, sa_column=Column(BigKey, nullable=True))
+    """Of a folded message: the message that says the same."""
+    muted_by: str | None = None
+    """Of a muted message: who muted the meeting."""
     plain: bool = False
     """Post the text alone: Slack refused the blocks."""
     received_at: datetime
     attempts: int = 0
     sending_at: datetime | None = None
-    """When it was handed to Slack."""
+    """When the message was handed to Slack last."""
     deadline_at: datetime | None = None
     """The call is over by then, whatever became of it."""
     looks: int = 0
-    """How often the channel's history was looked through for a doubtful post, in vain."""
+    """How often the channel's history was read for a message in doubt, in vain."""
     failed_looks: int = 0
-    """How often it could not be looked through."""
+    """How often the history could not be read."""
     may_be_repeat: bool = False
     message_ts: str | None = None
     sent_at: datetime | None = None
-    error: str | None = Field(default=None, sa_column=_text(nullable=True))
+    given_up_at: datetime | None = None
 
 
 class MethodHold(SQLModel, table=True):

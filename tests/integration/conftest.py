@@ -18,13 +18,14 @@ from sqlmodel import SQLModel
 
 from bot.alerts.fanout import Fanout
 from bot.alerts.ingest import Ingest
-from bot.alerts.notices import Notices
-from bot.alerts.pace import Pace
-from bot.alerts.poster import Poster
-from bot.alerts.reopening import Reopening
-from bot.alerts.settle import SettleDoubtful
 from bot.domain.events import DEFAULT_TOPICS
 from bot.domain.filters import ChannelFilter
+from bot.outbox import held_methods, lanes, posts
+from bot.outbox.notices import Notices
+from bot.outbox.pace import Pace
+from bot.outbox.poster import Poster
+from bot.outbox.reopening import Reopening
+from bot.outbox.settle import SettleDoubtful
 from bot.sandbox.slack.workspace import SlackWorkspace
 from bot.settings import DoubtfulPosts
 from bot.slack.client import SlackClient, make_session, make_web_client
@@ -32,7 +33,7 @@ from bot.slack.identity import Identity
 from bot.slack.messages.plain import sentence
 from bot.slack.messages.waited import waited
 from bot.slack.posts import PostRenderer
-from bot.storage import held_methods, inbox, lanes, migrate, posts, subscriptions
+from bot.storage import inbox, migrate, subscriptions
 from bot.storage.clock import database_now
 from bot.storage.engine import Database
 from bot.webhooks.payload import identify, read_payload

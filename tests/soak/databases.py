@@ -7,7 +7,8 @@ from sqlalchemy import delete, select
 from sqlmodel import Session, col
 
 from bot.domain.filters import ChannelFilter
-from bot.storage import inbox, posts, subscriptions
+from bot.outbox import posts
+from bot.storage import inbox, subscriptions
 from bot.storage.engine import Database
 from bot.storage.migrate import upgrade
 from bot.storage.tables import InboxDelivery, JobRun

@@ -20,9 +20,9 @@ import uvicorn
 from sqlalchemy import PoolProxiedConnection, event
 from sqlmodel import Session
 
-from bot.alerts.pace import Pace
 from bot.app import Service
 from bot.logs import configure_logging
+from bot.outbox.pace import Pace
 from bot.serving import loop_factory, uvicorn_config
 from bot.settings import Settings, load_settings
 from bot.storage.engine import Database, Work

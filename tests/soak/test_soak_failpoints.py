@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from bot.alerts.pace import Pace
+from bot.outbox.pace import Pace
 from tests.postgres import new_postgres_database
 from tests.soak.figures import failpoints_of, figures_of
 from tests.soak.life import Times

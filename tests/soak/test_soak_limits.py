@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from bot.alerts.pace import Pace
+from bot.outbox.pace import Pace
 from bot.sandbox.slack.limits import SlackLimits
 from tests.soak.figures import figures_of
 from tests.soak.racing import BOTH, Delivery, Races, SoakChannel

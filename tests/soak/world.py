@@ -13,7 +13,7 @@ from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from random import Random
 
-from bot.alerts.pace import Pace
+from bot.outbox.pace import Pace
 from bot.sandbox.serving import free_port
 from bot.sandbox.slack.limits import SlackLimits
 from bot.sandbox.slack.workspace import SlackWorkspace

@@ -13,12 +13,13 @@ from sqlmodel import Session
 
 from bot.domain.filters import ChannelFilter
 from bot.domain.message import Message
+from bot.outbox import posts
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.shown import as_shown
 from bot.slack.membership import DIRECT_MESSAGE
 from bot.slack.messages.changed import ended_by, narrowed_by, paused_by, resumed_by
 from bot.slack.messages.filter_words import in_words
-from bot.storage import audit, posts, subscriptions
+from bot.storage import audit, subscriptions
 from bot.storage.tables import SubscriptionState
 
 

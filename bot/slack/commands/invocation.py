@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.alerts.reopening import Reopening
 from bot.book.quota import QuotaBook
 from bot.book.racebook import RaceBook
 from bot.book.reference import ReferenceBook
 from bot.domain.clock import Clock
 from bot.domain.message import Message
+from bot.outbox.reopening import Reopening
 from bot.settings import Settings
 from bot.slack.client import SlackClient
 from bot.slack.identity import Identity

@@ -17,6 +17,7 @@ from bot.domain.filters import (
 )
 from bot.domain.message import Message
 from bot.errors import CommandError
+from bot.outbox import waited
 from bot.slack.commands.changing import audited
 from bot.slack.commands.form import open_form
 from bot.slack.commands.invocation import Desk, Invocation
@@ -26,8 +27,8 @@ from bot.slack.commands.unsubscribe import Unsubscribed
 from bot.slack.membership import members
 from bot.slack.messages.subscription_list import PER_PAGE, Listed, ListPage, page_of, subscription_list
 from bot.slack.messages.subscriptions import unsubscribed
-from bot.storage import audit, mutes, reference, subscriptions, waited
-from bot.storage.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, Post
+from bot.storage import audit, mutes, reference, subscriptions
+from bot.storage.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, OutboxMessage
 
 REGIONS_S = 1.5
 """How long the list waits for regions that are not known yet, or are of another day."""
@@ -40,7 +41,7 @@ class _Found:
     rows: Sequence[ChannelSubscriptionRow]
     shown: Sequence[ChannelFilter]
     overridden: Sequence[Sequence[Overridden]]
-    posts: Sequence[Post | None]
+    posts: Sequence[OutboxMessage | None]
     number: int
     total: int
     mutes: Sequence[tuple[MutedMeetingRow, Meeting, Abandonments]]
@@ -99,7 +100,7 @@ async def commit_remove(desk: Desk, invocation: Invocation) -> Unsubscribed:
             subscriptions.remove(session, invocation.channel_id, [row.region])
         left = subscriptions.of_channel(session, invocation.channel_id)
         if not left:
-            waited.drop(session, invocation.channel_id, waited.UNSUBSCRIBED)
+            waited.drop(session, invocation.channel_id, desk.clock())
         filters = [subscriptions.read_filter(row) for row in left]
         return Unsubscribed(1, 0, as_shown(session, filters), lacking=without_abandonments(filters, filters))
 

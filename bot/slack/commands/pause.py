@@ -7,10 +7,10 @@ from typing import Any
 
 from sqlmodel import Session
 
-from bot.alerts.closing import pause_channel
 from bot.domain.days import UTC_NAME, WEEKDAYS, is_day, likely_day, parse_day, zone_of
 from bot.domain.message import Message
 from bot.errors import CommandError
+from bot.outbox.closing import pause_channel
 from bot.slack.commands.changing import audited
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.messages import pause as messages

@@ -4,9 +4,9 @@ from typing import Any
 
 from bot.domain.message import Message
 from bot.errors import CommandError
+from bot.outbox import ledger
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.messages.trace import trace_answer
-from bot.storage import ledger
 from bot.storage.clock import database_now
 
 AROUND_AN_ID = "`'\"“”‘’ "  # noqa: RUF001  as an id is copied, and as phones write quotes

@@ -13,6 +13,7 @@ from bot.domain.filters import ALL_REGIONS, ChannelFilter, without_abandonments
 from bot.domain.message import Message
 from bot.domain.races import Course
 from bot.errors import WITHOUT, CommandError
+from bot.outbox import waited
 from bot.slack.commands.changing import audited
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.shown import as_shown
@@ -27,7 +28,7 @@ from bot.slack.messages.filter_words import (
     topics_in_order,
 )
 from bot.slack.messages.subscriptions import unsubscribed
-from bot.storage import reference, subscriptions, waited
+from bot.storage import reference, subscriptions
 from bot.storage.lexicon import Lexicon
 from bot.storage.tables import ChannelSubscriptionRow
 
@@ -93,7 +94,7 @@ def _remove(session: Session, desk: Desk, channel_id: str, wanted: Wanted) -> Un
     left = subscriptions.of_channel(session, channel_id)
     if not left:
         # Of a paused channel this may be much: nobody wants to be flooded with what they have ended.
-        waited.drop(session, channel_id, waited.UNSUBSCRIBED)
+        waited.drop(session, channel_id, desk.clock())
     ended, filters = len(rows) - len(left), [subscriptions.read_filter(row) for row in left]
     return Unsubscribed(
         ended,

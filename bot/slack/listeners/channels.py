@@ -8,18 +8,20 @@ from typing import Any
 from slack_bolt.async_app import AsyncApp
 from sqlmodel import Session
 
-from bot.alerts.closing import close_channel
-from bot.alerts.notices import DELETED, Notices
-from bot.alerts.reopening import Reopening
 from bot.domain.clock import Clock
 from bot.logs import get_logger
+from bot.outbox import posts
+from bot.outbox.closing import close_channel
+from bot.outbox.moving import move_channel
+from bot.outbox.notices import DELETED, Notices
+from bot.outbox.posts import NewPost, Priority
+from bot.outbox.reopening import Reopening
 from bot.slack.commands.shown import as_shown
 from bot.slack.identity import Identity
 from bot.slack.messages.welcome import welcome
-from bot.storage import posts, subscriptions
+from bot.storage import subscriptions
 from bot.storage.engine import Database
-from bot.storage.moving import move_channel
-from bot.storage.posts import NewPost, Priority
+from bot.storage.tables import MessageKind
 
 log = get_logger(__name__)
 
@@ -104,7 +106,7 @@ class ChannelListener:
             is_paused = subscriptions.paused_until(session, channel_id, now) is not None
             said = welcome(filters, is_paused=is_paused)
             key = f"welcome:{invitation}@{channel_id}"
-            posts.add(session, [NewPost(channel_id, key, Priority.ADMIN, now, content=said)])
+            posts.add(session, [NewPost(channel_id, key, MessageKind.WELCOME, Priority.ADMIN, now, content=said)])
         return started
 
     async def _close(self, channel_id: str, reason: str) -> None:

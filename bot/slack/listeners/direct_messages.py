@@ -8,10 +8,11 @@ from typing import Any
 from slack_bolt.async_app import AsyncApp
 
 from bot.domain.clock import Clock
+from bot.outbox import posts
+from bot.outbox.posts import NewPost, Priority
 from bot.slack.commands.table import help_message
-from bot.storage import posts
 from bot.storage.engine import Database
-from bot.storage.posts import NewPost, Priority
+from bot.storage.tables import MessageKind
 
 EVENT = "message"
 """As it arrives. What is subscribed to is `message.im`, and comes where the scope im:history was granted."""
@@ -39,6 +40,7 @@ class DirectMessageListener:
             channel_id,
             # Slack sends an event again under the same id.
             f"help:{body.get('event_id') or event.get('ts')}@{channel_id}",
+            MessageKind.ANSWER,
             Priority.ADMIN,
             self.clock(),
             content=help_message(),

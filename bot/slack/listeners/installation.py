@@ -6,8 +6,8 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncApp
 
-from bot.alerts.notices import Notices
 from bot.logs import get_logger
+from bot.outbox.notices import Notices
 from bot.storage.engine import Database
 
 log = get_logger(__name__)

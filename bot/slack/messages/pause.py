@@ -2,9 +2,9 @@
 
 from datetime import datetime, timedelta
 
-from bot.alerts.reopening import SUMMARY_AFTER
 from bot.domain.days import UTC_NAME, zone_of
 from bot.domain.message import Block, Message
+from bot.outbox.reopening import SUMMARY_AFTER
 from bot.slack.messages.blocks import message, section
 from bot.slack.messages.buttons import actions, command_button
 from bot.slack.messages.text import counted, safe

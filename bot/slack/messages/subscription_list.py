@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from bot.alerts.notices import closed_words
 from bot.domain.filters import Abandonments, ChannelFilter, Meeting, Overridden
 from bot.domain.message import Block, Message
+from bot.outbox.notices import closed_words
 from bot.slack.messages.blocks import context, message, mrkdwn, section
 from bot.slack.messages.buttons import actions
 from bot.slack.messages.filter_words import all_courses_are_shown, describe, in_markup, still_arrives

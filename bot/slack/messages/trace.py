@@ -7,13 +7,13 @@ from datetime import datetime
 
 from bot.domain.events import EventKind
 from bot.domain.message import Message
+from bot.outbox.ledger import Outcome, Told, Trace, TracedDelivery, TracedVersion
 from bot.slack.messages.blocks import context, message, mrkdwn, section
 from bot.slack.messages.mentions import named
 from bot.slack.messages.names import ID_MAX, card_name, course_name, race_name
 from bot.slack.messages.text import clip, code, counted, joined, safe
 from bot.slack.messages.times import moment_for_readers
 from bot.storage.inbox import reference
-from bot.storage.ledger import Outcome, Told, Trace, TracedDelivery, TracedVersion
 
 LINES = 60
 """Channels named in all; each event names a share of the lines, and counts all channels."""

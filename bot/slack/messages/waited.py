@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from bot.alerts.reopening import ABANDONMENTS, Waited
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.facts import VersionRemarks
 from bot.domain.message import Message
+from bot.outbox.held_lanes import PAUSED
+from bot.outbox.reopening import ABANDONMENTS, Waited
 from bot.slack.messages.blocks import context, header, message, mrkdwn, section
 from bot.slack.messages.filter_words import listed
 from bot.slack.messages.mentions import mentions_in_markup, with_mentions
@@ -13,7 +14,6 @@ from bot.slack.messages.names import course_name, horse_name, race_date, race_na
 from bot.slack.messages.text import code, counted, joined, safe, size
 from bot.slack.messages.times import moment_for_readers, off_text
 from bot.slack.messages.unreadable import NAME_MAX
-from bot.storage.held_lanes import PAUSED
 
 NAMED_MAX = 3_000
 """Of one message's text is left to the abandonments that it names: what would be cut goes into a further message."""

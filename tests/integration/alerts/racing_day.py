@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from sqlalchemy import select, update
 from sqlmodel import col
 
-from bot.storage.tables import Lane, MethodHold, Post
+from bot.storage.tables import ChannelQueue, MethodHold, OutboxMessage
 
 DAY = "2026-11-20"
 
@@ -49,13 +49,13 @@ async def states(pipeline):
     """The states of all posts, in the order in which they were made."""
 
     def read(session):
-        return [(post.state, post.edits_post_id is not None) for post in session.execute(_posts()).scalars()]
+        return [(post.state, post.edits_id is not None) for post in session.execute(_posts()).scalars()]
 
     return await pipeline.database.read(read)
 
 
 def _posts():
-    return select(Post).order_by(col(Post.id))
+    return select(OutboxMessage).order_by(col(OutboxMessage.id))
 
 
 async def free_all(pipeline):
@@ -63,7 +63,7 @@ async def free_all(pipeline):
     long_ago = datetime(2020, 1, 1, tzinfo=UTC)
 
     def free(session):
-        session.execute(update(Lane).values(next_free_at=long_ago, leased_until=None))
+        session.execute(update(ChannelQueue).values(next_free_at=long_ago, leased_until=None, lease_token=None))
         session.execute(update(MethodHold).values(until=long_ago))
 
     await pipeline.database.write(free)

@@ -13,14 +13,15 @@ from structlog.testing import capture_logs
 
 from bot.alerts.fanout import Fanout
 from bot.alerts.ingest import Ingest
-from bot.alerts.notices import Notices
 from bot.domain.events import Topic
 from bot.domain.filters import ChannelFilter
 from bot.domain.races import Course, OffTime, Race
+from bot.outbox import claim_outcomes, lanes
+from bot.outbox.notices import Notices
 from bot.slack.identity import Identity
 from bot.slack.messages.plain import sentence
 from bot.slack.posts import PostRenderer
-from bot.storage import claim_outcomes, inbox, lanes, racebook, reference, subscriptions
+from bot.storage import inbox, racebook, reference, subscriptions
 from bot.storage.engine import Database
 from bot.webhooks.payload import identify, read_payload
 from tests.integration.conftest import START, empty
@@ -118,7 +119,7 @@ class Channel:
         edited = claim.edited
         post = edited or claim.post
         message_ts = (edited.message_ts if edited else None) or f"{self._count}.0"
-        self.said[post.dedupe_key] = plainly(message)
+        self.said[post.idempotency_key] = plainly(message)
         self.within(lambda session: claim_outcomes.record_sent(session, claim, message_ts, self.now, free_at=self.now))
 
 

@@ -6,14 +6,14 @@ import pytest
 from sqlalchemy import select, update
 from sqlmodel import col
 
-from bot.alerts.closing import pause_channel
 from bot.jobs.expire_queue import expire_queue
+from bot.outbox.closing import pause_channel
+from bot.outbox.moving import move_channel
 from bot.slack.identity import Identity
 from bot.slack.listeners.channels import ChannelListener
 from bot.slack.listeners.direct_messages import DirectMessageListener
 from bot.storage import subscriptions
-from bot.storage.moving import move_channel
-from bot.storage.tables import Lane, Post
+from bot.storage.tables import ChannelQueue, OutboxMessage
 
 BOT = "U0BOT"
 
@@ -43,7 +43,7 @@ async def invite(channels, channel_id="CGB", event_id="Ev1"):
 
 async def post_all(pipeline):
     long_ago = pipeline.clock.now.replace(year=2020)
-    statement = update(Lane).values(next_free_at=long_ago, leased_until=None)
+    statement = update(ChannelQueue).values(next_free_at=long_ago, leased_until=None, lease_token=None)
     await pipeline.database.write(lambda session: session.execute(statement))
     await pipeline.post_all()
 
@@ -116,7 +116,10 @@ async def test_move_to_an_id_that_is_known_keeps_what_was_said_last(pipeline):
     assert [row.region for row in rows] == ["GB", "IRE"]
     assert subscriptions.read_filter(rows[0]).topics == {"racecards"}
     found = await pipeline.database.read(
-        lambda s: (s.execute(select(col(Lane.channel_id))).scalars().all(), s.execute(select(Post)).scalars().all())
+        lambda s: (
+            s.execute(select(col(ChannelQueue.channel_id))).scalars().all(),
+            s.execute(select(OutboxMessage)).scalars().all(),
+        )
     )
     assert list(found[0]) == ["CIRE"]
     assert [post.channel_id for post in found[1]] == ["CIRE"]

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import update
 
 from bot.sandbox.slack import failures
-from bot.storage.tables import Post
+from bot.storage.tables import OutboxMessage
 from tests.integration.alerts.racing_day import free_all, result, tell
 from tests.integration.conftest import Moment
 
@@ -22,7 +22,7 @@ async def settle(pipeline, times=4):
         earlier = {"deadline_at": pipeline.clock() - timedelta(minutes=1)} if pipeline.database.is_sqlite else None
         if not earlier:
             earlier = {"deadline_at": datetime.now(UTC) - timedelta(minutes=1)}
-        await pipeline.database.write(lambda session, one=earlier: session.execute(update(Post).values(**one)))
+        await pipeline.database.write(lambda session, one=earlier: session.execute(update(OutboxMessage).values(**one)))
         await free_all(pipeline)
         await pipeline.post_all()
 
@@ -59,7 +59,7 @@ async def test_clock_that_was_set_back_keeps_no_post_from_being_settled(make_pip
     await tell(pipeline, result())
     # As if the clock had been an hour ahead when it was sent.
     later = {"deadline_at": datetime.now(UTC) + timedelta(hours=1), "sending_at": datetime.now(UTC)}
-    await pipeline.database.write(lambda session: session.execute(update(Post).values(**later)))
+    await pipeline.database.write(lambda session: session.execute(update(OutboxMessage).values(**later)))
     await free_all(pipeline)
     await pipeline.post_all()
     assert await pipeline.waiting() == {}
@@ -72,9 +72,9 @@ async def test_wait_of_a_clock_that_was_set_back_a_little_is_kept(make_pipeline)
     pipeline.slack.script("chat.postMessage", [failures.drop_after()])
     await tell(pipeline, result())
     later = {"deadline_at": datetime.now(UTC) + timedelta(minutes=10)}
-    await pipeline.database.write(lambda session: session.execute(update(Post).values(**later)))
+    await pipeline.database.write(lambda session: session.execute(update(OutboxMessage).values(**later)))
     await free_all(pipeline)
     await pipeline.poster.start_due()
     await pipeline.poster.finish()
-    assert await pipeline.waiting() == {"sending": 1}
+    assert await pipeline.waiting() == {"in_doubt": 1}
     assert not [call for call in pipeline.slack.calls if call.method == "conversations.history"]

@@ -6,14 +6,14 @@ import pytest
 from sqlalchemy import select, update
 from sqlmodel import col
 
-from bot.alerts.closing import close_channel
 from bot.jobs.check_channels import ChannelCheck
 from bot.jobs.expire_queue import expire_queue
+from bot.outbox.closing import close_channel
 from bot.sandbox.slack import failures
 from bot.slack.identity import Identity
 from bot.slack.listeners.channels import ChannelListener
 from bot.storage import subscriptions
-from bot.storage.tables import Lane, Post
+from bot.storage.tables import ChannelQueue, OutboxMessage
 from tests.integration.alerts.racing_day import abandonment, free_all, result
 
 RESTRICTED = failures.slack_error("restricted_action")
@@ -63,7 +63,7 @@ async def try_again(pipeline, check, times):
 async def give_up_all(pipeline):
     """As if all that waits had waited for very long."""
     older = datetime(2026, 1, 1, tzinfo=UTC)
-    statement = update(Post).where(col(Post.state) == "queued").values(received_at=older)
+    statement = update(OutboxMessage).where(col(OutboxMessage.state) == "queued").values(received_at=older)
     await pipeline.database.write(lambda session: session.execute(statement))
     return await expire_queue(pipeline.database, pipeline.notices, 72, pipeline.clock)
 
@@ -80,7 +80,7 @@ async def subscription(pipeline):
 
 async def lane(pipeline):
     return await pipeline.database.read(
-        lambda session: session.execute(select(Lane).where(col(Lane.channel_id) == "CGB")).scalar_one()
+        lambda session: session.execute(select(ChannelQueue).where(col(ChannelQueue.channel_id) == "CGB")).scalar_one()
     )
 
 
@@ -106,7 +106,7 @@ async def test_closing_and_its_end_are_told_once_though_trials_find_nothing_to_p
     assert [text for text in [*admins, *creator] if "again" in text and "lets me post" in text] == [admins[-1]] * 2
     assert len(creator) == 2
     assert await subscription(pipeline) == "live"
-    assert (await lane(pipeline)).held_at is None
+    assert (await lane(pipeline)).state_since is None
 
 
 async def test_what_was_given_up_between_trials_is_counted_and_told_once(pipeline, check, restrict):
@@ -164,7 +164,7 @@ async def test_summary_of_a_later_trial_says_what_came_since_the_one_before(pipe
         await pipeline.deliver(abandonment(race_id, course=f"Course of {race_id}"))
         await post_all(pipeline)
         older = pipeline.clock() - timedelta(hours=4)
-        statement = update(Post).where(col(Post.state) == "queued").values(received_at=older)
+        statement = update(OutboxMessage).where(col(OutboxMessage.state) == "queued").values(received_at=older)
         await pipeline.database.write(lambda session, one=statement: session.execute(one))
         await try_again(pipeline, check, 1)
     restrict()
@@ -184,11 +184,13 @@ async def test_post_that_was_taken_before_the_closing_does_not_end_it(pipeline, 
     now = pipeline.clock()
     await pipeline.database.write(lambda s: close_channel(s, pipeline.notices, "CGB", "restricted_action", now))
     over = pipeline.clock() - timedelta(minutes=1)
-    earlier = update(Post).where(col(Post.state) == "sending").values(deadline_at=over)
+    earlier = (
+        update(OutboxMessage).where(col(OutboxMessage.state).in_(["sending", "in_doubt"])).values(deadline_at=over)
+    )
     await pipeline.database.write(lambda session: session.execute(earlier))
     await try_again(pipeline, check, 1)
     assert await pipeline.waiting() == {}
     assert len(pipeline.texts("CGB")) == 1
-    assert (await lane(pipeline)).held_at is not None
+    assert (await lane(pipeline)).state_since is not None
     admins, _ = told(pipeline)
     assert ["no longer" in text for text in admins] == [True]

@@ -122,6 +122,16 @@ async def test_refused_edit_becomes_a_new_message_that_says_all_that_waits(pipel
     assert await pipeline.waiting() == {}
 
 
+@pytest.mark.parametrize("later", [result(placings=("Red Sky", "Blue Moon")), abandonment()], ids=["winner", "lost"])
+async def test_refused_mark_of_a_superseded_message_tells_the_later_one_no_second_time(pipeline, later):
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, result())
+    pipeline.slack.script("chat.update", [], then_always=failures.slack_error("edit_window_closed"))
+    await tell(pipeline, later)
+    assert len(pipeline.texts("CGB")) == 2
+    assert await states(pipeline) == [("sent", False), ("sent", False), ("folded", True)]
+
+
 async def test_refused_blocks_are_edited_as_plain_text(pipeline):
     await pipeline.subscribe("CGB", "GB")
     await tell(pipeline, result(going="Good"))
@@ -193,7 +203,7 @@ async def test_edit_of_a_message_that_was_given_up_becomes_a_new_one(pipeline):
     await pipeline.deliver(result(going="Soft"))
     await pipeline.post_all()
     assert len(pipeline.texts("CGB")) == 1
-    assert await states(pipeline) == [("parked", False), ("sent", False), ("sent", False)]
+    assert await states(pipeline) == [("dead_letter", False), ("sent", False), ("sent", False)]
 
 
 async def test_contradiction_is_a_new_message_and_what_follows_edits_it(pipeline):

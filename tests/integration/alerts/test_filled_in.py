@@ -10,9 +10,10 @@ from structlog.testing import capture_logs
 
 from bot.domain.events import Topic
 from bot.domain.races import Course, OffTime, Race
+from bot.sandbox.slack.failures import slack_error
 from bot.storage import events, racebook, reference
 from bot.storage.tables import BookRace, EventVersion
-from tests.integration.alerts.racing_day import abandonment, edits, meeting, result, shown, tell
+from tests.integration.alerts.racing_day import abandonment, edits, meeting, result, shown, states, tell
 from tests.said import as_posted
 
 CARDS = frozenset(Topic)
@@ -70,6 +71,27 @@ async def test_race_by_id_alone_is_told_by_region_and_course_of_the_race_book(pi
     for message in pipeline.slack.messages("CGB"):
         assert "Ascot 14:30 (GB)" in message.text
         assert "region, course, date, time, name and class from the race book" in shown(message)
+
+
+async def test_refused_edit_of_a_filled_in_field_makes_no_second_message(pipeline):
+    await pipeline.subscribe("CALL", "*", CARDS)
+    await tell(pipeline, bare("race.abandoned"))
+    pipeline.slack.script("chat.update", [], then_always=slack_error("edit_window_closed"))
+    await read_list(pipeline, listed())
+    await tell(pipeline)
+    await pipeline.post_all()
+    assert len(pipeline.texts("CALL")) == 1
+    assert await states(pipeline) == [("sent", False), ("folded", True)]
+
+
+async def test_refused_edit_of_a_contradicted_message_tells_the_abandonment_no_second_time(pipeline):
+    await pipeline.subscribe("CALL", "*", CARDS)
+    await tell(pipeline, bare("result.received"), bare(), bare(meeting_id="mt_1"))
+    pipeline.slack.script("chat.update", [], then_always=slack_error("edit_window_closed"))
+    await read_list(pipeline, listed())
+    await tell(pipeline)
+    await pipeline.post_all()
+    assert len(pipeline.texts("CALL")) == 2
 
 
 async def test_what_the_race_book_learns_is_edited_once_into_the_message_that_lacked_it(pipeline):

@@ -10,9 +10,10 @@ from sqlmodel import col
 
 from bot.domain.events import Topic
 from bot.errors import StorageUnavailable
+from bot.outbox import claim_outcomes
 from bot.sandbox.slack import failures
-from bot.storage import claim_outcomes, inbox, reference
-from bot.storage.tables import InboxDelivery, Lane, Post
+from bot.storage import inbox, reference
+from bot.storage.tables import ChannelQueue, InboxDelivery, OutboxMessage
 
 
 def result(race_id="rc_1", region="GB", *, placings=("Blue Moon", "Red Sky"), **race):
@@ -32,7 +33,7 @@ async def know_regions(pipeline, *codes):
 
 async def free_lanes(pipeline):
     long_ago = datetime(2020, 1, 1, tzinfo=UTC)
-    statement = update(Lane).values(next_free_at=long_ago, leased_until=None)
+    statement = update(ChannelQueue).values(next_free_at=long_ago, leased_until=None, lease_token=None)
     await pipeline.database.write(lambda session: session.execute(statement))
 
 
@@ -45,7 +46,7 @@ async def test_storage_that_fails_is_no_reason_to_give_up_reading(pipeline, monk
         raise OperationalError("INSERT", {}, Exception("database or disk is full"))
 
     with monkeypatch.context() as patched:
-        patched.setattr("bot.storage.posts.add", full)
+        patched.setattr("bot.outbox.posts.add", full)
         for _ in range(8):
             with pytest.raises(StorageUnavailable):
                 await pipeline.fanout.run_once()
@@ -148,7 +149,7 @@ async def test_abandonment_waits_for_its_own_races_result_that_is_being_sent(pip
     await pipeline.deliver(abandonment())
     await pipeline.fanout.run_once()
     now = pipeline.clock()
-    await pipeline.database.write(lambda s: claim_outcomes.record_retry(s, claim, free_at=now, error="ratelimited"))
+    await pipeline.database.write(lambda s: claim_outcomes.record_not_sent(s, claim, free_at=now, detail="ratelimited"))
     pipeline.slack.script("chat.postMessage", [])
     await free_lanes(pipeline)
     await pipeline.post_all()
@@ -165,8 +166,8 @@ async def test_notice_that_slack_refuses_makes_no_further_notice(pipeline):
         await pipeline.poster.start_due()
         await pipeline.poster.finish()
         await free_lanes(pipeline)
-    posts = await pipeline.database.read(lambda session: session.execute(select(Post)).scalars().all())
-    assert [post.state for post in posts] == ["parked"]
+    posts = await pipeline.database.read(lambda session: session.execute(select(OutboxMessage)).scalars().all())
+    assert [post.state for post in posts] == ["dead_letter"]
 
 
 async def test_history_that_can_not_be_read_is_given_up_after_a_while(make_pipeline, slack):
@@ -180,7 +181,9 @@ async def test_history_that_can_not_be_read_is_given_up_after_a_while(make_pipel
         await free_lanes(pipeline)
 
         def earlier(session):
-            for post in session.execute(select(Post).where(col(Post.deadline_at).is_not(None))).scalars():
+            for post in session.execute(
+                select(OutboxMessage).where(col(OutboxMessage.deadline_at).is_not(None))
+            ).scalars():
                 post.deadline_at -= timedelta(seconds=20)
 
         await pipeline.database.write(earlier)

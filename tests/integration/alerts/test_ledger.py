@@ -4,11 +4,11 @@ import pytest
 from sqlalchemy import update
 from sqlmodel import col
 
+from bot.outbox import ledger
+from bot.outbox.ledger import Outcome
 from bot.sandbox.slack import failures
 from bot.slack.messages.trace import trace_answer
-from bot.storage import ledger
-from bot.storage.ledger import Outcome
-from bot.storage.tables import InboxDelivery, Lane
+from bot.storage.tables import ChannelQueue, InboxDelivery
 
 
 def result(race_id="rc_1", horse="Blue Moon", **race):
@@ -35,7 +35,7 @@ def shown(found, wanted="rc_1", only=None):
 
 async def post_all(pipeline):
     long_ago = pipeline.clock.now.replace(year=2020)
-    statement = update(Lane).values(next_free_at=long_ago, leased_until=None)
+    statement = update(ChannelQueue).values(next_free_at=long_ago, leased_until=None, lease_token=None)
     await pipeline.database.write(lambda session: session.execute(statement))
     await pipeline.post_all()
 
@@ -132,7 +132,7 @@ async def test_why_nobody_was_told_yet_is_said(pipeline):
         (failures.slack_error("never_heard_of_it"), Outcome.PARKED, "never_heard_of_it"),
         (failures.drop_before(), Outcome.DOUBTFUL, "chat.postMessage"),
     ],
-    ids=["rate limited", "closed", "parked", "doubtful"],
+    ids=["rate limited", "closed", "given up", "doubtful"],
 )
 async def test_why_a_channel_was_not_told_is_said(pipeline, failure, outcome, why):
     pipeline.slack.script("chat.postMessage", [failure])
@@ -158,9 +158,9 @@ async def test_event_of_very_many_channels_is_counted_and_those_not_told_come_fi
         continue
     await pipeline.database.write(
         lambda session: session.execute(
-            update(Lane)
-            .where(col(Lane.channel_id) != "CGB")
-            .values(held_because="is_archived", held_at=pipeline.clock())
+            update(ChannelQueue)
+            .where(col(ChannelQueue.channel_id) != "CGB")
+            .values(state="closed", state_reason="is_archived", state_since=pipeline.clock())
         )
     )
     await post_all(pipeline)

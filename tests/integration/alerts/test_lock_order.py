@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import create_engine, select, text, update
 from sqlmodel import Session, col
 
-from bot.storage import posts
-from bot.storage.tables import Post
+from bot.outbox import posts
+from bot.storage.tables import OutboxMessage
 from tests.integration.alerts.racing_day import result
 
 WAITS = text("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'hurrying' AND wait_event_type = 'Lock'")
@@ -30,9 +30,9 @@ async def test_hurried_posts_are_locked_in_the_order_of_their_numbers(pipeline):
 def _hold_the_first(engine):
     """While another holds the first post, whoever hurries them has none of the others."""
     with Session(engine) as other, ThreadPoolExecutor(1) as pool:
-        first, *others = other.execute(select(col(Post.id)).order_by(col(Post.id))).scalars()
+        first, *others = other.execute(select(col(OutboxMessage.id)).order_by(col(OutboxMessage.id))).scalars()
         # A changed priority moves its row behind the others, in the table and in every index.
-        other.execute(update(Post).where(col(Post.id) == first).values(priority=1))
+        other.execute(update(OutboxMessage).where(col(OutboxMessage.id) == first).values(priority=1))
         other.commit()
         other.execute(_locking([first]))
         begun = threading.Event()
@@ -48,7 +48,7 @@ def _hold_the_first(engine):
 
 
 def _locking(numbers):
-    return select(col(Post.id)).where(col(Post.id).in_(numbers)).with_for_update(nowait=True)
+    return select(col(OutboxMessage.id)).where(col(OutboxMessage.id).in_(numbers)).with_for_update(nowait=True)
 
 
 def _hurry(engine, begun):

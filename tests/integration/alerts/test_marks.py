@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from bot.alerts.closing import pause_channel
 from bot.domain.events import Topic
 from bot.domain.races import Course, Race, Runner
+from bot.outbox.closing import pause_channel
 from bot.sandbox.slack import failures
 from bot.slack.commands.full_result import _delivered
 from bot.slack.messages.full_result import full_result

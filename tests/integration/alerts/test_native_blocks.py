@@ -47,7 +47,7 @@ async def test_sections_that_got_no_answer_are_looked_for_and_not_posted_again(p
     await pipeline.subscribe("CGB", "GB")
     await tell(pipeline, result())
     assert len(pipeline.texts("CGB")) == 1
-    assert await pipeline.waiting() == {"sending": 1}
+    assert await pipeline.waiting() == {"in_doubt": 1}
 
 
 async def test_abandonment_costs_one_call_where_tables_are_refused(pipeline):

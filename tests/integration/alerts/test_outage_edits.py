@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlmodel import col
 
 from bot.sandbox.slack.failures import drop_before, http_error
-from bot.storage.tables import Post
+from bot.storage.tables import OutboxMessage
 from tests.integration.alerts.racing_day import edits, free_all, result, tell
 
 
@@ -17,7 +17,9 @@ async def pass_time(pipeline, times):
         pipeline.clock.forward(20)
 
         def move(session):
-            for post in session.execute(select(Post).where(col(Post.deadline_at).is_not(None))).scalars():
+            for post in session.execute(
+                select(OutboxMessage).where(col(OutboxMessage.deadline_at).is_not(None))
+            ).scalars():
                 post.deadline_at -= timedelta(seconds=20)
 
         await pipeline.database.write(move)

@@ -7,15 +7,24 @@ import pytest
 from sqlalchemy import select, update
 from sqlmodel import Session, col
 
-from bot.alerts.pace import Pace
 from bot.domain.message import Message
+from bot.outbox import lanes, pace, posts
+from bot.outbox.pace import MethodLimit, Pace
+from bot.outbox.posts import NewPost, Priority
 from bot.sandbox.slack import failures
-from bot.storage import lanes, migrate, pace, posts
+from bot.storage import migrate
 from bot.storage.clock import database_now
 from bot.storage.engine import Database
-from bot.storage.pace import MethodLimit
-from bot.storage.posts import NewPost, Priority
-from bot.storage.tables import Lane, MethodHold, MethodPace, Post, PostState
+from bot.storage.tables import (
+    ChannelQueue,
+    EventVersion,
+    InboxDelivery,
+    MessageKind,
+    MessageState,
+    MethodHold,
+    MethodPace,
+    OutboxMessage,
+)
 from tests.postgres import new_postgres_database
 
 FAST = MethodLimit(burst=30, per_minute=60_000)
@@ -29,7 +38,10 @@ async def queue(pipeline, *channels, priority=Priority.OTHER, said="said"):
             pipeline.slack.add_channel(channel_id, channel_id.lower(), bot_is_member=True)
     # Long due, by PostgreSQL's own clock too.
     now = pipeline.clock().replace(year=2020)
-    new = [NewPost(one, f"{said}@{one}", priority, now, content=Message(text=f"{said} {one}")) for one in channels]
+    new = [
+        NewPost(one, f"{said}@{one}", MessageKind.NOTICE, priority, now, content=Message(text=f"{said} {one}"))
+        for one in channels
+    ]
     await pipeline.database.write(lambda session: posts.add(session, new))
 
 
@@ -45,9 +57,9 @@ async def past_waits(pipeline, seconds=60):
     long_ago = pipeline.clock.now.replace(year=2020)
 
     def move(session):
-        session.execute(update(Lane).values(next_free_at=long_ago, leased_until=None))
+        session.execute(update(ChannelQueue).values(next_free_at=long_ago, leased_until=None, lease_token=None))
         session.execute(update(MethodHold).values(until=long_ago))
-        for post in session.execute(select(Post).where(col(Post.deadline_at).is_not(None))).scalars():
+        for post in session.execute(select(OutboxMessage).where(col(OutboxMessage.deadline_at).is_not(None))).scalars():
             post.deadline_at -= timedelta(seconds=seconds)
 
     await pipeline.database.write(move)
@@ -60,7 +72,7 @@ async def make_doubtful(pipeline, *channels, priority=Priority.OTHER):
     while (await pipeline.waiting()).get("queued"):
         await step(pipeline)
         pipeline.clock.forward(0.1)
-    assert await pipeline.waiting() == {"sending": len(channels)}
+    assert await pipeline.waiting() == {"in_doubt": len(channels)}
     await past_waits(pipeline)
 
 
@@ -148,9 +160,21 @@ async def test_method_without_a_call_blocks_neither_the_others_nor_their_lanes(p
     await queue(pipeline, "C1", "C4", said="new")
 
     def arrange(session):
-        session.execute(update(Post).where(col(Post.dedupe_key).in_(["edit@C1", "edit@C2"])).values(edits_post_id=1))
-        state = {"state": PostState.SENDING, "deadline_at": pipeline.clock(), "sending_at": pipeline.clock()}
-        session.execute(update(Post).where(col(Post.dedupe_key) == "edit@C3").values(**state))
+        delivery = InboxDelivery(event_key="k", body_sha256="0" * 64, received_at=pipeline.clock())
+        session.add(delivery)
+        session.flush()
+        version = EventVersion(
+            event_key="k", version=1, data="{}", inbox_id=delivery.id or 0, received_at=pipeline.clock()
+        )
+        session.add(version)
+        session.flush()
+        session.execute(
+            update(OutboxMessage)
+            .where(col(OutboxMessage.idempotency_key).in_(["edit@C1", "edit@C2"]))
+            .values(edits_id=1, kind="edit", event_id=version.id, content=None)
+        )
+        state = {"state": MessageState.SENDING, "deadline_at": pipeline.clock(), "sending_at": pipeline.clock()}
+        session.execute(update(OutboxMessage).where(col(OutboxMessage.idempotency_key) == "edit@C3").values(**state))
 
     await pipeline.database.write(arrange)
 
@@ -159,7 +183,7 @@ async def test_method_without_a_call_blocks_neither_the_others_nor_their_lanes(p
             now = database_now(session, pipeline.clock)
             with session.begin_nested() as trial:
                 claims = lanes.claim(session, now, limit=10, lease_s=9, call_s=5, allowed=allowed)
-                keys = {(claim.post.dedupe_key, claim.method) for claim in claims}
+                keys = {(claim.post.idempotency_key, claim.method) for claim in claims}
                 trial.rollback()
             return keys
 
@@ -181,8 +205,10 @@ async def test_limit_is_filled_by_other_methods_where_one_has_no_call_left(pipel
     await queue(pipeline, *(f"CN{number}" for number in range(6)), said="new")
 
     def arrange(session):
-        state = {"state": PostState.SENDING, "deadline_at": pipeline.clock(), "sending_at": pipeline.clock()}
-        session.execute(update(Post).where(col(Post.dedupe_key).startswith("doubtful")).values(**state))
+        state = {"state": MessageState.SENDING, "deadline_at": pipeline.clock(), "sending_at": pipeline.clock()}
+        session.execute(
+            update(OutboxMessage).where(col(OutboxMessage.idempotency_key).startswith("doubtful")).values(**state)
+        )
         now = database_now(session, pipeline.clock)
         allowed = {"conversations.history": 2, "chat.postMessage": 5}
         return [claim.method for claim in lanes.claim(session, now, limit=6, lease_s=9, call_s=5, allowed=allowed)]
@@ -225,7 +251,7 @@ async def test_post_whose_deadline_has_not_passed_costs_no_look(make_pipeline):
     pipeline = make_pipeline(pace=Pace(channel_s=0, looks=A_MINUTE))
     await make_doubtful(pipeline, "C1", "C2", "C3")
     now = await pipeline.database.read(lambda session: database_now(session, pipeline.clock))
-    await pipeline.database.write(lambda session: session.execute(update(Post).values(deadline_at=now)))
+    await pipeline.database.write(lambda session: session.execute(update(OutboxMessage).values(deadline_at=now)))
     await step(pipeline, 4)
     assert looked_at(pipeline) == []
     # Past the deadline, and too short a time for another look to be allowed.
@@ -263,7 +289,7 @@ async def test_look_goes_on_from_the_page_that_it_had_come_to(pipeline, monkeypa
 
     def end_waits(session):
         session.execute(update(MethodHold).values(until=long_ago))
-        session.execute(update(Lane).values(next_free_at=long_ago))
+        session.execute(update(ChannelQueue).values(next_free_at=long_ago))
 
     for _ in range(3):
         await pipeline.post_all()
@@ -276,7 +302,7 @@ async def test_look_goes_on_from_the_page_that_it_had_come_to(pipeline, monkeypa
 
 async def test_history_without_an_end_is_given_up_after_a_while(pipeline, monkeypatch):
     monkeypatch.setattr("bot.slack.client.HISTORY_PAGE", 1)
-    monkeypatch.setattr("bot.alerts.settle.PAGES", 2)
+    monkeypatch.setattr("bot.outbox.settle.PAGES", 2)
     await make_doubtful(pipeline, "C1")
     for number in range(3):
         await pipeline.poster.sender.post("C1", Message(text=f"{number}"), post_key=f"other{number}", timeout_s=5)
@@ -294,5 +320,5 @@ async def test_history_that_is_refused_says_nothing_about_posting(pipeline, code
     await pipeline.post_all()
     first, second = pipeline.slack.messages("C1")
     assert (first.text, await pipeline.waiting(), await pipeline.holds()) == (second.text, {}, {})
-    held = select(Lane).where(col(Lane.held_because).is_not(None))
+    held = select(ChannelQueue).where(col(ChannelQueue.state) != "open")
     assert await pipeline.database.read(lambda session: session.execute(held).all()) == []

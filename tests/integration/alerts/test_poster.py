@@ -7,11 +7,12 @@ import pytest
 from sqlalchemy import delete, select, update
 from sqlmodel import col
 
-from bot.alerts.pace import Pace
+from bot.outbox import claim_outcomes, held_methods
+from bot.outbox.pace import Pace
 from bot.sandbox.slack import failures
 from bot.settings import DoubtfulPosts
-from bot.storage import claim_outcomes, held_methods, subscriptions
-from bot.storage.tables import Lane, MethodHold, Post
+from bot.storage import subscriptions
+from bot.storage.tables import ChannelQueue, MethodHold, OutboxMessage, Reason
 from tests.integration.conftest import first_on_both
 
 
@@ -32,8 +33,8 @@ async def past_waits(pipeline, seconds):
     long_ago = pipeline.clock.now.replace(year=2020)
 
     def move(session):
-        session.execute(update(Lane).values(next_free_at=long_ago, leased_until=None))
-        for post in session.execute(select(Post).where(col(Post.deadline_at).is_not(None))).scalars():
+        session.execute(update(ChannelQueue).values(next_free_at=long_ago, leased_until=None, lease_token=None))
+        for post in session.execute(select(OutboxMessage).where(col(OutboxMessage.deadline_at).is_not(None))).scalars():
             post.deadline_at -= timedelta(seconds=seconds)
 
     await pipeline.database.write(move)
@@ -103,7 +104,7 @@ async def test_refused_blocks_are_posted_as_plain_text(pipeline):
 async def test_unknown_refusal_parks_the_post_and_the_lane_goes_on(pipeline):
     pipeline.slack.script("chat.postMessage", [failures.slack_error("never_heard_of_it")])
     await deliver_one(pipeline)
-    assert await pipeline.waiting() == {"parked": 1}
+    assert await pipeline.waiting() == {"dead_letter": 1}
     assert "never_heard_of_it" in pipeline.texts("CADMIN")[0]
     await pipeline.deliver(result("rc_2"))
     await pipeline.post_all()
@@ -126,7 +127,7 @@ async def test_unknown_refusal_parks_the_post_and_the_lane_goes_on(pipeline):
 async def test_doubtful_post_is_looked_for_before_it_is_repeated(pipeline, failure, accepted):
     pipeline.slack.script("chat.postMessage", [failure])
     await deliver_one(pipeline)
-    assert await pipeline.waiting() == {"sending": 1}
+    assert await pipeline.waiting() == {"in_doubt": 1}
     assert len(pipeline.texts("CGB")) == int(accepted)
     for _ in range(6):
         await past_waits(pipeline, 20)
@@ -147,7 +148,7 @@ async def test_doubtful_post_without_the_history_scope_is_as_the_operator_chose(
         await past_waits(pipeline, 20)
         await pipeline.post_all()
     assert len(pipeline.texts("CGB")) == posts
-    assert await pipeline.waiting() == ({} if choice is DoubtfulPosts.REPEAT else {"parked": 1})
+    assert await pipeline.waiting() == ({} if choice is DoubtfulPosts.REPEAT else {"dead_letter": 1})
     if choice is DoubtfulPosts.REPEAT:
         assert "repeat" in str(slack.messages("CGB")[1].blocks)
 
@@ -165,9 +166,12 @@ async def test_worker_that_lost_its_lease_changes_nothing(make_pipeline, slack):
     assert taken_over.doubtful
     now = first.clock()
     assert not await first.database.write(lambda s: claim_outcomes.record_sent(s, claim, "1.1", now, free_at=now))
-    assert not await first.database.write(lambda s: claim_outcomes.record_retry(s, claim, free_at=now, error="late"))
-    assert not await first.database.write(lambda s: claim_outcomes.record_parked(s, claim, free_at=now, error="late"))
-    assert await first.waiting() == {"sending": 1}
+    assert not await first.database.write(
+        lambda s: claim_outcomes.record_not_sent(s, claim, free_at=now, detail="late")
+    )
+    given_up = {"free_at": now, "reason": Reason.REFUSED, "detail": "late"}
+    assert not await first.database.write(lambda s: claim_outcomes.record_given_up(s, claim, now, **given_up))
+    assert await first.waiting() == {"in_doubt": 1}
 
 
 async def test_channel_gets_one_post_a_second(make_pipeline, slack):

@@ -9,12 +9,12 @@ from sqlalchemy import select, update
 from sqlmodel import col
 from structlog.testing import capture_logs
 
-from bot.alerts.poster import Sender
 from bot.errors import SlackDoubtful, SlackUnreached
+from bot.outbox.poster import Sender
 from bot.sandbox.slack.failures import Failure, http_error, slack_error
 from bot.settings import DoubtfulPosts
 from bot.storage.clock import database_now
-from bot.storage.tables import EventVersion, Lane, Post
+from bot.storage.tables import ChannelQueue, EventVersion, OutboxMessage
 from tests.integration.alerts.racing_day import abandonment, free_all, meeting, result, tell
 from tests.integration.conftest import first_on_both
 
@@ -54,7 +54,7 @@ async def pass_time(pipeline, seconds=20):
     pipeline.clock.forward(seconds)
 
     def move(session):
-        for post in session.execute(select(Post).where(col(Post.deadline_at).is_not(None))).scalars():
+        for post in session.execute(select(OutboxMessage).where(col(OutboxMessage.deadline_at).is_not(None))).scalars():
             post.deadline_at -= timedelta(seconds=seconds)
 
     await pipeline.database.write(move)
@@ -70,7 +70,7 @@ async def settle_once(pipeline):
 
 async def post_of(pipeline, course):
     def read(session):
-        statement = select(Post).join(EventVersion, col(EventVersion.id) == col(Post.event_id))
+        statement = select(OutboxMessage).join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
         return session.execute(statement.where(col(EventVersion.data).contains(course))).scalars().one()
 
     return await pipeline.database.read(read)
@@ -80,9 +80,13 @@ async def wait_of(pipeline, channel_id):
     """For how many seconds the lane's doubtful post is left alone; 0 where it is none any more."""
 
     def read(session):
-        statement = select(col(Lane.next_free_at)).join(Post, col(Post.channel_id) == col(Lane.channel_id))
+        statement = select(col(ChannelQueue.next_free_at)).join(
+            OutboxMessage, col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id)
+        )
         free_at = session.execute(
-            statement.where(col(Lane.channel_id) == channel_id, col(Post.state) == "sending")
+            statement.where(
+                col(ChannelQueue.channel_id) == channel_id, col(OutboxMessage.state).in_(["sending", "in_doubt"])
+            )
         ).scalar_one_or_none()
         return (free_at - database_now(session, pipeline.clock)).total_seconds() if free_at else 0.0
 
@@ -125,7 +129,7 @@ async def test_json_that_is_no_answer_of_slacks_is_a_doubt(pipeline, body, statu
     await pipeline.subscribe("CGB", "GB")
     pipeline.slack.script("chat.postMessage", [Failure(name="proxy", status=status, body=json.dumps(body))])
     await tell(pipeline, result())
-    assert await pipeline.waiting() == {"sending": 1}
+    assert await pipeline.waiting() == {"in_doubt": 1}
     await settle_once(pipeline)
     assert len(pipeline.texts("CGB")) == 1
 
@@ -151,7 +155,7 @@ async def test_post_that_is_always_doubtful_is_given_up_while_others_are_posted(
         await tell(pipeline, result(f"rc_{number}", region="IRE"))
         await settle_once(pipeline)
     post = await post_of(pipeline, POISON)
-    assert (post.state, len(sender.calls)) == ("parked", 8)
+    assert (post.state, len(sender.calls)) == ("dead_letter", 8)
     assert sender.calls == [True] * 4 + [False] * 4
     assert len(pipeline.texts("CGB")) == 1
     (told,) = pipeline.texts("CADMIN")
@@ -180,7 +184,7 @@ async def test_outage_gives_no_post_up_and_tells_admins_once_an_hour(pipeline):
     await tell(pipeline, result("rc_1"), result("rc_2", region="IRE"))
     for _ in range(12):
         await settle_once(pipeline)
-    assert "parked" not in await pipeline.waiting()
+    assert "dead_letter" not in await pipeline.waiting()
     pipeline.slack.script("chat.postMessage", [])
     for _ in range(2):
         await settle_once(pipeline)
@@ -197,12 +201,12 @@ async def test_history_that_fails_is_looked_at_for_an_hour_before_a_held_post_is
     await tell(pipeline, result())
     await pass_time(pipeline)
     waited = 0.0
-    while await pipeline.waiting() == {"sending": 1}:
+    while await pipeline.waiting() == {"in_doubt": 1}:
         await pipeline.poster.start_due()
         await pipeline.poster.finish()
         waited += await wait_of(pipeline, "CGB")
         await free_all(pipeline)
-    assert await pipeline.waiting() == {"parked": 1, "queued": 1}
+    assert await pipeline.waiting() == {"dead_letter": 1, "queued": 1}
     assert 3590 <= waited <= 3700
 
 
@@ -239,7 +243,7 @@ async def test_stored_event_that_cant_be_read_keeps_nobody_waiting(pipeline):
 @pytest.mark.usefixtures("quiet")
 async def test_edit_that_gets_no_answer_delays_no_message_and_becomes_one_in_the_end(pipeline, error, monkeypatch):
     # A second of PostgreSQL's clock may be over before the test has said anything else.
-    monkeypatch.setattr("bot.alerts.poster.BACKOFF_S", (600.0,))
+    monkeypatch.setattr("bot.outbox.poster.BACKOFF_S", (600.0,))
     await pipeline.subscribe("CGB", "GB")
     await tell(pipeline, result("rc_1", going="Good"))
     sender = stumble(pipeline, error)

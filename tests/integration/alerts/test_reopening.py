@@ -6,16 +6,17 @@ import pytest
 from sqlalchemy import select, update
 from sqlmodel import col
 
-from bot.alerts.closing import pause_channel
 from bot.domain.filters import ALL_REGIONS
 from bot.jobs.check_channels import ChannelCheck
 from bot.jobs.end_pauses import PauseEnd
 from bot.jobs.expire_queue import expire_queue
+from bot.outbox import ledger
+from bot.outbox.closing import pause_channel
 from bot.sandbox.slack import failures
 from bot.slack.identity import Identity
 from bot.slack.listeners.channels import ChannelListener
-from bot.storage import ledger, subscriptions
-from bot.storage.tables import ChannelSubscriptionRow, EventVersion, Lane, Post
+from bot.storage import subscriptions
+from bot.storage.tables import ChannelQueue, ChannelSubscriptionRow, EventVersion, OutboxMessage
 
 
 def result(race_id="rc_1", horse="Blue Moon", region="GB"):
@@ -30,7 +31,7 @@ def abandonment(race_id="rc_9", course="Kempton", **race):
 
 async def free_lanes(pipeline):
     long_ago = pipeline.clock.now.replace(year=2020)
-    statement = update(Lane).values(next_free_at=long_ago, leased_until=None)
+    statement = update(ChannelQueue).values(next_free_at=long_ago, leased_until=None, lease_token=None)
     await pipeline.database.write(lambda session: session.execute(statement))
 
 
@@ -58,14 +59,14 @@ async def age(pipeline, **units):
     older = timedelta(**units)
 
     def move(session):
-        for post in session.execute(select(Post).where(col(Post.state) == "queued")).scalars():
+        for post in session.execute(select(OutboxMessage).where(col(OutboxMessage.state) == "queued")).scalars():
             post.received_at -= older
 
     await pipeline.database.write(move)
 
 
 async def states(pipeline, channel_id="CGB"):
-    statement = select(Post).where(col(Post.channel_id) == channel_id).order_by(col(Post.id))
+    statement = select(OutboxMessage).where(col(OutboxMessage.channel_id) == channel_id).order_by(col(OutboxMessage.id))
     rows = await pipeline.database.read(lambda session: session.execute(statement).scalars().all())
     return [row.state for row in rows]
 
@@ -108,7 +109,7 @@ async def test_direct_message_that_is_refused_parks_and_admins_hear_nothing_of_i
         lambda session: session.execute(update(ChannelSubscriptionRow).values(created_by="UGONE"))
     )
     await close(pipeline)
-    assert await states(pipeline, "UGONE") == ["parked"]
+    assert await states(pipeline, "UGONE") == ["dead_letter"]
     assert len(pipeline.texts("CADMIN")) == 1
 
 
@@ -170,7 +171,7 @@ async def test_summary_that_can_not_be_made_costs_no_message(pipeline, monkeypat
     await pipeline.deliver(abandonment())
     await pipeline.post_all()
     await age(pipeline, hours=5)
-    monkeypatch.setattr("bot.alerts.reopening._newest", lambda _waiting: 1 / 0)
+    monkeypatch.setattr("bot.outbox.reopening._newest", lambda _waiting: 1 / 0)
     await reopen(pipeline)
     assert len(pipeline.texts("CGB")) == 2
 
@@ -188,7 +189,7 @@ async def test_what_waits_too_long_is_given_up_kept_and_told_once(pipeline):
         await pipeline.deliver(result(race_id))
         await pipeline.post_all()
         await age(pipeline, hours=71)
-    assert (await states(pipeline)).count("parked") == 3
+    assert (await states(pipeline)).count("dead_letter") == 3
     await post_all(pipeline)
     _closing, given_up = pipeline.texts("CADMIN")
     assert "72 hours" in given_up
@@ -313,7 +314,7 @@ async def test_summary_that_slack_refuses_is_told_to_admins_and_its_messages_are
     _, refused, over = pipeline.texts("CADMIN")
     assert "never_heard_of_it" in refused
     assert "again" in over
-    assert await states(pipeline) == ["sent", "parked"]
+    assert await states(pipeline) == ["sent", "dead_letter"]
     assert len(pipeline.texts("CGB")) == 1
 
 

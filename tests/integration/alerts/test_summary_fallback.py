@@ -6,10 +6,10 @@ import pytest
 from sqlalchemy import update
 from sqlmodel import col
 
-from bot.alerts.closing import close_channel
+from bot.outbox import ledger
+from bot.outbox.closing import close_channel
 from bot.sandbox.slack import failures
-from bot.storage import ledger
-from bot.storage.tables import Post
+from bot.storage.tables import OutboxMessage
 from tests.integration.alerts.racing_day import abandonment, free_all, meeting, result, shown
 
 BLOCKS, UNKNOWN = failures.slack_error("invalid_blocks"), failures.slack_error("never_heard_of_it")
@@ -28,7 +28,7 @@ async def wait_long(pipeline, *payloads):
         pipeline.clock.forward(0.001)
     await pipeline.post_all()
     older = pipeline.clock() - timedelta(hours=4)
-    statement = update(Post).where(col(Post.state) == "queued").values(received_at=older)
+    statement = update(OutboxMessage).where(col(OutboxMessage.state) == "queued").values(received_at=older)
     await pipeline.database.write(lambda session: session.execute(statement))
 
 
@@ -58,7 +58,7 @@ async def test_refused_summary_posts_each_event_once_in_its_newest_version(pipel
     assert "Soft in the other" in first.text
     assert "Another version" in shown(first)
     assert "rc_2" in shown(second)
-    assert set(await pipeline.waiting()) == {"parked"}
+    assert set(await pipeline.waiting()) == {"dead_letter"}
 
 
 async def test_summary_whose_blocks_are_refused_is_said_in_words(pipeline):
@@ -77,7 +77,7 @@ async def test_summary_that_is_taken_back_leaves_an_edit_with_its_message(pipeli
     await pipeline.database.write(lambda s: pipeline.reopening.reopen(s, "CGB", pipeline.clock()))
     await close(pipeline)
     # Young again, so that they are posted singly.
-    statement = update(Post).where(col(Post.state) == "queued").values(received_at=pipeline.clock())
+    statement = update(OutboxMessage).where(col(OutboxMessage.state) == "queued").values(received_at=pipeline.clock())
     await pipeline.database.write(lambda session: session.execute(statement))
     await reopen(pipeline)
     (text,) = pipeline.texts("CGB")

@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import update
 from sqlmodel import col
 
-from bot.alerts.closing import pause_channel
 from bot.domain.events import Topic
-from bot.storage.tables import Post
+from bot.outbox.closing import pause_channel
+from bot.storage.tables import OutboxMessage
 from tests.integration.alerts.racing_day import abandonment, free_all, meeting, result, shown, tell
 
 LOST_ONLY = frozenset({Topic.ABANDONMENTS})
@@ -32,7 +32,7 @@ async def summarised(pipeline, *payloads):
     await pipeline.database.write(lambda s: pause_channel(s, "CGB", None, pipeline.clock()))
     await tell(pipeline, *payloads)
     older = pipeline.clock() - timedelta(hours=4)
-    statement = update(Post).where(col(Post.state) == "queued").values(received_at=older)
+    statement = update(OutboxMessage).where(col(OutboxMessage.state) == "queued").values(received_at=older)
     await pipeline.database.write(lambda session: session.execute(statement))
     await pipeline.database.write(lambda s: pipeline.reopening.resume(s, "CGB", pipeline.clock()))
     await free_all(pipeline)

@@ -6,7 +6,7 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 from sqlmodel import col
 from structlog.testing import capture_logs
 
-from bot.storage.tables import ChannelSubscriptionRow, EventVersion, MutedMeetingRow, Post
+from bot.storage.tables import ChannelSubscriptionRow, EventVersion, MutedMeetingRow, OutboxMessage
 from tests.integration.alerts.racing_day import abandonment, meeting, result, tell
 from tests.integration.alerts.test_standstill import standstill_of
 
@@ -57,7 +57,7 @@ async def test_stored_event_that_cant_be_read_keeps_none_that_comes_after_it(pip
     await pipeline.database.write(lambda session: session.execute(broken))
     before = await pipeline.waiting()
     await tell(pipeline, next_one)
-    states = select(col(Post.state))
+    states = select(col(OutboxMessage.state))
     found = await pipeline.database.read(lambda session: list(session.execute(states).scalars()))
     assert before == {}
     assert len(found) == 2
@@ -72,7 +72,7 @@ async def test_delivery_that_is_refused_alone_is_tried_ever_more_seldom_and_logg
         raise OperationalError("INSERT", {}, Exception("too many values"))
 
     with monkeypatch.context() as patched, capture_logs() as logged:
-        patched.setattr("bot.storage.posts.add", refuse)
+        patched.setattr("bot.outbox.posts.add", refuse)
         waits = [await pipeline.fanout.turn() for _ in range(10)]
         assert [entry["event"] for entry in logged].count("fanout_waits") == 1
         pipeline.clock.forward(3_601)

@@ -18,11 +18,12 @@ from pydantic import SecretStr
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from bot.alerts.notices import Notices
-from bot.alerts.reopening import Reopening
 from bot.book.reference import ReferenceBook
 from bot.domain.clock import utc_now
 from bot.errors import SlackUnreached
+from bot.outbox import posts
+from bot.outbox.notices import Notices
+from bot.outbox.reopening import Reopening
 from bot.sandbox.slack import signing
 from bot.slack.bolt import Listener, make_bolt
 from bot.slack.commands.table import BUTTON_COMMANDS
@@ -38,7 +39,6 @@ from bot.slack.listeners.running import CommandRunner
 from bot.slack.messages.plain import sentence
 from bot.slack.messages.waited import waited
 from bot.slack.views.subscribe_form import FormOf
-from bot.storage import posts
 from bot.storage.engine import Database
 from bot.storage.migrate import upgrade
 from bot.web.body import BodyReader

@@ -9,15 +9,18 @@ from sqlalchemy import delete, text, update
 
 from bot.domain.message import Message
 from bot.errors import StorageUnavailable
-from bot.storage import held_lanes, held_methods, lanes, posts, state
-from bot.storage.posts import NewPost, Priority
-from bot.storage.tables import Lane
+from bot.outbox import held_lanes, held_methods, lanes, posts
+from bot.outbox.posts import NewPost, Priority
+from bot.storage import state
+from bot.storage.tables import ChannelQueue, MessageKind
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
 def add(channel_id, received_at):
-    post = NewPost(channel_id, f"notice:x@{channel_id}", Priority.ADMIN, received_at, content=Message(text="x"))
+    post = NewPost(
+        channel_id, f"notice:x@{channel_id}", MessageKind.NOTICE, Priority.ADMIN, received_at, content=Message(text="x")
+    )
     return partial(posts.add, posts=[post])
 
 
@@ -33,17 +36,17 @@ async def test_new_lane_is_free_at_once_whatever_clock_its_maker_has(database):
 
 async def test_lane_that_goes_on_is_free_at_once_whatever_clock_frees_it(database):
     await database.write(add("CGB", NOW))
-    await database.write(partial(held_lanes.hold_lane, channel_id="CGB", reason="is_archived", now=NOW))
+    await database.write(partial(held_lanes.close, channel_id="CGB", reason="is_archived", now=NOW))
     assert await claimed(database) == []
-    await database.write(partial(held_lanes.free_lane, channel_id="CGB", now=NOW + timedelta(minutes=10)))
+    await database.write(partial(held_lanes.try_again, channel_id="CGB"))
     assert await claimed(database, NOW + timedelta(seconds=1)) == ["CGB"]
 
 
 @pytest.mark.parametrize("column", ["next_free_at", "leased_until"])
 async def test_clock_that_was_set_back_stops_no_lane(database, column):
     await database.write(add("CGB", NOW))
-    ahead = {column: NOW + timedelta(hours=1)}
-    await database.write(lambda session: session.execute(update(Lane).values(**ahead)))
+    ahead = {column: NOW + timedelta(hours=1), "lease_token": "other" if column == "leased_until" else None}
+    await database.write(lambda session: session.execute(update(ChannelQueue).values(**ahead)))
     assert await claimed(database) == ["CGB"]
 
 
@@ -59,7 +62,7 @@ async def test_clock_that_was_set_back_holds_no_method(database):
 
 async def test_post_without_a_lane_gets_one(database):
     await database.write(add("COLD", NOW))
-    await database.write(lambda session: session.execute(delete(Lane)))
+    await database.write(lambda session: session.execute(delete(ChannelQueue)))
     assert await claimed(database) == []
     assert await database.write(lanes.make_missing) == 1
     assert await claimed(database) == ["COLD"]

@@ -1,9 +1,6 @@
 """A new database is made at once, an older one migrated: both come to the same tables."""
 
-import asyncio
-
 import pytest
-import pytest_asyncio
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import inspect, text
@@ -11,21 +8,7 @@ from sqlmodel import SQLModel
 
 from bot.errors import SchemaUnknown
 from bot.storage import migrate
-from bot.storage.engine import Database
 from bot.storage.schema import Schema
-from tests.postgres import new_postgres_database
-
-
-@pytest_asyncio.fixture(params=["sqlite", "postgresql"])
-async def empty_database(request, tmp_path):
-    """A database with nothing in it."""
-    if request.param == "sqlite":
-        url = f"sqlite:///{tmp_path / 'empty.db'}"
-    else:
-        url = await asyncio.to_thread(new_postgres_database, request.getfixturevalue("postgres_server"))
-    opened = Database(url)
-    yield opened
-    await opened.close()
 
 
 def shape(connection):

@@ -6,8 +6,7 @@ from itertools import accumulate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.alerts.pace import TIER_3, Pace
-from bot.storage.pace import Bucket, MethodLimit
+from bot.outbox.pace import TIER_3, Bucket, MethodLimit, Pace
 
 START = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

@@ -14,7 +14,7 @@ from bench.delivery import subscribe
 from bench.fanouts import seconds_alone
 from bench.processes import bot_settings
 from bot.storage.engine import Database
-from bot.storage.tables import Post
+from bot.storage.tables import OutboxMessage
 
 
 @pytest.fixture
@@ -40,7 +40,11 @@ async def test_fan_out_is_timed_once_for_each_event_but_the_first(tmp_path):
     assert [len(taken) for taken in seconds.values()] == [2, 2]
     assert all(second > 0 for taken in seconds.values() for second in taken)
     database = Database(url)
-    by_channel = select(col(Post.channel_id), func.count()).group_by(col(Post.channel_id)).order_by(Post.channel_id)
+    by_channel = (
+        select(col(OutboxMessage.channel_id), func.count())
+        .group_by(col(OutboxMessage.channel_id))
+        .order_by(OutboxMessage.channel_id)
+    )
     posts = await database.read(lambda session: session.execute(by_channel).all())
     await database.close()
     assert [tuple(row) for row in posts] == [("C1", 6), ("C2", 3)]

@@ -5,15 +5,15 @@ import asyncio
 import pytest
 from sqlmodel import select
 
-from bot.alerts.notices import Notices
 from bot.book.reference import ReferenceBook
 from bot.domain.events import DEFAULT_TOPICS
 from bot.domain.filters import ALL_REGIONS, ChannelFilter
 from bot.domain.message import Message
 from bot.jobs.refresh_reference import CHECK_EVERY_S, refresh_for_filters, refresh_reference
+from bot.outbox.notices import Notices
 from bot.racing.errors import ServerFault
 from bot.storage import audit, reference, subscriptions
-from bot.storage.tables import ChannelSubscriptionRow, Post, SubscriptionState
+from bot.storage.tables import ChannelSubscriptionRow, OutboxMessage, SubscriptionState
 from tests.unit.book.conftest import START
 
 FAULT = ServerFault("reference", code="server_error", status=500)
@@ -63,7 +63,7 @@ def regions_of(database):
 def told(database):
     async def read():
         """(channel, words) of what was told."""
-        found = await database.read(lambda session: session.exec(select(Post)).all())
+        found = await database.read(lambda session: session.exec(select(OutboxMessage)).all())
         return [(post.channel_id, Message.model_validate_json(post.content).text) for post in found]
 
     return read

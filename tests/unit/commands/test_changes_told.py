@@ -13,7 +13,7 @@ from bot.domain.races import Course
 from bot.slack.commands.changing import audited
 from bot.slack.commands.invocation import Invocation
 from bot.storage import subscriptions
-from bot.storage.tables import Post, SubscriptionState
+from bot.storage.tables import OutboxMessage, SubscriptionState
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ASCOT, YORK = Course(course_id="cr_1", name="Ascot"), Course(course_id="cr_2", name="York")
@@ -38,7 +38,9 @@ async def told(database, before, after, channel_id="C1", *, announce=True, state
             subscriptions.remove(session, channel_id, [chosen.region for chosen in before])
             for chosen in after:
                 subscriptions.save(session, channel_id, chosen, user_id="U1", now=NOW)
-        return [post.content for post in session.execute(select(Post).order_by(col(Post.id))).scalars()]
+        return [
+            post.content for post in session.execute(select(OutboxMessage).order_by(col(OutboxMessage.id))).scalars()
+        ]
 
     return "".join(await database.write(change))
 

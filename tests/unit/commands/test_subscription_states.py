@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from bot.alerts.reopening import Reopening
 from bot.book.reference import ReferenceBook
 from bot.domain.events import DEFAULT_TOPICS
 from bot.domain.filters import ChannelFilter
 from bot.errors import CommandError, SlackChannelClosed, SlackDoubtful, SlackError, SlackRefused, SlackScopeMissing
+from bot.outbox import held_lanes
+from bot.outbox.reopening import Reopening
 from bot.sandbox.slack import modals
 from bot.slack.commands import list as list_command
 from bot.slack.commands import subscribe, unsubscribe
@@ -22,7 +23,7 @@ from bot.slack.commands.submit import submit
 from bot.slack.identity import Identity
 from bot.slack.messages.waited import waited
 from bot.slack.views.subscribe_form import FormOf, Known, read_form, subscribe_form
-from bot.storage import held_lanes, subscriptions
+from bot.storage import subscriptions
 from bot.storage.engine import Database
 from bot.storage.tables import SubscriptionState
 
@@ -79,7 +80,7 @@ class Channel:
     async def closes(self):
         def close(session):
             subscriptions.suspend(session, self.channel_id, ARCHIVED, NOW)
-            held_lanes.hold_lane(session, self.channel_id, ARCHIVED, NOW)
+            held_lanes.close(session, self.channel_id, ARCHIVED, NOW)
 
         await self.database.write(close)
 

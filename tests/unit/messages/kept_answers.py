@@ -6,7 +6,6 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-from bot.alerts.reopening import Waited
 from bot.book.card import Card, Coverage, Meeting, Outcome, Outcomes
 from bot.domain.events import EventKind, Topic
 from bot.domain.facts import VersionRemarks
@@ -15,6 +14,10 @@ from bot.domain.filters import Meeting as MutedMeeting
 from bot.domain.quota import QuotaReading, QuotaSource, UsageRow, forecast
 from bot.domain.races import Course
 from bot.errors import CommandError, StorageUnavailable
+from bot.outbox.held_lanes import PAUSED, Held
+from bot.outbox.ledger import Outcome as Became
+from bot.outbox.ledger import Told, Trace, TracedDelivery, TracedVersion
+from bot.outbox.reopening import Waited
 from bot.slack.commands.explain import explain
 from bot.slack.messages.audit import audit_page
 from bot.slack.messages.card import racecard
@@ -35,9 +38,6 @@ from bot.slack.messages.waited import waited
 from bot.slack.messages.welcome import welcome
 from bot.slack.views.subscribe_form import FormOf, Known, outdated, saved, subscribe_form
 from bot.storage.audit import Page
-from bot.storage.held_lanes import PAUSED, Held
-from bot.storage.ledger import Outcome as Became
-from bot.storage.ledger import Told, Trace, TracedDelivery, TracedVersion
 from bot.storage.recent import Recent
 from bot.storage.reference import KnownCountry, KnownCourse
 from bot.storage.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow

@@ -14,10 +14,6 @@ from datetime import datetime, timedelta
 
 from sqlmodel import Session
 
-from bot.alerts.doubts import Doubt
-from bot.alerts.notices import Notices
-from bot.alerts.outcomes import Outcome, Outcomes
-from bot.alerts.poster import LookedAt, Sender
 from bot.errors import (
     SlackChannelClosed,
     SlackCredentialsDead,
@@ -28,10 +24,15 @@ from bot.errors import (
     SlackWait,
 )
 from bot.logs import get_logger
+from bot.outbox import claim_outcomes, held_methods, lanes
+from bot.outbox.doubts import Doubt
+from bot.outbox.lanes import Claim
+from bot.outbox.notices import Notices
+from bot.outbox.outcomes import Outcome, Outcomes
+from bot.outbox.poster import LookedAt, Sender
 from bot.settings import DoubtfulPosts
-from bot.storage import claim_outcomes, held_methods, lanes
 from bot.storage.clock import FAR
-from bot.storage.lanes import Claim
+from bot.storage.tables import Reason
 
 log = get_logger(__name__)
 
@@ -110,7 +111,7 @@ class SettleDoubtful:
             return self._look_again(claim, "reading the channel's history", timedelta(0), post.looks)
         if post.looks + 1 < LOOKS:
             return self._look_again(claim, "not in the channel's history yet", LOOK_AGAIN, post.looks + 1)
-        log.info("doubtful_post_not_there", post=post.dedupe_key)
+        log.info("doubtful_post_not_there", post=post.idempotency_key)
         return self._repeat(claim, "not in the channel's history", doubt, marked=False)
 
     def _wait(self, claim: Claim) -> timedelta:
@@ -134,7 +135,7 @@ class SettleDoubtful:
             async with asyncio.timeout(LOOK_S):
                 return await self.sender.find(
                     claim.channel_id,
-                    post.dedupe_key,
+                    post.idempotency_key,
                     since=since,
                     until=until,
                     cursor=place.cursor,
@@ -145,11 +146,11 @@ class SettleDoubtful:
             raise
         except Exception as error:
             # A bug of ours, or a history that is none: a look that failed, as any other.
-            log.exception("history_not_read", post=post.dedupe_key)
+            log.exception("history_not_read", post=post.idempotency_key)
             raise SlackDoubtful(lanes.LOOK_METHOD, type(error).__name__) from error
 
     def _found(self, claim: Claim, message_ts: str) -> Outcome:
-        log.info("doubtful_post_found", post=claim.post.dedupe_key, message_ts=message_ts)
+        log.info("doubtful_post_found", post=claim.post.idempotency_key, message_ts=message_ts)
         return self._outcomes.sent(claim, message_ts, "found")
 
     def _hold_looks(self, claim: Claim, error: SlackWait) -> Outcome:
@@ -163,7 +164,7 @@ class SettleDoubtful:
         return Outcome("wait", record)
 
     def _cannot_look(self, claim: Claim, error: SlackError, doubt: Doubt) -> Outcome:
-        log.info("cannot_look_for_post", post=claim.post.dedupe_key, reason=str(error))
+        log.info("cannot_look_for_post", post=claim.post.idempotency_key, reason=str(error))
         match error:
             case SlackCredentialsDead():
                 return self._look_again(claim, str(error), timedelta(minutes=1), claim.post.looks)
@@ -179,7 +180,9 @@ class SettleDoubtful:
         """What the operator chose for a post that can't be looked for."""
         if self.doubtful_posts is DoubtfulPosts.REPEAT:
             return self._repeat(claim, reason, doubt, marked=True)
-        return self._outcomes.parked(claim, reason, f"it may have been posted, and I can't look ({reason})")
+        return self._outcomes.given_up(
+            claim, Reason.UNRESOLVED, reason, f"it may have been posted, and I can't look ({reason})"
+        )
 
     def _look_again(self, claim: Claim, reason: str, after: timedelta, looks: int, *, failed: bool = False) -> Outcome:
         return Outcome(
@@ -192,20 +195,22 @@ class SettleDoubtful:
     ) -> bool:
         failed_looks = claim.post.failed_looks + failed
         return claim_outcomes.record_doubtful(
-            session, claim, free_at=free_at, error=reason, looks=looks, failed_looks=failed_looks
+            session, claim, free_at=free_at, detail=reason, looks=looks, failed_looks=failed_looks
         )
 
     def _repeat(self, claim: Claim, reason: str, doubt: Doubt, *, marked: bool) -> Outcome:
         if doubt.is_in_vain:
             why = f"{doubt.times} calls for it ended in doubt while Slack took other posts"
-            return self._outcomes.parked(claim, reason, f"{why}; it may have been posted" if marked else why)
+            return self._outcomes.given_up(
+                claim, Reason.IN_VAIN, reason, f"{why}; it may have been posted" if marked else why
+            )
         return Outcome("repeat", lambda session, now: self._queue(session, claim, reason, doubt, now, marked=marked))
 
     def _queue(self, session: Session, claim: Claim, reason: str, doubt: Doubt, now: datetime, *, marked: bool) -> bool:
         may_be_repeat = marked or claim.post.may_be_repeat
         plain = doubt.wants_plain or claim.post.plain
-        if not claim_outcomes.record_retry(
-            session, claim, free_at=now, error=reason, plain=plain, may_be_repeat=may_be_repeat
+        if not claim_outcomes.record_repeated(
+            session, claim, free_at=now, detail=reason, plain=plain, may_be_repeat=may_be_repeat
         ):
             return False
         if doubt.is_stuck:

@@ -17,11 +17,13 @@ from bot.domain.facts import VersionRemarks
 from bot.domain.filters import mentions
 from bot.domain.message import Message
 from bot.logs import get_logger
-from bot.storage import events, held_lanes, posts, subscriptions, waited
+from bot.outbox import held_lanes, posts, waited
+from bot.outbox.held_lanes import Held
+from bot.outbox.posts import NewPost, Priority
+from bot.outbox.waited import WaitingPost
+from bot.storage import events, subscriptions
 from bot.storage.engine import is_unavailable
-from bot.storage.held_lanes import PAUSED, Held
-from bot.storage.posts import NewPost, Priority
-from bot.storage.waited import WaitingPost
+from bot.storage.tables import MessageKind
 
 log = get_logger(__name__)
 
@@ -70,7 +72,7 @@ class Reopening:
 
     def reopen(self, session: Session, channel_id: str, now: datetime) -> int:
         """How many subscriptions start: the bot is in the channel (again). A pause is kept."""
-        self._go_on(session, channel_id, now)
+        self._go_on(session, channel_id, now, trying=True)
         return subscriptions.reopen(session, channel_id, now)
 
     def try_again(self, session: Session, channel_id: str, now: datetime) -> int:
@@ -79,14 +81,14 @@ class Reopening:
         Its lane is tried first: that the bot is in a channel does not say that it may post there. The first post that
         Slack takes starts the subscriptions; so does the next try, if it finds the lane still open.
         """
-        if self._go_on(session, channel_id, now):
+        if self._go_on(session, channel_id, now, trying=True):
             return 0
         return subscriptions.reopen(session, channel_id, now)
 
     def resume(self, session: Session, channel_id: str, now: datetime) -> int:
         """How many subscriptions were paused and are no longer. A channel that is closed to us stays held."""
         ended = subscriptions.end_pause(session, channel_id, now)
-        self._go_on(session, channel_id, now, only=PAUSED)
+        self._go_on(session, channel_id, now)
         return ended
 
     def end_pauses(self, session: Session, now: datetime) -> int:
@@ -96,14 +98,17 @@ class Reopening:
             self.resume(session, channel_id, now)
         return len(over)
 
-    def _go_on(self, session: Session, channel_id: str, now: datetime, *, only: str | None = None) -> bool:
-        """Whether the lane was held."""
-        held = held_lanes.free_lane(session, channel_id, now, only=only)
+    def _go_on(self, session: Session, channel_id: str, now: datetime, *, trying: bool = False) -> bool:
+        """Whether the queue was held, and goes on. `trying`: a closed one is tried, else only a pause is ended."""
+        is_paused = subscriptions.paused_until(session, channel_id, now) is not None
+        held = held_lanes.try_again(session, channel_id) if trying else None
+        if is_paused:
+            if held is not None:
+                held_lanes.pause(session, channel_id, now)
+            return held is not None
+        held = held or held_lanes.resume(session, channel_id)
         if held is None:
             return False
-        if subscriptions.paused_until(session, channel_id, now) is not None:
-            held_lanes.hold_lane(session, channel_id, PAUSED, held.since if held.because == PAUSED else now)
-            return held.because != PAUSED
         waiting = waited.of_lane(session, channel_id, now - SUMMARY_AFTER)
         given_up = waited.count_given_up(session, channel_id, held)
         if not waiting and not given_up:
@@ -147,7 +152,7 @@ class Reopening:
         posts.add(
             session,
             [
-                NewPost(channel_id, key, Priority.WAITED, now, content=message)
+                NewPost(channel_id, key, MessageKind.SUMMARY, Priority.WAITED, now, content=message)
                 for key, (message, _) in zip(keys, messages, strict=True)
             ],
         )
@@ -176,7 +181,7 @@ def _mentions(session: Session, channel_id: str, abandoned: Iterable[RacingEvent
 
 def _newest(waiting: list[WaitingPost]) -> list[WaitingPost]:
     """The newest version of each event that has a message waiting, in the order of the lane."""
-    own = {one.event_key: one for one in waiting if one.edits_post_id is None}
+    own = {one.event_key: one for one in waiting if one.edits_id is None}
     for one in waiting:
         if one.event_key in own and one.version > own[one.event_key].version:
             own[one.event_key] = one

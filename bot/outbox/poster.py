@@ -13,11 +13,6 @@ from typing import Protocol
 
 from sqlmodel import Session
 
-from bot.alerts.doubts import Doubt, Doubts
-from bot.alerts.notices import Notices
-from bot.alerts.outcomes import Outcome, Outcomes
-from bot.alerts.pace import Pace
-from bot.alerts.waking import POLL_S, rest
 from bot.domain.clock import Clock
 from bot.domain.message import Message, NativeBlocks
 from bot.errors import (
@@ -32,10 +27,16 @@ from bot.errors import (
     StorageError,
 )
 from bot.logs import get_logger
-from bot.storage import lanes, pace
+from bot.outbox import lanes, pace
+from bot.outbox.doubts import Doubt, Doubts
+from bot.outbox.lanes import Claim
+from bot.outbox.notices import Notices
+from bot.outbox.outcomes import Outcome, Outcomes
+from bot.outbox.pace import Pace
+from bot.outbox.waking import POLL_S, rest
 from bot.storage.clock import database_now
 from bot.storage.engine import Database
-from bot.storage.lanes import Claim
+from bot.storage.tables import Reason
 
 log = get_logger(__name__)
 
@@ -85,7 +86,7 @@ Render = Callable[[Claim, datetime], Message]
 
 
 class Settle(Protocol):
-    """What is done with a doubtful post; see bot.alerts.settle."""
+    """What is done with a doubtful post; see bot.outbox.settle."""
 
     def calls_slack(self, claim: Claim) -> bool:
         """Whether Slack is asked for it now: before its deadline it only waits."""
@@ -204,7 +205,7 @@ class Poster:
             outcome = await (self._settle(claim) if claim.doubtful else self._send(claim, begun_at_s))
         except Exception as error:
             # A bug of ours. Whether Slack was called by then is not known, as where Slack does not answer.
-            log.exception("post_failed", post=claim.post.dedupe_key)
+            log.exception("post_failed", post=claim.post.idempotency_key)
             outcome = self._refused(claim, SlackDoubtful(claim.method, f"our own {type(error).__name__}"))
         self.on_outcome(outcome.name)
         await self._write_down(claim, outcome)
@@ -218,14 +219,16 @@ class Poster:
                     lambda session: outcome.record(session, database_now(session, self.clock))
                 )
             except Exception as error:  # noqa: BLE001  whatever it was: Slack may have the post, and this says so
-                log.warning("outcome_not_written", post=claim.post.dedupe_key, outcome=outcome.name, reason=str(error))
+                log.warning(
+                    "outcome_not_written", post=claim.post.idempotency_key, outcome=outcome.name, reason=str(error)
+                )
                 if self.monotonic() >= give_up_at:
                     return
                 await asyncio.sleep(0.2)
                 continue
             log.info(
                 "post" if ours else "post_lease_lost",
-                post=claim.post.dedupe_key,
+                post=claim.post.idempotency_key,
                 outcome=outcome.name,
                 attempt=claim.post.attempts,
             )
@@ -243,7 +246,7 @@ class Poster:
         try:
             message_ts = await self._say(claim, self.native.form_of(message), begun_at_s)
         except SlackError as error:
-            log.info("post_not_made", post=claim.post.dedupe_key, reason=str(error))
+            log.info("post_not_made", post=claim.post.idempotency_key, reason=str(error))
             return self._refused(claim, error)
         if message_ts is None:
             return self._outcomes.retry(claim, "too late to send", after_s=0.0)
@@ -265,7 +268,7 @@ class Poster:
         except SlackMessageRefused as error:
             if not message.plain_blocks:
                 raise
-            log.warning("native_blocks_refused", post=claim.post.dedupe_key, reason=str(error))
+            log.warning("native_blocks_refused", post=claim.post.idempotency_key, reason=str(error))
         message_ts = await self._say(claim, message.in_sections(), begun_at_s)
         if message_ts is not None:
             self.native.refused()
@@ -274,10 +277,10 @@ class Poster:
     async def _call(self, claim: Claim, message: Message, timeout_s: float) -> str:
         edited = claim.edited
         if edited is None or edited.message_ts is None:
-            post_key = claim.post.dedupe_key
+            post_key = claim.post.idempotency_key
             return await self.sender.post(claim.channel_id, message, post_key=post_key, timeout_s=timeout_s)
         await self.sender.update(
-            claim.channel_id, edited.message_ts, message, post_key=edited.dedupe_key, timeout_s=timeout_s
+            claim.channel_id, edited.message_ts, message, post_key=edited.idempotency_key, timeout_s=timeout_s
         )
         return edited.message_ts
 
@@ -293,12 +296,12 @@ class Poster:
             case SlackCredentialsDead():
                 return self._outcomes.credentials_dead(claim, reason)
             case SlackMessageRefused() if not claim.post.plain:
-                log.error("blocks_refused", post=claim.post.dedupe_key, reason=reason)
+                log.error("blocks_refused", post=claim.post.idempotency_key, reason=reason)
                 return self._outcomes.retry(claim, reason, after_s=0.0, plain=True)
             case SlackEditRefused() | SlackMessageRefused() if claim.edited:
                 return self._outcomes.not_edited(claim, reason)
             case _:
-                return self._outcomes.parked(claim, reason)
+                return self._outcomes.given_up(claim, Reason.REFUSED, reason)
 
     def _unanswered(self, claim: Claim, error: SlackError) -> Outcome:
         """A message is looked for, but where the call never left. An edit, made again, changes nothing if it was made.

@@ -6,7 +6,7 @@ outage of Slack's as a post's own fault would cost the post.
 
 from dataclasses import dataclass, field
 
-from bot.storage.lanes import Claim
+from bot.outbox.lanes import Claim
 
 PLAIN_AFTER = 4
 """Doubtful answers, the third repeat's among them, after which a post is tried as plain text."""
@@ -91,7 +91,7 @@ class Doubts:
 
 
 def _is_edit(claim: Claim) -> bool:
-    return claim.post.edits_post_id is not None
+    return claim.post.edits_id is not None
 
 
 def _place(claim: Claim) -> tuple[str, bool]:

@@ -1,7 +1,7 @@
 """Lanes: one a channel, leased by whoever posts to it, so that order, pace and exclusion come from one row.
 
 `claim` takes the lane and marks its first post "sending" in one transaction. What becomes of it is written by
-bot/storage/claim_outcomes.py.
+bot/outbox/claim_outcomes.py.
 """
 
 import secrets
@@ -32,37 +32,48 @@ from sqlalchemy.orm import Mapped, aliased
 from sqlalchemy.orm.attributes import set_committed_value
 from sqlmodel import Session, col
 
-from bot.storage import held_methods
-from bot.storage import shown as showing
+from bot.outbox import held_methods
+from bot.outbox import shown as showing
+from bot.outbox.held_methods import EVERY_METHOD
+from bot.outbox.posts import ALWAYS, IS_UNSENT, slack_ahead
+from bot.outbox.shown import Shown
+from bot.outbox.states import (
+    MESSAGE_TRANSITIONS,
+    POSTING,
+    SENT_WHILE_PAUSED,
+    UNSENT,
+    Happened,
+    move_each,
+)
 from bot.storage.clock import FAR
 from bot.storage.engine import insert_here, table_of
-from bot.storage.held_lanes import PAUSED
-from bot.storage.held_methods import EVERY_METHOD
-from bot.storage.posts import ALWAYS, IS_UNSENT, Priority, slack_ahead
-from bot.storage.shown import Shown
-from bot.storage.tables import EventVersion, Lane, Post, PostState
+from bot.storage.tables import ChannelQueue, EventVersion, MessageKind, MessageState, OutboxMessage, QueueState
 
 POST_METHOD = "chat.postMessage"
 EDIT_METHOD = "chat.update"
 LOOK_METHOD = "conversations.history"
 
-_IS_OPEN = or_(col(Lane.held_because).is_(None), col(Lane.held_because) == PAUSED)
+_IS_OPEN = col(ChannelQueue.state) != QueueState.CLOSED
+
+_UNDER_WAY = (MessageState.SENDING, MessageState.IN_DOUBT)
+
+_TRIAL_SINCE = case((col(ChannelQueue.state) == QueueState.ON_TRIAL, col(ChannelQueue.state_since)), else_=None)
 
 _METHOD = case(
-    (col(Post.edits_post_id).is_not(None), literal_column(f"'{EDIT_METHOD}'")),
-    (col(Post.state) == PostState.SENDING, literal_column(f"'{LOOK_METHOD}'")),
+    (col(OutboxMessage.edits_id).is_not(None), literal_column(f"'{EDIT_METHOD}'")),
+    (col(OutboxMessage.state).in_(_UNDER_WAY), literal_column(f"'{LOOK_METHOD}'")),
     else_=literal_column(f"'{POST_METHOD}'"),
 )
 """What a waiting post needs next, as `Claim.method` says it."""
 
 
-_SAID, _BEARER = aliased(Post), aliased(Post)
+_SAID, _BEARER = aliased(OutboxMessage), aliased(OutboxMessage)
 _SAYS_WHAT_WAITS = exists().where(
-    col(_SAID.event_id) == col(Post.event_id),
-    col(_SAID.channel_id) == col(Post.channel_id),
-    col(_BEARER.id) == func.coalesce(col(_SAID.edits_post_id), col(_SAID.id)),
-    col(_BEARER.edits_post_id).is_(None),
-    col(_BEARER.state).in_([PostState.QUEUED, PostState.SENDING]),
+    col(_SAID.event_id) == col(OutboxMessage.event_id),
+    col(_SAID.channel_id) == col(OutboxMessage.channel_id),
+    col(_BEARER.id) == func.coalesce(col(_SAID.edits_id), col(_SAID.folded_into), col(_SAID.id)),
+    col(_BEARER.kind) != MessageKind.EDIT,
+    col(_BEARER.state).in_(UNSENT),
 )
 """An edit's own message, and the message that the edit links, go first: where these are passed over, so is the edit."""
 
@@ -73,27 +84,27 @@ class Claim:
 
     channel_id: str
     token: str
-    post: Post
+    post: OutboxMessage
     event: EventVersion | None
     doubtful: bool
     claimed_at: datetime
     """By the clock that leases are measured by."""
     shown: Shown | None = None
     """What its message is to show; None of what is no event."""
-    held_since: datetime | None = None
-    """Since when the lane is held, or is tried again: Slack has taken no post there since then."""
+    trial_since: datetime | None = None
+    """Since when the channel is closed, where this is a trial: Slack has taken no post there since then."""
     slack_ahead: timedelta | None = None
     """Of a doubtful post: by how much Slack's clock is ahead of the one that leases go by; None where nothing tells."""
 
     @property
-    def edited(self) -> Post | None:
+    def edited(self) -> OutboxMessage | None:
         """The post whose message it edits; None where it is a message of its own."""
-        return self.shown.post if self.shown and self.post.edits_post_id is not None else None
+        return self.shown.post if self.shown and self.post.edits_id is not None else None
 
     @property
     def method(self) -> str:
         """The method of Slack's that the post needs next; a doubtful message is looked for before anything else."""
-        if self.post.edits_post_id is not None:
+        if self.post.edits_id is not None:
             return EDIT_METHOD
         return LOOK_METHOD if self.doubtful else POST_METHOD
 
@@ -101,10 +112,10 @@ class Claim:
 def tried_longest(session: Session) -> tuple[str, str] | None:
     """Of the posts in open lanes whose last try failed, the oldest: its name, and what Slack said. None without any."""
     statement = (
-        select(col(Post.dedupe_key), col(Post.error))
-        .join(Lane, col(Lane.channel_id) == col(Post.channel_id))
-        .where(IS_UNSENT, col(Post.state) != PostState.PARKED, col(Post.error).is_not(None), _IS_OPEN)
-        .order_by(col(Post.id))
+        select(col(OutboxMessage.idempotency_key), col(OutboxMessage.detail))
+        .join(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
+        .where(IS_UNSENT, col(OutboxMessage.detail).is_not(None), _IS_OPEN)
+        .order_by(col(OutboxMessage.id))
         .limit(1)
     )
     found = session.execute(statement).first()
@@ -136,10 +147,10 @@ def claim(
         spent = [method for method, calls in left.items() if calls < 1]
         passed_over = False
         taken: list[Claim] = []
-        for post, event, held_at in _heads(session, _lock_lanes(session, now, limit - len(claims), spent), spent):
+        for post, event, trial_since in _heads(session, _lock_lanes(session, now, limit - len(claims), spent), spent):
             # An edit that nobody heard of is simply made again: it is the same whether it was made before or not.
-            doubtful = post.state == PostState.SENDING and post.edits_post_id is None
-            begun = Claim(post.channel_id, secrets.token_hex(8), post, event, doubtful, now, held_since=held_at)
+            doubtful = post.state in _UNDER_WAY and post.kind != MessageKind.EDIT
+            begun = Claim(post.channel_id, secrets.token_hex(8), post, event, doubtful, now, trial_since=trial_since)
             if left.get(begun.method, 1) < 1:
                 passed_over = True
                 continue
@@ -172,48 +183,50 @@ def _begin(session: Session, begun: Sequence[Claim], *, lease_s: float, call_s: 
         [{"lane": claim.channel_id, "token": claim.token, "leased_until": leased_until} for claim in begun],
     )
     # In the order in which fan-out locks posts (`hurry_races`), so that neither waits for the other.
-    sending = sorted((claim.post for claim in begun if not claim.doubtful), key=lambda each: each.id or 0)
+    claimed = sorted((claim.post for claim in begun), key=lambda each: each.id or 0)
     # From here on they are values: what becomes of them is written by whoever holds the lease.
     session.expunge_all()
-    for each in sending:
-        values = {"state": PostState.SENDING, "sending_at": now, "deadline_at": deadline_at}
-        for name, value in (values | {"attempts": each.attempts + 1}).items():
+    rows: dict[Happened, list[dict[str, Any]]] = {}
+    for each in claimed:
+        happened, written = _begun(each, now, deadline_at)
+        if happened is None:
+            continue
+        rows.setdefault(happened, []).append({"number": each.id, **written})
+        for name, value in {"state": MESSAGE_TRANSITIONS[happened].to, **written}.items():
             set_committed_value(each, name, value)
-    if sending:
-        session.connection().execute(
-            _being_sent(), [{"number": each.id, "sending_at": now, "deadline_at": deadline_at} for each in sending]
-        )
+    for happened, some in rows.items():
+        move_each(session, happened, some)
+
+
+def _begun(post: OutboxMessage, now: datetime, deadline_at: datetime) -> tuple[Happened | None, dict[str, Any]]:
+    """What a claim does to its message. One in doubt stays as it is."""
+    if post.state == MessageState.IN_DOUBT:
+        return None, {}
+    if post.state == MessageState.SENDING and post.kind != MessageKind.EDIT:
+        return Happened.LEASE_RAN_OUT, {}
+    happened = Happened.CLAIMED if post.state == MessageState.QUEUED else Happened.CLAIMED_AGAIN
+    return happened, {"sending_at": now, "deadline_at": deadline_at, "attempts": post.attempts + 1}
 
 
 @lru_cache
 def _leased() -> Update:
     """A statement of `_begin`, kept."""
-    lane = table_of(Lane)
+    lane = table_of(ChannelQueue)
     statement = update(lane).where(lane.c.channel_id == bindparam("lane"))
     return statement.values(lease_token=bindparam("token"), leased_until=bindparam("leased_until"))
 
 
-@lru_cache
-def _being_sent() -> Update:
-    """A statement of `_begin`, kept."""
-    post = table_of(Post)
-    return (
-        update(post)
-        .where(post.c.id == bindparam("number"))
-        .values(
-            state=PostState.SENDING.value,
-            sending_at=bindparam("sending_at"),
-            deadline_at=bindparam("deadline_at"),
-            attempts=post.c.attempts + 1,
-        )
-    )
+def _is_any(states: Collection[MessageState]) -> ColumnElement[bool]:
+    return col(OutboxMessage.state).in_([literal_column(f"'{state}'") for state in states])
 
 
-def _first(column: ColumnElement[Any] | Mapped[Any], state: PostState, spent: Collection[str]) -> ScalarSelect[Any]:
-    """A column of a lane's first post of a state, those left out that need a method of `spent`."""
-    wanted = [col(Post.channel_id) == col(Lane.channel_id), IS_UNSENT, col(Post.state) == state]
-    if state is PostState.QUEUED:
-        wanted.append(or_(col(Lane.held_because).is_(None), col(Post.priority) == int(Priority.ADMIN)))
+def _first(
+    column: ColumnElement[Any] | Mapped[Any], states: Collection[MessageState], spent: Collection[str]
+) -> ScalarSelect[Any]:
+    """A column of a queue's first message of these states, those left out that need a method of `spent`."""
+    wanted = [col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id), IS_UNSENT, _is_any(states)]
+    if MessageState.QUEUED in states:
+        wanted.append(or_(col(ChannelQueue.state).in_(POSTING), col(OutboxMessage.kind).in_(SENT_WHILE_PAUSED)))
     if spent:
         wanted.append(_METHOD.not_in(spent))
     if POST_METHOD in spent:
@@ -221,32 +234,33 @@ def _first(column: ColumnElement[Any] | Mapped[Any], state: PostState, spent: Co
     return (
         select(column)
         .where(*wanted)
-        .order_by(col(Post.priority), col(Post.id))
+        .order_by(col(OutboxMessage.priority), col(OutboxMessage.id))
         .limit(1)
-        .correlate(Lane)
+        .correlate(ChannelQueue)
         .scalar_subquery()
     )
 
 
 def _of_head(column: ColumnElement[Any] | Mapped[Any], spent: Collection[str] = ()) -> Function[Any]:
     """A column of a lane's first post. A doubtful one is settled before anything follows it."""
-    return func.coalesce(_first(column, PostState.SENDING, ()), _first(column, PostState.QUEUED, spent))
+    return func.coalesce(_first(column, _UNDER_WAY, ()), _first(column, (MessageState.QUEUED,), spent))
 
 
 def _has_head(spent: Collection[str]) -> ColumnElement[bool]:
     """Whether a lane has something to post by another method than those."""
-    return _of_head(_METHOD, spent).not_in(spent) if spent else _of_head(col(Post.id)).is_not(None)
+    return _of_head(_METHOD, spent).not_in(spent) if spent else _of_head(col(OutboxMessage.id)).is_not(None)
 
 
 def _has_work(spent: Collection[str]) -> ColumnElement[bool]:
     """As `_has_head`, for most lanes by one look at what waits in all of them."""
-    waiting = select(col(Post.channel_id)).where(IS_UNSENT, col(Post.state) != literal_column("'parked'"))
-    return and_(col(Lane.channel_id).in_(waiting), _has_head(spent))
+    waiting = select(col(OutboxMessage.channel_id)).where(IS_UNSENT)
+    return and_(col(ChannelQueue.channel_id).in_(waiting), _has_head(spent))
 
 
 def _urgency(spent: Collection[str]) -> ColumnElement[int]:
     """The priority of the most urgent post of a lane: an abandonment may wait behind one that has to be settled."""
-    doubtful, queued = (_first(col(Post.priority), state, spent) for state in (PostState.SENDING, PostState.QUEUED))
+    priority = col(OutboxMessage.priority)
+    doubtful, queued = (_first(priority, states, spent) for states in (_UNDER_WAY, (MessageState.QUEUED,)))
     return case((or_(doubtful.is_(None), queued < doubtful), queued), else_=doubtful)
 
 
@@ -258,7 +272,7 @@ def _lock_lanes(session: Session, now: datetime, limit: int, spent: Collection[s
 
 def _heads(
     session: Session, channel_ids: list[str], spent: Collection[str]
-) -> list[tuple[Post, EventVersion | None, datetime | None]]:
+) -> list[tuple[OutboxMessage, EventVersion | None, datetime | None]]:
     """The lanes' first posts, and since when each is held: read after the lanes were locked.
 
     Before, another replica may have sent them.
@@ -272,40 +286,44 @@ def _heads(
 @lru_cache
 def _free_lanes(spent: frozenset[str]) -> Select[str]:
     """The statement of `_lock_lanes`, kept: to put it together takes longer than to carry it out."""
-    moment = table_of(Lane).c.next_free_at.type
+    moment = table_of(ChannelQueue).c.next_free_at.type
     now, far = bindparam("now", type_=moment), bindparam("far", type_=moment)
     return (
-        select(col(Lane.channel_id))
+        select(col(ChannelQueue.channel_id))
         .where(
             _IS_OPEN,
-            or_(col(Lane.next_free_at) <= now, col(Lane.next_free_at) > far),
-            or_(col(Lane.leased_until).is_(None), col(Lane.leased_until) <= now, col(Lane.leased_until) > far),
+            or_(col(ChannelQueue.next_free_at) <= now, col(ChannelQueue.next_free_at) > far),
+            or_(
+                col(ChannelQueue.leased_until).is_(None),
+                col(ChannelQueue.leased_until) <= now,
+                col(ChannelQueue.leased_until) > far,
+            ),
             _has_work(spent),
         )
-        .order_by(_urgency(spent), _of_head(col(Post.id), spent))
+        .order_by(_urgency(spent), _of_head(col(OutboxMessage.id), spent))
         .limit(bindparam("most", type_=Integer()))
-        .with_for_update(of=Lane, skip_locked=True)
+        .with_for_update(of=ChannelQueue, skip_locked=True)
     )
 
 
 @lru_cache
 def _first_free(spent: frozenset[str]) -> Select[datetime]:
     """The statement of `next_due`, kept."""
-    leased_until, next_free_at = col(Lane.leased_until), col(Lane.next_free_at)
+    leased_until, next_free_at = col(ChannelQueue.leased_until), col(ChannelQueue.next_free_at)
     free_at = case((and_(leased_until.is_not(None), leased_until > next_free_at), leased_until), else_=next_free_at)
     return select(func.min(free_at)).where(_has_work(spent), _IS_OPEN)
 
 
 @lru_cache
-def _first_posts(spent: frozenset[str]) -> Select[Post, EventVersion, datetime | None]:
+def _first_posts(spent: frozenset[str]) -> Select[OutboxMessage, EventVersion, datetime | None]:
     """The statement of `_heads`, kept."""
     return (
-        select(Post, EventVersion, col(Lane.held_at))
-        .select_from(Lane)
-        .join(Post, col(Post.id) == _of_head(col(Post.id), spent))
-        .outerjoin(EventVersion, col(EventVersion.id) == col(Post.event_id))
-        .where(col(Lane.channel_id).in_(bindparam("channels", expanding=True)))
-        .order_by(_urgency(spent), col(Post.id))
+        select(OutboxMessage, EventVersion, _TRIAL_SINCE)
+        .select_from(ChannelQueue)
+        .join(OutboxMessage, col(OutboxMessage.id) == _of_head(col(OutboxMessage.id), spent))
+        .outerjoin(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        .where(col(ChannelQueue.channel_id).in_(bindparam("channels", expanding=True)))
+        .order_by(_urgency(spent), col(OutboxMessage.id))
     )
 
 
@@ -327,10 +345,10 @@ def next_due(session: Session, now: datetime, spent: Mapping[str, datetime] | No
 
 def make_missing(session: Session) -> int:
     """How many lanes were missing: of channels that have something to post, and had another id a moment ago."""
-    has_lane = exists().where(col(Lane.channel_id) == col(Post.channel_id))
-    statement = select(col(Post.channel_id)).where(IS_UNSENT, col(Post.state) != PostState.PARKED, ~has_lane).distinct()
+    has_lane = exists().where(col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
+    statement = select(col(OutboxMessage.channel_id)).where(IS_UNSENT, ~has_lane).distinct()
     missing = list(session.execute(statement).scalars())
     if missing:
-        rows = [{"channel_id": channel_id, "next_free_at": ALWAYS} for channel_id in missing]
-        session.execute(insert_here(session, Lane).on_conflict_do_nothing(index_elements=["channel_id"]), rows)
+        rows = [{"channel_id": channel_id, "state": QueueState.OPEN, "next_free_at": ALWAYS} for channel_id in missing]
+        session.execute(insert_here(session, ChannelQueue).on_conflict_do_nothing(index_elements=["channel_id"]), rows)
     return len(missing)

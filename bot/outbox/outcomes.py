@@ -6,12 +6,13 @@ from datetime import datetime, timedelta
 
 from sqlmodel import Session
 
-from bot.alerts.closing import close_channel, end_closing
-from bot.alerts.notices import Notices, is_person
 from bot.errors import SlackError
 from bot.logs import get_logger
-from bot.storage import claim_outcomes, held_methods
-from bot.storage.lanes import Claim
+from bot.outbox import claim_outcomes, held_methods
+from bot.outbox.closing import close_channel, end_closing
+from bot.outbox.lanes import Claim
+from bot.outbox.notices import Notices, is_person
+from bot.storage.tables import Reason
 
 log = get_logger(__name__)
 
@@ -47,8 +48,8 @@ class Outcomes:
             # One that was looked for may have been taken before the channel was closed.
             if not (claim.edited or claim.doubtful):
                 self.notices.taken(claim.channel_id)
-            if claim.held_since and not (claim.edited or claim.doubtful):
-                end_closing(session, self.notices, claim.channel_id, claim.held_since, now)
+            if claim.trial_since and not (claim.edited or claim.doubtful):
+                end_closing(session, self.notices, claim.channel_id, claim.trial_since, now)
             return True
 
         return Outcome(name, record)
@@ -58,8 +59,8 @@ class Outcomes:
         wait = timedelta(seconds=after_s)
         return Outcome(
             "retry",
-            lambda session, now: claim_outcomes.record_retry(
-                session, claim, free_at=now + wait, error=reason, plain=plain
+            lambda session, now: claim_outcomes.record_not_sent(
+                session, claim, free_at=now + wait, detail=reason, plain=plain
             ),
         )
 
@@ -67,7 +68,7 @@ class Outcomes:
         """The edit becomes a message of its own."""
         return Outcome(
             "not_edited",
-            lambda session, now: claim_outcomes.record_not_edited(session, claim, free_at=now, error=reason),
+            lambda session, now: claim_outcomes.record_not_edited(session, claim, free_at=now, detail=reason),
         )
 
     def doubtful(self, claim: Claim, reason: str) -> Outcome:
@@ -76,7 +77,7 @@ class Outcomes:
         def record(session: Session, now: datetime) -> bool:
             free_at = max(claim.post.deadline_at or now, now + DOUBTFUL_WAIT)
             return claim_outcomes.record_doubtful(
-                session, claim, free_at=free_at, error=reason, looks=0, failed_looks=0
+                session, claim, free_at=free_at, detail=reason, looks=0, failed_looks=0
             )
 
         return Outcome("doubtful", record)
@@ -86,7 +87,7 @@ class Outcomes:
 
         def record(session: Session, now: datetime) -> bool:
             held_methods.hold_method(session, claim.method, now + timedelta(seconds=wait_s), error.code)
-            return claim_outcomes.record_retry(session, claim, free_at=now, error=str(error))
+            return claim_outcomes.record_not_sent(session, claim, free_at=now, detail=str(error))
 
         return Outcome("wait", record)
 
@@ -97,7 +98,7 @@ class Outcomes:
             until = now + timedelta(seconds=CREDENTIALS_HOLD_S)
             held_methods.hold_method(session, held_methods.EVERY_METHOD, until, reason)
             log.error("slack_credentials_dead", reason=reason)
-            return claim_outcomes.record_retry(session, claim, free_at=now, error=reason)
+            return claim_outcomes.record_not_sent(session, claim, free_at=now, detail=reason)
 
         return Outcome("credentials_dead", record)
 
@@ -107,24 +108,27 @@ class Outcomes:
         def record(session: Session, now: datetime) -> bool:
             if is_person(claim.channel_id):
                 # Nobody can reopen a person's direct messages for us, and what they would have said admins know.
-                return self._park(session, claim, code, code, now, is_closed=True)
-            if not claim_outcomes.record_retry(session, claim, free_at=now, error=code):
+                return self._give_up(session, claim, Reason.NO_ENTRY, code, code, now)
+            if not claim_outcomes.record_not_sent(session, claim, free_at=now, detail=code):
                 return False
             close_channel(session, self.notices, claim.channel_id, code, now)
             return True
 
         return Outcome("channel_closed", record)
 
-    def parked(self, claim: Claim, reason: str, told: str | None = None) -> Outcome:
-        """Given up, and admins are told why: `told`, or the reason itself."""
-        return Outcome("parked", lambda session, now: self._park(session, claim, reason, told or reason, now))
+    def given_up(self, claim: Claim, reason: Reason, detail: str, told: str | None = None) -> Outcome:
+        """Given up, and admins are told why: `told`, or the detail itself."""
+        return Outcome(
+            "parked", lambda session, now: self._give_up(session, claim, reason, detail, told or detail, now)
+        )
 
-    def _park(
-        self, session: Session, claim: Claim, reason: str, told: str, now: datetime, *, is_closed: bool = False
+    def _give_up(  # noqa: PLR0917  what is written down, and what is told
+        self, session: Session, claim: Claim, reason: Reason, detail: str, told: str, now: datetime
     ) -> bool:
-        if not claim_outcomes.record_parked(session, claim, free_at=now + self._pause, error=reason):
+        free_at = now + self._pause
+        if not claim_outcomes.record_given_up(session, claim, now, free_at=free_at, reason=reason, detail=detail):
             return False
-        self.notices.parked(session, claim, told, is_closed=is_closed)
+        self.notices.parked(session, claim, told, is_closed=reason is Reason.NO_ENTRY)
         return True
 
     @property

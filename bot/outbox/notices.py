@@ -9,9 +9,10 @@ from bot.domain.clock import Clock
 from bot.domain.events import RacingEvent
 from bot.domain.message import Message
 from bot.logs import get_logger
-from bot.storage import held_lanes, posts
-from bot.storage.held_lanes import TRIED, Held
-from bot.storage.lanes import Claim
+from bot.outbox import held_lanes, posts
+from bot.outbox.held_lanes import Held
+from bot.outbox.lanes import Claim
+from bot.storage.tables import MessageKind
 
 log = get_logger(__name__)
 
@@ -87,7 +88,7 @@ class Notices:
         if is_person(channel_id):
             return channel_id not in self.unreached
         closing = held_lanes.closing_of(session, channel_id)
-        return closing is None or closing.because == TRIED
+        return closing is None or closing.on_trial
 
     def problem(self, session: Session) -> str | None:
         """Why warnings do not go where the settings send warnings, for `/readyz`."""
@@ -219,15 +220,15 @@ class Notices:
         """
         if is_closed and claim.channel_id in {self.admin_channel, *self.admin_users}:
             self.unreached[claim.channel_id] = self._refused[claim.channel_id] = error
-        if claim.post.dedupe_key.startswith(posts.NOTICE):
-            log.error("notice_not_posted", post=claim.post.dedupe_key, reason=error)
+        if claim.post.kind == MessageKind.NOTICE:
+            log.error("notice_not_posted", post=claim.post.idempotency_key, reason=error)
             self._tell_elsewhere(session, claim)
             return
         self.tell(
             session,
-            f"parked:{claim.post.dedupe_key}",
+            f"parked:{claim.post.idempotency_key}",
             f"A message for channel {claim.channel_id} was not posted: {error}. It is kept, and not tried again by "
-            f"itself ({claim.post.dedupe_key}).",
+            f"itself ({claim.post.idempotency_key}).",
             claim.channel_id,
         )
 
@@ -243,15 +244,15 @@ class Notices:
     def stuck(self, session: Session, claim: Claim, now: datetime) -> None:
         """A post is tried over and over, and its channel waits: told once an hour, for all channels together.
 
-        Where nothing else is posted, this shows besides whether Slack takes other posts (bot.alerts.doubts).
+        Where nothing else is posted, this shows besides whether Slack takes other posts (bot.outbox.doubts).
         """
         at = now.astimezone(UTC)
         self.tell(
             session,
             f"stuck:{at:%Y-%m-%dT%H}",
             f"Several calls for a message ended in doubt, and channel {claim.channel_id} waits for it: "
-            f"{claim.post.dedupe_key}. I go on trying, and give it up if Slack goes on taking others. Other channels "
-            "may wait too.",
+            f"{claim.post.idempotency_key}. I go on trying, and give it up if Slack goes on taking others. Other "
+            "channels may wait too.",
             # A person would be rung here, who knows nothing of it.
             *([] if is_person(claim.channel_id) else [claim.channel_id]),
         )

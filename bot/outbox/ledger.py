@@ -10,11 +10,22 @@ from sqlmodel import Session, col
 
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.races import Race
-from bot.storage import held_lanes, held_methods, lanes
-from bot.storage.tables import EventVersion, InboxDelivery, InboxState, Lane, NamedRace, Post, PostState
+from bot.outbox import held_methods, lanes
+from bot.storage.tables import (
+    ChannelQueue,
+    EventVersion,
+    InboxDelivery,
+    InboxState,
+    MessageState,
+    NamedRace,
+    OutboxMessage,
+    QueueState,
+)
 
 EVENTS_MAX = 40
 """Versions of events that are looked up at most: a meeting's id can name every race of a day's card."""
+
+NO_WORD = "Slack has not said whether it has it"
 
 FOLDS = 4
 """A fold can lead to another: a race's message to its meeting's, and that to a summary."""
@@ -161,12 +172,12 @@ def _other_deliveries(session: Session, keys: Collection[str], known: Collection
 def _told(session: Session, event_ids: Sequence[int], now: datetime, channel_id: str | None) -> dict[int, list[Told]]:
     """By event, what became of each of its posts."""
     statement = (
-        select(Post, Lane)
-        .outerjoin(Lane, col(Lane.channel_id) == col(Post.channel_id))
-        .where(col(Post.event_id).in_(event_ids))
+        select(OutboxMessage, ChannelQueue)
+        .outerjoin(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
+        .where(col(OutboxMessage.event_id).in_(event_ids))
     )
     if channel_id is not None:
-        statement = statement.where(col(Post.channel_id) == channel_id)
+        statement = statement.where(col(OutboxMessage.channel_id) == channel_id)
     rows = [(post, lane) for post, lane in session.execute(statement)]
     targets = _targets(session, [post for post, _ in rows])
     holds = held_methods.method_holds(session, now)
@@ -176,19 +187,28 @@ def _told(session: Session, event_ids: Sequence[int], now: datetime, channel_id:
     return told
 
 
-def _targets(session: Session, posts: Sequence[Post]) -> dict[int, Post]:
+def _targets(session: Session, posts: Sequence[OutboxMessage]) -> dict[int, OutboxMessage]:
     """The messages that folded posts are said by, and those that say these in turn."""
-    found: dict[int, Post] = {}
+    found: dict[int, OutboxMessage] = {}
     for _ in range(FOLDS):
-        wanted = {post.edits_post_id for post in [*posts, *found.values()] if post.state == PostState.FOLDED}
+        wanted = {post.folded_into for post in [*posts, *found.values()] if post.state == MessageState.FOLDED}
         missing = sorted(number for number in wanted if number and number not in found)
         if not missing:
             break
-        found |= {row.id or 0: row for row in session.execute(select(Post).where(col(Post.id).in_(missing))).scalars()}
+        found |= {
+            row.id or 0: row
+            for row in session.execute(select(OutboxMessage).where(col(OutboxMessage.id).in_(missing))).scalars()
+        }
     return found
 
 
-def _one(post: Post, lane: Lane | None, targets: dict[int, Post], holds: dict[str, str], now: datetime) -> Told:
+def _one(
+    post: OutboxMessage,
+    lane: ChannelQueue | None,
+    targets: dict[int, OutboxMessage],
+    holds: dict[str, str],
+    now: datetime,
+) -> Told:
     """What became of a post; of a folded one, what became of the message that says it."""
     bearer = _bearer(post, targets)
     outcome, why = _outcome(bearer, lane, holds, now)
@@ -202,45 +222,52 @@ def _one(post: Post, lane: Lane | None, targets: dict[int, Post], holds: dict[st
         sent_at=bearer.sent_at,
         message_ts=bearer.message_ts,
         why=why,
-        muted_by=bearer.error if outcome is Outcome.MUTED else None,
-        by_edit=bearer.edits_post_id is not None,
+        muted_by=bearer.muted_by,
+        by_edit=bearer.edits_id is not None,
         within=bearer is not post,
     )
 
 
-def _bearer(post: Post, targets: dict[int, Post]) -> Post:
+def _bearer(post: OutboxMessage, targets: dict[int, OutboxMessage]) -> OutboxMessage:
     """The post itself, or the message that says it."""
     for _ in range(FOLDS):
-        if post.state != PostState.FOLDED or post.edits_post_id not in targets:
+        if post.state != MessageState.FOLDED or post.folded_into not in targets:
             break
-        post = targets[post.edits_post_id]
+        post = targets[post.folded_into]
     return post
 
 
-def _outcome(post: Post, lane: Lane | None, holds: dict[str, str], now: datetime) -> tuple[Outcome, str | None]:
+def _outcome(
+    post: OutboxMessage, lane: ChannelQueue | None, holds: dict[str, str], now: datetime
+) -> tuple[Outcome, str | None]:
     match post.state:
-        case PostState.SENT:
+        case MessageState.SENT:
             return Outcome.SENT, None
-        case PostState.PARKED:
-            return Outcome.PARKED, post.error
-        case PostState.MUTED:
+        case MessageState.DEAD_LETTER:
+            return Outcome.PARKED, post.detail or post.reason
+        case MessageState.MUTED:
             return Outcome.MUTED, None
-        case PostState.SENDING if post.deadline_at is not None and post.deadline_at <= now:
-            return Outcome.DOUBTFUL, post.error or "Slack has not said whether it has it"
-        case PostState.SENDING:
-            return Outcome.SENDING, post.error
+        case MessageState.IN_DOUBT:
+            return Outcome.DOUBTFUL, post.detail or NO_WORD
+        case MessageState.SENDING if post.deadline_at is not None and post.deadline_at <= now:
+            # Whoever was sending it has not written down what became of it.
+            return Outcome.DOUBTFUL, post.detail or NO_WORD
+        case MessageState.SENDING:
+            return Outcome.SENDING, post.detail
         case _:
             return Outcome.WAITING, _why_waiting(post, lane, holds)
 
 
-def _why_waiting(post: Post, lane: Lane | None, holds: dict[str, str]) -> str:
-    if lane is not None and lane.held_because:
-        return f"the channel is {lane.held_because}" if lane.held_because == held_lanes.PAUSED else lane.held_because
-    method = lanes.POST_METHOD if post.edits_post_id is None else lanes.EDIT_METHOD
+def _why_waiting(post: OutboxMessage, lane: ChannelQueue | None, holds: dict[str, str]) -> str:
+    if lane is not None and lane.state == QueueState.PAUSED:
+        return "the channel is paused"
+    if lane is not None and lane.state == QueueState.CLOSED:
+        return lane.state_reason or "the channel is closed"
+    method = lanes.POST_METHOD if post.edits_id is None else lanes.EDIT_METHOD
     for held in (held_methods.EVERY_METHOD, method):
         if held in holds:
             return holds[held]
-    return post.error or "its turn has not come"
+    return post.detail or "its turn has not come"
 
 
 def _version(row: EventVersion, told: Sequence[Told]) -> TracedVersion:

@@ -6,17 +6,26 @@ from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 from functools import lru_cache
 
-from sqlalchemy import ColumnElement, Insert, and_, exists, func, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, Insert, and_, func, literal_column, or_, select, update
 from sqlalchemy.orm import aliased
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind
 from bot.domain.message import Message
+from bot.outbox.states import UNSENT, Happened, move
 from bot.storage.engine import dialect_of, insert_here, insert_into, table_of
-from bot.storage.tables import EventVersion, Lane, Notice, Post, PostState
+from bot.storage.tables import (
+    ChannelQueue,
+    EventVersion,
+    MessageKind,
+    MessageState,
+    Notice,
+    OutboxMessage,
+    QueueState,
+)
 
-IS_UNSENT = col(Post.state).in_([literal_column(f"'{state}'") for state in ("queued", "sending", "parked")])
+IS_UNSENT = col(OutboxMessage.state).in_([literal_column(f"'{state}'") for state in UNSENT])
 """As literals, and as the index says it: otherwise SQLite does not use an index over some states only."""
 
 
@@ -24,7 +33,11 @@ LAST_POSTS = 20
 HEARD_WITHIN = timedelta(seconds=10)
 """Of a channel's last posts, how many are looked at for one that Slack answered at once, and what that means."""
 
-_IS_TOLD = col(Post.state).not_in([PostState.PARKED, PostState.MUTED])
+_IS_TOLD = col(OutboxMessage.state).not_in([MessageState.DEAD_LETTER, MessageState.MUTED])
+
+STANDS_ALONE = and_(col(OutboxMessage.kind) == MessageKind.EVENT, col(OutboxMessage.state) != MessageState.FOLDED)
+"""Whether an event has this message to itself: neither an edit, nor said by a summary."""
+
 
 NOTICE = "notice:"
 """How the names of notices begin."""
@@ -46,26 +59,27 @@ class Priority(IntEnum):
 
 @dataclass(frozen=True)
 class NewPost:
-    """A post to be made. `dedupe_key` names it: a second of the same name is never made.
+    """A post to be made. `idempotency_key` names it: a second of the same name is never made.
 
-    `edits_post_id`: no new message, but an edit of that post's. `folded`: that message says it already. `muted_by`: it
+    `edits_id`: no new message, but an edit of that post's. `folded`: that message says it already. `muted_by`: it
     is not to be posted, because that person muted its meeting in the channel.
     """
 
     channel_id: str
-    dedupe_key: str
+    idempotency_key: str
+    kind: MessageKind
     priority: Priority
     received_at: datetime
     event_id: int | None = None
     content: Message | None = None
-    edits_post_id: int | None = None
+    edits_id: int | None = None
     folded: bool = False
     muted_by: str | None = None
 
 
 def add(session: Session, posts: Iterable[NewPost]) -> int:
     """How many posts were new. Each gets its channel's lane, where there is none yet."""
-    rows = {post.dedupe_key: post for post in posts}
+    rows = {post.idempotency_key: post for post in posts}
     if not rows:
         return 0
     _make_lanes(session, sorted({post.channel_id for post in rows.values()}))
@@ -75,28 +89,31 @@ def add(session: Session, posts: Iterable[NewPost]) -> int:
 
 def _make_lanes(session: Session, channel_ids: Sequence[str]) -> None:
     make_lanes, _ = _made(dialect_of(session))
-    rows = [{"channel_id": channel_id, "next_free_at": ALWAYS} for channel_id in channel_ids]
+    rows = [{"channel_id": channel_id, "state": QueueState.OPEN, "next_free_at": ALWAYS} for channel_id in channel_ids]
     session.connection().execute(make_lanes, rows)
 
 
 @lru_cache
 def _made(dialect: str) -> tuple[Insert, ReturningInsert[int]]:
     """The statements of `add`, kept."""
-    lanes = insert_into(dialect, Lane).on_conflict_do_nothing(index_elements=["channel_id"])
-    posts = insert_into(dialect, Post).on_conflict_do_nothing(index_elements=["dedupe_key"])
-    return lanes, posts.returning(table_of(Post).c.id)
+    lanes = insert_into(dialect, ChannelQueue).on_conflict_do_nothing(index_elements=["channel_id"])
+    posts = insert_into(dialect, OutboxMessage).on_conflict_do_nothing(index_elements=["idempotency_key"])
+    return lanes, posts.returning(table_of(OutboxMessage).c.id)
 
 
 def _as_row(post: NewPost) -> dict[str, object]:
+    state = MessageState.MUTED if post.muted_by else MessageState.FOLDED if post.folded else MessageState.QUEUED
     return {
         "channel_id": post.channel_id,
-        "dedupe_key": post.dedupe_key,
+        "idempotency_key": post.idempotency_key,
+        "kind": post.kind,
         "event_id": post.event_id,
-        "edits_post_id": post.edits_post_id,
+        "edits_id": post.edits_id,
         "content": post.content.model_dump_json() if post.content else None,
         "priority": int(post.priority),
-        "state": PostState.MUTED if post.muted_by else PostState.FOLDED if post.folded else PostState.QUEUED,
-        "error": post.muted_by,
+        "state": state,
+        "folded_into": post.edits_id if post.folded else None,
+        "muted_by": post.muted_by,
         "plain": False,
         "received_at": post.received_at,
         "attempts": 0,
@@ -114,17 +131,17 @@ def messages_of(session: Session, event_keys: Collection[str], *, locked: bool =
     if not event_keys:
         return {}
     statement = (
-        select(col(EventVersion.event_key), col(Post.channel_id), col(Post.id))
-        .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
+        select(col(EventVersion.event_key), col(OutboxMessage.channel_id), col(OutboxMessage.id))
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
         .where(
             col(EventVersion.event_key).in_(sorted(event_keys)),
-            col(Post.edits_post_id).is_(None),
+            STANDS_ALONE,
             _IS_TOLD,
         )
-        .order_by(col(Post.id))
+        .order_by(col(OutboxMessage.id))
     )
     if locked:
-        statement = statement.with_for_update(read=True, of=Post)
+        statement = statement.with_for_update(read=True, of=OutboxMessage)
     found: dict[str, dict[str, int]] = {}
     for event_key, channel_id, post_id in session.execute(statement):
         found.setdefault(event_key, {})[channel_id] = post_id or 0
@@ -133,18 +150,18 @@ def messages_of(session: Session, event_keys: Collection[str], *, locked: bool =
 
 def bearers(session: Session, event_key: str) -> dict[int, str]:
     """The messages that show an event, summaries left out: post → channel."""
-    said, message = aliased(Post), aliased(Post)
+    said, message = aliased(OutboxMessage), aliased(OutboxMessage)
     statement = (
         select(col(message.id), col(message.channel_id))
         .select_from(EventVersion)
         .join(said, col(said.event_id) == col(EventVersion.id))
-        .join(message, col(message.id) == func.coalesce(col(said.edits_post_id), col(said.id)))
+        .join(message, col(message.id) == func.coalesce(col(said.folded_into), col(said.edits_id), col(said.id)))
         .where(
             col(EventVersion.event_key) == event_key,
             col(message.event_id).is_not(None),
-            col(message.edits_post_id).is_(None),
-            col(message.state).not_in([PostState.PARKED, PostState.MUTED]),
-            col(said.state).not_in([PostState.PARKED, PostState.MUTED]),
+            col(message.edits_id).is_(None),
+            col(message.state).not_in([MessageState.DEAD_LETTER, MessageState.MUTED]),
+            col(said.state).not_in([MessageState.DEAD_LETTER, MessageState.MUTED]),
         )
         .order_by(col(message.id))
     )
@@ -154,10 +171,10 @@ def bearers(session: Session, event_key: str) -> dict[int, str]:
 def messages_of_race(session: Session, kind: str, event_key: str | None, race_id: str | None) -> dict[str, int]:
     """The message in which each channel has a race's event of that kind, by the event's key or by the race's id."""
     statement = (
-        select(col(Post.channel_id), col(Post.id))
-        .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
-        .where(is_event_of_race(kind, event_key, race_id), col(Post.edits_post_id).is_(None), _IS_TOLD)
-        .order_by(col(Post.id))
+        select(col(OutboxMessage.channel_id), col(OutboxMessage.id))
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        .where(is_event_of_race(kind, event_key, race_id), STANDS_ALONE, _IS_TOLD)
+        .order_by(col(OutboxMessage.id))
     )
     return {channel_id: post_id for channel_id, post_id in session.execute(statement) if post_id}
 
@@ -169,29 +186,52 @@ def is_event_of_race(kind: str, event_key: str | None, race_id: str | None) -> C
     return and_(col(EventVersion.kind) == kind, or_(*(column == value for column, value in names if value is not None)))
 
 
-def has_message(session: Session, edit: Post) -> bool:
-    """Whether the version that an edit is about has a message of its own in the channel, or a summary says it."""
-    message, summary = aliased(Post), aliased(Post)
-    in_summary = exists().where(col(summary.id) == col(message.edits_post_id), col(summary.event_id).is_(None))
-    statement = select(col(message.id)).where(
-        col(message.event_id) == edit.event_id,
-        col(message.channel_id) == edit.channel_id,
-        col(message.id) != edit.id,
-        or_(col(message.edits_post_id).is_(None), in_summary),
-        col(message.state).not_in([PostState.PARKED, PostState.MUTED]),
-    )
-    return session.execute(statement.limit(1)).first() is not None
-
-
 def said_by(session: Session, event_key: str) -> dict[str, int]:
     """By what each channel has an event, be it within another message: channel → the newest of the event's posts."""
     statement = (
-        select(col(Post.channel_id), col(Post.id))
-        .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
+        select(col(OutboxMessage.channel_id), col(OutboxMessage.id))
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
         .where(col(EventVersion.event_key) == event_key, _IS_TOLD)
-        .order_by(col(Post.id))
+        .order_by(col(OutboxMessage.id))
     )
     return {channel_id: post_id for channel_id, post_id in session.execute(statement) if post_id}
+
+
+def message_telling(session: Session, channel_id: str, event_key: str, *, since: int, but: int | None) -> int | None:
+    """The channel's newest message of an event, from the version `since` on; the message `but` is left out.
+
+    That message is the event's own, or the summary that names the event.
+    """
+    summary = aliased(OutboxMessage)
+    in_summary = and_(col(OutboxMessage.kind) == MessageKind.EVENT, col(summary.kind) == MessageKind.SUMMARY)
+    statement = (
+        select(func.coalesce(col(summary.id), col(OutboxMessage.id)))
+        .select_from(OutboxMessage)
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        .outerjoin(summary, col(summary.id) == col(OutboxMessage.folded_into))
+        .where(
+            col(EventVersion.event_key) == event_key,
+            col(EventVersion.version) >= since,
+            col(OutboxMessage.channel_id) == channel_id,
+            col(OutboxMessage.id) != but,
+            or_(STANDS_ALONE, in_summary),
+            _IS_TOLD,
+        )
+        .order_by(col(OutboxMessage.id).desc())
+        .limit(1)
+    )
+    number: int | None = session.execute(statement).scalar_one_or_none()
+    return number
+
+
+def has_edit_of(session: Session, message_id: int | None, event_id: int | None) -> bool:
+    """Whether an edit to this version of an event was made in a message."""
+    statement = select(col(OutboxMessage.id)).where(
+        col(OutboxMessage.edits_id) == message_id,
+        col(OutboxMessage.event_id) == event_id,
+        col(OutboxMessage.state) == MessageState.SENT,
+    )
+    return session.execute(statement.limit(1)).first() is not None
 
 
 def channels_told(session: Session, event_keys: Collection[str]) -> set[str]:
@@ -203,8 +243,8 @@ def keys_known(session: Session, channel_id: str, event_keys: Collection[str]) -
     """The events of which a channel has a post, whatever became of it."""
     statement = (
         select(col(EventVersion.event_key))
-        .join(Post, col(Post.event_id) == col(EventVersion.id))
-        .where(col(EventVersion.event_key).in_(sorted(event_keys)), col(Post.channel_id) == channel_id)
+        .join(OutboxMessage, col(OutboxMessage.event_id) == col(EventVersion.id))
+        .where(col(EventVersion.event_key).in_(sorted(event_keys)), col(OutboxMessage.channel_id) == channel_id)
     )
     return set(session.execute(statement).scalars()) if event_keys else set()
 
@@ -216,7 +256,9 @@ def channels_told_of_race(session: Session, race_id: str, kind: str) -> set[str]
 
 def _told(session: Session, of: ColumnElement[bool]) -> set[str]:
     statement = (
-        select(col(Post.channel_id)).join(EventVersion, col(EventVersion.id) == col(Post.event_id)).where(of, _IS_TOLD)
+        select(col(OutboxMessage.channel_id))
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        .where(of, _IS_TOLD)
     )
     return set(session.execute(statement).scalars())
 
@@ -227,10 +269,10 @@ def slack_ahead(session: Session, channel_id: str) -> timedelta | None:
     None where none of them tells.
     """
     statement = (
-        select(col(Post.message_ts), col(Post.sending_at), col(Post.sent_at))
-        .where(col(Post.channel_id) == channel_id, col(Post.state) == literal_column("'sent'"))
-        .where(col(Post.edits_post_id).is_(None), col(Post.message_ts).is_not(None))
-        .order_by(col(Post.id).desc())
+        select(col(OutboxMessage.message_ts), col(OutboxMessage.sending_at), col(OutboxMessage.sent_at))
+        .where(col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.state) == literal_column("'sent'"))
+        .where(STANDS_ALONE, col(OutboxMessage.message_ts).is_not(None))
+        .order_by(col(OutboxMessage.id).desc())
         .limit(LAST_POSTS)
     )
     for message_ts, sending_at, sent_at in session.execute(statement):
@@ -243,15 +285,7 @@ def slack_ahead(session: Session, channel_id: str) -> timedelta | None:
 
 def unfold(session: Session, summaries: Sequence[int]) -> None:
     """What these summaries were to say waits by itself again: messages, each with its own edits."""
-    message = aliased(Post)
-    said = select(col(message.id)).where(
-        col(message.edits_post_id).in_(summaries), col(message.state) == PostState.FOLDED
-    )
-    folded = update(Post).where(col(Post.state) == PostState.FOLDED)
-    session.execute(folded.where(col(Post.edits_post_id).in_(said)).values(state=PostState.QUEUED))
-    session.execute(
-        folded.where(col(Post.edits_post_id).in_(summaries)).values(state=PostState.QUEUED, edits_post_id=None)
-    )
+    move(session, Happened.UNFOLDED, col(OutboxMessage.folded_into).in_(summaries), folded_into=None)
 
 
 def meetings_saying(session: Session, race_id: str | None, event_key: str) -> dict[int, str]:
@@ -259,12 +293,12 @@ def meetings_saying(session: Session, race_id: str | None, event_key: str) -> di
 
     By the race's id, or by the key of its abandonment, which a race without an id has too.
     """
-    said, message, meeting = aliased(Post), aliased(Post), aliased(EventVersion)
+    said, message, meeting = aliased(OutboxMessage), aliased(OutboxMessage), aliased(EventVersion)
     statement = (
         select(col(message.id), col(message.channel_id))
         .select_from(EventVersion)
         .join(said, col(said.event_id) == col(EventVersion.id))
-        .join(message, col(message.id) == col(said.edits_post_id))
+        .join(message, col(message.id) == col(said.edits_id))
         .join(meeting, col(meeting.id) == col(message.event_id))
         .where(
             is_event_of_race(EventKind.RACE_ABANDONED, event_key, race_id),
@@ -281,10 +315,16 @@ def hurry_races(session: Session, race_ids: Iterable[str | None]) -> None:
         return
     of_race = select(col(EventVersion.id)).where(col(EventVersion.race_id).in_(ids))
     # An UPDATE locks in whatever order it finds them: two replicas that have some in common could wait for each other.
-    waiting = select(col(Post.id)).where(IS_UNSENT, col(Post.event_id).in_(of_race)).order_by(col(Post.id))
+    waiting = (
+        select(col(OutboxMessage.id))
+        .where(IS_UNSENT, col(OutboxMessage.event_id).in_(of_race))
+        .order_by(col(OutboxMessage.id))
+    )
     found = list(session.execute(waiting.with_for_update()).scalars())
     if found:
-        session.execute(update(Post).where(col(Post.id).in_(found)).values(priority=int(Priority.ABANDONMENT)))
+        session.execute(
+            update(OutboxMessage).where(col(OutboxMessage.id).in_(found)).values(priority=int(Priority.ABANDONMENT))
+        )
 
 
 def add_notice(session: Session, key: str, channel_ids: Sequence[str], message: Message, now: datetime) -> bool:
@@ -302,7 +342,7 @@ def add_notice(session: Session, key: str, channel_ids: Sequence[str], message: 
 
 
 def _notice(name: str, channel_id: str, message: Message, now: datetime) -> NewPost:
-    return NewPost(channel_id, f"{name}@{channel_id}", Priority.ADMIN, now, content=message)
+    return NewPost(channel_id, f"{name}@{channel_id}", MessageKind.NOTICE, Priority.ADMIN, now, content=message)
 
 
 def divert_notices(session: Session, channel_id: str, instead: Sequence[str], *, but: str) -> int:
@@ -310,32 +350,32 @@ def divert_notices(session: Session, channel_id: str, instead: Sequence[str], *,
 
     A notice that may be under way stays where it is. So does one whose key begins with `but`.
     """
-    waiting = select(Post).where(
-        col(Post.channel_id) == channel_id,
+    waiting = select(OutboxMessage).where(
+        col(OutboxMessage.channel_id) == channel_id,
         IS_UNSENT,
-        col(Post.state) == PostState.QUEUED,
-        col(Post.dedupe_key).startswith(NOTICE, autoescape=True),
-        ~col(Post.dedupe_key).startswith(NOTICE + but, autoescape=True),
+        col(OutboxMessage.state) == MessageState.QUEUED,
+        col(OutboxMessage.kind) == MessageKind.NOTICE,
+        ~col(OutboxMessage.idempotency_key).startswith(NOTICE + but, autoescape=True),
     )
-    found = session.execute(waiting.order_by(col(Post.id)).with_for_update()).scalars().all()
+    found = session.execute(waiting.order_by(col(OutboxMessage.id)).with_for_update()).scalars().all()
     first, *others = instead
     for post in found:
         resend_notice(session, post, others)
         _make_lanes(session, [first])
-        post.channel_id, post.dedupe_key, post.error = first, f"{_name_of(post)}@{first}", None
+        post.channel_id, post.idempotency_key, post.detail = first, f"{_name_of(post)}@{first}", None
     session.flush()
     return len(found)
 
 
-def resend_notice(session: Session, post: Post, channel_ids: Sequence[str]) -> None:
+def resend_notice(session: Session, post: OutboxMessage, channel_ids: Sequence[str]) -> None:
     """Queue a notice for these channels too, each once."""
     message = Message.model_validate_json(post.content or "")
     add(session, [_notice(_name_of(post), channel_id, message, post.received_at) for channel_id in channel_ids])
 
 
-def _name_of(post: Post) -> str:
+def _name_of(post: OutboxMessage) -> str:
     """The name of a notice's post without its channel."""
-    return post.dedupe_key.rpartition("@")[0]
+    return post.idempotency_key.rpartition("@")[0]
 
 
 def is_noted(session: Session, key: str) -> bool:
@@ -345,6 +385,9 @@ def is_noted(session: Session, key: str) -> bool:
 
 
 def count_by_state(session: Session) -> dict[str, int]:
-    """How many posts wait, are under way and are parked; the sent ones are not counted, there may be millions."""
-    statement = select(col(Post.state), func.count()).where(IS_UNSENT).group_by(col(Post.state))
-    return {state: count for state, count in session.execute(statement)}  # noqa: C416  rows are no pairs to mypy
+    """How many messages wait, are under way, are in doubt, and were given up. Of the sent there may be millions."""
+    waiting = select(col(OutboxMessage.state), func.count()).where(IS_UNSENT).group_by(col(OutboxMessage.state))
+    dead = select(func.count()).where(col(OutboxMessage.state) == literal_column("'dead_letter'"))
+    found = {state: count for state, count in session.execute(waiting)}  # noqa: C416  rows are no pairs to mypy
+    given_up = session.execute(dead).scalar_one()
+    return found | ({MessageState.DEAD_LETTER.value: given_up} if given_up else {})

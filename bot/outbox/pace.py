@@ -1,4 +1,4 @@
-"""The pace of Slack's methods, one for all replicas: a bucket of calls for each method, which fills with time.
+"""How fast is posted: a channel's limit, and of each of Slack's methods a bucket of calls for all replicas.
 
 Replicas take from a bucket in the transaction that claims lanes. Whoever finds it taken claims nothing this time: units
 of work share transactions, so to wait for a row here could be to wait for oneself by way of another replica.
@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import select, update
 from sqlmodel import Session, col
 
+from bot.outbox.lanes import EDIT_METHOD, LOOK_METHOD, POST_METHOD
 from bot.storage.engine import insert_here
 from bot.storage.tables import MethodPace
 
@@ -83,3 +84,32 @@ def spent_until(session: Session, limits: Mapping[str, MethodLimit], now: dateti
     rows = session.execute(statement.where(col(MethodPace.method).in_(limits)))
     buckets = {method: Bucket(limits[method], calls, at).at(now) for method, calls, at in rows}
     return {method: bucket.free_at for method, bucket in buckets.items() if bucket.calls < 1}
+
+
+TIER_3 = MethodLimit(burst=10, per_minute=40)
+"""What Slack allows 50 times a minute and more (docs.slack.dev/apis/web-api/rate-limits): no minute exceeds 50."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """`channel_s`: seconds between two posts in a channel. `workspace_per_minute`: posts a minute over all channels.
+
+    Source: docs.slack.dev/apis/web-api/rate-limits ("1 per second per channel", and "several hundred messages per
+    minute" for a workspace, which is nowhere given as a number: with the burst no minute exceeds 300). chat.update and
+    conversations.history are Tier 3 by their own pages (docs.slack.dev/reference/methods). Where
+    `workspace_per_minute` is None nothing is paced, and nothing is asked of the database for it.
+    """
+
+    channel_s: float = 1.0
+    workspace_per_minute: float | None = 280
+    workspace_burst: int = 20
+    edits: MethodLimit = TIER_3
+    looks: MethodLimit = TIER_3
+
+    @property
+    def limits(self) -> Mapping[str, MethodLimit]:
+        """What is paced: method → its limit, for all replicas together."""
+        if self.workspace_per_minute is None:
+            return {}
+        posts = MethodLimit(self.workspace_burst, self.workspace_per_minute)
+        return {POST_METHOD: posts, EDIT_METHOD: self.edits, LOOK_METHOD: self.looks}

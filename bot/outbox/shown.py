@@ -17,21 +17,24 @@ from bot.domain.facts import VersionRemarks
 from bot.domain.filters import mentions
 from bot.domain.meetings import is_part_of
 from bot.logs import get_logger
-from bot.storage import elsewhere, events, posts, reference, subscriptions
+from bot.outbox import posts
+from bot.storage import elsewhere, events, reference, subscriptions
 from bot.storage.elsewhere import KnownElsewhere
 from bot.storage.reference import KnownCountry
-from bot.storage.tables import EventVersion, NamedRace, Post, PostState
+from bot.storage.tables import EventVersion, MessageKind, MessageState, NamedRace, OutboxMessage
 
 log = get_logger(__name__)
 
-Said = tuple[Post, EventVersion]
+Said = tuple[OutboxMessage, EventVersion]
 
-_BEARER = aliased(Post)
-_IS_BEARER = col(_BEARER.id) == func.coalesce(col(Post.edits_post_id), col(Post.id))
-"""A post's message: the post itself, or the one that says the post or is edited by it."""
+_BEARER = aliased(OutboxMessage)
+_IS_BEARER = col(_BEARER.id) == func.coalesce(
+    col(OutboxMessage.edits_id), col(OutboxMessage.folded_into), col(OutboxMessage.id)
+)
+"""The message itself, the one that it edits, or the one that it is folded into."""
 
-_IN_SUMMARY = and_(col(Post.state) == PostState.FOLDED, col(_BEARER.event_id).is_(None))
-_IS_MESSAGE = or_(col(Post.edits_post_id).is_(None), _IN_SUMMARY)
+_IN_SUMMARY = and_(col(OutboxMessage.state) == MessageState.FOLDED, col(_BEARER.kind) == MessageKind.SUMMARY)
+_IS_MESSAGE = or_(posts.STANDS_ALONE, _IN_SUMMARY)
 """A version's own message, or a summary that says it."""
 
 ABANDONMENTS = (EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED)
@@ -52,7 +55,7 @@ class Shown:
     corrects or contradicts this one.
     """
 
-    post: Post
+    post: OutboxMessage
     own: EventVersion
     newest: EventVersion
     event: RacingEvent | None = None
@@ -97,8 +100,8 @@ def shown(session: Session, heads: Sequence[Said]) -> dict[int, Shown]:
     By the id of the post that was passed, be it a message of its own or an edit. What was folded into a message that is
     no event's, and is to be said after all, shows itself.
     """
-    targets = _read(session, [post.edits_post_id for post, _ in heads if post.edits_post_id])
-    messages = {post.id or 0: targets.get(post.edits_post_id or 0, (post, event)) for post, event in heads}
+    targets = _read(session, [post.edits_id for post, _ in heads if post.edits_id])
+    messages = {post.id or 0: targets.get(post.edits_id or 0, (post, event)) for post, event in heads}
     edits = _edits(session, {post.id or 0 for post, _ in messages.values()})
     meetings = _meetings(session, [edit for edit_list in edits.values() for edit in edit_list])
     later = _later(session, messages.values(), edits)
@@ -114,8 +117,10 @@ def shown(session: Session, heads: Sequence[Said]) -> dict[int, Shown]:
 def _read(session: Session, post_ids: Sequence[int]) -> dict[int, Said]:
     if not post_ids:
         return {}
-    statement = select(Post, EventVersion).join(EventVersion, col(EventVersion.id) == col(Post.event_id))
-    rows = session.execute(statement.where(col(Post.id).in_(post_ids)))
+    statement = select(OutboxMessage, EventVersion).join(
+        EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id)
+    )
+    rows = session.execute(statement.where(col(OutboxMessage.id).in_(post_ids)))
     return {post.id or 0: (post, event) for post, event in rows}
 
 
@@ -123,18 +128,21 @@ def _edits(session: Session, post_ids: Iterable[int]) -> dict[int, list[Said]]:
     """The edits of each message, those given up left out, in the order of their versions."""
     found: dict[int, list[Said]] = {}
     for edit, event in session.execute(_edits_of(), {"messages": sorted(post_ids)}):
-        found.setdefault(edit.edits_post_id or 0, []).append((edit, event))
+        found.setdefault(edit.edits_id or 0, []).append((edit, event))
     return found
 
 
 @lru_cache
-def _edits_of() -> Select[Post, EventVersion]:
+def _edits_of() -> Select[OutboxMessage, EventVersion]:
     """The statement of `_edits`, kept."""
     return (
-        select(Post, EventVersion)
-        .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
-        .where(col(Post.edits_post_id).in_(bindparam("messages", expanding=True)), col(Post.state) != PostState.PARKED)
-        .order_by(col(EventVersion.version), col(Post.id))
+        select(OutboxMessage, EventVersion)
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        .where(
+            col(OutboxMessage.edits_id).in_(bindparam("messages", expanding=True)),
+            col(OutboxMessage.state) != MessageState.DEAD_LETTER,
+        )
+        .order_by(col(EventVersion.version), col(OutboxMessage.id))
     )
 
 
@@ -144,16 +152,16 @@ def _meetings(session: Session, edits: Iterable[Said]) -> dict[tuple[str, str], 
     if not wanted:
         return {}
     statement = (
-        select(col(Post.channel_id), col(EventVersion.event_key), col(_BEARER.message_ts))
-        .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
+        select(col(OutboxMessage.channel_id), col(EventVersion.event_key), col(_BEARER.message_ts))
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
         .join(_BEARER, _IS_BEARER)
         .where(
             col(EventVersion.event_key).in_(sorted({key for _, key in wanted})),
-            col(Post.channel_id).in_(sorted({channel_id for channel_id, _ in wanted})),
+            col(OutboxMessage.channel_id).in_(sorted({channel_id for channel_id, _ in wanted})),
             _IS_MESSAGE,
             col(_BEARER.message_ts).is_not(None),
         )
-        .order_by(col(Post.id))
+        .order_by(col(OutboxMessage.id))
     )
     return {(channel_id, key): ts for channel_id, key, ts in session.execute(statement) if ts}
 
@@ -174,7 +182,7 @@ def _later(session: Session, messages: Iterable[Said], edits: Mapping[int, Seque
         return {}
     statement = (
         select(
-            col(Post.channel_id),
+            col(OutboxMessage.channel_id),
             col(EventVersion.event_key),
             col(EventVersion.version),
             col(EventVersion.received_at),
@@ -182,15 +190,15 @@ def _later(session: Session, messages: Iterable[Said], edits: Mapping[int, Seque
             col(EventVersion.kind),
             col(EventVersion.remarks),
         )
-        .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
         .join(_BEARER, _IS_BEARER)
         .where(
             col(EventVersion.event_key).in_(sorted({key for _, key in about})),
-            col(Post.channel_id).in_(sorted({channel_id for channel_id, _ in about})),
+            col(OutboxMessage.channel_id).in_(sorted({channel_id for channel_id, _ in about})),
             _IS_MESSAGE,
-            col(Post.state).not_in([PostState.PARKED, PostState.MUTED]),
+            col(OutboxMessage.state).not_in([MessageState.DEAD_LETTER, MessageState.MUTED]),
         )
-        .order_by(col(EventVersion.version), col(Post.id))
+        .order_by(col(EventVersion.version), col(OutboxMessage.id))
     )
     found: dict[tuple[str, str], list[Superseded]] = {}
     for channel_id, key, version, received_at, ts, kind, remarks in session.execute(statement):
@@ -201,7 +209,7 @@ def _later(session: Session, messages: Iterable[Said], edits: Mapping[int, Seque
     return found
 
 
-def _superseded(message: Post, own: EventVersion, edit: EventVersion, later: Later) -> Superseded | None:
+def _superseded(message: OutboxMessage, own: EventVersion, edit: EventVersion, later: Later) -> Superseded | None:
     """The message by which the channel has what the edit is about, where that is a later one than `message`."""
     messages = later.get((message.channel_id, edit.event_key), ())
     if edit.event_key == own.event_key:
@@ -220,7 +228,11 @@ def _contradicts(version: EventVersion, other: EventVersion) -> bool:
 
 
 def _said(
-    message: Post, own: EventVersion, edits: Iterable[Said], meetings: Mapping[tuple[str, str], str], later: Later
+    message: OutboxMessage,
+    own: EventVersion,
+    edits: Iterable[Said],
+    meetings: Mapping[tuple[str, str], str],
+    later: Later,
 ) -> Shown:
     versions = [own]
     in_meeting, meeting_ts = False, None
@@ -240,7 +252,7 @@ def _said(
             if meeting_ts is None:
                 # The meeting's own message comes first; then the edit is made that links it.
                 continue
-        if edit.state == PostState.QUEUED and edit.id is not None:
+        if edit.state == MessageState.QUEUED and edit.id is not None:
             waiting.append(edit.id)
     shared = {version.version: version for version in versions if version.version > own.version}
     return Shown(
@@ -267,7 +279,7 @@ def _previous_ts(session: Session, one: Shown) -> str | None:
         ways.append(col(EventVersion.event_key).in_(naming))
     elif contradicts is not None:
         key = own.event_key.replace(own.kind or "", contradicts, 1)
-        ways.append(and_(posts.is_event_of_race(contradicts, key, own.race_id), col(Post.id) < one.post.id))
+        ways.append(and_(posts.is_event_of_race(contradicts, key, own.race_id), col(OutboxMessage.id) < one.post.id))
     if not ways:
         return None
     borne = aliased(EventVersion)
@@ -277,17 +289,17 @@ def _previous_ts(session: Session, one: Shown) -> str | None:
     )
     statement = (
         select(col(_BEARER.message_ts))
-        .select_from(Post)
-        .join(EventVersion, col(EventVersion.id) == col(Post.event_id))
+        .select_from(OutboxMessage)
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
         .join(_BEARER, _IS_BEARER)
         .outerjoin(borne, col(borne.id) == col(_BEARER.event_id))
         .where(
             or_(*ways),
             or_(_IS_MESSAGE, in_meeting),
-            col(Post.channel_id) == one.post.channel_id,
+            col(OutboxMessage.channel_id) == one.post.channel_id,
             col(_BEARER.message_ts).is_not(None),
         )
-        .order_by(col(Post.edits_post_id).is_not(None), col(Post.id).desc())
+        .order_by(col(_BEARER.id) != col(OutboxMessage.id), col(OutboxMessage.id).desc())
         .limit(1)
     )
     message_ts: str | None = session.execute(statement).scalar_one_or_none()
@@ -380,6 +392,6 @@ def _newest_event(one: Shown) -> RacingEvent | None:
     try:
         event, _ = events.read(one.newest)
     except ValueError:
-        log.exception("stored_event_not_readable", post=one.post.dedupe_key)
+        log.exception("stored_event_not_readable", post=one.post.idempotency_key)
         return None
     return event

@@ -7,9 +7,10 @@ from datetime import datetime
 
 from sqlmodel import Session
 
-from bot.alerts.notices import Notices
 from bot.logs import get_logger
-from bot.storage import held_lanes, subscriptions, waited
+from bot.outbox import held_lanes, waited
+from bot.outbox.notices import Notices
+from bot.storage import subscriptions
 
 log = get_logger(__name__)
 
@@ -20,7 +21,7 @@ def close_channel(session: Session, notices: Notices, channel_id: str, reason: s
     A trial (`Reopening.try_again`) leaves the subscriptions suspended until it has succeeded.
     """
     suspended = subscriptions.suspend(session, channel_id, reason, now)
-    since = held_lanes.hold_lane(session, channel_id, reason, now)
+    since = held_lanes.close(session, channel_id, reason, now)
     waited.unfold(session, channel_id)
     notices.divert(session, channel_id, reason, since)
     if suspended:
@@ -33,7 +34,7 @@ def end_closing(session: Session, notices: Notices, channel_id: str, since: date
 
     Nothing where the channel was closed again before that could be written down.
     """
-    if held_lanes.end_holding(session, channel_id):
+    if held_lanes.end_trial(session, channel_id):
         started = subscriptions.reopen(session, channel_id, now)
         notices.channel_open(session, channel_id, since, subscriptions.creators(session, channel_id))
         log.info("channel_takes_posts_again", channel_id=channel_id, subscriptions_started=started)
@@ -43,6 +44,6 @@ def pause_channel(session: Session, channel_id: str, until: datetime | None, now
     """How many subscriptions are paused until then (None: until resumed); their events wait in the lane."""
     paused = subscriptions.pause(session, channel_id, until, now)
     if paused:
-        held_lanes.hold_lane(session, channel_id, held_lanes.PAUSED, now)
+        held_lanes.pause(session, channel_id, now)
         waited.unfold(session, channel_id)
     return paused

@@ -1,0 +1,180 @@
+"""Every state of a message and of a channel's queue, and every transition between states: two tables, and one writer.
+
+`docs/architecture.md` draws both tables as diagrams; a test compares the diagrams with the tables.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import ColumnElement, Table, Update, bindparam, literal_column, update
+from sqlmodel import Session
+
+from bot.storage.engine import affected, table_of
+from bot.storage.tables import ChannelQueue, MessageKind, MessageState, OutboxMessage, QueueState
+
+EVENT_KINDS = (MessageKind.EVENT, MessageKind.EDIT)
+"""Kinds that are rendered from an event when they are sent. The others carry their content."""
+
+SENT_WHILE_PAUSED = (MessageKind.NOTICE, MessageKind.WELCOME, MessageKind.ANSWER)
+
+UNSENT = (MessageState.QUEUED, MessageState.SENDING, MessageState.IN_DOUBT)
+"""The states of the hot index: a message of these is the queue's work."""
+
+FINAL = (MessageState.SENT, MessageState.MUTED, MessageState.DEAD_LETTER)
+"""States without a way out."""
+
+POSTING = (QueueState.OPEN, QueueState.ON_TRIAL)
+
+
+class Happened(StrEnum):
+    """What moves a message from one state to another."""
+
+    CLAIMED = "claimed"
+    CLAIMED_AGAIN = "claimed again"
+    """An edit whose call was never answered: to make an edit twice changes nothing."""
+    LEASE_RAN_OUT = "lease ran out"
+    """The process that was sending the message died, or slept."""
+    TAKEN = "taken"
+    """Slack has the message."""
+    FOUND = "found"
+    """The channel's history has the message."""
+    NOT_SENT = "not sent"
+    """Certainly not posted: refused for now, never reached Slack, or too late to send."""
+    UNANSWERED = "unanswered"
+    LOOKED = "looked"
+    """The history was read, or could not be; the message was not found yet."""
+    REPEATED = "repeated"
+    """Not in the history, or the operator chose to repeat (`DOUBTFUL_POSTS=repeat`)."""
+    GIVEN_UP = "given up"
+    NOT_EDITED = "not edited"
+    """Slack refuses the edit: the edit becomes a message of its own."""
+    NEEDLESS = "needless"
+    """Slack refuses the edit, and another message of the channel says the same."""
+    SAID_TOGETHER = "said together"
+    """An edit that waited for a message was sent with that message."""
+    SUMMARISED = "summarised"
+    EXPIRED = "expired"
+    """Waited too long in a closed or paused channel, or is wanted no more."""
+    UNFOLDED = "unfolded"
+    """The message that was to say the same was taken back or given up."""
+
+
+@dataclass(frozen=True)
+class Transition:
+    """From these states, by what happened, to that state; `writes` are the columns that are written with the state."""
+
+    happened: StrEnum
+    origins: tuple[StrEnum, ...]
+    to: StrEnum
+    writes: tuple[str, ...] = ()
+
+
+_Q, _S, _D = MessageState.QUEUED, MessageState.SENDING, MessageState.IN_DOUBT
+
+MESSAGE_TRANSITIONS: Mapping[Happened, Transition] = {
+    one.happened: one  # type: ignore[misc]
+    for one in (
+        Transition(Happened.CLAIMED, (_Q,), _S, ("sending_at", "deadline_at", "attempts")),
+        Transition(Happened.CLAIMED_AGAIN, (_S,), _S, ("sending_at", "deadline_at", "attempts")),
+        Transition(Happened.LEASE_RAN_OUT, (_S,), _D),
+        Transition(Happened.TAKEN, (_S,), MessageState.SENT, ("message_ts", "sent_at", "detail")),
+        Transition(Happened.FOUND, (_D,), MessageState.SENT, ("message_ts", "sent_at", "detail")),
+        Transition(Happened.NOT_SENT, (_S,), _Q, ("detail", "plain")),
+        Transition(Happened.UNANSWERED, (_S,), _D, ("detail", "looks", "failed_looks")),
+        Transition(Happened.LOOKED, (_D,), _D, ("detail", "looks", "failed_looks")),
+        Transition(Happened.REPEATED, (_D,), _Q, ("detail", "plain", "may_be_repeat", "looks", "failed_looks")),
+        Transition(Happened.GIVEN_UP, (_S, _D), MessageState.DEAD_LETTER, ("reason", "detail", "given_up_at")),
+        Transition(Happened.NOT_EDITED, (_S,), _Q, ("kind", "edits_id", "plain", "detail")),
+        Transition(Happened.NEEDLESS, (_S,), MessageState.FOLDED, ("folded_into", "detail")),
+        Transition(Happened.SAID_TOGETHER, (_Q,), MessageState.SENT, ("message_ts", "sent_at", "detail")),
+        Transition(Happened.SUMMARISED, (_Q,), MessageState.FOLDED, ("folded_into", "detail")),
+        Transition(Happened.EXPIRED, (_Q,), MessageState.DEAD_LETTER, ("reason", "detail", "given_up_at")),
+        Transition(Happened.UNFOLDED, (MessageState.FOLDED,), _Q, ("folded_into",)),
+    )
+}
+"""The whole life of a message. A new message is queued, folded (an earlier one says the same) or muted."""
+
+INITIAL = (MessageState.QUEUED, MessageState.FOLDED, MessageState.MUTED)
+
+
+class QueueEvent(StrEnum):
+    """What moves a channel's queue from one state to another."""
+
+    PAUSE = "pause"
+    RESUME = "resume"
+    CLOSE = "close"
+    """Slack refuses a post, or says that the channel is gone."""
+    CLOSE_AGAIN = "close again"
+    """The trial failed: the queue was closed all the time."""
+    TRY = "try"
+    TAKEN = "taken"
+    """Slack takes a post."""
+
+
+QUEUE_TRANSITIONS: Mapping[QueueEvent, Transition] = {
+    one.happened: one  # type: ignore[misc]
+    for one in (
+        Transition(
+            QueueEvent.PAUSE,
+            (QueueState.OPEN, QueueState.ON_TRIAL),
+            QueueState.PAUSED,
+            ("state_reason", "state_since"),
+        ),
+        Transition(QueueEvent.RESUME, (QueueState.PAUSED,), QueueState.OPEN, ("state_reason", "state_since")),
+        Transition(
+            QueueEvent.CLOSE, (QueueState.OPEN, QueueState.PAUSED), QueueState.CLOSED, ("state_reason", "state_since")
+        ),
+        Transition(QueueEvent.CLOSE_AGAIN, (QueueState.ON_TRIAL,), QueueState.CLOSED, ("state_reason",)),
+        Transition(QueueEvent.TRY, (QueueState.CLOSED,), QueueState.ON_TRIAL),
+        Transition(QueueEvent.TAKEN, (QueueState.ON_TRIAL,), QueueState.OPEN, ("state_reason", "state_since")),
+    )
+}
+
+
+def move(session: Session, happened: Happened | QueueEvent, *where: ColumnElement[bool], **written: Any) -> int:
+    """How many messages, or queues, were moved: of those that the transition begins at, and that are meant.
+
+    `written` are the transition's own columns, each of them. Raises TypeError where one is missing or is another's.
+    """
+    transition = _transition(happened, written)
+    table = _table(happened)
+    statement = update(table).where(_is_any(table, transition.origins), *where)
+    return affected(session, statement.values(state=transition.to.value, **written))
+
+
+def move_one(session: Session, happened: Happened, message_id: int | None, **written: Any) -> bool:
+    """As `move`, for one message by its id; the statement is kept."""
+    _transition(happened, written)
+    return affected(session, _by_id(happened), {"number": message_id, **written}) > 0
+
+
+def move_each(session: Session, happened: Happened, rows: Sequence[Mapping[str, Any]]) -> None:
+    """As `move_one`, for several: each row has the message's `number` and the transition's columns."""
+    if rows:
+        session.connection().execute(_by_id(happened), [dict(row) for row in rows])
+
+
+@lru_cache
+def _by_id(happened: Happened) -> Update:
+    table, transition = table_of(OutboxMessage), MESSAGE_TRANSITIONS[happened]
+    statement = update(table).where(table.c.id == bindparam("number"), _is_any(table, transition.origins))
+    return statement.values(state=transition.to.value, **{name: bindparam(name) for name in transition.writes})
+
+
+def _transition(happened: Happened | QueueEvent, written: Mapping[str, Any]) -> Transition:
+    transition = MESSAGE_TRANSITIONS[happened] if isinstance(happened, Happened) else QUEUE_TRANSITIONS[happened]
+    if set(written) != set(transition.writes):
+        raise TypeError(f"{happened.value!r} writes {transition.writes}, not {tuple(written)}")
+    return transition
+
+
+def _table(happened: Happened | QueueEvent) -> Table:
+    return table_of(OutboxMessage if isinstance(happened, Happened) else ChannelQueue)
+
+
+def _is_any(table: Table, states: tuple[StrEnum, ...]) -> ColumnElement[bool]:
+    """As literals: an index of some states is of no use to a statement whose states are parameters."""
+    return table.c.state.in_([literal_column(f"'{state}'") for state in states])
