@@ -83,7 +83,7 @@ def is_done(bot) -> bool:
     """Whether all that came has been dealt with, and all that was to be posted is posted."""
     with sqlite3.connect(bot.folder / "bot.db") as connection:
         (deliveries,) = connection.execute("SELECT count(*) FROM inbox WHERE state = 'new'").fetchone()
-        (posts,) = connection.execute("SELECT count(*) FROM post WHERE state <> 'sent'").fetchone()
+        (posts,) = connection.execute("SELECT count(*) FROM message WHERE state <> 'sent'").fetchone()
     return (deliveries, posts) == (0, 0)
 
 

@@ -5,8 +5,8 @@ import sqlite3
 from tests.acceptance.conftest import until
 from tests.acceptance.payloads import result
 
-WAITING = "SELECT count(*) FROM post WHERE channel_id = ? AND state = 'queued' AND event_id IS NOT NULL"
-AGED = "UPDATE post SET received_at = strftime('%Y-%m-%d %H:%M:%f000', received_at, '-5 hours') WHERE channel_id = ?"
+WAITING = "SELECT count(*) FROM message WHERE channel_id = ? AND state = 'queued' AND event_id IS NOT NULL"
+AGED = "UPDATE message SET received_at = strftime('%Y-%m-%d %H:%M:%f000', received_at, '-5 hours') WHERE channel_id = ?"
 
 
 def waiting(world, channel: str) -> int:
