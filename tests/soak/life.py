@@ -176,10 +176,10 @@ def _shorten(times: Times) -> None:
         "LOOK_S": times.look_s,
         "LOOK_AGAIN": timedelta(seconds=times.look_again_s),
     }
-    alerts = [module for name, module in sys.modules.items() if name.startswith("bot.alerts.")]
+    modules = [module for name, module in sys.modules.items() if name.startswith(("bot.alerts.", "bot.outbox."))]
     for name, value in values.items():
-        owners = [module for module in alerts if hasattr(module, name)]
-        assert owners, f"bot.alerts has no {name} any more"
+        owners = [module for module in modules if hasattr(module, name)]
+        assert owners, f"bot.alerts and bot.outbox have no {name} any more"
         for module in owners:
             setattr(module, name, value)
 
