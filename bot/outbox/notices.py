@@ -17,11 +17,11 @@ from bot.storage.tables import MessageKind
 log = get_logger(__name__)
 
 DELETED = "the channel was deleted"
+"""The one reason of a closing that nothing ends."""
 
 _WORDS = {"is_archived": "archived", "not_in_channel": "I am not in the channel"}
 _MENDS = {"is_archived": "Unarchive the channel, and invite me back if I am gone"}
 """The ways to open a closed channel again, by Slack's code."""
-"""The one reason of a closing that nothing ends."""
 
 RenderNotice = Callable[[str, Iterable[str]], Message]
 """Turns plain sentences into a message, escaped, with the given ids of channels and people shown by their names."""
