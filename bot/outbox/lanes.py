@@ -35,7 +35,7 @@ from sqlmodel import Session, col
 from bot.outbox import held_methods
 from bot.outbox import shown as showing
 from bot.outbox.held_methods import EVERY_METHOD
-from bot.outbox.posts import ALWAYS, IS_UNSENT, slack_ahead
+from bot.outbox.posts import ALWAYS, IS_UNSENT, bearer_of, slack_ahead
 from bot.outbox.shown import Shown
 from bot.outbox.states import (
     MESSAGE_TRANSITIONS,
@@ -71,7 +71,7 @@ _SAID, _BEARER = aliased(OutboxMessage), aliased(OutboxMessage)
 _SAYS_WHAT_WAITS = exists().where(
     col(_SAID.event_id) == col(OutboxMessage.event_id),
     col(_SAID.channel_id) == col(OutboxMessage.channel_id),
-    col(_BEARER.id) == func.coalesce(col(_SAID.edits_id), col(_SAID.folded_into), col(_SAID.id)),
+    col(_BEARER.id) == bearer_of(_SAID),
     col(_BEARER.kind) != MessageKind.EDIT,
     col(_BEARER.state).in_(UNSENT),
 )

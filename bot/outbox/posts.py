@@ -39,6 +39,11 @@ STANDS_ALONE = and_(col(OutboxMessage.kind) == MessageKind.EVENT, col(OutboxMess
 """Whether an event has this message to itself: neither an edit, nor said by a summary."""
 
 
+def bearer_of(message: type[OutboxMessage]) -> ColumnElement[int]:
+    """The number of the edited message, or of the message that this one is folded into, or else of this message."""
+    return func.coalesce(col(message.edits_id), col(message.folded_into), col(message.id))
+
+
 NOTICE = "notice:"
 """How the names of notices begin."""
 

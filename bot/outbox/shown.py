@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, bindparam, or_, select
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
@@ -28,9 +28,7 @@ log = get_logger(__name__)
 Said = tuple[OutboxMessage, EventVersion]
 
 _BEARER = aliased(OutboxMessage)
-_IS_BEARER = col(_BEARER.id) == func.coalesce(
-    col(OutboxMessage.edits_id), col(OutboxMessage.folded_into), col(OutboxMessage.id)
-)
+_IS_BEARER = col(_BEARER.id) == posts.bearer_of(OutboxMessage)
 """The message itself, the one that it edits, or the one that it is folded into."""
 
 _IN_SUMMARY = and_(col(OutboxMessage.state) == MessageState.FOLDED, col(_BEARER.kind) == MessageKind.SUMMARY)
