@@ -87,4 +87,4 @@ def _queue(session: Session, results: Results, races: int, channels: Sequence[st
                 for channel in channels
             ],
         )
-        inbox.mark_done(session, [delivery.inbox_id], now)
+        inbox.take(session, [delivery.inbox_id], now)

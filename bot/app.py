@@ -96,8 +96,8 @@ ENVELOPES_S = 3.0
 SWITCH_INTERVAL_S = 0.001
 """Threads that read and write the database would otherwise keep the loop, which answers, waiting for 5 ms at a time."""
 
-POSTER = "poster"
-"""The loop that is told to stop instead of being cancelled."""
+FANOUT, POSTER = "fanout", "poster"
+"""The loops that are told to stop instead of being cancelled: what they have begun in the database, they finish."""
 
 LOOK_AT_MOST_S = 10.0
 """A look that takes longer is given up: what is known without the database is shown."""
@@ -128,15 +128,8 @@ class Service:
         self.ingest = Ingest(self.database)
         self.notices = Notices(settings.admin_channel, sentence, clock=clock, admin_users=settings.admin_users)
         self.reopening = Reopening(waited)
-        self.fanout = Fanout(
-            self.database,
-            read_payload,
-            notices=self.notices,
-            clock=clock,
-            wake=self.ingest.stored,
-            pressure=self.ingest.pressure,
-        )
-        self.telling = Telling(self.database, self.notices, settings.max_body_bytes, clock, self.fanout.posted)
+        self.queued = asyncio.Event()
+        self.telling = Telling(self.database, self.notices, settings.max_body_bytes, clock, self.queued)
         self._pace = pace or Pace()
         self._tasks = Tasks()
         self._loops: list[asyncio.Task[None]] = []
@@ -208,9 +201,10 @@ class Service:
         """Finish what has begun: deliveries that were read are stored, calls to Slack are heard out."""
         self.jobs.stop()
         await self.ingest.finish()
+        self.fanout.stop()
         self.poster.stop()
         for loop in self._loops:
-            if loop.get_name() != POSTER:
+            if loop.get_name() not in {FANOUT, POSTER}:
                 loop.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)
         if self.socket_mode:
@@ -239,9 +233,9 @@ class Service:
                 quota=QuotaBook(self.database, background, self.settings, self.clock),
                 reference=ReferenceBook(self.database, background, self.clock),
                 channels=ChannelCheck(
-                    self.database, partial(is_member, self.slack), self.reopening, self.clock, self.fanout.posted
+                    self.database, partial(is_member, self.slack), self.reopening, self.clock, self.queued
                 ),
-                pauses=PauseEnd(self.database, self.reopening, self.clock, self.fanout.posted),
+                pauses=PauseEnd(self.database, self.reopening, self.clock, self.queued),
                 clock=self.clock,
             )
         )
@@ -276,17 +270,13 @@ class Service:
             reopening=self.reopening,
             people=People(self.slack, frozenset(settings.admin_users), settings.subscribe_by, time.monotonic),
             clock=self.clock,
-            wake=self.fanout.posted,
+            wake=self.queued,
         )
-        self.admin_check = AdminCheck(
-            self.database, self.slack, self.notices, self.reopening, self.clock, self.fanout.posted
-        )
+        self.admin_check = AdminCheck(self.database, self.slack, self.notices, self.reopening, self.clock, self.queued)
         native = NativeBlocks(time.monotonic)
         runner = CommandRunner(desk, Responder(session, settings.slack_api_url, native), self._tasks)
-        channels = ChannelListener(
-            self.database, self.identity, self.notices, self.reopening, self.clock, self.fanout.posted
-        )
-        direct_messages = DirectMessageListener(self.database, self.clock, self.fanout.posted)
+        channels = ChannelListener(self.database, self.identity, self.notices, self.reopening, self.clock, self.queued)
+        direct_messages = DirectMessageListener(self.database, self.clock, self.queued)
         installation = InstallationListener(self.database, self.notices)
         for_people = (CommandListener(runner), ActionListener(runner), FormListener(runner))
         bolt = make_bolt(self.identity, [*for_people, channels, direct_messages, installation])
@@ -312,10 +302,19 @@ class Service:
             notices=self.notices,
             clock=self.clock,
             monotonic=time.monotonic,
-            wake=self.fanout.posted,
+            wake=self.queued,
             pace=self._pace,
             native=native,
             on_outcome=self.metrics.post,
+        )
+        self.fanout = Fanout(
+            self.database,
+            read_payload,
+            arrivals=self.ingest,
+            outbox=self.poster,
+            notices=self.notices,
+            clock=self.clock,
+            wake=self.ingest.stored,
         )
         self.standstill = Standstill(
             self.database,
@@ -358,7 +357,7 @@ class Service:
         return {
             **({"socket mode": self.socket_mode.run} if self.socket_mode else {}),
             "schema, then jobs and replicas": self._start_jobs,
-            "fanout": self.fanout.run,
+            FANOUT: self.fanout.run,
             POSTER: self.poster.run,
             "identity": self._learn_identity,
             "admins": self.admin_check.run,
@@ -389,7 +388,7 @@ class Service:
             wait_s = min(wait_s * 2, 60.0)
         try:
             await self.database.write(held_methods.free_every_method)
-            self.fanout.posted.set()
+            self.queued.set()
         except StorageError as error:
             # Held for a minute at most, anyhow.
             log.info("slack_hold_not_ended", reason=str(error))

@@ -5,26 +5,32 @@ All of it happens in the transaction that marks the delivery done, so that a cra
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
+from typing import Protocol
 
 from sqlmodel import Session
 
 from bot.alerts.meetings import KnownMeetings
 from bot.alerts.plan import Plan
-from bot.alerts.refilling import TOLD_LATELY, Listening, fill, tell_again
+from bot.alerts.refilling import TOLD_LATELY, fill, tell_again
 from bot.alerts.versions import KnownEvents
 from bot.domain.clock import Clock
 from bot.domain.events import EventKind, RacingEvent
 from bot.errors import StorageError, StorageUnavailable
 from bot.logs import get_logger
 from bot.outbox import posts
+from bot.outbox.direct import Added, Tells
 from bot.outbox.notices import Notices
+from bot.outbox.posts import NewPost
 from bot.outbox.waking import POLL_S, Setbacks, rest
-from bot.storage import inbox, mutes, racebook, subscriptions
+from bot.storage import inbox, kept, mutes, racebook
 from bot.storage.elsewhere import KnownElsewhere
-from bot.storage.engine import Database, is_damage, is_unavailable
+from bot.storage.engine import Database, is_unavailable
 from bot.storage.inbox import StoredDelivery
+from bot.storage.kept import Kept, Known
 from bot.storage.subscriptions import UnreadFilter
 
 log = get_logger(__name__)
@@ -32,8 +38,8 @@ log = get_logger(__name__)
 TOGETHER = 25
 """Deliveries that share a transaction: ingest waits while it runs."""
 
-PRESSED_TOGETHER = 5
-"""The same while deliveries press."""
+LONG_BODIES = 32_768
+"""Bytes of bodies, from which on a thread of its own reads them: the loop answers deliveries meanwhile."""
 
 TURN_S = 0.05
 """When another replica fans out, its turn is waited for so long: its transactions take about as much."""
@@ -50,11 +56,34 @@ ReadPayload = Callable[[bytes], RacingEvent]
 Read = tuple[StoredDelivery, RacingEvent | Exception]
 
 
+class Arrivals(Protocol):
+    """Where deliveries come from that were stored a moment ago; see bot.alerts.ingest."""
+
+    def hand_over(self) -> list[StoredDelivery] | None: ...
+
+
+class Outbox(Protocol):
+    """Where messages go; see bot.outbox.poster."""
+
+    def add(self, session: Session, new: Sequence[NewPost], tells: Tells, known: Known, *, now: datetime) -> Added:
+        """Make new messages. Those that can be sent at once are claimed."""
+
+    def begin(self, added: Added) -> None:
+        """Send what was claimed, after the commit."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a transaction has done: how many deliveries, and what became of their messages."""
+
+    deliveries: int = 0
+    added: Added = field(default_factory=Added)
+
+
 class Fanout:
-    """Turns deliveries into posts. `posted` is set when there is something for the poster.
+    """Turns deliveries into posts.
 
     `problem` is why the last turn failed; `good_turns` counts those that did not, also where nothing waited.
-    `pressure` says how many times as long as it works it is to pause, so that ingest is not held up.
     """
 
     def __init__(
@@ -62,35 +91,40 @@ class Fanout:
         database: Database,
         read_payload: ReadPayload,
         *,
+        arrivals: Arrivals,
+        outbox: Outbox,
         notices: Notices,
         clock: Clock,
         wake: asyncio.Event,
-        pressure: Callable[[], float] = lambda: 0.0,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._database = database
         self._read_payload = read_payload
+        self._arrivals = arrivals
+        self._outbox = outbox
         self._notices = notices
         self._clock = clock
         self._wake = wake
-        self._pressure = pressure
-        self.posted = asyncio.Event()
+        self._monotonic = monotonic
+        self._kept = Kept()
+        self._stopping = False
+        self._is_behind = True
+        self._looked_at_s = -POLL_S
         self.problem: str | None = None
         self.good_turns = 0
         self._refused: int | None = None
-        self._together = TOGETHER
         self._setbacks = Setbacks()
 
     async def run(self) -> None:
-        """Fan out for ever: when woken, and every second besides."""
-        while True:
+        """Fan out until told to stop: when woken, and every second besides. To cancel it would leave claims unsent."""
+        while not self._stopping:
             self._wake.clear()
-            began_s = time.monotonic()
-            wait_s = await self.turn()
-            # Deliveries that are being stored go before those that are on disk already.
-            pressure = self._pressure()
-            self._together = PRESSED_TOGETHER if pressure else TOGETHER
-            await asyncio.sleep((time.monotonic() - began_s) * pressure)
-            await rest(self._wake, wait_s)
+            await rest(self._wake, await self.turn())
+
+    def stop(self) -> None:
+        """Begin nothing more: `run` ends once what it is at is done."""
+        self._stopping = True
+        self._wake.set()
 
     async def turn(self) -> float:
         """Fan out once. Returns how many seconds may pass before it is done again, where nothing new comes."""
@@ -110,38 +144,60 @@ class Fanout:
         self.problem = None
         self.good_turns += 1
         self._setbacks = Setbacks()
-        return POLL_S
+        return max(0.0, POLL_S - (self._monotonic() - self._looked_at_s))
 
     async def run_once(self) -> int:
-        """How many deliveries were fanned out."""
+        """How many deliveries were fanned out: those that were stored just now, else those that the inbox has."""
+        handed_over = self._arrivals.hand_over()
+        if handed_over and not self._is_behind:
+            return await self._post_all(await self._read_here(handed_over))
         # Reading bodies is most of the work: ingest, which needs the writer, does not wait for it.
         read, learnt = await self._database.read_for_alerts(self._read_all)
+        self._looked_at_s = self._monotonic()
+        self._is_behind = len(read) == TOGETHER
         done = await self._post_all(read) if read else 0
         if learnt:
             await self._look_at(learnt)
         return done
+
+    async def _read_here(self, deliveries: Sequence[StoredDelivery]) -> list[Read]:
+        if sum(len(delivery.body) for delivery in deliveries) > LONG_BODIES:
+            return await asyncio.to_thread(self._read_each, deliveries)
+        return self._read_each(deliveries)
 
     async def _post_all(self, read: Sequence[Read]) -> int:
         first = read[0][0].inbox_id
         singly = self._refused == first
         try:
             done = await (self._post_singly(read) if singly else self._post_together(read))
-        except StorageUnavailable:
-            self._refused = first
-            self._setbacks.refused_alone += singly
+        except Exception as error:
+            self._is_behind = True
+            self._kept.forget()
+            if isinstance(error, StorageUnavailable):
+                self._refused = first
+                self._setbacks.refused_alone += singly
             raise
         self._refused = None
-        if done:
-            self.posted.set()
-        if done < len(read) or len(read) == self._together:
+        if done < len(read):
+            self._is_behind = True
+        if self._is_behind:
             self._wake.set()
         return done
 
     async def _post_together(self, read: Sequence[Read]) -> int:
-        done = await self._database.write(lambda session: self._post_those(session, read))
+        try:
+            done = await self._database.write(lambda session: self._post_those(session, read))
+        except StorageError:
+            raise
+        except Exception:  # noqa: BLE001  one of them can't be done: it is found, and logged, one at a time
+            self._kept.forget()
+            done = await self._database.write(lambda session: self._post_apart(session, read))
         if done is None:
             await asyncio.sleep(TURN_S)
-        return done or 0
+            return 0
+        self._kept.has_queues(done.added.queues)
+        self._outbox.begin(done.added)
+        return done.deliveries
 
     async def _post_singly(self, read: Sequence[Read]) -> int:
         """How many deliveries were dealt with, each in a unit of its own, since the database refused them together.
@@ -162,7 +218,7 @@ class Fanout:
         return done
 
     def _mark_refused(self, session: Session, *, delivery: StoredDelivery, why: StorageUnavailable) -> None:
-        if inbox.still_waiting(session, [delivery.inbox_id]):
+        if inbox.take(session, [delivery.inbox_id], self._clock()).inbox_ids:
             log.error("fanout_refused", reference=inbox.reference(delivery.inbox_id), reason=str(why))
             inbox.mark_failed(session, delivery, self._clock(), f"{type(why).__name__}: {why}")
 
@@ -171,24 +227,30 @@ class Fanout:
         return self._read_waiting(session), racebook.learnt(session)
 
     def _read_waiting(self, session: Session) -> list[Read]:
-        return [(delivery, self._read(delivery)) for delivery in inbox.waiting(session, self._clock(), self._together)]
+        return self._read_each(inbox.waiting(session, self._clock(), TOGETHER))
+
+    def _read_each(self, deliveries: Iterable[StoredDelivery]) -> list[Read]:
+        return [(delivery, self._read(delivery)) for delivery in sorted(deliveries, key=inbox.receipt)]
 
     async def _look_at(self, learnt: Sequence[str]) -> None:
         """Tell the news of the race book. News may wait; no delivery waits for news."""
         try:
-            told = await self._database.write(partial(self._tell_learnt, race_ids=learnt))
+            added = await self._database.write(partial(self._tell_learnt, race_ids=learnt))
         except StorageError as error:
             log.warning("learnt_waits", reason=str(error))
             return
-        if told:
-            self.posted.set()
-        if told and len(learnt) == racebook.TOGETHER:
+        if added is None:
+            return
+        self._outbox.begin(added)
+        if len(learnt) == racebook.TOGETHER:
+            self._is_behind = True
             self._wake.set()
 
-    def _tell_learnt(self, session: Session, *, race_ids: Sequence[str]) -> bool:
-        """Edit the messages of the last hour about these races; False where another replica has the turn."""
-        if not inbox.take_turn(session):
-            return False
+    def _tell_learnt(self, session: Session, *, race_ids: Sequence[str]) -> Added | None:
+        """Edit the messages of the last hour about these races; None where another replica has the turn."""
+        now = inbox.take_turn(session, self._clock)
+        if now is None:
+            return None
         try:
             with session.begin_nested():
                 self._refill(session, race_ids)
@@ -198,68 +260,76 @@ class Fanout:
             # The messages stay as they are: the race book is a convenience.
             log.exception("learnt_not_told", races=list(race_ids))
         racebook.looked_at(session, race_ids)
-        return True
+        return Added(waiting=len(race_ids))
 
     def _refill(self, session: Session, race_ids: Sequence[str]) -> None:
-        listening = subscriptions.listening(session)
-        elsewhere = KnownElsewhere(session, [chosen for _, chosen in listening])
+        known = kept.read(session, self._clock())
+        elsewhere = KnownElsewhere(session, known.lists, known.filters)
         races = racebook.find(session, race_ids, ())
         elsewhere.learn(races)
         meetings = KnownMeetings(session, self._clock() - TOLD_LATELY)
         elsewhere.listen(meetings.read_around(races.values()))
         plan = Plan(session, meetings)
-        tell_again(session, plan, elsewhere, meetings, listening, now=self._clock())
+        tell_again(session, plan, elsewhere, meetings, known, now=self._clock())
+        plan.carry_out()
 
-    def _post_those(self, session: Session, read: Sequence[Read]) -> int | None:
-        """How many deliveries were dealt with, of those that still wait; None where it is another replica's turn."""
-        if not inbox.take_turn(session):
+    def _post_those(self, session: Session, read: Sequence[Read]) -> Done | None:
+        """What was done of those that still wait; None where it is another replica's turn."""
+        now = inbox.take_turn(session, self._clock)
+        if now is None:
             return None
-        still = inbox.still_waiting(session, [delivery.inbox_id for delivery, _ in read])
-        read = [(delivery, event) for delivery, event in read if delivery.inbox_id in still]
+        taken = inbox.take(session, [delivery.inbox_id for delivery, _ in read], now)
+        read = [(delivery, event) for delivery, event in read if delivery.inbox_id in taken.inbox_ids]
         if not read:
-            return 0
-        listening = subscriptions.listening(session)
-        unread = [channel_id for channel_id, chosen in listening if isinstance(chosen, UnreadFilter)]
+            return Done()
+        known = self._kept.at(session, taken.mark, now)
+        unread = [channel_id for channel_id, chosen in known.listening if isinstance(chosen, UnreadFilter)]
         self._notices.unread_filters(session, unread)
-        try:
-            with session.begin_nested():
-                return self._post(session, read, listening)
-        except Exception as error:
-            if is_unavailable(error):
-                raise
-            # It is found, and logged, one at a time.
-            for each in read:
-                self._post_alone(session, each, listening)
-        return len(read)
+        return self._post(session, read, known, now)
 
-    def _post_alone(self, session: Session, read: Read, listening: Listening) -> None:
-        """One delivery in a savepoint of its own, because one of its neighbours or itself could not be done."""
+    def _post_apart(self, session: Session, read: Sequence[Read]) -> Done | None:
+        """As `_post_those`, each delivery in a savepoint of its own, because one of them can't be done."""
+        now = inbox.take_turn(session, self._clock)
+        if now is None:
+            return None
+        taken = inbox.take(session, [delivery.inbox_id for delivery, _ in read], now)
+        known = kept.read(session, now)
+        done = [self._post_alone(session, each, known, now) for each in read if each[0].inbox_id in taken.inbox_ids]
+        return Done(len(done), Added(waiting=sum(done)))
+
+    def _post_alone(self, session: Session, read: Read, known: Known, now: datetime) -> int:
+        """How many messages wait; a delivery that can't be done stays in the inbox, and the others go on."""
         delivery, _ = read
         try:
             with session.begin_nested():
-                self._post(session, [read], listening)
+                return self._post(session, [read], known, now, careful=True).added.waiting
         except Exception as error:
             if is_unavailable(error):
                 raise
-            # Whatever it was, the delivery stays in the inbox, and the others go on.
             reference = inbox.reference(delivery.inbox_id)
             log.exception("fanout_failed", reference=reference, attempts=delivery.attempts + 1)
-            inbox.mark_failed(session, delivery, self._clock(), f"{type(error).__name__}: {error}")
+            inbox.mark_failed(session, delivery, now, f"{type(error).__name__}: {error}")
+            return 0
 
-    def _post(self, session: Session, read: Sequence[Read], listening: Listening) -> int:
-        """How many deliveries were done: their new versions of events, and the posts of these, a statement for all.
+    def _post(
+        self, session: Session, read: Sequence[Read], known: Known, now: datetime, *, careful: bool = False
+    ) -> Done:
+        """What was done: the new versions of the deliveries' events, and the messages of these, a statement for all.
 
-        The rest is left for the next transaction where these make very many posts.
+        The rest is left for the next transaction where these make very many posts. `careful`: an error in the race book
+        is survived, by a savepoint, and nothing is claimed.
         """
-        elsewhere = KnownElsewhere(session, [chosen for _, chosen in listening])
-        listeners = {channel_id for channel_id, _ in listening}
+        elsewhere = KnownElsewhere(session, known.lists, known.filters, careful=careful)
         delivered = [elsewhere.coded(_raised(event)) for _, event in read]
-        self._learn(session, elsewhere, delivered)
-        meetings = KnownMeetings(session, self._clock() - TOLD_LATELY)
+        # The races of deliveries go into the race book, at no quota.
+        races = [elsewhere.for_book(event) for event in delivered]
+        elsewhere.look_up(lambda: racebook.learn(session, races, now), delivered)
+        elsewhere.read([elsewhere.filled(event) for event in delivered])
+        meetings = KnownMeetings(session, now - TOLD_LATELY)
         filled = fill(elsewhere, meetings, delivered)
         told = [(delivery, event) for (delivery, _), event in zip(read, filled, strict=True)]
-        muted = mutes.active(session, self._clock())
-        known = KnownEvents(session, filled, meetings, elsewhere)
+        muted = known.mutes(now)
+        versions = KnownEvents(filled, meetings, elsewhere)
         plan = Plan(session, meetings)
         hurried: list[str | None] = []
         done: list[int] = []
@@ -268,24 +338,35 @@ class Fanout:
                 break
             done.append(delivery.inbox_id)
             reference = inbox.reference(delivery.inbox_id)
-            news = known.news(event, delivery.inbox_id, delivery.received_at)
+            news = versions.news(event, delivery.inbox_id, delivery.received_at)
             if news is None:
                 log.info("same_event_again", reference=reference, event_key=event.key)
                 continue
-            matching = {channel_id for channel_id, chosen in listening if chosen.matches(news.event)}
-            channels = sorted(matching | (plan.misled(news) & listeners))
+            matching = {channel_id for channel_id, chosen in known.listening if chosen.matches(news.event)}
+            channels = sorted(matching | (plan.misled(news) & known.listeners))
             news.version.posts = len(channels)
             plan.add(news, channels, {} if news.remarks.contradicts else mutes.muting(muted, news.event))
-            hurried += [event.race.race_id] if event.is_abandonment else []
+            if event.is_abandonment and meetings.has_other_of_race(event):
+                hurried.append(event.race.race_id)
             if event.kind is None:
                 self._notices.unreadable(session, event, reference, len(channels))
             log.info("fanned_out", reference=reference, event_key=event.key, channels=len(channels))
         plan.link()
-        plan.carry_out()
-        tell_again(session, plan, elsewhere, meetings, listening, now=self._clock())
+        tell_again(session, plan, elsewhere, meetings, known, now=now)
+        added = self._add(session, plan, known, now, careful=careful)
         posts.hurry_races(session, hurried)
-        inbox.mark_done(session, done, self._clock())
-        return len(done)
+        if left := [delivery.inbox_id for delivery, _ in read[len(done) :]]:
+            inbox.put_back(session, left)
+        return Done(len(done), added)
+
+    def _add(self, session: Session, plan: Plan, known: Known, now: datetime, *, careful: bool) -> Added:
+        if careful:
+            plan.carry_out()
+            return Added(waiting=plan.posts)
+        new, tells = plan.rest()
+        added = self._outbox.add(session, new, tells, known, now=now)
+        # What was written down before is waiting too.
+        return replace(added, waiting=added.waiting + plan.written)
 
     def _read(self, delivery: StoredDelivery) -> RacingEvent | Exception:
         """The event of a delivery, or what our own code failed on; after many tries, no more than who is told."""
@@ -300,19 +381,6 @@ class Fanout:
             return event
         race = event.race.model_copy(update={"runners": ()})
         return event.model_copy(update={"race": race, "races": (), "unreadable_because": NOT_PROCESSED})
-
-    def _learn(self, session: Session, elsewhere: KnownElsewhere, read: Sequence[RacingEvent]) -> None:
-        """Put the races of deliveries into the race book, at no quota, and look up missing fields."""
-        races = [elsewhere.for_book(event) for event in read]
-        try:
-            with session.begin_nested():
-                elsewhere.learn(racebook.learn(session, races, self._clock()))
-                elsewhere.read([elsewhere.filled(event) for event in read])
-        except Exception as error:
-            # The book is a convenience, damaged too; the alert is what people pay for.
-            if is_unavailable(error) and not is_damage(error):
-                raise
-            log.exception("race_book_not_written", events=[event.key for event in read])
 
 
 def _raised(event: RacingEvent | Exception) -> RacingEvent:

@@ -11,7 +11,7 @@ from bot.errors import QueueFull, StorageError, StorageUnavailable
 from bot.logs import get_logger
 from bot.storage import inbox
 from bot.storage.engine import Database
-from bot.storage.inbox import Arrival
+from bot.storage.inbox import Arrival, StoredDelivery
 
 log = get_logger(__name__)
 
@@ -20,6 +20,9 @@ CAPACITY = 2_000
 
 TOGETHER = 400
 """Deliveries that share a commit at most."""
+
+HANDED_OVER = 25
+"""Deliveries that fan-out takes from memory at most; of more, the inbox knows which are urgent."""
 
 PATIENCE_S = 1.5
 """A delivery is answered within a couple of seconds (Interface, Events 5), stored or not."""
@@ -68,6 +71,7 @@ class Ingest:
         self._being_stored: Sequence[Entry] = ()
         self._most_at_once = 0
         self._storing: asyncio.Task[None] | None = None
+        self._handed_over: list[StoredDelivery] = []
         self.stored = asyncio.Event()
 
     async def store(self, arrival: Arrival) -> bool:
@@ -107,6 +111,11 @@ class Ingest:
         if waited_s > BEHIND_S:
             raise QueueFull(f"{len(self._waiting)} deliveries wait to be stored, the first for {waited_s:.2f} s")
 
+    def hand_over(self) -> list[StoredDelivery] | None:
+        """What was stored since the last call; None where that is more than fan-out takes: the inbox has it all."""
+        stored, self._handed_over = self._handed_over, []
+        return stored if len(stored) <= HANDED_OVER else None
+
     async def finish(self) -> None:
         """Store what waits; for a graceful stop."""
         if self._storing is not None:
@@ -140,8 +149,11 @@ class Ingest:
             return
         for entry in batch:
             if not entry.future.done():
-                entry.future.set_result(new[entry.arrival])
-        if any(new.values()):
+                entry.future.set_result(new[entry.arrival] is not None)
+        stored = [inbox.stored(arrival, number) for arrival, number in new.items() if number is not None]
+        if stored:
+            # One more than are handed over says that there are too many.
+            self._handed_over += stored[: HANDED_OVER + 1 - len(self._handed_over)]
             self.stored.set()
 
 

@@ -25,6 +25,7 @@ class KnownMeetings:
         self._read = Around(recent=recent)
         self._events: dict[str, RacingEvent] = {}
         self._rows: dict[str, EventVersion] = {}
+        self._versions: dict[str, list[EventVersion]] = {}
 
     def read(self, about: Iterable[RacingEvent]) -> list[RacingEvent]:
         """The stored events around these events, read in one statement; events that were read before are left out."""
@@ -42,12 +43,25 @@ class KnownMeetings:
         return self._found(wanted)
 
     def _found(self, wanted: Around) -> list[RacingEvent]:
-        rows = events.around(self._session, wanted.without(self._read))
+        versions = events.around(self._session, wanted.without(self._read))
         self._read = self._read.with_(wanted)
-        found = {key: events.known(row)[0] for key, row in rows.items()}
-        self._rows |= rows
+        found = {key: events.known(rows[-1])[0] for key, rows in versions.items()}
+        self._rows |= {key: rows[-1] for key, rows in versions.items()}
+        self._versions |= versions
         self._events |= found
         return list(found.values())
+
+    def versions_of(self, keys: Collection[str]) -> dict[str, list[EventVersion]]:
+        """The stored versions of these events, which were read; those that are not stored are left out."""
+        return {key: list(self._versions[key]) for key in keys if key in self._versions}
+
+    def has_other_of_race(self, event: RacingEvent) -> bool:
+        """Whether another event of the same race is known."""
+        race_id = event.race.race_id
+        return any(
+            other.key != event.key and race_id in {other.race.race_id, *(race.race_id for race in other.races)}
+            for other in self._events.values()
+        )
 
     def learn(self, event: RacingEvent, version: EventVersion) -> None:
         """Count this event in, with its newest version."""
@@ -59,6 +73,10 @@ class KnownMeetings:
         lately = [(self._events[key], row) for key, row in self._rows.items() if row.received_at > self._recent]
         # A stored event that can't be read stays as stored.
         return [(event, row) for event, row in lately if event.unreadable_because is None]
+
+    def events(self) -> list[RacingEvent]:
+        """All of the known events."""
+        return list(self._events.values())
 
     def row_of(self, event: RacingEvent) -> EventVersion:
         """The newest version of one of the known events."""

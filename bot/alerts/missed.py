@@ -16,6 +16,7 @@ from bot.domain.filters import ChannelFilter
 from bot.outbox import posts
 from bot.storage import events, mutes, subscriptions
 from bot.storage.elsewhere import KnownElsewhere, lacks
+from bot.storage.kept import read_lists
 from bot.storage.tables import EventVersion
 
 
@@ -63,7 +64,7 @@ def _told(first: EventVersion, newest: EventVersion, event: RacingEvent) -> list
 
 def _anew(session: Session, newest: Mapping[str, EventVersion]) -> dict[str, RacingEvent]:
     """The events, coded by the lists of now and filled in; a difference is stored."""
-    elsewhere = KnownElsewhere(session, [chosen for _, chosen in subscriptions.listening(session)])
+    elsewhere = KnownElsewhere(session, read_lists(session), [chosen for _, chosen in subscriptions.listening(session)])
     stored = {key: events.known(row)[0] for key, row in newest.items()}
     readable = {key: event for key, event in stored.items() if event.unreadable_because is None}
     coded = {key: elsewhere.coded(event) for key, event in readable.items()}

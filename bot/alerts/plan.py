@@ -1,7 +1,7 @@
 """Which channel is told of a version in which way: by a new message, by an edit, or not at all because one says it."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,6 +13,7 @@ from bot.domain.events import CONTRADICTIONS, EventKind, RacingEvent
 from bot.domain.facts import VersionRemarks
 from bot.domain.meetings import says_all_of
 from bot.outbox import posts
+from bot.outbox.direct import Tells
 from bot.outbox.posts import NewPost, Priority
 from bot.storage import events, named_races
 from bot.storage.tables import EventVersion, MessageKind
@@ -27,21 +28,27 @@ class Place:
 
 
 class Plan:
-    """The posts of a transaction: a statement for all, but where a version is to find messages made before it."""
+    """The posts of a transaction: a statement for all, but where a version is to find messages made before it.
+
+    `posts` counts the channels that are told of versions, `written` the messages that are written down.
+    """
 
     def __init__(self, session: Session, meetings: KnownMeetings) -> None:
         self._session = session
         self._meetings = meetings
         self._new: list[tuple[News, dict[str, Place | None], Mapping[str, str]]] = []
+        self._versions: list[EventVersion] = []
         self._linked: set[str] = set()
         self.posts = 0
+        self.written = 0
 
     def add(self, news: News, channels: list[str], muted: Mapping[str, str]) -> None:
         """Tell these channels of a version, and mend the messages of others that it bears on.
 
         `muted` are those that muted its meeting, and who did: they get no new message, but what stands there is edited.
         """
-        self._session.add(news.version)
+        if news.version.id is None:
+            self._versions.append(news.version)
         if news.event.kind is EventKind.MEETING_ABANDONED:
             named_races.add(self._session, news.event.key, (race.race_id for race in news.event.races))
         places = self._places(news, muted)
@@ -82,16 +89,28 @@ class Plan:
 
     def carry_out(self) -> None:
         """Write down what is planned so far."""
-        self._session.flush()
-        posts.add(
-            self._session,
-            [
-                _post(news, channel, place, muted.get(channel))
-                for news, places, muted in self._new
-                for channel, place in places.items()
-            ],
+        new, _ = self.rest()
+        self._write(new)
+
+    def rest(self) -> tuple[list[NewPost], Tells]:
+        """The messages that are planned and not written down yet, and what they tell."""
+        events.add(self._session, self._versions)
+        self._versions.clear()
+        new = [
+            _post(news, channel, place, muted.get(channel))
+            for news, places, muted in self._new
+            for channel, place in places.items()
+        ]
+        tells = Tells(
+            {news.version.id or 0: news.version for news, _, _ in self._new},
+            {news.version.id or 0: news.event for news, _, _ in self._new},
+            self._meetings.events(),
         )
         self._new.clear()
+        return new, tells
+
+    def _write(self, new: Sequence[NewPost]) -> None:
+        self.written += posts.add(self._session, new)
 
     def _places(self, news: News, muted: Mapping[str, str]) -> dict[str, Place]:
         """The channels that have a message which this version only changes."""
@@ -158,8 +177,7 @@ class Plan:
             messages = posts.bearers(self._session, event.key)
         else:
             messages = {post_id: channel for channel, post_id in self._messages(event.key).items()}
-        posts.add(
-            self._session,
+        self._write(
             [
                 NewPost(
                     channel,
@@ -217,10 +235,12 @@ class Plan:
         version: int | None = None,
     ) -> None:
         """Edits of earlier messages: one for each message, whatever versions follow, or one for this `version`."""
+        messages = list(messages)
+        if not messages:
+            return
         self.carry_out()
         mark = f"#{version}" if version else ""
-        posts.add(
-            self._session,
+        self._write(
             [
                 NewPost(
                     channel,

@@ -8,12 +8,12 @@ from sqlmodel import Session
 from bot.alerts.meetings import KnownMeetings
 from bot.alerts.plan import Plan
 from bot.domain.events import RacingEvent
-from bot.domain.filters import ChannelFilter
 from bot.domain.meetings import shows_the_same
 from bot.logs import get_logger
 from bot.storage import events, mutes
 from bot.storage.elsewhere import KnownElsewhere
 from bot.storage.engine import is_unavailable
+from bot.storage.kept import Known
 from bot.storage.tables import EventVersion
 
 log = get_logger(__name__)
@@ -23,8 +23,6 @@ TOLD_LATELY = timedelta(hours=1)
 
 Changed = tuple[RacingEvent, RacingEvent, EventVersion]
 """An event as stored, the event filled in again, and the newest version."""
-
-Listening = Sequence[tuple[str, ChannelFilter]]
 
 
 def fill(elsewhere: KnownElsewhere, meetings: KnownMeetings, delivered: Sequence[RacingEvent]) -> list[RacingEvent]:
@@ -48,7 +46,7 @@ def tell_again(
     plan: Plan,
     elsewhere: KnownElsewhere,
     meetings: KnownMeetings,
-    listening: Listening,
+    known: Known,
     *,
     now: datetime,
 ) -> None:
@@ -66,7 +64,7 @@ def tell_again(
     plan.carry_out()
     try:
         with session.begin_nested():
-            _tell(session, plan, meetings, listening, changed, now=now)
+            _tell(plan, meetings, known, changed, now=now)
     except Exception as error:
         if is_unavailable(error):
             raise
@@ -74,20 +72,19 @@ def tell_again(
 
 
 def _tell(
-    session: Session,
     plan: Plan,
     meetings: KnownMeetings,
-    listening: Listening,
+    known: Known,
     changed: Sequence[Changed],
     *,
     now: datetime,
 ) -> None:
-    muted = mutes.active(session, now)
+    muted = known.mutes(now)
     for _, event, row in changed:
         events.amend(row, event)
         meetings.learn(event, row)
     for stored, event, row in changed:
-        matching = {channel_id for channel_id, chosen in listening if chosen.matches(event)}
+        matching = {channel_id for channel_id, chosen in known.listening if chosen.matches(event)}
         moved = matching if event.place != stored.place else set[str]()
         seen_at = None if shows_the_same(event, stored) else now
         plan.amend(event, row, moved, mutes.muting(muted, event), seen_at=seen_at)

@@ -180,7 +180,7 @@ class Standstill:
             is_late = True
             log.warning("standstill_not_queued", reason=str(error))
             return False
-        self._fanout.posted.set()
+        self._poster.wake.set()
         return True
 
     async def _tell_directly(self, reason: str) -> bool:

@@ -46,7 +46,7 @@ def check_filters(session: Session, notices: Notices, now: datetime, *, region_n
     Fan-out must not run beside the check: an event matched with the old filter would be missed by both.
     A subscription that waits for the bot is left until the channel is open: nobody can be told there.
     """
-    if not inbox.take_turn(session):
+    if inbox.take_turn(session, lambda: now) is None:
         return False
     for row in subscriptions.unchecked_and_waiting(session):
         since_now = subscriptions.read_filter(row).model_copy(update={"unchecked_since": now})

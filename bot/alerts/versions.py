@@ -4,8 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlmodel import Session
-
 from bot.alerts.meetings import KnownMeetings
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.facts import VersionRemarks, brings_placings, changes_between
@@ -38,14 +36,11 @@ class News:
 class KnownEvents:
     """What is stored of the events that a transaction is about, read at once; kept up to date as versions are made."""
 
-    def __init__(
-        self, session: Session, about: Iterable[RacingEvent], meetings: KnownMeetings, elsewhere: KnownElsewhere
-    ) -> None:
-        about = list(about)
+    def __init__(self, about: Iterable[RacingEvent], meetings: KnownMeetings, elsewhere: KnownElsewhere) -> None:
+        """`meetings` have read the events around those that the transaction is about, and so their versions."""
         self._meetings = meetings
         self._elsewhere = elsewhere
-        contradicting = {key for event in about if (key := event.contradicting_key)}
-        self._rows = events.versions(session, contradicting.union(event.key for event in about))
+        self._rows = meetings.versions_of(events.keys_of(about))
 
     def news(self, event: RacingEvent, inbox_id: int, received_at: datetime) -> News | None:
         """The version to be stored of an event; None where it is no news."""

@@ -3,18 +3,72 @@
 A worker whose lease another has taken over changes nothing.
 """
 
-from datetime import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import lru_cache
 
-from sqlalchemy import Update, bindparam, update
+from sqlalchemy import Boolean, Update, bindparam, literal_column, tuple_, update
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind
 from bot.outbox.lanes import Claim
 from bot.outbox.posts import has_edit_of, message_telling, unfold
-from bot.outbox.states import Happened, move, move_one
+from bot.outbox.states import UNSENT, Happened, move, move_each, move_one
 from bot.storage.engine import affected, table_of
 from bot.storage.tables import ChannelQueue, MessageKind, OutboxMessage, Reason
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A message that Slack took, and how long its queue then rests."""
+
+    claim: Claim
+    message_ts: str
+    pause: timedelta
+
+
+def record_taken(session: Session, taken: Sequence[Taken], now: datetime) -> dict[str, bool]:
+    """The channels whose lease was still ours: their messages are sent. With each, whether more waits there.
+
+    For plain messages and edits: what else `record_sent` does is not needed for these.
+    """
+    ours: dict[str, bool] = {}
+    for pause in {one.pause for one in taken}:
+        leases = [(one.claim.channel_id, one.claim.token) for one in taken if one.pause == pause]
+        values = {"leases": leases, "free_at": now + pause}
+        ours.update((channel_id, waits) for channel_id, waits in session.connection().execute(_FREED, values))
+    rows = [
+        {"number": one.claim.post.id, "message_ts": one.message_ts, "sent_at": now, "detail": None}
+        for one in taken
+        if one.claim.channel_id in ours
+    ]
+    move_each(session, Happened.TAKEN, rows)
+    return ours
+
+
+_QUEUE = table_of(ChannelQueue)
+_UNSENT = ", ".join(f"'{state}'" for state in UNSENT)
+_SECOND_WAITS = (
+    "EXISTS (SELECT 1 FROM message AS waiting WHERE waiting.channel_id = channel_queue.channel_id"  # noqa: S608
+    f" AND waiting.state IN ({_UNSENT}) LIMIT 1 OFFSET 1)"
+)
+"""Made of constants. One unsent message is the one that was taken."""
+
+_FREED = (
+    update(_QUEUE)
+    .where(tuple_(_QUEUE.c.channel_id, _QUEUE.c.lease_token).in_(bindparam("leases", expanding=True)))
+    .values(lease_token=None, leased_until=None, next_free_at=bindparam("free_at"))
+    .returning(
+        _QUEUE.c.channel_id,
+        # In words: SQLAlchemy names no tables in what SQLite returns, so that the two channels would be one.
+        literal_column(_SECOND_WAITS, Boolean()),
+    )
+)
+"""The statement of `record_taken`: frees the queues whose leases are named.
+
+Tells where a second message is unsent.
+"""
 
 
 def record_sent(session: Session, claimed: Claim, message_ts: str, now: datetime, *, free_at: datetime) -> bool:

@@ -3,7 +3,7 @@
 from datetime import datetime
 from functools import lru_cache
 
-from sqlalchemy import Select, bindparam, case, delete, select
+from sqlalchemy import ColumnElement, Select, bindparam, case, delete, exists, literal_column, select
 from sqlmodel import Session, col
 
 from bot.storage.clock import FAR
@@ -28,6 +28,12 @@ def hold_method(session: Session, method: str, until: datetime, reason: str) -> 
 def free_every_method(session: Session) -> None:
     """Slack takes our token (again): what it may not be used for, the next post finds out."""
     session.execute(delete(MethodHold).where(col(MethodHold.method) == EVERY_METHOD))
+
+
+def is_free(method: str, now: ColumnElement[datetime], far: ColumnElement[datetime]) -> ColumnElement[bool]:
+    """Whether neither this method nor every one is held; `far`: a hold beyond is of a clock that was set back since."""
+    of_these = col(MethodHold.method).in_([literal_column(f"'{name}'") for name in (method, EVERY_METHOD)])
+    return ~exists().where(of_these, col(MethodHold.until) > now, col(MethodHold.until) <= far)
 
 
 def method_holds(session: Session, now: datetime) -> dict[str, str]:

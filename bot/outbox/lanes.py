@@ -216,6 +216,18 @@ def _leased() -> Update:
     return statement.values(lease_token=bindparam("token"), leased_until=bindparam("leased_until"))
 
 
+def is_free(now: ColumnElement[datetime], far: ColumnElement[datetime]) -> ColumnElement[bool]:
+    """Whether nobody has leased the queue, and its next free moment has come.
+
+    A moment beyond `far` is of a clock that was set back since.
+    """
+    free_at, leased_until = col(ChannelQueue.next_free_at), col(ChannelQueue.leased_until)
+    return and_(
+        or_(free_at <= now, free_at > far),
+        or_(leased_until.is_(None), leased_until <= now, leased_until > far),
+    )
+
+
 def _is_any(states: Collection[MessageState]) -> ColumnElement[bool]:
     return col(OutboxMessage.state).in_([literal_column(f"'{state}'") for state in states])
 
@@ -292,12 +304,7 @@ def _free_lanes(spent: frozenset[str]) -> Select[str]:
         select(col(ChannelQueue.channel_id))
         .where(
             _IS_OPEN,
-            or_(col(ChannelQueue.next_free_at) <= now, col(ChannelQueue.next_free_at) > far),
-            or_(
-                col(ChannelQueue.leased_until).is_(None),
-                col(ChannelQueue.leased_until) <= now,
-                col(ChannelQueue.leased_until) > far,
-            ),
+            is_free(now, far),
             _has_work(spent),
         )
         .order_by(_urgency(spent), _of_head(col(OutboxMessage.id), spent))

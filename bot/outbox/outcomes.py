@@ -1,6 +1,6 @@
 """What is written down of a claim: the ways in which it can end. Whoever has lost the lane's lease changes nothing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -9,6 +9,7 @@ from sqlmodel import Session
 from bot.errors import SlackError
 from bot.logs import get_logger
 from bot.outbox import claim_outcomes, held_methods
+from bot.outbox.claim_outcomes import Taken
 from bot.outbox.closing import close_channel, end_closing
 from bot.outbox.lanes import Claim
 from bot.outbox.notices import Notices, is_person
@@ -25,10 +26,14 @@ DOUBTFUL_WAIT = timedelta(seconds=1)
 
 @dataclass(frozen=True)
 class Outcome:
-    """What is to be written down of a claim: `record` names the lane's lease and does nothing once that is lost."""
+    """What is to be written down of a claim: `record` names the lane's lease and does nothing once that is lost.
+
+    `taken`: the same, where Slack took the message and nothing else is to be written down with it.
+    """
 
     name: str
     record: Callable[[Session, datetime], bool]
+    taken: Taken | None = None
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,17 @@ class Outcomes:
                 end_closing(session, self.notices, claim.channel_id, claim.trial_since, now)
             return True
 
-        return Outcome(name, record)
+        others = claim.shown is not None and any(number != claim.post.id for number in claim.shown.edits)
+        is_plain = not (claim.doubtful or claim.trial_since or others)
+        return Outcome(name, record, Taken(claim, message_ts, pause) if is_plain else None)
+
+    def record_taken(self, session: Session, taken: Sequence[Taken], now: datetime) -> dict[str, bool]:
+        """The channels whose lease was still ours, each with whether more waits there."""
+        ours = claim_outcomes.record_taken(session, taken, now)
+        for one in taken:
+            if one.claim.channel_id in ours and not one.claim.edited:
+                self.notices.taken(one.claim.channel_id)
+        return ours
 
     def retry(self, claim: Claim, reason: str, *, after_s: float, plain: bool | None = None) -> Outcome:
         """Certainly not posted: once more after so long."""

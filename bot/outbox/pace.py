@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import select, update
+from sqlalchemy import bindparam, select, update
 from sqlmodel import Session, col
 
 from bot.outbox.lanes import EDIT_METHOD, LOOK_METHOD, POST_METHOD
-from bot.storage.engine import insert_here
+from bot.storage.engine import affected, insert_here, table_of
 from bot.storage.tables import MethodPace
 
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
@@ -50,6 +50,73 @@ class Bucket:
         return self.counted_at + timedelta(minutes=max(0.0, 1 - self.calls) / self.limit.per_minute)
 
 
+class Buckets:
+    """The buckets, and how this process left each: so that a call can be taken by one statement, without a look.
+
+    For one thread at a time. What is remembered may be wrong, where another replica took a call since; then nothing is
+    taken by it.
+    """
+
+    def __init__(self, limits: Mapping[str, MethodLimit]) -> None:
+        self.limits = limits
+        self._left: dict[str, Bucket] = {}
+
+    def take(self, session: Session) -> dict[str, Bucket]:
+        """The buckets that no other replica has in hand, ours until the transaction ends."""
+        taken = take(session, self.limits) if self.limits else {}
+        self._left.update(taken)
+        return taken
+
+    def put_back(self, session: Session, method: str, bucket: Bucket) -> None:
+        """What is left of a bucket that was taken."""
+        put_back(session, method, bucket)
+        self._left[method] = bucket
+
+    def calls(self, session: Session, method: str, now: datetime) -> int | None:
+        """How many calls the bucket has by what is remembered, looked up where nothing is; None without a limit."""
+        if method not in self.limits:
+            return None
+        if method not in self._left:
+            self.take(session)
+        return int(self._left[method].at(now).calls) if method in self._left else 0
+
+    def spend(self, session: Session, method: str, calls: int, now: datetime) -> bool:
+        """Whether so many calls were taken: not where the bucket is not as it was left, or in another's hand."""
+        if method not in self.limits or not calls:
+            return True
+        before = self._left.pop(method)
+        after = before.at(now).without(calls)
+        values = {"name": method, "before": before.calls, "before_at": before.counted_at}
+        values |= {"after": after.calls, "after_at": after.counted_at}
+        if not affected(session, _SPEND, values):
+            return False
+        self._left[method] = after
+        return True
+
+    def spent_until(self, now: datetime) -> dict[str, datetime]:
+        """The methods that have no call left by what is remembered, and when they have one again."""
+        left = {method: bucket.at(now) for method, bucket in self._left.items()}
+        return {method: bucket.free_at for method, bucket in left.items() if bucket.calls < 1}
+
+
+_PACE = table_of(MethodPace)
+_UNCHANGED = (
+    select(_PACE.c.method)
+    .where(
+        _PACE.c.method == bindparam("name"),
+        _PACE.c.calls == bindparam("before"),
+        _PACE.c.counted_at == bindparam("before_at"),
+    )
+    .with_for_update(skip_locked=True)
+)
+_SPEND = (
+    update(_PACE)
+    .where(_PACE.c.method.in_(_UNCHANGED))
+    .values(calls=bindparam("after"), counted_at=bindparam("after_at"))
+)
+"""The statement of `Buckets.spend`."""
+
+
 def take(session: Session, limits: Mapping[str, MethodLimit]) -> dict[str, Bucket]:
     """The buckets that no other replica has in hand, ours until the transaction ends. New ones are full."""
     columns = select(col(MethodPace.method), col(MethodPace.calls), col(MethodPace.counted_at))
@@ -76,14 +143,6 @@ def put_back(session: Session, method: str, bucket: Bucket) -> None:
     """What is left of a bucket that was taken."""
     values = {"calls": bucket.calls, "counted_at": bucket.counted_at}
     session.execute(update(MethodPace).where(col(MethodPace.method) == method).values(**values))
-
-
-def spent_until(session: Session, limits: Mapping[str, MethodLimit], now: datetime) -> dict[str, datetime]:
-    """The methods that have no call left, and when they have one again."""
-    statement = select(col(MethodPace.method), col(MethodPace.calls), col(MethodPace.counted_at))
-    rows = session.execute(statement.where(col(MethodPace.method).in_(limits)))
-    buckets = {method: Bucket(limits[method], calls, at).at(now) for method, calls, at in rows}
-    return {method: bucket.free_at for method, bucket in buckets.items() if bucket.calls < 1}
 
 
 TIER_3 = MethodLimit(burst=10, per_minute=40)

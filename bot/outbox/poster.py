@@ -6,9 +6,10 @@ nothing here looks at a status or a code.
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Protocol
 
 from sqlmodel import Session
@@ -27,15 +28,19 @@ from bot.errors import (
     StorageError,
 )
 from bot.logs import get_logger
-from bot.outbox import lanes, pace
+from bot.outbox import direct, lanes
+from bot.outbox.claim_outcomes import Taken
+from bot.outbox.direct import Added, Tells, Times
 from bot.outbox.doubts import Doubt, Doubts
 from bot.outbox.lanes import Claim
 from bot.outbox.notices import Notices
 from bot.outbox.outcomes import Outcome, Outcomes
-from bot.outbox.pace import Pace
+from bot.outbox.pace import Buckets, Pace
+from bot.outbox.posts import NewPost
 from bot.outbox.waking import POLL_S, rest
 from bot.storage.clock import database_now
-from bot.storage.engine import Database
+from bot.storage.engine import Database, dialect_of
+from bot.storage.kept import Known
 from bot.storage.tables import Reason
 
 log = get_logger(__name__)
@@ -94,6 +99,13 @@ class Settle(Protocol):
     async def __call__(self, claim: Claim, doubt: Doubt) -> Outcome: ...
 
 
+_Taken = tuple[Taken, float, "asyncio.Future[bool | None]"]
+"""What Slack took, when its claim was begun by the monotonic clock, and whether the lease was still ours.
+
+The last is None where that could not be written down together with others.
+"""
+
+
 @dataclass
 class Poster:
     """Posts what the lanes hold, until its task is cancelled; `finish` then waits for what is under way."""
@@ -111,11 +123,14 @@ class Poster:
     on_outcome: Callable[[str], None] = lambda _name: None
 
     def __post_init__(self) -> None:
-        self._limits = self.pace.limits
+        self._buckets = Buckets(self.pace.limits)
         self._under_way: set[asyncio.Task[None]] = set()
+        self._is_running = False
         self._stopping = False
         self._full = False
-        self._looks_first = False
+        self._claimed_at_s = 0.0
+        self._taken: list[_Taken] = []
+        self._writing: asyncio.Task[None] | None = None
         self._doubts = Doubts()
         self._outcomes = Outcomes(self.notices, self.pace.channel_s)
         self.problem: str | None = None
@@ -123,6 +138,7 @@ class Poster:
 
     async def run(self) -> None:
         """Post until told to stop. To cancel it would leave claims without the task that is to send them."""
+        self._is_running = True
         while not self._stopping:
             self.wake.clear()
             try:
@@ -141,6 +157,7 @@ class Poster:
                 self.problem = f"our own {type(error).__name__}"
                 wait_s = POLL_S
             await rest(self.wake, wait_s)
+        self._is_running = False
 
     def stop(self) -> None:
         """Begin nothing more: `run` ends once what it is at is done."""
@@ -152,53 +169,83 @@ class Poster:
         while self._under_way:
             await asyncio.gather(*self._under_way, return_exceptions=True)
 
+    def add(self, session: Session, new: Sequence[NewPost], tells: Tells, known: Known, *, now: datetime) -> Added:
+        """Make new messages. Those that can be sent at once are claimed; `begin` sends them after the commit."""
+        begun_at_s = self.monotonic()
+        added = direct.add(
+            session,
+            new,
+            tells,
+            known,
+            now=now,
+            room=self._room if self._is_running and not self._stopping else 0,
+            buckets=self._buckets,
+            times=Times(call_s=CALL_S, lease_s=CALL_S + LEASE_MARGIN_S),
+        )
+        return replace(added, begun_at_s=begun_at_s)
+
+    def begin(self, added: Added) -> None:
+        """Send what `add` has claimed, and look for what waits."""
+        for claim in added.claims:
+            self._start(claim, added.begun_at_s)
+        if added.waiting:
+            self.wake.set()
+
+    @property
+    def _room(self) -> int:
+        return AT_ONCE - len(self._under_way)
+
     async def start_due(self) -> float:
         """Begin what is due. Returns how many seconds may pass before there is more, at most POLL_S."""
-        room = AT_ONCE - len(self._under_way)
+        room = self._room
         if room <= 0:
+            self._full = True
             return POLL_S
-        if self._looks_first:
-            # Woken by the end of a post, after which mostly nothing is due: to look costs less than to claim.
-            self._looks_first = False
-            wait_s = await self.database.read_for_alerts(self._wait_s)
-            if wait_s > SOON_S:
-                return wait_s
-        begun_at_s = self.monotonic()
-        claims = await self.database.write(lambda session: self._claim(session, room))
+        claims, begun_at_s, wait_s = await self.database.write(lambda session: self._claim_due(session, room))
         for claim in claims:
-            task = asyncio.create_task(self._deliver(claim, begun_at_s), name=f"post {claim.channel_id}")
-            self._under_way.add(task)
-            task.add_done_callback(self._done)
-        self._full = len(claims) == room
+            self._start(claim, begun_at_s)
+        self._full = len(claims) >= room
         # Without room, whichever call ends first wakes the loop.
-        return POLL_S if self._full else await self.database.read_for_alerts(self._wait_s)
+        return POLL_S if self._full else wait_s
+
+    def _start(self, claim: Claim, begun_at_s: float) -> None:
+        task = asyncio.create_task(self._deliver(claim, begun_at_s), name=f"post {claim.channel_id}")
+        self._under_way.add(task)
+        task.add_done_callback(self._done)
+
+    def _claim_due(self, session: Session, limit: int) -> tuple[list[Claim], float, float]:
+        """What is due, since when by the monotonic clock it is claimed, and in how many seconds more is due."""
+        claims = self._claim(session, limit)
+        if len(claims) >= limit:
+            return claims, self._claimed_at_s, POLL_S
+        now = database_now(session, self.clock)
+        due = lanes.next_due(session, now, self._buckets.spent_until(now))
+        wait_s = POLL_S if due is None else min(POLL_S, max(SOON_S, (due - now).total_seconds()))
+        return claims, self._claimed_at_s, wait_s
 
     def _claim(self, session: Session, limit: int) -> list[Claim]:
-        taken = pace.take(session, self._limits) if self._limits else {}
-        if self._limits and not taken:
-            # Another replica is claiming: `_wait_s` finds what is due, and this one tries again at once.
+        limits = self._buckets.limits
+        taken = self._buckets.take(session)
+        if limits and not taken:
+            # Another replica is claiming: what is due is seen from `_claim_due`, and claimed soon.
             return []
         # Looked at only now, so that what the last replica wrote into a bucket is past.
         now = database_now(session, self.clock)
+        self._claimed_at_s = self.monotonic()
         buckets = {method: bucket.at(now) for method, bucket in taken.items()}
-        allowed = dict.fromkeys(self._limits, 0) | {method: int(bucket.calls) for method, bucket in buckets.items()}
+        allowed = dict.fromkeys(limits, 0) | {method: int(bucket.calls) for method, bucket in buckets.items()}
         claims = lanes.claim(session, now, limit=limit, lease_s=CALL_S + LEASE_MARGIN_S, call_s=CALL_S, allowed=allowed)
         calls = Counter(
             claim.method for claim in claims if claim.method != lanes.LOOK_METHOD or self.settle.calls_slack(claim)
         )
         for method in buckets.keys() & calls.keys():
-            pace.put_back(session, method, buckets[method].without(calls[method]))
+            self._buckets.put_back(session, method, buckets[method].without(calls[method]))
         return claims
-
-    def _wait_s(self, session: Session) -> float:
-        now = database_now(session, self.clock)
-        due = lanes.next_due(session, now, pace.spent_until(session, self._limits, now) if self._limits else {})
-        return POLL_S if due is None else min(POLL_S, max(SOON_S, (due - now).total_seconds()))
 
     def _done(self, task: "asyncio.Task[None]") -> None:
         self._under_way.discard(task)
-        self._looks_first = not self._full
-        self.wake.set()
+        if self._full:
+            self.wake.set()
 
     async def _deliver(self, claim: Claim, begun_at_s: float) -> None:
         try:
@@ -208,7 +255,53 @@ class Poster:
             log.exception("post_failed", post=claim.post.idempotency_key)
             outcome = self._refused(claim, SlackDoubtful(claim.method, f"our own {type(error).__name__}"))
         self.on_outcome(outcome.name)
-        await self._write_down(claim, outcome)
+        if outcome.taken is None:
+            await self._write_down(claim, outcome)
+            # Its queue may go on, or another method be wanted.
+            self.wake.set()
+            return
+        written: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
+        self._taken.append((outcome.taken, begun_at_s, written))
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._write_down_taken(), name="outcomes")
+        ours = await written
+        if ours is None:
+            await self._write_down(claim, outcome)
+            self.wake.set()
+        else:
+            _log_outcome(claim, outcome, ours=ours)
+
+    async def _write_down_taken(self) -> None:
+        """Record what Slack took: whatever came while the last was written shares a transaction."""
+        while taken := self._taken:
+            self._taken = []
+            try:
+                waiting = await self.database.write(partial(self._record_taken, taken=taken))
+            except Exception as error:  # noqa: BLE001  whatever it was: each is written down by itself
+                log.warning("outcomes_not_written", count=len(taken), reason=str(error))
+                for _, _, written in taken:
+                    written.set_result(None)
+                continue
+            for one, _, written in taken:
+                written.set_result(one.claim.channel_id in waiting)
+                if waiting.get(one.claim.channel_id):
+                    self._wake_in(one.pause.total_seconds())
+
+    def _record_taken(self, session: Session, *, taken: Sequence[_Taken]) -> dict[str, bool]:
+        return self._outcomes.record_taken(session, [one for one, _, _ in taken], self._now(session, taken))
+
+    def _now(self, session: Session, taken: Sequence[_Taken]) -> datetime:
+        """The moment by the clock of leases, which has gone on since the claim as this process's own has."""
+        if dialect_of(session) == "sqlite":
+            return self.clock()
+        now_s = self.monotonic()
+        return max(one.claim.claimed_at + timedelta(seconds=now_s - begun_at_s) for one, begun_at_s, _ in taken)
+
+    def _wake_in(self, seconds: float) -> None:
+        if seconds > 0:
+            asyncio.get_running_loop().call_later(seconds, self.wake.set)
+        else:
+            self.wake.set()
 
     async def _write_down(self, claim: Claim, outcome: Outcome) -> None:
         """Record an outcome, again and again until the lease is over: an unrecorded post has to be looked for."""
@@ -226,12 +319,7 @@ class Poster:
                     return
                 await asyncio.sleep(0.2)
                 continue
-            log.info(
-                "post" if ours else "post_lease_lost",
-                post=claim.post.idempotency_key,
-                outcome=outcome.name,
-                attempt=claim.post.attempts,
-            )
+            _log_outcome(claim, outcome, ours=ours)
             return
 
     async def _settle(self, claim: Claim) -> Outcome:
@@ -316,6 +404,15 @@ class Poster:
         if isinstance(error, SlackUnreached):
             return self._outcomes.retry(claim, str(error), after_s=_back_off_s(claim))
         return self._outcomes.doubtful(claim, str(error))
+
+
+def _log_outcome(claim: Claim, outcome: Outcome, *, ours: bool) -> None:
+    log.info(
+        "post" if ours else "post_lease_lost",
+        post=claim.post.idempotency_key,
+        outcome=outcome.name,
+        attempt=claim.post.attempts,
+    )
 
 
 def _back_off_s(claim: Claim) -> float:

@@ -4,9 +4,10 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
-from functools import lru_cache
+from functools import cache
+from typing import Any
 
-from sqlalchemy import ColumnElement, Insert, and_, func, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, and_, func, literal_column, or_, select, update
 from sqlalchemy.orm import aliased
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
@@ -82,32 +83,58 @@ class NewPost:
     muted_by: str | None = None
 
 
+@dataclass(frozen=True)
+class Sending:
+    """The channels whose queues are leased for their new message, and from when until when the message is sent."""
+
+    channels: frozenset[str]
+    at: datetime
+    deadline_at: datetime
+
+
 def add(session: Session, posts: Iterable[NewPost]) -> int:
-    """How many posts were new. Each gets its channel's lane, where there is none yet."""
+    """How many posts were new. Each gets its channel's queue, where there is none yet."""
     rows = {post.idempotency_key: post for post in posts}
-    if not rows:
-        return 0
-    _make_lanes(session, sorted({post.channel_id for post in rows.values()}))
-    _, make_posts = _made(dialect_of(session))
-    return len(session.connection().execute(make_posts, [_as_row(post) for post in rows.values()]).all())
+    if rows:
+        make_queues(session, {post.channel_id for post in rows.values()})
+    return len(insert(session, list(rows.values())))
 
 
-def _make_lanes(session: Session, channel_ids: Sequence[str]) -> None:
-    make_lanes, _ = _made(dialect_of(session))
-    rows = [{"channel_id": channel_id, "state": QueueState.OPEN, "next_free_at": ALWAYS} for channel_id in channel_ids]
-    session.connection().execute(make_lanes, rows)
+def insert(session: Session, posts: Sequence[NewPost], sending: Sending | None = None) -> dict[str, int]:
+    """The numbers of the new messages, by their names; a name that there is already is left out.
+
+    Every channel has its queue. The messages of the channels of `sending` are being sent already.
+    """
+    if not posts:
+        return {}
+    rows = [row_of(post, sending) for post in posts]
+    made = session.connection().execute(_made(dialect_of(session)), rows)
+    return {name: number for number, name in made}
 
 
-@lru_cache
-def _made(dialect: str) -> tuple[Insert, ReturningInsert[int]]:
-    """The statements of `add`, kept."""
-    lanes = insert_into(dialect, ChannelQueue).on_conflict_do_nothing(index_elements=["channel_id"])
-    posts = insert_into(dialect, OutboxMessage).on_conflict_do_nothing(index_elements=["idempotency_key"])
-    return lanes, posts.returning(table_of(OutboxMessage).c.id)
+def make_queues(session: Session, channel_ids: Iterable[str]) -> None:
+    """Make the queues of these channels, where there are none."""
+    rows = [
+        {"channel_id": channel_id, "state": QueueState.OPEN, "next_free_at": ALWAYS}
+        for channel_id in sorted(set(channel_ids))
+    ]
+    if rows:
+        made = insert_into(dialect_of(session), ChannelQueue).on_conflict_do_nothing(index_elements=["channel_id"])
+        session.connection().execute(made, rows)
 
 
-def _as_row(post: NewPost) -> dict[str, object]:
+@cache
+def _made(dialect: str) -> ReturningInsert[int, str]:
+    """The statement of `insert`: it stays the same, and takes a while to put together."""
+    row = table_of(OutboxMessage).c
+    once = insert_into(dialect, OutboxMessage).on_conflict_do_nothing(index_elements=["idempotency_key"])
+    return once.returning(row.id, row.idempotency_key)
+
+
+def row_of(post: NewPost, sending: Sending | None) -> dict[str, Any]:
+    """The columns of a new message."""
     state = MessageState.MUTED if post.muted_by else MessageState.FOLDED if post.folded else MessageState.QUEUED
+    begun = sending if sending and post.channel_id in sending.channels else None
     return {
         "channel_id": post.channel_id,
         "idempotency_key": post.idempotency_key,
@@ -116,12 +143,14 @@ def _as_row(post: NewPost) -> dict[str, object]:
         "edits_id": post.edits_id,
         "content": post.content.model_dump_json() if post.content else None,
         "priority": int(post.priority),
-        "state": state,
+        "state": MessageState.SENDING if begun else state,
         "folded_into": post.edits_id if post.folded else None,
         "muted_by": post.muted_by,
         "plain": False,
         "received_at": post.received_at,
-        "attempts": 0,
+        "attempts": 1 if begun else 0,
+        "sending_at": begun.at if begun else None,
+        "deadline_at": begun.deadline_at if begun else None,
         "looks": 0,
         "failed_looks": 0,
         "may_be_repeat": False,
@@ -366,7 +395,7 @@ def divert_notices(session: Session, channel_id: str, instead: Sequence[str], *,
     first, *others = instead
     for post in found:
         resend_notice(session, post, others)
-        _make_lanes(session, [first])
+        make_queues(session, [first])
         post.channel_id, post.idempotency_key, post.detail = first, f"{_name_of(post)}@{first}", None
     session.flush()
     return len(found)

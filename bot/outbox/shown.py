@@ -20,6 +20,7 @@ from bot.logs import get_logger
 from bot.outbox import posts
 from bot.storage import elsewhere, events, reference, subscriptions
 from bot.storage.elsewhere import KnownElsewhere
+from bot.storage.kept import Known, read_lists
 from bot.storage.reference import KnownCountry
 from bot.storage.tables import EventVersion, MessageKind, MessageState, NamedRace, OutboxMessage
 
@@ -107,9 +108,31 @@ def shown(session: Session, heads: Sequence[Said]) -> dict[int, Shown]:
         number: _said(post, own, edits.get(post.id or 0, ()), meetings, later)
         for number, (post, own) in messages.items()
     }
+    return _completed(session, said, None)
+
+
+@dataclass(frozen=True)
+class Anew:
+    """What is in memory where messages are made: their events, by the number of the version, filled in a moment ago.
+
+    `around` are the stored events of the same races and meetings.
+    """
+
+    events: Mapping[int, RacingEvent]
+    around: Sequence[RacingEvent]
+    known: Known
+
+
+def shown_anew(session: Session, heads: Sequence[Said], anew: Anew) -> dict[int, Shown]:
+    """As `shown`, for messages that were made in this transaction: no edit of them waits yet."""
+    return _completed(session, {post.id or 0: _said(post, own, (), {}, {}) for post, own in heads}, anew)
+
+
+def _completed(session: Session, said: Mapping[int, Shown], anew: Anew | None) -> dict[int, Shown]:
     said = {number: replace(one, previous_ts=_previous_ts(session, one)) for number, one in said.items()}
-    said = _without_settled(session, _with_events(session, said))
-    return _with_countries(session, _with_mentions(session, said))
+    said = _without_settled(session, _with_events(session, said, anew))
+    known = anew.known if anew else None
+    return _with_countries(session, _with_mentions(session, said, known), known)
 
 
 def _read(session: Session, post_ids: Sequence[int]) -> dict[int, Said]:
@@ -304,20 +327,20 @@ def _previous_ts(session: Session, one: Shown) -> str | None:
     return message_ts
 
 
-def _with_events(session: Session, said: Mapping[int, Shown]) -> dict[int, Shown]:
+def _with_events(session: Session, said: Mapping[int, Shown], anew: Anew | None) -> dict[int, Shown]:
     """With the events of the messages, filled in once more, and with the abandoned races of abandoned meetings.
 
-    The race book is asked only for events without place, time or races.
+    The race book is asked only for events without place, time or races, and not for those filled in a moment ago.
     """
-    stored = {one.newest.id: event for one in said.values() if (event := _newest_event(one))}
-    lacking = [event for event in stored.values() if elsewhere.lacks(event)]
+    told = anew.events if anew else {}
+    stored = {one.newest.id: event for one in said.values() if (event := _newest_event(one, told))}
+    lacking = [event for event in stored.values() if elsewhere.lacks(event)] if anew is None else []
     meetings = [event for event in stored.values() if event.kind is EventKind.MEETING_ABANDONED]
     if not (lacking or meetings):
         return {number: replace(one, event=stored.get(one.newest.id)) for number, one in said.items()}
-    rows = events.around(session, events.around_of([*lacking, *meetings]))
-    around = [events.known(row)[0] for _, row in sorted(rows.items())]
+    around = anew.around if anew else _around(session, [*lacking, *meetings])
     if lacking:
-        known = KnownElsewhere(session)
+        known = KnownElsewhere(session, read_lists(session))
         known.listen(around)
         known.read(lacking)
         # Of other events the race book was not read: their fields stay.
@@ -334,6 +357,11 @@ def _with_events(session: Session, said: Mapping[int, Shown]) -> dict[int, Shown
         number: replace(one, event=stored.get(one.newest.id), lost=lost.get(one.newest.event_key, ()))
         for number, one in said.items()
     }
+
+
+def _around(session: Session, about: Sequence[RacingEvent]) -> list[RacingEvent]:
+    found = events.around(session, events.around_of(about))
+    return [events.known(rows[-1])[0] for _, rows in sorted(found.items())]
 
 
 def _without_settled(session: Session, said: Mapping[int, Shown]) -> dict[int, Shown]:
@@ -362,10 +390,11 @@ def _results_without_id(session: Session, lost: Iterable[RacingEvent]) -> set[st
     return {results[key] for key in events.latest(session, results)} if results else set()
 
 
-def _with_mentions(session: Session, said: Mapping[int, Shown]) -> dict[int, Shown]:
+def _with_mentions(session: Session, said: Mapping[int, Shown], known: Known | None) -> dict[int, Shown]:
     """With whom the channels of abandonments want to be rung, by the filters that take them as of now."""
     abandoned = {number: one for number, one in said.items() if one.newest.kind in ABANDONMENTS}
-    filters = subscriptions.mentioning(session, {one.post.channel_id for one in abandoned.values()})
+    channels = {one.post.channel_id for one in abandoned.values()}
+    filters = known.mentioning if known else subscriptions.mentioning(session, channels)
     mentioning = {number: one for number, one in abandoned.items() if one.post.channel_id in filters}
     return dict(said) | {
         number: replace(one, mentions=mentions(filters[one.post.channel_id], event))
@@ -374,19 +403,26 @@ def _with_mentions(session: Session, said: Mapping[int, Shown]) -> dict[int, Sho
     }
 
 
-def _with_countries(session: Session, said: Mapping[int, Shown]) -> dict[int, Shown]:
+def _with_countries(session: Session, said: Mapping[int, Shown], known: Known | None) -> dict[int, Shown]:
     """With the countries of results that publish no full finishing order, so that the message can say so."""
     results = {number: one for number, one in said.items() if one.newest.kind == EventKind.RESULT_RECEIVED}
-    kept = reference.countries(session) if results else None
-    partly = {one.country_code: one for one in kept[0] if one.full_result_order is False} if kept else {}
+    countries = (known.lists.countries if known else _countries(session)) if results else None
+    partly = {one.country_code: one for one in countries or () if one.full_result_order is False}
     return dict(said) | {
         number: replace(one, country=partly.get(one.event.race.region if one.event else None))
         for number, one in results.items()
     }
 
 
-def _newest_event(one: Shown) -> RacingEvent | None:
+def _countries(session: Session) -> Sequence[KnownCountry] | None:
+    kept = reference.countries(session)
+    return kept[0] if kept else None
+
+
+def _newest_event(one: Shown, told: Mapping[int, RacingEvent]) -> RacingEvent | None:
     """What the newest version says; None where what is stored of it can't be read, which must keep nobody waiting."""
+    if (event := told.get(one.newest.id or 0)) is not None:
+        return event
     try:
         event, _ = events.read(one.newest)
     except ValueError:

@@ -95,9 +95,10 @@ MESSAGE_TRANSITIONS: Mapping[Happened, Transition] = {
         Transition(Happened.UNFOLDED, (MessageState.FOLDED,), _Q, ("folded_into",)),
     )
 }
-"""The whole life of a message. A new message is queued, folded (an earlier one says the same) or muted."""
+"""The whole life of a message after it was made."""
 
-INITIAL = (MessageState.QUEUED, MessageState.FOLDED, MessageState.MUTED)
+INITIAL = (MessageState.QUEUED, MessageState.SENDING, MessageState.FOLDED, MessageState.MUTED)
+"""A new message is queued; sent at once, where its queue is free; folded (an earlier one says the same); or muted."""
 
 
 class QueueEvent(StrEnum):

@@ -4,7 +4,8 @@ Fan-out fills in events before filters are asked, and again after news. The rend
 `Race.from_book` names the filled-in fields; no filled-in field is a fact of the delivery.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import cached_property, reduce
 from itertools import combinations
 from typing import NamedTuple
@@ -22,11 +23,13 @@ from bot.domain.merging import (
     united,
 )
 from bot.domain.races import Course, OffTime, Race
+from bot.errors import RacingBotError
 from bot.logs import get_logger
-from bot.storage import racebook, reference, subscriptions
+from bot.storage import racebook, subscriptions
 from bot.storage.engine import is_damage, is_unavailable
-from bot.storage.events import places_of
-from bot.storage.lexicon import Lexicon, codes_of
+from bot.storage.events import Place, places_of
+from bot.storage.kept import Lists
+from bot.storage.lexicon import codes_of
 
 log = get_logger(__name__)
 
@@ -36,6 +39,10 @@ _SHARED = ("meeting_id", "region", "race_date", "course")
 
 IN_BOOK = ""
 """Stands for the race book in `_Known.by`, and sorts before every event's key."""
+
+
+class BookFailed(RacingBotError):
+    """The race book is damaged, or our code fails on it. The transaction can be done again, carefully."""
 
 
 class _Known(NamedTuple):
@@ -53,15 +60,27 @@ class KnownElsewhere:
     the races.
     """
 
-    def __init__(self, session: Session, subscribed: Sequence[ChannelFilter] | None = None) -> None:
-        """`subscribed` are the filters of channels; read here where they are needed and not passed."""
+    def __init__(
+        self,
+        session: Session,
+        lists: Lists,
+        subscribed: Sequence[ChannelFilter] | None = None,
+        *,
+        careful: bool = True,
+    ) -> None:
+        """`lists` are the data service's. `subscribed` are the filters of channels; read where needed and not passed.
+
+        `careful`: an error of the race book is survived, by a savepoint. Otherwise the error ends the transaction.
+        """
         self._session = session
-        listed = reference.regions(session)
-        self._regions = frozenset(listed[0]) if listed else None
+        self._is_careful = careful
+        self._lists = lists
+        self._regions = lists.regions
         self._passed = subscribed
         self._races: dict[str, Race] = {}
+        self._read_meetings: set[str] = set()
+        self._read_places: set[Place] = set()
         self._by_name: dict[tuple[str, ...], list[_Known]] = {}
-        self._course_regions: dict[Course, str | None] = {}
 
     def coded(self, event: RacingEvent) -> RacingEvent:
         """The event with codes of the filter as its regions; what the delivery said instead stays as `said_region`.
@@ -120,17 +139,26 @@ class KnownElsewhere:
                 meeting_ids.add(event.race.meeting_id)
             of_places.append(event.race)
         race_ids -= self._races.keys()
-        places = places_of(of_places)
+        meeting_ids -= self._read_meetings
+        places = places_of(of_places) - self._read_places
         if not (race_ids or meeting_ids or places):
             return
+        self._read_meetings |= meeting_ids
+        self._read_places |= places
+        self.look_up(lambda: racebook.find(self._session, race_ids, meeting_ids, places), events)
+
+    def look_up(self, find: Callable[[], Mapping[str, Race]], events: Sequence[RacingEvent]) -> None:
+        """Add the races of the race book that `find` gives. Raises BookFailed where errors are not survived here."""
         try:
-            with self._session.begin_nested():
-                self.learn(racebook.find(self._session, race_ids, meeting_ids, places))
+            with self._session.begin_nested() if self._is_careful else nullcontext():
+                self.learn(find())
         except Exception as error:
             # The book is a convenience, damaged too; the alert is what people pay for.
             if is_unavailable(error) and not is_damage(error):
                 raise
-            log.exception("race_book_not_read", events=[event.key for event in events])
+            if not self._is_careful:
+                raise BookFailed("the race book can't be read or written") from error
+            log.exception("race_book_failed", events=[event.key for event in events])
 
     def filled(self, event: RacingEvent, before: RacingEvent | None = None) -> RacingEvent:
         """The event, filled in. Fields that were filled in `before` stay where nothing else is known.
@@ -220,9 +248,7 @@ class KnownElsewhere:
         """The race's region, else the only region of the race's course unless the delivery said another region."""
         if race.region or race.said_region or race.course == Course():
             return race.region
-        if race.course not in self._course_regions:
-            self._course_regions[race.course] = reference.region_of_course(self._session, race.course)
-        return self._course_regions[race.course]
+        return self._lists.region_of_course(race.course)
 
     def _with_ids(self, race: Race, event: RacingEvent) -> list[Race]:
         """The known races of a meeting by ids: the ids of the races that it names, and its own."""
@@ -254,7 +280,7 @@ class KnownElsewhere:
             return region
         if self._regions is None:
             return region if self._is_chosen(region) or self._is_of_no_channel(region) else None
-        return self._lexicon.region_meant(region)
+        return self._lists.lexicon.region_meant(region)
 
     def _is_chosen(self, region: str) -> bool:
         same = [chosen for chosen in self._subscribed if chosen.region.casefold() == region.casefold()]
@@ -270,12 +296,6 @@ class KnownElsewhere:
         if self._passed is not None:
             return self._passed
         return [chosen for _, chosen in subscriptions.listening(self._session)]
-
-    @cached_property
-    def _lexicon(self) -> Lexicon:
-        courses, countries = reference.courses(self._session), reference.countries(self._session)
-        regions = tuple(sorted(self._regions or ()))
-        return Lexicon(regions, courses[0] if courses else (), countries[0] if countries else ())
 
 
 class _Same(NamedTuple):

@@ -1,22 +1,25 @@
 """Events and their versions: what deliveries said, each version once."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, func, or_, select, union
+from sqlalchemy import ColumnElement, Select, and_, bindparam, func, insert, or_, select, union
+from sqlalchemy.orm import make_transient_to_detached
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.facts import VersionRemarks
 from bot.domain.races import Course, Race
 from bot.logs import get_logger
-from bot.storage.engine import dialect_of
+from bot.storage.engine import dialect_of, table_of
 from bot.storage.tables import BookRace, EventVersion, NamedRace
 
 log = get_logger(__name__)
+
+_EVENT = table_of(EventVersion)
 
 PAGE = 500
 NOT_READ = "its stored form can't be read"
@@ -40,10 +43,7 @@ def latest(session: Session, event_keys: Iterable[str]) -> dict[str, EventVersio
 
 def versions(session: Session, event_keys: Iterable[str]) -> dict[str, list[EventVersion]]:
     """The stored versions of each event, the earliest first; events that are not stored are left out."""
-    found: dict[str, list[EventVersion]] = {}
-    for row in session.execute(_versions(), {"keys": sorted(event_keys)}).scalars():
-        found.setdefault(row.event_key, []).append(row)
-    return found
+    return _by_key(session.execute(_versions(), {"keys": sorted(event_keys)}).scalars())
 
 
 @lru_cache
@@ -76,6 +76,7 @@ class Around:
     meeting_ids: frozenset[str] = frozenset()
     places: frozenset[Place] = frozenset()
     whole_places: frozenset[Place] = frozenset()
+    keys: frozenset[str] = frozenset()
     recent: datetime = FAR_AHEAD
 
     def with_(self, other: "Around") -> "Around":
@@ -86,6 +87,7 @@ class Around:
             meeting_ids=self.meeting_ids | other.meeting_ids,
             places=self.places | other.places,
             whole_places=self.whole_places | other.whole_places,
+            keys=self.keys | other.keys,
         )
 
     def without(self, other: "Around") -> "Around":
@@ -96,11 +98,19 @@ class Around:
             meeting_ids=self.meeting_ids - other.meeting_ids,
             places=self.places - other.places,
             whole_places=self.whole_places - other.whole_places,
+            keys=self.keys - other.keys,
         )
 
 
+def keys_of(about: Iterable[RacingEvent]) -> frozenset[str]:
+    """The keys of these events, and of those that would contradict them."""
+    return frozenset(key for event in about for key in (event.key, event.contradicting_key) if key)
+
+
 def around_of(about: Iterable[RacingEvent], recent: datetime = FAR_AHEAD) -> Around:
-    """The races, meetings and places of these events."""
+    """The keys, races, meetings and places of these events."""
+    about = list(about)
+    keys = keys_of(about)
     about = [event for event in about if event.kind is not None]
     of_meetings = [event for event in about if event.kind in OF_MEETINGS]
     return Around(
@@ -108,6 +118,7 @@ def around_of(about: Iterable[RacingEvent], recent: datetime = FAR_AHEAD) -> Aro
         meeting_ids=frozenset(event.race.meeting_id for event in about if event.race.meeting_id),
         places=places_of(event.race for event in about),
         whole_places=places_of(event.race for event in of_meetings),
+        keys=keys,
         recent=recent,
     )
 
@@ -136,11 +147,16 @@ def is_at(session: Session, row: type[EventVersion] | type[BookRace], places: It
     )
 
 
-def around(session: Session, about: Around) -> dict[str, EventVersion]:
-    """The newest version of each event of these races, meetings and places: one statement, by indexes."""
+def around(session: Session, about: Around) -> dict[str, list[EventVersion]]:
+    """The versions of each event of these keys, races, meetings and places, the earliest first.
+
+    One statement, by indexes.
+    """
     row, named = EventVersion, NamedRace
     ways: list[Select[str]] = []
     key, kind = col(row.event_key), col(row.kind)
+    if about.keys:
+        ways.append(select(key).where(key.in_(sorted(about.keys))))
     if about.race_ids:
         ids = sorted(about.race_ids)
         ways.append(select(key).where(col(row.race_id).in_(ids)))
@@ -159,7 +175,14 @@ def around(session: Session, about: Around) -> dict[str, EventVersion]:
     if not ways:
         return {}
     found = select(row).where(key.in_(union(*ways))).order_by(col(row.version))
-    return {one.event_key: one for one in session.execute(found).scalars()}
+    return _by_key(session.execute(found).scalars())
+
+
+def _by_key(rows: Iterable[EventVersion]) -> dict[str, list[EventVersion]]:
+    found: dict[str, list[EventVersion]] = {}
+    for row in rows:
+        found.setdefault(row.event_key, []).append(row)
+    return found
 
 
 def received_since(session: Session, since: datetime) -> list[EventVersion]:
@@ -189,7 +212,7 @@ def make(
     inbox_id: int,
     received_at: datetime,
 ) -> EventVersion:
-    """A version of an event, to be added to a session."""
+    """A version of an event, to be stored (`add`)."""
     return EventVersion(
         event_key=event.key,
         version=version,
@@ -203,6 +226,22 @@ def make(
         inbox_id=inbox_id,
         received_at=received_at,
     )
+
+
+def add(session: Session, rows: Sequence[EventVersion]) -> None:
+    """Store new versions by one statement. From then on the session writes down what changes in a row."""
+    if not rows:
+        return
+    values = [row.model_dump(exclude={"id"}) for row in rows]
+    numbers = {(key, version): number for number, key, version in session.connection().execute(_INSERT, values)}
+    for row in rows:
+        row.id = numbers[row.event_key, row.version]
+        make_transient_to_detached(row)
+        session.add(row)
+
+
+_INSERT = insert(_EVENT).returning(_EVENT.c.id, _EVENT.c.event_key, _EVENT.c.version)
+"""The statement of `add`."""
 
 
 def amend(row: EventVersion, event: RacingEvent) -> None:

@@ -3,15 +3,17 @@
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Integer, Select, Update, bindparam, func, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, Integer, Select, bindparam, func, literal_column, or_, select, update
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
 
+from bot.domain.clock import Clock
 from bot.domain.events import EventKind
+from bot.storage import generation
 from bot.storage.engine import affected, dialect_of, insert_into, table_of
 from bot.storage.tables import InboxDelivery, InboxState
 
@@ -33,6 +35,16 @@ _IS_URGENT = col(InboxDelivery.event_name).in_(
 """As literals, and as the index says it."""
 
 _HAS_NAME = col(InboxDelivery.event_key).in_(bindparam("names", expanding=True))
+
+
+_INBOX = table_of(InboxDelivery)
+_TAKE = (
+    update(_INBOX)
+    .where(_INBOX.c.id.in_(bindparam("numbers", expanding=True)), _IS_NEW)
+    .values(state=InboxState.DONE, done_at=bindparam("done_at"), error=None)
+    .returning(_INBOX.c.id, generation.current())
+)
+"""The statement of `take`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,26 +83,30 @@ def reference(inbox_id: int) -> str:
     return f"inbox-{inbox_id}"
 
 
-def store(session: Session, arrivals: Sequence[Arrival]) -> dict[Arrival, bool]:
-    """Whether each is new; a body that the inbox has under its key is not stored again."""
+def stored(arrival: Arrival, inbox_id: int) -> StoredDelivery:
+    """The delivery as the inbox has it."""
+    return StoredDelivery(
+        inbox_id, arrival.event_key, arrival.event_name, arrival.body, arrival.received_at, attempts=0
+    )
+
+
+def store(session: Session, arrivals: Sequence[Arrival]) -> dict[Arrival, int | None]:
+    """The number of each; None where it is not new: a body that the inbox has under its key is not stored again."""
     unique = {(arrival.event_key, arrival.body_sha256): arrival for arrival in reversed(arrivals)}
     # In one order everywhere: two replicas that insert the same keys would otherwise wait for each other.
     rows = [_as_row(unique[key]) for key in sorted(unique)]
     # On the connection: the session would make objects of rows that nobody needs.
-    added = {(key, sha256) for key, sha256 in session.connection().execute(_stored(dialect_of(session)), rows)}
-    return {
-        arrival: (arrival.event_key, arrival.body_sha256) in added
-        and unique[arrival.event_key, arrival.body_sha256] is arrival
-        for arrival in arrivals
-    }
+    stored = session.connection().execute(_stored(dialect_of(session)), rows)
+    numbers = {unique[key, sha256]: number for key, sha256, number in stored}
+    return {arrival: numbers.get(arrival) for arrival in arrivals}
 
 
 @lru_cache
-def _stored(dialect: str) -> ReturningInsert[str, str]:
+def _stored(dialect: str) -> ReturningInsert[str, str, int]:
     """The statement of `store`, kept."""
     insert, row = insert_into(dialect, InboxDelivery), table_of(InboxDelivery).c
     once = insert.on_conflict_do_nothing(index_elements=["event_key", "body_sha256"])
-    return once.returning(row.event_key, row.body_sha256)
+    return once.returning(row.event_key, row.body_sha256, row.id)
 
 
 def _as_row(arrival: Arrival) -> dict[str, Any]:
@@ -109,46 +125,59 @@ def waiting(session: Session, now: datetime, limit: int) -> list[StoredDelivery]
     """Deliveries that wait for their fan-out: abandonments first, but not before what waits of their races.
 
     Then by receipt. That only decides which are taken: they come by receipt, since a meeting's abandonment is not to be
-    told before the result of one of its races that came earlier. Nothing is locked: see `still_waiting`.
+    told before the result of one of its races that came earlier. Nothing is locked: see `take`.
     """
     urgent = _waiting(session, now, limit, _IS_URGENT)
     names = {key for delivery in urgent for key in _keys_of_its_race(delivery)}
     before = _waiting(session, now, limit, _HAS_NAME, names=sorted(names)) if names else []
     first = {delivery.inbox_id: delivery for delivery in [*before, *urgent]}
-    first = {delivery.inbox_id: delivery for delivery in sorted(first.values(), key=_receipt)}
+    first = {delivery.inbox_id: delivery for delivery in sorted(first.values(), key=receipt)}
     if len(first) < limit:
         first |= {
             delivery.inbox_id: delivery for delivery in _waiting(session, now, limit) if delivery.inbox_id not in first
         }
-    return sorted(list(first.values())[:limit], key=_receipt)
+    return sorted(list(first.values())[:limit], key=receipt)
 
 
-def _receipt(delivery: StoredDelivery) -> tuple[datetime, int]:
+def receipt(delivery: StoredDelivery) -> tuple[datetime, int]:
+    """Sorts deliveries by receipt."""
     return delivery.received_at, delivery.inbox_id
 
 
-def take_turn(session: Session) -> bool:
-    """Whether no other replica fans out until this transaction ends: what one does not see, it can't compare with.
+def take_turn(session: Session, clock: Clock) -> datetime | None:
+    """The database's moment, if no other replica fans out until this transaction ends; else None.
 
-    Not waited for, as waiting would hold up the units that share the transaction. SQLite has one writer.
+    What one replica does not see, it can't compare with. The turn is not waited for, as waiting would hold up the units
+    that share the transaction. SQLite has one writer.
     """
     if dialect_of(session) == "sqlite":
-        return True
-    taken: bool = session.execute(select(func.pg_try_advisory_xact_lock(FANOUT_LOCK))).scalar_one()
-    return taken
+        return clock()
+    turn = select(func.pg_try_advisory_xact_lock(FANOUT_LOCK), func.clock_timestamp())
+    taken, now = session.connection().execute(turn).one()
+    return now.astimezone(UTC) if taken else None
 
 
-def still_waiting(session: Session, inbox_ids: Sequence[int]) -> set[int]:
-    """Those that no other replica has fanned out meanwhile, locked until the commit."""
-    return set(session.connection().execute(_still_new(), {"numbers": inbox_ids}).scalars())
+@dataclass(frozen=True)
+class Taken:
+    """The deliveries that were still new, and the generation (`bot/storage/generation.py`) of this transaction."""
+
+    inbox_ids: frozenset[int]
+    mark: str | None
 
 
-@lru_cache
-def _still_new() -> Select[int]:
-    """The statement of `still_waiting`, kept."""
-    number = table_of(InboxDelivery).c.id
-    of_these = number.in_(bindparam("numbers", expanding=True))
-    return select(number).where(of_these, _IS_NEW).order_by(number).with_for_update(skip_locked=True)
+def take(session: Session, inbox_ids: Sequence[int], now: datetime) -> Taken:
+    """Mark deliveries done whose posts are made in the same transaction, but for those that another replica has done.
+
+    Comes after `take_turn`: so the generation is that of whatever the turn before has committed.
+    """
+    rows = session.connection().execute(_TAKE, {"numbers": inbox_ids, "done_at": now}).all()
+    return Taken(frozenset(number for number, _ in rows), rows[0][1] if rows else None)
+
+
+def put_back(session: Session, inbox_ids: Sequence[int]) -> None:
+    """Deliveries that were taken are left for the next transaction."""
+    of_these = col(InboxDelivery.id).in_(inbox_ids)
+    session.execute(update(InboxDelivery).where(of_these).values(state=InboxState.NEW, done_at=None))
 
 
 def _waiting(
@@ -184,26 +213,19 @@ def _keys_of_its_race(delivery: StoredDelivery) -> list[str]:
     return [f"{kind}:{named}" for kind in (EventKind.RESULT_RECEIVED, EventKind.RACECARD_PUBLISHED)]
 
 
-def mark_done(session: Session, inbox_ids: Sequence[int], now: datetime) -> None:
-    """Their posts stand in the same transaction."""
-    session.connection().execute(_done(), {"numbers": inbox_ids, "done_at": now})
-
-
-@lru_cache
-def _done() -> Update:
-    """The statement of `mark_done`, kept."""
-    inbox = table_of(InboxDelivery)
-    of_these = inbox.c.id.in_(bindparam("numbers", expanding=True))
-    return update(inbox).where(of_these).values(state=InboxState.DONE, done_at=bindparam("done_at"), error=None)
-
-
 def mark_failed(session: Session, delivery: StoredDelivery, now: datetime, error: str) -> None:
     """Fan-out raised; it is tried again later, and later each time."""
     wait_s = min(RETRY_AFTER_S * 2**delivery.attempts, 600.0)
     session.execute(
         update(InboxDelivery)
         .where(col(InboxDelivery.id) == delivery.inbox_id)
-        .values(attempts=delivery.attempts + 1, not_before=now + timedelta(seconds=wait_s), error=error)
+        .values(
+            state=InboxState.NEW,
+            done_at=None,
+            attempts=delivery.attempts + 1,
+            not_before=now + timedelta(seconds=wait_s),
+            error=error,
+        )
     )
 
 

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, inspect, text
 from sqlmodel import SQLModel
 
 from bot.errors import SchemaUnknown
-from bot.storage import tables
+from bot.storage import generation, tables
 from bot.storage.engine import Database
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -86,6 +86,7 @@ def _make_tables(connection: Connection) -> None:
         if tables.WHERE in index.info:
             index.dialect_options[connection.dialect.name][tables.WHERE] = text(index.info[tables.WHERE])
     SQLModel.metadata.create_all(connection)
+    generation.make_triggers(connection)
     connection.execute(text(f"CREATE TABLE {_APPLIED} (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"))
     connection.execute(text(f"INSERT INTO {_APPLIED} VALUES (:head)"), {"head": head()})  # noqa: S608  a constant
 

@@ -91,13 +91,16 @@ def failed_tries(session: Session) -> tuple[int, datetime] | None:
 def region_of_course(session: Session, course: Course) -> str | None:
     """The region of a course by the list of courses; None where the list has several regions for the course's name."""
     kept = courses(session)
-    if kept is None:
-        return None
+    return region_among(kept[0], course) if kept else None
+
+
+def region_among(known: Sequence[KnownCourse], course: Course) -> str | None:
+    """The region of a course among these; None where they have several regions for the course's name."""
     if course.course_id:
-        found = {one.region for one in kept[0] if one.course_id == course.course_id}
+        found = {one.region for one in known if one.course_id == course.course_id}
     else:
         name = (course.name or "").casefold()
-        found = {one.region for one in kept[0] if name and (one.name or "").casefold() == name}
+        found = {one.region for one in known if name and (one.name or "").casefold() == name}
     return found.pop() if len(found) == 1 else None
 
 

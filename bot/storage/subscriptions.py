@@ -198,7 +198,8 @@ def listening(session: Session) -> list[tuple[str, ChannelFilter]]:
 def _all_but_waiting() -> Select[str, str, str]:
     """The statement of `listening`, kept."""
     row = table_of(ChannelSubscriptionRow).c
-    return select(row.channel_id, row.filter, row.region).where(row.state != SubscriptionState.WAITING)
+    listening = select(row.channel_id, row.filter, row.region).where(row.state != SubscriptionState.WAITING)
+    return listening.order_by(row.id)
 
 
 def mentioning(session: Session, channel_ids: Iterable[str]) -> dict[str, list[ChannelFilter]]:

@@ -339,6 +339,15 @@ class OutboxMessage(SQLModel, table=True):
     given_up_at: datetime | None = None
 
 
+class Generation(SQLModel, table=True):
+    """One row: a random mark that triggers change with everything that processes keep in memory."""
+
+    __tablename__ = "generation"
+
+    id: int = Field(primary_key=True)
+    mark: str
+
+
 class MethodHold(SQLModel, table=True):
     """A method of Slack's that asked for a wait (`ratelimited`), and until when."""
 

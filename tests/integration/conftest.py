@@ -202,7 +202,6 @@ async def make_pipeline(database, slack):
         notices = Notices("CADMIN", sentence, clock=clock)
         # Patient: what a test is about is not how busy the machine is.
         ingest = Ingest(database, patience_s=20)
-        fanout = Fanout(database, read_payload, notices=notices, clock=clock, wake=ingest.stored)
         poster = Poster(
             database=database,
             sender=client,
@@ -211,8 +210,17 @@ async def make_pipeline(database, slack):
             notices=notices,
             clock=clock,
             monotonic=time.monotonic,
-            wake=fanout.posted,
+            wake=asyncio.Event(),
             pace=pace,
+        )
+        fanout = Fanout(
+            database,
+            read_payload,
+            arrivals=ingest,
+            outbox=poster,
+            notices=notices,
+            clock=clock,
+            wake=ingest.stored,
         )
         return Pipeline(database, slack, clock, ingest, fanout, poster, notices, Reopening(waited))
 

@@ -28,7 +28,7 @@ def admin_check(pipeline):
         pipeline.notices,
         pipeline.reopening,
         pipeline.clock,
-        pipeline.fanout.posted,
+        pipeline.poster.wake,
     )
 
 

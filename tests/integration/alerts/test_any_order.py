@@ -16,7 +16,8 @@ from bot.alerts.ingest import Ingest
 from bot.domain.events import Topic
 from bot.domain.filters import ChannelFilter
 from bot.domain.races import Course, OffTime, Race
-from bot.outbox import claim_outcomes, lanes
+from bot.outbox import claim_outcomes, lanes, posts
+from bot.outbox.direct import Added
 from bot.outbox.notices import Notices
 from bot.slack.identity import Identity
 from bot.slack.messages.plain import sentence
@@ -63,6 +64,16 @@ DELIVERIES = st.tuples(
 )
 
 
+class Queues:
+    """An outbox that sends nothing at once."""
+
+    def add(self, session, new, tells, known, *, now):
+        return Added(waiting=posts.add(session, new))
+
+    def begin(self, added):
+        raise AssertionError("nothing is begun by itself")
+
+
 class Channel:
     """One channel of a bot without sockets: what is claimed is rendered, and taken for posted."""
 
@@ -72,8 +83,16 @@ class Channel:
         self._database = database
         self._count = 0
         notices = Notices(None, sentence, clock=self.clock)
-        wake = Ingest(database).stored
-        self._fanout = Fanout(database, read_payload, notices=notices, clock=self.clock, wake=wake)
+        ingest = Ingest(database)
+        self._fanout = Fanout(
+            database,
+            read_payload,
+            arrivals=ingest,
+            outbox=Queues(),
+            notices=notices,
+            clock=self.clock,
+            wake=ingest.stored,
+        )
         self._render = PostRenderer(Identity("xoxb-test"), 600)
 
     def clock(self) -> datetime:

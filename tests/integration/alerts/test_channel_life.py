@@ -33,7 +33,7 @@ def corrected(race_id="rc_1"):
 def channels(pipeline):
     identity = Identity("xoxb-test", bot_user_id=BOT)
     return ChannelListener(
-        pipeline.database, identity, pipeline.notices, pipeline.reopening, pipeline.clock, pipeline.fanout.posted
+        pipeline.database, identity, pipeline.notices, pipeline.reopening, pipeline.clock, pipeline.poster.wake
     )
 
 
@@ -139,7 +139,7 @@ async def test_post_under_way_while_its_channel_moves_is_found_and_not_repeated(
 
 
 async def test_text_in_a_direct_message_is_answered_with_help_once(pipeline):
-    listener = DirectMessageListener(pipeline.database, pipeline.clock, pipeline.fanout.posted)
+    listener = DirectMessageListener(pipeline.database, pipeline.clock, pipeline.poster.wake)
     direct = pipeline.slack.add_dm("UALICE").id
     said = {"type": "message", "channel": direct, "channel_type": "im", "user": "UALICE", "text": "help", "ts": "1.1"}
     for event, event_id in (

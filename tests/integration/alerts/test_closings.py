@@ -25,7 +25,7 @@ async def is_member(_channel_id):
 
 @pytest.fixture
 def check(pipeline):
-    return ChannelCheck(pipeline.database, is_member, pipeline.reopening, pipeline.clock, pipeline.fanout.posted)
+    return ChannelCheck(pipeline.database, is_member, pipeline.reopening, pipeline.clock, pipeline.poster.wake)
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ async def test_channel_that_closes_once_more_after_a_post_is_told_anew(pipeline)
         pipeline.notices,
         pipeline.reopening,
         pipeline.clock,
-        pipeline.fanout.posted,
+        pipeline.poster.wake,
     )
     for number in range(2):
         await listening.on_closed({"type": "channel_archive", "channel": "CGB"})

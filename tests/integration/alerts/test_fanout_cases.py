@@ -148,7 +148,7 @@ async def test_replica_waits_for_its_turn_and_then_sees_the_contradiction(make_p
     read = await one.database.read(one.fanout._read_waiting)
     engine = create_engine(one.database.url)
     with Session(engine) as session:
-        assert one.fanout._post_those(session, read) == 1
+        assert one.fanout._post_those(session, read).deliveries == 1
         clock.forward(1)
         await other.deliver(abandonment())
         assert await other.fanout.run_once() == 0

@@ -46,7 +46,7 @@ async def test_storage_that_fails_is_no_reason_to_give_up_reading(pipeline, monk
         raise OperationalError("INSERT", {}, Exception("database or disk is full"))
 
     with monkeypatch.context() as patched:
-        patched.setattr("bot.outbox.posts.add", full)
+        patched.setattr("bot.outbox.posts.insert", full)
         for _ in range(8):
             with pytest.raises(StorageUnavailable):
                 await pipeline.fanout.run_once()

@@ -179,14 +179,25 @@ class Outbox(RuleBasedStateMachine):
         self.repeats: set[str] = set()
         self.excused: set[str] = set()
         self.notices = Notices(None, sentence, clock=lambda: self.now)
-        self.fanout = Fanout(
-            database, read_payload, notices=self.notices, clock=lambda: self.now, wake=Ingest(database).stored
-        )
         self.reopening = Reopening(summarise)
-        self.poster = self._poster()
+        self._restart(sends_at_once=False)
         for channel_id in CHANNELS:
             chosen = ChannelFilter(region="GB", topics=frozenset(Topic))
             self.within(subscriptions.save, channel_id, chosen, user_id="U", now=self.now)
+
+    def _restart(self, *, sends_at_once):
+        self.poster = self._poster()
+        self.poster._is_running = sends_at_once
+        ingest = Ingest(self.database)
+        self.fanout = Fanout(
+            self.database,
+            read_payload,
+            arrivals=ingest,
+            outbox=self.poster,
+            notices=self.notices,
+            clock=lambda: self.now,
+            wake=ingest.stored,
+        )
 
     def _poster(self):
         settle = SettleDoubtful(
@@ -219,29 +230,37 @@ class Outbox(RuleBasedStateMachine):
 
     # What happens.
 
-    @initialize(payloads=st.lists(PAYLOADS, max_size=4), muted=st.booleans(), doubtful=st.sampled_from(DoubtfulPosts))
-    def begins(self, payloads, muted, doubtful):
+    @initialize(
+        payloads=st.lists(PAYLOADS, max_size=4),
+        muted=st.booleans(),
+        doubtful=st.sampled_from(DoubtfulPosts),
+        sends_at_once=st.booleans(),
+        answer=ANSWERS,
+    )
+    def begins(self, payloads, muted, doubtful, sends_at_once, answer):
         self.doubtful = doubtful
-        self.poster = self._poster()
+        self._restart(sends_at_once=sends_at_once)
         if muted:
             ascot = Meeting(meeting_id="mt_1", course=Course(name="Ascot"), race_date=START.date().isoformat())
             self.within(mutes.mute, "CALL", ascot, "U", self.now)
-        self.deliver(payloads)
+        self.deliver(payloads, answer)
 
-    @rule(payloads=st.lists(PAYLOADS, min_size=1, max_size=3))
-    def deliver(self, payloads):
+    @rule(payloads=st.lists(PAYLOADS, min_size=1, max_size=3), answer=ANSWERS)
+    def deliver(self, payloads, answer):
         for payload in payloads:
             self.now += timedelta(seconds=1)
             body = json.dumps(payload).encode()
             key, name = identify(body)
             arrival = inbox.Arrival(key, name, hashlib.sha256(body).hexdigest(), body, self.now)
             self.within(inbox.store, [arrival])
-        self.fan_out()
+        self.fan_out(answer)
 
-    def fan_out(self):
+    def fan_out(self, answer):
+        """Fan out. Slack is called for what was claimed at once, and what became of that is not written down yet."""
         read, _ = self.within(self.fanout._read_all)
         if read:
-            self.within(self.fanout._post_those, read)
+            done = self.within(self.fanout._post_those, read)
+            self.under_way += [(claim, self._outcome(claim, answer)) for claim in done.added.claims]
 
     @rule(answer=ANSWERS)
     def begin(self, answer):
@@ -288,7 +307,7 @@ class Outbox(RuleBasedStateMachine):
         if is_claimed:
             self.within(lanes.claim, self.now, limit=1, lease_s=LEASE_S, call_s=CALL_S)
         self.under_way.clear()
-        self.poster = self._poster()
+        self._restart(sends_at_once=self.poster._is_running)
 
     @rule(seconds=st.sampled_from([1, 4, 12, 30, 600, 4 * 3600, 80 * 3600]))
     def time_passes(self, seconds):
@@ -366,7 +385,7 @@ class Outbox(RuleBasedStateMachine):
             for channel_id in CHANNELS:
                 self.resume(channel_id)
                 self.within(self.reopening.reopen, channel_id, self.now)
-            self.fan_out()
+            self.fan_out(OK)
             self.send_all()
             self.nothing_is_undone_or_doubled()
             if not self._waiting():

@@ -79,7 +79,7 @@ async def subscription(pipeline, channel_id="CGB"):
 def listener(pipeline):
     identity = Identity("xoxb-test")
     return ChannelListener(
-        pipeline.database, identity, pipeline.notices, pipeline.reopening, pipeline.clock, pipeline.fanout.posted
+        pipeline.database, identity, pipeline.notices, pipeline.reopening, pipeline.clock, pipeline.poster.wake
     )
 
 
@@ -219,7 +219,7 @@ async def test_paused_channel_gets_notices_and_no_events_until_the_pause_is_over
     await pipeline.database.write(lambda session: pipeline.notices.tell(session, "key", "Something to know"))
     await post_all(pipeline)
     assert pipeline.texts("CADMIN") == ["Something to know"]
-    ends = PauseEnd(pipeline.database, pipeline.reopening, pipeline.clock, pipeline.fanout.posted)
+    ends = PauseEnd(pipeline.database, pipeline.reopening, pipeline.clock, pipeline.poster.wake)
     assert await ends() == 0
     pipeline.clock.forward(3_601)
     assert await ends() == 1
@@ -270,7 +270,7 @@ async def test_check_reopens_closed_channels_and_leaves_paused_ones(pipeline):
         asked.append(channel_id)
         return True
 
-    check = ChannelCheck(pipeline.database, is_member, pipeline.reopening, pipeline.clock, pipeline.fanout.posted)
+    check = ChannelCheck(pipeline.database, is_member, pipeline.reopening, pipeline.clock, pipeline.poster.wake)
     await check()
     assert asked == ["CGB"]
     await check()
@@ -288,7 +288,7 @@ async def test_channel_that_lets_nobody_post_is_tried_again_quietly_until_it_doe
     async def is_member(_channel_id):
         return True
 
-    check = ChannelCheck(pipeline.database, is_member, pipeline.reopening, pipeline.clock, pipeline.fanout.posted)
+    check = ChannelCheck(pipeline.database, is_member, pipeline.reopening, pipeline.clock, pipeline.poster.wake)
     for _ in range(3):
         pipeline.slack.script("chat.postMessage", [failures.slack_error("restricted_action")])
         await check()

@@ -206,7 +206,7 @@ async def test_replicas_that_check_at_the_same_time_post_once_and_miss_nothing(m
 async def test_filters_are_not_checked_while_a_replica_fans_out(pipeline, monkeypatch):
     await subscribe(pipeline, "CGB", "gb")
     await service_is_back(pipeline)
-    monkeypatch.setattr(inbox, "take_turn", lambda _session: False)
+    monkeypatch.setattr(inbox, "take_turn", lambda _session, _clock: None)
 
     def work(session):
         return check_filters(session, pipeline.notices, pipeline.clock(), region_named=region_named)
