@@ -324,7 +324,6 @@ class Fanout:
         # The races of deliveries go into the race book, at no quota.
         races = [elsewhere.for_book(event) for event in delivered]
         elsewhere.look_up(lambda: racebook.learn(session, races, now), delivered)
-        elsewhere.read([elsewhere.filled(event) for event in delivered])
         meetings = KnownMeetings(session, now - TOLD_LATELY)
         filled = fill(elsewhere, meetings, delivered)
         told = [(delivery, event) for (delivery, _), event in zip(read, filled, strict=True)]
@@ -371,7 +370,7 @@ class Fanout:
     def _read(self, delivery: StoredDelivery) -> RacingEvent | Exception:
         """The event of a delivery, or what our own code failed on; after many tries, no more than who is told."""
         try:
-            event = self._read_payload(delivery.body)
+            event = delivery.read() if delivery.read else self._read_payload(delivery.body)
         except Exception as error:
             if delivery.attempts < GIVE_UP_AFTER:
                 return error

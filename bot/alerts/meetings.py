@@ -26,6 +26,7 @@ class KnownMeetings:
         self._events: dict[str, RacingEvent] = {}
         self._rows: dict[str, EventVersion] = {}
         self._versions: dict[str, list[EventVersion]] = {}
+        self._made: set[str] = set()
 
     def read(self, about: Iterable[RacingEvent]) -> list[RacingEvent]:
         """The stored events around these events, read in one statement; events that were read before are left out."""
@@ -68,9 +69,18 @@ class KnownMeetings:
         self._events[event.key] = event
         self._rows[event.key] = version
 
+    def made(self, event: RacingEvent, version: EventVersion) -> None:
+        """Count this event in, whose newest version was made just now, with all that is known."""
+        self.learn(event, version)
+        self._made.add(event.key)
+
     def told_lately(self) -> list[tuple[RacingEvent, EventVersion]]:
-        """The events received since `recent`, with their newest versions: their messages are edited."""
-        lately = [(self._events[key], row) for key, row in self._rows.items() if row.received_at > self._recent]
+        """The earlier events received since `recent`, with their newest versions: their messages are edited."""
+        lately = [
+            (self._events[key], row)
+            for key, row in self._rows.items()
+            if row.received_at > self._recent and key not in self._made
+        ]
         # A stored event that can't be read stays as stored.
         return [(event, row) for event, row in lately if event.unreadable_because is None]
 

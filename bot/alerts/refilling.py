@@ -32,6 +32,8 @@ def fill(elsewhere: KnownElsewhere, meetings: KnownMeetings, delivered: Sequence
     """
     elsewhere.listen(delivered)
     filled = [elsewhere.filled(event) for event in delivered]
+    if elsewhere.read(filled):
+        filled = [elsewhere.filled(event) for event in delivered]
     while found := meetings.read(filled):
         elsewhere.listen(found)
         again = [elsewhere.filled(event) for event in delivered]

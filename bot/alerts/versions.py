@@ -43,12 +43,11 @@ class KnownEvents:
         self._rows = meetings.versions_of(events.keys_of(about))
 
     def news(self, event: RacingEvent, inbox_id: int, received_at: datetime) -> News | None:
-        """The version to be stored of an event; None where it is no news."""
-        event = event.as_delivered()
+        """The version to be stored of an event, which is filled in; None where it is no news."""
         if event.key not in self._rows:
-            event = self._elsewhere.filled(event)
             remarks = VersionRemarks(contradicts=self._contradicted(event, is_first=True), had_at=_had_at(event))
             return self._made(event, remarks, inbox_id, received_at, rings=True, moves=False)
+        event = event.as_delivered()
         stored, said = events.known(self._rows[event.key][-1])
         newer = event.is_newer_than(stored)
         # Where the payloads say nothing, nobody knows: of two attempts that cross, the newer may come first.
@@ -127,7 +126,7 @@ class KnownEvents:
         version = rows[-1].version + 1 if rows else 1
         row = events.make(event, version, remarks=remarks, inbox_id=inbox_id, received_at=received_at)
         rows.append(row)
-        self._meetings.learn(event, row)
+        self._meetings.made(event, row)
         return News(row, event, remarks, rings, moves)
 
     def _remarks(

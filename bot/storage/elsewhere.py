@@ -124,8 +124,11 @@ class KnownElsewhere:
             for race in races:
                 self._add(_Known(said.key, completed_race(race, shared)))
 
-    def read(self, events: Sequence[RacingEvent]) -> None:
-        """Look up the fields that these events lack in the race book: by the ids of races, and by meetings."""
+    def read(self, events: Sequence[RacingEvent]) -> bool:
+        """Look up the fields that these events lack in the race book: by the ids of races, and by meetings.
+
+        Whether anything had to be looked up.
+        """
         race_ids: set[str] = set()
         meeting_ids: set[str] = set()
         of_places: list[Race] = []
@@ -142,10 +145,11 @@ class KnownElsewhere:
         meeting_ids -= self._read_meetings
         places = places_of(of_places) - self._read_places
         if not (race_ids or meeting_ids or places):
-            return
+            return False
         self._read_meetings |= meeting_ids
         self._read_places |= places
         self.look_up(lambda: racebook.find(self._session, race_ids, meeting_ids, places), events)
+        return True
 
     def look_up(self, find: Callable[[], Mapping[str, Race]], events: Sequence[RacingEvent]) -> None:
         """Add the races of the race book that `find` gives. Raises BookFailed where errors are not survived here."""

@@ -6,7 +6,20 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, func, insert, or_, select, union
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Select,
+    Text,
+    and_,
+    bindparam,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    union,
+)
 from sqlalchemy.orm import make_transient_to_detached
 from sqlmodel import Session, col
 
@@ -133,18 +146,46 @@ def is_at(session: Session, row: type[EventVersion] | type[BookRace], places: It
 
     Narrows the rows only, for whoever compares the courses: to read a whole day's rows would take long.
     """
-    found = func.instr if dialect_of(session) == "sqlite" else func.strpos
-    day, data = col(row.race_date), col(row.data)
+    _, values = _words_of(places)
+    return _is_at(dialect_of(session), row, [[literal(word, Text()) for word in of_day] for of_day in values])
+
+
+Words = tuple[int, ...]
+"""How many words of courses are looked for on each day."""
+
+
+def _words_of(places: Iterable[Place]) -> tuple[Words, list[list[str]]]:
+    """The shape of a look for these places, and for each day the day and the words that name its courses in JSON."""
     names: dict[str, set[str]] = {}
     for on_day, course in places:
         words = {word for word in (course.course_id, course.name) if word}
         names.setdefault(on_day, set()).update(json.dumps(word, ensure_ascii=False) for word in words)
-    return or_(
-        *(
-            and_(day == on_day, or_(*(found(data, word) > 0 for word in sorted(names[on_day]))))
-            for on_day in sorted(names)
-        )
-    )
+    values = [[on_day, *sorted(names[on_day])] for on_day in sorted(names)]
+    return tuple(len(of_day) - 1 for of_day in values), values
+
+
+def _named(prefix: str, values: Sequence[Sequence[str]]) -> dict[str, str]:
+    """Those values, by the names of `_parameters`."""
+    return {
+        f"{prefix}_{number}_{word}": value for number, of_day in enumerate(values) for word, value in enumerate(of_day)
+    }
+
+
+def _parameters(prefix: str, shape: Words) -> list[list[BindParameter[str]]]:
+    """The parameters for places of this shape."""
+    return [
+        [bindparam(f"{prefix}_{number}_{word}", type_=Text()) for word in range(1 + words)]
+        for number, words in enumerate(shape)
+    ]
+
+
+def _is_at(
+    dialect: str, row: type[EventVersion] | type[BookRace], days: Sequence[Sequence[ColumnElement[str]]]
+) -> ColumnElement[bool]:
+    """Whether a row is of one of the days and has one of the day's words; a day stands before its words."""
+    found = func.instr if dialect == "sqlite" else func.strpos
+    day, data = col(row.race_date), col(row.data)
+    return or_(*(and_(day == on_day, or_(*(found(data, word) > 0 for word in words))) for on_day, *words in days))
 
 
 def around(session: Session, about: Around) -> dict[str, list[EventVersion]]:
@@ -152,30 +193,48 @@ def around(session: Session, about: Around) -> dict[str, list[EventVersion]]:
 
     One statement, by indexes.
     """
+    places, values = _words_of(about.places)
+    whole, whole_values = _words_of(about.whole_places)
+    asked = (bool(about.keys), bool(about.race_ids), bool(about.meeting_ids))
+    if not (any(asked) or places or whole):
+        return {}
+    statement = _around(dialect_of(session), asked, places, whole)
+    named: dict[str, object] = {
+        "keys": sorted(about.keys),
+        "races": sorted(about.race_ids),
+        "meetings": sorted(about.meeting_ids),
+        "recent": about.recent,
+    }
+    rows = session.execute(statement, named | _named("place", values) | _named("whole", whole_values))
+    return _by_key(rows.scalars())
+
+
+@lru_cache(maxsize=256)
+def _around(dialect: str, asked: tuple[bool, bool, bool], places: Words, whole: Words) -> Select[EventVersion]:
+    """The statement of `around`, which takes longer to put together than to carry out."""
     row, named = EventVersion, NamedRace
     ways: list[Select[str]] = []
     key, kind = col(row.event_key), col(row.kind)
-    if about.keys:
-        ways.append(select(key).where(key.in_(sorted(about.keys))))
-    if about.race_ids:
-        ids = sorted(about.race_ids)
-        ways.append(select(key).where(col(row.race_id).in_(ids)))
-        ways.append(select(col(named.event_key)).where(col(named.race_id).in_(ids)))
-    if about.meeting_ids:
-        not_a_result = kind != EventKind.RESULT_RECEIVED
-        ways.append(select(key).where(col(row.meeting_id).in_(sorted(about.meeting_ids)), not_a_result))
-    if about.places:
-        is_there = is_at(session, row, about.places)
+    by_key, by_race, by_meeting = asked
+    if by_key:
+        ways.append(select(key).where(key.in_(_many("keys"))))
+    if by_race:
+        ways.append(select(key).where(col(row.race_id).in_(_many("races"))))
+        ways.append(select(col(named.event_key)).where(col(named.race_id).in_(_many("races"))))
+    if by_meeting:
+        ways.append(select(key).where(col(row.meeting_id).in_(_many("meetings")), kind != EventKind.RESULT_RECEIVED))
+    if places:
+        is_there = _is_at(dialect, row, _parameters("place", places))
         ways.append(select(key).where(kind == EventKind.MEETING_ABANDONED, is_there))
         is_wanted = or_(kind.in_(_LINKED), col(row.race_id).is_(None))
-        ways.append(select(key).where(is_wanted, col(row.received_at) > about.recent, is_there))
-    if about.whole_places:
-        is_there = is_at(session, row, about.whole_places)
-        ways.append(select(key).where(kind.in_(_LINKED), is_there))
-    if not ways:
-        return {}
-    found = select(row).where(key.in_(union(*ways))).order_by(col(row.version))
-    return _by_key(session.execute(found).scalars())
+        ways.append(select(key).where(is_wanted, col(row.received_at) > bindparam("recent"), is_there))
+    if whole:
+        ways.append(select(key).where(kind.in_(_LINKED), _is_at(dialect, row, _parameters("whole", whole))))
+    return select(row).where(key.in_(union(*ways))).order_by(col(row.version))
+
+
+def _many(name: str) -> BindParameter[Sequence[str]]:
+    return bindparam(name, expanding=True)
 
 
 def _by_key(rows: Iterable[EventVersion]) -> dict[str, list[EventVersion]]:

@@ -1,7 +1,7 @@
 """The inbox: deliveries as they came, each stored once for ever."""
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -12,7 +12,7 @@ from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
 
 from bot.domain.clock import Clock
-from bot.domain.events import EventKind
+from bot.domain.events import EventKind, RacingEvent
 from bot.storage import generation
 from bot.storage.engine import affected, dialect_of, insert_into, table_of
 from bot.storage.tables import InboxDelivery, InboxState
@@ -56,11 +56,13 @@ class Arrival:
     body_sha256: str
     body: bytes
     received_at: datetime
+    read: Callable[[], RacingEvent] | None = None
+    """Gives the event of a body that was parsed already."""
 
 
 @dataclass(frozen=True)
 class StoredDelivery:
-    """A delivery of the inbox, its body whole again."""
+    """A delivery of the inbox, its body whole again. `read` gives the event of a body that was parsed already."""
 
     inbox_id: int
     event_key: str
@@ -68,6 +70,7 @@ class StoredDelivery:
     body: bytes
     received_at: datetime
     attempts: int
+    read: Callable[[], RacingEvent] | None = None
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,13 @@ def reference(inbox_id: int) -> str:
 def stored(arrival: Arrival, inbox_id: int) -> StoredDelivery:
     """The delivery as the inbox has it."""
     return StoredDelivery(
-        inbox_id, arrival.event_key, arrival.event_name, arrival.body, arrival.received_at, attempts=0
+        inbox_id,
+        arrival.event_key,
+        arrival.event_name,
+        arrival.body,
+        arrival.received_at,
+        attempts=0,
+        read=arrival.read,
     )
 
 

@@ -16,7 +16,7 @@ from bot.web.answers import RETRY_AFTER_S, refuse
 from bot.web.body import BodyReader
 from bot.webhooks.crowd import BEGUN, Crowd
 from bot.webhooks.mismatches import MismatchRun
-from bot.webhooks.payload import identify
+from bot.webhooks.payload import Payload
 from bot.webhooks.secrets import SigningSecrets
 from bot.webhooks.signature import HEADER, is_signed, read_signature
 
@@ -77,8 +77,10 @@ class WebhookEndpoint:
             if not await self._is_signed(body, signature):
                 log.warning("signature_matches_no_secret", reference=reference, run=self.mismatches.count)
                 return refuse(401, "the signature matches no active secret", reference=reference)
-            event_key, event_name = identify(body)
-            arrival = Arrival(event_key, event_name, hashlib.sha256(body).hexdigest(), body, self.clock())
+            payload = Payload(body)
+            event_key, event_name = payload.identity
+            sha256 = hashlib.sha256(body).hexdigest()
+            arrival = Arrival(event_key, event_name, sha256, body, self.clock(), read=payload.read)
             new = await self.store(arrival)
         # Of a new one the log has its fan-out.
         (log.debug if new else log.info)("delivery_taken", new=new, reference=reference, event_key=event_key)

@@ -104,35 +104,56 @@ class _Found:
         return sources_of(self.parts, About.MEETING if self.named.kind is EventKind.MEETING_ABANDONED else About.RACE)
 
 
+class Payload:
+    """A delivery's bytes, parsed once: `identity` before they are stored, the event after."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    @cached_property
+    def identity(self) -> Identity:
+        """The event's key and name, found without reading the rest."""
+        found = self._found
+        if isinstance(found, NotAnObject):
+            return Identity(_unreadable(self._body), None)
+        return Identity(_key(found, self._body), found.named.name)
+
+    def read(self) -> RacingEvent:
+        """The event. Where the bytes can't be read, `kind` is None and `unreadable_because` says why."""
+        found = self._found
+        if isinstance(found, NotAnObject):
+            return RacingEvent(key=self.identity.key, unreadable_because=str(found))
+        race = _race(found)
+        return RacingEvent(
+            key=self.identity.key,
+            kind=found.named.kind,
+            name=found.named.name,
+            race=race,
+            races=_races(found, race),
+            reason=race.reason,
+            occurred_at=_occurred_at(found),
+            first_attempt_at=find((part.fields for part in found.parts), FIRST_ATTEMPT, read_instant),
+            sequence=find([part.fields for part in _carried(found)], SEQUENCE, _read_sequence),
+            data_as_of=find((part.fields for part in found.parts), DATA_AS_OF, text),
+            unreadable_because=_why_unread(found.named),
+        )
+
+    @cached_property
+    def _found(self) -> _Found | NotAnObject:
+        try:
+            return _find(self._body)
+        except NotAnObject as reason:
+            return reason
+
+
 def identify(body: bytes) -> Identity:
-    """The key and name of the event in the bytes: those that `read_payload` gives, found without reading the rest."""
-    try:
-        found = _find(body)
-    except NotAnObject:
-        return Identity(_unreadable(body), None)
-    return Identity(_key(found, body), found.named.name)
+    """The key and name of the event in the bytes."""
+    return Payload(body).identity
 
 
 def read_payload(body: bytes) -> RacingEvent:
     """The event in the bytes. Where they can't be read, `kind` is None and `unreadable_because` says why."""
-    try:
-        found = _find(body)
-    except NotAnObject as reason:
-        return RacingEvent(key=_unreadable(body), unreadable_because=str(reason))
-    race = _race(found)
-    return RacingEvent(
-        key=_key(found, body),
-        kind=found.named.kind,
-        name=found.named.name,
-        race=race,
-        races=_races(found, race),
-        reason=race.reason,
-        occurred_at=_occurred_at(found),
-        first_attempt_at=find((part.fields for part in found.parts), FIRST_ATTEMPT, read_instant),
-        sequence=find([part.fields for part in _carried(found)], SEQUENCE, _read_sequence),
-        data_as_of=find((part.fields for part in found.parts), DATA_AS_OF, text),
-        unreadable_because=_why_unread(found.named),
-    )
+    return Payload(body).read()
 
 
 def _find(body: bytes) -> _Found:
