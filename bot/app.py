@@ -74,7 +74,7 @@ from bot.telling import Telling
 from bot.web.answers import refuse
 from bot.web.body import BodyReader
 from bot.webhooks import endpoint
-from bot.webhooks.crowd import Crowd
+from bot.webhooks.admission import Admission
 from bot.webhooks.mismatches import MismatchRun
 from bot.webhooks.payload import read_payload
 from bot.webhooks.secrets import SigningSecrets
@@ -134,7 +134,6 @@ class Service:
             notices=self.notices,
             clock=clock,
             wake=self.ingest.stored,
-            pressure=self.ingest.pressure,
         )
         self.telling = Telling(self.database, self.notices, settings.max_body_bytes, clock, self.fanout.posted)
         self._pace = pace or Pace()
@@ -347,8 +346,7 @@ class Service:
             signing_secrets=self.signing_secrets,
             mismatches=MismatchRun(self.telling.mismatches),
             store=self.ingest.store,
-            check_room=self.ingest.check_room,
-            crowd=Crowd(),
+            admission=Admission(),
             tell_too_large=self.telling.too_large,
             clock=self.clock,
             count=self.metrics.delivery,

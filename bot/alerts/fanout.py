@@ -4,7 +4,6 @@ All of it happens in the transaction that marks the delivery done, so that a cra
 """
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -32,9 +31,6 @@ log = get_logger(__name__)
 TOGETHER = 25
 """Deliveries that share a transaction: ingest waits while it runs."""
 
-PRESSED_TOGETHER = 5
-"""The same while deliveries press."""
-
 TURN_S = 0.05
 """When another replica fans out, its turn is waited for so long: its transactions take about as much."""
 
@@ -54,7 +50,6 @@ class Fanout:
     """Turns deliveries into posts. `posted` is set when there is something for the poster.
 
     `problem` is why the last turn failed; `good_turns` counts those that did not, also where nothing waited.
-    `pressure` says how many times as long as it works it is to pause, so that ingest is not held up.
     """
 
     def __init__(
@@ -65,32 +60,23 @@ class Fanout:
         notices: Notices,
         clock: Clock,
         wake: asyncio.Event,
-        pressure: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self._database = database
         self._read_payload = read_payload
         self._notices = notices
         self._clock = clock
         self._wake = wake
-        self._pressure = pressure
         self.posted = asyncio.Event()
         self.problem: str | None = None
         self.good_turns = 0
         self._refused: int | None = None
-        self._together = TOGETHER
         self._setbacks = Setbacks()
 
     async def run(self) -> None:
         """Fan out for ever: when woken, and every second besides."""
         while True:
             self._wake.clear()
-            began_s = time.monotonic()
-            wait_s = await self.turn()
-            # Deliveries that are being stored go before those that are on disk already.
-            pressure = self._pressure()
-            self._together = PRESSED_TOGETHER if pressure else TOGETHER
-            await asyncio.sleep((time.monotonic() - began_s) * pressure)
-            await rest(self._wake, wait_s)
+            await rest(self._wake, await self.turn())
 
     async def turn(self) -> float:
         """Fan out once. Returns how many seconds may pass before it is done again, where nothing new comes."""
@@ -133,7 +119,7 @@ class Fanout:
         self._refused = None
         if done:
             self.posted.set()
-        if done < len(read) or len(read) == self._together:
+        if done < len(read) or len(read) == TOGETHER:
             self._wake.set()
         return done
 
@@ -171,7 +157,7 @@ class Fanout:
         return self._read_waiting(session), racebook.learnt(session)
 
     def _read_waiting(self, session: Session) -> list[Read]:
-        return [(delivery, self._read(delivery)) for delivery in inbox.waiting(session, self._clock(), self._together)]
+        return [(delivery, self._read(delivery)) for delivery in inbox.waiting(session, self._clock(), TOGETHER)]
 
     async def _look_at(self, learnt: Sequence[str]) -> None:
         """Tell the news of the race book. News may wait; no delivery waits for news."""
