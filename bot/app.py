@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -93,9 +92,6 @@ FINISH_S = 8.0
 ENVELOPES_S = 3.0
 """And what Slack waits for an ack of; it waits no longer."""
 
-SWITCH_INTERVAL_S = 0.001
-"""Threads that read and write the database would otherwise keep the loop, which answers, waiting for 5 ms at a time."""
-
 POSTER = "poster"
 """The loop that is told to stop instead of being cancelled."""
 
@@ -183,7 +179,6 @@ class Service:
 
     async def start(self) -> None:
         """Start everything. Nothing outside has to be there: what is not is asked for until it is."""
-        sys.setswitchinterval(SWITCH_INTERVAL_S)
         self._session = make_session()
         self._build()
         await self.schema.prepare()
