@@ -6,8 +6,13 @@ from contextlib import contextmanager
 
 from bot.errors import QueueFull
 
-LIMIT = 200
-"""Deliveries between their last byte and their answer, at most."""
+LIMIT = 300
+"""Deliveries between their last byte and their answer, at most.
+
+A delivery takes 0.25 ms of processor time, and a refusal 0.06 ms. The work for a full queue is therefore 75 ms, and the
+last delivery of the queue waits for about two such turns: less than 250 ms on a processor of its own. The queue also
+holds what comes at 1,000 a second in a pause of 0.3 s.
+"""
 
 LOG_EVERY_S = 1.0
 """Refusals share a log line: a line for each would keep the admitted deliveries waiting."""
