@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -74,7 +73,7 @@ from bot.telling import Telling
 from bot.web.answers import refuse
 from bot.web.body import BodyReader
 from bot.webhooks import endpoint
-from bot.webhooks.crowd import Crowd
+from bot.webhooks.admission import Admission
 from bot.webhooks.mismatches import MismatchRun
 from bot.webhooks.payload import read_payload
 from bot.webhooks.secrets import SigningSecrets
@@ -92,9 +91,6 @@ FINISH_S = 8.0
 
 ENVELOPES_S = 3.0
 """And what Slack waits for an ack of; it waits no longer."""
-
-SWITCH_INTERVAL_S = 0.001
-"""Threads that read and write the database would otherwise keep the loop, which answers, waiting for 5 ms at a time."""
 
 FANOUT, POSTER = "fanout", "poster"
 """The loops that are told to stop instead of being cancelled: what they have begun in the database, they finish."""
@@ -177,7 +173,6 @@ class Service:
 
     async def start(self) -> None:
         """Start everything. Nothing outside has to be there: what is not is asked for until it is."""
-        sys.setswitchinterval(SWITCH_INTERVAL_S)
         self._session = make_session()
         self._build()
         await self.schema.prepare()
@@ -346,8 +341,7 @@ class Service:
             signing_secrets=self.signing_secrets,
             mismatches=MismatchRun(self.telling.mismatches),
             store=self.ingest.store,
-            check_room=self.ingest.check_room,
-            crowd=Crowd(),
+            admission=Admission(),
             tell_too_large=self.telling.too_large,
             clock=self.clock,
             count=self.metrics.delivery,

@@ -68,9 +68,6 @@ def serve() -> None:
     """Run the service. It takes deliveries, posts messages and answers commands."""
     # Nothing of what is loaded now is garbage, and to look for some takes a fifth of the start; on again in bot.app.
     gc.disable()
-    # structlog and httpx load these two where they are installed, 3 MiB, and nothing of the service writes in colours.
-    for unused in ("rich", "pygments"):
-        sys.modules[unused] = None  # type: ignore[assignment]  # None: an import of it fails, as documented
     from bot.logs import configure_logging
     from bot.serving import serve as run
     from bot.settings import load_settings

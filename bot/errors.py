@@ -9,7 +9,7 @@ RacingBotError
 │   └── BodyUnreadable            signed, and not what Slack sends: 400
 ├── StorageError
 │   ├── StorageUnavailable        the database refuses just now: a retry may help
-│   ├── QueueFull                 more waiting to be stored than we hold: a retry helps
+│   ├── QueueFull                 the queue of deliveries or of writes is full: a retry helps
 │   ├── SchemaUnknown             a newer version of racing-bot has migrated the database
 │   └── SecretsUnreadable         no encryption key opens what was stored
 ├── CommandError                  what a person typed can't be done; says what would have been right
@@ -74,7 +74,7 @@ class StorageUnavailable(StorageError):
 
 
 class QueueFull(StorageError):
-    """More waits to be stored than is held in memory. A retry helps."""
+    """A bounded queue, of deliveries or of writes, is full. Nothing was stored; a retry helps."""
 
 
 class SchemaUnknown(StorageError):

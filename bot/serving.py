@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import signal
 import sys
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,15 +13,11 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from bot.app import Service
 from bot.logs import get_logger
 from bot.settings import Settings
-from bot.webhooks.crowd import BEGUN
 
 log = get_logger(__name__)
 
 CONNECTIONS = 2_000
 """Connections at once; beyond it uvicorn answers 503, so that opening more and more of them exhausts nothing."""
-
-LISTENERS = 16
-"""Handles of the one address: libuv takes one connection by each in a turn of the loop, and a busy one turns slowly."""
 
 GRACE_S = 10
 """On a stop, requests that are under way are waited for this long; longer than a body may take."""
@@ -33,10 +28,7 @@ HEADERS_S = 10.0
 
 
 class PatientProtocol(HttpToolsProtocol):
-    """uvicorn's protocol, with an end to its patience with connections that never say what they want.
-
-    Each request's state says when it began.
-    """
+    """uvicorn's protocol, with an end to its patience with connections that never say what they want."""
 
     _headers_late: asyncio.TimerHandle | None = None
 
@@ -46,9 +38,8 @@ class PatientProtocol(HttpToolsProtocol):
         self._wait_for_headers()
 
     def on_message_begin(self) -> None:
-        """Note when; wait for a later request's headers, as the first one's are waited for already."""
+        """Wait for a later request's headers, as the first one's are waited for already."""
         super().on_message_begin()
-        self.scope["state"][BEGUN] = time.monotonic()
         if self._headers_late is None:
             self._wait_for_headers()
 
@@ -107,16 +98,15 @@ async def _serve(settings: Settings) -> None:
     except SystemExit:
         log.error("address_not_to_be_had", host=settings.host, port=settings.port)  # noqa: TRY400  uvicorn said why
         raise
-    sockets = [bound, *(bound.dup() for _ in range(LISTENERS - 1))]
     public = _PublicServer(config)
     if settings.metrics_host is None or settings.metrics_port is None:
-        await public.serve(sockets)
+        await public.serve([bound])
     else:
         private = _PrivateServer(
             uvicorn_config(service.private_app(), settings.metrics_host, settings.metrics_port, lifespan="off")
         )
         task = asyncio.create_task(_serve_privately(private, public))
-        await public.serve(sockets)
+        await public.serve([bound])
         private.should_exit = True
         await task
         if not private.started:

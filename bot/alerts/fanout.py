@@ -41,6 +41,9 @@ TOGETHER = 25
 LONG_BODIES = 32_768
 """Bytes of bodies, from which on a thread of its own reads them: the loop answers deliveries meanwhile."""
 
+REST = 3.0
+"""While deliveries keep coming, the fan-out of a backlog rests for so many times as long as it works."""
+
 TURN_S = 0.05
 """When another replica fans out, its turn is waited for so long: its transactions take about as much."""
 
@@ -59,7 +62,11 @@ Read = tuple[StoredDelivery, RacingEvent | Exception]
 class Arrivals(Protocol):
     """Where deliveries come from that were stored a moment ago; see bot.alerts.ingest."""
 
-    def hand_over(self) -> list[StoredDelivery] | None: ...
+    stored_count: int
+    """How many were stored so far."""
+
+    def hand_over(self) -> list[StoredDelivery] | None:
+        """Those that were stored since the last call; None where there are too many."""
 
 
 class Outbox(Protocol):
@@ -119,7 +126,12 @@ class Fanout:
         """Fan out until told to stop: when woken, and every second besides. To cancel it would leave claims unsent."""
         while not self._stopping:
             self._wake.clear()
-            await rest(self._wake, await self.turn())
+            stored, began_s = self._arrivals.stored_count, self._monotonic()
+            wait_s = await self.turn()
+            if self._is_behind and self._arrivals.stored_count > stored:
+                # Deliveries that are being stored go before those that are on disk already.
+                await asyncio.sleep((self._monotonic() - began_s) * REST)
+            await rest(self._wake, wait_s)
 
     def stop(self) -> None:
         """Begin nothing more: `run` ends once what it is at is done."""

@@ -14,7 +14,7 @@ from bot.logs import get_logger
 from bot.storage.inbox import Arrival
 from bot.web.answers import RETRY_AFTER_S, refuse
 from bot.web.body import BodyReader
-from bot.webhooks.crowd import BEGUN, Crowd
+from bot.webhooks.admission import Admission
 from bot.webhooks.mismatches import MismatchRun
 from bot.webhooks.payload import Payload
 from bot.webhooks.secrets import SigningSecrets
@@ -29,17 +29,13 @@ ACCEPTED, DUPLICATE = b'{"status":"accepted"}', b'{"status":"duplicate"}'
 
 @dataclass(frozen=True)
 class WebhookEndpoint:
-    """Receives deliveries. `store` commits one and says whether it was new; `tell_too_large` tells admins of a 413.
-
-    `check_room` raises QueueFull where more deliveries come than can be stored, `crowd` where more than can be read.
-    """
+    """Receives deliveries. `store` commits one and says whether it was new; `tell_too_large` tells admins of a 413."""
 
     bodies: BodyReader
     signing_secrets: SigningSecrets
     mismatches: MismatchRun
     store: Callable[[Arrival], Awaitable[bool]]
-    check_room: Callable[[], None]
-    crowd: Crowd
+    admission: Admission
     tell_too_large: Callable[[], Awaitable[None]]
     clock: Clock
     count: Callable[[str], None]
@@ -48,15 +44,16 @@ class WebhookEndpoint:
         """200 accepted or duplicate, 401, 408, 413 or 503."""
         reference = f"req-{secrets.token_hex(4)}"
         try:
-            with self.crowd.joined(request.scope.get("state", {}).get(BEGUN)):
-                response = await self._receive(request, reference)
+            # First of all: in a flood, the work for each refused delivery keeps the admitted ones waiting.
+            self.admission.check()
+            response = await self._receive(request, reference)
         except ClientDisconnect:
             log.info("delivery_cut_off", reference=reference)
             response = refuse(400, "the connection ended before the body did", reference=reference)
         except BodyRefused as error:
             response = await self._refuse_body(error, reference)
         except QueueFull as error:
-            if count := self.crowd.turned_away():
+            if count := self.admission.refusals_to_log():
                 log.warning("deliveries_turned_away", reference=reference, count=count, reason=str(error))
             response = refuse(503, "too many at once; send it again", retry_after_s=RETRY_AFTER_S, reference=reference)
         except StorageError as error:
@@ -72,16 +69,19 @@ class WebhookEndpoint:
             log.warning("delivery_unsigned", reference=reference, signatures=len(request.headers.getlist(HEADER)))
             return refuse(401, f"exactly one {HEADER} of 64 hex digits is needed", reference=reference)
         async with self.bodies.read(request) as body:
-            # Before any work is done for it: under too heavy a load it is that work which makes all the others wait.
-            self.check_room()
-            if not await self._is_signed(body, signature):
-                log.warning("signature_matches_no_secret", reference=reference, run=self.mismatches.count)
-                return refuse(401, "the signature matches no active secret", reference=reference)
-            payload = Payload(body)
-            event_key, event_name = payload.identity
-            sha256 = hashlib.sha256(body).hexdigest()
-            arrival = Arrival(event_key, event_name, sha256, body, self.clock(), read=payload.read)
-            new = await self.store(arrival)
+            # A place in the queue is taken only now, so that slow senders hold none.
+            with self.admission.admitted():
+                return await self._accept(body, signature, reference)
+
+    async def _accept(self, body: bytes, signature: str, reference: str) -> Response:
+        if not await self._is_signed(body, signature):
+            log.warning("signature_matches_no_secret", reference=reference, run=self.mismatches.count)
+            return refuse(401, "the signature matches no active secret", reference=reference)
+        payload = Payload(body)
+        event_key, event_name = payload.identity
+        sha256 = hashlib.sha256(body).hexdigest()
+        arrival = Arrival(event_key, event_name, sha256, body, self.clock(), read=payload.read)
+        new = await self.store(arrival)
         # Of a new one the log has its fan-out.
         (log.debug if new else log.info)("delivery_taken", new=new, reference=reference, event_key=event_key)
         return Response(ACCEPTED if new else DUPLICATE, media_type="application/json")

@@ -19,7 +19,7 @@ from bot.errors import StorageUnavailable
 from bot.storage import inbox
 from bot.storage.engine import Database
 from bot.web.body import BodyReader
-from bot.webhooks.crowd import Crowd
+from bot.webhooks.admission import Admission
 from bot.webhooks.endpoint import PATH, WebhookEndpoint
 from bot.webhooks.mismatches import MismatchRun
 from bot.webhooks.secrets import SigningSecrets
@@ -50,9 +50,7 @@ class Seen:
         self.too_large += 1
 
 
-def make_app(
-    seen: Seen, store, *, check_room=lambda: None, crowd=None, read_stored=None, budget=16 * MAX_BYTES, body_s=0.3
-):
+def make_app(seen: Seen, store, *, admission=None, read_stored=None, budget=16 * MAX_BYTES, body_s=0.3):
     async def none_stored() -> list[str]:
         return []
 
@@ -61,8 +59,7 @@ def make_app(
         signing_secrets=SigningSecrets(SECRETS, read_stored or none_stored, lambda: 0.0),
         mismatches=MismatchRun(seen.tell_mismatches),
         store=store,
-        check_room=check_room,
-        crowd=crowd or Crowd(lambda: 0.0),
+        admission=admission or Admission(),
         tell_too_large=seen.tell_too_large,
         clock=lambda: datetime(2026, 11, 20, tzinfo=UTC),
         count=seen.statuses.append,
