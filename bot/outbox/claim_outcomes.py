@@ -6,9 +6,8 @@ A worker whose lease another has taken over changes nothing.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import lru_cache
 
-from sqlalchemy import Boolean, Update, bindparam, literal_column, tuple_, update
+from sqlalchemy import Boolean, bindparam, literal_column, tuple_, update
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind
@@ -165,16 +164,6 @@ def record_not_edited(session: Session, claimed: Claim, *, free_at: datetime, de
 
 
 def _release(session: Session, claimed: Claim, *, free_at: datetime) -> bool:
-    leased = {"lane": claimed.channel_id, "token": claimed.token}
-    return affected(session, _freed(), leased | {"free_at": free_at}) > 0
-
-
-@lru_cache
-def _freed() -> Update:
-    """The statement of `_release`, kept."""
-    lane = table_of(ChannelQueue)
-    return (
-        update(lane)
-        .where(lane.c.channel_id == bindparam("lane"), lane.c.lease_token == bindparam("token"))
-        .values(lease_token=None, leased_until=None, next_free_at=bindparam("free_at"))
-    )
+    is_ours = (_QUEUE.c.channel_id == claimed.channel_id, _QUEUE.c.lease_token == claimed.token)
+    freed = update(_QUEUE).where(*is_ours).values(lease_token=None, leased_until=None, next_free_at=free_at)
+    return affected(session, freed) > 0

@@ -1,9 +1,8 @@
 """Methods of Slack's that are held: nothing is sent by them before a moment, which Slack or we have set."""
 
 from datetime import datetime
-from functools import lru_cache
 
-from sqlalchemy import ColumnElement, Select, bindparam, case, delete, exists, literal_column, select
+from sqlalchemy import ColumnElement, Select, case, delete, exists, literal_column, select
 from sqlmodel import Session, col
 
 from bot.storage.clock import FAR
@@ -38,19 +37,16 @@ def is_free(method: str, now: ColumnElement[datetime], far: ColumnElement[dateti
 
 def method_holds(session: Session, now: datetime) -> dict[str, str]:
     """What is held just now: method → reason."""
-    found = session.connection().execute(_held_methods(), {"now": now, "far": now + FAR})
+    found = session.connection().execute(_held_at(now))
     return {str(method): str(reason) for method, _, reason in found}
 
 
 def until_when(session: Session, now: datetime) -> dict[str, datetime]:
     """What is held just now: method → until when."""
-    found = session.connection().execute(_held_methods(), {"now": now, "far": now + FAR})
+    found = session.connection().execute(_held_at(now))
     return {str(method): until for method, until, _ in found}
 
 
-@lru_cache
-def _held_methods() -> Select[str, datetime, str]:
-    """The statement of `until_when` and `method_holds`, kept."""
-    hold = table_of(MethodHold)
-    of_now = (hold.c.until > bindparam("now"), hold.c.until <= bindparam("far"))
-    return select(hold.c.method, hold.c.until, hold.c.reason).where(*of_now)
+def _held_at(now: datetime) -> Select[str, datetime, str]:
+    hold = table_of(MethodHold).c
+    return select(hold.method, hold.until, hold.reason).where(hold.until > now, hold.until <= now + FAR)

@@ -8,16 +8,15 @@ import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
+    BindParameter,
+    Boolean,
     ColumnElement,
     Function,
     Integer,
     ScalarSelect,
-    Select,
-    Update,
     and_,
     bindparam,
     case,
@@ -179,7 +178,7 @@ def _begin(session: Session, begun: Sequence[Claim], *, lease_s: float, call_s: 
     now = begun[0].claimed_at
     leased_until, deadline_at = now + timedelta(seconds=lease_s), now + timedelta(seconds=call_s)
     session.connection().execute(
-        _leased(),
+        _LEASED,
         [{"lane": claim.channel_id, "token": claim.token, "leased_until": leased_until} for claim in begun],
     )
     # In the order in which fan-out locks posts (`hurry_races`), so that neither waits for the other.
@@ -208,14 +207,6 @@ def _begun(post: OutboxMessage, now: datetime, deadline_at: datetime) -> tuple[H
     return happened, {"sending_at": now, "deadline_at": deadline_at, "attempts": post.attempts + 1}
 
 
-@lru_cache
-def _leased() -> Update:
-    """A statement of `_begin`, kept."""
-    lane = table_of(ChannelQueue)
-    statement = update(lane).where(lane.c.channel_id == bindparam("lane"))
-    return statement.values(lease_token=bindparam("token"), leased_until=bindparam("leased_until"))
-
-
 def is_free(now: ColumnElement[datetime], far: ColumnElement[datetime]) -> ColumnElement[bool]:
     """Whether nobody has leased the queue, and its next free moment has come.
 
@@ -232,106 +223,99 @@ def _is_any(states: Collection[MessageState]) -> ColumnElement[bool]:
     return col(OutboxMessage.state).in_([literal_column(f"'{state}'") for state in states])
 
 
-def _first(
-    column: ColumnElement[Any] | Mapped[Any], states: Collection[MessageState], spent: Collection[str]
-) -> ScalarSelect[Any]:
-    """A column of a queue's first message of these states, those left out that need a method of `spent`."""
+_SPENT: BindParameter[Sequence[str]] = bindparam("spent", expanding=True)
+_POSTS_ARE_SPENT = bindparam("posts_are_spent", type_=Boolean())
+_MOMENT = table_of(ChannelQueue).c.next_free_at.type
+
+
+def _without(spent: Collection[str]) -> dict[str, object]:
+    """The values that leave out messages that need a method of `spent`. The empty name stands for no message."""
+    return {"spent": ["", *sorted(spent)], "posts_are_spent": POST_METHOD in spent}
+
+
+def _first(column: ColumnElement[Any] | Mapped[Any], states: Collection[MessageState]) -> ScalarSelect[Any]:
+    """A column of a queue's first message of these states, but for queued messages that need a spent method."""
     wanted = [col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id), IS_UNSENT, _is_any(states)]
     if MessageState.QUEUED in states:
-        wanted.append(or_(col(ChannelQueue.state).in_(POSTING), col(OutboxMessage.kind).in_(SENT_WHILE_PAUSED)))
-    if spent:
-        wanted.append(_METHOD.not_in(spent))
-    if POST_METHOD in spent:
-        wanted.append(~_SAYS_WHAT_WAITS)
+        wanted += [
+            or_(col(ChannelQueue.state).in_(POSTING), col(OutboxMessage.kind).in_(SENT_WHILE_PAUSED)),
+            _METHOD.not_in(_SPENT),
+            or_(~_POSTS_ARE_SPENT, ~_SAYS_WHAT_WAITS),
+        ]
     return (
         select(column)
         .where(*wanted)
         .order_by(col(OutboxMessage.priority), col(OutboxMessage.id))
-        .limit(1)
+        .limit(literal_column("1"))
         .correlate(ChannelQueue)
         .scalar_subquery()
     )
 
 
-def _of_head(column: ColumnElement[Any] | Mapped[Any], spent: Collection[str] = ()) -> Function[Any]:
-    """A column of a lane's first post. A doubtful one is settled before anything follows it."""
-    return func.coalesce(_first(column, _UNDER_WAY, ()), _first(column, (MessageState.QUEUED,), spent))
+def _of_head(column: ColumnElement[Any] | Mapped[Any]) -> Function[Any]:
+    """A column of a queue's first message. A message in doubt is resolved before anything follows."""
+    return func.coalesce(_first(column, _UNDER_WAY), _first(column, (MessageState.QUEUED,)))
 
 
-def _has_head(spent: Collection[str]) -> ColumnElement[bool]:
-    """Whether a lane has something to post by another method than those."""
-    return _of_head(_METHOD, spent).not_in(spent) if spent else _of_head(col(OutboxMessage.id)).is_not(None)
+_HAS_WORK = and_(
+    # For most queues one look at all that is unsent says that there is nothing.
+    col(ChannelQueue.channel_id).in_(select(col(OutboxMessage.channel_id)).where(IS_UNSENT)),
+    func.coalesce(_of_head(_METHOD), literal_column("''")).not_in(_SPENT),
+)
+"""Whether a queue has something to send by a method that is not spent."""
 
+_DOUBTFUL, _QUEUED = (_first(col(OutboxMessage.priority), states) for states in (_UNDER_WAY, (MessageState.QUEUED,)))
+_URGENCY = case((or_(_DOUBTFUL.is_(None), _QUEUED < _DOUBTFUL), _QUEUED), else_=_DOUBTFUL)
+"""The priority of the most urgent message of a queue: an abandonment may wait behind a message in doubt."""
 
-def _has_work(spent: Collection[str]) -> ColumnElement[bool]:
-    """As `_has_head`, for most lanes by one look at what waits in all of them."""
-    waiting = select(col(OutboxMessage.channel_id)).where(IS_UNSENT)
-    return and_(col(ChannelQueue.channel_id).in_(waiting), _has_head(spent))
+_FREE_QUEUES = (
+    select(col(ChannelQueue.channel_id))
+    .where(_IS_OPEN, is_free(bindparam("now", type_=_MOMENT), bindparam("far", type_=_MOMENT)), _HAS_WORK)
+    .order_by(_URGENCY, _of_head(col(OutboxMessage.id)))
+    .limit(bindparam("most", type_=Integer()))
+    .with_for_update(of=ChannelQueue, skip_locked=True)
+)
+"""Free queues that have something to send, the most urgent first."""
 
+_HEADS = (
+    select(OutboxMessage, EventVersion, _TRIAL_SINCE)
+    .select_from(ChannelQueue)
+    .join(OutboxMessage, col(OutboxMessage.id) == _of_head(col(OutboxMessage.id)))
+    .outerjoin(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+    .where(col(ChannelQueue.channel_id).in_(bindparam("channels", expanding=True)))
+    .order_by(_URGENCY, col(OutboxMessage.id))
+)
+"""The first messages of some queues."""
 
-def _urgency(spent: Collection[str]) -> ColumnElement[int]:
-    """The priority of the most urgent post of a lane: an abandonment may wait behind one that has to be settled."""
-    priority = col(OutboxMessage.priority)
-    doubtful, queued = (_first(priority, states, spent) for states in (_UNDER_WAY, (MessageState.QUEUED,)))
-    return case((or_(doubtful.is_(None), queued < doubtful), queued), else_=doubtful)
+_LEASED_UNTIL, _NEXT_FREE_AT = col(ChannelQueue.leased_until), col(ChannelQueue.next_free_at)
+_FREE_AT = case((and_(_LEASED_UNTIL.is_not(None), _LEASED_UNTIL > _NEXT_FREE_AT), _LEASED_UNTIL), else_=_NEXT_FREE_AT)
+_FIRST_FREE = select(func.min(_FREE_AT)).where(_HAS_WORK, _IS_OPEN)
+"""When the first queue is free that has something to send."""
+
+_LEASED = (
+    update(table_of(ChannelQueue))
+    .where(table_of(ChannelQueue).c.channel_id == bindparam("lane"))
+    .values(lease_token=bindparam("token"), leased_until=bindparam("leased_until"))
+)
 
 
 def _lock_lanes(session: Session, now: datetime, limit: int, spent: Collection[str]) -> list[str]:
-    """Free lanes that have something to post, the most urgent first. Nothing but the lanes is looked through."""
-    statement = _free_lanes(frozenset(spent))
-    return list(session.execute(statement, {"now": now, "far": now + FAR, "most": limit}).scalars())
+    """Free queues that have something to send, the most urgent first. Nothing but the queues is looked through."""
+    values = {"now": now, "far": now + FAR, "most": limit, **_without(spent)}
+    return list(session.execute(_FREE_QUEUES, values).scalars())
 
 
 def _heads(
     session: Session, channel_ids: list[str], spent: Collection[str]
 ) -> list[tuple[OutboxMessage, EventVersion | None, datetime | None]]:
-    """The lanes' first posts, and since when each is held: read after the lanes were locked.
+    """The first messages of queues, and since when each queue is on trial: read after the queues were locked.
 
     Before, another replica may have sent them.
     """
     if not channel_ids:
         return []
-    found = session.execute(_first_posts(frozenset(spent)), {"channels": channel_ids})
+    found = session.execute(_HEADS, {"channels": channel_ids, **_without(spent)})
     return [(post, event, held_at) for post, event, held_at in found]
-
-
-@lru_cache
-def _free_lanes(spent: frozenset[str]) -> Select[str]:
-    """The statement of `_lock_lanes`, kept: to put it together takes longer than to carry it out."""
-    moment = table_of(ChannelQueue).c.next_free_at.type
-    now, far = bindparam("now", type_=moment), bindparam("far", type_=moment)
-    return (
-        select(col(ChannelQueue.channel_id))
-        .where(
-            _IS_OPEN,
-            is_free(now, far),
-            _has_work(spent),
-        )
-        .order_by(_urgency(spent), _of_head(col(OutboxMessage.id), spent))
-        .limit(bindparam("most", type_=Integer()))
-        .with_for_update(of=ChannelQueue, skip_locked=True)
-    )
-
-
-@lru_cache
-def _first_free(spent: frozenset[str]) -> Select[datetime]:
-    """The statement of `next_due`, kept."""
-    leased_until, next_free_at = col(ChannelQueue.leased_until), col(ChannelQueue.next_free_at)
-    free_at = case((and_(leased_until.is_not(None), leased_until > next_free_at), leased_until), else_=next_free_at)
-    return select(func.min(free_at)).where(_has_work(spent), _IS_OPEN)
-
-
-@lru_cache
-def _first_posts(spent: frozenset[str]) -> Select[OutboxMessage, EventVersion, datetime | None]:
-    """The statement of `_heads`, kept."""
-    return (
-        select(OutboxMessage, EventVersion, _TRIAL_SINCE)
-        .select_from(ChannelQueue)
-        .join(OutboxMessage, col(OutboxMessage.id) == _of_head(col(OutboxMessage.id), spent))
-        .outerjoin(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
-        .where(col(ChannelQueue.channel_id).in_(bindparam("channels", expanding=True)))
-        .order_by(_urgency(spent), col(OutboxMessage.id))
-    )
 
 
 def next_due(session: Session, now: datetime, spent: Mapping[str, datetime] | None = None) -> datetime | None:
@@ -342,8 +326,7 @@ def next_due(session: Session, now: datetime, spent: Mapping[str, datetime] | No
     waits = dict(spent or {})
     for method, until in held_methods.until_when(session, now).items():
         waits[method] = max(until, waits.get(method, until))
-    statement = _first_free(frozenset(waits))
-    first: datetime | None = session.execute(statement).scalar_one_or_none()
+    first: datetime | None = session.execute(_FIRST_FREE, _without(waits)).scalar_one_or_none()
     if EVERY_METHOD in waits:
         return first and max(first, waits[EVERY_METHOD])
     # What waits for a method is looked at when that is free again; in vain, where nothing needs it.

@@ -6,9 +6,8 @@ A message is rendered from this whether it is posted or edited, so that any edit
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import lru_cache
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, or_, select
+from sqlalchemy import ColumnElement, and_, or_, select
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
@@ -148,23 +147,18 @@ def _read(session: Session, post_ids: Sequence[int]) -> dict[int, Said]:
 def _edits(session: Session, post_ids: Iterable[int]) -> dict[int, list[Said]]:
     """The edits of each message, those given up left out, in the order of their versions."""
     found: dict[int, list[Said]] = {}
-    for edit, event in session.execute(_edits_of(), {"messages": sorted(post_ids)}):
-        found.setdefault(edit.edits_id or 0, []).append((edit, event))
-    return found
-
-
-@lru_cache
-def _edits_of() -> Select[OutboxMessage, EventVersion]:
-    """The statement of `_edits`, kept."""
-    return (
+    statement = (
         select(OutboxMessage, EventVersion)
         .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
         .where(
-            col(OutboxMessage.edits_id).in_(bindparam("messages", expanding=True)),
+            col(OutboxMessage.edits_id).in_(sorted(post_ids)),
             col(OutboxMessage.state) != MessageState.DEAD_LETTER,
         )
         .order_by(col(EventVersion.version), col(OutboxMessage.id))
     )
+    for edit, event in session.execute(statement):
+        found.setdefault(edit.edits_id or 0, []).append((edit, event))
+    return found
 
 
 def _meetings(session: Session, edits: Iterable[Said]) -> dict[tuple[str, str], str]:

@@ -6,7 +6,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Table, Update, bindparam, literal_column, update
@@ -147,20 +146,19 @@ def move(session: Session, happened: Happened | QueueEvent, *where: ColumnElemen
 
 
 def move_one(session: Session, happened: Happened, message_id: int | None, **written: Any) -> bool:
-    """As `move`, for one message by its id; the statement is kept."""
+    """As `move`, for one message by its id."""
     _transition(happened, written)
-    return affected(session, _by_id(happened), {"number": message_id, **written}) > 0
+    return affected(session, _BY_ID[happened], {"number": message_id, **written}) > 0
 
 
 def move_each(session: Session, happened: Happened, rows: Sequence[Mapping[str, Any]]) -> None:
     """As `move_one`, for several: each row has the message's `number` and the transition's columns."""
     if rows:
-        session.connection().execute(_by_id(happened), [dict(row) for row in rows])
+        session.connection().execute(_BY_ID[happened], [dict(row) for row in rows])
 
 
-@lru_cache
-def _by_id(happened: Happened) -> Update:
-    table, transition = table_of(OutboxMessage), MESSAGE_TRANSITIONS[happened]
+def _of_one(transition: Transition) -> Update:
+    table = table_of(OutboxMessage)
     statement = update(table).where(table.c.id == bindparam("number"), _is_any(table, transition.origins))
     return statement.values(state=transition.to.value, **{name: bindparam(name) for name in transition.writes})
 
@@ -179,3 +177,7 @@ def _table(happened: Happened | QueueEvent) -> Table:
 def _is_any(table: Table, states: tuple[StrEnum, ...]) -> ColumnElement[bool]:
     """As literals: an index of some states is of no use to a statement whose states are parameters."""
     return table.c.state.in_([literal_column(f"'{state}'") for state in states])
+
+
+_BY_ID = {happened: _of_one(transition) for happened, transition in MESSAGE_TRANSITIONS.items()}
+"""The statements that move a message by its number."""

@@ -56,14 +56,8 @@ def latest(session: Session, event_keys: Iterable[str]) -> dict[str, EventVersio
 
 def versions(session: Session, event_keys: Iterable[str]) -> dict[str, list[EventVersion]]:
     """The stored versions of each event, the earliest first; events that are not stored are left out."""
-    return _by_key(session.execute(_versions(), {"keys": sorted(event_keys)}).scalars())
-
-
-@lru_cache
-def _versions() -> Select[EventVersion]:
-    """The statement of `versions`, kept."""
-    of_these = col(EventVersion.event_key).in_(bindparam("keys", expanding=True))
-    return select(EventVersion).where(of_these).order_by(col(EventVersion.version))
+    of_these = col(EventVersion.event_key).in_(sorted(event_keys))
+    return _by_key(session.execute(select(EventVersion).where(of_these).order_by(col(EventVersion.version))).scalars())
 
 
 def kinds_of_races(session: Session, race_ids: Iterable[str]) -> set[tuple[str, EventKind]]:

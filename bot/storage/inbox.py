@@ -4,10 +4,10 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Integer, Select, bindparam, func, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, bindparam, func, literal_column, or_, select, update
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
 
@@ -33,8 +33,6 @@ _IS_URGENT = col(InboxDelivery.event_name).in_(
     [literal_column(f"'{kind}'") for kind in (EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED)]
 )
 """As literals, and as the index says it."""
-
-_HAS_NAME = col(InboxDelivery.event_key).in_(bindparam("names", expanding=True))
 
 
 _INBOX = table_of(InboxDelivery)
@@ -110,9 +108,9 @@ def store(session: Session, arrivals: Sequence[Arrival]) -> dict[Arrival, int | 
     return {arrival: numbers.get(arrival) for arrival in arrivals}
 
 
-@lru_cache
+@cache
 def _stored(dialect: str) -> ReturningInsert[str, str, int]:
-    """The statement of `store`, kept."""
+    """The statement of `store`."""
     insert, row = insert_into(dialect, InboxDelivery), table_of(InboxDelivery).c
     once = insert.on_conflict_do_nothing(index_elements=["event_key", "body_sha256"])
     return once.returning(row.event_key, row.body_sha256, row.id)
@@ -138,7 +136,7 @@ def waiting(session: Session, now: datetime, limit: int) -> list[StoredDelivery]
     """
     urgent = _waiting(session, now, limit, _IS_URGENT)
     names = {key for delivery in urgent for key in _keys_of_its_race(delivery)}
-    before = _waiting(session, now, limit, _HAS_NAME, names=sorted(names)) if names else []
+    before = _waiting(session, now, limit, _INBOX.c.event_key.in_(sorted(names))) if names else []
     first = {delivery.inbox_id: delivery for delivery in [*before, *urgent]}
     first = {delivery.inbox_id: delivery for delivery in sorted(first.values(), key=receipt)}
     if len(first) < limit:
@@ -190,28 +188,22 @@ def put_back(session: Session, inbox_ids: Sequence[int]) -> None:
 
 
 def _waiting(
-    session: Session, now: datetime, limit: int, which: ColumnElement[bool] | None = None, **values: object
+    session: Session, now: datetime, limit: int, which: ColumnElement[bool] | None = None
 ) -> list[StoredDelivery]:
-    found = session.connection().execute(_new_ones(which), {"now": now, "most": limit, **values})
+    row = _INBOX.c
+    is_due = or_(row.not_before.is_(None), row.not_before <= now)
+    statement = (
+        select(row.id, row.event_key, row.event_name, row.body, row.received_at, row.attempts)
+        .where(_IS_NEW, is_due, *([] if which is None else [which]))
+        # By receipt: those that shared a commit were inserted in the order of their keys.
+        .order_by(row.received_at, row.id)
+        .limit(limit)
+    )
+    found = session.connection().execute(statement)
     return [
         StoredDelivery(number, key, name, zlib.decompress(body or b""), received_at, attempts)
         for number, key, name, body, received_at, attempts in found
     ]
-
-
-@lru_cache
-def _new_ones(which: ColumnElement[bool] | None) -> Select[int, str, str | None, bytes | None, datetime, int]:
-    """The statement of `_waiting`, kept."""
-    row = table_of(InboxDelivery).c
-    columns = (row.id, row.event_key, row.event_name, row.body, row.received_at, row.attempts)
-    is_due = or_(row.not_before.is_(None), row.not_before <= bindparam("now"))
-    return (
-        select(*columns)
-        .where(_IS_NEW, is_due, *([] if which is None else [which]))
-        # By receipt: those that shared a commit were inserted in the order of their keys.
-        .order_by(row.received_at, row.id)
-        .limit(bindparam("most", type_=Integer()))
-    )
 
 
 def _keys_of_its_race(delivery: StoredDelivery) -> list[str]:

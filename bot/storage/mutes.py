@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 
-from sqlalchemy import Select, bindparam, select, update
+from sqlalchemy import select, update
 from sqlmodel import Session, col
 
 from bot.domain.events import RacingEvent
@@ -48,17 +48,12 @@ def of_channel(session: Session, channel_id: str, now: datetime) -> list[MutedMe
 
 def active(session: Session, now: datetime) -> Sequence[MutedMeetingRow]:
     """All mutes that bear on what comes now, the newest first."""
-    return session.execute(_active(), {"since": now - KEPT_FOR}).scalars().all()
-
-
-@lru_cache
-def _active() -> Select[MutedMeetingRow]:
-    """The statement of `active`, kept."""
-    return (
+    statement = (
         select(MutedMeetingRow)
-        .where(col(MutedMeetingRow.muted_at) > bindparam("since"), col(MutedMeetingRow.ended_at).is_(None))
+        .where(col(MutedMeetingRow.muted_at) > now - KEPT_FOR, col(MutedMeetingRow.ended_at).is_(None))
         .order_by(col(MutedMeetingRow.muted_at).desc(), col(MutedMeetingRow.id).desc())
     )
+    return session.execute(statement).scalars().all()
 
 
 def muting(rows: Sequence[MutedMeetingRow], event: RacingEvent) -> dict[str, str]:

@@ -3,11 +3,11 @@
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
-from functools import lru_cache
+from functools import cache
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-from sqlalchemy import Insert, Select, bindparam, delete, or_, select, union
+from sqlalchemy import Insert, bindparam, delete, or_, select, union
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind, RacingEvent
@@ -111,13 +111,11 @@ def _takes_off(known: Race, news: _Named, region: str | None) -> bool:
 
 def learnt(session: Session) -> list[str]:
     """The ids of the next races with news for fan-out, at most TOGETHER."""
-    return list(session.connection().execute(_learnt()).scalars())
+    return list(session.connection().execute(_LEARNT).scalars())
 
 
-@lru_cache
-def _learnt() -> Select[str]:
-    """The statement of `learnt`, kept."""
-    return select(table_of(LearntRace).c.race_id).order_by(table_of(LearntRace).c.race_id).limit(TOGETHER)
+_LEARNT = select(table_of(LearntRace).c.race_id).order_by(table_of(LearntRace).c.race_id).limit(TOGETHER)
+"""The statement of `learnt`."""
 
 
 def looked_at(session: Session, race_ids: Collection[str]) -> None:
@@ -207,7 +205,7 @@ def _filled(known: V, news: V) -> V:
 
 
 def _put_batch(session: Session, races: Mapping[str, _Named], now: datetime, region: str | None) -> list[_Put]:
-    rows = session.connection().execute(_kept(), {"races": list(races)})
+    rows = session.connection().execute(_KEPT, {"races": list(races)})
     known = {race_id: (kept_region, _race(race_id, data)) for race_id, kept_region, data in rows}
     values, done = [], []
     for race_id, news in races.items():
@@ -233,19 +231,17 @@ def _put_batch(session: Session, races: Mapping[str, _Named], now: datetime, reg
     return done
 
 
-@lru_cache
+@cache
 def _put_down(dialect: str) -> Insert:
-    """A statement of `_put_batch`, kept."""
+    """Puts races into the book, or over the races that the book has."""
     insert = insert_into(dialect, BookRace)
     changed = {name: insert.excluded[name] for name in ("region", "race_date", "meeting_id", "data", "updated_at")}
     return insert.on_conflict_do_update(index_elements=["race_id"], set_=changed)
 
 
-@lru_cache
-def _kept() -> Select[str, str, str]:
-    """A statement of `_put_batch`, kept."""
-    race = table_of(BookRace).c
-    return select(race.race_id, race.region, race.data).where(race.race_id.in_(bindparam("races", expanding=True)))
+_RACE = table_of(BookRace).c
+_KEPT = select(_RACE.race_id, _RACE.region, _RACE.data).where(_RACE.race_id.in_(bindparam("races", expanding=True)))
+"""The races that a batch is about, as the book has them."""
 
 
 def _region(listed_under: str | None, kept: str, race: Race) -> str:

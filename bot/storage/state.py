@@ -2,10 +2,9 @@
 
 import json
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Select, bindparam, delete, select
+from sqlalchemy import delete, select
 from sqlmodel import Session, col
 
 from bot.storage.engine import insert_here, table_of
@@ -20,15 +19,10 @@ def get(session: Session, name: str) -> tuple[Any, datetime] | None:
 
 def text(session: Session, name: str) -> tuple[str, datetime] | None:
     """The value of a name as the JSON that is stored, and when it was set, or None."""
-    row = session.connection().execute(_named(), {"wanted": name}).one_or_none()
+    state = table_of(StoredState).c
+    named = select(state.value, state.updated_at).where(state.name == name)
+    row = session.connection().execute(named).one_or_none()
     return (row[0], row[1]) if row else None
-
-
-@lru_cache
-def _named() -> Select[str, datetime]:
-    """The statement of `text`, kept."""
-    state = table_of(StoredState)
-    return select(state.c.value, state.c.updated_at).where(state.c.name == bindparam("wanted"))
 
 
 def put(session: Session, name: str, value: Any, now: datetime) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from sqlalchemy import Select, delete, func, literal_column, or_, select, update
+from sqlalchemy import delete, func, literal_column, or_, select, update
 from sqlmodel import Session, col
 
 from bot.domain.events import DEFAULT_TOPICS, RacingEvent
@@ -190,16 +190,10 @@ def listening(session: Session) -> list[tuple[str, ChannelFilter]]:
 
     A suspended or paused channel's posts are made and held in its lane, so that nothing is lost meanwhile.
     """
-    found = session.connection().execute(_all_but_waiting())
-    return [(channel_id, _filter(text, region)) for channel_id, text, region in found]
-
-
-@lru_cache
-def _all_but_waiting() -> Select[str, str, str]:
-    """The statement of `listening`, kept."""
     row = table_of(ChannelSubscriptionRow).c
-    listening = select(row.channel_id, row.filter, row.region).where(row.state != SubscriptionState.WAITING)
-    return listening.order_by(row.id)
+    statement = select(row.channel_id, row.filter, row.region).where(row.state != SubscriptionState.WAITING)
+    found = session.connection().execute(statement.order_by(row.id))
+    return [(channel_id, _filter(text, region)) for channel_id, text, region in found]
 
 
 def mentioning(session: Session, channel_ids: Iterable[str]) -> dict[str, list[ChannelFilter]]:
