@@ -1,11 +1,12 @@
 """What every message can say beside its facts: lateness, contradiction, the earlier message, and the small print."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.facts import only
 from bot.domain.message import Block, Message
+from bot.domain.races import Race
 from bot.slack.messages.blocks import context as context_block
 from bot.slack.messages.blocks import mrkdwn, plain_text, section
 from bot.slack.messages.context import MessageContext, SupersededBy
@@ -33,9 +34,6 @@ _BOOK_WORDS = {
     "runners": "runners",
 }
 """The field's words for the fields that the race book fills in."""
-
-_OF_NAMED_RACES = frozenset({"off", "title", "reason", "distance", "race_class"})
-"""Fields in a race's line of a meeting's message."""
 
 _CONTRADICTED = {
     EventKind.RACE_ABANDONED: "this race was reported abandoned",
@@ -106,27 +104,38 @@ def _linked(address: str | None, words: str) -> str | None:
     return f"<{address.replace('&', '&amp;')}|{words}>" if address and _LINK.fullmatch(address) else None
 
 
-def small_print(event: RacingEvent, context: MessageContext) -> Block | None:
-    """The last line of every message: region, date, ids, and when it came."""
+def small_print(event: RacingEvent, context: MessageContext, *, details_filled_in: bool = False) -> Block | None:
+    """The last line of every message: region, date, ids, and when it came.
+
+    `details_filled_in`: the lines of races show filled-in fields (`shows_filled_in`).
+    """
     received = mrkdwn(f"received {in_readers_zone(context.received_at, seconds=True)}")
-    elements = [*_of_the_event(event), received, *_of_the_post(context)]
+    elements = [*_of_the_event(event, details_filled_in), received, *_of_the_post(context)]
     return context_block(elements)
 
 
-def _of_the_event(event: RacingEvent) -> list[Block]:
+def shows_filled_in(races: Iterable[Race], line: Callable[[Race], str]) -> bool:
+    """True where the line of one of the races shows a field that the race book filled in.
+
+    A filled-in field can be missing in the line: a race's reason is left out where the meeting's reason is the same.
+    """
+    return any(line(race) != line(race.as_delivered()) for race in races if race.from_book)
+
+
+def _of_the_event(event: RacingEvent, details_filled_in: bool) -> list[Block]:
     # Ids stand as plain text, exactly as they came, because people copy them into commands.
     race_id, meeting_id = plain(event.race.race_id, ID_MAX), plain(event.race.meeting_id, ID_MAX)
-    texts = (region_in_words(event), race_date(event.race), _from_book(event))
+    texts = (region_in_words(event), race_date(event.race), _from_book(event, details_filled_in))
     ids = (f"race {race_id}" if race_id else None, f"meeting {meeting_id}" if meeting_id and not race_id else None)
     return [mrkdwn(text) for text in texts if text] + [plain_text(text) for text in ids if text]
 
 
-def _from_book(event: RacingEvent) -> str | None:
+def _from_book(event: RacingEvent, details_filled_in: bool) -> str | None:
     """The filled-in fields: "course, time and class from the race book"; None where there are no such fields."""
     words = [words for name, words in _BOOK_WORDS.items() if name in event.race.from_book]
     if event.races_from_book:
         words.append("races")
-    elif any(name in _OF_NAMED_RACES for race in event.races for name in race.from_book):
+    elif details_filled_in:
         words.append("details of races")
     return f"{_enumerated(words)} from the race book" if words else None
 

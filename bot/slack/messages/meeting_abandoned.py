@@ -1,12 +1,14 @@
 """The message for meeting.abandoned: a whole card is lost."""
 
+from functools import partial
+
 from bot.domain.events import RacingEvent
 from bot.domain.meetings import own_reason
 from bot.domain.merging import completed_race, is_same_of_card
 from bot.domain.message import Message
 from bot.domain.races import Race
 from bot.slack.messages.alert_buttons import alert_buttons
-from bot.slack.messages.asides import asides, late_mark, small_print
+from bot.slack.messages.asides import asides, late_mark, shows_filled_in, small_print
 from bot.slack.messages.blocks import fields, header, message, section
 from bot.slack.messages.context import MessageContext
 from bot.slack.messages.corrections import correction
@@ -34,10 +36,12 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
         fields(named),
         section("\n".join([*_run_in_words(run), *corrected, *asides(context)])),
     ]
-    lines = (_line(race, event) for race in lost)
+    line = partial(_line, event=event)
+    details = shows_filled_in(lost, line)
+    foot = [small_print(event, context, details_filled_in=details), alert_buttons(event)]
     notes = [*corrected, *asides(context, in_text=True)]
     text = with_mentions(_text(event, context, (len(lost), run), notes), context.mentions)
-    return message(text, head, lines, len(lost), [small_print(event, context), alert_buttons(event)])
+    return message(text, head, map(line, lost), len(lost), foot)
 
 
 def _text(event: RacingEvent, context: MessageContext, races: tuple[int, int], notes: list[str]) -> str:

@@ -7,7 +7,7 @@ from bot.domain.message import Message
 from bot.domain.races import Race
 from bot.domain.spellings import by_card_status
 from bot.slack.messages.alert_buttons import alert_buttons
-from bot.slack.messages.asides import asides, late_mark, small_print
+from bot.slack.messages.asides import asides, late_mark, shows_filled_in, small_print
 from bot.slack.messages.blocks import header, message, section
 from bot.slack.messages.context import MessageContext
 from bot.slack.messages.corrections import DISAGREE, changes_in_words
@@ -41,7 +41,8 @@ def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
         section("\n".join([*([f"{_changed(context)}: {changed}"] if changed else []), *asides(context)])),
     ]
     total = len(event.races or event.race.runners)
-    foot = [small_print(event, context), alert_buttons(event)]
+    details = shows_filled_in(event.races, _line)
+    foot = [small_print(event, context, details_filled_in=details), alert_buttons(event)]
     return message(_text(event, context, changed, lost), head, _lines(event), total, foot)
 
 

@@ -209,6 +209,16 @@ def last_states(channel, deliveries, pauses):
     return channel.said
 
 
+def test_reason_that_no_line_shows_is_not_said_to_be_from_the_race_book_in_any_order(channel_of):
+    whole = {"event": "meeting.abandoned", "reason": "Frost", **SHARED, "races": RACES}
+    # A result edits the meeting's message, and an abandonment that says nothing new does not.
+    others = [lost(0, reason="frost"), {"event": "result.received", "race_id": IDS[2], **PLACED}]
+    name = f"meeting.abandoned:meeting=mt_1#1@{CHANNEL}"
+    first, other = (last_states(channel_of(), [whole, *order], [True] * 3)[name] for order in (others, others[::-1]))
+    assert first == other
+    assert "from the race book" not in "\n".join(first)
+
+
 @pytest.mark.long
 @pytest.mark.timeout(900)
 @given(deliveries=DELIVERIES, data=st.data())

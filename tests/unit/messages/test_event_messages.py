@@ -354,6 +354,35 @@ def test_abandoned_meeting_names_itself_and_counts_its_races():
     assert "13:00  First\nrace rc_2" in seen(message)
 
 
+@pytest.mark.parametrize(
+    ("filled_in", "is_said"),
+    [
+        ({"title": "Cup"}, True),
+        ({"field_size": 9}, True),
+        ({"reason": "fog"}, True),
+        ({"reason": "waterlogged "}, False),
+        ({"going": "Soft"}, False),
+        ({"title": "Cup", "runners": finish("1")}, False),
+    ],
+)
+@pytest.mark.parametrize("is_named", [True, False])
+def test_abandoned_meeting_says_from_the_race_book_only_what_a_line_shows(filled_in, is_said, is_named):
+    race = RACE.model_copy(update=filled_in | {"from_book": tuple(filled_in)})
+    lost = () if is_named else (event(EventKind.RACE_ABANDONED, race),)
+    meeting = event(EventKind.MEETING_ABANDONED, races=(race,) if is_named else (), reason="Waterlogged")
+    said = "details of races from the race book" in seen(render(meeting, with_context(lost=lost)))
+    assert said is is_said
+
+
+def test_racecard_says_from_the_race_book_only_what_a_line_shows():
+    def small_print(**filled_in):
+        race = RACE.model_copy(update=filled_in | {"from_book": tuple(filled_in)})
+        return seen(render(event(EventKind.RACECARD_PUBLISHED, races=(race,)), CONTEXT))
+
+    assert "details of races from the race book" in small_print(title="Cup")
+    assert "from the race book" not in small_print(region="GB", going="Soft")
+
+
 def test_race_with_a_result_is_not_shown_abandoned():
     races = (RACE.model_copy(update={"runners": finish("1", "2"), "title": "Settled one"}), Race(race_id="rc_2"))
     message = render(event(EventKind.MEETING_ABANDONED, races=races), CONTEXT)
