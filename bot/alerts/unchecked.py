@@ -17,7 +17,7 @@ from bot.domain.races import Course
 from bot.logs import get_logger
 from bot.outbox.notices import Notices
 from bot.racing.values import suggest
-from bot.storage import audit, inbox, reference, subscriptions
+from bot.storage import audit, channel_lock, inbox, reference, subscriptions
 from bot.storage.reference import KnownCourse
 from bot.storage.subscriptions import UnreadFilter
 from bot.storage.tables import ChannelSubscriptionRow
@@ -48,15 +48,26 @@ def check_filters(session: Session, notices: Notices, now: datetime, *, region_n
     """
     if not inbox.take_turn(session):
         return False
-    for row in subscriptions.unchecked_and_waiting(session):
+    for row in _locked(session, subscriptions.unchecked_and_waiting):
         since_now = subscriptions.read_filter(row).model_copy(update={"unchecked_since": now})
         subscriptions.put_filter(session, row, since_now, row.updated_at)
     regions, courses = reference.regions(session), reference.courses(session)
     if regions is not None:
         lists = _Lists(regions[0], courses[0] if courses else None, partial(region_named, session))
-        for row in subscriptions.to_be_checked(session, lists.regions):
+        for row in _locked(session, partial(subscriptions.to_be_checked, regions=lists.regions)):
             _check(session, notices, row, lists, now)
     return True
+
+
+def _locked(
+    session: Session, find: Callable[[Session], Sequence[ChannelSubscriptionRow]]
+) -> Sequence[ChannelSubscriptionRow]:
+    """The subscriptions that are found, of channels that no other replica changes before the commit."""
+    channel_ids = sorted({row.channel_id for row in find(session)})
+    channel_lock.take(session, *channel_ids)
+    # What was read before the locks were ours may have changed since.
+    session.expire_all()
+    return [row for row in find(session) if row.channel_id in channel_ids]
 
 
 def _check(session: Session, notices: Notices, row: ChannelSubscriptionRow, lists: _Lists, now: datetime) -> None:

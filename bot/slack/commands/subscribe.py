@@ -16,7 +16,7 @@ from bot.domain.events import TOPIC_OF, Topic
 from bot.domain.filters import ALL_REGIONS, ChannelFilter, Overridden, without_abandonments
 from bot.domain.message import Message
 from bot.errors import WITHOUT, CommandError, FieldsWrong
-from bot.slack.commands.changing import audited
+from bot.slack.commands.changing import audited, change
 from bot.slack.commands.choosing import Check, added, still_brought, told_of_courses
 from bot.slack.commands.form import open_form
 from bot.slack.commands.invocation import Desk, Invocation
@@ -173,7 +173,7 @@ async def store(
         notes = [*check.notes, *filter(None, [*of_courses, *still])]
         return Subscribed(saved, as_shown(session, saved), tuple(check.unchecked), tuple(notes), member)
 
-    stored: Subscribed = await desk.database.write(save)
+    stored = await change(desk, invocation, save)
     # Whoever invited the bot while Slack was asked was told of it before the subscription waited for that.
     if member is False and await is_member(desk.slack, channel_id, invocation.left_s(MEMBERSHIP_S)):
         await desk.database.write(partial(desk.reopening.reopen, channel_id=channel_id, now=now))

@@ -14,7 +14,7 @@ from bot.domain.message import Message
 from bot.domain.races import Course
 from bot.errors import WITHOUT, CommandError
 from bot.outbox import waited
-from bot.slack.commands.changing import audited
+from bot.slack.commands.changing import audited, change
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.shown import as_shown
 from bot.slack.commands.tokens import join
@@ -62,7 +62,7 @@ async def commit(desk: Desk, invocation: Invocation) -> Unsubscribed:
         with audited(session, desk, invocation, NAME):
             return _remove(session, desk, invocation.channel_id, wanted)
 
-    return await desk.database.write(remove)
+    return await change(desk, invocation, remove)
 
 
 async def check(desk: Desk, invocation: Invocation) -> None:
