@@ -114,8 +114,8 @@ async def changes(desk: Desk, invocation: Invocation) -> bool:
 
 
 def _is_other(before: ChannelFilter, after: ChannelFilter) -> bool:
-    """Whether a filter differs from the filter before, the time of its words' check aside."""
-    return after.model_copy(update={"unchecked_since": before.unchecked_since}) != before
+    """Whether a filter differs from the filter before, the check of its words aside."""
+    return after.fingerprint() != before.fingerprint()
 
 
 async def answer(desk: Desk, invocation: Invocation, committed: Subscribed | None) -> Message | None:
@@ -187,7 +187,7 @@ def _unchecked_as(before: ChannelFilter | None, chosen: ChannelFilter) -> Channe
     """A filter that takes another's place goes on being unchecked since then: what was missed is still to be posted."""
     if before is None or before.unchecked_since is None or before.region.casefold() != chosen.region.casefold():
         return chosen
-    return chosen.model_copy(update={"unchecked_since": before.unchecked_since})
+    return chosen.model_copy(update={"unchecked_since": before.unchecked_since, "typed_region": before.typed_region})
 
 
 def _said(session: Session, desk: Desk, channel_id: str, committed: Subscribed, *, is_member: bool | None) -> Said:

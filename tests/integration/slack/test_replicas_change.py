@@ -40,7 +40,6 @@ from bot.slack.messages.waited import waited
 from bot.slack.views.subscribe_form import REGIONS, FormOf, Submitted
 from bot.storage import engine, inbox, reference, subscriptions
 from bot.storage.engine import Database
-from bot.storage.lexicon import region_named
 from bot.storage.tables import AuditEntry, SubscriptionState
 from bot.webhooks.payload import identify, read_payload
 from tests.integration.alerts.racing_day import result
@@ -83,7 +82,7 @@ class Replica:
         return await submit(self.desk, typed(""), form, Submitted(**values | chosen))
 
     async def checks(self):
-        work = partial(check_filters, notices=self.notices, now=now(), region_named=region_named)
+        work = partial(check_filters, notices=self.notices, now=now())
         return await self.database.write(work)
 
 
