@@ -9,6 +9,7 @@ RacingBotError
 │   └── BodyUnreadable            signed, and not what Slack sends: 400
 ├── StorageError
 │   ├── StorageUnavailable        the database refuses just now: a retry may help
+│   │   └── LockTaken             another replica changes the same channel: a retry helps
 │   ├── QueueFull                 the queue of deliveries or of writes is full: a retry helps
 │   ├── SchemaUnknown             a newer version of racing-bot has migrated the database
 │   └── SecretsUnreadable         no encryption key opens what was stored
@@ -71,6 +72,10 @@ class StorageError(RacingBotError):
 
 class StorageUnavailable(StorageError):
     """The database is full, locked or unreachable. Nothing was stored, or it is not known; a retry may help."""
+
+
+class LockTaken(StorageUnavailable):
+    """Another replica changes the same channel. Nothing was stored; a retry helps (`Database.write` retries itself)."""
 
 
 class QueueFull(StorageError):

@@ -1,11 +1,11 @@
 """Checks the filters whose words were typed while no list was known to check the words by.
 
 A word that differs from a published name in letter case only is mended, and so is another name or code of a region.
-Of any other wrong word the channel is told. Events that the channel has missed meanwhile are posted with the check.
+Of any other wrong word the channel is told. A channel is told of a filter's region and courses at once, when both are
+checked. Events that the channel has missed meanwhile are posted with the check.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
@@ -17,7 +17,8 @@ from bot.domain.races import Course
 from bot.logs import get_logger
 from bot.outbox.notices import Notices
 from bot.racing.values import suggest
-from bot.storage import audit, inbox, reference, subscriptions
+from bot.storage import audit, channel_lock, inbox, reference, subscriptions
+from bot.storage.lexicon import Lexicon, kept
 from bot.storage.reference import KnownCourse
 from bot.storage.subscriptions import UnreadFilter
 from bot.storage.tables import ChannelSubscriptionRow
@@ -27,20 +28,8 @@ log = get_logger(__name__)
 BOT = "the bot"
 """Who the audit says changed it."""
 
-RegionNamed = Callable[[Session, str], str | None]
-"""The published code of a country's name, or of a code that is in use elsewhere; None for other words."""
 
-
-@dataclass(frozen=True)
-class _Lists:
-    """The published names. `courses` None: not known. `named` gives the region that has another name or code."""
-
-    regions: tuple[str, ...]
-    courses: tuple[KnownCourse, ...] | None
-    named: Callable[[str], str | None]
-
-
-def check_filters(session: Session, notices: Notices, now: datetime, *, region_named: RegionNamed) -> bool:
+def check_filters(session: Session, notices: Notices, now: datetime) -> bool:
     """Check all unchecked filters, as far as the lists are known. False while another replica fans out.
 
     Fan-out must not run beside the check: an event matched with the old filter would be missed by both.
@@ -48,58 +37,95 @@ def check_filters(session: Session, notices: Notices, now: datetime, *, region_n
     """
     if inbox.take_turn(session, lambda: now) is None:
         return False
-    for row in subscriptions.unchecked_and_waiting(session):
+    for row in _locked(session, subscriptions.unchecked_and_waiting):
         since_now = subscriptions.read_filter(row).model_copy(update={"unchecked_since": now})
         subscriptions.put_filter(session, row, since_now, row.updated_at)
-    regions, courses = reference.regions(session), reference.courses(session)
-    if regions is not None:
-        lists = _Lists(regions[0], courses[0] if courses else None, partial(region_named, session))
-        for row in subscriptions.to_be_checked(session, lists.regions):
+    if reference.regions(session) is not None:
+        lists = kept(session)
+        for row in _locked(session, partial(subscriptions.to_be_checked, regions=lists.regions)):
             _check(session, notices, row, lists, now)
     return True
 
 
-def _check(session: Session, notices: Notices, row: ChannelSubscriptionRow, lists: _Lists, now: datetime) -> None:
+def _locked(
+    session: Session, find: Callable[[Session], Sequence[ChannelSubscriptionRow]]
+) -> Sequence[ChannelSubscriptionRow]:
+    """The subscriptions that are found, of channels that no other replica changes before the commit."""
+    channel_ids = sorted({row.channel_id for row in find(session)})
+    channel_lock.take(session, *channel_ids)
+    # What was read before the locks were ours may have changed since.
+    session.expire_all()
+    return [row for row in find(session) if row.channel_id in channel_ids]
+
+
+def _check(session: Session, notices: Notices, row: ChannelSubscriptionRow, lists: Lexicon, now: datetime) -> None:
     before = subscriptions.read_filter(row)
     region = _region_of(session, row, lists)
     if region is None:
         if before.unchecked_since is not None:
             subscriptions.put_filter(session, row, before.model_copy(update={"unchecked_since": None}), now)
-        notices.tell_channel(session, _key(row, row.region), row.channel_id, _no_region(row.region, lists.regions))
+        notices.tell_channel(session, _key(row, row.region), row.channel_id, _no_region(row.region, lists))
         return
-    after, wrong = _with_courses(before.model_copy(update={"region": region}), lists.courses)
+    mended = before.model_copy(update={"region": region})
+    if before.unchecked_since is not None and _typed_courses(before) and not lists.courses:
+        _mend_silently(session, row, mended, now)
+        return
+    after, wrong = _with_courses(mended, lists.courses) if before.unchecked_since is not None else (mended, ())
     if after == before:
         return
     is_joined = _store(session, row, after, now)
     missed = _post_missed(session, row, before, after, now)
-    if said := _said(before, after, wrong, missed, is_joined=is_joined):
-        key = _key(row, f"{_moment(before.unchecked_since)}:{_words(before)}")
+    typed = before.model_copy(update={"region": before.typed_region or before.region})
+    if said := _said(typed, after, wrong, missed, is_joined=is_joined):
+        key = _key(row, f"{_moment(before.unchecked_since)}:{_words(typed)}")
         notices.tell_channel(session, key, row.channel_id, said)
-    if _words(after) != _words(before):
-        audit.add(
-            session,
-            at=now,
-            user_id=BOT,
-            channel_id=row.channel_id,
-            action="mend region" if after.region != before.region else "mend course",
-            before=f"the region {_words(before)}",
-            after=f"the region {_words(after)}",
-            reference=f"subscription-{row.id}",
-        )
+    _audit(session, row, before, after, now)
     log.info("filter_checked", channel_id=row.channel_id, region=after.region, missed=missed)
 
 
-def _region_of(session: Session, row: ChannelSubscriptionRow, lists: _Lists) -> str | None:
-    """The region as published; None where no region can be meant for certain."""
-    if row.region in {ALL_REGIONS, *lists.regions}:
+def _mend_silently(session: Session, row: ChannelSubscriptionRow, mended: ChannelFilter, now: datetime) -> None:
+    """Mend the region while no list of courses is known. The channel is told with the courses.
+
+    A subscription that would become one with another of the channel is left as typed until then.
+    """
+    before = subscriptions.read_filter(row)
+    if mended.region == before.region or subscriptions.find(session, row.channel_id, mended.region):
+        return
+    after = mended.model_copy(update={"typed_region": before.typed_region or before.region})
+    subscriptions.put_filter(session, row, after, now)
+    _audit(session, row, before, after, now)
+
+
+def _audit(
+    session: Session, row: ChannelSubscriptionRow, before: ChannelFilter, after: ChannelFilter, now: datetime
+) -> None:
+    if _words(after) == _words(before):
+        return
+    audit.add(
+        session,
+        at=now,
+        user_id=BOT,
+        channel_id=row.channel_id,
+        action="mend region" if after.region != before.region else "mend course",
+        before=f"the region {_words(before)}",
+        after=f"the region {_words(after)}",
+        reference=f"subscription-{row.id}",
+    )
+
+
+def _region_of(session: Session, row: ChannelSubscriptionRow, lists: Lexicon) -> str | None:
+    """The region as published; None where no region can be meant for certain.
+
+    A part of a country is asked about: its region would be more than was typed.
+    """
+    if row.region == ALL_REGIONS or lists.is_region(row.region):
         return row.region
-    same = [region for region in lists.regions if region.casefold() == row.region.casefold()]
-    found = [region for region in (lists.named(row.region), lists.named(row.region.upper())) if region]
-    meant = (same if len(same) == 1 else None) if same else found[:1]
+    meant = lists.region_called(row.region)
+    if meant is None:
+        return None
     # Admins are told of a filter that can't be read (Notices.unread_filters). A mend would write over the filter.
-    there = [one for one in (row, subscriptions.find(session, row.channel_id, meant[0])) if one] if meant else []
-    is_read = not any(isinstance(subscriptions.read_filter(one), UnreadFilter) for one in there)
-    return meant[0] if meant and is_read else None
+    there = [one for one in (row, subscriptions.find(session, row.channel_id, meant)) if one]
+    return None if any(isinstance(subscriptions.read_filter(one), UnreadFilter) for one in there) else meant
 
 
 def _store(session: Session, row: ChannelSubscriptionRow, after: ChannelFilter, now: datetime) -> bool:
@@ -113,21 +139,21 @@ def _store(session: Session, row: ChannelSubscriptionRow, after: ChannelFilter, 
     return True
 
 
-def _with_courses(
-    chosen: ChannelFilter, courses: Sequence[KnownCourse] | None
-) -> tuple[ChannelFilter, tuple[Course, ...]]:
-    """The filter with published courses, and the typed courses not found. Without a list the filter stays unchecked."""
-    typed = [one for one in (*chosen.courses, *chosen.not_courses) if one.course_id is None]
-    if chosen.unchecked_since is None or (typed and courses is None):
-        return chosen, ()
-    there = [one for one in courses or () if chosen.region in {ALL_REGIONS, one.region}]
-    found = {one: _course_of(one, there) for one in typed}
+def _typed_courses(chosen: ChannelFilter) -> list[Course]:
+    return [one for one in (*chosen.courses, *chosen.not_courses) if one.course_id is None]
+
+
+def _with_courses(chosen: ChannelFilter, courses: Sequence[KnownCourse]) -> tuple[ChannelFilter, tuple[Course, ...]]:
+    """The checked filter, with published courses, and the typed courses not found."""
+    there = [one for one in courses if chosen.region in {ALL_REGIONS, one.region}]
+    found = {one: _course_of(one, there) for one in _typed_courses(chosen)}
     changes = {
         "courses": tuple(found.get(one) or one for one in chosen.courses),
         "not_courses": tuple(found.get(one) or one for one in chosen.not_courses),
         "unchecked_since": None,
+        "typed_region": None,
     }
-    return chosen.model_copy(update=changes), tuple(one for one in typed if found[one] is None)
+    return chosen.model_copy(update=changes), tuple(one for one, course in found.items() if course is None)
 
 
 def _course_of(typed: Course, courses: Sequence[KnownCourse]) -> Course | None:
@@ -145,7 +171,7 @@ def _post_missed(
     session: Session, row: ChannelSubscriptionRow, before: ChannelFilter, after: ChannelFilter, now: datetime
 ) -> int | None:
     """How many missed messages were queued; None where nobody knows since when the channel misses messages."""
-    if before.unchecked_since is None or after.unchecked_since is not None:
+    if before.unchecked_since is None:
         return None
     return post_missed(session, row.channel_id, after, since=before.unchecked_since, now=now)
 
@@ -181,8 +207,8 @@ def _said(
     return " ".join(said)
 
 
-def _no_region(typed: str, regions: Sequence[str]) -> str:
-    meant = suggest(typed, regions)
+def _no_region(typed: str, lists: Lexicon) -> str:
+    meant = lists.parts_of(typed) or suggest(typed, lists.regions)
     question = f" Did you mean {' or '.join(meant)}?" if meant else ""
     return (
         f"This channel is subscribed to {typed}, but the data service publishes no such region, so nothing from it "

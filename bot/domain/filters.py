@@ -19,6 +19,9 @@ HERE = "here"
 
 _MENTION = re.compile(r"here|[UWS][A-Z0-9]{1,30}", re.ASCII)
 
+CHECKED = frozenset({"unchecked_since", "typed_region"})
+"""Fields of a filter that are of its check alone: two filters that differ in these ask for the same."""
+
 QUIETED = frozenset({Topic.RESULTS, Topic.RACECARDS})
 """What a muted meeting is no longer posted of. An abandonment is never held back."""
 
@@ -28,6 +31,7 @@ class ChannelFilter(Value):
 
     `mentions` are who an abandonment is to ring: ids of people and of user groups, or HERE. `unchecked_since`:
     the words were stored then as they were typed, because no list was there to check them by (bot.alerts.unchecked).
+    `typed_region` is the region as it was typed, where the region was mended and the channel is not told of it yet.
     """
 
     region: str
@@ -36,6 +40,7 @@ class ChannelFilter(Value):
     not_courses: tuple[Course, ...] = ()
     mentions: tuple[str, ...] = ()
     unchecked_since: datetime | None = None
+    typed_region: str | None = None
 
     def matches(self, event: RacingEvent) -> bool:
         """Whether the event is to be posted where this filter was set.
@@ -58,7 +63,7 @@ class ChannelFilter(Value):
 
     def fingerprint(self) -> str:
         """What tells it from other filters, and is the same in every process."""
-        said = self.model_dump(mode="json", exclude={"unchecked_since"}) | {"topics": sorted(self.topics)}
+        said = self.model_dump(mode="json", exclude={*CHECKED}) | {"topics": sorted(self.topics)}
         return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
     def takes_course(self, course: Course) -> bool:

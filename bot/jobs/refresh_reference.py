@@ -15,7 +15,6 @@ from bot.logs import get_logger
 from bot.outbox.notices import Notices
 from bot.storage import subscriptions
 from bot.storage.engine import Database
-from bot.storage.lexicon import region_named
 from bot.storage.reference import failed_tries, put_failed_tries
 
 log = get_logger(__name__)
@@ -79,6 +78,6 @@ def _wait_s(tries: int) -> float:
 async def _check_filters(database: Database, notices: Notices, clock: Clock) -> None:
     is_checked = False
     while not is_checked:
-        check = partial(check_filters, notices=notices, now=clock(), region_named=region_named)
+        check = partial(check_filters, notices=notices, now=clock())
         is_checked = await database.write(check)
         await asyncio.sleep(0 if is_checked else TURN_S)

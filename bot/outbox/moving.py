@@ -3,6 +3,7 @@
 from sqlalchemy import delete, select, update
 from sqlmodel import Session, col
 
+from bot.storage import channel_lock
 from bot.storage.engine import affected
 from bot.storage.tables import AuditEntry, ChannelQueue, ChannelSubscriptionRow, MutedMeetingRow, OutboxMessage
 
@@ -13,6 +14,7 @@ def move_channel(session: Session, old_id: str, new_id: str) -> int:
     Where both ids have a subscription to a region, the new id's subscription is kept: somebody chose that one last.
     A worker that is posting under the old id loses the lease, and the message is looked for under the new id.
     """
+    channel_lock.take(session, old_id, new_id)
     subscription, lane = col(ChannelSubscriptionRow.channel_id), col(ChannelQueue.channel_id)
     has_lane = set(session.execute(select(lane).where(lane.in_([old_id, new_id])).with_for_update()).scalars())
     if old_id in has_lane:

@@ -21,7 +21,7 @@ from bot.outbox import held_lanes, posts, waited
 from bot.outbox.held_lanes import Held
 from bot.outbox.posts import NewPost, Priority
 from bot.outbox.waited import WaitingPost
-from bot.storage import events, subscriptions
+from bot.storage import channel_lock, events, subscriptions
 from bot.storage.engine import is_unavailable
 from bot.storage.tables import MessageKind
 
@@ -93,13 +93,17 @@ class Reopening:
 
     def end_pauses(self, session: Session, now: datetime) -> int:
         """How many pauses were ended because their time has come; a few at a time."""
-        over = held_lanes.pauses_over(session, now, PAUSES_TOGETHER)
+        found = held_lanes.pauses_over(session, now, PAUSES_TOGETHER)
+        channel_lock.take(session, *found)
+        # Somebody may have paused a channel anew before the lock was ours.
+        over = [channel_id for channel_id in found if subscriptions.paused_until(session, channel_id, now) is None]
         for channel_id in over:
             self.resume(session, channel_id, now)
         return len(over)
 
     def _go_on(self, session: Session, channel_id: str, now: datetime, *, trying: bool = False) -> bool:
         """Whether the queue was held, and goes on. `trying`: a closed one is tried, else only a pause is ended."""
+        channel_lock.take(session, channel_id)
         is_paused = subscriptions.paused_until(session, channel_id, now) is not None
         held = held_lanes.try_again(session, channel_id) if trying else None
         if is_paused:

@@ -8,6 +8,7 @@ writes (SQLite has one writer anyway, and begins IMMEDIATE); a few threads read 
 import asyncio
 import queue
 import threading
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from sqlmodel import Session, SQLModel
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql, sqlite
 
-from bot.errors import QueueFull, StorageUnavailable
+from bot.errors import LockTaken, QueueFull, StorageUnavailable
 
 T = TypeVar("T")
 Work = Callable[[Session], T]
@@ -39,6 +40,12 @@ TOOL_BUSY_S = 5.0
 """For commands that nobody waits for with a deadline: a busy bot lets others have the lock only now and then."""
 
 READERS = 4
+
+LOCK_PATIENCE_S = 1.0
+"""How long a unit of work is tried again whose lock another replica has: somebody in Slack waits three seconds."""
+
+LOCK_AGAIN_S = 0.02
+"""Between the first two tries, and twice as long each time: the other replica's transaction is a short one."""
 
 PRAGMAS = (
     "journal_mode=WAL",
@@ -143,8 +150,20 @@ class Database:
         """What `work` returns, after it was committed.
 
         Raises StorageUnavailable where the database refuses (whether it was committed is then not known), QueueFull
-        where too much waits, or what `work` itself raised (then nothing of it was stored).
+        where too much waits, or what `work` itself raised (then nothing of it was stored). Work that raises LockTaken
+        is done again until the lock is free, for LOCK_PATIENCE_S at most.
         """
+        again_s, give_up_at = LOCK_AGAIN_S, time.monotonic() + LOCK_PATIENCE_S
+        while True:
+            try:
+                return await self._write(work)
+            except LockTaken:
+                if time.monotonic() >= give_up_at:
+                    raise
+            await asyncio.sleep(again_s)
+            again_s *= 2
+
+    async def _write(self, work: Work[T]) -> T:
         if self._waiting.qsize() >= MAX_WAITING:
             raise QueueFull(f"{MAX_WAITING} writes are waiting")
         loop = asyncio.get_running_loop()

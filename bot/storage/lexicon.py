@@ -71,20 +71,29 @@ class Lexicon:
 
         A code in another letter case is a near miss, and no name.
         """
-        if typed.casefold() in self._folded_codes:
+        if self._is_nearly_code(typed):
             return None
         return self._by_name.get(_plain(typed)) or self._by_code.get(typed)
 
     def region_meant(self, said: str) -> str | None:
         """The published code that a delivery's region in other words means; None where no code is meant for certain.
 
-        The words are a name or a code of a country, or a part of a country. Letter case doesn't count.
+        The words are those of `region_called`, or a part of a country: what is in England is in GB.
         """
-        same = [code for code in self.regions if code.casefold() == said.casefold()]
-        if same:
-            return same[0] if len(same) == 1 else None
         parts = self.parts_of(said)
-        return self.region_named(said) or self.region_named(said.upper()) or (parts[0] if len(parts) == 1 else None)
+        return self.region_called(said) or (parts[0] if len(parts) == 1 and not self._is_nearly_code(said) else None)
+
+    def region_called(self, typed: str) -> str | None:
+        """The published code that is called so, for certain: a code, or a name or another code of a whole country.
+
+        Letter case doesn't count, unless published codes differ in nothing else.
+        """
+        if typed in self._codes:
+            return typed
+        if self._is_nearly_code(typed):
+            same = [code for code in self.regions if code.casefold() == typed.casefold()]
+            return same[0] if len(same) == 1 else None
+        return self.region_named(typed) or self.region_named(typed.upper())
 
     def region_in_any_case(self, typed: str) -> str | None:
         """The published code, where exactly one published spelling differs from the text in letter case alone."""
@@ -125,7 +134,7 @@ class Lexicon:
         A code that the data service has for a country is such a name, where the country has no region. A code in use
         elsewhere is no name, nor is a published region in another letter case.
         """
-        if typed.casefold() in self._folded_codes:
+        if self._is_nearly_code(typed):
             return False
         if typed in self._country_codes:
             return True
@@ -150,6 +159,9 @@ class Lexicon:
     @cached_property
     def _folded_codes(self) -> frozenset[str]:
         return frozenset(code.casefold() for code in self.regions)
+
+    def _is_nearly_code(self, typed: str) -> bool:
+        return typed.casefold() in self._folded_codes
 
     def _spelled_in_any_case(self, typed: str) -> str | None:
         spellings = self._spellings.get(typed.casefold(), frozenset())
@@ -214,12 +226,10 @@ class Lexicon:
         return found[0] if len(found) == 1 else None
 
 
-def region_named(session: Session, typed: str) -> str | None:
-    """The published code of a country's name, or of a code that is in use elsewhere, by the lists that are kept."""
-    regions, countries = reference.regions(session), reference.countries(session)
-    return Lexicon(regions=regions[0] if regions else (), countries=countries[0] if countries else ()).region_named(
-        typed
-    )
+def kept(session: Session) -> Lexicon:
+    """The lists as they were last read."""
+    regions, courses, countries = reference.regions(session), reference.courses(session), reference.countries(session)
+    return Lexicon(regions[0] if regions else (), courses[0] if courses else (), countries[0] if countries else ())
 
 
 def codes_of(word: str) -> frozenset[str]:

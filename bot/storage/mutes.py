@@ -10,6 +10,7 @@ from sqlmodel import Session, col
 from bot.domain.events import RacingEvent
 from bot.domain.filters import QUIETED, Meeting
 from bot.logs import get_logger
+from bot.storage import channel_lock
 from bot.storage.engine import affected
 from bot.storage.tables import MutedMeetingRow
 
@@ -21,6 +22,7 @@ KEPT_FOR = timedelta(days=30)
 
 def mute(session: Session, channel_id: str, meeting: Meeting, user_id: str, now: datetime) -> int:
     """The number of the channel's mute of a meeting: the one there is, else a new one."""
+    channel_lock.take(session, channel_id)
     for row in of_channel(session, channel_id, now):
         if read(row).is_same(meeting):
             return row.id or 0
@@ -32,6 +34,7 @@ def mute(session: Session, channel_id: str, meeting: Meeting, user_id: str, now:
 
 def end(session: Session, channel_id: str, number: int, now: datetime) -> Meeting | None:
     """The meeting whose mute ended; None where that channel has no such mute, or not any longer."""
+    channel_lock.take(session, channel_id)
     row = session.get(MutedMeetingRow, number)
     if row is None or row.channel_id != channel_id:
         return None

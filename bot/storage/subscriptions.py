@@ -1,4 +1,4 @@
-"""Channels' subscriptions."""
+"""Channels' subscriptions. Each change takes the channel's lock (bot.storage.channel_lock)."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -10,6 +10,7 @@ from sqlmodel import Session, col
 from bot.domain.events import DEFAULT_TOPICS, RacingEvent
 from bot.domain.filters import ALL_REGIONS, ChannelFilter
 from bot.logs import get_logger
+from bot.storage import channel_lock
 from bot.storage.engine import affected, table_of
 from bot.storage.tables import ChannelSubscriptionRow, EventVersion, OutboxMessage, SubscriptionState
 
@@ -84,6 +85,7 @@ def unchecked_and_waiting(session: Session) -> Sequence[ChannelSubscriptionRow]:
 
 def put_filter(session: Session, row: ChannelSubscriptionRow, chosen: ChannelFilter, now: datetime) -> None:
     """Let a subscription be one to this filter, whose region no other subscription of the channel has."""
+    channel_lock.take(session, row.channel_id)
     row.filter = chosen.model_dump_json()
     row.region = chosen.region
     row.updated_at = now
@@ -98,6 +100,7 @@ def save(
 
     A new one is closed or paused as the channel's others are, else live.
     """
+    channel_lock.take(session, channel_id)
     row = find(session, channel_id, chosen.region) or _new(session, channel_id, chosen, user_id, now)
     row.filter = chosen.model_dump_json()
     row.updated_at = now
@@ -108,6 +111,7 @@ def save(
 
 def remove(session: Session, channel_id: str, regions: Iterable[str] | None = None) -> int:
     """How many subscriptions were removed: of these regions, or all of the channel's."""
+    channel_lock.take(session, channel_id)
     statement = delete(ChannelSubscriptionRow).where(col(ChannelSubscriptionRow.channel_id) == channel_id)
     if regions is not None:
         statement = statement.where(col(ChannelSubscriptionRow.region).in_(list(regions)))
@@ -124,6 +128,7 @@ def set_state(
     only: Iterable[SubscriptionState] = tuple(SubscriptionState),
 ) -> int:
     """How many of a channel's subscriptions moved to `state`, of those in one of the states `only`."""
+    channel_lock.take(session, channel_id)
     statement = (
         update(ChannelSubscriptionRow)
         .where(col(ChannelSubscriptionRow.channel_id) == channel_id)
@@ -141,6 +146,7 @@ def suspend(session: Session, channel_id: str, reason: str, now: datetime) -> in
 
 def reopen(session: Session, channel_id: str, now: datetime) -> int:
     """How many subscriptions start, or go back to their pause, now that the bot is in the channel (again)."""
+    channel_lock.take(session, channel_id)
     paused = paused_until(session, channel_id, now) is not None
     state = SubscriptionState.PAUSED if paused else SubscriptionState.LIVE
     return set_state(session, channel_id, state, now, only=CLOSED)
@@ -148,6 +154,7 @@ def reopen(session: Session, channel_id: str, now: datetime) -> int:
 
 def pause(session: Session, channel_id: str, until: datetime | None, now: datetime) -> int:
     """How many subscriptions are paused until then (None: until resumed); closed ones once their channel is back."""
+    channel_lock.take(session, channel_id)
     statement = update(ChannelSubscriptionRow).where(col(ChannelSubscriptionRow.channel_id) == channel_id)
     paused = affected(session, statement.values(paused_until=until or UNTIL_RESUMED, updated_at=now))
     set_state(session, channel_id, SubscriptionState.PAUSED, now, only=(SubscriptionState.LIVE,))
@@ -156,6 +163,7 @@ def pause(session: Session, channel_id: str, until: datetime | None, now: dateti
 
 def end_pause(session: Session, channel_id: str, now: datetime) -> int:
     """How many subscriptions are no longer paused."""
+    channel_lock.take(session, channel_id)
     statement = update(ChannelSubscriptionRow).where(
         col(ChannelSubscriptionRow.channel_id) == channel_id, col(ChannelSubscriptionRow.paused_until).is_not(None)
     )

@@ -8,12 +8,16 @@ from sqlmodel import Session, col
 
 from bot.domain.filters import ChannelFilter
 from bot.outbox import posts
+from bot.outbox.states import UNSENT
 from bot.storage import inbox, subscriptions
 from bot.storage.engine import Database
 from bot.storage.migrate import upgrade
 from bot.storage.tables import InboxDelivery, JobRun
 from tests.soak.oracle import Receipt
 from tests.soak.racing import SoakChannel
+
+SUBSCRIBER = "USOAK"
+"""Who has subscribed the channels, and is told when one is closed."""
 
 
 async def prepare(database: Database, channels: Sequence[SoakChannel]) -> None:
@@ -24,7 +28,7 @@ async def prepare(database: Database, channels: Sequence[SoakChannel]) -> None:
             for region in channel.regions:
                 chosen = ChannelFilter(region=region, topics=channel.topics)
                 now = datetime.now(UTC)
-                subscriptions.save(session, channel.channel_id, chosen, user_id="USOAK", now=now)
+                subscriptions.save(session, channel.channel_id, chosen, user_id=SUBSCRIBER, now=now)
 
     upgrade(database)
     await database.write(save)
@@ -33,7 +37,7 @@ async def prepare(database: Database, channels: Sequence[SoakChannel]) -> None:
 def unfinished(session: Session) -> int:
     """Deliveries that wait for their posts, and posts that wait for Slack."""
     waiting = posts.count_by_state(session)
-    return inbox.count_waiting(session) + waiting.get("queued", 0) + waiting.get("sending", 0)
+    return inbox.count_waiting(session) + sum(waiting.get(state, 0) for state in UNSENT)
 
 
 def receipts(session: Session) -> dict[tuple[str, str], Receipt]:

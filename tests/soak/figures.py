@@ -3,6 +3,9 @@
 from tests.soak.oracle import Verdict
 from tests.soak.world import Tally, World, seed
 
+MOST_PROBLEMS = 50
+"""What is wrong is said one by one, up to so many."""
+
 
 def figures_of(world: World, verdict: Verdict) -> str:
     """The counts of a run: what was done to the bot, and what came of it."""
@@ -16,13 +19,13 @@ def figures_of(world: World, verdict: Verdict) -> str:
     came = (
         f"{len(sender.delivered)} deliveries in {sender.attempts} attempts, {sender.unheard} of them unanswered; "
         f"{sender.repeated} deliveries once more; {verdict.posts} posts; {len(world.slack.calls)} calls of Slack, "
-        f"{refused} over its limits"
+        f"{refused} over its limits; {verdict.given_up} posts given up, {verdict.closings} closings told"
     )
     wrong = (
         f"{len(verdict.lost)} lost, {len(verdict.doubled)} doubled, {len(verdict.out_of_order)} out of order, "
         f"{len(verdict.too_fast)} too fast, {len(verdict.noise)} else wrong"
     )
-    return f"{done}\n{came}\n{wrong}"
+    return "\n".join([done, came, wrong, *verdict.problems[:MOST_PROBLEMS]])
 
 
 def failpoints_of(tally: Tally) -> str:

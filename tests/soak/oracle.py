@@ -1,7 +1,12 @@
-"""What has to be true at the end: each delivery stands in each of its channels once, in order, and nothing else."""
+"""What has to be true at the end: each delivery stands in each of its channels once, in order, and nothing else.
 
+What Slack refuses for good is given up instead, and admins are told of each. Of each closing of a channel admins and
+the subscriber are told once, and once that the channel is open again.
+"""
+
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
@@ -12,6 +17,17 @@ from tests.soak.racing import Delivery, SoakChannel
 
 Receipt = tuple[datetime, int]
 """Where a delivery stands in the inbox: received_at, id."""
+
+ADMINS = "CADMIN"
+
+_GIVEN_UP = re.compile(
+    r"A message for channel \S+ was not posted: chat\.postMessage: msg_too_long\b.* \((?P<key>\S+)\)\."
+)
+_CLOSED = re.compile(r"Slack no longer lets me post in channel <#(?P<channel>\w+)> \(archived\)\. ")
+_OPEN = re.compile(r"Slack lets me post in channel <#(?P<channel>\w+)> again\. ")
+
+_LOOK_ALIKES = str.maketrans({"\N{ONE DOT LEADER}": ".", "\N{TILDE OPERATOR}": "~"})
+"""What stands in a notice for signs by which Slack would link or format a key."""
 
 CLOCK_S = 0.02
 """Between the moment that the stand-in notes and the one by which a lane is measured."""
@@ -27,6 +43,8 @@ class Verdict:
     noise: list[str] = field(default_factory=list)
     too_fast: list[str] = field(default_factory=list)
     posts: int = 0
+    given_up: int = 0
+    closings: int = 0
 
     @property
     def problems(self) -> list[str]:
@@ -35,41 +53,86 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Oracle:
-    """Knows what was delivered and who had asked. `precedes(one, other)`: it was certainly received first."""
+    """Knows what was delivered and who had asked. `precedes(one, other)`: it was certainly received first.
+
+    `refused` are the keys of messages that Slack has refused for good; `archived` are channels that were archived once.
+    """
 
     delivered: Sequence[Delivery]
     channels: Sequence[SoakChannel]
     precedes: Callable[[Delivery, Delivery], bool]
     channel_s: float
+    refused: Collection[str] = ()
+    archived: Collection[str] = ()
 
     def judge(self, messages: Mapping[str, Sequence[PostedMessage]]) -> Verdict:
         """What is wrong with the channels as they stand."""
-        verdict = Verdict()
+        told = Counter(given_up(messages.get(ADMINS, ())))
+        verdict = Verdict(given_up=len(told))
+        verdict.noise += [f"{key} was given up {count} times" for key, count in told.items() if count > 1]
+        verdict.lost += [f"{key} was given up without a reason" for key in told if key not in self.refused]
         for channel in self.channels:
             here = messages.get(channel.channel_id, ())
             verdict.posts += len(here)
-            self._count(channel, here, verdict)
+            self._count(channel, here, told, verdict)
             self._compare_order(channel, here, verdict)
             self._measure(channel, here, verdict)
         known = {channel.channel_id for channel in self.channels}
-        strange = (message for channel_id, here in messages.items() if channel_id not in known for message in here)
-        verdict.noise += [f"{message.channel}: {message.text}" for message in strange]
+        for channel_id in messages.keys() - known:
+            self._read_notices(channel_id, messages[channel_id], verdict)
         return verdict
 
-    def _count(self, channel: SoakChannel, here: Sequence[PostedMessage], verdict: Verdict) -> None:
+    def _count(
+        self, channel: SoakChannel, here: Sequence[PostedMessage], told: Collection[str], verdict: Verdict
+    ) -> None:
         keys = Counter(key_of(message) for message in here)
+        of_events = Counter(of_event(key_of(message)) for message in here)
         wanted = {self._key(delivery, channel): delivery for delivery in self.delivered if channel.takes(delivery)}
         for key, delivery in wanted.items():
-            counts = [sum(shows(message, delivery) for message in here), *([] if delivery.edits else [keys[key]])]
-            if min(counts) == 0:
-                verdict.lost.append(f"{key}: {counts} by text and key")
-            elif max(counts) > 1:
+            corrected = self._given_up_after(delivery, channel, told)
+            of_text = sum(
+                shows(message, delivery)
+                or (key_of(message) == key and any(one.says in message.text for one in corrected))
+                for message in here
+            )
+            counts = [of_text, *([] if delivery.edits else [of_events[key]])]
+            if max(counts) > 1 or (key in told and keys[key]):
                 verdict.doubled.append(f"{key}: {counts} by text and key")
-        verdict.noise += [message.text for message in here if self._is_noise(key_of(message), wanted)]
+            elif min(counts) == 0 and key not in told:
+                verdict.lost.append(f"{key}: {counts} by text and key")
+        verdict.noise += [message.text for message in here if of_event(key_of(message)) not in wanted]
+        verdict.noise += [
+            f"{key} was asked for by nobody, and given up" for key in told if _is_of(key, channel, wanted)
+        ]
 
-    @staticmethod
-    def _is_noise(key: str, wanted: Mapping[str, Delivery]) -> bool:
-        return key not in wanted or wanted[key].edits
+    def _given_up_after(self, delivery: Delivery, channel: SoakChannel, told: Collection[str]) -> Sequence[Delivery]:
+        """Later versions whose own messages were given up: this version's message is edited to show them."""
+        later = (one for one in self.delivered if one.key == delivery.key and one.version > delivery.version)
+        return [one for one in later if self._key(one, channel) in told]
+
+    def _read_notices(self, channel_id: str, here: Sequence[PostedMessage], verdict: Verdict) -> None:
+        """To admins, or to the subscriber: each notice stands there once, and each closing with its end."""
+        if channel_id == ADMINS:
+            keys = Counter(map(key_of, here))
+            verdict.doubled += [f"{key} in {channel_id}" for key, count in keys.items() if count > 1]
+        else:
+            # The bot may not read direct messages with people: a doubtful one is repeated, as the operator chose.
+            here = list({key_of(message): message for message in here}.values())
+        closed: Counter[str] = Counter()
+        for message in here:
+            if found := _CLOSED.match(message.text):
+                verdict.closings += channel_id == ADMINS
+                closed[found["channel"]] += 1
+            elif found := _OPEN.match(message.text):
+                closed[found["channel"]] -= 1
+            elif channel_id != ADMINS or not _GIVEN_UP.match(_plain(message.text)):
+                verdict.noise.append(f"{channel_id}: {message.text}")
+        # A closing goes on until a post is taken. The last may find none left to be tried with.
+        verdict.noise += [
+            f"{channel_id}: {one} was closed {count} times more than opened"
+            for one, count in closed.items()
+            if count not in {0, 1} or one not in self.archived
+        ]
 
     def _compare_order(self, channel: SoakChannel, here: Sequence[PostedMessage], verdict: Verdict) -> None:
         by_key = {self._key(delivery, channel): delivery for delivery in self.delivered}
@@ -85,6 +148,9 @@ class Oracle:
         """Whether `one`, received before `other`, has to stand before it."""
         if one.race == other.race:
             return True
+        if one.edits or other.edits:
+            # An edit that Slack refuses becomes a message as late as it is refused, and other channels' edits wait.
+            return False
         if one.is_abandonment == other.is_abandonment:
             # A race's waiting posts are hurried along when its abandonment comes, and so overtake others.
             return one.is_abandonment or other.race not in hurried
@@ -106,8 +172,32 @@ def key_of(message: PostedMessage) -> str:
     return str(((message.metadata or {}).get("event_payload") or {}).get("post") or "")
 
 
+def given_up(admins: Iterable[PostedMessage]) -> list[str]:
+    """The keys of messages that admins were told were given up."""
+    return [found["key"] for message in admins if (found := _GIVEN_UP.match(_plain(message.text)))]
+
+
+def _plain(text: str) -> str:
+    """The text with the signs of before."""
+    return text.translate(_LOOK_ALIKES)
+
+
+def of_event(key: str) -> str:
+    """The key of an event's message in a channel, from that of an edit of another message about the event.
+
+    Such an edit, when Slack refuses it, becomes a message where the event's own message was given up.
+    """
+    return key.partition("~")[0]
+
+
+def _is_of(key: str, channel: SoakChannel, wanted: Collection[str]) -> bool:
+    return of_event(key).endswith(f"@{channel.channel_id}") and of_event(key) not in wanted
+
+
 def shows(message: PostedMessage, delivery: Delivery) -> bool:
-    """Whether this is what people would take for the delivery's message."""
+    """Whether people would take this for the delivery's message. An edit is part of another, or one of its own."""
+    if delivery.edits:
+        return delivery.says in message.text
     return as_posted(message.text).startswith(delivery.begins) and delivery.says in message.text
 
 

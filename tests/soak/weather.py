@@ -1,12 +1,19 @@
-"""What Slack's side of a soak is like: a share of all calls meets one of the failures there are."""
+"""What Slack's side of a soak is like: a share of all calls meets one of the failures there are.
 
-from collections.abc import Iterator
+Some messages are refused for good, some can't be edited, and some channels are archived for a while.
+"""
+
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from random import Random
 
 from bot.sandbox.slack import failures
+from bot.sandbox.slack.arguments import Arguments
 from bot.sandbox.slack.failures import Failure
 from bot.sandbox.slack.workspace import SlackWorkspace
 from tests.soak.life import Times
+from tests.soak.racing import MENDED
 
 METHODS = {"chat.postMessage": 0.4, "chat.update": 0.6, "conversations.history": 0.15, "auth.test": 0.15}
 """The share of a method's calls that meet a failure; blocks are refused only where there are some.
@@ -14,21 +21,93 @@ METHODS = {"chat.postMessage": 0.4, "chat.update": 0.6, "conversations.history":
 Of six looks that fail, one post would be repeated blindly.
 """
 
+BRINGS = frozenset({"not_edited", "parked", "channel_closed"})
+"""Outcomes of a call that would never be without this weather: a soak has to have seen each."""
+
+NEVER_EDITED = 0.5
+NEVER_POSTED = 0.12
+"""The shares of messages that Slack refuses to edit, and to post, whenever it is asked."""
+
+ARCHIVED = 8
+"""Channels that are archived at the same time."""
+
 CALLS = 20_000
 LAG_S = 0.4
 
 
-def bad_weather(slack: SlackWorkspace, random: Random, times: Times) -> None:
-    """Have calls fail, by a script that is long enough for the whole soak."""
-    slack.history_lag_s = LAG_S
-    for method, share in METHODS.items():
-        slack.script(method, [*_calls(random, times, share)])
+@dataclass
+class Weather:
+    """The weather over the channels `over`. `seed` settles which messages are refused.
+
+    `refused` are the keys of messages that Slack has refused for good; `was_archived` are channels that were archived.
+    """
+
+    slack: SlackWorkspace
+    random: Random
+    over: Sequence[str]
+    seed: int
+    refused: set[str] = field(default_factory=set)
+    was_archived: set[str] = field(default_factory=set)
+
+    def begin(self, times: Times) -> None:
+        """Have calls fail, by a script that is long enough for the whole soak."""
+        self.slack.history_lag_s = LAG_S
+        self.slack.befalls = self._befalls
+        for method, share in METHODS.items():
+            self.slack.script(method, [*_calls(self.random, times, share)])
+
+    def change(self) -> None:
+        """Archive other channels. Those that were archived are open again, and nobody tells the bot."""
+        self._open_all()
+        for channel_id in self.random.sample(self.over, min(ARCHIVED, len(self.over) // 2)):
+            self.slack.channels[channel_id].is_archived = True
+            self.was_archived.add(channel_id)
+
+    def clear(self) -> None:
+        """Let every call pass again; history goes on lagging."""
+        self._open_all()
+        self.slack.befalls = lambda _method, _args: None
+        for method in METHODS:
+            self.slack.script(method, [])
+
+    def _open_all(self) -> None:
+        for channel_id in self.over:
+            self.slack.channels[channel_id].is_archived = False
+
+    def _befalls(self, method: str, args: Arguments) -> Failure | None:
+        channel = self.slack.channels.get(args.text("channel") or "")
+        key = _key_of(args)
+        if channel is None or channel.id not in self.over:
+            return None
+        if method == "chat.update" and self._says_already(channel.id, args):
+            return failures.rate_limited(1) if channel.is_archived else None
+        if channel.is_archived:
+            return None
+        if method == "chat.postMessage" and self._is_meant(key, "posted", NEVER_POSTED):
+            if not args.has_blocks:
+                self.refused.add(key)
+            return failures.slack_error("msg_too_long")
+        if method == "chat.update" and self._is_meant(key, "edited", NEVER_EDITED):
+            return failures.slack_error("edit_window_closed")
+        return None
+
+    def _says_already(self, channel_id: str, args: Arguments) -> bool:
+        """Whether the message shows what the edit is to mend, because of a call whose answer the bot never had.
+
+        Left out: where Slack refuses such an edit for good, the bot says the same once more in a message of its own.
+        """
+        message = self.slack.message(channel_id, args.text("ts") or "")
+        mended = set(MENDED.findall(args.text("text") or ""))
+        return bool(message and mended and mended.issubset(MENDED.findall(message.text)))
+
+    def _is_meant(self, key: str, what: str, share: float) -> bool:
+        return zlib.crc32(f"{self.seed} {what} {key}".encode()) < share * 2**32
 
 
-def fair_weather(slack: SlackWorkspace) -> None:
-    """Let every call pass again; history goes on lagging."""
-    for method in METHODS:
-        slack.script(method, [])
+def _key_of(args: Arguments) -> str:
+    """The post's key in the message's metadata; "" where it has none."""
+    metadata = args.structure("metadata", "invalid_metadata_format") or {}
+    return str((metadata.get("event_payload") or {}).get("post") or "")
 
 
 def _calls(random: Random, times: Times, share: float) -> Iterator[Failure]:

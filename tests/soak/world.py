@@ -18,12 +18,12 @@ from bot.sandbox.serving import free_port
 from bot.sandbox.slack.limits import SlackLimits
 from bot.sandbox.slack.workspace import SlackWorkspace
 from bot.storage.engine import Database
-from tests.soak.databases import forget_job_runs, prepare, receipts, unfinished
+from tests.soak.databases import SUBSCRIBER, forget_job_runs, prepare, receipts, unfinished
 from tests.soak.life import KILLED, Life, Times, live
-from tests.soak.oracle import Oracle, Verdict, missing, received_in_order
+from tests.soak.oracle import ADMINS, Oracle, Verdict, given_up, missing, received_in_order
 from tests.soak.racing import CHANNELS, SECRET, Races, SoakChannel
 from tests.soak.sender import Sender, make_session
-from tests.soak.weather import bad_weather, fair_weather
+from tests.soak.weather import Weather
 
 BOT_TOKEN = "xoxb-soak-test-token"
 SIGNING_SECRET = "soak-signing-secret-test"
@@ -54,6 +54,11 @@ class Tally:
     wrong: list[str] = field(default_factory=list)
 
     @property
+    def outcomes(self) -> frozenset[str]:
+        """The outcomes of calls that were committed, or about to be: what stands behind the comma of a failpoint."""
+        return frozenset(name.rpartition(", ")[2] for name in self.passed if ", " in name)
+
+    @property
     def killed(self) -> int:
         return self.killed_at_failpoint + self.killed_at_random
 
@@ -71,6 +76,7 @@ class World:
     ports: Sequence[int]
     pace: Pace
     times: Times | None
+    weather: Weather
     tally: Tally = field(default_factory=Tally)
 
     def __post_init__(self) -> None:
@@ -85,7 +91,9 @@ class World:
         return sum(channel.takes(delivery) for delivery in made for channel in self.channels)
 
     def posted(self) -> int:
-        return sum(len(self.slack.messages(channel.channel_id)) for channel in self.channels)
+        """Posts that are there, and those that were given up."""
+        there = sum(len(self.slack.messages(channel.channel_id)) for channel in self.channels)
+        return there + len(given_up(self.slack.messages(ADMINS)))
 
     def start(self, port: int, *, spared: frozenset[str] = frozenset(), skip: int | None = None) -> "Running":
         """A new life at this port."""
@@ -115,7 +123,7 @@ class World:
             "slack_bot_token": BOT_TOKEN,
             "slack_signing_secret": SIGNING_SECRET,
             "slack_api_url": self.slack.api_url,
-            "admin_channel": "CADMIN",
+            "admin_channel": ADMINS,
             "database_url": self.database_url,
             "log_format": "json",
             **({"settle_s": str(self.times.settle_s)} if self.times else {}),
@@ -123,7 +131,9 @@ class World:
 
     async def finish(self, *, timeout_s: float) -> None:
         """Let new lives do what is left undone, in peace; then stop them in good order."""
-        fair_weather(self.slack)
+        self.weather.clear()
+        # One of them lets closed channels go on.
+        await self.jobs_are_due()
         running = [self.start(port) for port in self.ports]
         try:
             async with asyncio.timeout(timeout_s):
@@ -138,14 +148,17 @@ class World:
             await one.live(0, one.stop)
 
     async def _is_unfinished(self) -> bool:
-        return bool(await self.database.read(unfinished)) or self.posted() < self.expected()
+        return bool(await self.database.read(unfinished))
 
     async def judge(self, *, one_process: bool) -> Verdict:
         """What is wrong at the end."""
         known = await self.database.read(receipts)
         lost = missing(known, self.sender.delivered)
         precedes = received_in_order(known, one_process=one_process)
-        oracle = Oracle(self.sender.delivered, self.channels, precedes, self.pace.channel_s)
+        weather = self.weather
+        oracle = Oracle(
+            self.sender.delivered, self.channels, precedes, self.pace.channel_s, weather.refused, weather.was_archived
+        )
         verdict = oracle.judge({channel_id: self.slack.messages(channel_id) for channel_id in self.slack.channels})
         verdict.lost += lost
         verdict.noise += self.sender.wrong + self.tally.wrong
@@ -231,16 +244,18 @@ async def run_world(
     """A world whose database is ready and whose Slack answers; no process of the bot lives in it yet."""
     random = Random(seed())
     slack = SlackWorkspace(BOT_TOKEN, SIGNING_SECRET, limits=limits)
-    for channel_id in (*(channel.channel_id for channel in channels), "CADMIN"):
+    slack.add_user(SUBSCRIBER)
+    for channel_id in (*(channel.channel_id for channel in channels), ADMINS):
         slack.add_channel(channel_id, channel_id.lower(), bot_is_member=True)
+    weather = Weather(slack, random, [channel.channel_id for channel in channels], seed())
     if times:
-        bad_weather(slack, random, times)
+        weather.begin(times)
     ports = [free_port() for _ in range(processes)]
     regions = tuple(sorted({region for channel in channels for region in channel.regions} - {"*"}))
     stories = Races(random, regions=regions).stories()
     async with slack.running(), make_session() as session:
         sender = Sender(session, stories, ports, random, lambda: world.expected() - world.posted() < waiting_at_most)
-        world = World(folder, database_url, slack, sender, random, channels, ports, pace, times)
+        world = World(folder, database_url, slack, sender, random, channels, ports, pace, times, weather)
         await prepare(world.database, channels)
         try:
             yield world

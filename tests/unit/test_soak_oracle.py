@@ -1,12 +1,13 @@
 """The soak's judge finds what it is there to find: a soak that can't fail shows nothing."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 
 import pytest
 
 from bot.sandbox.slack.values import PostedMessage
-from tests.soak.oracle import Oracle, missing, received_in_order
+from tests.soak.oracle import ADMINS, Oracle, missing, received_in_order
 from tests.soak.racing import Races, SoakChannel
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -33,11 +34,41 @@ def posted(deliveries, *, every_s=1.0):
     ]
 
 
-def judged(deliveries, messages):
+def judged(deliveries, messages, admins=(), refused=(), archived=()):
     """By receipt in the order of `deliveries`."""
     order = {id(one): number for number, one in enumerate(deliveries)}
-    oracle = Oracle(deliveries, [CHANNEL], lambda one, other: order[id(one)] < order[id(other)], 1.0)
-    return oracle.judge({CHANNEL.channel_id: messages})
+    oracle = Oracle(deliveries, [CHANNEL], lambda one, other: order[id(one)] < order[id(other)], 1.0, refused, archived)
+    return oracle.judge({CHANNEL.channel_id: messages, ADMINS: notices(admins)})
+
+
+def notices(texts):
+    """The admins' channel."""
+    return [
+        PostedMessage(
+            ts=f"{number}.0",
+            channel=ADMINS,
+            text=text,
+            user="U0BOT",
+            received_at=NOW,
+            metadata={"event_payload": {"post": f"notice-{number}@{ADMINS}"}},
+        )
+        for number, text in enumerate(texts)
+    ]
+
+
+def key_in_channel(delivery):
+    return f"{delivery.name}@{CHANNEL.channel_id}"
+
+
+def was_given_up(delivery):
+    return (
+        f"A message for channel <#{CHANNEL.channel_id}> was not posted: chat.postMessage: msg_too_long. It is kept, "
+        f"and not tried again by itself ({key_in_channel(delivery)})."
+    )
+
+
+CLOSED = f"Slack no longer lets me post in channel <#{CHANNEL.channel_id}> (archived). Its subscriptions are suspended."
+OPEN = f"Slack lets me post in channel <#{CHANNEL.channel_id}> again. Its subscriptions go on."
 
 
 def test_soak_oracle_is_content_with_what_is_right(races):
@@ -74,6 +105,47 @@ def test_soak_oracle_finds_an_edit_that_was_not_made(races):
     assert len(judged([result, edit], posted([result])).lost) == 1
     mended = [PostedMessage(**{**vars(one), "text": f"{one.text} {edit.says}"}) for one in posted([result])]
     assert judged([result, edit], mended).problems == []
+
+
+def test_soak_oracle_takes_a_refused_edit_as_a_message_of_its_own_and_once(races):
+    deliveries = races.mended()
+    assert judged(deliveries, posted(deliveries)).problems == []
+    both = [PostedMessage(**{**vars(one), "text": f"{one.text} {deliveries[1].says}"}) for one in posted(deliveries)]
+    assert len(judged(deliveries, both).doubled) == 1
+
+
+def test_soak_oracle_takes_a_message_as_given_up_that_slack_refused_and_admins_were_told_of(races):
+    first, second = races.result()[0], races.result()[0]
+    told, refused = [was_given_up(second)], {key_in_channel(second)}
+    verdict = judged([first, second], posted([first]), told, refused)
+    assert (verdict.problems, verdict.given_up) == ([], 1)
+    assert len(judged([first, second], posted([first]), [], refused).lost) == 1
+    assert len(judged([first, second], posted([first]), told).lost) == 1
+    assert len(judged([first, second], posted([first, second]), told, refused).doubled) == 1
+    assert len(judged([first, second], posted([first]), told * 2, refused).noise) == 1
+
+
+def test_soak_oracle_takes_a_correction_that_was_given_up_in_the_message_of_the_version_before(races):
+    result = races.result()[0]
+    correction = replace(result, version=2, body=result.body + b" ", begins="CORRECTION", says="1st was A, now B")
+    (message,) = posted([result])
+    edited = PostedMessage(**{**vars(message), "text": f"{result.begins}: Corrected: {correction.says}"})
+    told, refused = [was_given_up(correction)], {key_in_channel(correction)}
+    assert judged([result, correction], [edited], told, refused).problems == []
+    assert judged([result, correction], [message], told, refused).problems == []
+    assert len(judged([result, correction], [edited]).problems) > 0
+
+
+def test_soak_oracle_takes_each_closing_once_and_with_its_end(races):
+    (delivery,) = races.result()
+
+    def problems(*told, archived=(CHANNEL.channel_id,)):
+        return judged([delivery], posted([delivery]), told, archived=archived).problems
+
+    assert problems(CLOSED, OPEN, CLOSED, OPEN) == problems(CLOSED, OPEN, CLOSED) == []
+    assert len(problems(CLOSED, CLOSED)) == len(problems(CLOSED, OPEN, OPEN)) == 1
+    assert len(problems(CLOSED, OPEN, archived=())) == 1
+    assert len(problems("Something else.")) == 1
 
 
 @pytest.mark.parametrize("first", ["result", "abandoned"])

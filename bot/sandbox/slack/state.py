@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import count
 
 from bot.domain.clock import Clock
+from bot.sandbox.slack.arguments import Arguments
 from bot.sandbox.slack.changes import Changes
 from bot.sandbox.slack.failures import Failure
 from bot.sandbox.slack.limits import RateLimiter, SlackLimits
@@ -16,6 +17,7 @@ from bot.sandbox.slack.triggers import Triggers
 from bot.sandbox.slack.values import Call, Channel, EphemeralMessage, Json, PostedMessage, User
 
 Listener = Callable[[PostedMessage | EphemeralMessage], None]
+Befalls = Callable[[str, Arguments], Failure | None]
 
 ANY_METHOD = "*"
 RESPONSE_URL = "response_url"
@@ -64,6 +66,8 @@ class WorkspaceState:
         self.sockets = Sockets(app_token, self.changes)
         self.listeners: list[Listener] = []
         self.numbers = count(1)
+        self.befalls: Befalls = lambda _method, _args: None
+        """What meets a call of this method with these arguments, whatever is scripted; None: nothing of its own."""
         self._scripts: dict[str, deque[Failure]] = {}
         self._lasting: dict[str, Failure] = {}
 

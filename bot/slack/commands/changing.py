@@ -1,5 +1,7 @@
 """Every change of a channel's subscriptions passes through here, into the audit, and is announced in the channel.
 
+No other replica changes the same channel meanwhile (`change`).
+
 Announced are pauses, mutes and their ends, and subscriptions narrowed or ended. A wider subscription announces itself
 by its messages.
 """
@@ -8,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeVar
 
 from sqlmodel import Session
 
@@ -19,8 +22,11 @@ from bot.slack.commands.shown import as_shown
 from bot.slack.membership import DIRECT_MESSAGE
 from bot.slack.messages.changed import ended_by, narrowed_by, paused_by, resumed_by
 from bot.slack.messages.filter_words import in_words
-from bot.storage import audit, subscriptions
+from bot.storage import audit, channel_lock, subscriptions
+from bot.storage.engine import Work
 from bot.storage.tables import SubscriptionState
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,17 @@ class _Held:
     chosen: ChannelFilter
     paused_until: datetime | None
     state: str
+
+
+async def change(desk: Desk, invocation: Invocation, work: Work[T]) -> T:
+    """What `work` returns, committed. What it reads of the channel no other replica changes before the commit."""
+
+    def alone(session: Session) -> T:
+        channel_lock.take(session, invocation.channel_id)
+        return work(session)
+
+    changed: T = await desk.database.write(alone)
+    return changed
 
 
 @contextmanager

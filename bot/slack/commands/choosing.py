@@ -220,6 +220,7 @@ def added(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> Chann
             "not_courses": _union(_but(before.not_courses, chosen.courses), chosen.not_courses),
             "mentions": tuple(dict.fromkeys((*before.mentions, *chosen.mentions))),
             "unchecked_since": min(filter(None, (before.unchecked_since, chosen.unchecked_since)), default=None),
+            "typed_region": before.typed_region,
         }
     )
 

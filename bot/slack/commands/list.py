@@ -18,7 +18,7 @@ from bot.domain.filters import (
 from bot.domain.message import Message
 from bot.errors import CommandError
 from bot.outbox import waited
-from bot.slack.commands.changing import audited
+from bot.slack.commands.changing import audited, change
 from bot.slack.commands.form import open_form
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.lists import read_list_words
@@ -104,7 +104,7 @@ async def commit_remove(desk: Desk, invocation: Invocation) -> Unsubscribed:
         filters = [subscriptions.read_filter(row) for row in left]
         return Unsubscribed(1, 0, as_shown(session, filters), lacking=without_abandonments(filters, filters))
 
-    return await desk.database.write(remove)
+    return await change(desk, invocation, remove)
 
 
 async def answer_remove(_desk: Desk, _invocation: Invocation, committed: Unsubscribed) -> Message:

@@ -8,7 +8,7 @@ from sqlmodel import Session
 from bot.domain.filters import Abandonments, Meeting, meeting_of
 from bot.domain.message import Message
 from bot.errors import CommandError
-from bot.slack.commands.changing import announce, note
+from bot.slack.commands.changing import announce, change, note
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.shown import abandonments_here
 from bot.slack.messages.changed import muted_by, unmuted_by
@@ -48,7 +48,7 @@ async def commit_mute(desk: Desk, invocation: Invocation) -> Muted:
             announce(session, desk, invocation, muted_by(invocation.user_id, meeting, abandonments))
         return Muted(meeting, number, abandonments)
 
-    return await desk.database.write(mute)
+    return await change(desk, invocation, mute)
 
 
 async def answer_mute(_desk: Desk, _invocation: Invocation, committed: Muted) -> Message:
@@ -69,7 +69,7 @@ async def commit_unmute(desk: Desk, invocation: Invocation) -> Meeting:
         announce(session, desk, invocation, unmuted_by(invocation.user_id, meeting))
         return meeting
 
-    return await desk.database.write(unmute)
+    return await change(desk, invocation, unmute)
 
 
 async def answer_unmute(_desk: Desk, _invocation: Invocation, committed: Meeting) -> Message:

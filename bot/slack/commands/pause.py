@@ -11,7 +11,7 @@ from bot.domain.days import UTC_NAME, WEEKDAYS, is_day, likely_day, parse_day, z
 from bot.domain.message import Message
 from bot.errors import CommandError
 from bot.outbox.closing import pause_channel
-from bot.slack.commands.changing import audited
+from bot.slack.commands.changing import audited, change
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.messages import pause as messages
 from bot.storage import subscriptions
@@ -60,7 +60,7 @@ async def commit_pause(desk: Desk, invocation: Invocation) -> Paused:
         with audited(session, desk, invocation, "pause"):
             return pause_channel(session, invocation.channel_id, paused.until, desk.clock())
 
-    if not await desk.database.write(pause):
+    if not await change(desk, invocation, pause):
         raise CommandError(NOTHING_TO_PAUSE)
     return paused
 
@@ -90,8 +90,7 @@ async def commit_resume(desk: Desk, invocation: Invocation) -> int:
         with audited(session, desk, invocation, "resume"):
             return desk.reopening.resume(session, invocation.channel_id, desk.clock())
 
-    ended: int = await desk.database.write(resume)
-    return ended
+    return await change(desk, invocation, resume)
 
 
 async def answer_resume(desk: Desk, _invocation: Invocation, committed: Any) -> Message:

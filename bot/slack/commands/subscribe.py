@@ -16,7 +16,7 @@ from bot.domain.events import TOPIC_OF, Topic
 from bot.domain.filters import ALL_REGIONS, ChannelFilter, Overridden, without_abandonments
 from bot.domain.message import Message
 from bot.errors import WITHOUT, CommandError, FieldsWrong
-from bot.slack.commands.changing import audited
+from bot.slack.commands.changing import audited, change
 from bot.slack.commands.choosing import Check, added, still_brought, told_of_courses
 from bot.slack.commands.form import open_form
 from bot.slack.commands.invocation import Desk, Invocation
@@ -114,8 +114,8 @@ async def changes(desk: Desk, invocation: Invocation) -> bool:
 
 
 def _is_other(before: ChannelFilter, after: ChannelFilter) -> bool:
-    """Whether a filter differs from the filter before, the time of its words' check aside."""
-    return after.model_copy(update={"unchecked_since": before.unchecked_since}) != before
+    """Whether a filter differs from the filter before, the check of its words aside."""
+    return after.fingerprint() != before.fingerprint()
 
 
 async def answer(desk: Desk, invocation: Invocation, committed: Subscribed | None) -> Message | None:
@@ -173,7 +173,7 @@ async def store(
         notes = [*check.notes, *filter(None, [*of_courses, *still])]
         return Subscribed(saved, as_shown(session, saved), tuple(check.unchecked), tuple(notes), member)
 
-    stored: Subscribed = await desk.database.write(save)
+    stored = await change(desk, invocation, save)
     # Whoever invited the bot while Slack was asked was told of it before the subscription waited for that.
     if member is False and await is_member(desk.slack, channel_id, invocation.left_s(MEMBERSHIP_S)):
         await desk.database.write(partial(desk.reopening.reopen, channel_id=channel_id, now=now))
@@ -187,7 +187,7 @@ def _unchecked_as(before: ChannelFilter | None, chosen: ChannelFilter) -> Channe
     """A filter that takes another's place goes on being unchecked since then: what was missed is still to be posted."""
     if before is None or before.unchecked_since is None or before.region.casefold() != chosen.region.casefold():
         return chosen
-    return chosen.model_copy(update={"unchecked_since": before.unchecked_since})
+    return chosen.model_copy(update={"unchecked_since": before.unchecked_since, "typed_region": before.typed_region})
 
 
 def _said(session: Session, desk: Desk, channel_id: str, committed: Subscribed, *, is_member: bool | None) -> Said:

@@ -14,7 +14,7 @@ from bot.domain.message import Message
 from bot.domain.races import Course
 from bot.errors import WITHOUT, CommandError
 from bot.outbox import waited
-from bot.slack.commands.changing import audited
+from bot.slack.commands.changing import audited, change
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.shown import as_shown
 from bot.slack.commands.tokens import join
@@ -28,8 +28,8 @@ from bot.slack.messages.filter_words import (
     topics_in_order,
 )
 from bot.slack.messages.subscriptions import unsubscribed
-from bot.storage import reference, subscriptions
-from bot.storage.lexicon import Lexicon
+from bot.storage import subscriptions
+from bot.storage.lexicon import Lexicon, kept
 from bot.storage.tables import ChannelSubscriptionRow
 
 NAME = "unsubscribe"
@@ -62,7 +62,7 @@ async def commit(desk: Desk, invocation: Invocation) -> Unsubscribed:
         with audited(session, desk, invocation, NAME):
             return _remove(session, desk, invocation.channel_id, wanted)
 
-    return await desk.database.write(remove)
+    return await change(desk, invocation, remove)
 
 
 async def check(desk: Desk, invocation: Invocation) -> None:
@@ -144,13 +144,9 @@ def _chosen(rows: Sequence[ChannelSubscriptionRow], wanted: Wanted) -> list[Chan
 
 def _lexicon(session: Session, rows: Sequence[ChannelSubscriptionRow]) -> Lexicon:
     """The lists as they are kept, with the regions that the channel has, published or not."""
-    regions, courses, countries = reference.regions(session), reference.courses(session), reference.countries(session)
+    lists = kept(session)
     taken = [row.region for row in rows if row.region != ALL_REGIONS]
-    return Lexicon(
-        tuple(dict.fromkeys([*(regions[0] if regions else ()), *taken])),
-        courses[0] if courses else (),
-        countries[0] if countries else (),
-    )
+    return replace(lists, regions=tuple(dict.fromkeys([*lists.regions, *taken])))
 
 
 def _check_words(wanted: Wanted, regions: Sequence[str]) -> None:

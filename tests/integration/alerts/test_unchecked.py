@@ -10,7 +10,6 @@ from bot.domain.events import DEFAULT_TOPICS, Topic
 from bot.domain.filters import ChannelFilter, Meeting
 from bot.domain.races import Course
 from bot.storage import inbox, mutes, reference, subscriptions
-from bot.storage.lexicon import region_named
 from bot.storage.reference import KnownCourse
 from bot.storage.tables import SubscriptionState
 from tests.integration.alerts.racing_day import DAY, abandonment, meeting, result, tell
@@ -37,7 +36,7 @@ async def service_is_back(pipeline, *, courses=COURSES):
 
 async def check(pipeline):
     def work(session):
-        return check_filters(session, pipeline.notices, pipeline.clock(), region_named=region_named)
+        return check_filters(session, pipeline.notices, pipeline.clock())
 
     assert await pipeline.database.write(work)
     await pipeline.post_all()
@@ -135,6 +134,50 @@ async def test_course_stays_unchecked_until_there_is_a_list_of_courses(pipeline)
     assert [one.unchecked_since for one in await filters(pipeline, "CGB")] == [None]
 
 
+@pytest.mark.parametrize("region", ["gb", "Great Britain"])
+async def test_channel_is_told_of_its_region_and_courses_at_once(pipeline, region):
+    """The list of courses may come after the list of regions."""
+    await subscribe(pipeline, "CGB", region, courses=(Course(name="ascot"),))
+    await tell(pipeline, result("rc_1"))
+    await service_is_back(pipeline, courses=())
+    for _ in range(2):
+        await check(pipeline)
+    assert pipeline.texts("CGB") == []
+    await service_is_back(pipeline)
+    for _ in range(2):
+        await check(pipeline)
+    (told,) = [text for text in pipeline.texts("CGB") if not text.startswith("Result")]
+    assert told.startswith(f"This channel was subscribed to {region}, ascot while I could not check that.")
+    assert "so the subscription is to GB, Ascot now" in told
+    assert "follows now, late: 1 message." in told
+    assert len(racing(pipeline, "CGB")) == 1
+
+
+async def test_channel_with_the_region_already_is_told_of_everything_at_once(pipeline):
+    await subscribe(pipeline, "CGB", "gb", courses=(Course(name="ascot"),))
+    await pipeline.subscribe("CGB", "GB", frozenset({Topic.ABANDONMENTS}))
+    await service_is_back(pipeline, courses=())
+    await check(pipeline)
+    assert pipeline.texts("CGB") == []
+    await service_is_back(pipeline)
+    for _ in range(2):
+        await check(pipeline)
+    (told,) = pipeline.texts("CGB")
+    assert "subscribed to gb, ascot" in told
+    assert "The two are one now" in told
+    assert [one.region for one in await filters(pipeline, "CGB")] == ["GB"]
+
+
+async def test_part_of_a_country_is_asked_about_and_not_widened(pipeline):
+    await subscribe(pipeline, "CGB", "England")
+    await service_is_back(pipeline)
+    for _ in range(2):
+        await check(pipeline)
+    (told,) = pipeline.texts("CGB")
+    assert "Did you mean GB?" in told
+    assert [one.region for one in await filters(pipeline, "CGB")] == ["England"]
+
+
 async def test_missed_results_of_a_muted_meeting_stay_muted(pipeline):
     await subscribe(pipeline, "CGB", "gb")
     ascot = Meeting(course=Course(name="Ascot"), race_date=DAY)
@@ -191,7 +234,7 @@ async def test_replicas_that_check_at_the_same_time_post_once_and_miss_nothing(m
 
     async def run(pipeline):
         def work(session):
-            return check_filters(session, pipeline.notices, pipeline.clock(), region_named=region_named)
+            return check_filters(session, pipeline.notices, pipeline.clock())
 
         for _ in range(5):
             await asyncio.gather(pipeline.fanout.turn(), pipeline.database.write(work))
@@ -209,7 +252,7 @@ async def test_filters_are_not_checked_while_a_replica_fans_out(pipeline, monkey
     monkeypatch.setattr(inbox, "take_turn", lambda _session, _clock: None)
 
     def work(session):
-        return check_filters(session, pipeline.notices, pipeline.clock(), region_named=region_named)
+        return check_filters(session, pipeline.notices, pipeline.clock())
 
     assert await pipeline.database.write(work) is False
     assert [one.region for one in await filters(pipeline, "CGB")] == ["gb"]

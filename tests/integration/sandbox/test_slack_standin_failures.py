@@ -195,3 +195,16 @@ async def test_server_listens_on_loopback_at_the_port_it_is_given():
         with pytest.raises(OSError, match="in use"):
             async with serve(SlackWorkspace().app, port=int(first.rpartition(":")[2])):
                 pytest.fail("two servers on one port")
+
+
+async def test_failure_by_a_call_s_arguments_comes_before_what_is_scripted(client, workspace):
+    def befalls(method, args):
+        return failures.slack_error("msg_too_long") if (method, args.text("text")) == (POST, "bad") else None
+
+    workspace.befalls = befalls
+    workspace.script(POST, [failures.rate_limited(1)])
+    for text, code in (("bad", "msg_too_long"), ("bad", "msg_too_long"), ("good", "ratelimited")):
+        with pytest.raises(SlackApiError, match=code):
+            await _post(client, text)
+    await _post(client, "good")
+    assert _texts(workspace) == ["good"]

@@ -75,6 +75,29 @@ def test_label_of_courses_is_part_of_their_regions(typed, parts):
     assert LEXICON.parts_of(typed) == parts
 
 
+@pytest.mark.parametrize(
+    ("typed", "called", "meant"),
+    [
+        ("GB", "GB", "GB"),
+        ("gb", "GB", "GB"),
+        ("irl", "IRE", "IRE"),
+        ("great britain", "GB", "GB"),
+        ("England", None, "GB"),
+        ("western australia", None, "AUS"),
+        ("Nowhere", None, None),
+    ],
+)
+def test_part_of_a_country_means_a_region_and_is_not_called_so(typed, called, meant):
+    assert LEXICON.region_called(typed) == called
+    assert LEXICON.region_meant(typed) == meant
+
+
+def test_codes_that_differ_in_letter_case_alone_are_told_apart_by_it():
+    both = Lexicon(("GB", "Gb"))
+    assert [both.region_called(typed) for typed in ("GB", "Gb", "gb")] == ["GB", "Gb", None]
+    assert both.region_meant("gb") is None
+
+
 @given(st.text(max_size=20) | st.sampled_from([*LEXICON.names]))
 def test_any_text_is_a_published_code_or_none(typed):
     assert LEXICON.region_named(typed) in {None, *LEXICON.regions}

@@ -1,0 +1,100 @@
+"""The lock of a channel: who takes it, and that nobody waits for it within a transaction. PostgreSQL's alone."""
+
+import asyncio
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import partial
+
+import pytest
+from sqlmodel import Session
+
+from bot.domain.events import DEFAULT_TOPICS
+from bot.domain.filters import ChannelFilter, Meeting
+from bot.domain.races import Course
+from bot.errors import LockTaken
+from bot.outbox.moving import move_channel
+from bot.outbox.reopening import Reopening
+from bot.slack.messages.waited import waited
+from bot.storage import channel_lock, engine, mutes, state, subscriptions
+from bot.storage.tables import SubscriptionState
+from tests.integration.conftest import empty
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+GB = ChannelFilter(region="GB", topics=DEFAULT_TOPICS)
+ASCOT = Meeting(course=Course(course_id="cr_1"), race_date="2026-11-20")
+
+
+@pytest.fixture
+def database(postgresql_database):
+    empty(postgresql_database)
+    return postgresql_database
+
+
+def save(session, channel_id="C1"):
+    return subscriptions.save(session, channel_id, GB, user_id="U1", now=NOW)
+
+
+@contextmanager
+def another_replica(database, *channel_ids):
+    """Another replica has the locks of these channels."""
+    with Session(database._reader) as session:
+        channel_lock.take(session, *channel_ids)
+        yield
+
+
+def put_filter(session):
+    (row,) = subscriptions.of_channel(session, "C1")
+    subscriptions.put_filter(session, row, GB, NOW)
+
+
+CHANGES = {
+    "save": save,
+    "put_filter": put_filter,
+    "remove": partial(subscriptions.remove, channel_id="C1"),
+    "set_state": partial(subscriptions.set_state, channel_id="C1", state=SubscriptionState.WAITING, now=NOW),
+    "suspend": partial(subscriptions.suspend, channel_id="C1", reason="is_archived", now=NOW),
+    "reopen": partial(subscriptions.reopen, channel_id="C1", now=NOW),
+    "pause": partial(subscriptions.pause, channel_id="C1", until=None, now=NOW),
+    "end_pause": partial(subscriptions.end_pause, channel_id="C1", now=NOW),
+    "mute": partial(mutes.mute, channel_id="C1", meeting=ASCOT, user_id="U1", now=NOW),
+    "end of a mute": partial(mutes.end, channel_id="C1", number=1, now=NOW),
+    "moved away": partial(move_channel, old_id="C1", new_id="C2"),
+    "moved here": partial(move_channel, old_id="C2", new_id="C1"),
+    "try_again": partial(Reopening(waited).try_again, channel_id="C1", now=NOW),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+async def test_channel_is_changed_by_one_replica_at_a_time(database, monkeypatch, change):
+    monkeypatch.setattr(engine, "LOCK_PATIENCE_S", 0.0)
+    await database.write(save)
+    with another_replica(database, "C1"), pytest.raises(LockTaken):
+        await database.write(change)
+    await database.write(change)
+
+
+async def test_change_that_has_to_wait_keeps_nobody_else_waiting(database):
+    with another_replica(database, "C1"):
+        changed = asyncio.create_task(database.write(save))
+        await asyncio.gather(
+            *(database.write(partial(state.put, name=f"n{number}", value=number, now=NOW)) for number in range(20)),
+            database.write(partial(save, channel_id="C2")),
+        )
+        assert not changed.done()
+    assert (await changed).region == "GB"
+    kept = [await database.read(partial(state.get, name=f"n{number}")) for number in range(20)]
+    assert [value for value, _ in kept] == list(range(20))
+
+
+async def test_channels_that_share_a_transaction_are_locked_in_any_order(database):
+    other = engine.Database(database.url.render_as_string(hide_password=False))
+    try:
+        for _ in range(20):
+            await asyncio.gather(
+                *(database.write(partial(save, channel_id=f"C{number}")) for number in range(10)),
+                *(other.write(partial(save, channel_id=f"C{number}")) for number in reversed(range(10))),
+            )
+    finally:
+        await other.close()
+    rows = [await database.read(partial(subscriptions.of_channel, channel_id=f"C{number}")) for number in range(10)]
+    assert [len(one) for one in rows] == [1] * 10
