@@ -58,13 +58,14 @@ async def _spread(port: int, outside: Outside, events: int) -> dict[int, Spread]
     async with connected(port) as (connection,):
         for number in range(events + 1):
             for size, spread in spreads.items():
-                await _take(connection, outside, size, number, spread if number else Spread())
+                await take(connection, outside, size, f"s{size}x{number}", spread if number else Spread())
     return spreads
 
 
-async def _take(connection: Connection, outside: Outside, size: int, number: int, spread: Spread) -> None:
+async def take(connection: Connection, outside: Outside, size: int, race: str, spread: Spread) -> None:
+    """A result of a race that no other has, to so many channels; when its posts arrived is added to `spread`."""
     await asyncio.sleep(IDLE_S)
-    request, before = post(Results(f"s{size}x", (region(size),)).body(number)), len(outside.arrived)
+    request, before = post(Results(race, (region(size),)).body(0)), len(outside.arrived)
     sent = time.perf_counter()
     await connection.ask(request)
     await outside.wait_for(before + size, timeout_s=LOST_AFTER_S)

@@ -30,6 +30,8 @@ class Plan:
     events: int
     """To each number of channels."""
     overload_s: float
+    history: int
+    """Past deliveries of the fuller database."""
 
 
 FULL = Plan(
@@ -46,6 +48,7 @@ FULL = Plan(
     batches=40,
     events=10,
     overload_s=10.0,
+    history=1_000_000,
 )
 QUICK = Plan(
     rounds=2,
@@ -61,6 +64,7 @@ QUICK = Plan(
     batches=20,
     events=1,
     overload_s=2.0,
+    history=100_000,
 )
 
 

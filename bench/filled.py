@@ -27,7 +27,9 @@ KEPT_DAYS = 30
 """Bodies of these days are still there."""
 
 CHANNELS = 100
-COURSES = 60
+COURSES = 500
+"""More than the meetings of a day, which have six races each."""
+
 STEP = 50_000
 """Rows of a statement: on PostgreSQL none may take longer than the bot's statement_timeout."""
 

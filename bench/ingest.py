@@ -30,6 +30,9 @@ CONNECTIONS = 32
 BOT = "bot (stored, then answered)"
 BOT_ON_POSTGRESQL = "bot on PostgreSQL"
 FIXED_RATE = 1_000
+OF_ONE_COURSE = 300
+"""Each delivery is compared with all that is known of its course and day."""
+
 WARM_UP_S = 0.3
 
 
@@ -75,7 +78,8 @@ async def measure(folder: Path, outside_url: str, new_postgres: NewDatabase | No
         bot = named[BOT]
         steady = await fixed_rate(bot.server.port, Results("d").requests(), per_s=FIXED_RATE, seconds=plan.fixed_rate_s)
         assert bot.database is not None
-        fanned_out = await _fan_out(bot.database, plan)
+        fanned_out = await _fan_out(bot.database, plan.backlog, plan)
+        of_one_course = await _fan_out(bot.database, OF_ONE_COURSE, plan, one_course=True)
         memory = Measure("memory of the bot after these requests", bot.server.memory_mib, "MiB", AtMost(95))
     return [
         *_rates(named),
@@ -83,6 +87,7 @@ async def measure(folder: Path, outside_url: str, new_postgres: NewDatabase | No
         Measure(
             f"fan-out of {plan.backlog:,} waiting deliveries, no channel listening", fanned_out, "/s", AtLeast(3_000)
         ),
+        Measure(f"fan-out of {OF_ONE_COURSE:,} waiting deliveries, all of one course and day", of_one_course, "/s"),
         memory,
     ]
 
@@ -106,16 +111,16 @@ async def _alternate(contenders: Collection[Contender], plan: Plan) -> None:
         del contender.loads[0]
 
 
-async def _fan_out(database: Database, plan: Plan) -> float:
+async def _fan_out(database: Database, count: int, plan: Plan, *, one_course: bool = False) -> float:
     """Deliveries a second, the median of the rounds: all wait in the inbox of a running bot, and nothing else comes."""
     rates = []
     for number in range(plan.rounds):
         await empty_inbox(database)
-        results = Results(f"w{number}x")
-        arrivals = [arrival(results.body(each)) for each in range(plan.backlog)]
+        results = Results(f"w{count}-{number}x", one_course=one_course)
+        arrivals = [arrival(results.body(each)) for each in range(count)]
         await database.write(partial(inbox.store, arrivals=arrivals))
         await empty_inbox(database)
-        rates.append(await database.read(partial(_rate_of_last, count=plan.backlog)))
+        rates.append(await database.read(partial(_rate_of_last, count=count)))
     return median(rates)
 
 
