@@ -72,7 +72,7 @@ class Timing:
 
     def install(self) -> None:
         """Have every engine of this process connect with cursors that are timed."""
-        event.listen(Engine, "do_connect", self._connect)
+        event.listen(Engine, "do_connect", self.connect)
 
     @contextlib.contextmanager
     def timed(self, database: str, text: str, values: Any = None, clock: Clock = time.thread_time) -> Iterator[None]:
@@ -95,7 +95,8 @@ class Timing:
         elif statement.each_s:
             statement.each_s[-1] += seconds
 
-    def _connect(self, dialect: Any, _record: Any, arguments: list[Any], options: dict[str, Any]) -> None:
+    def connect(self, dialect: Any, _record: Any, arguments: list[Any], options: dict[str, Any]) -> None:
+        """Change what an engine connects with; called by SQLAlchemy."""
         if dialect.name == "sqlite":
             options["factory"] = _sqlite(self, arguments[0])
         else:

@@ -113,11 +113,13 @@ async def test_part_that_fails_is_a_line_that_is_not_met(capsys):
         ("client", "measure"),
         ("delivery", "measure"),
         ("drain", "measure"),
+        ("history", "main"),
         ("ingest", "measure"),
         ("keys", "measure"),
         ("overload", "measure"),
         ("servers", "main"),
         ("starts", "measure"),
+        ("statements", "time_statements"),
     ],
 )
 def test_part_can_be_imported_and_has_its_entry(part, entry):
