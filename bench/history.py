@@ -180,15 +180,15 @@ def grown(without: Statements, with_: Statements, deliveries: int) -> list[str]:
 
 async def measure_both(plan: Plan, slower: list[str]) -> list[Measure]:
     """The lines of both engines; of PostgreSQL where there is a package of it."""
+    # A folder for each: a million deliveries take five gigabytes.
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
-        folder = Path(name)
-        urls = [f"sqlite:///{folder / side}.db" for side in ("empty", "full")]
-        lines = await said("SQLite", partial(measure, "SQLite", urls, folder, plan, slower))
-        with postgres.server(folder / "postgres") as new_postgres:
-            if new_postgres is not None:
-                urls = [new_postgres() for _ in urls]
-                lines += await said("PostgreSQL", partial(measure, "PostgreSQL", urls, folder, plan, slower))
-        return lines
+        urls = [f"sqlite:///{name}/{side}.db" for side in ("empty", "full")]
+        lines = await said("SQLite", partial(measure, "SQLite", urls, Path(name), plan, slower))
+    with tempfile.TemporaryDirectory(prefix="bench-") as name, postgres.server(Path(name) / "postgres") as new_postgres:
+        if new_postgres is not None:
+            urls = [new_postgres() for _ in urls]
+            lines += await said("PostgreSQL", partial(measure, "PostgreSQL", urls, Path(name), plan, slower))
+    return lines
 
 
 def main() -> None:
