@@ -38,6 +38,7 @@ from bot.storage.engine import Database
 TIMES = 1.3
 """As many times as long as with an empty database something may take."""
 
+ROUNDS = 3
 ROUND_S = 0.3
 """Of a closed loop: the fan-out of what came in it takes several times as long."""
 
@@ -92,9 +93,10 @@ async def measure(engine: str, urls: Sequence[str], folder: Path, plan: Plan, sl
             await _alternate([empty, full], urls, outside, plan)
         settings = [bot_settings(free_port(), outside_url, url) for url in urls]
         log = folder / f"{engine}-statements.log"
-        without, with_ = await apart(time_statements, settings, REGIONS, plan.rounds, plan.alone, log)
-    deliveries = plan.rounds * plan.alone
-    slower += [f"{engine}: {each}" for each in grown(without, with_, deliveries)]
+        without, with_ = await apart(time_statements, settings, REGIONS, ROUNDS, plan.alone, log)
+    deliveries = ROUNDS * plan.alone
+    growing = grown(without, with_, deliveries)
+    slower += [f"{engine}: {each}" for each in growing]
     return [
         Measure(f"{engine}: {plan.history:,} past deliveries made in", filled_s, "s"),
         *_lines(f"{engine}: CPU per delivery that comes alone", empty.cpu_ms, full.cpu_ms, "ms"),
@@ -108,10 +110,11 @@ async def measure(engine: str, urls: Sequence[str], folder: Path, plan: Plan, sl
         ),
         *_lines(
             f"{engine}: statements of a delivery, in the driver",
-            [_all_ms(without, deliveries)],
-            [_all_ms(with_, deliveries)],
+            [per_delivery_ms(without, deliveries)],
+            [per_delivery_ms(with_, deliveries)],
             "ms",
         ),
+        Measure(f"{engine}: statements that take longer with the history, see below", len(growing), "statements"),
     ]
 
 
@@ -137,7 +140,7 @@ async def _alternate(sides: Sequence[Side], urls: Sequence[str], outside: Outsid
         await side.deliveries.alone(WARM_UP, Turns())
         await side.press(WARM_UP_S)
         side.ingest_s.clear()
-    for _ in range(plan.rounds):
+    for _ in range(ROUNDS):
         for side in sides:
             await side.take_turn(plan)
     for url in urls:
@@ -161,21 +164,22 @@ def _ms(seconds: Sequence[float]) -> list[float]:
     return [each * 1000 for each in seconds]
 
 
-def _all_ms(statements: Statements, deliveries: int) -> float:
-    return sum(each.seconds for each in statements.values()) / deliveries * 1000
+def per_delivery_ms(statements: Statements, deliveries: int) -> float:
+    """What the statements of each delivery take; those that come by the clock, and by chance, are left out."""
+    return sum(each.seconds for each in statements.values() if len(each.each_s) > deliveries / 2) / deliveries * 1000
 
 
 def grown(without: Statements, with_: Statements, deliveries: int) -> list[str]:
-    """The statements that cost a delivery more with the history than without, those that cost most first."""
+    """The statements that take longer each time with the history than without, those first that cost most in all."""
     found = []
-    for text, full in with_.items():
-        empty_s = without[text].seconds / deliveries if text in without else 0.0
-        full_s = full.seconds / deliveries
-        if full_s > TIMES * empty_s and full_s - empty_s > WORTH_TELLING_S:
-            times = f"{len(full.each_s) / deliveries:.1f} times a delivery"
-            head = f"{empty_s * 1000:.3f} → {full_s * 1000:.3f} ms, {times}"
-            found.append((full_s - empty_s, f"{head}\n{text}\n{full.plan}\n"))
-    return [told for _, told in sorted(found, key=lambda one: -one[0])]
+    for text in with_.keys() & without.keys():
+        empty, full = without[text], with_[text]
+        longer_s = (full.median_s - empty.median_s) * len(full.each_s) / deliveries
+        if full.median_s > TIMES * empty.median_s and longer_s > WORTH_TELLING_S:
+            times = f"{len(full.each_s) / deliveries:.2f} times a delivery"
+            head = f"{empty.median_s * 1000:.3f} → {full.median_s * 1000:.3f} ms, {times}"
+            found.append((longer_s, f"{head}\n{text}\n{full.plan}\n"))
+    return [told for _, told in sorted(found, reverse=True)]
 
 
 async def measure_both(plan: Plan, slower: list[str]) -> list[Measure]:

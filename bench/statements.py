@@ -47,9 +47,14 @@ class Statement:
     plan: str = ""
 
     @property
+    def median_s(self) -> float:
+        """How long it takes: on a busy machine a few are longer for other reasons."""
+        return median(self.each_s) if self.each_s else 0.0
+
+    @property
     def seconds(self) -> float:
-        """How long it took in all, were each time the median: on a busy machine a few are longer for other reasons."""
-        return median(self.each_s) * len(self.each_s) if self.each_s else 0.0
+        """How long it took in all, were each time the median."""
+        return self.median_s * len(self.each_s)
 
 
 Statements = dict[str, Statement]

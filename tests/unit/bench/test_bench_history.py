@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 from sqlalchemy import Engine, create_engine, event, text
 
-from bench.history import grown
+from bench.history import grown, per_delivery_ms
 from bench.statements import Statement, Timing, alike, explained
 
 
@@ -28,17 +28,19 @@ def test_statement_takes_its_median_each_time():
 
 
 def test_statement_that_grows_is_told_with_its_plan_and_the_costliest_first():
-    without = {"a": Statement("a", [0.001] * 10), "b": Statement("b", [0.001] * 10), "c": Statement("c", [0.001] * 10)}
+    without = {"a": Statement("a", [0.001] * 10), "b": Statement("b", [0.001] * 10), "c": Statement("c", [0.001] * 20)}
     with_ = {
         "a": Statement("a", [0.0012] * 10, plan="SEARCH a"),
         "b": Statement("b", [0.002] * 10, plan="SCAN b"),
         "c": Statement("c", [0.002] * 20, plan="SCAN c"),
-        "d": Statement("d", [0.00001] * 10, plan="SCAN d"),
+        "d": Statement("d", [0.5], plan="SCAN d"),
     }
     assert grown(without, with_, 10) == [
-        "1.000 → 4.000 ms, 2.0 times a delivery\nc\nSCAN c\n",
-        "1.000 → 2.000 ms, 1.0 times a delivery\nb\nSCAN b\n",
+        "1.000 → 2.000 ms, 2.00 times a delivery\nc\nSCAN c\n",
+        "1.000 → 2.000 ms, 1.00 times a delivery\nb\nSCAN b\n",
     ]
+    # A statement that comes by the clock, as "d", is no part of what a delivery takes.
+    assert per_delivery_ms(with_, 10) == pytest.approx(1.2 + 2 + 4)
 
 
 @pytest.fixture
