@@ -104,7 +104,7 @@ class ByHttp:
         before_s, arrived = self.server.cpu_s, len(self.outside.arrived)
         load = await fixed_rate(self.server.port, self.requests, per_s=RATE, seconds=seconds)
         if self.key_of:
-            await self.outside.wait_for(arrived + len(load.due), timeout_s=LOST_AFTER_S)
+            await self.outside.wait_for(arrived + len(load.accepted), timeout_s=LOST_AFTER_S)
         self._count(load.due, turns)
         await self._end(before_s, turns)
 
@@ -162,7 +162,7 @@ async def measure(folder: Path, outside: Outside, outside_url: str, plan: Plan) 
         *_cpu(f"CPU per delivery at {RATE}/s", loaded, AtMost(1.5)),
         *_latency("webhook to Slack, alone", alone, {50: AtMost(8), 95: AtMost(15), 99: None}),
         *_latency(f"webhook to Slack at {RATE}/s", loaded, {50: None, 95: AtMost(20), 99: None}),
-        Measure("webhook to Slack, not arrived", alone[BOT].lost + loaded[BOT].lost, "posts", Below(1)),
+        Measure("webhook to Slack, refused or not arrived", alone[BOT].lost + loaded[BOT].lost, "posts", Below(1)),
         *drained,
         Measure("memory of the bot after these posts", memory, "MiB", AtMost(95)),
     ]
