@@ -51,15 +51,15 @@ def timing():
     event.remove(Engine, "do_connect", made.connect)
 
 
-def test_statements_are_timed_while_it_is_their_databases_turn(tmp_path, timing):
+def test_statements_are_timed_while_the_timing_is_on(tmp_path, timing):
     path = str(tmp_path / "timed.db")
     engine = create_engine(f"sqlite:///{path}")
     with engine.begin() as connection:
         connection.execute(text("CREATE TABLE t (a INTEGER)"))
-        timing.database = path
+        timing.is_on = True
         connection.execute(text("INSERT INTO t VALUES (:a)"), [{"a": 1}, {"a": 2}])
         assert connection.execute(text("SELECT a FROM t WHERE a > :least"), {"least": 1}).scalars().all() == [2]
-        timing.database = "another"
+        timing.is_on = False
         connection.execute(text("DELETE FROM t"))
     engine.dispose()
     found = explained(f"sqlite:///{path}", timing.by_database[path])
