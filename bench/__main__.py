@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from bench import acks, cards, channels, client, delivery, ingest, keys, overload, postgres, starts
-from bench.common import FULL, QUICK, Below, Measure, Plan, table
+from bench.common import FULL, QUICK, Below, Measure, Plan, summary, table
 from bench.load import LOOPBACK
 from bench.outside import Outside
 from bot.sandbox.serving import serve
@@ -82,6 +82,7 @@ def main() -> None:
     _say("reading races")
     measures += measure_client(plan)
     print(table(measures))
+    print(f"\n{summary(measures)}")
     print(f"\nin {time.perf_counter() - started:.0f} s{', quick: rough' if plan is QUICK else ''}")
 
 

@@ -36,12 +36,12 @@ async def measure(folder: Path, outside_url: str, plan: Plan) -> list[Measure]:
     async with running("bot", "serve", port=port, folder=folder, settings=settings):
         await asyncio.sleep(SETTLE_S)
         await acked(port, requests, len(COMMANDS) * 2)
-        idle = await acked(port, requests, plan.idle_deliveries * len(COMMANDS))
+        idle = await acked(port, requests, plan.acks)
         async with under_webhooks(port, plan.fixed_rate_s) as webhooks:
             busy = await acked(port, requests, int(plan.fixed_rate_s / APART_S * 0.8))
         deliveries = await webhooks
     async with baseline("bare", folder=folder) as server:
-        bare = await acked(server.port, Results("bare").requests(), plan.idle_deliveries * len(COMMANDS))
+        bare = await acked(server.port, Results("bare").requests(), plan.acks)
     lost = idle.refused + busy.refused + deliveries.refused
     return [
         *percentiles("answer of a bare server, idle", bare.latencies, {50: None, 99: None}),

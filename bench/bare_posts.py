@@ -1,6 +1,7 @@
 """Posting as slack_sdk does it, and nothing else: no lane, no lease, no row that says that it was sent."""
 
 import asyncio
+import time
 from collections.abc import Iterator
 
 import aiohttp
@@ -30,3 +31,21 @@ async def _work(client: AsyncWebClient, prefix: str, numbers: Iterator[int]) -> 
     for number in numbers:
         metadata = {"event_type": "bench", "event_payload": {"post": f"{prefix}-{number}"}}
         await client.chat_postMessage(channel="C000", text=TEXT, metadata=metadata)
+
+
+def post_evenly(api_url: str, prefix: str, count: int, per_s: float) -> float:
+    """Post at an even rate; returns the processor time of it, in seconds, without the start of the process."""
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        return runner.run(_post_evenly(api_url, prefix, count, per_s))
+
+
+async def _post_evenly(api_url: str, prefix: str, count: int, per_s: float) -> float:
+    async with aiohttp.ClientSession() as session:
+        client = AsyncWebClient(token="xoxb-bench-0123456789", base_url=api_url, session=session)
+        await _work(client, f"{prefix}-first", iter(range(1)))
+        began, began_cpu_s = time.perf_counter(), time.process_time()
+        async with asyncio.TaskGroup() as tasks:
+            for number in range(count):
+                await asyncio.sleep(began + number / per_s - time.perf_counter())
+                tasks.create_task(_work(client, prefix, iter((number,))))
+        return time.process_time() - began_cpu_s

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.apart import apart
-from bench.common import Below, Measure, Plan, paired_ratio, percentiles
-from bench.delivery import IDLE_S, LOST_AFTER_S, subscribe
+from bench.common import AtMost, Below, Measure, Plan, paired_ratio, percentiles
+from bench.delivery import LOST_AFTER_S, subscribe
 from bench.fanouts import seconds_alone
 from bench.load import Connection, connected
 from bench.outside import Outside
@@ -17,6 +17,7 @@ from bot.sandbox.serving import free_port
 from bot.storage.engine import Database
 
 SIZES = (10, 100, 1_000)
+IDLE_S = 0.06
 FEWEST, MOST = SIZES[0], SIZES[-1]
 
 
@@ -57,13 +58,14 @@ async def _spread(port: int, outside: Outside, events: int) -> dict[int, Spread]
     async with connected(port) as (connection,):
         for number in range(events + 1):
             for size, spread in spreads.items():
-                await _take(connection, outside, size, number, spread if number else Spread())
+                await take(connection, outside, size, f"s{size}x{number}", spread if number else Spread())
     return spreads
 
 
-async def _take(connection: Connection, outside: Outside, size: int, number: int, spread: Spread) -> None:
+async def take(connection: Connection, outside: Outside, size: int, race: str, spread: Spread) -> None:
+    """A result of a race that no other has, to so many channels; when its posts arrived is added to `spread`."""
     await asyncio.sleep(IDLE_S)
-    request, before = post(Results(f"s{size}x", (region(size),)).body(number)), len(outside.arrived)
+    request, before = post(Results(race, (region(size),)).body(0)), len(outside.arrived)
     sent = time.perf_counter()
     await connection.ask(request)
     await outside.wait_for(before + size, timeout_s=LOST_AFTER_S)
@@ -77,7 +79,7 @@ async def _take(connection: Connection, outside: Outside, size: int, number: int
 def _lines(size: int, spread: Spread, alone: list[float]) -> list[Measure]:
     name = f"one event to {size:,} channels"
     return [
-        *percentiles(f"{name}, first post", spread.first, {50: None, 95: Below(50)}),
+        *percentiles(f"{name}, first post", spread.first, {50: AtMost(40), 95: None}),
         *percentiles(f"{name}, last post", spread.last, {50: None}),
         *percentiles(f"{name}, fan-out alone", alone, {50: None}),
     ]
@@ -87,7 +89,7 @@ def _growth(spreads: dict[int, Spread], alone: dict[str, list[float]]) -> list[M
     few, many = spreads[FEWEST], spreads[MOST]
     name = f"one event to {MOST:,} channels / {FEWEST}"
     return [
-        Measure(f"{name}, first post", paired_ratio(many.first, few.first), "ratio"),
+        Measure(f"{name}, first post", paired_ratio(many.first, few.first), "ratio", AtMost(1.5)),
         Measure(f"{name}, fan-out alone", paired_ratio(alone[region(MOST)], alone[region(FEWEST)]), "ratio"),
         Measure(
             "one event to many channels, not arrived", sum(each.lost for each in spreads.values()), "posts", Below(1)

@@ -2,7 +2,7 @@
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -14,9 +14,13 @@ class Plan:
     """Each server's turns: they alternate, so that a noisy machine is noisy for all."""
     round_s: float
     fixed_rate_s: float
-    idle_deliveries: int
+    acks: int
+    alone: int
+    """Deliveries of a round that come alone, one after another."""
     delivery_s: float
-    drained_posts: int
+    """At a fixed rate, in all rounds together."""
+    backlog: int
+    """Deliveries that wait for their fan-out."""
     starts: int
     client_s: float
     kept_keys: int
@@ -26,35 +30,41 @@ class Plan:
     events: int
     """To each number of channels."""
     overload_s: float
+    history: int
+    """Past deliveries of the fuller database."""
 
 
 FULL = Plan(
     rounds=5,
     round_s=1.0,
     fixed_rate_s=10.0,
-    idle_deliveries=100,
+    acks=300,
+    alone=20,
     delivery_s=10.0,
-    drained_posts=3_000,
+    backlog=3_000,
     starts=5,
     client_s=10.0,
     kept_keys=1_000_000,
     batches=40,
     events=10,
     overload_s=10.0,
+    history=1_000_000,
 )
 QUICK = Plan(
     rounds=2,
     round_s=0.5,
     fixed_rate_s=2.0,
-    idle_deliveries=20,
-    delivery_s=2.0,
-    drained_posts=600,
+    acks=60,
+    alone=10,
+    delivery_s=3.0,
+    backlog=2_000,
     starts=1,
     client_s=1.5,
     kept_keys=200_000,
     batches=20,
     events=1,
     overload_s=2.0,
+    history=100_000,
 )
 
 
@@ -72,6 +82,19 @@ class AtLeast:
 
 
 @dataclass(frozen=True)
+class AtMost:
+    """A target that is met at this value and below."""
+
+    value: float
+
+    def __str__(self) -> str:
+        return f"≤ {number(self.value)}"
+
+    def is_met_by(self, value: float) -> bool:
+        return value <= self.value
+
+
+@dataclass(frozen=True)
 class Below:
     """A target that is met below this value."""
 
@@ -84,6 +107,9 @@ class Below:
         return value < self.value
 
 
+Target = AtLeast | AtMost | Below
+
+
 @dataclass(frozen=True)
 class Measure:
     """One line of the report. `unit` is "ratio" where two values of this run were divided."""
@@ -91,7 +117,7 @@ class Measure:
     name: str
     value: float
     unit: str
-    target: AtLeast | Below | None = None
+    target: Target | None = None
 
     @property
     def verdict(self) -> str:
@@ -114,7 +140,7 @@ def paired_ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
     return statistics.median(ratios) if ratios else math.nan
 
 
-def percentiles(name: str, seconds: Sequence[float], targets: dict[int, AtLeast | Below | None]) -> list[Measure]:
+def percentiles(name: str, seconds: Sequence[float], targets: Mapping[int, Target | None]) -> list[Measure]:
     """A line in milliseconds for each percentile."""
     return [
         Measure(f"{name}, p{percent}", percentile(seconds, percent) * 1000, "ms", target)
@@ -138,3 +164,15 @@ def table(measures: Sequence[Measure]) -> str:
         for name, value, unit, target, verdict in rows
     ]
     return "\n".join([lines[0], "-" * (sum(widths) + 7), *lines[1:]])
+
+
+def summary(measures: Sequence[Measure]) -> str:
+    """How many targets are met, and the lines whose target is not met."""
+    asked = [each for each in measures if each.target]
+    missed = [each for each in asked if each.verdict != "met"]
+    return "\n".join(
+        [
+            f"{len(asked) - len(missed)} of {len(asked)} targets met",
+            *(f"NOT MET: {each.name}: {number(each.value)} {each.unit}, target {each.target}" for each in missed),
+        ]
+    )

@@ -1,19 +1,29 @@
-"""From the webhook to Slack: how long a delivery takes to be a post, and how fast what waits is posted."""
+"""From the webhook to Slack: how long a delivery takes to be a post, the processor time that it costs, and the memory.
+
+The bot takes turns with others under the same load: Alertmanager, which posts to Slack too; slack_sdk, which posts
+without having taken anything; a bare server and Debian's webhook, which take deliveries without posting.
+"""
 
 import asyncio
+import itertools
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol
 
 from sqlmodel import Session
 
-from bench import drain
-from bench.common import Below, Measure, Plan, percentiles
+from bench import debian, drain
+from bench.apart import apart
+from bench.bare_posts import post_evenly
+from bench.common import AtMost, Below, Measure, Plan, percentiles
 from bench.load import connected, fixed_rate
 from bench.outside import Outside
 from bench.payloads import Results
-from bench.processes import bot_settings, running
+from bench.processes import Server, baseline, bot_settings, running
 from bot.domain.events import Topic
 from bot.domain.filters import ChannelFilter
 from bot.sandbox.serving import free_port
@@ -26,29 +36,195 @@ REGIONS = tuple(f"R{number:02}" for number in range(100))
 """Each channel takes one region, and the deliveries' regions take turns: a delivery is one post."""
 
 RATE = 200
-IDLE_S = 0.03
-WARM_UP = 20
+APART_S = 0.06
+"""Between the end of a delivery that comes alone and the next."""
+
+SETTLE_S = 0.2
+"""After its last post arrived the bot still writes down that it was sent. That is part of its processor time."""
+
+READ_S = 2.0
+"""After it is ready the bot still reads what the data service publishes, once."""
+
+WARM_UP = 10
+WARM_UP_RATE_S = 0.5
 LOST_AFTER_S = 60.0
+BOT, SDK, BARE = "bot", "slack_sdk alone", "bare server"
+
+
+@dataclass
+class Turns:
+    """What one contender's turns came to, under one of the loads."""
+
+    seconds: list[float] = field(default_factory=list)
+    """From each request to its post; from the planned moment, where there is a plan."""
+    cpu_s: float = 0.0
+    done: int = 0
+    lost: int = 0
+
+    @property
+    def cpu_ms(self) -> float:
+        """Processor time per delivery."""
+        return self.cpu_s / self.done * 1000 if self.done else float("nan")
+
+
+class Contender(Protocol):
+    """Takes deliveries, makes posts, or both."""
+
+    async def alone(self, count: int, turns: Turns) -> None:
+        """So many, one after another."""
+
+    async def at_rate(self, seconds: float, turns: Turns) -> None:
+        """RATE a second for so long."""
+
+
+@dataclass
+class ByHttp:
+    """A server. `key_of`: the key of a delivery's post, by the delivery's number; None where nothing is posted."""
+
+    server: Server
+    outside: Outside
+    requests: Iterator[bytes]
+    key_of: Callable[[int], str] | None = None
+    _number: Iterator[int] = field(default_factory=itertools.count)
+
+    async def alone(self, count: int, turns: Turns) -> None:
+        before_s = self.server.cpu_s
+        async with connected(self.server.port) as (connection,):
+            for _ in range(count):
+                await asyncio.sleep(APART_S)
+                request, arrived = next(self.requests), len(self.outside.arrived)
+                sent = time.perf_counter()
+                await connection.ask(request)
+                if self.key_of:
+                    await self.outside.wait_for(arrived + 1, timeout_s=LOST_AFTER_S)
+                self._count([sent], turns)
+        await self._end(before_s, turns)
+
+    async def at_rate(self, seconds: float, turns: Turns) -> None:
+        before_s, arrived = self.server.cpu_s, len(self.outside.arrived)
+        load = await fixed_rate(self.server.port, self.requests, per_s=RATE, seconds=seconds)
+        if self.key_of:
+            await self.outside.wait_for(arrived + len(load.accepted), timeout_s=LOST_AFTER_S)
+        self._count(load.due, turns)
+        await self._end(before_s, turns)
+
+    def _count(self, began: Collection[float], turns: Turns) -> None:
+        turns.done += len(began)
+        for at, number in zip(began, self._number, strict=False):
+            if self.key_of is None:
+                continue
+            arrived_at = self.outside.arrived.get(self.key_of(number))
+            if arrived_at is None:
+                turns.lost += 1
+            else:
+                turns.seconds.append(arrived_at - at)
+
+    async def _end(self, before_s: float, turns: Turns) -> None:
+        await asyncio.sleep(SETTLE_S)
+        await self.server.idle()
+        turns.cpu_s += self.server.cpu_s - before_s
+
+
+@dataclass
+class BySdk:
+    """slack_sdk, which posts from a process of its own."""
+
+    outside_url: str
+    _number: Iterator[int] = field(default_factory=itertools.count)
+
+    async def alone(self, count: int, turns: Turns) -> None:
+        await self._post(count, 1 / APART_S, turns)
+
+    async def at_rate(self, seconds: float, turns: Turns) -> None:
+        await self._post(int(seconds * RATE), RATE, turns)
+
+    async def _post(self, count: int, per_s: float, turns: Turns) -> None:
+        prefix = f"even-{next(self._number)}"
+        turns.cpu_s += await apart(post_evenly, f"{self.outside_url}/api/", prefix, count, per_s)
+        turns.done += count
 
 
 async def measure(folder: Path, outside: Outside, outside_url: str, plan: Plan) -> list[Measure]:
-    """Times from request to post, when idle and at a fixed rate; posts a second of a queue; memory."""
+    """Times from request to post and processor time, alone and at a fixed rate; posts a second of a queue; memory."""
     url, port = f"sqlite:///{folder / 'delivery.db'}", free_port()
     await subscribe(Database(url), zip(CHANNELS, REGIONS, strict=True))
     settings = bot_settings(port, outside_url, url)
     async with running("bench.bot_unpaced", port=port, folder=folder, settings=settings) as bot:
-        await _one_by_one(port, outside, Results("w", REGIONS), WARM_UP)
-        idle = await _one_by_one(port, outside, Results("i", REGIONS), plan.idle_deliveries)
-        loaded, lost = await _at_rate(port, outside, plan.delivery_s)
+        named: dict[str, Contender] = {BOT: bot_contender(bot, outside, "d"), SDK: BySdk(outside_url)}
+        async with AsyncExitStack() as stack:
+            named |= await _others(stack, folder, outside, outside_url)
+            await asyncio.sleep(READ_S)
+            alone, loaded = await _alternate(named, plan)
         drained = await drain.measure(Database(url), outside, outside_url, CHANNELS, plan)
         memory = bot.memory_mib
     return [
-        *percentiles("webhook to Slack, idle", idle, {50: None, 95: None, 99: None}),
-        *percentiles(f"webhook to Slack at {RATE}/s", loaded, {50: None, 95: Below(25), 99: None}),
-        Measure(f"webhook to Slack at {RATE}/s, not arrived", lost, "posts", Below(1)),
+        *_cpu("CPU per delivery that comes alone", alone, AtMost(5)),
+        *_cpu(f"CPU per delivery at {RATE}/s", loaded, AtMost(1.5)),
+        *_latency("webhook to Slack, alone", alone, {50: AtMost(8), 95: AtMost(15), 99: None}),
+        *_latency(f"webhook to Slack at {RATE}/s", loaded, {50: None, 95: AtMost(20), 99: None}),
+        Measure("webhook to Slack, refused or not arrived", alone[BOT].lost + loaded[BOT].lost, "posts", Below(1)),
         *drained,
-        Measure("memory of the bot after these posts", memory, "MiB", Below(110)),
+        Measure("memory of the bot after these posts", memory, "MiB", AtMost(95)),
     ]
+
+
+def bot_contender(server: Server, outside: Outside, prefix: str) -> ByHttp:
+    """The bot: a result for one of the channels, whose post it is called by."""
+    results = Results(prefix, REGIONS)
+
+    def key_of(number: int) -> str:
+        return f"result.received:{results.race_id(number)}#1@{CHANNELS[number % len(CHANNELS)]}"
+
+    return ByHttp(server, outside, results.requests(), key_of)
+
+
+async def _others(stack: AsyncExitStack, folder: Path, outside: Outside, outside_url: str) -> dict[str, Contender]:
+    enter = stack.enter_async_context
+    named: dict[str, Contender] = {
+        BARE: ByHttp(await enter(baseline("bare", folder=folder)), outside, Results("e").requests())
+    }
+    if path := debian.program(debian.WEBHOOK):
+        named[debian.WEBHOOK] = ByHttp(await enter(debian.webhook(path, folder)), outside, Results("f").requests())
+    if path := debian.program(debian.ALERTMANAGER):
+        alerts = debian.Alerts("g")
+        server = await enter(debian.alertmanager(path, outside_url, folder))
+        named[debian.ALERTMANAGER] = ByHttp(server, outside, alerts.requests(), alerts.key)
+    return named
+
+
+async def _alternate(named: dict[str, Contender], plan: Plan) -> tuple[dict[str, Turns], dict[str, Turns]]:
+    """Each in turn, alone and then at the rate, after a warm-up that does not count."""
+    for contender in named.values():
+        await contender.alone(WARM_UP, Turns())
+        await contender.at_rate(WARM_UP_RATE_S, Turns())
+    alone, loaded = ({name: Turns() for name in named} for _ in range(2))
+    for _ in range(plan.rounds):
+        for name, contender in named.items():
+            await contender.alone(plan.alone, alone[name])
+        for name, contender in named.items():
+            await contender.at_rate(plan.delivery_s / plan.rounds, loaded[name])
+    return alone, loaded
+
+
+UNITS = {SDK: "per post", BARE: "per request", debian.WEBHOOK: "per request, its command included"}
+
+
+def _cpu(name: str, turns: dict[str, Turns], target: AtMost) -> list[Measure]:
+    beside = {other: each for other, each in turns.items() if other != BOT}
+    return [
+        Measure(name, turns[BOT].cpu_ms, "ms", target),
+        *(
+            Measure(f"· {other}, {UNITS[other]}" if other in UNITS else f"· {other}", each.cpu_ms, "ms")
+            for other, each in beside.items()
+        ),
+    ]
+
+
+def _latency(name: str, turns: dict[str, Turns], targets: dict[int, AtMost | None]) -> list[Measure]:
+    lines = percentiles(name, turns[BOT].seconds, targets)
+    if beside := turns.get(debian.ALERTMANAGER):
+        lines += percentiles(f"· {debian.ALERTMANAGER}", beside.seconds, dict.fromkeys(targets))
+    return lines
 
 
 async def subscribe(database: Database, pairs: Iterable[tuple[str, str]]) -> None:
@@ -62,32 +238,3 @@ async def subscribe(database: Database, pairs: Iterable[tuple[str, str]]) -> Non
     upgrade(database)
     await database.write(save)
     await database.close()
-
-
-async def _one_by_one(port: int, outside: Outside, results: Results, count: int) -> list[float]:
-    """Seconds from each request to its post, with nothing else going on."""
-    seconds = []
-    requests = results.requests()
-    async with connected(port) as (connection,):
-        for number in range(count):
-            await asyncio.sleep(IDLE_S)
-            request, before = next(requests), len(outside.arrived)
-            sent = time.perf_counter()
-            await connection.ask(request)
-            if await outside.wait_for(before + 1, timeout_s=LOST_AFTER_S):
-                seconds.append(outside.arrived[_post_key(results, number)] - sent)
-    return seconds
-
-
-async def _at_rate(port: int, outside: Outside, seconds: float) -> tuple[list[float], int]:
-    """Seconds from each planned moment to its post, and how many posts never came."""
-    results, before = Results("r", REGIONS), len(outside.arrived)
-    load = await fixed_rate(port, results.requests(), per_s=RATE, seconds=seconds)
-    await outside.wait_for(before + len(load.due), timeout_s=LOST_AFTER_S)
-    arrived = [outside.arrived.get(_post_key(results, number)) for number in range(len(load.due))]
-    taken = [at - due for at, due in zip(arrived, load.due, strict=True) if at is not None]
-    return taken, len(load.due) - len(taken)
-
-
-def _post_key(results: Results, number: int) -> str:
-    return f"result.received:{results.race_id(number)}#1@{CHANNELS[number % len(CHANNELS)]}"

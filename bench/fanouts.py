@@ -2,20 +2,18 @@
 
 import asyncio
 import contextlib
-import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from bench.ingest import arrival
 from bench.payloads import Results
 from bot.app import Service
 from bot.logs import configure_logging
 from bot.serving import loop_factory
 from bot.settings import load_settings
 from bot.storage import inbox
-from bot.storage.inbox import Arrival
-from bot.webhooks.payload import identify
 
 
 def seconds_alone(
@@ -34,15 +32,10 @@ async def _time(service: Service, regions: Sequence[str], events: int) -> dict[s
     seconds: dict[str, list[float]] = {region: [] for region in regions}
     for number in range(events + 1):
         for region, taken in seconds.items():
-            arrival = _arrival(service, Results(f"{region}x", (region,)).body(number))
-            await service.database.write(partial(inbox.store, arrivals=[arrival]))
+            one = arrival(Results(f"{region}x", (region,)).body(number))
+            await service.database.write(partial(inbox.store, arrivals=[one]))
             started = time.perf_counter()
             assert await service.fanout.run_once() == 1
             taken.append(time.perf_counter() - started)
     await service.database.close()
     return {region: taken[1:] for region, taken in seconds.items()}
-
-
-def _arrival(service: Service, body: bytes) -> Arrival:
-    key, name = identify(body)
-    return Arrival(key, name, hashlib.sha256(body).hexdigest(), body, service.clock())

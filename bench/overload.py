@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlmodel import Session, col
 
 from bench.apart import apart
-from bench.common import AtLeast, Below, Measure, Plan, percentile, percentiles
+from bench.common import AtLeast, AtMost, Below, Measure, Plan, percentile, percentiles
 from bench.ingest import CONNECTIONS, WARM_UP_S
 from bench.load import LATE_S, Load, closed_loop, fixed_rate
 from bench.payloads import Results
@@ -17,9 +17,11 @@ from bot.serving import loop_factory
 from bot.storage.engine import Database
 from bot.storage.tables import InboxDelivery
 
-CLOSED_S = 1.0
-TIMES = 4
-MOST = 6_000
+CLOSED_S = 3.0
+"""So long that the fan-out, which pauses at first, has its part of it."""
+
+TIMES = 2.4
+MOST = 8_000
 """Deliveries a second: more than that a generator can't keep on the core that the bot leaves it."""
 
 UNDER_WAY = 512
@@ -33,7 +35,7 @@ async def measure(folder: Path, outside_url: str, plan: Plan) -> list[Measure]:
     """What becomes of several times the rate of the closed loop, beside a bare server that is offered the same."""
     url, port = f"sqlite:///{folder / 'overload.db'}", free_port()
     settings = bot_settings(port, outside_url, url)
-    async with running("bot", "serve", port=port, folder=folder, settings=settings):
+    async with running("bot", "serve", port=port, folder=folder, settings=settings) as bot:
         requests = Results("e").requests()
         for seconds in (WARM_UP_S, CLOSED_S):
             closed = await closed_loop(port, requests, seconds=seconds, connections=CONNECTIONS)
@@ -42,9 +44,10 @@ async def measure(folder: Path, outside_url: str, plan: Plan) -> list[Measure]:
         database = Database(url)
         lost = await database.read(lambda session: not_kept(session, load))
         await database.close()
+        memory = Measure("memory of the bot after the overload", bot.memory_mib, "MiB", AtMost(95))
     async with baseline("bare", folder=folder) as server:
         bare = await apart(offer, server.port, per_s, plan.overload_s)
-    return report(closed, load, bare, lost)
+    return [*report(closed, load, bare, lost), memory]
 
 
 def offer(port: int, per_s: float, seconds: float) -> Load:
@@ -68,13 +71,14 @@ def report(closed: Load, load: Load, bare: Load, lost: int) -> list[Measure]:
         Measure("overload: bot in a closed loop before it", closed.per_s, "/s"),
         Measure("overload: offered", load.offered_per_s, "/s"),
         # Where one of these is not met it was hardly more than the bot can take, and the lines below say less.
-        Measure("overload: offered / closed loop", load.offered_per_s / closed.per_s, "ratio", AtLeast(3)),
-        Measure("overload: offered / accepted", load.offered_per_s / load.per_s, "ratio", AtLeast(2)),
+        Measure("overload: offered / closed loop", load.offered_per_s / closed.per_s, "ratio", AtLeast(2)),
+        Measure("overload: offered / accepted", load.offered_per_s / load.per_s, "ratio", AtLeast(1.5)),
         Measure(f"overload: of that not sent, {UNDER_WAY} being under way", load.held_back / load.seconds, "/s"),
         Measure("overload: accepted by a bare server", bare.per_s, "/s"),
         *percentiles("overload: accepted by a bare server", bare.latencies, {99: None}),
         Measure("overload: accepted", load.per_s, "/s"),
-        *percentiles("overload: accepted", load.latencies, {50: None, 99: Below(250)}),
+        Measure("overload: accepted / closed loop", load.per_s / closed.per_s, "ratio", AtLeast(0.8)),
+        *percentiles("overload: accepted", load.latencies, {50: None, 99: AtMost(250)}),
         Measure("overload: refused (503)", load.answers[REFUSED] / load.seconds, "/s"),
         Measure("overload: accepted and not in the inbox", lost, "deliveries", Below(1)),
         Measure("overload: neither accepted nor refused", neither, "requests", Below(1)),

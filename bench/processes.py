@@ -20,6 +20,9 @@ from bot.storage.engine import Database
 
 ROOT = Path(__file__).parents[1]
 READY_S = 20.0
+CPU_CLOCK = 2
+"""The kind of a process's clock that counts what all its threads had of a processor."""
+
 PASSED_ON = ("PATH", "HOME", "LANG", "VIRTUAL_ENV", "TMPDIR")
 
 
@@ -36,29 +39,38 @@ class Server:
         """What it holds resident now."""
         return float(psutil.Process(self.process.pid).memory_info().rss) / 1024**2
 
-
-@dataclass(frozen=True)
-class Backlog:
-    """Deliveries that were stored and not fanned out, and how long that then took."""
-
-    deliveries: int
-    seconds: float
-
     @property
-    def per_s(self) -> float:
-        """Deliveries fanned out a second."""
-        return self.deliveries / self.seconds
+    def cpu_s(self) -> float:
+        """The processor time it has had, in user and system mode, with that of the commands it ran and saw end."""
+        times = psutil.Process(self.process.pid).cpu_times()
+        own_s = times.user + times.system
+        if sys.platform == "linux":
+            # The same in nanoseconds, where psutil counts hundredths of a second: see clock_getcpuclockid(3).
+            own_s = time.clock_gettime(~self.process.pid << 3 | CPU_CLOCK)
+        return float(own_s + times.children_user + times.children_system)
+
+    async def idle(self) -> None:
+        """Returns when no command that the server started is running."""
+        commands = psutil.Process(self.process.pid).children()
+        await asyncio.to_thread(psutil.wait_procs, commands, READY_S)
+
+
+def running(
+    *module: str, port: int, folder: Path, settings: Mapping[str, str] | None = None
+) -> AbstractAsyncContextManager[Server]:
+    """A Python module as a server, from when it is ready until the block ends. Its output goes to a file."""
+    return running_program(sys.executable, "-m", *module, port=port, folder=folder, settings=settings)
 
 
 @asynccontextmanager
-async def running(
-    *command: str, port: int, folder: Path, settings: Mapping[str, str] | None = None
+async def running_program(
+    *command: str, port: int, folder: Path, settings: Mapping[str, str] | None = None, ready_path: str = "/readyz"
 ) -> AsyncIterator[Server]:
-    """A Python module as a server, from when it is ready until the block ends. Its output goes to a file."""
+    """A program as a server, from when it answers 200 at `ready_path` until the block ends."""
     started = time.perf_counter()
     process = _start(command, folder, folder / f"{port}.log", settings or {})
     try:
-        await _ready(process, port, folder)
+        await _ready(process, port, folder, ready_path)
         yield Server(port, process, time.perf_counter() - started)
     finally:
         process.terminate()
@@ -86,37 +98,33 @@ def bot_settings(port: int, outside_url: str, database_url: str) -> dict[str, st
     }
 
 
-async def empty_inbox(database: Database, *, timeout_s: float = 90.0) -> Backlog:
+async def empty_inbox(database: Database, *, timeout_s: float = 90.0) -> None:
     """Waits until the bot has fanned out all that it stored: it would slow whoever is measured next."""
     started = time.perf_counter()
-    deliveries = await database.read(inbox.count_waiting)
     while await database.read(inbox.count_waiting):
         if time.perf_counter() - started > timeout_s:
             raise TimeoutError(f"the inbox was not empty after {timeout_s:g} s")
         await asyncio.sleep(0.02)
-    return Backlog(deliveries, time.perf_counter() - started)
 
 
 def _start(command: tuple[str, ...], folder: Path, log: Path, settings: Mapping[str, str]) -> "subprocess.Popen[bytes]":
     environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     environment |= {"PYTHONPATH": str(ROOT), **settings}
     with log.open("wb") as output:
-        return subprocess.Popen(
-            [sys.executable, "-m", *command], cwd=folder, env=environment, stdout=output, stderr=output
-        )
+        return subprocess.Popen(command, cwd=folder, env=environment, stdout=output, stderr=output)
 
 
-async def _ready(process: "subprocess.Popen[bytes]", port: int, folder: Path) -> None:
+async def _ready(process: "subprocess.Popen[bytes]", port: int, folder: Path, path: str) -> None:
     async with asyncio.timeout(READY_S):
-        while not await _answers(port):
+        while not await _answers(port, path):
             if process.poll() is not None:
                 raise RuntimeError((folder / f"{port}.log").read_text(encoding="utf-8"))
             await asyncio.sleep(0.005)
 
 
-async def _answers(port: int) -> bool:
+async def _answers(port: int, path: str) -> bool:
     try:
         async with connected(port) as (connection,):
-            return await connection.ask(get("/readyz")) == ACCEPTED
+            return await connection.ask(get(path)) == ACCEPTED
     except OSError:
         return False

@@ -95,3 +95,21 @@ def test_deliveries_are_the_races_that_they_are_looked_for_by():
     races = [json.loads(parts_of(request)[1])["race"] for request in islice(results.requests(), 4)]
     assert [race["race_id"] for race in races] == [results.race_id(number) for number in range(4)]
     assert [race["region"] for race in races] == ["R00", "R01", "R00", "R01"]
+
+
+def test_course_is_of_one_region_and_has_eight_races_at_different_times():
+    results = Results("t", ("R00", "R01"))
+    races = [json.loads(parts_of(request)[1])["race"] for request in islice(results.requests(), 40)]
+    by_course: dict[str, list[dict[str, str]]] = {}
+    for race in races:
+        by_course.setdefault(race["course"]["course_id"], []).append(race)
+    assert [len(of_course) for of_course in by_course.values()] == [8, 8, 8, 8, 4, 4]
+    for of_course in by_course.values():
+        assert len({race["region"] for race in of_course}) == 1
+        assert len({race["off_time"] for race in of_course}) == len(of_course)
+
+
+def test_body_by_itself_is_the_body_of_the_request_of_that_number():
+    results = Results("t", ("R00", "R01"))
+    for number, request in enumerate(islice(results.requests(), 40)):
+        assert parts_of(request)[1] == results.body(number)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.__main__ import said
-from bench.common import AtLeast, Below, Measure, number, paired_ratio, percentile, percentiles, table
+from bench.common import AtLeast, AtMost, Below, Measure, number, paired_ratio, percentile, percentiles, summary, table
 
 SECONDS = st.lists(st.floats(0, 100), min_size=1)
 
@@ -51,6 +51,9 @@ def test_ratio_to_nothing_is_not_a_number(ours, theirs):
     [
         (AtLeast(8), 8.0, "met"),
         (AtLeast(8), 7.99, "NOT MET"),
+        (AtMost(8), 8.0, "met"),
+        (AtMost(8), 8.01, "NOT MET"),
+        (AtMost(8), math.nan, "NOT MET"),
         (Below(15), 14.99, "met"),
         (Below(15), 15.0, "NOT MET"),
         (Below(15), math.nan, "NOT MET"),
@@ -86,6 +89,11 @@ def test_table_has_a_line_for_each_measure_in_order():
     ]
 
 
+def test_summary_names_the_lines_whose_target_is_not_met():
+    lines = [Measure("CPU", 5.0, "ms", AtMost(5)), Measure("· bare", 9.0, "ms"), Measure("p95", 15.7, "ms", AtMost(15))]
+    assert summary(lines).splitlines() == ["1 of 2 targets met", "NOT MET: p95: 15.7 ms, target ≤ 15.0"]
+
+
 async def test_part_that_fails_is_a_line_that_is_not_met(capsys):
     async def fails():
         raise OSError("no room")
@@ -105,11 +113,13 @@ async def test_part_that_fails_is_a_line_that_is_not_met(capsys):
         ("client", "measure"),
         ("delivery", "measure"),
         ("drain", "measure"),
+        ("history", "main"),
         ("ingest", "measure"),
         ("keys", "measure"),
         ("overload", "measure"),
         ("servers", "main"),
         ("starts", "measure"),
+        ("statements", "time_statements"),
     ],
 )
 def test_part_can_be_imported_and_has_its_entry(part, entry):
