@@ -16,8 +16,7 @@ from bot.alerts.ingest import Ingest
 from bot.domain.events import Topic
 from bot.domain.filters import ChannelFilter
 from bot.domain.races import Course, OffTime, Race
-from bot.outbox import claim_outcomes, lanes, posts
-from bot.outbox.direct import Added
+from bot.outbox import claim_outcomes, lanes
 from bot.outbox.notices import Notices
 from bot.slack.identity import Identity
 from bot.slack.messages.plain import sentence
@@ -25,7 +24,7 @@ from bot.slack.posts import PostRenderer
 from bot.storage import inbox, racebook, reference, subscriptions
 from bot.storage.engine import Database
 from bot.webhooks.payload import identify, read_payload
-from tests.integration.conftest import START, empty
+from tests.integration.conftest import START, Queues, empty
 
 DAY = START.date().isoformat()
 CHANNEL = "CGB"
@@ -62,16 +61,6 @@ DELIVERIES = st.tuples(
         ]
     ),
 )
-
-
-class Queues:
-    """An outbox that sends nothing at once."""
-
-    def add(self, session, new, tells, known, *, now):
-        return Added(waiting=posts.add(session, new))
-
-    def begin(self, added):
-        raise AssertionError("nothing is begun by itself")
 
 
 class Channel:

@@ -22,6 +22,7 @@ from sqlalchemy import Engine, event
 from sqlmodel import col, select
 
 from bot.alerts.fanout import Fanout
+from bot.alerts.ingest import Ingest
 from bot.alerts.unchecked import check_filters
 from bot.book.reference import ReferenceBook
 from bot.domain.events import DEFAULT_TOPICS, Topic
@@ -43,7 +44,7 @@ from bot.storage.engine import Database
 from bot.storage.tables import AuditEntry, SubscriptionState
 from bot.webhooks.payload import identify, read_payload
 from tests.integration.alerts.racing_day import result
-from tests.integration.conftest import TOKEN, empty
+from tests.integration.conftest import TOKEN, Queues, empty
 
 PATIENCE_S = 20.0
 _TABLES = "(channel_subscription|muted_meeting)"
@@ -290,7 +291,17 @@ async def test_meeting_that_two_people_mute_is_muted_once(replicas):
     key, name = identify(body)
     arrival = inbox.Arrival(key, name, hashlib.sha256(body).hexdigest(), body, now())
     await one.database.write(lambda session: inbox.store(session, [arrival]))
-    assert await Fanout(one.database, read_payload, notices=one.notices, clock=now, wake=asyncio.Event()).run_once()
+    ingest = Ingest(one.database)
+    fanout = Fanout(
+        one.database,
+        read_payload,
+        arrivals=ingest,
+        outbox=Queues(),
+        notices=one.notices,
+        clock=now,
+        wake=ingest.stored,
+    )
+    assert await fanout.run_once()
     first, second = await cross(one, one.types(mute.commit_mute, key), other, other.types(mute.commit_mute, key))
     assert first.number == second.number
     assert [action for action, _, _ in await audit(one)] == ["mute"]
