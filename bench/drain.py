@@ -88,4 +88,4 @@ def _queue(session: Session, results: Results, races: int, channels: Sequence[st
                 for channel in channels
             ],
         )
-        inbox.take(session, [delivery.inbox_id], now)
+        inbox.take(session, [delivery], now)

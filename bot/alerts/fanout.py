@@ -81,7 +81,7 @@ class Outbox(Protocol):
 
 @dataclass(frozen=True)
 class Done:
-    """What a transaction has done: how many deliveries, and what became of their messages."""
+    """How many deliveries need nothing more after a transaction, and what became of their messages."""
 
     deliveries: int = 0
     added: Added = field(default_factory=Added)
@@ -162,7 +162,7 @@ class Fanout:
         """How many deliveries were fanned out: those that were stored just now, else those that the inbox has."""
         handed_over = self._arrivals.hand_over()
         if handed_over and not self._is_behind:
-            return await self._post_all(await self._read_here(handed_over))
+            return await self._post_all(await self._read_here(handed_over), in_order=True)
         # Reading bodies is most of the work: ingest, which needs the writer, does not wait for it.
         read, learnt = await self._database.read_for_alerts(self._read_all)
         self._looked_at_s = self._monotonic()
@@ -177,11 +177,11 @@ class Fanout:
             return await asyncio.to_thread(self._read_each, deliveries)
         return self._read_each(deliveries)
 
-    async def _post_all(self, read: Sequence[Read]) -> int:
+    async def _post_all(self, read: Sequence[Read], *, in_order: bool = False) -> int:
         first = read[0][0].inbox_id
         singly = self._refused == first
         try:
-            done = await (self._post_singly(read) if singly else self._post_together(read))
+            done = await (self._post_singly(read) if singly else self._post_together(read, in_order=in_order))
         except Exception as error:
             self._is_behind = True
             self._kept.forget()
@@ -196,9 +196,9 @@ class Fanout:
             self._wake.set()
         return done
 
-    async def _post_together(self, read: Sequence[Read]) -> int:
+    async def _post_together(self, read: Sequence[Read], *, in_order: bool = False) -> int:
         try:
-            done = await self._database.write(lambda session: self._post_those(session, read))
+            done = await self._database.write(lambda session: self._post_those(session, read, in_order=in_order))
         except StorageError:
             raise
         except Exception:  # noqa: BLE001  one of them can't be done: it is found, and logged, one at a time
@@ -230,7 +230,7 @@ class Fanout:
         return done
 
     def _mark_refused(self, session: Session, *, delivery: StoredDelivery, why: StorageUnavailable) -> None:
-        if inbox.take(session, [delivery.inbox_id], self._clock()).inbox_ids:
+        if inbox.take(session, [delivery], self._clock()).inbox_ids:
             log.error("fanout_refused", reference=inbox.reference(delivery.inbox_id), reason=str(why))
             inbox.mark_failed(session, delivery, self._clock(), f"{type(why).__name__}: {why}")
 
@@ -285,26 +285,34 @@ class Fanout:
         tell_again(session, plan, elsewhere, meetings, known, now=self._clock())
         plan.carry_out()
 
-    def _post_those(self, session: Session, read: Sequence[Read]) -> Done | None:
-        """What was done of those that still wait; None where it is another replica's turn."""
+    def _post_those(self, session: Session, read: Sequence[Read], *, in_order: bool = False) -> Done | None:
+        """What was done of those that still wait; None where it is another replica's turn.
+
+        `in_order`: nothing is done where a delivery that was received before waits too.
+        """
         now = inbox.take_turn(session, self._clock)
         if now is None:
             return None
-        taken = inbox.take(session, [delivery.inbox_id for delivery, _ in read], now)
-        read = [(delivery, event) for delivery, event in read if delivery.inbox_id in taken.inbox_ids]
-        if not read:
+        taken = inbox.take(session, [delivery for delivery, _ in read], now)
+        still = [(delivery, event) for delivery, event in read if delivery.inbox_id in taken.inbox_ids]
+        if not still:
+            return Done(len(read))
+        if taken.overtakes and in_order:
+            # Another replica has stored what came before, and maybe died since.
+            inbox.put_back(session, sorted(taken.inbox_ids))
             return Done()
         known = self._kept.at(session, taken.mark, now)
         unread = [channel_id for channel_id, chosen in known.listening if isinstance(chosen, UnreadFilter)]
         self._notices.unread_filters(session, unread)
-        return self._post(session, read, known, now)
+        done = self._post(session, still, known, now)
+        return replace(done, deliveries=done.deliveries + len(read) - len(still))
 
     def _post_apart(self, session: Session, read: Sequence[Read]) -> Done | None:
         """As `_post_those`, each delivery in a savepoint of its own, because one of them can't be done."""
         now = inbox.take_turn(session, self._clock)
         if now is None:
             return None
-        taken = inbox.take(session, [delivery.inbox_id for delivery, _ in read], now)
+        taken = inbox.take(session, [delivery for delivery, _ in read], now)
         known = kept.read(session, now)
         done = [self._post_alone(session, each, known, now) for each in read if each[0].inbox_id in taken.inbox_ids]
         return Done(len(done), Added(waiting=sum(done)))

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, bindparam, func, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, bindparam, exists, func, literal_column, or_, select, update
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
 
@@ -36,11 +36,21 @@ _IS_URGENT = col(InboxDelivery.event_name).in_(
 
 
 _INBOX = table_of(InboxDelivery)
+_OTHER = _INBOX.alias("other")
 _TAKE = (
     update(_INBOX)
     .where(_INBOX.c.id.in_(bindparam("numbers", expanding=True)), _IS_NEW)
     .values(state=InboxState.DONE, done_at=bindparam("done_at"), error=None)
-    .returning(_INBOX.c.id, generation.current())
+    .returning(
+        _INBOX.c.id,
+        generation.current(),
+        exists().where(
+            _OTHER.c.state == literal_column("'new'"),
+            _OTHER.c.not_before.is_(None),
+            _OTHER.c.received_at < bindparam("last"),
+            _OTHER.c.id.not_in(bindparam("numbers", expanding=True)),
+        ),
+    )
 )
 """The statement of `take`."""
 
@@ -166,19 +176,26 @@ def take_turn(session: Session, clock: Clock) -> datetime | None:
 
 @dataclass(frozen=True)
 class Taken:
-    """The deliveries that were still new, and the generation (`bot/storage/generation.py`) of this transaction."""
+    """The deliveries that were still new, and the generation (`bot/storage/generation.py`) of this transaction.
+
+    `overtakes`: other deliveries, received before the last of these, wait too.
+    """
 
     inbox_ids: frozenset[int]
     mark: str | None
+    overtakes: bool
 
 
-def take(session: Session, inbox_ids: Sequence[int], now: datetime) -> Taken:
+def take(session: Session, deliveries: Sequence[StoredDelivery], now: datetime) -> Taken:
     """Mark deliveries done whose posts are made in the same transaction, but for those that another replica has done.
 
     Comes after `take_turn`: so the generation is that of whatever the turn before has committed.
     """
-    rows = session.connection().execute(_TAKE, {"numbers": inbox_ids, "done_at": now}).all()
-    return Taken(frozenset(number for number, _ in rows), rows[0][1] if rows else None)
+    numbers = [delivery.inbox_id for delivery in deliveries]
+    last = max(delivery.received_at for delivery in deliveries)
+    rows = session.connection().execute(_TAKE, {"numbers": numbers, "last": last, "done_at": now}).all()
+    mark, overtakes = (rows[0][1], bool(rows[0][2])) if rows else (None, False)
+    return Taken(frozenset(number for number, _, _ in rows), mark, overtakes)
 
 
 def put_back(session: Session, inbox_ids: Sequence[int]) -> None:

@@ -18,7 +18,7 @@ async def store(database, arrivals, *, done=True):
     new = await database.write(lambda session: inbox.store(session, arrivals))
     if done:
         taken = await database.write(lambda session: inbox.waiting(session, NOW, 10_000))
-        await database.write(lambda session: inbox.take(session, [one.inbox_id for one in taken], NOW))
+        await database.write(lambda session: inbox.take(session, taken, NOW))
     return [number is not None for number in new.values()]
 
 
@@ -27,7 +27,7 @@ async def test_old_bodies_are_forgotten_once_and_their_keys_are_kept(database):
     await store(database, [arrival(number, 5) for number in range(1000, 1010)])
     assert await prune_bodies(database, 30, lambda: NOW) == 450
     assert await prune_bodies(database, 30, lambda: NOW) == 0
-    assert await store(database, [arrival(7, 0), arrival(1005, 0)]) == [False, False]
+    assert await store(database, [arrival(7, 0), arrival(1005, 0)], done=False) == [False, False]
     assert await prune_bodies(database, 30, lambda: NOW + timedelta(days=30)) == 10
 
 
