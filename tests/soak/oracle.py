@@ -75,7 +75,7 @@ class Oracle:
             here = messages.get(channel.channel_id, ())
             verdict.posts += len(here)
             self._count(channel, here, told, verdict)
-            self._compare_order(channel, here, verdict)
+            self._compare_order(channel, here, told, verdict)
             self._measure(channel, here, verdict)
         known = {channel.channel_id for channel in self.channels}
         for channel_id in messages.keys() - known:
@@ -134,10 +134,14 @@ class Oracle:
             if count not in {0, 1} or one not in self.archived
         ]
 
-    def _compare_order(self, channel: SoakChannel, here: Sequence[PostedMessage], verdict: Verdict) -> None:
+    def _compare_order(
+        self, channel: SoakChannel, here: Sequence[PostedMessage], told: Collection[str], verdict: Verdict
+    ) -> None:
         by_key = {self._key(delivery, channel): delivery for delivery in self.delivered}
         posted = [by_key[key] for message in here if (key := key_of(message)) in by_key]
-        hurried = {delivery.race for delivery in posted if delivery.is_abandonment}
+        # An abandonment that was given up in the end has hurried its race as well.
+        dealt_with = [*posted, *(by_key[key] for key in told if key in by_key)]
+        hurried = {delivery.race for delivery in dealt_with if delivery.is_abandonment}
         for place, first in enumerate(posted):
             for second in posted[place + 1 :]:
                 if self._should_be_first(second, first, hurried) and self.precedes(second, first):

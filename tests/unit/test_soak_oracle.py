@@ -125,6 +125,14 @@ def test_soak_oracle_takes_a_message_as_given_up_that_slack_refused_and_admins_w
     assert len(judged([first, second], posted([first]), told * 2, refused).noise) == 1
 
 
+def test_soak_oracle_takes_a_result_as_hurried_by_an_abandonment_that_was_given_up(races):
+    first, (second, abandonment) = races.result()[0], races.contradicted()
+    told, refused = [was_given_up(abandonment)], {key_in_channel(abandonment)}
+    deliveries = [first, second, abandonment]
+    assert judged(deliveries, posted([second, first]), told, refused).problems == []
+    assert len(judged(deliveries[:2], posted([second, first])).out_of_order) == 1
+
+
 def test_soak_oracle_takes_a_correction_that_was_given_up_in_the_message_of_the_version_before(races):
     result = races.result()[0]
     correction = replace(result, version=2, body=result.body + b" ", begins="CORRECTION", says="1st was A, now B")
