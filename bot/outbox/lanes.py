@@ -114,7 +114,8 @@ def tried_longest(session: Session) -> tuple[str, str] | None:
         select(col(OutboxMessage.idempotency_key), col(OutboxMessage.detail))
         .join(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
         .where(IS_UNSENT, col(OutboxMessage.detail).is_not(None), _IS_OPEN)
-        .order_by(col(OutboxMessage.id))
+        # A sum, so that SQLite goes by the index of unsent messages, and not through all messages by their number.
+        .order_by(col(OutboxMessage.id) + 0)
         .limit(1)
     )
     found = session.execute(statement).first()

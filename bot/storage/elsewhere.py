@@ -287,13 +287,25 @@ class KnownElsewhere:
         return self._lists.lexicon.region_meant(region)
 
     def _is_chosen(self, region: str) -> bool:
-        same = [chosen for chosen in self._subscribed if chosen.region.casefold() == region.casefold()]
-        return bool(same) and all(chosen.region == region or chosen.unchecked_since is not None for chosen in same)
+        same = self._chosen_spellings.get(region.casefold(), set())
+        return bool(same) and all(spelling == region or is_unchecked for spelling, is_unchecked in same)
+
+    @cached_property
+    def _chosen_spellings(self) -> dict[str, set[tuple[str, bool]]]:
+        """The regions that channels chose, and whether unchecked, by the spelling without letter case."""
+        found: dict[str, set[tuple[str, bool]]] = {}
+        for chosen in self._subscribed:
+            is_unchecked = chosen.unchecked_since is not None
+            found.setdefault(chosen.region.casefold(), set()).add((chosen.region, is_unchecked))
+        return found
 
     def _is_of_no_channel(self, region: str) -> bool:
-        chosen = {codes_of(one.region) for one in self._subscribed if one.region != ALL_REGIONS}
         codes = codes_of(region)
-        return region in codes and frozenset() not in chosen and codes not in chosen
+        return region in codes and frozenset() not in self._codes_chosen and codes not in self._codes_chosen
+
+    @cached_property
+    def _codes_chosen(self) -> set[frozenset[str]]:
+        return {codes_of(region) for region in {one.region for one in self._subscribed} if region != ALL_REGIONS}
 
     @cached_property
     def _subscribed(self) -> Sequence[ChannelFilter]:

@@ -220,8 +220,9 @@ def _around(dialect: str, asked: tuple[bool, bool, bool], places: Words, whole: 
     if places:
         is_there = _is_at(dialect, row, _parameters("place", places))
         ways.append(select(key).where(kind == EventKind.MEETING_ABANDONED, is_there))
-        is_wanted = or_(kind.in_(_LINKED), col(row.race_id).is_(None))
-        ways.append(select(key).where(is_wanted, col(row.received_at) > bindparam("recent"), is_there))
+        is_recent = col(row.received_at) > bindparam("recent")
+        ways.append(select(key).where(kind.in_(_LINKED), is_recent, is_there))
+        ways.append(select(key).where(col(row.race_id).is_(None), is_recent, is_there))
     if whole:
         ways.append(select(key).where(kind.in_(_LINKED), _is_at(dialect, row, _parameters("whole", whole))))
     return select(row).where(key.in_(union(*ways))).order_by(col(row.version))

@@ -84,7 +84,8 @@ class EventVersion(SQLModel, table=True):
         UniqueConstraint("event_key", "version", name="uq_event_event_key_version"),
         Index("ix_event_race_id", "race_id"),
         Index("ix_event_meeting_id", "meeting_id"),
-        Index("ix_event_race_date", "race_date", "kind"),
+        Index("ix_event_race_date", "race_date", "kind", "received_at"),
+        Index("ix_event_without_race_id", "race_date", "received_at", info={WHERE: "race_id IS NULL"}),
     )
 
     id: int | None = Field(default=None, sa_column=_growing_key())

@@ -1,4 +1,4 @@
-"""A mark that changes with subscriptions, mutes and the data service's lists, so that processes can keep them."""
+"""A mark that changes with whatever processes keep in memory, and indexes for a long history."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -19,3 +19,13 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id"),
     )
     generation.make_triggers(op.get_bind())
+    op.drop_index("ix_event_race_date", "event")
+    op.create_index("ix_event_race_date", "event", ["race_date", "kind", "received_at"])
+    without_id = sa.text("race_id IS NULL")
+    op.create_index(
+        "ix_event_without_race_id",
+        "event",
+        ["race_date", "received_at"],
+        sqlite_where=without_id,
+        postgresql_where=without_id,
+    )
