@@ -43,7 +43,7 @@ class PostRenderer:
     def _render(self, claim: Claim, now: datetime) -> Message:
         shown = claim.shown
         if shown is None:
-            return Message.model_validate_json(claim.post.content or "")
+            return Message.from_json(claim.post.content or "")
         # How late it came does not change when it is edited.
         made_at = max(shown.post.sent_at or now, shown.post.received_at).replace(microsecond=0)
         later = shown.superseded.message_ts if shown.superseded else None

@@ -1,12 +1,17 @@
 """Slack's native table and chart, for which slack_sdk has no class: the one place where their dicts are made.
 
-Not every workspace has them, so a message that has one carries its plain sections too (`with_native`).
+Not every workspace has them, so a message that has one can be made in plain sections too (`with_native`).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
-from bot.domain.message import Block, Message
+from bot.domain.message import Block, Blocks, Message
+from bot.logs import get_logger
 from bot.slack.messages.text import clip, flatten, size
+
+log = get_logger(__name__)
 
 DATA_TABLE = "data_table"
 DATA_VISUALIZATION = "data_visualization"
@@ -82,9 +87,18 @@ def line_chart(title: str, x_label: str, labels: Sequence[str], series: Mapping[
     }
 
 
-def with_native(native: Message, plain: Message) -> Message:
-    """The message with native blocks, and beside them those of the plain one."""
-    return native.model_copy(update={"plain_blocks": plain.blocks})
+def with_native(native: Message, in_sections: Callable[[], Message]) -> Message:
+    """The message with native blocks, for which `in_sections` makes the plain one when that is needed."""
+    return replace(native, sections=partial(_sections, in_sections))
+
+
+def _sections(in_sections: Callable[[], Message]) -> Blocks:
+    try:
+        return in_sections().blocks
+    except Exception:
+        # The message is on its way by now. Without sections its text goes out, which is better than nothing.
+        log.exception("sections_not_built")
+        return ()
 
 
 def _points(categories: Sequence[str], values: Sequence[int]) -> list[Block]:

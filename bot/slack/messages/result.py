@@ -50,13 +50,16 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
         section("\n".join([*([f"{_changed(context)}: {changed}"] if changed else []), *asides(context)])),
         None if placed else section(NO_ORDER),
     ]
-    lines = (runner_line(runner, safe(runner.position, _POSITION_MAX)) for runner in placed)
     text = _text(event, context, placed, changed)
     foot = [small_print(event, context), alert_buttons(event)]
-    unplaced = section(clip("\n".join(_others_lines(others)), _OTHERS_MAX))
-    in_sections = message(text, head, lines, len(placed), [unplaced, *foot])
+
+    def in_sections() -> Message:
+        lines = (runner_line(runner, safe(runner.position, _POSITION_MAX)) for runner in placed)
+        unplaced = section(clip("\n".join(_others_lines(others)), _OTHERS_MAX))
+        return message(text, head, lines, len(placed), [unplaced, *foot])
+
     table = runners_table("Finishing order", [*placed, *others], RESULT, room_beside([*head, *foot])) if placed else []
-    return with_native(message(text, [*head, *table], foot=foot), in_sections) if table else in_sections
+    return with_native(message(text, [*head, *table], foot=foot), in_sections) if table else in_sections()
 
 
 def _text(event: RacingEvent, context: MessageContext, placed: Sequence[Runner], changed: str) -> str:
