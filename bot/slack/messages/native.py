@@ -9,7 +9,7 @@ from functools import partial
 
 from bot.domain.message import Block, Blocks, Message
 from bot.logs import get_logger
-from bot.slack.messages.text import clip, flatten, size
+from bot.slack.messages.text import clip, flatten, is_as_it_is, size
 
 log = get_logger(__name__)
 
@@ -42,6 +42,8 @@ CELL_MAX = 60
 
 def cell(value: str | None) -> str:
     """The data for a table's cell: on one line and clipped. It is raw: nothing in it formats, so nothing is escaped."""
+    if value and is_as_it_is(value, CELL_MAX):
+        return value
     return clip(flatten(value or "", CELL_MAX), CELL_MAX) or NOTHING_CAME
 
 
