@@ -200,7 +200,7 @@ def _values(rows: int, now: datetime) -> dict[str, object]:
         "of_race": _stored(of_race),
         "of_meeting": _stored(of_meeting),
         "of_book": result.race.model_dump_json(exclude_defaults=True),
-        "content": Message(text="The quota of the month is spent.").model_dump_json(),
+        "content": Message(text="The quota of the month is spent.").as_json(),
     }
 
 

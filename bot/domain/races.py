@@ -2,6 +2,7 @@
 
 import re
 from datetime import datetime
+from operator import itemgetter
 
 from pydantic import BaseModel, ConfigDict
 
@@ -165,8 +166,9 @@ class Race(Value):
 
     def placed(self) -> tuple[Runner, ...]:
         """The runners with a finishing position, best first; those without one left out."""
-        finished = [runner for runner in self.runners if runner.finishing_position is not None]
-        return tuple(sorted(finished, key=lambda runner: runner.finishing_position or 0))
+        places = ((runner.finishing_position, runner) for runner in self.runners)
+        finished = sorted(((place, runner) for place, runner in places if place is not None), key=itemgetter(0))
+        return tuple(runner for _, runner in finished)
 
 
 def finishing_position(position: str | None) -> int | None:

@@ -6,6 +6,7 @@ read only in the race's own object ("status", "time"), because elsewhere they sp
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 from bot.domain.races import Course, OffTime, Race
@@ -69,7 +70,8 @@ class Sources(NamedTuple):
     """The objects of a record in the order in which a race's fields are looked for.
 
     `own`: the race's own. `data`: others about the event. `meetings`, `courses`: about those. `races`: those of a
-    race where the meeting is the subject. Objects about the delivery are in none.
+    race where the meeting is the subject. Objects about the delivery are in none. `said` has the names of all fields
+    in these objects.
     """
 
     own: list[Fields]
@@ -77,6 +79,7 @@ class Sources(NamedTuple):
     meetings: list[Fields]
     courses: list[Fields]
     races: list[Fields]
+    said: frozenset[str]
 
     @property
     def others(self) -> list[Fields]:
@@ -122,7 +125,9 @@ def sources_of(parts: Sequence[Part], subject: About = About.RACE) -> Sources:
     own = own or of(parts, About.DATA)
     data = [fields for fields in of(parts, About.DATA) + of(parts, About.OTHER) if not _holds(own, fields)]
     meetings, races = ([] if about is subject else of(parts, about) for about in (About.MEETING, About.RACE))
-    return Sources(own, data, meetings, of(parts, About.COURSE), races)
+    courses = of(parts, About.COURSE)
+    said = frozenset(chain.from_iterable(chain(own, data, meetings, courses, races)))
+    return Sources(own, data, meetings, courses, races, said)
 
 
 def of(parts: Sequence[Part], about: About) -> list[Fields]:
@@ -132,11 +137,12 @@ def of(parts: Sequence[Part], about: About) -> list[Fields]:
 
 def look(sources: Sources, names: Names, read: Callable[[Any], T | None]) -> T | None:
     """The field's value: from the race's own objects by any name, else from the others by the plain ones."""
-    for objects, aliases in ((sources.own, names.anywhere), (sources.own, names.own), (sources.others, names.anywhere)):
-        value = find(objects, aliases, read)
-        if value is not None:
-            return value
-    return None
+    if sources.said.isdisjoint(names.anywhere) and sources.said.isdisjoint(names.own):
+        return None
+    value = find(sources.own, names.anywhere, read)
+    if value is None and names.own:
+        value = find(sources.own, names.own, read)
+    return find(sources.others, names.anywhere, read) if value is None else value
 
 
 def race_id_of(parts: Sequence[Part]) -> str | None:

@@ -129,7 +129,7 @@ def is_runner(fields: Fields) -> bool:
 def _lists(objects: Iterable[Fields]) -> Iterator[tuple[Runner, ...]]:
     for fields in objects:
         for name in RUNNER_LISTS:
-            for entries in _entries(fields.get(name)):
+            for entries in _entries(fields[name]) if name in fields else ():
                 yield _read_list(entries, in_order=name in ORDERED_LISTS)
 
 
@@ -213,6 +213,8 @@ def _read_winner(value: Any) -> Runner | None:
 
 def _merged(known: tuple[Runner, ...], more: tuple[Runner, ...]) -> tuple[Runner, ...]:
     """The known runners with what the others add, then those not yet known."""
+    if not known:
+        return more
     runners = list(known)
     places = {label: place for place, runner in reversed(list(enumerate(known))) for label in _labels(runner)}
     for runner in more:

@@ -108,7 +108,7 @@ def add(
     leased = _lease(session, _first(new), token, now=now, room=room, buckets=buckets, times=times)
     sending = Sending(leased, now, now + timedelta(seconds=times.call_s))
     made = posts.insert(session, new, sending)
-    begun = [post for post in new if post.channel_id in leased and post.idempotency_key in made]
+    begun = [post for post in _unsent(new) if post.channel_id in leased and post.idempotency_key in made]
     if vain := leased - {post.channel_id for post in begun}:
         session.connection().execute(_UNLEASE, {"channels": sorted(vain), "token": token})
     claims = [
@@ -122,7 +122,7 @@ def add(
         )
         for post in begun
     ]
-    waiting = sum(not (post.folded or post.muted_by) for post in new) - len(claims)
+    waiting = len(_unsent(new)) - len(claims)
     heads = [(claim.post, claim.event) for claim in claims if claim.event]
     said = showing.shown_anew(session, heads, Anew(tells.events, tells.around, known))
     return Added([replace(claim, shown=said[claim.post.id or 0]) for claim in claims], waiting, channels)
@@ -130,10 +130,14 @@ def add(
 
 def _first(new: Sequence[NewPost]) -> list[str]:
     """The channels whose only new message is an event's own, the most urgent first."""
-    unsent = [post for post in new if not (post.folded or post.muted_by)]
+    unsent = _unsent(new)
     count = Counter(post.channel_id for post in unsent)
     first = [post for post in unsent if count[post.channel_id] == 1 and post.kind is MessageKind.EVENT]
     return [post.channel_id for post in sorted(first, key=lambda post: post.priority)]
+
+
+def _unsent(new: Sequence[NewPost]) -> list[NewPost]:
+    return [post for post in new if not (post.folded or post.muted_by)]
 
 
 def _lease(

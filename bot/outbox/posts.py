@@ -134,14 +134,14 @@ def _made(dialect: str) -> ReturningInsert[int, str]:
 def row_of(post: NewPost, sending: Sending | None) -> dict[str, Any]:
     """The columns of a new message."""
     state = MessageState.MUTED if post.muted_by else MessageState.FOLDED if post.folded else MessageState.QUEUED
-    begun = sending if sending and post.channel_id in sending.channels else None
+    begun = sending if sending and state is MessageState.QUEUED and post.channel_id in sending.channels else None
     return {
         "channel_id": post.channel_id,
         "idempotency_key": post.idempotency_key,
         "kind": post.kind,
         "event_id": post.event_id,
         "edits_id": post.edits_id,
-        "content": post.content.model_dump_json() if post.content else None,
+        "content": post.content.as_json() if post.content else None,
         "priority": int(post.priority),
         "state": MessageState.SENDING if begun else state,
         "folded_into": post.edits_id if post.folded else None,
@@ -403,7 +403,7 @@ def divert_notices(session: Session, channel_id: str, instead: Sequence[str], *,
 
 def resend_notice(session: Session, post: OutboxMessage, channel_ids: Sequence[str]) -> None:
     """Queue a notice for these channels too, each once."""
-    message = Message.model_validate_json(post.content or "")
+    message = Message.from_json(post.content or "")
     add(session, [_notice(_name_of(post), channel_id, message, post.received_at) for channel_id in channel_ids])
 
 

@@ -5,6 +5,7 @@ slack_sdk's own retries are off: they send a message again that Slack may have a
 
 import asyncio
 import json
+import logging
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Any
@@ -41,7 +42,10 @@ _NEVER_LEFT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 
 def make_web_client(token: str, base_url: str, session: aiohttp.ClientSession) -> AsyncWebClient:
     """slack_sdk's client on a shared session, without its retries."""
-    return AsyncWebClient(token=token, base_url=base_url, session=session, retry_handlers=[])
+    # Where its logger has no level of its own, slack_sdk spells out each call and each answer for a debug line that is
+    # then dropped: a quarter of the work of a call. This logger has a level (bot.logs.QUIET_LOGGERS).
+    logger = logging.getLogger("slack_sdk")
+    return AsyncWebClient(token=token, base_url=base_url, session=session, retry_handlers=[], logger=logger)
 
 
 def make_session() -> aiohttp.ClientSession:

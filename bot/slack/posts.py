@@ -43,7 +43,7 @@ class PostRenderer:
     def _render(self, claim: Claim, now: datetime) -> Message:
         shown = claim.shown
         if shown is None:
-            return Message.model_validate_json(claim.post.content or "")
+            return Message.from_json(claim.post.content or "")
         # How late it came does not change when it is edited.
         made_at = max(shown.post.sent_at or now, shown.post.received_at).replace(microsecond=0)
         later = shown.superseded.message_ts if shown.superseded else None
@@ -52,7 +52,7 @@ class PostRenderer:
             self._link(claim, shown.meeting_ts),
             self._link(claim, later),
         )
-        return self._message(_Telling(shown.same, made_at, self._late_after_s, links, shown))
+        return self._message(_Telling(shown.own.id, shown.same, made_at, self._late_after_s, links, shown))
 
     def _link(self, claim: Claim, message_ts: str | None) -> str | None:
         return self.identity.permalink(claim.channel_id, message_ts) if message_ts else None
@@ -60,9 +60,10 @@ class PostRenderer:
 
 @dataclass(frozen=True)
 class _Telling:
-    """All that a message depends on: equal ones are one message."""
+    """All that a message depends on: equal ones are one message. `event_id` is a part of `same` that is soon hashed."""
 
-    same: tuple[object, ...]
+    event_id: int | None
+    same: tuple[object, ...] = field(hash=False)
     made_at: datetime
     late_after_s: float
     links: tuple[str | None, str | None, str | None]

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.logs import MASK, QUIET_LOGGERS, MaskSecrets, configure_logging, get_logger
+from bot.slack.client import make_session, make_web_client
 
 SECRET = "whsec-5ecret-of-a-test"
 
@@ -90,6 +91,13 @@ def test_log_leaves_out_info_of_libraries_that_show_keys_or_addresses(log_to):
     for name in QUIET_LOGGERS:
         logging.getLogger(name).info("HTTP Request: GET https://api.example.com/v1?key=…")
     assert written.getvalue() == ""
+
+
+async def test_slack_sdk_spells_out_no_call_for_the_log(log_to):
+    log_to(level="debug")
+    async with make_session() as session:
+        # slack_sdk looks at the logger's own level, and never at that of a logger above.
+        assert make_web_client("xoxb-1", "https://slack.example/api/", session).logger.level > logging.DEBUG
 
 
 def test_mask_leaves_short_secrets_and_other_values_alone():

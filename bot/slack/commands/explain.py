@@ -1,6 +1,7 @@
 """The one place that turns an exception into what the person who typed the command is told."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from bot.book.meant import COURSE
 from bot.domain.message import Message
@@ -62,7 +63,7 @@ def _with_offers(error: CommandError, line: str) -> Message:
     if error.edits is not None:
         buttons.append(edit_button(error.edits, f"Edit {region_named(error.edits)}"))
     row = actions(buttons)
-    return told.model_copy(update={"blocks": (*told.blocks, row)}) if row else told
+    return replace(told, blocks=(*told.blocks, row)) if row else told
 
 
 def offered_lines(error: CommandError, line: str) -> dict[str, str]:

@@ -1,11 +1,12 @@
 """What every message can say beside its facts: lateness, contradiction, the earlier message, and the small print."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from functools import partial
 
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.facts import only
-from bot.domain.message import Block, Message
+from bot.domain.message import Block, Blocks, Message
 from bot.domain.races import Race
 from bot.slack.messages.blocks import context as context_block
 from bot.slack.messages.blocks import mrkdwn, plain_text, section
@@ -77,13 +78,7 @@ def superseded(message: Message, context: MessageContext) -> Message:
         return message
     mark = section(_superseded(context.superseded, in_readers_zone(context.superseded.at)))
     text = f"{_superseded(context.superseded, utc_clock(context.superseded.at))}. {message.text}"
-    return message.model_copy(
-        update={
-            "text": clip(text, TEXT_MAX),
-            "blocks": _after(mark, message.blocks),
-            "plain_blocks": _after(mark, message.plain_blocks),
-        }
-    )
+    return message.changed(clip(text, TEXT_MAX), partial(_after, mark))
 
 
 def _superseded(later: SupersededBy, clock: str) -> str:
@@ -95,7 +90,7 @@ def _superseded(later: SupersededBy, clock: str) -> str:
     return f"Contradicted {clock}: {_CONTRADICTED[later.contradicted_by]}{see}"
 
 
-def _after(mark: Block | None, blocks: Sequence[Block]) -> tuple[Block, ...]:
+def _after(mark: Block | None, blocks: Blocks) -> Blocks:
     return tuple(block for block in (mark, *blocks) if block) if blocks else ()
 
 

@@ -79,7 +79,7 @@ def message(
     """The message: `head` and `foot` whole, and between them as many of the `total` lines as there is room for."""
     above = [block for block in head if block]
     below = [block for block in foot if block]
-    listed = _listed(lines, total, room_beside([*above, *below]))
+    listed = _listed(lines, total, room_beside([*above, *below])) if total else ()
     blocks = (*above, *listed, *below)[: BLOCKS_MAX - 1]
     return Message(text=clip(text, TEXT_MAX), blocks=blocks)
 

@@ -48,9 +48,12 @@ def full_result(
     head += [section(corrected), none]
     small = [order_note(countries, {event.race.region}), f"Result received {moment_for_readers(received_at)}"]
     foot = context([mrkdwn(words) for words in small if words])
-    in_sections = message(text, head, _lines(runners), len(runners), [foot])
+
+    def in_sections() -> Message:
+        return message(text, head, _lines(runners), len(runners), [foot])
+
     table = runners_table("Every runner", runners, FULL_RESULT, room_beside([*head, foot]))
-    return with_native(message(text, [*head, *table], foot=[foot]), in_sections) if table else in_sections
+    return with_native(message(text, [*head, *table], foot=[foot]), in_sections) if table else in_sections()
 
 
 def _corrected(race: Race, changed: Corrected | None) -> str:

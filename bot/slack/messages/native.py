@@ -1,12 +1,17 @@
 """Slack's native table and chart, for which slack_sdk has no class: the one place where their dicts are made.
 
-Not every workspace has them, so a message that has one carries its plain sections too (`with_native`).
+Not every workspace has them, so a message that has one can be made in plain sections too (`with_native`).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
-from bot.domain.message import Block, Message
-from bot.slack.messages.text import clip, flatten, size
+from bot.domain.message import Block, Blocks, Message
+from bot.logs import get_logger
+from bot.slack.messages.text import clip, flatten, is_as_it_is, size
+
+log = get_logger(__name__)
 
 DATA_TABLE = "data_table"
 DATA_VISUALIZATION = "data_visualization"
@@ -37,6 +42,8 @@ CELL_MAX = 60
 
 def cell(value: str | None) -> str:
     """The data for a table's cell: on one line and clipped. It is raw: nothing in it formats, so nothing is escaped."""
+    if value and is_as_it_is(value, CELL_MAX):
+        return value
     return clip(flatten(value or "", CELL_MAX), CELL_MAX) or NOTHING_CAME
 
 
@@ -82,9 +89,18 @@ def line_chart(title: str, x_label: str, labels: Sequence[str], series: Mapping[
     }
 
 
-def with_native(native: Message, plain: Message) -> Message:
-    """The message with native blocks, and beside them those of the plain one."""
-    return native.model_copy(update={"plain_blocks": plain.blocks})
+def with_native(native: Message, in_sections: Callable[[], Message]) -> Message:
+    """The message with native blocks, for which `in_sections` makes the plain one when that is needed."""
+    return replace(native, sections=partial(_sections, in_sections))
+
+
+def _sections(in_sections: Callable[[], Message]) -> Blocks:
+    try:
+        return in_sections().blocks
+    except Exception:
+        # The message is on its way by now. Without sections its text goes out, which is better than nothing.
+        log.exception("sections_not_built")
+        return ()
 
 
 def _points(categories: Sequence[str], values: Sequence[int]) -> list[Block]:

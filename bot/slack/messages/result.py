@@ -1,7 +1,8 @@
 """The message for result.received: a race was run, or is void, or was a walkover."""
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, takewhile
+from operator import itemgetter
 
 from bot.domain.events import RacingEvent
 from bot.domain.message import Message
@@ -50,13 +51,16 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
         section("\n".join([*([f"{_changed(context)}: {changed}"] if changed else []), *asides(context)])),
         None if placed else section(NO_ORDER),
     ]
-    lines = (runner_line(runner, safe(runner.position, _POSITION_MAX)) for runner in placed)
     text = _text(event, context, placed, changed)
     foot = [small_print(event, context), alert_buttons(event)]
-    unplaced = section(clip("\n".join(_others_lines(others)), _OTHERS_MAX))
-    in_sections = message(text, head, lines, len(placed), [unplaced, *foot])
+
+    def in_sections() -> Message:
+        lines = (runner_line(runner, safe(runner.position, _POSITION_MAX)) for runner in placed)
+        unplaced = section(clip("\n".join(_others_lines(others)), _OTHERS_MAX))
+        return message(text, head, lines, len(placed), [unplaced, *foot])
+
     table = runners_table("Finishing order", [*placed, *others], RESULT, room_beside([*head, *foot])) if placed else []
-    return with_native(message(text, [*head, *table], foot=foot), in_sections) if table else in_sections
+    return with_native(message(text, [*head, *table], foot=foot), in_sections) if table else in_sections()
 
 
 def _text(event: RacingEvent, context: MessageContext, placed: Sequence[Runner], changed: str) -> str:
@@ -88,7 +92,7 @@ def _order_in_text(placed: Sequence[Runner]) -> str:
     """The first three places: "1 Horse A, 2 Horse B, 3 Horse C"; dead heats can make them more."""
     if not placed:
         return _NO_PLACINGS
-    front = [runner for runner in placed if (runner.finishing_position or 0) <= 3] or placed[:1]
+    front = list(takewhile(lambda runner: (runner.finishing_position or 0) <= 3, placed)) or placed[:1]
     named = [f"{safe(runner.position, _POSITION_MAX)} {horse_name(runner)}" for runner in front[:_NAMED_IN_TEXT]]
     more = len(front) - len(named)
     return ", ".join(named + ([f"and {more} more"] if more else []))
@@ -96,10 +100,9 @@ def _order_in_text(placed: Sequence[Runner]) -> str:
 
 def _split(race: Race) -> tuple[list[Runner], list[Runner]]:
     """The placed runners, best first, and the rest; a position of 0 is how some say unplaced."""
-    return (
-        [runner for runner in race.placed() if runner.finishing_position],
-        [runner for runner in race.runners if not runner.finishing_position],
-    )
+    places = [(runner.finishing_position, runner) for runner in race.runners]
+    placed = sorted(((place, runner) for place, runner in places if place), key=itemgetter(0))
+    return [runner for _, runner in placed], [runner for place, runner in places if not place]
 
 
 def _others_lines(others: Sequence[Runner]) -> Iterator[str]:
@@ -127,14 +130,16 @@ def _winning_time(race: Race) -> str | None:
 
 def _unusual_status(race: Race) -> str | None:
     """What the race is called where that is not simply settled, and whether it is marked abandoned."""
-    status = None if is_settled_status(race.status) or _walkover(race) else safe(race.status, SHORT_MAX)
+    walkover = _walkover(race)
+    status = None if is_settled_status(race.status) or walkover else safe(race.status, SHORT_MAX)
     is_said = letters(race.status).startswith(_LOST)
     lost = "The delivery marks this race abandoned" if race.abandoned and not is_said else None
-    return joined([_walkover(race), f"Status: {status}" if status else None, lost], ". ") or None
+    return joined([walkover, f"Status: {status}" if status else None, lost], ". ") or None
 
 
 def _walkover(race: Race) -> str | None:
     """Who walked over: "Walkover: Horse A"; None where the status says otherwise, or several may have run."""
+    if letters(race.status) not in WALKOVER_STATUSES:
+        return None
     alone = race.placed() or race.runners
-    is_one = letters(race.status) in WALKOVER_STATUSES and len(alone) == 1
-    return f"Walkover: {horse_name(alone[0])}" if is_one else None
+    return f"Walkover: {horse_name(alone[0])}" if len(alone) == 1 else None

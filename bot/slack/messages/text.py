@@ -54,7 +54,12 @@ _COLON_OF_AN_EMOJI_OR_ADDRESS = re.compile(
     r"|:(?=//)"
 )
 _DOT_OF_A_DOMAIN = re.compile(r"(?<=\w\w)\.(?=[^\W\d_]{2})|(?<=\w)\.(?=[a-z]{2})")  # not that of "P.Nicholls"
-_MAY_FORMAT = re.compile("[&<>*~`_:.]")
+_FORMATS = "&<>*~`_:."
+_MAY_FORMAT = re.compile(f"[{_FORMATS}]")
+_HARMLESS = re.escape("".join(chr(code) for code in range(ord("!"), 0x7F) if chr(code) not in _FORMATS))
+_AS_IT_IS = re.compile(rf"[{_HARMLESS}]+\.?(?: [{_HARMLESS}]+\.?)*|[0-9]{{1,2}}:[0-9]{{2}}")
+"""Most data: ASCII words, which may end in a full stop, or a time of day. On one line, and nothing in it formats."""
+
 _IN_SOME_PLACES = (
     ("_", _UNDERSCORE_AT_A_WORDS_EDGE, "\N{FULLWIDTH LOW LINE}"),
     (":", _COLON_OF_AN_EMOJI_OR_ADDRESS, "\N{RATIO}"),
@@ -65,12 +70,21 @@ _UNIT = re.compile(r"<[^<>]*>|&(?:amp|lt|gt);|.", re.DOTALL)
 
 def plain(value: str | None, limit: int = DATA_MAX) -> str | None:
     """The data for a plain_text element: on one line, escaped, clipped; None where nothing of it can be seen."""
+    if is_as_it_is(value, limit):
+        return value
     return clip(flatten(value or "", limit).translate(_ENTITIES), limit) or None
 
 
 def safe(value: str | None, limit: int = DATA_MAX) -> str | None:
     """The data for mrkdwn: as `plain`, and unable to format; None where nothing of it can be seen."""
+    if is_as_it_is(value, limit):
+        return value
     return clip(escape(flatten(value or "", limit)), limit) or None
+
+
+def is_as_it_is(value: str | None, limit: int) -> bool:
+    """Whether it is seen at a glance that the data shows as it came, wherever: the short way through this file."""
+    return value is not None and len(value) <= limit and _AS_IT_IS.fullmatch(value) is not None
 
 
 def code(value: str | None, limit: int = DATA_MAX) -> str | None:

@@ -61,11 +61,12 @@ def usage(reading: QuotaReading, expected: Forecast | None, failure: str | None 
     none = "" if failure else f"The service gave no rows by {reading.grouped_by}."
     title = section(f"*By {reading.grouped_by}*" if rows else none)
     foot = context([mrkdwn(f"read {in_readers_zone(reading.taken_at)}"), mrkdwn("reading it costs no quota")])
-    in_sections = message(text, [*head, title], map(_row, rows), len(rows), [foot])
+
+    def made(*chart: Block) -> Message:
+        return message(text, [*head, *chart, title], map(_row, rows), len(rows), [foot])
+
     chart = _chart(reading)
-    if chart is None:
-        return in_sections
-    return with_native(message(text, [*head, chart, title], map(_row, rows), len(rows), [foot]), in_sections)
+    return with_native(made(chart), made) if chart else made()
 
 
 def _chart(reading: QuotaReading) -> Block | None:

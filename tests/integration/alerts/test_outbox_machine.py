@@ -156,7 +156,7 @@ class Slack:
 def render(claim, now):
     """A message that names the versions it tells."""
     if claim.shown is None:
-        return Message.model_validate_json(claim.post.content)
+        return Message.from_json(claim.post.content)
     shown = claim.shown
     told = [f"{shown.newest.event_key}#{shown.newest.version}", *(event.key for event in shown.lost)]
     return Message(text=f"{' '.join(told)}.")

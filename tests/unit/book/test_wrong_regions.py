@@ -64,7 +64,7 @@ def told(database):
     async def read():
         """(channel, words) of what was told."""
         found = await database.read(lambda session: session.exec(select(OutboxMessage)).all())
-        return [(post.channel_id, Message.model_validate_json(post.content).text) for post in found]
+        return [(post.channel_id, Message.from_json(post.content).text) for post in found]
 
     return read
 

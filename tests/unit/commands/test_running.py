@@ -147,7 +147,7 @@ async def test_answer_that_is_refused_goes_out_in_plain_text_with_what_is_left(w
 
 TABLE = ({"type": "data_table"},)
 SECTIONS = ({"type": "section"},)
-NATIVE = Message(text="Answer", blocks=TABLE, plain_blocks=SECTIONS)
+NATIVE = Message(text="Answer", blocks=TABLE, sections=lambda: SECTIONS)
 
 
 @pytest.mark.parametrize(

@@ -235,8 +235,9 @@ def check_table(block):
 
 def check(event, message):
     check_form(event, message)
-    if message.plain_blocks:
+    if any(block["type"] in NATIVE for block in message.blocks):
         assert event.kind is EventKind.RESULT_RECEIVED
+        assert message.plain_blocks
         assert not any(block["type"] in NATIVE for block in message.plain_blocks)
         check_form(event, message.in_sections())
 

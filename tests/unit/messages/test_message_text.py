@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.slack.messages.text import clip, code, escape, flatten, plain, safe, size
+from bot.slack.messages.text import clip, code, escape, flatten, is_as_it_is, plain, safe, size
 
 LOOK_ALIKES = {
     "STAR": "\N{ASTERISK OPERATOR}",
@@ -88,3 +88,15 @@ def test_escaped_data_has_nothing_that_slack_acts_on(text):
 @given(st.text())
 def test_flatten_is_done_after_once(text):
     assert flatten(flatten(text)) == flatten(text)
+
+
+@given(st.text("aB7 .:,'-&<>*_~`/é\u200b\t", max_size=20), st.integers(1, 20))
+def test_short_way_for_plain_words_gives_what_the_long_way_gives(text, limit):
+    assert safe(text, limit) == (clip(escape(flatten(text, limit)), limit) or None)
+    assert not is_as_it_is(text, limit) or plain(text, limit) == safe(text, limit) == flatten(text, limit) == text
+
+
+@pytest.mark.parametrize("text", ["Desert Crown (IRE)", "A. P. O'Brien", "7/2", "14:30", "2=", "Class 2", "cr-a1"])
+def test_most_names_go_the_short_way(text):
+    assert is_as_it_is(text, 40)
+    assert not is_as_it_is(text, len(text) - 1)

@@ -13,7 +13,7 @@ from bot.domain.races import Race, Runner
 from bot.sandbox.slack.blocks import MESSAGE_BLOCKS, block_problems
 from bot.slack.messages.blocks import message, section, weight
 from bot.slack.messages.full_result import full_result
-from bot.slack.messages.native import NOTHING_CAME, cell, data_table
+from bot.slack.messages.native import NOTHING_CAME, cell, data_table, with_native
 from bot.slack.messages.runners import RESULT, runners_table
 from bot.slack.messages.text import MESSAGE_MAX
 from bot.slack.messages.usage import usage
@@ -113,3 +113,38 @@ def test_message_without_native_blocks_is_the_same_in_sections():
     plain = message("text", [section("words")])
     assert plain.in_sections() == plain == NativeBlocks(lambda: 0.0).form_of(plain)
     assert plain.in_words() == Message(text="text")
+
+
+NATIVE = Message("text", blocks=({"type": "data_table"},))
+SECTIONS = ({"type": "section"},)
+
+
+def test_sections_are_made_when_they_are_needed_and_once():
+    made = []
+
+    def in_sections():
+        made.append(1)
+        return Message("text", blocks=SECTIONS)
+
+    native = with_native(NATIVE, in_sections)
+    marked = native.changed("marked", lambda blocks: ({"type": "divider"}, *blocks))
+    assert made == []
+    assert marked.in_sections().blocks == marked.in_sections().blocks == ({"type": "divider"}, *SECTIONS)
+    assert native.in_sections() == Message("text", blocks=SECTIONS)
+    assert made == [1]
+
+
+def test_stored_message_has_both_forms():
+    stored = Message.from_json(with_native(NATIVE, lambda: Message("text", blocks=SECTIONS)).as_json())
+    assert (stored, stored.plain_blocks) == (NATIVE, SECTIONS)
+    words = Message("Fröhlich \N{HORSE FACE}")
+    assert Message.from_json(words.as_json()) == words
+
+
+def test_sections_that_cannot_be_made_leave_the_text(capsys):
+    def in_sections():
+        raise KeyError("horse")
+
+    native = with_native(NATIVE, in_sections)
+    assert native.plain_blocks == ()
+    assert "sections_not_built" in capsys.readouterr().out
