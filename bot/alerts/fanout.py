@@ -44,6 +44,9 @@ LONG_BODIES = 32_768
 REST = 3.0
 """While deliveries keep coming, the fan-out of a backlog rests for so many times as long as it works."""
 
+APART_S = 0.008
+"""Two transactions begin so far apart: deliveries that follow one another closely share the second."""
+
 TURN_S = 0.05
 """When another replica fans out, its turn is waited for so long: its transactions take about as much."""
 
@@ -128,9 +131,12 @@ class Fanout:
             self._wake.clear()
             stored, began_s = self._arrivals.stored_count, self._monotonic()
             wait_s = await self.turn()
+            took_s = self._monotonic() - began_s
             if self._is_behind and self._arrivals.stored_count > stored:
                 # Deliveries that are being stored go before those that are on disk already.
-                await asyncio.sleep((self._monotonic() - began_s) * REST)
+                await asyncio.sleep(took_s * REST)
+            elif took_s < APART_S:
+                await asyncio.sleep(APART_S - took_s)
             await rest(self._wake, wait_s)
 
     def stop(self) -> None:

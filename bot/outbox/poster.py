@@ -54,6 +54,9 @@ SOON_S = 0.02
 LEASE_MARGIN_S = 4.0
 """A lease outlives its call's deadline by this, so that nobody takes the lane while a call may still be under way."""
 
+APART_S = 0.015
+"""What Slack took is written down so far apart, so that outcomes share a transaction; a lone outcome waits for none."""
+
 AT_ONCE = 64
 """Lanes that are posted to at the same time."""
 
@@ -130,6 +133,7 @@ class Poster:
         self._full = False
         self._claimed_at_s = 0.0
         self._taken: list[_Taken] = []
+        self._written_at_s = -APART_S
         self._writing: asyncio.Task[None] | None = None
         self._doubts = Doubts()
         self._outcomes = Outcomes(self.notices, self.pace.channel_s)
@@ -273,8 +277,11 @@ class Poster:
 
     async def _write_down_taken(self) -> None:
         """Record what Slack took: whatever came while the last was written shares a transaction."""
-        while taken := self._taken:
-            self._taken = []
+        while self._taken:
+            if (early_s := self._written_at_s + APART_S - self.monotonic()) > 0:
+                await asyncio.sleep(early_s)
+            self._written_at_s = self.monotonic()
+            taken, self._taken = self._taken, []
             try:
                 waiting = await self.database.write(partial(self._record_taken, taken=taken))
             except Exception as error:  # noqa: BLE001  whatever it was: each is written down by itself
