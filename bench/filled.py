@@ -15,7 +15,7 @@ from bench.payloads import Results
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.message import Message
 from bot.domain.races import Course, OffTime, Race
-from bot.jobs.prune_bodies import PRUNED_TO
+from bot.operations.jobs.prune_bodies import PRUNED_TO
 from bot.storage import state
 from bot.storage.engine import Database
 from bot.webhooks.payload import read_payload

@@ -26,13 +26,13 @@ from bot.book.reference import ReferenceBook
 from bot.domain.clock import Clock, utc_now
 from bot.domain.message import NativeBlocks
 from bot.errors import StorageError
-from bot.health import Health
-from bot.jobs.check_channels import ChannelCheck
-from bot.jobs.end_pauses import PauseEnd
-from bot.jobs.scheduler import Jobs
-from bot.jobs.table import JobParts
 from bot.logs import get_logger
-from bot.metrics import Metrics
+from bot.operations.health import Health
+from bot.operations.jobs.check_channels import ChannelCheck
+from bot.operations.jobs.end_pauses import PauseEnd
+from bot.operations.jobs.scheduler import Jobs
+from bot.operations.jobs.table import JobParts
+from bot.operations.metrics import Metrics
 from bot.outbox import held_methods, posts
 from bot.outbox.notices import Notices
 from bot.outbox.pace import Pace

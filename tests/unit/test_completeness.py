@@ -20,8 +20,8 @@ from bot.cli import Event
 from bot.cli import app as command_line
 from bot.domain.events import TOPIC_OF, EventKind
 from bot.domain.plans import PLANS
-from bot.jobs.table import JOBS
 from bot.manifest import read_manifest
+from bot.operations.jobs.table import JOBS
 from bot.racing import errors as service_errors
 from bot.racing.refusals import BY_STATUS
 from bot.sandbox.demo_stage import COMMANDS

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import select, update
 from sqlmodel import col
 
-from bot.jobs.expire_queue import expire_queue
+from bot.operations.jobs.expire_queue import expire_queue
 from bot.outbox.closing import pause_channel
 from bot.outbox.moving import move_channel
 from bot.slack.identity import Identity

@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import select, update
 from sqlmodel import col
 
-from bot.jobs.check_channels import ChannelCheck
-from bot.jobs.expire_queue import expire_queue
+from bot.operations.jobs.check_channels import ChannelCheck
+from bot.operations.jobs.expire_queue import expire_queue
 from bot.outbox.closing import close_channel
 from bot.sandbox.slack import failures
 from bot.slack.identity import Identity

@@ -7,9 +7,9 @@ from sqlalchemy import select, update
 from sqlmodel import col
 
 from bot.domain.filters import ALL_REGIONS
-from bot.jobs.check_channels import ChannelCheck
-from bot.jobs.end_pauses import PauseEnd
-from bot.jobs.expire_queue import expire_queue
+from bot.operations.jobs.check_channels import ChannelCheck
+from bot.operations.jobs.end_pauses import PauseEnd
+from bot.operations.jobs.expire_queue import expire_queue
 from bot.outbox import ledger
 from bot.outbox.closing import pause_channel
 from bot.sandbox.slack import failures

@@ -6,8 +6,8 @@ from sqlmodel import select
 from bot.book.quota import QuotaBook
 from bot.book.reference import ReferenceBook
 from bot.domain.message import Message
-from bot.jobs.check_quota import check_quota
-from bot.jobs.refresh_reference import refresh_reference
+from bot.operations.jobs.check_quota import check_quota
+from bot.operations.jobs.refresh_reference import refresh_reference
 from bot.outbox.notices import Notices
 from bot.racing.errors import ServerFault
 from bot.storage.tables import Notice

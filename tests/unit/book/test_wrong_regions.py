@@ -9,7 +9,7 @@ from bot.book.reference import ReferenceBook
 from bot.domain.events import DEFAULT_TOPICS
 from bot.domain.filters import ALL_REGIONS, ChannelFilter
 from bot.domain.message import Message
-from bot.jobs.refresh_reference import CHECK_EVERY_S, refresh_for_filters, refresh_reference
+from bot.operations.jobs.refresh_reference import CHECK_EVERY_S, refresh_for_filters, refresh_reference
 from bot.outbox.notices import Notices
 from bot.racing.errors import ServerFault
 from bot.storage import audit, reference, subscriptions

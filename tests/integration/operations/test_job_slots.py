@@ -6,8 +6,8 @@ from typing import Any
 
 from sqlalchemy import update
 
-from bot.jobs.scheduler import TRY_EVERY_S, Jobs
-from bot.jobs.table import JOBS, Job
+from bot.operations.jobs.scheduler import TRY_EVERY_S, Jobs
+from bot.operations.jobs.table import JOBS, Job
 from bot.storage.tables import JobRun
 
 HOUR_S = 3_600

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from bot.jobs.prune_bodies import prune_bodies
+from bot.operations.jobs.prune_bodies import prune_bodies
 from bot.storage import inbox
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -12,8 +12,8 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.interval import IntervalTrigger
 
 from bot.errors import RacingBotError
-from bot.jobs.table import JOBS, Job, JobParts
 from bot.logs import get_logger
+from bot.operations.jobs.table import JOBS, Job, JobParts
 from bot.storage import job_runs
 from bot.storage.clock import database_now
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from bot.book.quota import QuotaBook
 from bot.book.reference import ReferenceBook
 from bot.domain.clock import Clock
-from bot.jobs.check_channels import ChannelCheck
-from bot.jobs.check_quota import check_quota
-from bot.jobs.end_pauses import PauseEnd
-from bot.jobs.expire_queue import expire_queue
-from bot.jobs.prune_bodies import prune_bodies
-from bot.jobs.refresh_reference import CHECK_EVERY_S, refresh_for_filters, refresh_reference
+from bot.operations.jobs.check_channels import ChannelCheck
+from bot.operations.jobs.check_quota import check_quota
+from bot.operations.jobs.end_pauses import PauseEnd
+from bot.operations.jobs.expire_queue import expire_queue
+from bot.operations.jobs.prune_bodies import prune_bodies
+from bot.operations.jobs.refresh_reference import CHECK_EVERY_S, refresh_for_filters, refresh_reference
 from bot.outbox.notices import Notices
 from bot.settings import Settings
 from bot.storage.engine import Database

@@ -1,0 +1,1 @@
+"""What keeps the bot in operation: scheduled jobs, health and metrics."""
