@@ -74,13 +74,14 @@ def _races(event: RacingEvent, context: MessageContext) -> list[Race]:
     races: list[Race] = []
     for named in event.races:
         same = next((one for one in left if is_same_of_card(named, one)), None)
-        races.append(named if same is None else _with_reason_of(same, completed_race(named, same)))
+        races.append(named if same is None else _with_reason_of(same, completed_race(named, same), event))
         left = [one for one in left if one is not same]
     return [*races, *sorted(left, key=_by_time)]
 
 
-def _with_reason_of(lost: Race, race: Race) -> Race:
-    return race.model_copy(update={"reason": lost.reason or race.reason})
+def _with_reason_of(lost: Race, race: Race, event: RacingEvent) -> Race:
+    """The race with its own abandonment's reason, where the meeting gives that race another."""
+    return race.model_copy(update={"reason": own_reason(lost.reason, event, race) or race.reason})
 
 
 def _by_time(race: Race) -> tuple[str, str, str]:

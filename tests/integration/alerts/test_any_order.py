@@ -41,6 +41,7 @@ NAMED: list[dict[str, object]] = [
     {"course": "Ascot", "date": DAY},
     {"course": "Ascot", "date": DAY, "region": "GB", "races": [race["off_time"] for race in RACES]},
     {**SHARED, "races": RACES},
+    {**SHARED, "races": [RACES[0] | {"reason": "FOG"}, *RACES[1:]]},
 ]
 MEETINGS = st.sampled_from(NAMED).map(lambda card: {"event": "meeting.abandoned", "reason": "Frost", **card})
 
