@@ -73,12 +73,12 @@ Tells where a second message is unsent.
 def record_sent(session: Session, claimed: Claim, message_ts: str, now: datetime, *, free_at: datetime) -> bool:
     """Whether the result was ours to write: the message is sent, and its queue free again at `free_at`.
 
-    So are the edits that its message said with it; of a doubtful one it is not known which those were.
+    So are the edits that the message says.
     """
     if not _release(session, claimed, free_at=free_at):
         return False
     sent = {"message_ts": message_ts, "sent_at": now, "detail": None}
-    if claimed.shown and claimed.shown.edits and not claimed.doubtful:
+    if claimed.shown and claimed.shown.edits:
         together = [number for number in claimed.shown.edits if number != claimed.post.id]
         move(session, Happened.SAID_TOGETHER, col(OutboxMessage.id).in_(together), **sent)
     return move_one(session, Happened.FOUND if claimed.doubtful else Happened.TAKEN, claimed.post.id, **sent)

@@ -101,6 +101,20 @@ class Claim:
         return self.shown.post if self.shown and self.post.edits_id is not None else None
 
     @property
+    def edits(self) -> tuple[int, ...]:
+        """The numbers of the edits that its message says: those that wait, and the claimed edit itself."""
+        waiting = self.shown.edits if self.shown else ()
+        own = (self.post.id or 0,) if self.edited else ()
+        return tuple(dict.fromkeys((*own, *waiting)))
+
+    def saying(self, edits: Collection[int]) -> "Claim":
+        """The claim of a message that says, of the edits that wait, only these."""
+        if self.shown is None:
+            return self
+        said = tuple(number for number in self.shown.edits if number in edits)
+        return replace(self, shown=replace(self.shown, edits=said))
+
+    @property
     def method(self) -> str:
         """The method of Slack's that the post needs next; a doubtful message is looked for before anything else."""
         if self.post.edits_id is not None:

@@ -8,7 +8,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Protocol
 
@@ -23,6 +23,7 @@ from bot.errors import (
     SlackEditRefused,
     SlackError,
     SlackMessageRefused,
+    SlackScopeMissing,
     SlackUnreached,
     SlackWait,
     StorageError,
@@ -51,6 +52,12 @@ CALL_S = 5.0
 SOON_S = 0.02
 """What is due is looked for again after this at the earliest: another replica may be claiming just then."""
 
+LOOK_S = 2.0
+"""A message whose edit is refused for good is looked at by then, within the lease of its queue."""
+
+LOOKS = 8
+"""Tries of an edit that is refused for good, while nobody can look whether Slack took an earlier one."""
+
 LEASE_MARGIN_S = 4.0
 """A lease outlives its call's deadline by this, so that nobody takes the lane while a call may still be under way."""
 
@@ -66,20 +73,33 @@ BACKOFF_S = (1.0, 2.0, 5.0, 10.0, 30.0)
 
 @dataclass(frozen=True)
 class LookedAt:
-    """A page of a channel's history: the ts of the message that was looked for, or where the history goes on."""
+    """A page of a channel's history: the ts of the message that was looked for, or where the history goes on.
+
+    `edits`: the numbers of the edits that the message says, by the message's own metadata.
+    """
 
     message_ts: str | None
     next_cursor: str | None
+    edits: frozenset[int] = frozenset()
 
 
 class Sender(Protocol):
     """What the poster needs of Slack. Raises the classes of SlackError."""
 
-    async def post(self, channel_id: str, message: Message, *, post_key: str, timeout_s: float) -> str:
-        """The message's ts."""
+    async def post(
+        self, channel_id: str, message: Message, *, post_key: str, timeout_s: float, edits: Sequence[int] = ()
+    ) -> str:
+        """The message's ts. `edits`: the numbers of the edits that the message says."""
 
     async def update(
-        self, channel_id: str, message_ts: str, message: Message, *, post_key: str, timeout_s: float
+        self,
+        channel_id: str,
+        message_ts: str,
+        message: Message,
+        *,
+        post_key: str,
+        timeout_s: float,
+        edits: Sequence[int] = (),
     ) -> None:
         """Put another message in the place of the one at `message_ts`; to do it twice changes nothing."""
 
@@ -257,7 +277,7 @@ class Poster:
         except Exception as error:
             # A bug of ours. Whether Slack was called by then is not known, as where Slack does not answer.
             log.exception("post_failed", post=claim.post.idempotency_key)
-            outcome = self._refused(claim, SlackDoubtful(claim.method, f"our own {type(error).__name__}"))
+            outcome = await self._refused(claim, SlackDoubtful(claim.method, f"our own {type(error).__name__}"))
         self.on_outcome(outcome.name)
         if outcome.taken is None:
             await self._write_down(claim, outcome)
@@ -342,7 +362,7 @@ class Poster:
             message_ts = await self._say(claim, self.native.form_of(message), begun_at_s)
         except SlackError as error:
             log.info("post_not_made", post=claim.post.idempotency_key, reason=str(error))
-            return self._refused(claim, error)
+            return await self._refused(claim, error)
         if message_ts is None:
             return self._outcomes.retry(claim, "too late to send", after_s=0.0)
         self._doubts.taken(claim)
@@ -373,17 +393,24 @@ class Poster:
         edited = claim.edited
         if edited is None or edited.message_ts is None:
             post_key = claim.post.idempotency_key
-            return await self.sender.post(claim.channel_id, message, post_key=post_key, timeout_s=timeout_s)
+            return await self.sender.post(
+                claim.channel_id, message, post_key=post_key, timeout_s=timeout_s, edits=claim.edits
+            )
         await self.sender.update(
-            claim.channel_id, edited.message_ts, message, post_key=edited.idempotency_key, timeout_s=timeout_s
+            claim.channel_id,
+            edited.message_ts,
+            message,
+            post_key=edited.idempotency_key,
+            timeout_s=timeout_s,
+            edits=claim.edits,
         )
         return edited.message_ts
 
-    def _refused(self, claim: Claim, error: SlackError) -> Outcome:
+    async def _refused(self, claim: Claim, error: SlackError) -> Outcome:
         reason = str(error)
         match error:
             case SlackUnreached() | SlackDoubtful():
-                return self._unanswered(claim, error)
+                return await self._unanswered(claim, error)
             case SlackWait():
                 return self._outcomes.held(claim, error, error.retry_after_s)
             case SlackChannelClosed():
@@ -394,11 +421,11 @@ class Poster:
                 log.error("blocks_refused", post=claim.post.idempotency_key, reason=reason)
                 return self._outcomes.retry(claim, reason, after_s=0.0, plain=True)
             case SlackEditRefused() | SlackMessageRefused() if claim.edited:
-                return self._outcomes.not_edited(claim, reason)
+                return await self._not_edited(claim, reason)
             case _:
                 return self._outcomes.given_up(claim, Reason.REFUSED, reason)
 
-    def _unanswered(self, claim: Claim, error: SlackError) -> Outcome:
+    async def _unanswered(self, claim: Claim, error: SlackError) -> Outcome:
         """A message is looked for, but where the call never left. An edit, made again, changes nothing if it was made.
 
         It is made later, as all edits then, so that the channel's messages need not wait for it; but not for ever.
@@ -406,11 +433,35 @@ class Poster:
         doubt = self._doubts.unanswered(claim, left=isinstance(error, SlackDoubtful))
         if claim.edited:
             if self._doubts.is_edit_in_vain(doubt):
-                return self._outcomes.not_edited(claim, str(error))
+                return await self._not_edited(claim, str(error))
             return self._outcomes.held(claim, error, _back_off_s(claim))
         if isinstance(error, SlackUnreached):
             return self._outcomes.retry(claim, str(error), after_s=_back_off_s(claim))
         return self._outcomes.doubtful(claim, str(error))
+
+    async def _not_edited(self, claim: Claim, reason: str) -> Outcome:
+        """The edit becomes a message of its own, unless Slack took an earlier call for the edit and did not say so."""
+        edited, shown = claim.edited, claim.shown
+        if edited is None or edited.message_ts is None or shown is None or claim.post.attempts < 2:
+            return self._outcomes.not_edited(claim, reason)
+        try:
+            said = await self._edits_said(claim.channel_id, edited.idempotency_key, edited.message_ts)
+        except (SlackScopeMissing, SlackChannelClosed) as error:
+            return self._outcomes.not_edited(claim, f"{reason}, and I can't look at the message ({error})")
+        except (SlackError, TimeoutError) as error:
+            if claim.post.attempts > LOOKS:
+                return self._outcomes.not_edited(claim, reason)
+            return self._outcomes.retry(claim, f"{reason}; {error}", after_s=_back_off_s(claim))
+        if claim.post.id not in said:
+            return self._outcomes.not_edited(claim, reason)
+        return self._outcomes.sent(claim.saying(said), edited.message_ts, "found")
+
+    async def _edits_said(self, channel_id: str, post_key: str, message_ts: str) -> frozenset[int]:
+        """The numbers of the edits that a message says in its channel. Raises SlackError, or TimeoutError."""
+        at, second = datetime.fromtimestamp(float(message_ts), UTC), timedelta(seconds=1)
+        async with asyncio.timeout(LOOK_S):
+            found = await self.sender.find(channel_id, post_key, since=at - second, until=at + second, cursor=None)
+        return found.edits
 
 
 def _log_outcome(claim: Claim, outcome: Outcome, *, ours: bool) -> None:

@@ -105,7 +105,7 @@ class SettleDoubtful:
         except SlackError as error:
             return self._cannot_look(claim, error, doubt)
         if page.message_ts is not None:
-            return self._found(claim, page.message_ts)
+            return self._found(claim.saying(page.edits), page.message_ts)
         if page.next_cursor is not None:
             self._places[claim.channel_id] = _Place(place.look, page.next_cursor, place.pages + 1)
             return self._look_again(claim, "reading the channel's history", timedelta(0), post.looks)

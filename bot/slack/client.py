@@ -6,7 +6,7 @@ slack_sdk's own retries are off: they send a message again that Slack may have a
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -24,6 +24,9 @@ CALL_S = 10.0
 """A call that answers a person is over by then; posts pass their own deadline."""
 
 METADATA_EVENT = "racing_bot_post"
+
+EDITS_MAX = 100
+"""So many edits, the newest, are named in a message's metadata."""
 
 HISTORY_PAGE = 100
 """Slack may give fewer: 15 to an app that is sold outside its Marketplace (docs.slack.dev/changelog, 2025-05-29)."""
@@ -61,15 +64,17 @@ class SlackClient:
     def __init__(self, web: AsyncWebClient) -> None:
         self.web = web
 
-    async def post(self, channel_id: str, message: Message, *, post_key: str, timeout_s: float) -> str:
-        """Post a message; returns its ts. `post_key` goes into the metadata, by which `find` knows it again."""
+    async def post(
+        self, channel_id: str, message: Message, *, post_key: str, timeout_s: float, edits: Sequence[int] = ()
+    ) -> str:
+        """Post a message; returns its ts. The metadata has `post_key` and `edits`: `find` reads both again."""
         answer = await self.call(
             POSTING,
             lambda: self.web.chat_postMessage(
                 channel=channel_id,
                 text=message.text,
                 blocks=list(message.blocks) or None,
-                metadata=_metadata(post_key),
+                metadata=_metadata(post_key, edits),
                 unfurl_links=False,
                 unfurl_media=False,
             ),
@@ -81,7 +86,14 @@ class SlackClient:
         return message_ts
 
     async def update(
-        self, channel_id: str, message_ts: str, message: Message, *, post_key: str, timeout_s: float
+        self,
+        channel_id: str,
+        message_ts: str,
+        message: Message,
+        *,
+        post_key: str,
+        timeout_s: float,
+        edits: Sequence[int] = (),
     ) -> None:
         """Put another message in the place of ours at `message_ts`, under the key that it was posted with."""
         await self.call(
@@ -92,7 +104,7 @@ class SlackClient:
                 text=message.text,
                 # An empty list takes the old blocks away; left out, they would stay.
                 blocks=list(message.blocks),
-                metadata=_metadata(post_key),
+                metadata=_metadata(post_key, edits),
             ),
             timeout_s=timeout_s,
         )
@@ -114,7 +126,7 @@ class SlackClient:
         )
         for message in answer.get("messages") or []:
             if _key_of(message) == post_key:
-                return LookedAt(str(message["ts"]), None)
+                return LookedAt(str(message["ts"]), None, _edits_of(message))
         return LookedAt(None, (answer.get("response_metadata") or {}).get("next_cursor") or None)
 
     async def call(
@@ -160,13 +172,25 @@ def _details(data: Any) -> str | None:
     return "; ".join(str(message) for message in messages[:3]) if isinstance(messages, list) and messages else None
 
 
-def _metadata(post_key: str) -> dict[str, Any]:
-    return {"event_type": METADATA_EVENT, "event_payload": {"post": post_key}}
+def _metadata(post_key: str, edits: Sequence[int]) -> dict[str, Any]:
+    said = {"edits": " ".join(map(str, sorted(edits)[-EDITS_MAX:]))} if edits else {}
+    return {"event_type": METADATA_EVENT, "event_payload": {"post": post_key, **said}}
 
 
 def _key_of(message: Any) -> str | None:
+    key = _payload_of(message).get("post")
+    return key if isinstance(key, str) else None
+
+
+def _edits_of(message: Any) -> frozenset[int]:
+    numbers = str(_payload_of(message).get("edits") or "").split()
+    return frozenset(int(number) for number in numbers if number.isdecimal())
+
+
+def _payload_of(message: Any) -> dict[str, Any]:
+    """The payload of our metadata; empty where the message has none of ours."""
     metadata = message.get("metadata") if isinstance(message, dict) else None
     if not isinstance(metadata, dict) or metadata.get("event_type") != METADATA_EVENT:
-        return None
-    key = (metadata.get("event_payload") or {}).get("post")
-    return key if isinstance(key, str) else None
+        return {}
+    payload = metadata.get("event_payload")
+    return payload if isinstance(payload, dict) else {}

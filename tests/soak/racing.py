@@ -3,7 +3,6 @@
 import hashlib
 import hmac
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -16,8 +15,6 @@ SECRET = "whsec-soak-1"
 REGIONS = tuple(f"R{number}" for number in range(40))
 """Many, so that a life that is short finds lanes that the one before it has not left in doubt."""
 HORSES = "ABCD"
-MENDED = re.compile(r"soft[0-9]{5}")
-"""What an edit puts in the place of what a result said."""
 
 BOTH = frozenset({Topic.RESULTS, Topic.ABANDONMENTS})
 

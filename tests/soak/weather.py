@@ -13,7 +13,6 @@ from bot.sandbox.slack.arguments import Arguments
 from bot.sandbox.slack.failures import Failure
 from bot.sandbox.slack.workspace import SlackWorkspace
 from tests.soak.life import Times
-from tests.soak.racing import MENDED
 
 METHODS = {"chat.postMessage": 0.4, "chat.update": 0.6, "conversations.history": 0.15, "auth.test": 0.15}
 """The share of a method's calls that meet a failure; blocks are refused only where there are some.
@@ -79,8 +78,6 @@ class Weather:
         key = _key_of(args)
         if channel is None or channel.id not in self.over:
             return None
-        if method == "chat.update" and self._says_already(channel.id, args):
-            return failures.rate_limited(1) if channel.is_archived else None
         if channel.is_archived:
             return None
         if method == "chat.postMessage" and self._is_meant(key, "posted", NEVER_POSTED):
@@ -90,15 +87,6 @@ class Weather:
         if method == "chat.update" and self._is_meant(key, "edited", NEVER_EDITED):
             return failures.slack_error("edit_window_closed")
         return None
-
-    def _says_already(self, channel_id: str, args: Arguments) -> bool:
-        """Whether the message shows what the edit is to mend, because of a call whose answer the bot never had.
-
-        Left out: where Slack refuses such an edit for good, the bot says the same once more in a message of its own.
-        """
-        message = self.slack.message(channel_id, args.text("ts") or "")
-        mended = set(MENDED.findall(args.text("text") or ""))
-        return bool(message and mended and mended.issubset(MENDED.findall(message.text)))
 
     def _is_meant(self, key: str, what: str, share: float) -> bool:
         return zlib.crc32(f"{self.seed} {what} {key}".encode()) < share * 2**32

@@ -20,7 +20,7 @@ async def test_lesser_change_edits_the_message_and_says_what_was_corrected(pipel
     assert "UTC: two versions disagree: going is Good in one, Soft in the other" in after.text
     assert "Another version <!date^" in str(after.blocks)
     assert "1 Blue Moon" in after.text
-    assert after.metadata == before.metadata
+    assert after.metadata["event_payload"]["post"] == before.metadata["event_payload"]["post"]
     assert after.metadata["event_type"] == METADATA_EVENT
 
 

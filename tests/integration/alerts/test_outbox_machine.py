@@ -103,37 +103,37 @@ class Slack:
     def __init__(self, clock) -> None:
         self.answer = OK
         self.closed: set[str] = set()
-        self.channels: dict[str, dict[str, tuple[str, str]]] = {}
-        """By channel and ts: the message's key and text."""
+        self.channels: dict[str, dict[str, tuple[str, str, frozenset[int]]]] = {}
+        """By channel and ts: the message's key, text and edits."""
         self.rung: list[tuple[str, str, str]] = []
         """Every message as posted, before any edit: its channel, key and text."""
         self._clock = clock
         self._numbers = count()
 
-    async def post(self, channel_id, message, *, post_key, timeout_s):
+    async def post(self, channel_id, message, *, post_key, timeout_s, edits=()):
         self._meet("chat.postMessage", channel_id)
         message_ts = f"{self._clock().timestamp() + next(self._numbers) / 1_000_000:.6f}"
-        self.channels.setdefault(channel_id, {})[message_ts] = (post_key, message.text)
+        self.channels.setdefault(channel_id, {})[message_ts] = (post_key, message.text, frozenset(edits))
         self.rung.append((channel_id, post_key, message.text))
         self._leave("chat.postMessage")
         return message_ts
 
-    async def update(self, channel_id, message_ts, message, *, post_key, timeout_s):
+    async def update(self, channel_id, message_ts, message, *, post_key, timeout_s, edits=()):
         if self.answer == EDIT_REFUSED:
             raise SlackEditRefused("chat.update", "edit_window_closed")
         self._meet("chat.update", channel_id)
         assert self.channels[channel_id][message_ts][0] == post_key
-        self.channels[channel_id][message_ts] = (post_key, message.text)
+        self.channels[channel_id][message_ts] = (post_key, message.text, frozenset(edits))
         self._leave("chat.update")
 
     async def find(self, channel_id, post_key, *, since, until, cursor):
         self._meet("conversations.history", channel_id)
         self._leave("conversations.history")
         here = self.channels.get(channel_id, {}).items()
-        within = [
-            ts for ts, (key, _) in here if key == post_key and since.timestamp() <= float(ts) <= until.timestamp()
-        ]
-        return LookedAt(within[0] if within else None, None)
+        for message_ts, (key, _, edits) in here:
+            if key == post_key and since.timestamp() <= float(message_ts) <= until.timestamp():
+                return LookedAt(message_ts, None, edits)
+        return LookedAt(None, None)
 
     def _meet(self, method, channel_id):
         if channel_id in self.closed:
@@ -364,7 +364,7 @@ class Outbox(RuleBasedStateMachine):
             if row.state in {MessageState.FOLDED, MessageState.DEAD_LETTER, MessageState.IN_DOUBT}
         }
         for channel_id, here in self.slack.channels.items():
-            keys = Counter(key for key, _ in here.values())
+            keys = Counter(key for key, _, _ in here.values())
             assert {key for key, times in keys.items() if times > 1} <= self.repeats, channel_id
 
     # What holds in the end, once Slack is well.
@@ -421,7 +421,7 @@ class Outbox(RuleBasedStateMachine):
 
     def _check_told(self, channel_id, here, rows, versions, newest):
         """Each event stands in the channel by its newest version, or it is known why not."""
-        told = {word for _, text in self.slack.channels.get(channel_id, {}).values() for word in text[:-1].split()}
+        told = {word for _, text, _ in self.slack.channels.get(channel_id, {}).values() for word in text[:-1].split()}
         for key, version in newest.items():
             said = [row for row in here if row.event_id and versions[row.event_id].event_key == key]
             ends = {bearer(row, rows) for row in said}
