@@ -272,7 +272,12 @@ def test_every_job_stands_in_the_architecture():
     assert {code_in(row[0])[0] for row in rows("docs/architecture.md", "Jobs")} == {job.id for job in JOBS}
 
 
-@pytest.mark.parametrize("path", ["CONTRIBUTING.md", "README.md", "docs/architecture.md", "docs/glossary.md"])
+DECISIONS = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs/decisions").glob("*.md"))
+
+
+@pytest.mark.parametrize(
+    "path", ["CONTRIBUTING.md", "README.md", "docs/architecture.md", "docs/glossary.md", "bench/README.md", *DECISIONS]
+)
 def test_paths_named_in_documents_exist(path):
     named = re.findall(r"`((?:bot|docs|tests|bench|\.ci)/[\w./-]*)`", text(path))
     linked = [str(Path(path).parent / link) for link in re.findall(r"\]\((?!https?:)([^)#]+)\)", text(path))]
@@ -281,6 +286,17 @@ def test_paths_named_in_documents_exist(path):
         "bot/storage/migrations/versions/0002_what_it_does.py"
     }
     assert [one for one in [*named, *linked] if one not in invented and not (ROOT / one).exists()] == []
+
+
+def test_every_decision_is_listed_and_linked():
+    """A decision stands in the list under its own title, and the architecture says where the decision bears."""
+    listed = re.findall(r"^\| \[(\d+)\]\(([^)]+)\) \| (.+) \|$", text("docs/decisions/README.md"), flags=re.MULTILINE)
+    records = [Path(path).name for path in DECISIONS if not path.endswith("README.md")]
+    assert [name for _, name, _ in listed] == records
+    for number, name, title in listed:
+        assert text(f"docs/decisions/{name}").splitlines()[0] == f"# {number}. {title}"
+        assert name.startswith(f"{int(number):04}-")
+    assert [name for name in records if f"decisions/{name}" not in text("docs/architecture.md")] == []
 
 
 def test_checks_run_the_test_command_of_the_readme():
