@@ -1,0 +1,68 @@
+"""Figures that the pages name are the figures of the code."""
+
+from pathlib import Path
+
+import pytest
+
+from bot.alerts import fanout, ingest
+from bot.outbox import doubts, poster, reopening, settle
+from bot.storage import engine
+from bot.web import body
+from bot.webhooks import admission
+from tests.integration.alerts import test_round_trips as round_trips
+
+ROOT = Path(__file__).parents[2]
+IN_WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 8: "eight", 9: "nine"}
+
+
+def page(name):
+    return " ".join((ROOT / name).read_text(encoding="utf-8").split())
+
+
+def words(number):
+    return IN_WORDS[int(number)]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"costs {words(round_trips.ALONE_COMMITS)} transactions and at most {round_trips.ALONE_STATEMENTS} statements",
+        f"lease runs out after {words(poster.CALL_S + poster.LEASE_MARGIN_S)} seconds",
+        f"outlives the call's deadline by {words(poster.LEASE_MARGIN_S)} seconds",
+        f"size, {words(body.BODY_S)} seconds, a budget",
+        f"holds {admission.LIMIT} places",
+        f"not stored within {ingest.PATIENCE_S} seconds",
+        f"up to {ingest.HANDED_OVER} stored deliveries",
+        f"reads the inbox: {fanout.TOGETHER} at a time",
+        f"at least {fanout.APART_S * 1000:.0f} ms apart",
+        f"some {fanout.POSTS_TOGETHER:,} messages",
+        f"rests {words(fanout.REST)} times as long",
+        f"tried again after {fanout.TURN_S * 1000:.0f} ms",
+        f"After {words(fanout.GIVE_UP_AFTER)} tries the event is told",
+        f"fewer than {poster.AT_ONCE} calls",
+        f"{poster.APART_S * 1000:.0f} ms apart at least",
+        f"when {words(doubts.EDIT_ATTEMPTS)} calls were unanswered",
+        f"{words(doubts.GIVE_UP_AFTER)} calls ended in doubt",
+        f"After {words(doubts.PLAIN_AFTER - 1)} repeats, as plain text",
+        f"twice, {words(settle.LOOK_AGAIN.total_seconds())} seconds apart",
+        f"{words(settle.LOOK_BACK.total_seconds() / 60)} minutes either way",
+        f"older than {words(reopening.SUMMARY_AFTER.total_seconds() / 3600)} hours",
+        f"for {poster.BACKOFF_S[0]:g} to {poster.BACKOFF_S[-1]:g} seconds",
+        f"{words(engine.READERS + 1).capitalize()} connections read",
+    ],
+)
+def test_architecture_names_the_figures_of_the_code(said):
+    assert said in page("docs/architecture.md")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("0001-store-then-answer.md", f"not stored within {ingest.PATIENCE_S} seconds"),
+        ("0002-refuse-when-full.md", f"so {admission.LIMIT} places"),
+        ("0008-locks-are-tried.md", f"again after {fanout.TURN_S * 1000:.0f} ms"),
+        ("0008-locks-are-tried.md", f"again after {poster.SOON_S * 1000:.0f} ms"),
+    ],
+)
+def test_decisions_name_the_figures_of_the_code(name, said):
+    assert said in page(f"docs/decisions/{name}")
