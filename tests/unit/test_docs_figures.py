@@ -6,6 +6,7 @@ import pytest
 
 from bot.alerts import fanout, ingest
 from bot.outbox import doubts, poster, reopening, settle
+from bot.slack import client
 from bot.storage import engine
 from bot.web import body
 from bot.webhooks import admission
@@ -48,6 +49,8 @@ def words(number):
         f"{words(settle.LOOK_BACK.total_seconds() / 60)} minutes either way",
         f"older than {words(reopening.SUMMARY_AFTER.total_seconds() / 3600)} hours",
         f"for {poster.BACKOFF_S[0]:g} to {poster.BACKOFF_S[-1]:g} seconds",
+        f"after {words(poster.LOOKS)} tries",
+        f"the newest {client.EDITS_MAX} ",
         f"{words(engine.READERS + 1).capitalize()} connections read",
     ],
 )
