@@ -58,7 +58,7 @@ class Outcomes:
             return True
 
         others = claim.shown is not None and any(number != claim.post.id for number in claim.shown.edits)
-        is_plain = not (claim.doubtful or claim.trial_since or others)
+        is_plain = name == "sent" and not (claim.doubtful or claim.trial_since or others)
         return Outcome(name, record, Taken(claim, message_ts, pause) if is_plain else None)
 
     def record_taken(self, session: Session, taken: Sequence[Taken], now: datetime) -> dict[str, bool]:

@@ -23,7 +23,7 @@ Of six looks that fail, one post would be repeated blindly.
 BRINGS = frozenset({"not_edited", "parked", "channel_closed"})
 """Outcomes of a call that would never be without this weather: a soak has to have seen each."""
 
-NEVER_EDITED = 0.5
+NEVER_EDITED = 0.7
 NEVER_POSTED = 0.12
 """The shares of messages that Slack refuses to edit, and to post, whenever it is asked."""
 
