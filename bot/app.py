@@ -25,6 +25,7 @@ from bot.book.racebook import RaceBook
 from bot.book.reference import ReferenceBook
 from bot.domain.clock import Clock, utc_now
 from bot.domain.message import NativeBlocks
+from bot.domain.spending import Purpose
 from bot.errors import StorageError
 from bot.logs import get_logger
 from bot.operations.health import Health
@@ -218,8 +219,8 @@ class Service:
         self._build_racing()
         self._build_slack(self._session)
         self._build_webhooks()
-        # Jobs leave a part of each minute to people's commands.
-        background = self.racing.in_background()
+        # Jobs leave a part of each minute, and the last of the month, to people's commands.
+        background = self.racing.for_upkeep()
         self.jobs = Jobs(
             JobParts(
                 settings=self.settings,
@@ -245,11 +246,15 @@ class Service:
             replicas=lambda: self.replicas.count,
             on_meta=self.telling.account,
             on_latch=self.telling.latch,
+            may_spend=self._may_spend,
         )
         self.quota = QuotaBook(self.database, self.racing, settings, self.clock)
         self.reference = ReferenceBook(self.database, self.racing, self.clock)
         paths = Paths(race=settings.racing_race_path, day=settings.racing_day_path)
         self.races = RaceBook(self.database, self.racing, self.clock, self.quota, paths)
+
+    async def _may_spend(self, purpose: Purpose) -> bool:
+        return await self.quota.may_spend(purpose)
 
     def _build_slack(self, session: aiohttp.ClientSession) -> None:
         settings = self.settings

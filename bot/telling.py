@@ -7,10 +7,11 @@ from functools import partial
 from sqlmodel import Session
 
 from bot.domain.clock import Clock
+from bot.domain.plans import PLANS
 from bot.domain.quota import month_after
 from bot.errors import StorageError
 from bot.logs import get_logger
-from bot.outbox.notices import Notices
+from bot.outbox.notices import Notices, Urgency
 from bot.racing.calls import AccountState
 from bot.racing.errors import UNLATCH, ServiceFailure
 from bot.storage import state
@@ -56,6 +57,7 @@ class Telling:
         await self._tell(
             f"refused:{error.code}:{period}",
             f"{error.told} Alerts are not affected. {self._latched_words(which)} run: {UNLATCH} {which}",
+            Urgency.CRITICAL,
         )
 
     def _latched_words(self, which: str) -> str:
@@ -97,17 +99,19 @@ class Telling:
         log.info("account", plan=now.plan, window=now.window)
         if kept is not None:
             before, since = kept
+            allowances = _allowances(before.get("plan"), now.plan)
             self.notices.tell(
                 session,
                 f"account:{now.plan}:{now.window}:after:{since.isoformat()}",
                 f"The data service now serves us under the plan {now.plan} (window {now.window}); "
-                f"before it was {before.get('plan')} ({before.get('window')}).",
+                f"before it was {before.get('plan')} ({before.get('window')}).{allowances}",
+                urgency=Urgency.NOTE,
             )
 
-    async def _tell(self, key: str, words: str) -> bool:
+    async def _tell(self, key: str, words: str, urgency: Urgency | None = None) -> bool:
         """Whether it could be stored."""
         try:
-            if await self.database.write(partial(self.notices.tell, key=key, words=words)):
+            if await self.database.write(partial(self.notices.tell, key=key, words=words, urgency=urgency)):
                 self.wake.set()
         except StorageError as error:
             log.warning("admins_not_told", key=key, words=words, reason=str(error))
@@ -116,3 +120,11 @@ class Telling:
 
     def _today(self) -> str:
         return self.clock().date().isoformat()
+
+
+def _allowances(before: str | None, now: str | None) -> str:
+    """What another plan allows, in a sentence; nothing where the plan is the same, or not known."""
+    if before == now or before not in PLANS or now not in PLANS:
+        return ""
+    allowed, was = PLANS[now].requests_per_month, PLANS[before].requests_per_month
+    return f" The plan allows {allowed:,} requests a month; before, {was:,}."

@@ -4,18 +4,22 @@ The endpoint's period and names are not shown (Spec gap G5). Dated rows are summ
 as the month's if it names the month, or has been seen to fall at a month's turn; else what we saw is a lower bound.
 """
 
-from datetime import timedelta
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from sqlmodel import Session
 
 from bot.book.usage_reading import Usage, read_usage
 from bot.domain.clock import Clock
+from bot.domain.forecast import Forecast, forecast
 from bot.domain.plans import PLANS
-from bot.domain.quota import QuotaReading, QuotaSource, commands_left, month_key, staleness_s
+from bot.domain.quota import QuotaReading, QuotaSource, UsageRow, commands_left, month_key, staleness_s
+from bot.domain.quota_days import Sample, days_of
 from bot.domain.races import Value
+from bot.domain.spending import TIERS, Purpose, Tier, tier_of
 from bot.racing.client import RACES_PATH, RacingClient
-from bot.racing.errors import InvalidParam, QuotaExceeded
+from bot.racing.errors import InvalidParam, QuotaExceeded, ServiceFailure, Spared
 from bot.racing.records import Page
 from bot.settings import Settings
 from bot.storage import quota, state
@@ -29,13 +33,15 @@ _TOTAL = "quota.total"
 class TotalSeen(Value):
     """What totals of an unknown period were seen: the month's first, the last, and whether they fall as months turn.
 
-    `monthly` is True once a total fell at a turn, False for good once it fell at another time.
+    `monthly` is True once a total fell at a turn, False for good once it fell at another time. `turned` is False right
+    after the turn in UTC, until the total has fallen: the service's month may turn later (Spec gap G13).
     """
 
     month: str
     first: int
     last: int
     monthly: bool | None = None
+    turned: bool = True
 
     def then(self, total: int, month: str, *, near_turn: bool) -> "TotalSeen":
         """What was seen, with one more total."""
@@ -46,7 +52,8 @@ class TotalSeen(Value):
         elif fell and monthly is None:
             monthly = True
         first = total if month != self.month or fell else self.first
-        return TotalSeen(month=month, first=first, last=total, monthly=monthly)
+        turned = fell or not near_turn or (month == self.month and self.turned)
+        return TotalSeen(month=month, first=first, last=total, monthly=monthly, turned=turned)
 
 
 class QuotaBook:
@@ -67,9 +74,26 @@ class QuotaBook:
         if reading.certain and reading.limit is not None:
             await self._client.latches.usage_reads(reading.used, reading.limit)
         if by == BY_ENDPOINT:
-            by_endpoint = read_usage((await self._client.usage(by=BY_ENDPOINT)).data)
-            return reading.model_copy(update={"rows": by_endpoint.rows, "grouped_by": BY_ENDPOINT})
+            return reading.model_copy(update={"rows": await self.by_endpoint(), "grouped_by": BY_ENDPOINT})
         return reading.model_copy(update={"rows": usage.rows})
+
+    async def by_endpoint(self) -> tuple[UsageRow, ...]:
+        """The use by endpoint, as the service gives it. Costs no quota. Raises ServiceError."""
+        return read_usage((await self._client.usage(by=BY_ENDPOINT)).data).rows
+
+    async def forecast(self, reading: QuotaReading) -> Forecast | None:
+        """The month's forecast by this reading; None while too few days are known."""
+        samples = await self._database.read(quota.samples)
+        return forecast(reading.used, reading.limit, reading.taken_at, days_of(samples, lambda one: one.used).whole)
+
+    async def tier(self) -> Tier:
+        """On what the month's quota is spent by the latest reading; on everything before the first."""
+        latest = await self.latest()
+        return tier_of(latest.left, latest.limit) if latest else TIERS[0]
+
+    async def may_spend(self, purpose: Purpose) -> bool:
+        """Whether requests are made for this purpose now."""
+        return purpose in (await self.tier()).purposes
 
     async def latest(self) -> QuotaReading | None:
         """This month's latest reading, without rows and without asking; None before the first."""
@@ -85,18 +109,23 @@ class QuotaBook:
         )
         if found is None:
             return None
+        reading = found.reading
+        if Purpose.PEOPLE not in tier_of(reading.left, reading.limit).purposes:
+            return 0
         return commands_left(
-            found.reading.limit,
-            found.reading.used,
+            reading.limit,
+            reading.used,
             spent=spent.by_commands,
             spent_at_reading=found.spent_by_commands,
             share=self._settings.command_quota_share,
         )
 
-    async def month_spent(self) -> QuotaExceeded | None:
-        """The refusal that the service would give, where the latest reading says that the month is spent."""
+    async def held_back(self) -> ServiceFailure | None:
+        """Why commands may ask for nothing: the month is spent, or almost. None where commands spent their share."""
         latest = await self.latest()
-        return QuotaExceeded(RACES_PATH, code=QuotaExceeded.known_code) if latest and latest.is_spent else None
+        if latest and latest.is_spent:
+            return QuotaExceeded(RACES_PATH, code=QuotaExceeded.known_code)
+        return None if await self.may_spend(Purpose.PEOPLE) else Spared(RACES_PATH)
 
     async def staleness_s(self) -> int:
         """Seconds for which what was read counts as fresh, by what the month has left."""
@@ -128,7 +157,8 @@ class QuotaBook:
             refusals=sums.refusals,
             refusal_kinds=sums.refusal_kinds,
         )
-        quota.put_reading(session, reading)
+        is_whole_month = certain and source is QuotaSource.ROWS
+        quota.put_reading(session, reading, _ends_of_days(usage, now) if is_whole_month else ())
         return reading
 
     def _figure(self, session: Session, usage: Usage, month: str) -> tuple[int, bool, QuotaSource]:
@@ -144,7 +174,7 @@ class QuotaBook:
         if usage.period == month:
             return usage.total, True, QuotaSource.TOTAL
         seen = self._see_total(session, usage.total, month)
-        if seen.monthly:
+        if seen.monthly and seen.turned:
             return usage.total, True, QuotaSource.TOTAL
         # However long the total's period is, it grew by no more than what was used since the month's first reading.
         grown = usage.total - seen.first
@@ -159,3 +189,28 @@ class QuotaBook:
         seen = TotalSeen.model_validate(kept[0]).then(total, month, near_turn=near_turn) if kept else first
         state.put(session, _TOTAL, seen.model_dump(), now)
         return seen
+
+
+def _ends_of_days(usage: Usage, now: datetime) -> Iterator[Sample]:
+    """The month's figures at the end of each day before today, from the first day that the service names.
+
+    A day without a row had no use. Rows of whole months tell nothing of days.
+    """
+    month, days = month_key(now), sorted(row.label for row in usage.rows if len(row.label) == len("2026-11-20"))
+    if any(row.label == month for row in usage.rows):
+        return
+    for number in range(1, now.astimezone(UTC).day):
+        day = f"{month}-{number:02}"
+        if not days or day < days[0]:
+            continue
+        so_far = Usage(rows=tuple(row for row in usage.rows if row.label <= day)).in_month(month)
+        sums = so_far or UsageRow(label=month)
+        yield Sample(
+            at=datetime.combine(date.fromisoformat(day), time.min, UTC) + timedelta(days=1),
+            month=month,
+            used=sums.requests or 0,
+            certain=True,
+            source=QuotaSource.ROWS,
+            errors=sums.errors,
+            refusals=sums.refusals,
+        )

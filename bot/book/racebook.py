@@ -27,7 +27,7 @@ from bot.domain.races import Course, Race
 from bot.errors import ServiceError
 from bot.logs import get_logger
 from bot.racing.client import RacingClient
-from bot.racing.errors import OutsideWindow, QuotaExceeded, RateLimited, ServiceFailure
+from bot.racing.errors import OutsideWindow, QuotaExceeded, RateLimited, ServiceFailure, Spared
 from bot.storage import racebook
 from bot.storage.engine import Database
 from bot.storage.racebook import Kept
@@ -246,7 +246,7 @@ class RaceBook:
                 if was_enough or run.pages >= pages or (run.queued and not run.waiting):
                     return None, None
                 if may_spend <= 0:
-                    return Coverage.QUOTA, await self._quota.month_spent()
+                    return Coverage.QUOTA, await self._quota.held_back()
         except ServiceError as error:
             log.info("racebook_stopped", region=errand.region, reason=str(error))
             return _stopped_by(error, errand.day), error
@@ -289,7 +289,7 @@ def _stopped_by(error: ServiceError, day: date) -> Coverage:
         return Coverage.OUTSIDE_WINDOW
     # A latch keeps the code of the refusal that shut it.
     is_quota = isinstance(error, ServiceFailure) and error.code == QuotaExceeded.known_code
-    return Coverage.QUOTA if is_quota or isinstance(error, QuotaExceeded) else Coverage.FAILED
+    return Coverage.QUOTA if is_quota or isinstance(error, QuotaExceeded | Spared) else Coverage.FAILED
 
 
 def _so_far(outcomes: Outcomes) -> Coverage:

@@ -26,6 +26,7 @@ from bot.racing.errors import (
     ServerFault,
     ServiceFailure,
     ServiceUnreachable,
+    Spared,
     UpgradeRequired,
 )
 from bot.racing.records import CountryPage, CoursePage
@@ -46,8 +47,8 @@ ASK_AGAIN_AFTER = timedelta(minutes=1)
 ASK_AGAIN_AFTER_REFUSAL = timedelta(hours=1)
 """A list that was refused, or came with nothing to be read, will be no other in a minute, and each try costs quota."""
 
-PASSING = (RateLimited, ServerFault, ServiceUnreachable, Latched)
-"""Failures that asking again soon may mend; a latched client is not asking the service at all."""
+PASSING = (RateLimited, ServerFault, ServiceUnreachable, Latched, Spared)
+"""Failures that asking again soon may mend; a client that is latched or spares is not asking the service at all."""
 
 LISTED_REGIONS = 30
 

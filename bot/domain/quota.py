@@ -1,4 +1,4 @@
-"""The month's quota: what was used, how sure that is, which warnings it has reached, and when it would run out.
+"""The month's quota: what was used, how sure that is, and which warnings it has reached.
 
 Months are those of UTC (Spec gap G13).
 """
@@ -10,9 +10,6 @@ from enum import StrEnum
 from pydantic import AwareDatetime
 
 from bot.domain.races import Value
-
-LEAST_ELAPSED = timedelta(hours=1)
-"""Before this much of a month has gone by, a pace says nothing."""
 
 STALENESS_S = ((100_000, 60), (15_001, 300))
 """Requests left → seconds after which what was read is asked for again. With fewer left, or unknown: CAREFUL_S."""
@@ -82,16 +79,6 @@ class QuotaReading(Value):
         return None if self.limit is None else self.used * 100 // self.limit
 
 
-class Forecast(Value):
-    """The month at its present pace: requests by its end, and the day the limit is reached (None: never).
-
-    A spent month has no day either: see `QuotaReading.is_spent`.
-    """
-
-    month_total: int
-    runs_out_on: date | None = None
-
-
 def month_key(now: datetime) -> str:
     """The month of a moment: "2026-11"."""
     return now.astimezone(UTC).strftime("%Y-%m")
@@ -120,20 +107,6 @@ def month_end(now: datetime) -> datetime:
 def thresholds_reached(used: int, limit: int, thresholds: Iterable[int]) -> tuple[int, ...]:
     """The thresholds, in percent, that the use has reached, lowest first."""
     return tuple(sorted({threshold for threshold in thresholds if used * 100 >= threshold * limit}))
-
-
-def forecast(used: int, limit: int | None, now: datetime) -> Forecast | None:
-    """The month if it goes on as it went so far; None too early in the month, or where nothing was used."""
-    start, end = month_start(now), month_end(now)
-    elapsed = now - start
-    if used <= 0 or elapsed < LEAST_ELAPSED:
-        return None
-    month_total = round(used * ((end - start) / elapsed))
-    # Compared before it is multiplied: a limit far beyond the pace would overflow the calendar.
-    if limit is None or month_total <= limit or used >= limit:
-        return Forecast(month_total=month_total)
-    runs_out_at = start + elapsed * (limit / used)
-    return Forecast(month_total=month_total, runs_out_on=min(runs_out_at, end - timedelta(seconds=1)).date())
 
 
 def staleness_s(left: int | None) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from enum import StrEnum
 
 from sqlmodel import Session
 
@@ -27,6 +28,15 @@ RenderNotice = Callable[[str, Iterable[str]], Message]
 """Turns plain sentences into a message, escaped, with the given ids of channels and people shown by their names."""
 
 
+class Urgency(StrEnum):
+    """How urgent a notice is: the colour of the mark that the notice begins with."""
+
+    ALL_CLEAR = "\N{LARGE GREEN CIRCLE}"
+    NOTE = "\N{LARGE YELLOW CIRCLE}"
+    WARNING = "\N{LARGE ORANGE CIRCLE}"
+    CRITICAL = "\N{LARGE RED CIRCLE}"
+
+
 BACK = "admin-channel-open"
 """How the key of the notice begins by which the admins' channel is said to be open again."""
 
@@ -48,11 +58,12 @@ class Notices:
         self._render = render
         self._clock = clock
 
-    def tell(self, session: Session, key: str, words: str, *named_ids: str) -> bool:
+    def tell(self, session: Session, key: str, words: str, *named_ids: str, urgency: Urgency | None = None) -> bool:
         """Whether it was news. `key` names what is told: the same key is told once, for ever.
 
         `named_ids` are the ids of channels and people in the words, for readers to see by their names.
         """
+        words = f"{urgency} {words}" if urgency else words
         places = self.places(session)
         news = posts.add_notice(session, key, places, self._render(words, named_ids), self._clock())
         if news:

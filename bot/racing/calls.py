@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from bot.domain.plans import PLANS
+from bot.domain.spending import Purpose
 from bot.errors import StorageError
 from bot.logs import get_logger
 from bot.racing.envelope import failure_of, read_page
-from bot.racing.errors import QuotaExceeded, RateLimited, ServiceFailure, ServiceUnreachable
+from bot.racing.errors import QuotaExceeded, RateLimited, ServiceFailure, ServiceUnreachable, Spared
 from bot.racing.headers import RateReading, read_rate
-from bot.racing.latches import Latches
+from bot.racing.latches import USAGE_PATH, Latches
 from bot.racing.records import Meta, Page
 from bot.racing.retry import Patience, Retry, decide, rate_wait_s
 from bot.racing.throttle import Slot, Throttle
@@ -40,6 +41,15 @@ OnLatch = Callable[[ServiceFailure], Awaitable[None]]
 """Told of the refusal that shut a latch. What it raises takes the refusal's place."""
 
 
+MaySpend = Callable[[Purpose], Awaitable[bool]]
+"""Whether the month's quota may be spent on a purpose now."""
+
+
+async def spend_freely(_purpose: Purpose) -> bool:
+    """The rule that is there where none was passed in: everything may be spent."""
+    return True
+
+
 async def tell_nobody(*_: object) -> None:
     """The observer that is there where none was passed in."""
 
@@ -56,6 +66,7 @@ class Calls:
         *,
         on_meta: OnMeta = tell_nobody,
         on_latch: OnLatch = tell_nobody,
+        may_spend: MaySpend = spend_freely,
     ) -> None:
         self.transport = transport
         self.latches = latches
@@ -66,6 +77,7 @@ class Calls:
         self._timing = timing
         self._on_meta = on_meta
         self._on_latch = on_latch
+        self._may_spend = may_spend
 
     async def ask(
         self, request: Request, page: type[Page[T]], *, patience: Patience, background: bool, bare: bool = False
@@ -75,6 +87,11 @@ class Calls:
             return await self._ask(request, page, patience=patience, background=background, bare=bare)
         finally:
             self._repeated.pop(id(request), None)
+
+    async def check_spending(self, path: str, purpose: Purpose) -> None:
+        """Raise Spared where the month has too little left for this purpose. The usage endpoint is free of quota."""
+        if path != USAGE_PATH and not await self._may_spend(purpose):
+            raise Spared(path)
 
     def held_up(self, path: str) -> ServiceFailure:
         """Why a call that is under way has no answer so far: a failure that is tried again, the pace, or silence."""

@@ -6,8 +6,9 @@ from typing import TypeVar
 import httpx
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr
 
+from bot.domain.spending import Purpose
 from bot.racing.address import fill_path
-from bot.racing.calls import AccountState, Calls, OnLatch, OnMeta, tell_nobody
+from bot.racing.calls import AccountState, Calls, MaySpend, OnLatch, OnMeta, spend_freely, tell_nobody
 from bot.racing.errors import ServiceFailure
 from bot.racing.latches import USAGE_PATH, Latches, StateStore
 from bot.racing.records import (
@@ -46,10 +47,18 @@ class WalkPosition(BaseModel):
 class RacingClient:
     """Client of the data service. `in_background()` gives one that leaves room for people's commands."""
 
-    def __init__(self, calls: Calls, *, background: bool = False, patience: Patience = FOR_COMMANDS) -> None:
+    def __init__(
+        self,
+        calls: Calls,
+        *,
+        background: bool = False,
+        patience: Patience = FOR_COMMANDS,
+        purpose: Purpose = Purpose.PEOPLE,
+    ) -> None:
         self._calls = calls
         self._background = background
         self._patience = patience
+        self._purpose = purpose
 
     @property
     def state(self) -> AccountState:
@@ -63,11 +72,15 @@ class RacingClient:
 
     def in_background(self) -> "RacingClient":
         """The same client for work that nobody waits for: patient, and kept to its part of each minute."""
-        return RacingClient(self._calls, background=True, patience=FOR_BACKGROUND)
+        return RacingClient(self._calls, background=True, patience=FOR_BACKGROUND, purpose=self._purpose)
+
+    def for_upkeep(self) -> "RacingClient":
+        """The same client for background work that nobody asked for: Spared once little is left of the month."""
+        return RacingClient(self._calls, background=True, patience=FOR_BACKGROUND, purpose=Purpose.UPKEEP)
 
     def in_one_try(self) -> "RacingClient":
         """The same client for background work that is done again anyway: no failed request is repeated."""
-        return RacingClient(self._calls, background=True, patience=ONE_TRY)
+        return RacingClient(self._calls, background=True, patience=ONE_TRY, purpose=self._purpose)
 
     def held_up(self) -> ServiceFailure:
         """Why no races have come so far where they are being asked for; nothing was raised, and they may still come."""
@@ -156,6 +169,7 @@ class RacingClient:
         return await self._ask(Request("GET", path, params), page)
 
     async def _ask(self, request: Request, page: type[Page[T]], *, bare: bool = False) -> Page[T]:
+        await self._calls.check_spending(request.path, self._purpose)
         return await self._calls.ask(request, page, patience=self._patience, background=self._background, bare=bare)
 
 
@@ -169,10 +183,12 @@ def open_client(
     replicas: Callable[[], int] = one_replica,
     on_meta: OnMeta = tell_nobody,
     on_latch: OnLatch = tell_nobody,
+    may_spend: MaySpend = spend_freely,
 ) -> RacingClient:
     """A client, to be closed by `aclose()`. SettingsError where the address or the key can't be used."""
     timing = timing or Timing()
     transport = Transport(base_url, key, http=http)
     throttle = Throttle(timing, replicas=replicas)
     latches = Latches(store, timing.clock, key)
-    return RacingClient(Calls(transport, throttle, latches, timing, on_meta=on_meta, on_latch=on_latch))
+    calls = Calls(transport, throttle, latches, timing, on_meta=on_meta, on_latch=on_latch, may_spend=may_spend)
+    return RacingClient(calls)

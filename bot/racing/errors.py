@@ -14,6 +14,7 @@ ServiceError                      (bot.errors)
     ├── ServiceUnreachable        no answer: connection, protocol or time limit; a retry may help
     ├── AnswerUnreadable          an answer that is not the envelope, or too large; never retried
     ├── Latched                   not asked, because an earlier refusal says what the answer would be
+    ├── Spared                    not asked, because the month has too little left for this purpose
     └── WalkBroken                a cursor that is missing, came twice, or leads through nothing but empty pages
 
 The class follows from the body's `code` (see bot.racing.refusals). No failure holds a key, a header or a whole address.
@@ -219,6 +220,13 @@ class Latched(ServiceFailure):
             "This month's allowance of requests is used up, so the data service is not asked again "
             "until the month turns, the plan or the key changes, or usage reads below the allowance."
         )
+
+
+class Spared(ServiceFailure):
+    """The service was not asked: what is left of the month is kept for weightier purposes (bot.domain.spending)."""
+
+    def _sentences(self) -> str:
+        return "Almost all of this month's requests to the data service are used, so the bot asks for nothing more."
 
 
 class WalkBroken(ServiceFailure):

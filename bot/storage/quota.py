@@ -3,16 +3,20 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, func, or_, select
 from sqlmodel import Session, col
 
-from bot.domain.quota import QuotaReading
+from bot.domain.quota import QuotaReading, QuotaSource
+from bot.domain.quota_days import Sample
 from bot.domain.races import Value
 from bot.storage import state
 from bot.storage.engine import insert_here
 from bot.storage.tables import Notice, QuotaSample
 
 KEEP_SAMPLES = timedelta(days=100)
+
+TURNED = "turned"
+"""What the notice of a new month is called in its key."""
 
 _SPENT, _LATEST = "quota.spent", "quota.latest"
 
@@ -46,14 +50,51 @@ def spend(session: Session, month: str, requests: int, now: datetime, *, by_comm
     state.put(session, _SPENT, after.model_dump(), now)
 
 
-def put_reading(session: Session, reading: QuotaReading) -> None:
-    """Keep a reading: as the latest, and as a sample."""
+def put_reading(session: Session, reading: QuotaReading, settled: Iterable[Sample] = ()) -> None:
+    """Keep a reading: as the latest, and as the sample of its day. `settled` are samples of the ends of days before."""
     latest = Latest(
         reading=reading.model_copy(update={"rows": ()}), spent_by_commands=spent(session, reading.month).by_commands
     )
     state.put(session, _LATEST, latest.model_dump(mode="json"), reading.taken_at)
-    session.add(QuotaSample(taken_at=reading.taken_at, month=reading.month, used=reading.used, certain=reading.certain))
+    _forget_earlier_today(session, reading)
+    known = {sample.at for sample in samples(session)}
+    now = Sample(
+        at=reading.taken_at,
+        month=reading.month,
+        used=reading.used,
+        certain=reading.certain,
+        source=reading.source,
+        errors=reading.errors,
+        refusals=reading.refusals,
+    )
+    for sample in (*(sample for sample in settled if sample.at not in known), now):
+        session.add(QuotaSample(taken_at=sample.at, **sample.model_dump(exclude={"at"})))
     session.execute(delete(QuotaSample).where(col(QuotaSample.taken_at) < reading.taken_at - KEEP_SAMPLES))
+
+
+def samples(session: Session) -> list[Sample]:
+    """All samples that are kept, oldest first."""
+    rows = session.execute(select(QuotaSample).order_by(col(QuotaSample.taken_at))).scalars()
+    return [
+        Sample(
+            at=row.taken_at,
+            month=row.month,
+            used=row.used,
+            certain=row.certain,
+            source=QuotaSource(row.source) if row.source else None,
+            errors=row.errors,
+            refusals=row.refusals,
+        )
+        for row in rows
+    ]
+
+
+def _forget_earlier_today(session: Session, reading: QuotaReading) -> None:
+    """Leave one sample a day: the last. Midnight's is the end of the day before, and a higher figure stays known."""
+    midnight = reading.taken_at.replace(hour=0, minute=0, second=0, microsecond=0)
+    taken_at = col(QuotaSample.taken_at)
+    earlier = (taken_at > midnight, taken_at < reading.taken_at, col(QuotaSample.used) <= reading.used)
+    session.execute(delete(QuotaSample).where(*earlier))
 
 
 def latest(session: Session, month: str) -> Latest | None:
@@ -61,6 +102,12 @@ def latest(session: Session, month: str) -> Latest | None:
     kept = state.get(session, _LATEST)
     found = Latest.model_validate(kept[0]) if kept else None
     return found if found and found.reading.month == month else None
+
+
+def last_read_at(session: Session) -> datetime | None:
+    """When the quota was last read, in whatever month; None before the first reading."""
+    kept = state.get(session, _LATEST)
+    return Latest.model_validate(kept[0]).reading.taken_at if kept else None
 
 
 def most_used(session: Session, month: str) -> int:
@@ -77,10 +124,13 @@ def notice_key(month: str, what: str | int) -> str:
 
 
 def warned(session: Session, month: str) -> bool:
-    """Whether admins were warned in a month."""
+    """Whether admins were warned in a month: at a threshold, by the forecast, or of a refusal."""
     prefix = notice_key(month, "")
-    statement = select(col(Notice.key)).where(col(Notice.key).startswith(prefix, autoescape=True))
-    return any(key.removeprefix(prefix).split(":")[0].isdigit() for key in session.execute(statement).scalars())
+    of_month = or_(
+        col(Notice.key).startswith(prefix, autoescape=True), col(Notice.key) == f"refused:quota_exceeded:{month}"
+    )
+    keys = session.execute(select(col(Notice.key)).where(of_month)).scalars()
+    return any(key.removeprefix(prefix).split(":")[0] != TURNED for key in keys)
 
 
 def mark_told(session: Session, keys: Iterable[str], now: datetime) -> None:

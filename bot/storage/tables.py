@@ -406,7 +406,7 @@ class WebhookSubscriptionRow(SQLModel, table=True):
 
 
 class QuotaSample(SQLModel, table=True):
-    """One reading of `/account/usage`: requests used in the month that `month` ("2026-11") names."""
+    """The figures of a month ("2026-11") up to a moment: as read then, or the sum of the service's days up to then."""
 
     __tablename__ = "quota_sample"
     __table_args__ = (Index("ix_quota_sample_taken_at", "taken_at"),)
@@ -417,6 +417,10 @@ class QuotaSample(SQLModel, table=True):
     used: int
     certain: bool
     """Whether the figure is the month's own, or only a lower bound."""
+    source: str | None = None
+    """A `QuotaSource`; None in rows of an older version of the bot."""
+    errors: int | None = None
+    refusals: int | None = None
 
 
 class BookRace(SQLModel, table=True):

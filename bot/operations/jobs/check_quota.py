@@ -1,84 +1,85 @@
-"""Reads the quota and tells admins, once a month for each threshold, before somebody else finds out for them."""
+"""Reads the quota and tells admins, each thing once, before somebody else finds out for them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
 
 from sqlmodel import Session
 
 from bot.book.quota import QuotaBook
 from bot.domain.clock import Clock
-from bot.domain.quota import QuotaReading, forecast, month_before, thresholds_reached
+from bot.domain.quota import QuotaReading, UsageRow
+from bot.errors import ServiceError
 from bot.logs import get_logger
-from bot.outbox.notices import Notices
-from bot.storage import quota, state
+from bot.operations.quota_warnings import QuotaWarning, find_warnings, most_used, what_helps
+from bot.outbox import posts
+from bot.outbox.notices import Notices, Urgency
+from bot.racing.errors import Latched, Unauthorized
+from bot.settings import Settings
+from bot.storage import quota
 from bot.storage.engine import Database
 
 log = get_logger(__name__)
 
-_LIMIT_SEEN = "quota.limit_seen"
+UNREAD_AFTER = timedelta(days=1)
+"""After so long without a reading, admins are told that no warning can be given."""
 
 
-async def check_quota(
-    quota_book: QuotaBook, notices: Notices, database: Database, thresholds: Sequence[int], clock: Clock
-) -> None:
-    """Read the quota once, and tell what is news. Raises ServiceError and StorageError: the scheduler says so."""
-    reading = await quota_book.read()
-    await database.write(lambda session: _tell(session, notices, reading, thresholds, clock))
+@dataclass(frozen=True)
+class QuotaCheck:
+    """Reads the quota and tells what is news."""
 
+    quota_book: QuotaBook
+    notices: Notices
+    database: Database
+    settings: Settings
+    clock: Clock
 
-def _tell(session: Session, notices: Notices, reading: QuotaReading, thresholds: Sequence[int], clock: Clock) -> None:
-    if reading.limit is None:
-        notices.tell(session, "quota:limit-unknown", _ask_for_limit(reading))
-        return
-    _tell_of_turn(session, notices, reading)
-    reached = thresholds_reached(reading.used, reading.limit, thresholds)
-    if not reached:
-        return
-    keys = [_key(session, reading, threshold, clock) for threshold in reached]
-    if notices.tell(session, keys[-1], _warning(reading, clock)):
-        # The highest says it all: the lower ones would only repeat it.
-        quota.mark_told(session, keys[:-1], clock())
+    async def __call__(self) -> None:
+        """Read the quota once. Raises ServiceError and StorageError: the scheduler says so."""
+        try:
+            reading = await self.quota_book.read()
+        except ServiceError as error:
+            if not isinstance(error, Latched | Unauthorized):
+                await self.database.write(partial(self._tell_unread, error=error))
+            raise
+        news = await self.database.read(partial(self._news, reading=reading))
+        if news:
+            rows = await self._by_endpoint() if any(warning.names_use for warning in news) else ()
+            await self.database.write(partial(self._tell, news=news, reading=reading, rows=rows))
 
+    def _news(self, session: Session, reading: QuotaReading) -> list[QuotaWarning]:
+        """The warnings that were not given yet, without those that another of these covers."""
+        found = find_warnings(session, reading, self.settings.quota_warn_at)
+        news = [warning for warning in found if not posts.is_noted(session, warning.key)]
+        covered = {key for warning in news for key in warning.covers}
+        return [warning for warning in news if warning.key not in covered]
 
-def _tell_of_turn(session: Session, notices: Notices, reading: QuotaReading) -> None:
-    """Where admins were warned last month, say that a new one has begun."""
-    if quota.warned(session, month_before(reading.month)):
-        key = quota.notice_key(reading.month, "turned")
-        notices.tell(session, key, f"A new month has begun: {_used(reading)}.")
+    async def _by_endpoint(self) -> Sequence[UsageRow]:
+        """The use by endpoint; empty where the service does not say: no warning waits for the use by endpoint."""
+        try:
+            return await self.quota_book.by_endpoint()
+        except ServiceError as error:
+            log.info("usage_by_endpoint_not_read", reason=str(error))
+            return ()
 
+    def _tell(
+        self, session: Session, news: Sequence[QuotaWarning], reading: QuotaReading, rows: Sequence[UsageRow]
+    ) -> None:
+        for warning in news:
+            use = most_used(rows, quota.spent(session, reading.month).requests) if warning.names_use else ""
+            helps = what_helps(reading, self.settings) if warning.needs_help else ""
+            words = " ".join(filter(None, (warning.words, use, helps)))
+            if self.notices.tell(session, warning.key, words, urgency=warning.urgency):
+                quota.mark_told(session, warning.covers, self.clock())
 
-def _key(session: Session, reading: QuotaReading, threshold: int, clock: Clock) -> str:
-    """The warning's name. Under a limit that changed within the month, as with a new plan, it is another warning."""
-    kept = state.get(session, _LIMIT_SEEN)
-    if kept is None or kept[0]["month"] != reading.month:
-        state.put(session, _LIMIT_SEEN, {"month": reading.month, "limit": reading.limit}, clock())
-        return quota.notice_key(reading.month, threshold)
-    changed = f":{reading.limit}" if kept[0]["limit"] != reading.limit else ""
-    return quota.notice_key(reading.month, f"{threshold}{changed}")
-
-
-def _warning(reading: QuotaReading, clock: Clock) -> str:
-    said = [f"The data service's quota for {reading.month}: {_used(reading)}."]
-    expected = forecast(reading.used, reading.limit, clock())
-    if reading.left == 0:
-        said.append("It is used up: requests are refused until the first of next month. Alerts go on.")
-    elif expected is not None and expected.runs_out_on is not None:
-        said.append(f"At this pace it runs out on {expected.runs_out_on.isoformat()}.")
-    elif expected is not None:
-        said.append(f"At this pace the month comes to {expected.month_total:,}, which it has room for.")
-    return " ".join(said)
-
-
-def _used(reading: QuotaReading) -> str:
-    """Used, limit and percent, with how sure that is."""
-    at_least = "" if reading.certain else "at least "
-    return f"{at_least}{reading.used:,} of {reading.limit:,} requests are used ({reading.percent}%)"
-
-
-def _ask_for_limit(reading: QuotaReading) -> str:
-    plan = (
-        f'The data service names a plan that I don\'t know ("{reading.plan}")' if reading.plan else "No plan is known"
-    )
-    return (
-        f"{plan}, so I can't say how much of the month's quota is used, nor warn before it is gone. Set MONTHLY_QUOTA "
-        "to the requests that you may make in a month."
-    )
+    def _tell_unread(self, session: Session, error: ServiceError) -> None:
+        """Say once that the quota has not been read for a day: until the next reading, nobody is warned."""
+        read_at = quota.last_read_at(session)
+        if read_at is not None and self.clock() - read_at > UNREAD_AFTER:
+            words = (
+                f"The quota was last read on {read_at:%Y-%m-%d %H:%M} UTC, because /account/usage gives no answer that "
+                f"I can use ({error}). I can't warn of a quota that runs out. Alerts go on."
+            )
+            self.notices.tell(session, f"quota-unread:{read_at.isoformat()}", words, urgency=Urgency.WARNING)

@@ -10,6 +10,7 @@ from functools import partial
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.interval import IntervalTrigger
+from sqlmodel import Session
 
 from bot.errors import RacingBotError
 from bot.logs import get_logger
@@ -64,7 +65,7 @@ class Jobs:
             if slot is None:
                 return False
             await job.run(self._parts)
-            await self._parts.database.write(partial(job_runs.finish, job=job.id, slot=slot, now=self._parts.clock()))
+            await self._parts.database.write(partial(self._finish, job=job, slot=slot))
         except asyncio.CancelledError:
             if not self._stopping:
                 raise
@@ -93,6 +94,10 @@ class Jobs:
             )
         )
         return slot if ours else None
+
+    def _finish(self, session: Session, job: Job, slot: str) -> None:
+        # By the clock of the leases: by another, slots of just now would be too old to keep.
+        job_runs.finish(session, job=job.id, slot=slot, now=database_now(session, self._parts.clock))
 
 
 def slot_of(now: datetime, every_s: int) -> str:

@@ -7,7 +7,7 @@ from bot.book.quota import QuotaBook
 from bot.book.reference import ReferenceBook
 from bot.domain.clock import Clock
 from bot.operations.jobs.check_channels import ChannelCheck
-from bot.operations.jobs.check_quota import check_quota
+from bot.operations.jobs.check_quota import QuotaCheck
 from bot.operations.jobs.end_pauses import PauseEnd
 from bot.operations.jobs.expire_queue import expire_queue
 from bot.operations.jobs.prune_bodies import prune_bodies
@@ -43,7 +43,7 @@ class Job:
 
 
 async def _check_quota(parts: JobParts) -> None:
-    await check_quota(parts.quota, parts.notices, parts.database, parts.settings.quota_warn_at, parts.clock)
+    await QuotaCheck(parts.quota, parts.notices, parts.database, parts.settings, parts.clock)()
 
 
 async def _refresh_reference(parts: JobParts) -> None:

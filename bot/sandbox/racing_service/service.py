@@ -21,6 +21,7 @@ from bot.sandbox.racing_service.plans import PLANS
 from bot.sandbox.racing_service.racing import Racing
 from bot.sandbox.racing_service.state import Account, Clock, ServedRequest, Sleep, State
 from bot.sandbox.racing_service.switches import Switches
+from bot.sandbox.racing_service.usage import Tally
 
 
 def _utc_now() -> datetime:
@@ -164,11 +165,11 @@ class RacingService:
         """A subscription as if it had been made over HTTP, unchecked."""
         return self._state.outbox.subscribe(url, events, region)
 
-    def spend_quota(self, requests: int) -> None:
-        """Uses up some of the month, today."""
+    def spend_quota(self, requests: int, *, errors: int = 0) -> None:
+        """Uses up some of the month, today; and so many requests of today end in errors."""
         now, account = self._state.clock(), self._state.account
         account.counts.months[month_of(now)] += requests
-        account.usage.of(now.astimezone(UTC).date(), "/races/search").requests += requests
+        account.usage.of(now.astimezone(UTC).date(), "/races/search").add(Tally(requests, errors))
 
     def set_used(self, requests: int) -> None:
         """The month's use is this much, all of it today's."""

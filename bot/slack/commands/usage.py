@@ -5,7 +5,6 @@ from typing import Any
 
 from bot.book.quota import BY_DAY, BY_ENDPOINT
 from bot.domain.message import Message
-from bot.domain.quota import forecast
 from bot.errors import CommandError, ServiceError
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.reader import reader_of
@@ -35,7 +34,7 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
             raise
         reader = await reader_of(desk, invocation)
         reading, failure = kept, shown_to(failure_words(error, reader), reader)
-    return usage(reading, forecast(reading.used, reading.limit, reading.taken_at), failure)
+    return usage(reading, await desk.quota.forecast(reading), failure)
 
 
 async def check(_desk: Desk, invocation: Invocation) -> None:

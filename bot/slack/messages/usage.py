@@ -5,8 +5,11 @@ from contextlib import suppress
 from datetime import date
 from itertools import accumulate
 
+from bot.domain.forecast import IN_TEN, Forecast
 from bot.domain.message import Block, Message
-from bot.domain.quota import Forecast, Kinds, QuotaReading, QuotaSource, UsageRow, month_after
+from bot.domain.quota import Kinds, QuotaReading, QuotaSource, UsageRow, month_after
+from bot.domain.quota_days import LEAST_DAYS
+from bot.domain.spending import tier_of
 from bot.slack.messages.blocks import context, fields, header, message, mrkdwn, section
 from bot.slack.messages.native import CATEGORIES_MAX, line_chart, with_native
 from bot.slack.messages.text import counted, joined, safe
@@ -39,21 +42,20 @@ def usage(reading: QuotaReading, expected: Forecast | None, failure: str | None 
                 ("Limit", _limit(reading)),
                 ("Left", None if reading.left is None else _left(reading)),
                 ("This month", _spent(reading)),
-                ("At this pace", _expected(reading, expected)),
+                ("Forecast", _expected(reading, expected)),
                 ("Window of the plan", safe(reading.window, 80)),
                 ("Errors", _number(reading.errors)),
                 ("Refusals", joined([_number(reading.refusals), _by_kind(reading.refusal_kinds)], " ") or None),
             ]
         ),
-        section(joined([_how_sure(reading), _last_read(failure)], "\n")),
+        section(joined([_how_sure(reading), tier_of(reading.left, reading.limit).words, _last_read(failure)], "\n")),
     ]
-    pace = _expected(reading, expected)
     text = joined(
         [
             f"Quota {reading.month}: {used} used",
             f"limit {_limit(reading)}",
             _spent(reading),
-            joined(["at this pace" if pace else None, pace], " "),
+            joined(["forecast", _expected(reading, expected)], " ") if expected and not reading.is_spent else None,
             _last_read(failure),
         ]
     )
@@ -115,11 +117,25 @@ def _spent(reading: QuotaReading) -> str | None:
 
 
 def _expected(reading: QuotaReading, expected: Forecast | None) -> str | None:
-    """The month's end at this pace; None for a spent month."""
-    if expected is None or reading.is_spent:
+    """The month's end with its range, and the day on which the allowance runs out; None for a spent month."""
+    if reading.is_spent:
         return None
-    runs_out = f": it runs out on {day_in_words(expected.runs_out_on)}" if expected.runs_out_on else ""
-    return f"{expected.month_total:,} by the end of the month{runs_out}"
+    if expected is None:
+        return f"none yet: it needs {LEAST_DAYS} whole days of use"
+    total = f"{expected.month_total:,} by the end of the month"
+    within = f"(in {IN_TEN} of 10 cases between {expected.low:,} and {expected.high:,})"
+    return joined([f"{total} {within}", _runs_out(expected)], ": ")
+
+
+def _runs_out(expected: Forecast) -> str | None:
+    """The day on which the allowance runs out, as expected and at the earliest; None where it lasts."""
+    if expected.may_run_out_on is None:
+        return None
+    earliest = day_in_words(expected.may_run_out_on)
+    if expected.runs_out_on is None:
+        return f"it may run out on {earliest}"
+    early = f", perhaps on {earliest}" if expected.may_run_out_on < expected.runs_out_on else ""
+    return f"it runs out on {day_in_words(expected.runs_out_on)}{early}"
 
 
 def _by_kind(kinds: Kinds) -> str | None:

@@ -98,3 +98,20 @@ def test_race_book_that_is_migrated_knows_the_meetings_of_its_races(empty_databa
     with empty_database.writer.connect() as connection:
         found = connection.execute(text("SELECT meeting_id FROM book_race ORDER BY race_id")).scalars().all()
     assert found == [None] * len(DAMAGED) + ["mt_1"]
+
+
+def test_warning_given_before_the_migration_is_known_by_its_new_name(empty_database):
+    keys = ["quota:2026-11:50", "quota:2026-11:80:250000", "quota:2026-11:turned", "quota:2026-10:50", "told"]
+    at = "2026-11-20 12:00:00.000000"
+    with empty_database.writer.begin() as connection:
+        migrate.apply_migrations(connection, to="0007")
+        for key in keys:
+            connection.execute(text("INSERT INTO notice (key, created_at) VALUES (:key, :at)"), {"key": key, "at": at})
+        seen = {"name": "quota.limit_seen", "value": '{"month": "2026-11", "limit": 15000}', "at": at}
+        statement = "INSERT INTO stored_state (name, value, updated_at) VALUES (:name, :value, :at)"
+        connection.execute(text(statement), seen)
+    migrate.upgrade(empty_database)
+    with empty_database.writer.connect() as connection:
+        found = set(connection.execute(text("SELECT key FROM notice")).scalars())
+        assert connection.execute(text("SELECT count(*) FROM stored_state")).scalar() == 0
+    assert found == {*keys} - {"quota:2026-11:50"} | {"quota:2026-11:50:15000"}

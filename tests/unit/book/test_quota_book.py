@@ -1,11 +1,13 @@
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import pytest
 
 from bot.book.quota import QuotaBook, TotalSeen
 from bot.domain.quota import QuotaSource
+from bot.domain.quota_days import days_of
+from bot.domain.spending import Purpose
 from bot.racing.calls import AccountState
-from bot.racing.errors import InvalidParam, ServerFault
+from bot.racing.errors import InvalidParam, QuotaExceeded, ServerFault, Spared
 from bot.storage import quota
 
 
@@ -131,3 +133,83 @@ def test_total_that_falls_within_a_month_is_never_the_months():
 
 def test_total_that_falls_just_before_our_turn_is_the_months():
     assert TotalSeen(month="2026-11", first=5, last=9).then(2, "2026-11", near_turn=True).monthly
+
+
+def test_total_that_has_not_fallen_right_after_the_turn_may_be_last_months():
+    seen = TotalSeen(month="2026-10", first=5, last=900, monthly=True)
+    later = seen.then(910, "2026-11", near_turn=True)
+    assert (later.turned, later.monthly) == (False, True)
+    assert not later.then(920, "2026-11", near_turn=True).turned
+    assert later.then(3, "2026-11", near_turn=True).turned
+    assert later.then(990, "2026-11", near_turn=False).turned
+
+
+async def test_total_that_turns_later_than_utc_warns_nobody_by_last_months_use(book, client, clock):
+    for now, total, used, certain in [
+        (datetime(2026, 10, 31, 20, tzinfo=UTC), 900, 0, False),
+        (datetime(2026, 11, 1, 8, tzinfo=UTC), 20, 20, True),
+        (datetime(2026, 11, 30, 20, tzinfo=UTC), 14_000, 14_000, True),
+        (datetime(2026, 12, 1, 3, tzinfo=UTC), 14_050, 0, False),
+        (datetime(2026, 12, 1, 4, tzinfo=UTC), 14_060, 10, False),
+        (datetime(2026, 12, 1, 8, tzinfo=UTC), 30, 30, True),
+    ]:
+        clock.now = now
+        client.answers["usage by day"] = {"total": total}
+        reading = await book.read()
+        assert (reading.used, reading.certain) == (used, certain), now
+
+
+async def test_first_reading_forecasts_by_the_days_that_the_service_names(book, client, clock):
+    by_day(client, *((f"2026-11-{day:02}", 400 + day % 2 * 20) for day in range(1, 21)))
+    expected = await book.forecast(await book.read())
+    assert expected.days == 19
+    assert expected.low <= 8_200 + round(10.5 * 410) <= expected.high
+
+
+async def test_day_without_a_row_had_no_use_and_days_before_the_first_row_are_not_known(book, client, database):
+    by_day(client, ("2026-11-10", 100), ("2026-11-13", 50), ("2026-11-20", 7))
+    await book.read()
+    days = days_of(await database.read(quota.samples), lambda one: one.used)
+    assert days.whole == {date(2026, 11, day): 50 if day == 13 else 0 for day in range(11, 20)}
+    assert days.today == 7
+
+
+async def test_row_of_a_whole_month_tells_of_no_day(book, client, database):
+    by_day(client, ("2026-11", 9_000), ("2026-11-19", 100))
+    await book.read()
+    assert days_of(await database.read(quota.samples), lambda one: one.used).whole == {}
+
+
+async def test_one_sample_a_day_is_kept(book, client, clock, database):
+    client.answers["usage by day"] = {"period": "2026-11", "used": 0}
+    for hours in range(48):
+        client.answers["usage by day"]["used"] = hours * 10
+        await book.read()
+        clock.pass_(hours=1)
+    kept = await database.read(quota.samples)
+    assert [(sample.at.day, sample.used) for sample in kept] == [
+        (20, 110),
+        (21, 120),
+        (21, 350),
+        (22, 360),
+        (22, 470),
+    ]
+
+
+async def test_little_that_is_left_is_kept_from_upkeep_and_then_from_commands(book, client):
+    for used, allowed, left in [(14_000, 2, 250), (14_500, 1, 125), (14_900, 0, 0), (15_000, 0, 0)]:
+        by_day(client, ("2026-11-01", used))
+        await book.read()
+        assert sum([await book.may_spend(purpose) for purpose in Purpose]) == allowed
+        assert await book.commands_left() == left
+        held_back = await book.held_back()
+        assert type(held_back) is {14_900: Spared, 15_000: QuotaExceeded}.get(used, type(None))
+
+
+async def test_everything_is_spent_before_the_first_reading_of_a_month(book, client, clock):
+    assert await book.may_spend(Purpose.UPKEEP)
+    by_day(client, ("2026-11-01", 15_000))
+    await book.read()
+    assert not await book.may_spend(Purpose.PEOPLE)
+    clock.now = datetime(2026, 12, 1, tzinfo=UTC)
+    assert await book.may_spend(Purpose.UPKEEP)

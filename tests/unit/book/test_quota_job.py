@@ -6,13 +6,11 @@ from sqlmodel import select
 from bot.book.quota import QuotaBook
 from bot.book.reference import ReferenceBook
 from bot.domain.message import Message
-from bot.operations.jobs.check_quota import check_quota
+from bot.operations.jobs.check_quota import QuotaCheck
 from bot.operations.jobs.refresh_reference import refresh_reference
 from bot.outbox.notices import Notices
 from bot.racing.errors import ServerFault
 from bot.storage.tables import Notice
-
-THRESHOLDS = (50, 80, 95, 100)
 
 
 @pytest.fixture
@@ -27,9 +25,9 @@ def check(database, client, settings, clock, told):
         return Message(text=words)
 
     class Once(Notices):
-        def tell(self, session, key, words, *named_ids):
+        def tell(self, session, key, words, *named_ids, urgency=None):
             before = len(told)
-            news = super().tell(session, key, words, *named_ids)
+            news = super().tell(session, key, words, *named_ids, urgency=urgency)
             if not news:
                 del told[before:]
             return news
@@ -39,7 +37,11 @@ def check(database, client, settings, clock, told):
 
     async def run(used):
         client.answers["usage by day"] = [{"date": clock().date().isoformat(), "requests": used}]
-        await check_quota(book, notices, database, THRESHOLDS, clock)
+        client.answers["usage by endpoint"] = [
+            {"endpoint": "/courses", "requests": 9},
+            {"endpoint": "/races/search", "requests": 12_400},
+        ]
+        await QuotaCheck(book, notices, database, settings, clock)()
 
     return run
 
@@ -51,15 +53,18 @@ async def test_admins_are_told_of_the_highest_threshold_once(check, told, databa
     await check(12_600)
     assert len(told) == 1
     assert "2026-11: 12,500 of 15,000 requests are used (83%)." in told[0]
-    assert "At this pace it runs out on 2026-11-24." in told[0]
+    assert told[0].startswith("\N{LARGE ORANGE CIRCLE} Running low.")
+    assert "Most requests went to /races/search (12,400), /courses (9)." in told[0]
+    assert "Plans with more requests a month: archive (150,000), live (250,000), complete" in told[0]
     await check(15_000)
-    assert "used up" in told[1]
+    assert told[1].startswith("\N{LARGE RED CIRCLE} Used up.")
+    assert "Requests are refused until 1 December. Alerts go on" in told[1]
 
 
 async def test_lower_thresholds_are_marked_in_the_same_go(check, database):
     await check(12_500)
     stored = await database.read(lambda session: {row.key for row in session.exec(select(Notice))})
-    assert stored == {"quota:2026-11:50", "quota:2026-11:80"}
+    assert stored == {"quota:2026-11:50:15000", "quota:2026-11:80:15000"}
 
 
 async def test_admins_are_told_anew_when_the_month_turns(check, told, clock):
@@ -69,7 +74,7 @@ async def test_admins_are_told_anew_when_the_month_turns(check, told, clock):
     await check(20)
     clock.now = datetime(2026, 12, 20, tzinfo=UTC)
     await check(8_000)
-    assert [words[:20] for words in told] == [told[0][:20], "A new month has begu", told[0][:20]]
+    assert [words[:12] for words in told] == [told[0][:12], "\N{LARGE GREEN CIRCLE} A new mont", told[0][:12]]
 
 
 async def test_turn_of_a_month_without_warnings_is_not_told(check, told, clock):
@@ -101,7 +106,7 @@ async def test_failure_is_left_to_the_scheduler_to_tell(database, client, settin
     client.answers = {"usage by day": fault, "courses": fault, "reference": fault, "countries": fault}
     notices = Notices(None, lambda words, _named_ids: Message(text=words), clock=clock)
     with pytest.raises(ServerFault):
-        await check_quota(QuotaBook(database, client, settings, clock), notices, database, THRESHOLDS, clock)
+        await QuotaCheck(QuotaBook(database, client, settings, clock), notices, database, settings, clock)()
     await refresh_reference(ReferenceBook(database, client, clock), database, notices, clock)
 
 

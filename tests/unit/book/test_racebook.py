@@ -26,7 +26,7 @@ class FakeQuota(SimpleNamespace):
     async def commands_left(self):
         return self.left
 
-    async def month_spent(self):
+    async def held_back(self):
         return None
 
 

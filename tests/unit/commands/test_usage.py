@@ -1,9 +1,10 @@
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from bot.domain.forecast import Forecast
 from bot.domain.quota import QuotaReading, QuotaSource, UsageRow
 from bot.errors import CommandError
 from bot.slack.commands import usage as command
@@ -17,14 +18,17 @@ def make_reading(**fields):
     return QuotaReading(**given | {"limit": 15_000, "plan": "free"} | fields)
 
 
-async def answer(text, reading):
+async def answer(text, reading, expected=None):
     asked = []
 
     async def read(by):
         asked.append(by)
         return reading
 
-    desk: Any = SimpleNamespace(quota=SimpleNamespace(read=read))
+    async def forecast(_reading):
+        return expected
+
+    desk: Any = SimpleNamespace(quota=SimpleNamespace(read=read, forecast=forecast))
     typed = Invocation(text=text, channel_id="C1", user_id="U1", reference="cmd-1")
     message = await command.answer(desk, typed, None)
     return asked, message
@@ -51,13 +55,39 @@ async def test_usage_by_another_word_is_told_what_would_be_right(text):
 
 async def test_usage_says_used_left_and_forecast():
     rows = (UsageRow(label="2026-11-01", requests=4_000), UsageRow(label="2026-11-02", requests=6_000, errors=3))
-    _, message = await answer("", make_reading(rows=rows, errors=3, refusals=0))
+    expected = Forecast(
+        month_total=20_000,
+        low=18_000,
+        high=22_000,
+        days=15,
+        runs_out_on=date(2026, 11, 23),
+        may_run_out_on=date(2026, 11, 21),
+    )
+    _, message = await answer("", make_reading(rows=rows, errors=3, refusals=0), expected)
     text = shown(message)
     for said in ("10,000 (66%)", "15,000 (free)", "*Left*\n5,000", "20,000 by the end of the month"):
         assert said in text
-    assert "runs out on 23 November" in text
+    assert "(in 8 of 10 cases between 18,000 and 22,000): it runs out on 23 November, perhaps on 21 November" in text
     assert text.index("2026-11-02: 6,000 requests, 3 errors") < text.index("2026-11-01: 4,000 requests")
     assert "Quota 2026-11: 10,000 (66%) used" in message.text
+
+
+async def test_usage_says_that_the_allowance_may_run_out():
+    expected = Forecast(month_total=14_000, low=12_500, high=15_500, days=15, may_run_out_on=date(2026, 11, 30))
+    _, message = await answer("", make_reading(), expected)
+    assert "it may run out on 30 November" in shown(message)
+
+
+async def test_usage_says_before_enough_days_that_there_is_no_forecast():
+    _, message = await answer("", make_reading())
+    assert "*Forecast*\nnone yet: it needs 7 whole days of use" in shown(message)
+
+
+@pytest.mark.parametrize(("used", "spared"), [(14_000, None), (14_250, "what people ask for"), (14_850, "alone")])
+async def test_usage_says_what_is_spared_where_little_is_left(used, spared):
+    _, message = await answer("", make_reading(used=used))
+    assert (spared is None) == ("left or less" not in shown(message))
+    assert spared is None or spared in shown(message)
 
 
 async def test_usage_says_where_the_figure_is_a_lower_bound():
@@ -89,7 +119,7 @@ async def test_usage_of_a_spent_month_says_when_the_month_turns(used):
     _, message = await answer("", make_reading(used=used))
     assert message.text.endswith("the month is spent, it turns on 1 December")
     assert "*This month*\nthe month is spent, it turns on 1 December" in shown(message)
-    for stumble in ("runs out", "At this pace", "by the end of the month"):
+    for stumble in ("runs out", "Forecast", "by the end of the month"):
         assert stumble not in shown(message) + message.text
 
 

@@ -1,12 +1,10 @@
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.domain.quota import (
-    Forecast,
     commands_left,
-    forecast,
     month_before,
     month_end,
     month_key,
@@ -15,7 +13,6 @@ from bot.domain.quota import (
     thresholds_reached,
 )
 
-NOON = datetime(2026, 11, 16, tzinfo=UTC)
 moments = st.datetimes(min_value=datetime(2000, 1, 1), max_value=datetime(2090, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
 
 
@@ -30,24 +27,9 @@ def test_thresholds_are_reached_exactly():
     assert thresholds_reached(99_999, 15_000, (50, 100, 80)) == (50, 80, 100)
 
 
-def test_forecast_goes_on_at_the_pace_so_far():
-    assert forecast(1_000, 15_000, NOON) == Forecast(month_total=2_000)
-    assert forecast(10_000, 15_000, NOON) == Forecast(month_total=20_000, runs_out_on=date(2026, 11, 23))
-    assert forecast(15_000, 15_000, NOON) == Forecast(month_total=30_000)
-    assert forecast(10_000, None, NOON) == Forecast(month_total=20_000)
-
-
-def test_forecast_says_nothing_of_an_unused_or_just_begun_month():
-    assert forecast(0, 15_000, NOON) is None
-    assert forecast(9, 15_000, datetime(2026, 11, 1, 0, 59, tzinfo=UTC)) is None
-
-
-@given(used=st.integers(0, 10**12), limit=st.none() | st.integers(1, 10**15), now=moments)
-def test_forecast_stays_within_the_month(used, limit, now):
-    expected = forecast(used, limit, now)
+@given(now=moments)
+def test_moment_lies_within_its_month(now):
     assert month_start(now) <= now < month_end(now)
-    if expected and expected.runs_out_on:
-        assert now.date() <= expected.runs_out_on < month_end(now).date()
 
 
 def test_staleness_grows_as_the_quota_shrinks():

@@ -11,7 +11,8 @@ from bot.domain.events import EventKind, Topic
 from bot.domain.facts import VersionRemarks
 from bot.domain.filters import ALL_REGIONS, Abandonments, ChannelFilter, Overridden
 from bot.domain.filters import Meeting as MutedMeeting
-from bot.domain.quota import QuotaReading, QuotaSource, UsageRow, forecast
+from bot.domain.forecast import forecast
+from bot.domain.quota import QuotaReading, QuotaSource, UsageRow
 from bot.domain.races import Course
 from bot.errors import CommandError, StorageUnavailable
 from bot.outbox.held_lanes import PAUSED, Held
@@ -83,6 +84,8 @@ BY_ENDPOINT = READING.model_copy(
         "limit": None,
     }
 )
+
+USE = {date(2026, 11, day): 450 + day % 3 * 50 for day in range(1, 20)}
 
 SUBSCRIPTION = ChannelSubscriptionRow(
     id=1,
@@ -215,7 +218,8 @@ ANSWERS: dict[str, partial[Any]] = {
         "course",
         2,
     ),
-    "usage": partial(usage, READING, forecast(READING.used, READING.limit, NOON)),
+    "usage": partial(usage, READING, forecast(READING.used, READING.limit, NOON, USE)),
+    "usage_that_may_not_last": partial(usage, READING, forecast(READING.used, 14_900, NOON, USE)),
     "usage_by_endpoint": partial(usage, BY_ENDPOINT, None),
     "usage_read_before": partial(usage, READING.model_copy(update={"rows": ()}), None, "The service failed."),
     "help": partial(command_help, COMMANDS, ["/racecard", "/results", "/usage"]),

@@ -1,0 +1,189 @@
+"""What a reading of the quota is worth telling admins, each with the key by which it is told once."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sqlmodel import Session
+
+from bot.domain.forecast import IN_TEN, Forecast, forecast
+from bot.domain.plans import PLANS
+from bot.domain.quota import QuotaReading, UsageRow, month_after, month_before, thresholds_reached
+from bot.domain.quota_days import Figure, Jump, Sample, days_of
+from bot.domain.spending import tier_of
+from bot.outbox.notices import Urgency
+from bot.settings import Settings
+from bot.storage import quota
+
+LOW_PERCENT = 25
+"""Before so much of the allowance is used, no forecast is told: two conditions, so that noise rings nobody.
+
+Source: kubernetes-mixin, storage_alerts.libsonnet: a volume that is low *and* predicted to fill up.
+"""
+
+ENDPOINTS_NAMED = 3
+LABEL_MAX = 60
+
+URGENCIES = (
+    (100, Urgency.CRITICAL, "Used up."),
+    (95, Urgency.WARNING, "Almost used up."),
+    (80, Urgency.WARNING, "Running low."),
+    (0, Urgency.NOTE, "For your information."),
+)
+"""From so many percent on: the colour of a warning, and its first words."""
+
+
+@dataclass(frozen=True)
+class QuotaWarning:
+    """Something to tell admins once by its key. `covers` are the keys of what these words say besides.
+
+    `names_use`: the words are followed by what uses most; `needs_help`: and by what can be done.
+    """
+
+    key: str
+    urgency: Urgency
+    words: str
+    covers: tuple[str, ...] = ()
+    names_use: bool = False
+    needs_help: bool = False
+
+
+def find_warnings(session: Session, reading: QuotaReading, thresholds: Sequence[int]) -> list[QuotaWarning]:
+    """What this reading is worth, told already or not."""
+    samples = quota.samples(session)
+    found = [*_turn(session, reading), *_jumps(samples, reading)]
+    if reading.limit is None:
+        return [*found, QuotaWarning("quota:limit-unknown", Urgency.NOTE, _ask_for_limit(reading))]
+    days = days_of(samples, lambda sample: sample.used).whole
+    expected = forecast(reading.used, reading.limit, reading.taken_at, days)
+    by_forecast = list(_predicted(reading, expected))
+    return [*found, *_threshold(reading, expected, thresholds, by_forecast), *by_forecast]
+
+
+def most_used(rows: Sequence[UsageRow], own: int) -> str:
+    """What uses most, by endpoint; and how many requests this bot counted as its `own`."""
+    most = sorted((row for row in rows if row.requests), key=lambda row: -(row.requests or 0))[:ENDPOINTS_NAMED]
+    named = ", ".join(f"{row.label[:LABEL_MAX]} ({row.requests:,})" for row in most)
+    counted = f"This bot counted {own:,} requests of its own for races this month." if own else ""
+    return _said(f"Most requests went to {named}." if most else "", counted)
+
+
+def what_helps(reading: QuotaReading, settings: Settings) -> str:
+    """What the bot spares by now, and what can be done."""
+    allowances = sorted((plan.requests_per_month, name) for name, plan in PLANS.items())
+    named = ", ".join(f"{name} ({allowed:,})" for allowed, name in allowances if allowed > (reading.limit or 0))
+    return _said(
+        tier_of(reading.left, reading.limit).words,
+        "" if settings.racing_day_path else "RACING_DAY_PATH, where you know that path, reads a day by one request.",
+        f"COMMAND_QUOTA_SHARE is {settings.command_quota_share}: with less, commands spend less.",
+        f"Plans with more requests a month: {named}." if named and reading.plan in PLANS else "",
+    )
+
+
+def _said(*sentences: str | None) -> str:
+    return " ".join(filter(None, sentences))
+
+
+def _turn(session: Session, reading: QuotaReading) -> Iterator[QuotaWarning]:
+    """The all-clear, where admins were warned last month."""
+    if reading.limit is not None and quota.warned(session, month_before(reading.month)):
+        words = f"A new month has begun: {_used(reading)}. Everything is read again."
+        yield QuotaWarning(quota.notice_key(reading.month, quota.TURNED), Urgency.ALL_CLEAR, words)
+
+
+def _threshold(
+    reading: QuotaReading,
+    expected: Forecast | None,
+    thresholds: Sequence[int],
+    by_forecast: Sequence[QuotaWarning],
+) -> Iterator[QuotaWarning]:
+    """The highest threshold that is reached. The words say the forecast too, and what lower thresholds would say."""
+    reached = thresholds_reached(reading.used, reading.limit or 0, thresholds)
+    if not reached:
+        return
+    urgency, lead = next((urgency, lead) for percent, urgency, lead in URGENCIES if (reading.percent or 0) >= percent)
+    *lower, key = [_key(reading, threshold) for threshold in reached]
+    covers = (*lower, *(warning.key for warning in by_forecast))
+    lasts = expected is not None and expected.may_run_out_on is None and not reading.is_spent
+    yield QuotaWarning(
+        key, urgency, _said(lead, _state(reading, expected)), covers, names_use=True, needs_help=not lasts
+    )
+
+
+def _predicted(reading: QuotaReading, expected: Forecast | None) -> Iterator[QuotaWarning]:
+    """The forecast, where little enough is left and the allowance may run out before the month ends."""
+    if expected is None or expected.may_run_out_on is None or (reading.percent or 0) < LOW_PERCENT:
+        return
+    may, likely = _key(reading, "may-run-out"), _key(reading, "runs-out")
+    key, urgency, lead, covers = (
+        (may, Urgency.NOTE, "May not last.", ())
+        if expected.runs_out_on is None
+        else (likely, Urgency.WARNING, "Not expected to last.", (may,))
+    )
+    yield QuotaWarning(key, urgency, _said(lead, _state(reading, expected)), covers, names_use=True, needs_help=True)
+
+
+def _jumps(samples: Sequence[Sample], reading: QuotaReading) -> Iterator[QuotaWarning]:
+    """Errors and refusals of today, where these are far above the usual."""
+    figures: tuple[tuple[str, Figure], ...] = (
+        ("errors", lambda sample: sample.errors),
+        ("refusals", lambda sample: sample.refusals),
+    )
+    for name, figure in figures:
+        jump = days_of(samples, figure).jump
+        if jump is not None:
+            key = f"quota-jump:{name}:{reading.taken_at.date().isoformat()}"
+            yield QuotaWarning(key, Urgency.WARNING, _jumped(name, jump, reading))
+
+
+def _jumped(name: str, jump: Jump, reading: QuotaReading) -> str:
+    kinds = ", ".join(f"{count:,} {kind[:40]}" for kind, count in reading.refusal_kinds[:ENDPOINTS_NAMED])
+    by_kind = f" By kind, this month: {kinds}." if name == "refusals" and kinds else ""
+    return (
+        f"The data service counts unusually many {name} of this key: {jump.today:,} today (UTC), where {jump.usual:,} "
+        f"a day are usual and up to {jump.highest:,} are no surprise.{by_kind} /usage shows each day."
+    )
+
+
+def _key(reading: QuotaReading, what: str | int) -> str:
+    """The warning's name. Under another limit, as with a new plan, the name is another."""
+    return quota.notice_key(reading.month, f"{what}:{reading.limit}")
+
+
+def _state(reading: QuotaReading, expected: Forecast | None) -> str:
+    return _said(f"The data service's quota for {reading.month}: {_used(reading)}.", _to_come(reading, expected))
+
+
+def _to_come(reading: QuotaReading, expected: Forecast | None) -> str:
+    """What the rest of the month brings; empty where nothing can be said."""
+    if reading.is_spent:
+        turns = month_after(reading.month)
+        return f"Requests are refused until {turns.day} {turns:%B}. Alerts go on: deliveries cost no quota."
+    if expected is None:
+        return ""
+    total = (
+        f"{expected.month_total:,} requests are expected by the end of the month (in {IN_TEN} of 10 cases between "
+        f"{expected.low:,} and {expected.high:,})."
+    )
+    if expected.may_run_out_on is None:
+        return f"{total} The month has room for that."
+    earliest = expected.may_run_out_on.isoformat()
+    if expected.runs_out_on is None:
+        return f"The allowance may run out on {earliest}. {total}"
+    early = f", perhaps on {earliest}" if expected.may_run_out_on < expected.runs_out_on else ""
+    return f"The allowance is expected to run out on {expected.runs_out_on.isoformat()}{early}. {total}"
+
+
+def _used(reading: QuotaReading) -> str:
+    """Used, limit and percent, with how sure that is."""
+    at_least = "" if reading.certain else "at least "
+    return f"{at_least}{reading.used:,} of {reading.limit:,} requests are used ({reading.percent}%)"
+
+
+def _ask_for_limit(reading: QuotaReading) -> str:
+    plan = (
+        f'The data service names a plan that I don\'t know ("{reading.plan}")' if reading.plan else "No plan is known"
+    )
+    return (
+        f"{plan}, so I can't say how much of the month's quota is used, nor warn before it is gone. Set MONTHLY_QUOTA "
+        "to the requests that you may make in a month."
+    )

@@ -1,0 +1,310 @@
+"""Months of quota by a clock of the test's own: two replicas that restart and die, and the stand-in over HTTP.
+
+What admins read in Slack is compared as a whole: each warning once, in order, and nothing more.
+"""
+
+import asyncio
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+from pydantic import SecretStr
+
+from bot.book.quota import QuotaBook
+from bot.domain.spending import Purpose
+from bot.operations.jobs.check_quota import QuotaCheck
+from bot.operations.jobs.scheduler import Jobs
+from bot.operations.jobs.table import Job
+from bot.racing.client import RacingClient, open_client
+from bot.racing.errors import Spared
+from bot.racing.timing import Timing
+from bot.sandbox.racing_service import RacingService, Switches
+from bot.sandbox.serving import serve
+from bot.settings import Settings
+from bot.slack.commands import usage as usage_command
+from bot.slack.commands.invocation import Invocation
+from bot.storage.state_store import DatabaseStateStore
+from bot.telling import Telling
+from tests.integration.conftest import first_on_both
+
+ON_SQLITE = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+"""For what rests on no statement that the month does not try on both engines."""
+
+KEY = "sk_of_a_test_0123456789"
+EVERY_S = 86_400
+NOTE, WARNING, CRITICAL, ALL_CLEAR = (
+    "\N{LARGE YELLOW CIRCLE}",
+    "\N{LARGE ORANGE CIRCLE}",
+    "\N{LARGE RED CIRCLE}",
+    ("\N{LARGE GREEN CIRCLE}"),
+)
+
+
+SATURDAY = 5
+
+
+class Killed(BaseException):
+    """What ends a process in the middle of a run."""
+
+
+class DyingBook(QuotaBook):
+    """The quota book of a process that is killed between the reading and the warning."""
+
+    async def by_endpoint(self):
+        raise Killed
+
+
+@dataclass
+class Replica:
+    """One process of the bot as far as the quota goes."""
+
+    client: RacingClient
+    book: QuotaBook
+    check: QuotaCheck
+    jobs: Jobs
+
+    async def run(self) -> bool:
+        """Whether the slot was this one's."""
+
+        async def check(_parts: Any) -> None:
+            await self.check()
+
+        return await self.jobs.run(Job("check_quota", lambda _settings: EVERY_S, check))
+
+
+@dataclass
+class World:
+    """The stand-in, two replicas on one database, and the admins' channel, at a moment that the test sets."""
+
+    pipeline: Any
+    service: RacingService
+    address: str
+    now: datetime
+    settings: Settings
+    http: httpx.AsyncClient
+    replicas: list[Replica] = field(default_factory=list)
+    deaths: int = 0
+
+    def clock(self) -> datetime:
+        return self.now
+
+    def seconds(self) -> float:
+        return self.now.timestamp()
+
+    def start(self, *, dies: bool = False) -> Replica:
+        """A new process."""
+        database, notices = self.pipeline.database, self.pipeline.notices
+        telling = Telling(database, notices, 1_000, self.clock, asyncio.Event())
+
+        async def sleep(_seconds: float) -> None:
+            await asyncio.sleep(0)
+
+        async def may_spend(purpose: Purpose) -> bool:
+            return await book.may_spend(purpose)
+
+        client = open_client(
+            f"{self.address}/v1",
+            SecretStr(KEY),
+            DatabaseStateStore(database, self.clock),
+            http=self.http,
+            timing=Timing(self.clock, self.seconds, sleep, lambda: 1.0),
+            on_meta=telling.account,
+            on_latch=telling.latch,
+            may_spend=may_spend,
+        )
+        book = QuotaBook(database, client, self.settings, self.clock)
+        told_by = DyingBook(database, client, self.settings, self.clock) if dies else book
+        check = QuotaCheck(told_by, notices, database, self.settings, self.clock)
+        parts: Any = SimpleNamespace(database=database, clock=self.clock, settings=self.settings)
+        return Replica(client, book, check, Jobs(parts))
+
+    async def tick(self, *, dies: bool = False) -> None:
+        """One slot: the first replica may die in the middle; the second then has the next slot."""
+        first, second = self.replicas
+        if dies:
+            first = self.replicas[0] = self.start(dies=True)
+        try:
+            taken = [await first.run(), await second.run()]
+            assert taken.count(True) <= 1
+        except Killed:
+            self.deaths += 1
+            self.replicas[0] = self.start()
+
+    async def day(self, requests: int, *, errors: int = 0, dies: bool = False) -> None:
+        """A day of other programs' use, read once. The replicas take turns to be first, and one of them restarts."""
+        self.service.spend_quota(requests, errors=errors)
+        self.now += timedelta(hours=12)
+        await self.tick(dies=dies)
+        self.now += timedelta(hours=12)
+        self.replicas = [self.start(), self.replicas[0]]
+
+    async def days(self, until: datetime, requests: int) -> None:
+        """Days up to a moment, of so many requests each, twice as many at the weekend. Each third day one dies."""
+        while self.now < until:
+            await self.day(requests * (2 if self.now.weekday() >= SATURDAY else 1), dies=self.now.day % 3 == 0)
+
+    async def said(self) -> list[str]:
+        """What stands in the admins' channel."""
+        self.pipeline.clock.catch_up()
+        await self.pipeline.post_all()
+        return list(self.pipeline.texts("CADMIN"))
+
+
+@pytest_asyncio.fixture
+async def make_world(pipeline):
+    made = []
+    http = httpx.AsyncClient()
+
+    async def make(start: datetime, usage: Any = "rows", plan: str = "free") -> World:
+        service = RacingService(start.date(), api_key=KEY, plan=plan, switches=Switches(usage=usage))
+        serving = serve(service.app)
+        settings = Settings(
+            racing_api_url="https://api.example.com/v1",
+            racing_api_key=KEY,
+            slack_bot_token="xoxb-test",
+            slack_signing_secret="signing",
+        )
+        world = World(pipeline, service, await serving.__aenter__(), start, settings, http)
+        service.set_clock(world.clock)
+        world.replicas = [world.start(), world.start()]
+        made.append((world, serving))
+        return world
+
+    yield make
+    for world, serving in made:
+        await serving.__aexit__(None, None, None)
+        await world.service.aclose()
+    await http.aclose()
+
+
+def at(year: int, month: int, day: int) -> datetime:
+    return datetime(year, month, day, tzinfo=UTC)
+
+
+def gist(text: str) -> str:
+    """The mark, the first words, and the month and percentage where there are some."""
+    lead = re.match(r"(\S+ [^.]+?)[.:;]", text)
+    figures = re.search(r"\((\d+)%\)", text)
+    month = re.search(r"quota for (\d{4}-\d{2})", text)
+    return " | ".join([lead[1] if lead else text, *([month[1]] if month else []), *([figures[1]] if figures else [])])
+
+
+async def test_each_warning_is_told_once_over_a_month_and_a_year(make_world):
+    world = await make_world(at(2026, 11, 26))
+    world.service.spend_quota(12_600)
+    await world.days(at(2026, 12, 1), 200)
+    await world.days(at(2027, 1, 1), 400)
+    await world.days(at(2027, 1, 4), 300)
+    assert [gist(text) for text in await world.said()] == [
+        f"{WARNING} Running low | 2026-11 | 85",
+        f"{ALL_CLEAR} A new month has begun | 2",
+        f"{NOTE} May not last | 2026-12 | 26",
+        f"{WARNING} Not expected to last | 2026-12 | 45",
+        f"{NOTE} For your information | 2026-12 | 53",
+        f"{WARNING} Running low | 2026-12 | 82",
+        f"{WARNING} Almost used up | 2026-12 | 96",
+        f"{CRITICAL} Used up | 2026-12 | 104",
+        f"{ALL_CLEAR} A new month has begun | 2",
+    ]
+    assert world.deaths >= 2
+
+
+@pytest.mark.parametrize(("database", "usage"), first_on_both(["rows", "period", "renamed"]), indirect=["database"])
+async def test_warnings_are_the_same_in_whatever_words_usage_comes(make_world, usage):
+    world = await make_world(at(2026, 11, 20), usage)
+    world.service.spend_quota(7_000)
+    await world.days(at(2026, 11, 30), 700)
+    assert [gist(text) for text in await world.said()] == [
+        f"{NOTE} For your information | 2026-11 | 51",
+        f"{WARNING} Running low | 2026-11 | 84",
+        f"{CRITICAL} Used up | 2026-11 | 102",
+    ]
+
+
+async def test_plan_that_changes_up_and_down_is_told_and_counts_anew(make_world):
+    world = await make_world(at(2026, 11, 1))
+    await world.days(at(2026, 11, 5), 2_000)
+    world.service.set_plan("live")
+    await world.days(at(2026, 11, 8), 2_000)
+    world.service.set_plan("free")
+    await world.days(at(2026, 11, 10), 0)
+    world.service.set_plan("archive")
+    await world.days(at(2026, 11, 12), 60_000)
+    said = await world.said()
+    assert [gist(text) for text in said] == [
+        f"{NOTE} For your information | 2026-11 | 66",
+        f"{NOTE} The data service now serves us under the plan live (window 2025 → upcoming)",
+        f"{NOTE} The data service now serves us under the plan free (window 2026 → upcoming)",
+        f"{CRITICAL} Used up | 2026-11 | 120",
+        f"{NOTE} The data service now serves us under the plan archive (window 2017 → today)",
+        f"{NOTE} For your information | 2026-11 | 52",
+        f"{WARNING} Running low | 2026-11 | 92",
+    ]
+    assert "The plan allows 250,000 requests a month; before, 15,000." in said[1]
+
+
+@ON_SQLITE
+async def test_usage_that_gives_no_answer_for_days_is_told_once_and_nothing_is_missed(make_world):
+    world = await make_world(at(2026, 11, 20))
+    world.service.spend_quota(7_000)
+    await world.days(at(2026, 11, 21), 100)
+    world.service.fail_next("/account/usage", "server_error", 1_000)
+    await world.days(at(2026, 11, 25), 1_500)
+    world.service.heal()
+    await world.days(at(2026, 11, 27), 100)
+    said = await world.said()
+    assert [gist(text) for text in said] == [
+        f"{WARNING} The quota was last read on 2026-11-20 12",
+        f"{CRITICAL} Used up | 2026-11 | 108",
+    ]
+
+
+@ON_SQLITE
+async def test_errors_that_jump_are_told_once_a_day(make_world):
+    world = await make_world(at(2026, 11, 1))
+    for errors in (10, 9, 12, 8, 11, 10, 9, 12, 400, 10):
+        await world.day(300, errors=errors)
+    (told,) = await world.said()
+    assert told.startswith(f"{WARNING} The data service counts unusually many errors of this key: 400 today (UTC)")
+
+
+@ON_SQLITE
+async def test_last_of_the_month_is_spent_on_what_people_ask_for_and_then_on_nothing(make_world):
+    world = await make_world(at(2026, 11, 20))
+    client = world.replicas[0].client
+    outcomes = []
+    for used in (14_000, 300, 600):
+        world.service.spend_quota(used)
+        await world.replicas[0].book.read()
+        outcomes.append((await outcome(client.for_upkeep().countries()), await outcome(client.countries())))
+    assert outcomes == [("asked", "asked"), ("spared", "asked"), ("spared", "spared")]
+    used = world.service.used
+    reading = await world.replicas[0].book.read("endpoint")
+    assert (reading.used, world.service.used) == (used, used)
+    assert await world.replicas[0].book.commands_left() == 0
+    world.now = at(2026, 12, 1)
+    assert await outcome(client.for_upkeep().countries()) == "asked"
+
+
+async def outcome(asking: Any) -> str:
+    try:
+        await asking
+    except Spared:
+        return "spared"
+    return "asked"
+
+
+@ON_SQLITE
+async def test_usage_command_says_range_and_day(make_world):
+    world = await make_world(at(2026, 11, 1))
+    await world.days(at(2026, 11, 15), 450)
+    desk: Any = SimpleNamespace(quota=world.replicas[0].book)
+    typed = Invocation(text="", channel_id="C1", user_id="U1", reference="cmd-1")
+    message = await usage_command.answer(desk, typed, None)
+    assert "forecast 17,550 by the end of the month (in 8 of 10 cases between 17,304 and 17,796)" in message.text
+    assert message.text.endswith("it runs out on 27 November, perhaps on 26 November")
