@@ -1,7 +1,7 @@
 """The month's forecast: requests by its end with a range, and the day on which the allowance runs out.
 
 The method is simple exponential smoothing of the days' use, less a profile by weekday, with the variance of a sum of
-days to come. The decision record 0009 names the sources and says how often the range held.
+days to come. `docs/decisions/0016-a-forecast-by-smoothing.md` names the sources, and says how often the range held.
 """
 
 from collections import defaultdict
@@ -22,7 +22,7 @@ REACH = timedelta(days=56)
 """Older days say nothing of this month: eight weeks show each weekday eight times."""
 
 SMOOTHING = 0.1
-"""The weight of the newest day in the level. A level that changed is followed within some two weeks."""
+"""The weight of the newest day in the level. A changed level is followed within some two weeks."""
 
 LEAST_OF_WEEKDAY = 2
 """With fewer of a weekday, all days count as alike, and the range is wider."""
@@ -47,7 +47,7 @@ class Forecast(Value):
 
 @dataclass(frozen=True)
 class _Model:
-    """What the days so far come to: a level, what each weekday adds, and the spread of a day's use around both."""
+    """The days so far in short: a level, each weekday's use above the level, and the spread of a day around both."""
 
     level: float
     profile: Mapping[int, float]
@@ -55,12 +55,12 @@ class _Model:
     quantile: float
 
     def day(self, day: date) -> float:
-        """The use that is expected of a whole day."""
+        """The expected use of a whole day."""
         return max(0.0, self.level + self.profile[day.weekday()])
 
 
 def forecast(used: int, limit: int | None, now: datetime, days: Mapping[date, int]) -> Forecast | None:
-    """The month from now on, by the use of whole `days`; None while too few days are known, or the month is over."""
+    """The month from now on, by the use of whole `days`; no forecast (None) while too few days are known."""
     now = now.astimezone(UTC)
     recent = {day: use for day, use in sorted(days.items()) if now.date() - REACH <= day < now.date()}
     if len(recent) < LEAST_DAYS:
@@ -77,17 +77,17 @@ def forecast(used: int, limit: int | None, now: datetime, days: Mapping[date, in
 
 
 def _course(model: _Model, used: int, now: datetime) -> Iterator[tuple[date, int, int, int]]:
-    """For each day that is left: the day, and the month's use by its end: expected, lowest, highest."""
+    """Each day of the rest of the month, with the month's use by the day's end: expected, lowest, highest."""
     expected, parts = float(used), list(_parts_left(now))
     for number, (day, part) in enumerate(parts, start=1):
         expected += part * model.day(day)
         margin = model.quantile * model.spread * sqrt(_variance([part for _, part in parts[:number]]))
-        # Requests that were made are not taken back.
+        # Requests are never taken back.
         yield day, round(expected), round(max(used, expected - margin)), round(expected + margin)
 
 
 def _parts_left(now: datetime) -> Iterator[tuple[date, float]]:
-    """The days of the month that are left, with the part of each: today's rest, and then whole days."""
+    """The rest of the month: each day with its part, today's rest first, then whole days."""
     day, end = now.date(), month_end(now).date()
     midnight = datetime.combine(day + timedelta(days=1), time.min, UTC)
     yield day, (midnight - now) / timedelta(days=1)
@@ -96,7 +96,7 @@ def _parts_left(now: datetime) -> Iterator[tuple[date, float]]:
 
 
 def _variance(parts: Sequence[float]) -> float:
-    """The variance of the sum of days to come, for a spread of one.
+    """The variance of a sum of days to come, for a spread of 1.
 
     The surprise of one day moves the level of all days after that day. Source: Snyder, Koehler, Hyndman and Ord,
     "Exponential smoothing models: means and variances for lead-time demand", 2004.
@@ -123,7 +123,7 @@ def _fit(days: Mapping[date, int]) -> _Model:
 
 
 def _profile(days: Mapping[date, int]) -> Mapping[int, float]:
-    """What each weekday adds to the level; nothing before each weekday is known twice."""
+    """Each weekday's use above or below the level; zero before each weekday is known twice."""
     of_weekday: dict[int, list[int]] = defaultdict(list)
     for day, use in days.items():
         of_weekday[day.weekday()].append(use)

@@ -1,6 +1,6 @@
 """Figures by day (UTC), from samples of the month's figures: requests, errors and refusals.
 
-What was added between two samples is spread evenly over the time between these samples.
+Growth between two samples is spread evenly over the time between these samples.
 """
 
 from collections import defaultdict
@@ -20,10 +20,10 @@ LONGEST_GAP = timedelta(hours=36)
 """Samples further apart tell nothing of a single day."""
 
 WHOLE = timedelta(hours=23)
-"""A day counts as whole when the samples tell of at least so much of the day."""
+"""A day counts as whole when the samples cover at least this much of the day."""
 
 LEAST_DAYS = 7
-"""Fewer whole days say nothing of what is usual: a week has quiet days and busy days."""
+"""Fewer whole days say nothing of the usual use: a week has quiet days and busy days."""
 
 LEAST_JUMP = 20
 """Fewer errors or refusals in a day are no jump, however few are usual."""
@@ -35,8 +35,8 @@ SIGMAS = 3.0
 class Sample(Value):
     """The month's figures up to a moment; a lower bound where the figures are not `certain`.
 
-    `source` is None for samples of an older version of the bot. `errors` and `refusals` are None where these did not
-    come.
+    `source` is None for samples of an older version of the bot. `errors` and `refusals` are None where the
+    service did not say.
     """
 
     at: AwareDatetime
@@ -53,7 +53,7 @@ Figure = Callable[[Sample], int | None]
 
 @dataclass(frozen=True)
 class Jump:
-    """A count of today that is far above the usual: `usual` a day, and `highest` is where a jump begins."""
+    """A count of today far above the usual: `usual` a day. Above `highest` a jump begins."""
 
     today: int
     usual: int
@@ -62,7 +62,7 @@ class Jump:
 
 @dataclass(frozen=True)
 class _Growth:
-    """By so much a figure grew in a time."""
+    """A figure grew by this amount in this time."""
 
     start: datetime
     end: datetime
@@ -104,7 +104,7 @@ def days_of(samples: Sequence[Sample], figure: Figure) -> Days:
 
 
 def _growths(ordered: Iterable[Sample], figure: Figure) -> Iterator[_Growth]:
-    """What was added from each sample to the next, where both count the same thing, or from the month's start."""
+    """The growth from each sample to the next, where both count the same thing, or from the month's start."""
     for before, sample in pairwise([None, *ordered]):
         assert sample is not None
         after = figure(sample)

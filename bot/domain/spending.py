@@ -1,4 +1,4 @@
-"""On what the month's quota is spent: the less is left, the fewer purposes."""
+"""The purposes of the month's quota: the less is left, the fewer purposes."""
 
 from enum import StrEnum
 from typing import NamedTuple
@@ -8,15 +8,15 @@ class Purpose(StrEnum):
     """For whom a request is made."""
 
     UPKEEP = "upkeep"
-    """The bot's own: lists that are read anew without anybody asking."""
+    """The bot itself: lists are read anew without anybody asking."""
     PEOPLE = "people"
-    """Somebody asked for it."""
+    """Somebody asked."""
 
 
 class Tier(NamedTuple):
-    """While more than `above_percent` of the allowance is left, requests are made for these purposes.
+    """Requests are made for these purposes while more than `above_percent` of the allowance is left.
 
-    `words` say what is spared, to people; None where nothing is.
+    `words` tell people of the requests that are not made.
     """
 
     above_percent: int
@@ -29,7 +29,7 @@ TIERS = (
     Tier(1, frozenset({Purpose.PEOPLE}), "With 5% left or less, I spend requests only on what people ask for."),
     Tier(-1, frozenset(), "With 1% left or less, I read /account/usage alone, which costs nothing."),
 )
-"""From plenty to nothing; the first that fits holds. `/account/usage` is free, and is read in each."""
+"""From plenty to nothing: the first tier that fits holds. `/account/usage` is free, and is read in each tier."""
 
 
 def tier_of(left: int | None, limit: int | None) -> Tier:

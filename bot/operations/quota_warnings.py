@@ -1,4 +1,4 @@
-"""What a reading of the quota is worth telling admins, each with the key by which it is told once."""
+"""The warnings that a reading of the quota is worth. Each warning has a key, and is told once by this key."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -34,9 +34,9 @@ URGENCIES = (
 
 @dataclass(frozen=True)
 class QuotaWarning:
-    """Something to tell admins once by its key. `covers` are the keys of what these words say besides.
+    """A warning for admins, told once by its key. `covers` are keys of other warnings that these words include.
 
-    `names_use`: the words are followed by what uses most; `needs_help`: and by what can be done.
+    `names_use`: the endpoints with most use follow the words. `needs_help`: advice follows too.
     """
 
     key: str
@@ -48,7 +48,7 @@ class QuotaWarning:
 
 
 def find_warnings(session: Session, reading: QuotaReading, thresholds: Sequence[int]) -> list[QuotaWarning]:
-    """What this reading is worth, told already or not."""
+    """All warnings of this reading, told already or not."""
     samples = quota.samples(session)
     found = [*_turn(session, reading), *_jumps(samples, reading)]
     if reading.limit is None:
@@ -60,15 +60,15 @@ def find_warnings(session: Session, reading: QuotaReading, thresholds: Sequence[
 
 
 def most_used(rows: Sequence[UsageRow], own: int) -> str:
-    """What uses most, by endpoint; and how many requests this bot counted as its `own`."""
+    """The endpoints with most use, and the requests that this bot counted as its `own`."""
     most = sorted((row for row in rows if row.requests), key=lambda row: -(row.requests or 0))[:ENDPOINTS_NAMED]
     named = ", ".join(f"{row.label[:LABEL_MAX]} ({row.requests:,})" for row in most)
-    counted = f"This bot counted {own:,} requests of its own for races this month." if own else ""
+    counted = f"Requests for races that this bot counted this month: {own:,}." if own else ""
     return _said(f"Most requests went to {named}." if most else "", counted)
 
 
 def what_helps(reading: QuotaReading, settings: Settings) -> str:
-    """What the bot spares by now, and what can be done."""
+    """The requests that the bot spares by now, and advice."""
     allowances = sorted((plan.requests_per_month, name) for name, plan in PLANS.items())
     named = ", ".join(f"{name} ({allowed:,})" for allowed, name in allowances if allowed > (reading.limit or 0))
     return _said(
@@ -96,7 +96,7 @@ def _threshold(
     thresholds: Sequence[int],
     by_forecast: Sequence[QuotaWarning],
 ) -> Iterator[QuotaWarning]:
-    """The highest threshold that is reached. The words say the forecast too, and what lower thresholds would say."""
+    """The highest threshold reached. The words include the forecast, and stand for lower thresholds."""
     reached = thresholds_reached(reading.used, reading.limit or 0, thresholds)
     if not reached:
         return
@@ -123,7 +123,7 @@ def _predicted(reading: QuotaReading, expected: Forecast | None) -> Iterator[Quo
 
 
 def _jumps(samples: Sequence[Sample], reading: QuotaReading) -> Iterator[QuotaWarning]:
-    """Errors and refusals of today, where these are far above the usual."""
+    """Errors and refusals of today, where the counts are far above the usual."""
     figures: tuple[tuple[str, Figure], ...] = (
         ("errors", lambda sample: sample.errors),
         ("refusals", lambda sample: sample.refusals),
@@ -154,7 +154,7 @@ def _state(reading: QuotaReading, expected: Forecast | None) -> str:
 
 
 def _to_come(reading: QuotaReading, expected: Forecast | None) -> str:
-    """What the rest of the month brings; empty where nothing can be said."""
+    """The rest of the month in words; empty without a forecast."""
     if reading.is_spent:
         turns = month_after(reading.month)
         return f"Requests are refused until {turns.day} {turns:%B}. Alerts go on: deliveries cost no quota."

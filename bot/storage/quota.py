@@ -90,7 +90,7 @@ def samples(session: Session) -> list[Sample]:
 
 
 def _forget_earlier_today(session: Session, reading: QuotaReading) -> None:
-    """Leave one sample a day: the last. Midnight's is the end of the day before, and a higher figure stays known."""
+    """Keep the last sample of each day. The sample of midnight ends the day before; a higher figure stays known."""
     midnight = reading.taken_at.replace(hour=0, minute=0, second=0, microsecond=0)
     taken_at = col(QuotaSample.taken_at)
     earlier = (taken_at > midnight, taken_at < reading.taken_at, col(QuotaSample.used) <= reading.used)

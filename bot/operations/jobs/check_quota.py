@@ -1,4 +1,4 @@
-"""Reads the quota and tells admins, each thing once, before somebody else finds out for them."""
+"""Reads the quota and warns admins, each warning once, before somebody else finds out for the admins."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ UNREAD_AFTER = timedelta(days=1)
 
 @dataclass(frozen=True)
 class QuotaCheck:
-    """Reads the quota and tells what is news."""
+    """Reads the quota and tells the news."""
 
     quota_book: QuotaBook
     notices: Notices
@@ -50,7 +50,7 @@ class QuotaCheck:
             await self.database.write(partial(self._tell, news=news, reading=reading, rows=rows))
 
     def _news(self, session: Session, reading: QuotaReading) -> list[QuotaWarning]:
-        """The warnings that were not given yet, without those that another of these covers."""
+        """The warnings that were not given yet, without the warnings that another new warning covers."""
         found = find_warnings(session, reading, self.settings.quota_warn_at)
         news = [warning for warning in found if not posts.is_noted(session, warning.key)]
         covered = {key for warning in news for key in warning.covers}

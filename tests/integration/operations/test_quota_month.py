@@ -21,7 +21,7 @@ from bot.operations.jobs.check_quota import QuotaCheck
 from bot.operations.jobs.scheduler import Jobs
 from bot.operations.jobs.table import Job
 from bot.racing.client import RacingClient, open_client
-from bot.racing.errors import Spared
+from bot.racing.errors import ServiceFailure, Spared
 from bot.racing.timing import Timing
 from bot.sandbox.racing_service import RacingService, Switches
 from bot.sandbox.serving import serve
@@ -297,6 +297,23 @@ async def outcome(asking: Any) -> str:
     except Spared:
         return "spared"
     return "asked"
+
+
+@ON_SQLITE
+async def test_refusal_is_told_at_once_and_the_turn_of_the_month_after_a_refusal(make_world):
+    world = await make_world(at(2026, 12, 30))
+    world.service.fail_next("/account/usage", "server_error", 1_000)
+    world.service.spend_quota(15_000)
+    for replica in world.replicas:
+        with pytest.raises(ServiceFailure, match="quota_exceeded"):
+            await replica.client.countries()
+    (told,) = await world.said()
+    assert told.startswith(f"{CRITICAL} This month's allowance of requests is used up.")
+    world.service.heal()
+    world.now = at(2027, 1, 1)
+    await world.days(at(2027, 1, 3), 100)
+    assert [gist(text) for text in (await world.said())[1:]] == [f"{ALL_CLEAR} A new month has begun | 0"]
+    assert await outcome(world.replicas[0].client.countries()) == "asked"
 
 
 @ON_SQLITE
