@@ -86,7 +86,7 @@ def _said(*sentences: str | None) -> str:
 def _turn(session: Session, reading: QuotaReading) -> Iterator[QuotaWarning]:
     """The all-clear, where admins were warned last month."""
     if reading.limit is not None and quota.warned(session, month_before(reading.month)):
-        words = f"A new month has begun: {_used(reading)}. Everything is read again."
+        words = f"A new month has begun: {_used(reading)}. Everything is read as usual."
         yield QuotaWarning(quota.notice_key(reading.month, quota.TURNED), Urgency.ALL_CLEAR, words)
 
 

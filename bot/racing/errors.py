@@ -226,7 +226,10 @@ class Spared(ServiceFailure):
     """The service was not asked: what is left of the month is kept for weightier purposes (bot.domain.spending)."""
 
     def _sentences(self) -> str:
-        return "Almost all of this month's requests to the data service are used, so the bot asks for nothing more."
+        return (
+            "Almost all of this month's requests to the data service are used, so the bot asks for nothing more until "
+            "the month turns or the plan allows more. Alerts go on."
+        )
 
 
 class WalkBroken(ServiceFailure):
