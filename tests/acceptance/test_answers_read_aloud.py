@@ -85,6 +85,18 @@ async def test_spent_month_is_named_with_window_and_refusals_by_kind(make_world)
         assert "COMMAND_QUOTA_SHARE" not in card
 
 
+async def test_last_requests_of_a_month_are_spared_and_people_are_told(make_world):
+    async with make_world(QUOTA_CHECK_S="1") as world:
+        world.service.set_plan("analyst")
+        world.service.set_used(991_000)
+        said = await world.say("/usage", "", channel=CHANNEL)
+        assert "With 1% left or less, I read /account/usage alone, which costs nothing." in said
+        used = world.service.used
+        card = await world.say("/racecard", "IRE tomorrow", channel=CHANNEL)
+        assert "Almost all of this month's requests to the data service are used" in card
+        assert world.service.used == used
+
+
 async def test_coverage_and_courses_say_what_their_fields_mean(world):
     italy = await world.say("/racing", "coverage ITY", channel=CHANNEL)
     assert "61.2% of runners have a recorded position" in italy
