@@ -28,6 +28,7 @@ from bot.domain.message import NativeBlocks
 from bot.domain.spending import Purpose
 from bot.errors import StorageError
 from bot.logs import get_logger
+from bot.operations.drill import Drills
 from bot.operations.health import Health
 from bot.operations.jobs.check_channels import ChannelCheck
 from bot.operations.jobs.end_pauses import PauseEnd
@@ -78,6 +79,7 @@ from bot.webhooks.admission import Admission
 from bot.webhooks.mismatches import MismatchRun
 from bot.webhooks.payload import read_payload
 from bot.webhooks.secrets import SigningSecrets
+from bot.webhooks.self_delivery import SelfDelivery
 
 if TYPE_CHECKING:
     from bot.slack.socket_mode import SocketMode
@@ -217,8 +219,8 @@ class Service:
     def _build(self) -> None:
         """What needs the running loop: clients, and all that calls through them."""
         self._build_racing()
-        self._build_slack(self._session)
         self._build_webhooks()
+        self._build_slack(self._session)
         # Jobs leave a part of each minute, and the last of the month, to people's commands.
         background = self.racing.for_upkeep()
         self.jobs = Jobs(
@@ -232,6 +234,7 @@ class Service:
                     self.database, partial(is_member, self.slack), self.reopening, self.clock, self.queued
                 ),
                 pauses=PauseEnd(self.database, self.reopening, self.clock, self.queued),
+                drills=self.drills,
                 clock=self.clock,
             )
         )
@@ -268,6 +271,7 @@ class Service:
             races=self.races,
             quota=self.quota,
             reopening=self.reopening,
+            drills=self.drills,
             people=People(self.slack, frozenset(settings.admin_users), settings.subscribe_by, time.monotonic),
             clock=self.clock,
             wake=self.queued,
@@ -340,6 +344,9 @@ class Service:
             [secret.get_secret_value() for secret in settings.racing_webhook_secrets],
             lambda: self.database.read(partial(webhook_subscriptions.signing_secrets, vault=self.vault)),
             time.monotonic,
+        )
+        self.drills = Drills(
+            self.database, SelfDelivery(settings.public_url, self.signing_secrets), self.clock, self.queued
         )
         self.webhooks = endpoint.WebhookEndpoint(
             bodies=BodyReader(max_bytes=settings.max_body_bytes, budget_bytes=settings.max_body_bytes * BODY_BUDGET),

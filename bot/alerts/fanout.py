@@ -13,6 +13,7 @@ from typing import Protocol
 
 from sqlmodel import Session
 
+from bot.alerts import drills
 from bot.alerts.meetings import KnownMeetings
 from bot.alerts.plan import Plan
 from bot.alerts.refilling import TOLD_LATELY, fill, tell_again
@@ -346,7 +347,7 @@ class Fanout:
         is survived, by a savepoint, and nothing is claimed.
         """
         elsewhere = KnownElsewhere(session, known.lists, known.filters, careful=careful)
-        delivered = [elsewhere.coded(_raised(event)) for _, event in read]
+        delivered = [elsewhere.coded(drills.recognised(session, _raised(event), now)) for _, event in read]
         # The races of deliveries go into the race book, at no quota.
         races = [elsewhere.for_book(event) for event in delivered]
         elsewhere.look_up(lambda: racebook.learn(session, races, now), delivered)
@@ -367,13 +368,14 @@ class Fanout:
             if news is None:
                 log.info("same_event_again", reference=reference, event_key=event.key)
                 continue
-            matching = {channel_id for channel_id, chosen in known.listening if chosen.matches(news.event)}
-            channels = sorted(matching | (plan.misled(news) & known.listeners))
+            channels = sorted(self._matching(news.event, known) | (plan.misled(news) & known.listeners))
             news.version.posts = len(channels)
             plan.add(news, channels, {} if news.remarks.contradicts else mutes.muting(muted, news.event))
             if event.is_abandonment and meetings.has_other_of_race(event):
                 hurried.append(event.race.race_id)
-            if event.kind is None:
+            if event.drill is not None:
+                drills.tell_unknown(session, self._notices, event, reference, now)
+            elif event.kind is None:
                 self._notices.unreadable(session, event, reference, len(channels))
             log.info("fanned_out", reference=reference, event_key=event.key, channels=len(channels))
         plan.link()
@@ -383,6 +385,12 @@ class Fanout:
         if left := [delivery.inbox_id for delivery, _ in read[len(done) :]]:
             inbox.put_back(session, left)
         return Done(len(done), added)
+
+    @staticmethod
+    def _matching(event: RacingEvent, known: Known) -> set[str]:
+        if event.drill is not None:
+            return drills.channels(event, known.listening)
+        return {channel_id for channel_id, chosen in known.listening if chosen.matches(event)}
 
     def _add(self, session: Session, plan: Plan, known: Known, now: datetime, *, careful: bool) -> Added:
         if careful:

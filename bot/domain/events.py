@@ -4,6 +4,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from bot.domain.drills import Drill
 from bot.domain.races import Race, Value
 
 
@@ -48,7 +49,8 @@ class RacingEvent(Value):
     `data_as_of` is how current the service's data was, as published. `occurred_at` and `sequence` are there only where
     the payload says when it was made, or which version it is; `first_attempt_at` only where it says when the service
     first tried to deliver it. `races_from_book`: the delivery named no races, and `races` come from the race book or
-    other deliveries. `in_parts`: the `races` of a card came in deliveries of which none named all.
+    other deliveries. `in_parts`: the `races` of a card came in deliveries of which none named all. `drill`: a test of
+    the bot's own, and no event of the data service.
     """
 
     key: str
@@ -64,6 +66,7 @@ class RacingEvent(Value):
     unreadable_because: str | None = None
     races_from_book: bool = False
     in_parts: bool = False
+    drill: Drill | None = None
 
     def as_delivered(self) -> "RacingEvent":
         """The event as delivered, without the fields that the race book filled in."""

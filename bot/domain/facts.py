@@ -115,6 +115,7 @@ _EVENT: Declaration = {
     "event.data_as_of": _ENVELOPE,
     "event.races_from_book": _FILLED_IN,
     "event.in_parts": _OURS,
+    "event.drill": _OURS,
     "event.unreadable_because": Noise("ours, about reading"),
 }
 _COURSE: Declaration = {

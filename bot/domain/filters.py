@@ -52,8 +52,11 @@ class ChannelFilter(Value):
           regions are taken, or the region in the delivery's own words;
         - an unknown course is left out by no course filter, nor is one that can't be told from the filter's because
           the one came by id alone and the other by name;
+        - a drill is taken by no filter: fan-out chooses its channels (bot.alerts.drills);
         - a filter that is not checked yet takes an abandonment whatever the letter case of its region and courses.
         """
+        if event.drill is not None:
+            return False
         if event.topic is None:
             return self.region == ALL_REGIONS and not self.courses
         if event.topic not in self.topics or not self._takes_region(event):

@@ -27,6 +27,8 @@ EVENTS_MAX = 40
 
 NO_WORD = "Slack has not said whether it has it"
 
+HELD = (QueueState.PAUSED, QueueState.CLOSED)
+
 FOLDS = 4
 """A fold can lead to another: a race's message to its meeting's, and that to a summary."""
 
@@ -48,7 +50,7 @@ class Told:
     """What became of an event in one channel. `why` where it was not posted; `message_ts` where it stands.
 
     `muted_by`: who muted its meeting there. `by_edit`: an earlier message was edited. `within`: another message says
-    it, whose outcome this is.
+    it, whose outcome this is. `is_held`: the message waits in a channel that is paused or closed.
     """
 
     channel_id: str
@@ -61,6 +63,7 @@ class Told:
     muted_by: str | None = None
     by_edit: bool = False
     within: bool = False
+    is_held: bool = False
 
 
 @dataclass(frozen=True)
@@ -225,6 +228,7 @@ def _one(
         muted_by=bearer.muted_by,
         by_edit=bearer.edits_id is not None,
         within=bearer is not post,
+        is_held=outcome is Outcome.WAITING and lane is not None and lane.state in HELD,
     )
 
 

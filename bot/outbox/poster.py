@@ -14,6 +14,7 @@ from typing import Protocol
 
 from sqlmodel import Session
 
+from bot.domain import drills
 from bot.domain.clock import Clock
 from bot.domain.message import Message, NativeBlocks
 from bot.errors import (
@@ -278,7 +279,9 @@ class Poster:
             # A bug of ours. Whether Slack was called by then is not known, as where Slack does not answer.
             log.exception("post_failed", post=claim.post.idempotency_key)
             outcome = await self._refused(claim, SlackDoubtful(claim.method, f"our own {type(error).__name__}"))
-        self.on_outcome(outcome.name)
+        # A drill is in no statistic.
+        if claim.event is None or claim.event.kind != drills.KIND:
+            self.on_outcome(outcome.name)
         if outcome.taken is None:
             await self._write_down(claim, outcome)
             # Its queue may go on, or another method be wanted.

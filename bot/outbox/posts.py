@@ -24,6 +24,7 @@ from bot.storage.tables import (
     Notice,
     OutboxMessage,
     QueueState,
+    Reason,
 )
 
 IS_UNSENT = col(OutboxMessage.state).in_([literal_column(f"'{state}'") for state in UNSENT])
@@ -419,9 +420,14 @@ def is_noted(session: Session, key: str) -> bool:
 
 
 def count_by_state(session: Session) -> dict[str, int]:
-    """How many messages wait, are under way, are in doubt, and were given up. Of the sent there may be millions."""
+    """How many messages wait, are under way, are in doubt, and were given up. Of the sent there may be millions.
+
+    Given up messages that nobody wanted any more are left out: nobody misses them.
+    """
     waiting = select(col(OutboxMessage.state), func.count()).where(IS_UNSENT).group_by(col(OutboxMessage.state))
-    dead = select(func.count()).where(col(OutboxMessage.state) == literal_column("'dead_letter'"))
+    dead = select(func.count()).where(
+        col(OutboxMessage.state) == literal_column("'dead_letter'"), col(OutboxMessage.reason) != Reason.UNSUBSCRIBED
+    )
     found = {state: count for state, count in session.execute(waiting)}  # noqa: C416  rows are no pairs to mypy
     given_up = session.execute(dead).scalar_one()
     return found | ({MessageState.DEAD_LETTER.value: given_up} if given_up else {})

@@ -143,6 +143,19 @@ def drop(session: Session, channel_id: str, now: datetime) -> int:
     )
 
 
+def withdraw(session: Session, event_key: str, detail: str, now: datetime) -> int:
+    """How many waiting messages of an event are given up: nobody wants them any more. `detail` is for the ledger."""
+    of_event = select(col(EventVersion.id)).where(col(EventVersion.event_key) == event_key)
+    return move(
+        session,
+        Happened.EXPIRED,
+        col(OutboxMessage.event_id).in_(of_event),
+        reason=Reason.UNSUBSCRIBED,
+        detail=detail,
+        given_up_at=now,
+    )
+
+
 def count_given_up(session: Session, channel_id: str, held: Held) -> int:
     """How many messages of a channel waited too long since its queue was held."""
     statement = select(func.count()).where(

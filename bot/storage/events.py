@@ -23,6 +23,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import make_transient_to_detached
 from sqlmodel import Session, col
 
+from bot.domain import drills
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.facts import VersionRemarks
 from bot.domain.races import Course, Race
@@ -270,7 +271,7 @@ def make(
     return EventVersion(
         event_key=event.key,
         version=version,
-        kind=event.kind,
+        kind=event.kind or (drills.KIND if event.drill else None),
         region=event.race.region,
         race_id=event.race.race_id,
         meeting_id=event.race.meeting_id,
@@ -332,5 +333,5 @@ def known(row: EventVersion) -> tuple[RacingEvent, VersionRemarks]:
     except ValueError:
         log.exception("stored_event_not_readable", event_key=row.event_key, version=row.version)
         race = Race(race_id=row.race_id, meeting_id=row.meeting_id, region=row.region, race_date=row.race_date)
-        kind = EventKind(row.kind) if row.kind else None
+        kind = next((kind for kind in EventKind if kind == row.kind), None)
         return RacingEvent(key=row.event_key, kind=kind, race=race, unreadable_because=NOT_READ), VersionRemarks()

@@ -204,6 +204,13 @@ def listening(session: Session) -> list[tuple[str, ChannelFilter]]:
     return [(channel_id, _filter(text, region)) for channel_id, text, region in found]
 
 
+def waiting(session: Session) -> list[tuple[str, ChannelFilter]]:
+    """Every (channel, filter) that waits for the bot to be invited."""
+    row = ChannelSubscriptionRow
+    statement = select(row).where(col(row.state) == SubscriptionState.WAITING).order_by(col(row.id))
+    return [(found.channel_id, read_filter(found)) for found in session.execute(statement).scalars()]
+
+
 def mentioning(session: Session, channel_ids: Iterable[str]) -> dict[str, list[ChannelFilter]]:
     """The filters of these channels that mention somebody."""
     wanted = sorted(channel_ids)

@@ -10,6 +10,7 @@ that is what a key is made of. What changes from one attempt to the next is a pa
     race.abandoned:id=1                                     an id that may be the delivery's own, for want of a better
     race.abandoned:sha256:…                                 nothing but the body
     unreadable:…                                            not one of the four events: the SHA-256 of the body
+    drill:…                                                 a drill of our own, byte for byte (bot.domain.drills)
 """
 
 from collections.abc import Iterator
@@ -19,6 +20,8 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from bot.domain import drills
+from bot.domain.drills import Drill
 from bot.domain.events import TOPIC_OF, EventKind, RacingEvent, Topic
 from bot.domain.races import Race
 from bot.domain.reading import (
@@ -113,6 +116,8 @@ class Payload:
     @cached_property
     def identity(self) -> Identity:
         """The event's key and name, found without reading the rest."""
+        if self._drill_id is not None:
+            return Identity(drills.key_of(self._drill_id), drills.NAME)
         found = self._found
         if isinstance(found, NotAnObject):
             return Identity(_unreadable(self._body), None)
@@ -120,6 +125,8 @@ class Payload:
 
     def read(self) -> RacingEvent:
         """The event. Where the bytes can't be read, `kind` is None and `unreadable_because` says why."""
+        if self._drill_id is not None:
+            return RacingEvent(key=self.identity.key, name=drills.NAME, drill=Drill(drill_id=self._drill_id))
         found = self._found
         if isinstance(found, NotAnObject):
             return RacingEvent(key=self.identity.key, unreadable_because=str(found))
@@ -137,6 +144,10 @@ class Payload:
             data_as_of=find((part.fields for part in found.parts), DATA_AS_OF, text),
             unreadable_because=_why_unread(found.named),
         )
+
+    @cached_property
+    def _drill_id(self) -> str | None:
+        return drills.read_body(self._body)
 
     @cached_property
     def _found(self) -> _Found | NotAnObject:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from bot.book.quota import QuotaBook
 from bot.book.reference import ReferenceBook
 from bot.domain.clock import Clock
+from bot.operations.drill import Drills, end_drills
 from bot.operations.jobs.check_channels import ChannelCheck
 from bot.operations.jobs.check_quota import QuotaCheck
 from bot.operations.jobs.end_pauses import PauseEnd
@@ -30,6 +31,7 @@ class JobParts:
     reference: ReferenceBook
     channels: ChannelCheck
     pauses: PauseEnd
+    drills: Drills
     clock: Clock
 
 
@@ -66,6 +68,10 @@ async def _end_pauses(parts: JobParts) -> None:
     await parts.pauses()
 
 
+async def _end_drills(parts: JobParts) -> None:
+    await end_drills(parts.drills)
+
+
 async def _expire_queue(parts: JobParts) -> None:
     await expire_queue(parts.database, parts.notices, parts.settings.queue_keep_hours, parts.clock)
 
@@ -77,5 +83,6 @@ JOBS: tuple[Job, ...] = (
     Job("prune_bodies", lambda _settings: HOUR_S, _prune_bodies),
     Job("check_channels", lambda _settings: 600, _check_channels),
     Job("end_pauses", lambda _settings: 30, _end_pauses),
+    Job("end_drills", lambda _settings: 60, _end_drills),
     Job("expire_queue", lambda _settings: HOUR_S, _expire_queue),
 )

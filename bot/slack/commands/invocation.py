@@ -11,6 +11,7 @@ from bot.book.racebook import RaceBook
 from bot.book.reference import ReferenceBook
 from bot.domain.clock import Clock
 from bot.domain.message import Message
+from bot.operations.drill import Drills
 from bot.outbox.reopening import Reopening
 from bot.settings import Settings
 from bot.slack.client import SlackClient
@@ -20,6 +21,9 @@ from bot.storage.engine import Database
 
 COMMIT_S = 2.2
 """Of the three seconds that Slack waits for the ack."""
+
+ANSWER_S = 25.0
+"""An answer that takes longer is given up, with a word to whoever waits for the answer."""
 
 STORING_S = 0.3
 """Of these, what is left for storing when Slack has been asked all there is to ask."""
@@ -61,6 +65,7 @@ class Desk:
     races: RaceBook
     quota: QuotaBook
     reopening: Reopening
+    drills: Drills
     people: People
     clock: Clock
     wake: asyncio.Event
@@ -87,6 +92,7 @@ class Command:
     """One command, as a line of the table: registered, documented and listed in the manifest from here.
 
     `examples` are lines as they are typed after /racing, and `mistakes` is what people often get wrong: for its help.
+    `answer_s`: an answer that takes longer is given up.
     """
 
     name: str
@@ -98,3 +104,4 @@ class Command:
     changes: Changes | None = None
     examples: tuple[str, ...] = ()
     mistakes: str = ""
+    answer_s: float = ANSWER_S

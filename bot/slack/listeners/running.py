@@ -21,9 +21,6 @@ from bot.slack.tasks import Tasks
 
 log = get_logger(__name__)
 
-ANSWER_S = 25.0
-"""An answer that takes longer is given up, with a word to whoever waits for it."""
-
 OFFERS_S = 5.0
 """For trying the lines that a refusal offers; the refusal has the offers that passed by then."""
 
@@ -86,7 +83,7 @@ class CommandRunner:
 
     async def _message(self, command: Command, invocation: Invocation, committed: Any) -> Message | None:
         try:
-            async with asyncio.timeout(ANSWER_S):
+            async with asyncio.timeout(command.answer_s):
                 return await command.answer(self.desk, invocation, committed)
         except Exception as error:  # noqa: BLE001  explained to the person, and logged there
             return await self._explained(error, invocation, _line(command, invocation))

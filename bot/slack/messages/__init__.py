@@ -6,6 +6,7 @@ from bot.domain.events import EventKind, RacingEvent
 from bot.domain.message import Message
 from bot.slack.messages.asides import superseded
 from bot.slack.messages.context import Corrected, MessageContext, SupersededBy
+from bot.slack.messages.drill import drill
 from bot.slack.messages.meeting_abandoned import meeting_abandoned
 from bot.slack.messages.race_abandoned import race_abandoned
 from bot.slack.messages.racecard_published import racecard_published
@@ -24,5 +25,7 @@ EVENT_MESSAGES: dict[EventKind, Callable[[RacingEvent, MessageContext], Message]
 
 def render(event: RacingEvent, context: MessageContext) -> Message:
     """The event's message: within Slack's limits whatever came, and with nothing in it that data made Slack do."""
+    if event.drill is not None:
+        return drill(event, context)
     build = EVENT_MESSAGES[event.kind] if event.kind else unreadable
     return superseded(build(event, context), context)

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
+from bot.domain import drills
 from bot.domain.events import EventKind
 from bot.domain.message import Message
 from bot.outbox.ledger import Outcome, Told, Trace, TracedDelivery, TracedVersion
@@ -29,6 +30,7 @@ _KINDS: dict[str, str] = {
     EventKind.RACE_ABANDONED: "Race abandoned",
     EventKind.MEETING_ABANDONED: "Meeting abandoned",
     EventKind.RACECARD_PUBLISHED: "Racecard",
+    drills.KIND: "Drill",
 }
 
 _CODE = re.compile("[a-z_]+")
@@ -94,7 +96,7 @@ def _version(one: TracedVersion, link: Link, room: int, *, limited: bool) -> Ite
         return
     yield f"{head} {_in_figures(one.told)}" if len(one.told) > 1 else head
     for told in one.told[:room]:
-        yield f"• {named(told.channel_id)}: {_told(told, link)}."
+        yield f"• {named(told.channel_id)}: {outcome_words(told, link)}."
     if rest := one.told[room:]:
         yield f"• and {len(rest)} more: {_figures(rest)}."
 
@@ -110,10 +112,12 @@ def _race_named(one: TracedVersion) -> str | None:
 def _why_untold(one: TracedVersion, *, limited: bool) -> str:
     if limited:
         return "This channel had not asked for it."
+    if one.kind == drills.KIND:
+        return "No channel was told: none takes abandonments, or the drill was over."
     return "No message was made for it." if one.posts else "Nobody was subscribed to it."
 
 
-def _told(told: Told, link: Link) -> str:
+def outcome_words(told: Told, link: Link) -> str:
     """The outcome in a channel: "posted 2026-11-20 14:32:10 UTC (ts `1763649130.000100`)", or why there is no post."""
     if told.outcome is Outcome.MUTED:
         return f"not posted, because <@{safe(told.muted_by)}> muted the meeting there"

@@ -33,7 +33,18 @@ ONE = {
     int: (8, 9),
     datetime: (datetime(2026, 11, 20, tzinfo=UTC), datetime(2026, 11, 21, tzinfo=UTC)),
 }
-NO_VALUE = {"key", "off_told", "kind", "course", "race", "races", "runners", "from_book", "races_from_book", "in_parts"}
+NO_VALUE = {
+    "key",
+    "off_told",
+    "kind",
+    "course",
+    "race",
+    "races",
+    "runners",
+    "from_book",
+    "races_from_book",
+    "in_parts",
+} | {"drill"}
 """Fields that name the event, or that are compared part by part."""
 
 DECLARED = [

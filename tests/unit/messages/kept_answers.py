@@ -7,7 +7,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from bot.book.card import Card, Coverage, Meeting, Outcome, Outcomes
-from bot.domain.events import EventKind, Topic
+from bot.domain.drills import Drill
+from bot.domain.events import EventKind, RacingEvent, Topic
 from bot.domain.facts import VersionRemarks
 from bot.domain.filters import ALL_REGIONS, Abandonments, ChannelFilter, Overridden
 from bot.domain.filters import Meeting as MutedMeeting
@@ -15,6 +16,7 @@ from bot.domain.forecast import forecast
 from bot.domain.quota import QuotaReading, QuotaSource, UsageRow
 from bot.domain.races import Course
 from bot.errors import CommandError, StorageUnavailable
+from bot.operations.drill import Answered, Problem, Report, Stop
 from bot.outbox.held_lanes import PAUSED, Held
 from bot.outbox.ledger import Outcome as Became
 from bot.outbox.ledger import Told, Trace, TracedDelivery, TracedVersion
@@ -25,6 +27,7 @@ from bot.slack.messages.card import racecard
 from bot.slack.messages.changed import ended_by, muted_by, narrowed_by, paused_by, resumed_by, unmuted_by
 from bot.slack.messages.courses import courses
 from bot.slack.messages.coverage import coverage
+from bot.slack.messages.drill import drill, drill_report
 from bot.slack.messages.full_result import full_result
 from bot.slack.messages.help import command_help, usage_of
 from bot.slack.messages.mute import muted, unmuted
@@ -39,10 +42,11 @@ from bot.slack.messages.waited import waited
 from bot.slack.messages.welcome import welcome
 from bot.slack.views.subscribe_form import FormOf, Known, outdated, saved, subscribe_form
 from bot.storage.audit import Page
+from bot.storage.drills import KeptDrill
 from bot.storage.recent import Recent
 from bot.storage.reference import KnownCountry, KnownCourse
 from bot.storage.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow
-from tests.unit.messages.kept_events import ABANDONED, MEETING, PARTLY, RACE, RACES, RECEIVED_AT, RESULT
+from tests.unit.messages.kept_events import ABANDONED, MEETING, ON_TIME, PARTLY, RACE, RACES, RECEIVED_AT, RESULT
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 TODAY = date(2026, 11, 20)
@@ -151,6 +155,22 @@ TRACE = Trace(
     more=1,
     kept_since=NOON,
 )
+DRILL = Drill(drill_id="0123456789abcdef", begun_by="U1", is_open=True)
+KEPT_DRILL = KeptDrill(drill=DRILL, begun_at=RECEIVED_AT)
+ANSWERED = Answered("https://bot.example.com/webhooks/racing", 0.123)
+DRILL_REPORT = Report(
+    KEPT_DRILL,
+    ANSWERED,
+    Stop.TOLD,
+    (
+        Told("C1", Became.SENT, 1, NOON, sent_at=RECEIVED_AT + timedelta(seconds=1.4), message_ts="1795185131.000100"),
+        Told("C2", Became.WAITING, 0, NOON, why="the channel is paused", is_held=True),
+        Told("C3", Became.WAITING, 1, NOON, why="is_archived", is_held=True),
+        Told("C4", Became.PARKED, 1, NOON, why="invalid_arguments"),
+        Told("C5", Became.DOUBTFUL, 1, NOON, why="Slack has not said whether it has it"),
+    ),
+    ("C6",),
+)
 COMMANDS: list[Any] = [
     SimpleNamespace(
         name="racecard",
@@ -246,6 +266,20 @@ ANSWERS: dict[str, partial[Any]] = {
     ),
     "subscription_list_of_nothing": partial(subscription_list, ListPage([], 1, 1, 0, [])),
     "audit_page": partial(audit_page, Page([CHANGE], 1, 9), "in <#C1>", "audit C1"),
+    "drill": partial(drill, RacingEvent(key="drill:0123456789abcdef", drill=DRILL), ON_TIME),
+    "drill_report": partial(drill_report, DRILL_REPORT, _address, "racing-bot"),
+    "drill_that_was_not_delivered": partial(
+        drill_report,
+        Report(
+            KEPT_DRILL,
+            replace(
+                ANSWERED, problem=Problem("PUBLIC_URL answered 404: it knows no such path.", "Have the proxy pass.")
+            ),
+            Stop.NOT_DELIVERED,
+        ),
+        _address,
+        "racing-bot",
+    ),
     "muted": partial(muted, ASCOT, 7, Abandonments.POSTED),
     "muted_where_no_abandonment_comes": partial(muted, ASCOT, 7, Abandonments.NOT_ASKED_FOR),
     "unmuted": partial(unmuted, ASCOT),

@@ -1,0 +1,96 @@
+"""`/racing drill`: a marked test alert through the bot's own public address; for admins."""
+
+from sqlmodel import Session
+
+from bot.domain.message import Message
+from bot.errors import CommandError
+from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.membership import is_member
+from bot.slack.messages.drill import drill_report
+from bot.storage import webhook_subscriptions
+from bot.storage.drills import KeptDrill
+
+NAME = "drill"
+HERE = "here"
+
+MEMBERSHIP_S = 0.8
+
+ANSWER_S = 60.0
+"""A drill is over before (bot.storage.drills.LASTS)."""
+
+_PATH = "/webhooks/racing"
+
+
+async def commit(desk: Desk, invocation: Invocation) -> KeptDrill:
+    """Begin a drill. Raises CommandError for whoever is no admin, without PUBLIC_URL, and a minute after the last."""
+    await desk.people.check_is_admin(
+        invocation.user_id,
+        "Only admins may begin a drill, because phones ring. /racing list works for everybody.",
+    )
+    await check(desk, invocation)
+    only_channel = invocation.channel_id if _is_here(invocation) else None
+    if only_channel is not None:
+        await _check_member(desk, invocation)
+    kept = await desk.drills.begin(invocation.user_id, only_channel)
+    if kept is None:
+        raise CommandError(_too_soon(await desk.drills.latest()))
+    return kept
+
+
+async def check(desk: Desk, invocation: Invocation) -> None:
+    """Raise CommandError for other words than `here`, and without PUBLIC_URL."""
+    if invocation.text and not _is_here(invocation):
+        raise CommandError(
+            "It is /racing drill for every channel that takes abandonments, or /racing drill here for this channel "
+            "alone.",
+            lines={"Here alone": f"{NAME} {HERE}"},
+        )
+    if desk.settings.public_url is None:
+        raise CommandError(await desk.database.read(_without_address))
+
+
+async def answer(desk: Desk, invocation: Invocation, committed: KeptDrill) -> Message:
+    """What came of the drill, once each channel has its outcome. Meanwhile its progress can be asked for."""
+
+    async def say() -> str:
+        sent, told = await desk.drills.how_far(committed)
+        so_far = f": {sent} of {told} channels got the message" if told else ""
+        return f"The drill is under way{so_far}"
+
+    invocation.progress.say = say
+    report = await desk.drills.run(committed)
+    return drill_report(report, desk.identity.permalink, desk.identity.name)
+
+
+def _is_here(invocation: Invocation) -> bool:
+    return invocation.text.strip().lower() == HERE
+
+
+async def _check_member(desk: Desk, invocation: Invocation) -> None:
+    """Raise CommandError where the bot is not in the channel: a refused post would close the channel's queue."""
+    if await is_member(desk.slack, invocation.channel_id, invocation.left_s(MEMBERSHIP_S)) is False:
+        raise CommandError(
+            f"I am not in this channel, so a drill can't come here. /invite @{desk.identity.name}, then type "
+            "/racing drill here again."
+        )
+
+
+def _too_soon(latest: KeptDrill | None) -> str:
+    if latest is None:
+        return "Another drill begins at this moment. Its messages come to the same channels."
+    return (
+        f"A drill began at {latest.begun_at:%H:%M:%S} UTC. The next can begin at {latest.next_at:%H:%M:%S} UTC: one a "
+        "minute, for the sake of those whose phones ring."
+    )
+
+
+def _without_address(session: Session) -> str:
+    """What to do where PUBLIC_URL is not set; a live subscription with the data service knows the address."""
+    known = [row.url.removesuffix(_PATH) for row in webhook_subscriptions.live(session) if row.url.endswith(_PATH)]
+    address = known[-1] if known else "https://bot.example.com"
+    why = "my subscription with the data service delivers there" if known else "with your own address"
+    return (
+        "A drill goes through my public address, and PUBLIC_URL is not set, so nothing was sent. Set "
+        f"PUBLIC_URL={address} ({why}), and start me again. Until then /racing list shows what each channel receives, "
+        "and /racing trace who was told of a race."
+    )

@@ -1,0 +1,63 @@
+"""The latest drill: one row for all replicas."""
+
+from datetime import datetime, timedelta
+
+from pydantic import AwareDatetime
+from sqlmodel import Session, col
+
+from bot.domain.drills import Drill
+from bot.domain.races import Value
+from bot.storage import state
+from bot.storage.engine import insert_here
+from bot.storage.tables import StoredState
+
+NAME = "drill"
+"""Under this name the latest drill is kept."""
+
+APART = timedelta(seconds=60)
+"""Two drills begin at least so far apart."""
+
+LASTS = timedelta(seconds=50)
+"""After this a drill tells no further channel. Shorter than APART: two drills never overlap."""
+
+
+class KeptDrill(Value):
+    """A stored drill. `is_over`: no post of the drill waits any more."""
+
+    drill: Drill
+    begun_at: AwareDatetime
+    is_over: bool = False
+
+    def is_open(self, now: datetime) -> bool:
+        """Whether channels are still to be told."""
+        return not self.is_over and now < self.begun_at + LASTS
+
+    @property
+    def next_at(self) -> datetime:
+        """When the next drill may begin."""
+        return self.begun_at + APART
+
+
+def begin(session: Session, drill: Drill, now: datetime) -> KeptDrill | None:
+    """The drill, begun now; None where the latest drill began less than APART ago, in whatever replica."""
+    kept = KeptDrill(drill=drill, begun_at=now)
+    values = {"value": kept.model_dump_json(), "updated_at": now}
+    # `updated_at` stays the moment of the beginning: one statement decides between two replicas.
+    statement = insert_here(session, StoredState).values(name=NAME, **values)
+    statement = statement.on_conflict_do_update(
+        index_elements=["name"], set_=values, where=col(StoredState.updated_at) <= now - APART
+    )
+    begun = session.execute(statement.returning(col(StoredState.name))).first()
+    return kept if begun else None
+
+
+def latest(session: Session) -> KeptDrill | None:
+    """The latest drill; None before the first."""
+    kept = state.text(session, NAME)
+    return KeptDrill.model_validate_json(kept[0]) if kept else None
+
+
+def end(session: Session, kept: KeptDrill) -> None:
+    """Keep that the drill is over."""
+    over = kept.model_copy(update={"is_over": True})
+    state.put(session, NAME, over.model_dump(mode="json"), kept.begun_at)
