@@ -151,6 +151,65 @@ def unlatch(
         sys.exit(f"Nothing was changed: {error}")
 
 
+subscriptions = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(subscriptions, name="subscriptions", help="All channels' subscriptions, as a file.")
+
+
+@subscriptions.command("export")
+def export_subscriptions(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")] = False,
+) -> None:
+    """Print all channels' subscriptions as YAML. `racing-bot subscriptions apply` takes the file back."""
+    import asyncio
+
+    from bot.channel_subscriptions import run_export
+    from bot.errors import StorageError
+
+    settings = _settings_of_a_tool()
+    try:
+        print(asyncio.run(run_export(settings, as_json=as_json)), end="")
+    except StorageError as error:
+        sys.exit(str(error))
+
+
+@subscriptions.command("apply")
+def apply_subscriptions(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file as `racing-bot subscriptions export` prints.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Make the changes without a question.")] = False,
+) -> None:
+    """Make all channels' subscriptions those of the file. The difference is shown first."""
+    import asyncio
+
+    from bot.channel_subscriptions import run_apply
+    from bot.errors import StorageError, SubscriptionFileWrong, SubscriptionsNotApplied
+
+    settings = _settings_of_a_tool()
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise typer.BadParameter(f"{file} can't be read: {error}.", param_hint="FILE") from error
+
+    def agree() -> bool:
+        if yes:
+            return True
+        if not sys.stdin.isatty():
+            raise SubscriptionsNotApplied("Nothing was changed: nobody is there to be asked. Give --yes.")
+        return typer.confirm("Make these changes?", err=True)
+
+    def warn(told: str) -> None:
+        print(f"{file}: {told}", file=sys.stderr)
+
+    try:
+        print(asyncio.run(run_apply(settings, text, show=print, warn=warn, agree=agree)))
+    except SubscriptionFileWrong as error:
+        print(f"{file} can't be applied, and nothing was changed:\n{error}", file=sys.stderr)
+        sys.exit(2)
+    except SubscriptionsNotApplied as error:
+        sys.exit(str(error))
+    except StorageError as error:
+        sys.exit(f"Nothing was changed: {error}")
+
+
 @app.command()
 def migrate() -> None:
     """Bring the database up to date. On SQLite `serve` does this by itself."""

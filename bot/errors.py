@@ -16,6 +16,8 @@ RacingBotError
 ├── CommandError                  what a person typed can't be done; says what would have been right
 │   └── FieldsWrong               the same of a form, field by field
 ├── SubscribingFailed             `racing-bot subscribe` did not do what was asked; says what to do
+├── SubscriptionFileWrong         a file of subscriptions can't be applied; carries every problem with its line
+├── SubscriptionsNotApplied       `racing-bot subscriptions apply` changed nothing; says why
 ├── ServiceError                  the data service refused or failed; see bot.racing.errors for each code
 └── SlackError                    a call to Slack's Web API did not end well
     ├── SlackUnreached            the call never left: certainly not carried out, a retry helps
@@ -145,6 +147,18 @@ class FieldsWrong(CommandError):
 
 class SubscribingFailed(RacingBotError):
     """A subscription with the data service was not made, or nothing is known of it; `str()` says what to do."""
+
+
+class SubscriptionFileWrong(RacingBotError):
+    """A file of subscriptions can't be applied. `problems` are lines of the file, each with a sentence."""
+
+    def __init__(self, problems: Sequence[tuple[int, str]]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(f"line {line}: {told}" for line, told in self.problems))
+
+
+class SubscriptionsNotApplied(RacingBotError):
+    """`racing-bot subscriptions apply` changed nothing; `str()` says why."""
 
 
 class ServiceError(RacingBotError):

@@ -146,7 +146,7 @@ def _typed_courses(chosen: ChannelFilter) -> list[Course]:
 def _with_courses(chosen: ChannelFilter, courses: Sequence[KnownCourse]) -> tuple[ChannelFilter, tuple[Course, ...]]:
     """The checked filter, with published courses, and the typed courses not found."""
     there = [one for one in courses if chosen.region in {ALL_REGIONS, one.region}]
-    found = {one: _course_of(one, there) for one in _typed_courses(chosen)}
+    found = {one: course_of(one, there) for one in _typed_courses(chosen)}
     changes = {
         "courses": tuple(found.get(one) or one for one in chosen.courses),
         "not_courses": tuple(found.get(one) or one for one in chosen.not_courses),
@@ -156,7 +156,7 @@ def _with_courses(chosen: ChannelFilter, courses: Sequence[KnownCourse]) -> tupl
     return chosen.model_copy(update=changes), tuple(one for one, course in found.items() if course is None)
 
 
-def _course_of(typed: Course, courses: Sequence[KnownCourse]) -> Course | None:
+def course_of(typed: Course, courses: Sequence[KnownCourse]) -> Course | None:
     """The only course of this id, name or shortcode, exactly or else in another letter case; else None."""
     word = typed.name or ""
     for read in (str, str.casefold):

@@ -138,6 +138,18 @@ def set_state(
     return affected(session, statement)
 
 
+def let_wait(session: Session, channel_id: str, now: datetime) -> int:
+    """How many of a channel's subscriptions wait for the bot, which is not in the channel."""
+    return set_state(
+        session,
+        channel_id,
+        SubscriptionState.WAITING,
+        now,
+        reason="the bot is not in the channel",
+        only=(SubscriptionState.LIVE,),
+    )
+
+
 def suspend(session: Session, channel_id: str, reason: str, now: datetime) -> int:
     """How many of a closed channel's subscriptions were suspended; a pause is remembered."""
     open_to_us = (SubscriptionState.LIVE, SubscriptionState.PAUSED)
@@ -202,6 +214,13 @@ def listening(session: Session) -> list[tuple[str, ChannelFilter]]:
     statement = select(row.channel_id, row.filter, row.region).where(row.state != SubscriptionState.WAITING)
     found = session.connection().execute(statement.order_by(row.id))
     return [(channel_id, _filter(text, region)) for channel_id, text, region in found]
+
+
+def every(session: Session) -> list[tuple[str, ChannelFilter]]:
+    """Every (channel, filter), whatever the state, by channel and region."""
+    row = ChannelSubscriptionRow
+    found = session.execute(select(row).order_by(col(row.channel_id), col(row.region))).scalars()
+    return [(one.channel_id, read_filter(one)) for one in found]
 
 
 def waiting(session: Session) -> list[tuple[str, ChannelFilter]]:

@@ -36,6 +36,8 @@ WRONG_WORDS = {
     ("manifest", "--url", "http://bot.example.com"): ["--url", "must be https"],
     ("demo", "--speed", "0"): ["--speed"],
     ("migrate", "now"): ["now"],
+    ("subscriptions",): ["Usage:", "export", "apply"],
+    ("subscriptions", "apply"): ["FILE"],
 }
 
 

@@ -6,7 +6,7 @@ from datetime import date
 from enum import Enum
 from inspect import getmembers, isclass
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from pydantic import SecretStr
@@ -187,12 +187,21 @@ def options_of(command):
     return {name for name in names if name.startswith("--")}
 
 
-def test_every_shell_command_stands_in_the_readme_with_its_options():
-    table = {code_in(row[0])[0].split()[1]: row for row in rows("README.md", "Command line")}
-    documented = {name: set(re.findall(r"--[a-z-]+", row[1])) for name, row in table.items()}
-    group = get_command(command_line)
+def commands_of(group, before=""):
+    """Every command of a group, by the words that are typed for it."""
     assert isinstance(group, TyperGroup)
-    commands = group.commands
+    found: dict[str, Any] = {}
+    for name, command in group.commands.items():
+        is_group = isinstance(command, TyperGroup)
+        found |= commands_of(command, f"{name} ") if is_group else {f"{before}{name}": command}
+    return found
+
+
+def test_every_shell_command_stands_in_the_readme_with_its_options():
+    typed = re.compile("racing-bot((?: [a-z]+)+)")
+    table = {typed.findall(code_in(row[0])[0])[0].strip(): row for row in rows("README.md", "Command line")}
+    documented = {name: set(re.findall(r"--[a-z-]+", row[1])) for name, row in table.items()}
+    commands = commands_of(get_command(command_line))
     assert documented == {name: options_of(command) for name, command in commands.items()}
     assert all(getattr(parameter, "help", None) for command in commands.values() for parameter in command.params)
 

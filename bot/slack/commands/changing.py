@@ -10,13 +10,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from sqlmodel import Session
 
+from bot.domain.clock import Clock
 from bot.domain.filters import ChannelFilter
 from bot.domain.message import Message
 from bot.outbox import posts
+from bot.settings import Settings
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.shown import as_shown
 from bot.slack.membership import DIRECT_MESSAGE
@@ -27,6 +29,15 @@ from bot.storage.engine import Work
 from bot.storage.tables import SubscriptionState
 
 T = TypeVar("T")
+
+
+class Books(Protocol):
+    """What a change needs beside the session: a command's desk has both, and so has the shell."""
+
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def clock(self) -> Clock: ...
 
 
 @dataclass(frozen=True)
@@ -50,7 +61,7 @@ async def change(desk: Desk, invocation: Invocation, work: Work[T]) -> T:
 
 
 @contextmanager
-def audited(session: Session, desk: Desk, invocation: Invocation, action: str) -> Iterator[None]:
+def audited(session: Session, desk: Books, invocation: Invocation, action: str) -> Iterator[None]:
     """Write the block's changes of the channel's subscriptions into the audit; announce the channel's losses."""
     before = _subscriptions(session, invocation.channel_id)
     yield
@@ -65,7 +76,7 @@ def audited(session: Session, desk: Desk, invocation: Invocation, action: str) -
 
 
 def note(
-    session: Session, desk: Desk, invocation: Invocation, action: str, *, before: str | None, after: str | None
+    session: Session, desk: Books, invocation: Invocation, action: str, *, before: str | None, after: str | None
 ) -> None:
     """Write a change into the audit, also of something else than a subscription."""
     audit.add(
@@ -80,7 +91,7 @@ def note(
     )
 
 
-def announce(session: Session, desk: Desk, invocation: Invocation, told: Message) -> None:
+def announce(session: Session, desk: Books, invocation: Invocation, told: Message) -> None:
     """Post the line in the channel, unless ANNOUNCE_CHANGES is off. Direct messages get no line.
 
     The post passes a pause. In a channel closed to the bot the post waits.
@@ -88,7 +99,7 @@ def announce(session: Session, desk: Desk, invocation: Invocation, told: Message
     if not desk.settings.announce_changes or invocation.channel_id.startswith(DIRECT_MESSAGE):
         return
     now = desk.clock()
-    key = f"changed:{invocation.reference}:{now.isoformat()}"
+    key = f"changed:{invocation.reference}:{invocation.channel_id}:{now.isoformat()}"
     posts.add_notice(session, key, [invocation.channel_id], told, now)
 
 

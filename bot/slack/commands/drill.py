@@ -28,6 +28,8 @@ async def commit(desk: Desk, invocation: Invocation) -> KeptDrill:
         "Only admins may begin a drill, because phones ring. /racing list works for everybody.",
     )
     await check(desk, invocation)
+    if desk.settings.public_url is None:
+        raise CommandError(await desk.database.read(_without_address))
     only_channel = invocation.channel_id if _is_here(invocation) else None
     if only_channel is not None:
         await _check_member(desk, invocation)
@@ -37,16 +39,14 @@ async def commit(desk: Desk, invocation: Invocation) -> KeptDrill:
     return kept
 
 
-async def check(desk: Desk, invocation: Invocation) -> None:
-    """Raise CommandError for other words than `here`, and without PUBLIC_URL."""
+async def check(_desk: Desk, invocation: Invocation) -> None:
+    """Raise CommandError for other words than `here`."""
     if invocation.text and not _is_here(invocation):
         raise CommandError(
             "It is /racing drill for every channel that takes abandonments, or /racing drill here for this channel "
             "alone.",
             lines={"Here alone": f"{NAME} {HERE}"},
         )
-    if desk.settings.public_url is None:
-        raise CommandError(await desk.database.read(_without_address))
 
 
 async def answer(desk: Desk, invocation: Invocation, committed: KeptDrill) -> Message:

@@ -18,6 +18,7 @@ from bot.domain.filters import (
 from bot.domain.message import Message
 from bot.errors import CommandError
 from bot.outbox import waited
+from bot.outbox.notices import is_person
 from bot.slack.commands.changing import audited, change
 from bot.slack.commands.form import open_form
 from bot.slack.commands.invocation import Desk, Invocation
@@ -173,7 +174,8 @@ async def _gone(desk: Desk, channel_id: str, creators: set[str]) -> dict[str, st
     """Of creators that are not there any more, in which way; only as far as Slack tells."""
     there = await members(desk.slack, channel_id)
     gone: dict[str, str] = {}
-    for user_id in sorted(creators):
+    # An operator at the shell is in no channel.
+    for user_id in sorted(filter(is_person, creators)):
         person = await desk.people.person(user_id)
         if person is not None and person.is_deactivated:
             gone[user_id] = "Whoever made it is deactivated in Slack."

@@ -5,7 +5,6 @@ Typed, or chosen in the form that it opens where nothing was typed (bot.slack.co
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
 
 from sqlmodel import Session
@@ -167,7 +166,7 @@ async def store(
             if instead_of is not None and instead_of.region not in {chosen.region for chosen in filters}:
                 subscriptions.remove(session, channel_id, [instead_of.region])
         if member is False:
-            _let_wait(session, channel_id, now)
+            subscriptions.let_wait(session, channel_id, now)
         of_courses = [told_of_courses(before, chosen, whole=whole) for before, chosen in beside if before]
         still = [still_brought(before, check) for before, _ in beside if before]
         notes = [*check.notes, *filter(None, [*of_courses, *still])]
@@ -226,18 +225,6 @@ def _overridden(session: Session, channel_id: str, saved: Sequence[ChannelFilter
 def _why_suspended(session: Session, channel_id: str) -> str | None:
     rows = subscriptions.of_channel(session, channel_id)
     return next((row.state_reason for row in rows if row.state == SubscriptionState.SUSPENDED), None)
-
-
-def _let_wait(session: Session, channel_id: str, now: datetime) -> None:
-    """The bot is not in the channel: its subscriptions wait for that."""
-    subscriptions.set_state(
-        session,
-        channel_id,
-        SubscriptionState.WAITING,
-        now,
-        reason="the bot is not in the channel",
-        only=(SubscriptionState.LIVE,),
-    )
 
 
 def _uncovered(session: Session, filters: tuple[ChannelFilter, ...]) -> list[str]:

@@ -92,7 +92,7 @@ def page_of(typed: str) -> int:
 
 def _subscription(one: Listed) -> str:
     row = one.row
-    made = f"by <@{safe(row.created_by)}> on {row.created_at.date().isoformat()}"
+    made = f"by {named(row.created_by)} on {row.created_at.date().isoformat()}"
     state = _state_words(row, moment_for_readers)
     lines = [f"• {in_markup(one.chosen)}", f"{state}, {made} · {_last_post(one)}"]
     if not all_courses_are_shown(one.chosen):

@@ -1,0 +1,256 @@
+"""All channels' subscriptions as a file: written as YAML or JSON, read with every problem and its line.
+
+    version: 1
+    channels:
+      C0123456789:
+      - region: GB                                  # all: every region
+        topics: [results, abandonments]
+        only: [{name: Ascot, id: cr_1}, York]       # these courses alone
+        except: [Kempton]                           # all courses but these
+        mentions: [here, U0123456789]               # rung by abandonments
+
+The file is the whole truth: a stored subscription ends where the file lacks the subscription. Values are read as
+written, so that the region NO is no truth value of YAML's.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+import yaml
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from bot.domain.events import Topic
+from bot.domain.filters import ALL_REGIONS, ChannelFilter, is_mention, is_same_course
+from bot.domain.races import Course
+from bot.errors import SubscriptionFileWrong
+
+T = TypeVar("T")
+
+VERSION = "1"
+EVERY_REGION = "all"
+"""How the file calls ALL_REGIONS."""
+
+LONGEST_WORD = 200
+
+_CHANNEL = re.compile(r"[CGD][A-Z0-9]{1,30}", re.ASCII)
+_WIDTH = 120
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A subscription of the file, and its line. `lines` are the lines of the courses, `only` first."""
+
+    channel_id: str
+    chosen: ChannelFilter
+    line: int
+    lines: tuple[int, ...] = ()
+
+
+def as_data(subscriptions: Iterable[tuple[str, ChannelFilter]]) -> dict[str, Any]:
+    """The subscriptions as the file has them, ordered by channel and region."""
+    channels: dict[str, list[dict[str, Any]]] = {}
+    for channel_id, chosen in sorted(subscriptions, key=lambda one: (one[0], one[1].region)):
+        channels.setdefault(channel_id, []).append(_as_data(chosen))
+    return {"version": int(VERSION), "channels": channels}
+
+
+def as_yaml(data: Mapping[str, Any]) -> str:
+    """The data as YAML, for people."""
+    return yaml.safe_dump(dict(data), sort_keys=False, allow_unicode=True, default_flow_style=None, width=_WIDTH)
+
+
+def as_json(data: Mapping[str, Any]) -> str:
+    """The data as JSON, for scripts; `read` takes JSON too."""
+    return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+
+
+def read(text: str) -> list[Wanted]:
+    """The subscriptions of a file. Raises SubscriptionFileWrong with every problem, by line."""
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise SubscriptionFileWrong([(mark.line + 1 if mark else 1, f"no YAML: {error.problem}")]) from error
+    except (yaml.YAMLError, RecursionError) as error:
+        raise SubscriptionFileWrong([(1, f"no YAML that can be read ({type(error).__name__})")]) from error
+    reader = _Reader()
+    wanted = reader.file(root)
+    if reader.problems:
+        raise SubscriptionFileWrong(sorted(reader.problems))
+    return wanted
+
+
+def _as_data(chosen: ChannelFilter) -> dict[str, Any]:
+    said: dict[str, Any] = {
+        "region": EVERY_REGION if chosen.region == ALL_REGIONS else chosen.region,
+        "topics": [topic.value for topic in Topic if topic in chosen.topics],
+        "only": [_course_data(course) for course in chosen.courses],
+        "except": [_course_data(course) for course in chosen.not_courses],
+        "mentions": list(chosen.mentions),
+    }
+    return {name: value for name, value in said.items() if value}
+
+
+def _course_data(course: Course) -> str | dict[str, str]:
+    if course.course_id is None and course.country is None and course.name:
+        return course.name
+    said = {"name": course.name, "id": course.course_id, "country": course.country}
+    return {name: value for name, value in said.items() if value}
+
+
+def _line(node: Node) -> int:
+    return int(node.start_mark.line) + 1
+
+
+@dataclass
+class _Reader:
+    """Walks the nodes of a file and gathers problems: a wrong part is left out, the rest is read."""
+
+    problems: list[tuple[int, str]] = field(default_factory=list)
+
+    def file(self, root: Node | None) -> list[Wanted]:
+        """The subscriptions of the whole file."""
+        if root is None:
+            self.problems.append((1, "the file is empty"))
+            return []
+        parts = self._mapping(root, "the file", ("version", "channels"), needed=("version", "channels"))
+        if (version := parts.get("version")) is not None and self._word(version, "version") not in {VERSION, None}:
+            self._wrong(version, f"version must be {VERSION}")
+        if (channels := parts.get("channels")) is None:
+            return []
+        return [one for key, node in self._pairs(channels, "channels") for one in self._channel(key, node)]
+
+    def _channel(self, key: Node, node: Node) -> list[Wanted]:
+        channel_id = self._word(key, "a channel") or ""
+        if not _CHANNEL.fullmatch(channel_id):
+            self._wrong(key, f"{channel_id or 'this'} is no channel id, such as C0123456789")
+        found: dict[str, Wanted] = {}
+        for one in self._sequence(node, f"channel {channel_id}"):
+            wanted = self._subscription(channel_id, one)
+            if wanted is None:
+                continue
+            if wanted.chosen.region in found:
+                first = found[wanted.chosen.region].line
+                self._wrong(one, f"{channel_id} has the region {_region_word(wanted)} on line {first} already")
+            found[wanted.chosen.region] = wanted
+        return list(found.values())
+
+    def _subscription(self, channel_id: str, node: Node) -> Wanted | None:
+        names = ("region", "topics", "only", "except", "mentions")
+        parts = self._mapping(node, "a subscription", names, needed=("region", "topics"))
+        region = self._word(parts["region"], "region") if "region" in parts else None
+        topics = self._each(parts.get("topics"), "topics", self._topic)
+        only, without = (self._each(parts.get(name), name, self._course) for name in ("only", "except"))
+        mentions = self._each(parts.get("mentions"), "mentions", self._mention)
+        if "topics" in parts and not topics:
+            self._wrong(parts["topics"], f"topics are missing: {', '.join(Topic)}")
+        for place, course in without:
+            if any(is_same_course(course, other) for _, other in only):
+                self._wrong(place, f"{course.name or course.course_id} is in `only` and in `except`")
+        if region is None or not topics:
+            return None
+        chosen = ChannelFilter(
+            region=ALL_REGIONS if region == EVERY_REGION else region,
+            topics=frozenset(topic for _, topic in topics),
+            courses=tuple(course for _, course in only),
+            not_courses=tuple(course for _, course in without),
+            mentions=tuple(dict.fromkeys(mention for _, mention in mentions)),
+        )
+        return Wanted(channel_id, chosen, _line(node), tuple(_line(place) for place, _ in (*only, *without)))
+
+    def _topic(self, node: Node) -> Topic | None:
+        word = self._word(node, "a topic")
+        if word is None or word in set(Topic):
+            return Topic(word) if word else None
+        self._wrong(node, f"{word} is no topic; topics are {', '.join(Topic)}")
+        return None
+
+    def _mention(self, node: Node) -> str | None:
+        word = self._word(node, "a mention")
+        if word is None or is_mention(word):
+            return word
+        self._wrong(node, f"{word} is no mention: give here, or the id of a person or of a user group")
+        return None
+
+    def _course(self, node: Node) -> Course | None:
+        if not isinstance(node, MappingNode):
+            word = self._word(node, "a course")
+            return Course(name=word) if word else None
+        parts = self._mapping(node, "a course", ("name", "id", "country"))
+        said = {name: self._word(value, name) for name, value in parts.items()}
+        if not (said.get("name") or said.get("id")):
+            self._wrong(node, "a course needs a name or an id")
+            return None
+        return Course(course_id=said.get("id"), name=said.get("name"), country=said.get("country"))
+
+    def _each(self, node: Node | None, what: str, read_one: Callable[[Node], T | None]) -> list[tuple[Node, T]]:
+        """The values of a list, each with its place; a wrong value is left out."""
+        if node is None:
+            return []
+        read_all = [(one, read_one(one)) for one in self._sequence(node, what)]
+        return [(one, value) for one, value in read_all if value is not None]
+
+    def _mapping(self, node: Node, what: str, known: Sequence[str], needed: Sequence[str] = ()) -> dict[str, Node]:
+        found: dict[str, Node] = {}
+        for key, value in self._pairs(node, what):
+            name = self._word(key, f"a name in {what}")
+            if name is not None and name not in known:
+                meant = get_close_matches(name, known, n=1)
+                question = f"; did you mean {meant[0]}?" if meant else f"; known are {', '.join(known)}"
+                self._wrong(key, f"{name} is unknown in {what}{question}")
+            elif name is not None:
+                found[name] = value
+        if isinstance(node, MappingNode):
+            for name in needed:
+                if name not in found:
+                    self._wrong(node, f"{name} is missing in {what}")
+        return found
+
+    def _pairs(self, node: Node, what: str) -> Iterator[tuple[Node, Node]]:
+        """Keys and values, each key once; nothing for an empty value."""
+        if not isinstance(node, MappingNode):
+            if not _is_empty(node):
+                self._wrong(node, f"{what} must have names with values, such as `name: value`")
+            return
+        seen: dict[str, int] = {}
+        for key, value in node.value:
+            word = key.value if isinstance(key, ScalarNode) else ""
+            if word in seen:
+                self._wrong(key, f"{word} stands on line {seen[word]} already")
+                continue
+            seen[word] = _line(key)
+            yield key, value
+
+    def _sequence(self, node: Node, what: str) -> Sequence[Node]:
+        """The entries of a list; empty for an empty value."""
+        if isinstance(node, SequenceNode):
+            return list(node.value)
+        if not _is_empty(node):
+            self._wrong(node, f"{what} must be a list")
+        return []
+
+    def _word(self, node: Node, what: str) -> str | None:
+        """A text exactly as written, without YAML's types; None, and a problem, for anything else."""
+        if not isinstance(node, ScalarNode) or not node.value.strip():
+            self._wrong(node, f"{what} must be a word")
+            return None
+        word = str(node.value).strip()
+        if len(word) > LONGEST_WORD or not word.isprintable():
+            self._wrong(node, f"{what} is too long, or has characters that can't be shown")
+            return None
+        return word
+
+    def _wrong(self, node: Node, told: str) -> None:
+        self.problems.append((_line(node), told))
+
+
+def _is_empty(node: Node) -> bool:
+    return isinstance(node, ScalarNode) and node.value in {"", "~", "null"}
+
+
+def _region_word(wanted: Wanted) -> str:
+    return EVERY_REGION if wanted.chosen.region == ALL_REGIONS else wanted.chosen.region

@@ -1,0 +1,280 @@
+"""A file of subscriptions against real databases: what changes, together or not at all, and what is written down."""
+
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+from sqlmodel import Session
+
+from bot.channel_subscriptions import Applying, checked, in_lines, run_apply
+from bot.domain.events import Topic
+from bot.domain.races import Course
+from bot.errors import LockTaken, StorageUnavailable, SubscriptionFileWrong, SubscriptionsNotApplied
+from bot.operations.subscription_file import as_data, as_yaml, read
+from bot.outbox.closing import pause_channel
+from bot.settings import Settings
+from bot.storage import audit, channel_lock, engine, subscriptions
+from bot.storage.lexicon import Lexicon
+from bot.storage.reference import KnownCountry, KnownCourse
+from bot.storage.tables import SubscriptionState
+
+LISTS = Lexicon(
+    ("GB", "IRE", "NO"),
+    (
+        KnownCourse(course_id="cr_1", name="Ascot", region="GB", country="England"),
+        KnownCourse(course_id="cr_3", name="York", region="GB"),
+    ),
+    (KnownCountry(country_code="IRE", name="Ireland"),),
+)
+ASCOT = Course(course_id="cr_1", name="Ascot", country="England")
+WHO = "operator jo"
+
+
+def make(pipeline, member: bool | None = True) -> Applying:
+    async def is_member(_channel_id):
+        return member
+
+    settings: Any = SimpleNamespace(announce_changes=True)
+    return Applying(pipeline.database, settings, pipeline.clock, WHO, is_member, reference="apply-1")
+
+
+async def every(pipeline):
+    return await pipeline.database.read(subscriptions.every)
+
+
+async def rows(pipeline, channel_id):
+    return await pipeline.database.read(lambda session: subscriptions.of_channel(session, channel_id))
+
+
+async def checked_file(pipeline, text):
+    return checked(read(text), await every(pipeline), LISTS, pipeline.clock())
+
+
+async def apply(pipeline, text, **more):
+    applying = make(pipeline, **more)
+    wanted, _ = await checked_file(pipeline, text)
+    changes = await applying.changes(wanted)
+    await applying.carry_out(wanted, changes)
+    return changes
+
+
+def file(**channels):
+    return f"version: 1\nchannels: {{{', '.join(f'{name}: [{some}]' for name, some in channels.items())}}}\n"
+
+
+GB = "{region: GB, topics: [results, abandonments]}"
+IRE = "{region: IRE, topics: [racecards]}"
+
+
+async def test_export_that_is_applied_changes_nothing(pipeline):
+    await pipeline.subscribe("CGB", "GB", courses=(ASCOT, Course(name="Ascto")), mentions=("here",))
+    await pipeline.subscribe("CALL", "*", not_courses=(Course(course_id="cr_9"),))
+    await pipeline.subscribe("CIRE", "NO")
+    pause = pipeline.clock() + timedelta(days=1)
+    await pipeline.database.write(lambda session: pause_channel(session, "CGB", pause, pipeline.clock()))
+    before = await every(pipeline)
+    text = as_yaml(as_data(before))
+    wanted, warnings = await checked_file(pipeline, text)
+    assert await make(pipeline).changes(wanted) == []
+    assert warnings == []
+
+
+async def test_difference_is_made_and_written_down(pipeline):
+    await pipeline.subscribe("CGB", "GB", topics=frozenset({Topic.RESULTS}))
+    await pipeline.subscribe("CALL", "*")
+    await pipeline.subscribe("CALL", "GB")
+    changes = await apply(pipeline, file(CGB=f"{GB}, {IRE}", CALL=GB))
+    assert in_lines(changes).splitlines() == [
+        "CALL",
+        "  - results and abandonments from all regions",
+        "CGB",
+        "  - results from GB",
+        "  + results and abandonments from GB",
+        "  + racecards from IRE",
+        "1 new, 1 changed, 1 ended",
+    ]
+    assert {(channel, chosen.region) for channel, chosen in await every(pipeline)} == {
+        ("CGB", "GB"),
+        ("CGB", "IRE"),
+        ("CALL", "GB"),
+    }
+    kept, made = await rows(pipeline, "CGB")
+    assert (kept.created_by, made.created_by) == ("UALICE", WHO)
+    page = await pipeline.database.read(audit.page)
+    assert {(one.channel_id, one.user_id, one.action, one.reference) for one in page.entries} == {
+        ("CGB", WHO, "apply", "apply-1"),
+        ("CALL", WHO, "apply", "apply-1"),
+    }
+    await pipeline.post_all()
+    assert pipeline.texts("CALL")[0].startswith("operator jo ended")
+    assert pipeline.texts("CGB") == []
+
+
+async def test_channels_that_lose_something_are_all_told(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.subscribe("CIRE", "IRE")
+    await apply(pipeline, "version: 1\nchannels: {}")
+    await pipeline.post_all()
+    assert len(pipeline.texts("CGB")) == len(pipeline.texts("CIRE")) == 1
+
+
+async def test_change_of_somebody_else_since_the_showing_refuses_everything(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    applying = make(pipeline)
+    wanted, _ = await checked_file(pipeline, file(CIRE=IRE))
+    shown = await applying.changes(wanted)
+    await pipeline.subscribe("CALL", "*")
+    before = await every(pipeline)
+    with pytest.raises(SubscriptionsNotApplied, match="nothing was changed"):
+        await applying.carry_out(wanted, shown)
+    assert await every(pipeline) == before
+    assert (await pipeline.database.read(audit.page)).total == 0
+
+
+async def test_failure_in_the_middle_changes_nothing(pipeline, monkeypatch):
+    await pipeline.subscribe("CGB", "GB")
+    before = await every(pipeline)
+    remove = subscriptions.remove
+
+    def fail(session, channel_id, *rest):
+        if channel_id == "CIRE":
+            raise StorageUnavailable("the disk is full")
+        return remove(session, channel_id, *rest)
+
+    monkeypatch.setattr(subscriptions, "remove", fail)
+    with pytest.raises(StorageUnavailable):
+        await apply(pipeline, file(CALL=GB, CIRE=IRE))
+    assert await every(pipeline) == before
+
+
+async def test_running_bot_takes_the_new_subscriptions_at_once(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    race = {"region": "GB", "course": "Ascot"}
+    await pipeline.deliver({"event": "race.abandoned", "race": race | {"race_id": "rc_1"}})
+    await pipeline.post_all()
+    await apply(pipeline, file(CALL=GB))
+    await pipeline.post_all()
+    told = len(pipeline.texts("CGB"))
+    await pipeline.deliver({"event": "race.abandoned", "race": race | {"race_id": "rc_2"}})
+    await pipeline.post_all()
+    assert len(pipeline.texts("CALL")) == 1
+    assert len(pipeline.texts("CGB")) == told
+
+
+async def test_messages_that_wait_in_a_paused_channel_go_with_its_last_subscription(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.database.write(lambda session: pause_channel(session, "CGB", None, pipeline.clock()))
+    await pipeline.deliver({"event": "race.abandoned", "race": {"race_id": "rc_1", "region": "GB"}})
+    await pipeline.fanout.run_once()
+    assert await pipeline.waiting() == {"queued": 1}
+    await apply(pipeline, "version: 1\nchannels: {}")
+    await pipeline.post_all()
+    (told,) = pipeline.texts("CGB")
+    assert told.startswith("operator jo ended")
+
+
+@pytest.mark.parametrize(
+    ("member", "state"),
+    [(True, SubscriptionState.LIVE), (None, SubscriptionState.LIVE), (False, SubscriptionState.WAITING)],
+)
+async def test_new_subscription_without_the_bot_waits_for_the_invitation(pipeline, member, state):
+    await apply(pipeline, file(CNEW=GB), member=member)
+    (row,) = await rows(pipeline, "CNEW")
+    assert row.state == state
+
+
+async def test_paused_channel_stays_paused(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.database.write(lambda session: pause_channel(session, "CGB", None, pipeline.clock()))
+    await apply(pipeline, file(CGB=f"{GB}, {IRE}"))
+    assert {row.state for row in await rows(pipeline, "CGB")} == {SubscriptionState.PAUSED}
+
+
+async def test_names_become_published_ones_and_wrong_words_are_warned_of(pipeline):
+    wanted, warnings = await checked_file(
+        pipeline,
+        """version: 1
+channels:
+  CGB:
+  - region: gb
+    topics: [results]
+    only: [ascot, York, Yrk, {id: cr_1}, {id: cr_8}]
+  - region: Ireland
+    topics: [results]
+  - region: XX
+    topics: [results]
+""",
+    )
+    assert warnings == [
+        "line 4: gb is GB here",
+        "line 6: there is no course Yrk in GB; did you mean York?",
+        "line 6: there is no course with the id cr_8 there",
+        "line 7: Ireland is IRE here",
+        "line 9: there is no region XX, so nothing from there arrives",
+    ]
+    first, second, third = (one.chosen for one in wanted)
+    york = Course(course_id="cr_3", name="York")
+    assert first.courses == (ASCOT, york, Course(name="Yrk"), ASCOT, Course(course_id="cr_8"))
+    assert [one.region for one in (first, second, third)] == ["GB", "IRE", "XX"]
+    assert [one.unchecked_since is not None for one in (first, second, third)] == [True, False, True]
+
+
+async def test_without_lists_words_are_kept_and_checked_later(pipeline):
+    found, warnings = checked(
+        read(file(CGB="{region: gb, topics: [results], only: [Ascot]}")), [], Lexicon(), pipeline.clock()
+    )
+    assert (found[0].chosen.region, found[0].chosen.courses) == ("gb", (Course(name="Ascot"),))
+    assert found[0].chosen.unchecked_since is not None
+    assert len(warnings) == 2
+
+
+async def test_two_spellings_of_a_region_are_refused(pipeline):
+    with pytest.raises(SubscriptionFileWrong, match="line 2: CGB has the region GB on line 2 already"):
+        await checked_file(pipeline, file(CGB="{region: gb, topics: [results]}, {region: GB, topics: [racecards]}"))
+
+
+async def test_unchecked_filter_stays_unchecked_since_its_beginning(pipeline):
+    since = pipeline.clock() - timedelta(hours=1)
+    await pipeline.subscribe("CGB", "GB", unchecked_since=since)
+    await apply(pipeline, file(CGB="{region: GB, topics: [racecards]}"))
+    ((_, chosen),) = await every(pipeline)
+    assert (chosen.topics, chosen.unchecked_since) == ({Topic.RACECARDS}, since)
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+async def test_channel_that_another_replica_changes_is_left_alone(pipeline, monkeypatch):
+    monkeypatch.setattr(engine, "LOCK_PATIENCE_S", 0.0)
+    await pipeline.subscribe("CGB", "GB")
+    with Session(pipeline.database._reader) as other:
+        channel_lock.take(other, "CGB")
+        with pytest.raises(LockTaken):
+            await apply(pipeline, file(CGB=IRE, CALL=GB))
+    assert [chosen.region for _, chosen in await every(pipeline)] == ["GB"]
+    await apply(pipeline, file(CGB=IRE))
+    assert [chosen.region for _, chosen in await every(pipeline)] == ["IRE"]
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+async def test_difference_is_shown_before_the_question_and_a_no_changes_nothing(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    settings = Settings(
+        _env_file=None,
+        racing_api_url="http://127.0.0.1:9/v1",
+        racing_api_key="key-of-a-test",
+        slack_bot_token="xoxb-test",
+        slack_signing_secret="secret-of-a-test",
+        database_url=SecretStr(str(pipeline.database.url)),
+    )
+    said: list[str] = []
+
+    def no():
+        said.append("asked")
+        return False
+
+    with pytest.raises(SubscriptionsNotApplied):
+        await run_apply(settings, file(CIRE=IRE), show=said.append, warn=lambda _: None, agree=no)
+    assert said[0].endswith("1 new, 1 ended")
+    assert said[1:] == ["asked"]
+    assert [chosen.region for _, chosen in await every(pipeline)] == ["GB"]

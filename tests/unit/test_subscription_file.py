@@ -1,0 +1,141 @@
+"""A file of subscriptions: what is written is read back, and what is wrong is told with its line."""
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.domain.events import Topic
+from bot.domain.filters import ALL_REGIONS, ChannelFilter
+from bot.domain.races import Course
+from bot.errors import SubscriptionFileWrong
+from bot.operations.subscription_file import LONGEST_WORD, as_data, as_json, as_yaml, read
+
+WORDS = st.text(
+    st.characters(exclude_categories=["C", "Z"]) | st.sampled_from(" :#-[]{}'\"&*!|>%@`,?"), min_size=1, max_size=30
+).filter(lambda word: word.strip() == word and word not in {"all", ALL_REGIONS} and word.isprintable())
+COURSES = st.builds(Course, name=WORDS, course_id=st.none() | WORDS, country=st.none() | WORDS)
+IDS = st.from_regex(r"[CGD][A-Z0-9]{1,10}", fullmatch=True)
+
+
+@st.composite
+def filters(draw):
+    names = draw(st.lists(COURSES, max_size=4, unique_by=(lambda one: one.name, lambda one: one.course_id or one.name)))
+    cut = draw(st.integers(0, len(names)))
+    return ChannelFilter(
+        region=draw(WORDS | st.sampled_from([ALL_REGIONS, "NO", "yes", "1", "null", "~", "2026-11-22"])),
+        topics=draw(st.frozensets(st.sampled_from(Topic), min_size=1)),
+        courses=tuple(names[:cut]),
+        not_courses=tuple(names[cut:]),
+        mentions=draw(st.sampled_from([(), ("here",), ("U1", "S1", "here")])),
+    )
+
+
+@given(st.dictionaries(IDS, st.lists(filters(), min_size=1, max_size=3, unique_by=lambda one: one.region), max_size=4))
+def test_what_is_written_is_read_back(channels):
+    there = [(channel_id, chosen) for channel_id, some in channels.items() for chosen in some]
+    for text in (as_yaml(as_data(there)), as_json(as_data(there))):
+        found = {(one.channel_id, one.chosen.region): one.chosen for one in read(text)}
+        assert found == {(channel_id, chosen.region): chosen for channel_id, chosen in there}
+
+
+def problems(text):
+    with pytest.raises(SubscriptionFileWrong) as refused:
+        read(text)
+    return refused.value.problems
+
+
+GOOD = """version: 1
+channels:
+  C1:
+  - region: NO
+    topics: [results]
+"""
+
+
+def test_norway_is_no_truth_value():
+    (one,) = read(GOOD)
+    assert (one.chosen.region, one.line) == ("NO", 4)
+
+
+def test_all_problems_are_told_at_once_with_their_lines():
+    text = """version: 2
+chanels: {}
+channels:
+  gb-racing:
+  - region: GB
+    topics: [result, abandonments]
+    only: [Ascot, {country: GB}]
+    except: [Ascot]
+    mentions: ["@here"]
+  C1:
+  - topics: results
+    region: [GB]
+  - region: IRE
+    topics: []
+  - {region: GB, topics: [results]}
+  - {region: GB, topics: [racecards]}
+  C1: []
+"""
+    assert problems(text) == (
+        (1, "version must be 1"),
+        (2, "chanels is unknown in the file; did you mean channels?"),
+        (4, "gb-racing is no channel id, such as C0123456789"),
+        (6, "result is no topic; topics are results, abandonments, racecards"),
+        (7, "a course needs a name or an id"),
+        (8, "Ascot is in `only` and in `except`"),
+        (9, "@here is no mention: give here, or the id of a person or of a user group"),
+        (11, "topics are missing: results, abandonments, racecards"),
+        (11, "topics must be a list"),
+        (12, "region must be a word"),
+        (14, "topics are missing: results, abandonments, racecards"),
+        (16, "C1 has the region GB on line 15 already"),
+        (17, "C1 stands on line 10 already"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "told"),
+    [
+        ("", 1, "empty"),
+        ("- 1", 1, "must have names"),
+        ("version: 1\nchannels: [", 2, "no YAML"),
+        ("version: 1\nchannels: {}\n---\nversion: 1", 3, "no YAML"),
+        ("channels: {}", 1, "version is missing"),
+        ("version: 1", 1, "channels is missing"),
+        ("version: 1\nchannels:\n  C1: {region: GB}", 3, "must be a list"),
+        ("version: 1\nchannels: *nowhere", 2, "no YAML"),
+        (GOOD + '  - {region: "a\\0b", topics: [results]}', 6, "can't be shown"),
+        (GOOD + f"  - {{region: {'x' * (LONGEST_WORD + 1)}, topics: [results]}}", 6, "too long"),
+        (GOOD + "  - {region: GB, topics: [results], paused: yes}", 6, "paused is unknown"),
+        ("\x00", 1, "no YAML"),
+        ("[" * 5_000, 1, "no YAML"),
+    ],
+)
+def test_file_that_is_wrong_is_refused_with_its_line(text, line, told):
+    found = problems(text)
+    assert found[0][0] == line
+    assert told in found[0][1]
+
+
+def test_aliases_cost_nothing():
+    lines = ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 40))]
+    assert len(problems("\n".join(lines))) > 1
+
+
+def test_empty_channels_are_no_subscriptions():
+    assert read("version: 1\nchannels:\n") == []
+    assert read("version: 1\nchannels: {C1: [], C2: }\n") == []
+
+
+def test_exported_yaml_is_plain_to_read():
+    chosen = ChannelFilter(
+        region="GB",
+        topics=frozenset({Topic.RESULTS}),
+        courses=(Course(name="York"), Course(name="Ascot", course_id="cr_1")),
+    )
+    text = as_yaml(as_data([("C2", chosen), ("C1", chosen.model_copy(update={"region": ALL_REGIONS, "courses": ()}))]))
+    assert list(yaml.safe_load(text)["channels"]) == ["C1", "C2"]
+    assert "topics: [results]" in text
+    assert "{name: Ascot, id: cr_1}" in text
+    assert "region: all" in text
