@@ -22,10 +22,8 @@ def recognised(session: Session, event: RacingEvent, now: datetime) -> RacingEve
     if event.drill is None:
         return event
     kept = drills.latest(session)
-    if kept is None or kept.drill.drill_id != event.drill.drill_id:
-        return event
-    drill = kept.drill.model_copy(update={"is_open": kept.is_open(now)})
-    return event.model_copy(update={"drill": drill})
+    drill = kept.find(event.drill.drill_id, now) if kept else None
+    return event.model_copy(update={"drill": drill}) if drill else event
 
 
 def channels(event: RacingEvent, listening: Sequence[tuple[str, ChannelFilter]]) -> set[str]:
@@ -55,7 +53,7 @@ def tell_unknown(session: Session, notices: Notices, event: RacingEvent, referen
     notices.tell(
         session,
         f"drill-not-begun:{now:%Y-%m-%d}",
-        f"A signed drill came ({reference}) that I did not begin, or that is not the latest. No channel was told. If "
-        "this was none of your tests, whoever sent it has a signing secret of mine: make a new one with `racing-bot "
-        "subscribe --again`, and retire the old one.",
+        f"A signed drill came ({reference}) that I did not begin. No channel was told. If another bot of yours has the "
+        "same signing secret, its PUBLIC_URL leads to me. Else somebody has a signing secret of mine: make a new one "
+        "with `racing-bot subscribe --again`, and retire the old one.",
     )

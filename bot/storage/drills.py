@@ -21,12 +21,23 @@ LASTS = timedelta(seconds=50)
 """After this a drill tells no further channel. Shorter than APART: two drills never overlap."""
 
 
+EARLIER = 20
+"""Earlier drills, kept beside the latest: a late delivery is still recognised as our own."""
+
+
 class KeptDrill(Value):
-    """A stored drill. `is_over`: no post of the drill waits any more."""
+    """A stored drill. `is_over`: no post of the drill waits any more. `earlier` are the drills before, newest first."""
 
     drill: Drill
     begun_at: AwareDatetime
     is_over: bool = False
+    earlier: tuple[Drill, ...] = ()
+
+    def find(self, drill_id: str, now: datetime) -> Drill | None:
+        """The drill of an id; None for a drill of another bot, or of long ago. Earlier drills are not open."""
+        if drill_id == self.drill.drill_id:
+            return self.drill.model_copy(update={"is_open": self.is_open(now)})
+        return next((one for one in self.earlier if one.drill_id == drill_id), None)
 
     def is_open(self, now: datetime) -> bool:
         """Whether channels are still to be told."""
@@ -40,7 +51,9 @@ class KeptDrill(Value):
 
 def begin(session: Session, drill: Drill, now: datetime) -> KeptDrill | None:
     """The drill, begun now; None where the latest drill began less than APART ago, in whatever replica."""
-    kept = KeptDrill(drill=drill, begun_at=now)
+    before = latest(session)
+    earlier = (before.drill, *before.earlier)[:EARLIER] if before else ()
+    kept = KeptDrill(drill=drill, begun_at=now, earlier=earlier)
     values = {"value": kept.model_dump_json(), "updated_at": now}
     # `updated_at` stays the moment of the beginning: one statement decides between two replicas.
     statement = insert_here(session, StoredState).values(name=NAME, **values)

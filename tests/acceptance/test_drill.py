@@ -25,6 +25,9 @@ async def test_drill_rings_where_abandonments_go_and_reports_each_channel(drille
     assert "Only admins" in await drilled.say("/racing", "drill", channel="CALL", user="UBOB")
     assert "drill here for this channel" in await drilled.say("/racing", "drill everywhere", channel="CALL")
 
+    drilled.slack.add_channel("COUT", "outside", bot_is_member=False)
+    assert "I am not in this channel" in await drilled.say("/racing", "drill here", channel="COUT")
+
     report = await drilled.say("/racing", "drill", channel="CALL")
     assert "the channel got the message" in report
     assert f"`{drilled.bot.url}/webhooks/racing` took the delivery" in report
@@ -54,4 +57,14 @@ async def test_drill_without_a_public_address_says_what_to_set(make_world, words
     async with make_world(ADMIN_USERS="UALICE") as world:
         said = await world.say("/racing", words, channel="CGB")
         assert "PUBLIC_URL is not set" in said
+        assert world.texts("CGB") == []
+
+
+async def test_address_that_does_not_answer_is_reported_with_what_mends_it(make_world):
+    nowhere = f"http://127.0.0.1:{free_port()}"
+    async with make_world(ADMIN_USERS="UALICE", PUBLIC_URL=nowhere) as world:
+        said = await world.say("/racing", "drill here", channel="CGB")
+        assert "The drill failed: my public address did not take the delivery" in said
+        assert "Nothing takes connections" in said
+        assert "Start the proxy, or correct PUBLIC_URL" in said
         assert world.texts("CGB") == []

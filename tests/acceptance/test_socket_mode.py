@@ -28,6 +28,7 @@ COMMANDS = {
     "/racing trace rc_1": "received no delivery",
     "/racing racecard GB tomorrow": "GB",
     "/racing audit": "Only admins",
+    "/racing drill": "Only admins",
     "/racing usage": "15,000",
     "/racing results GB": "Results: GB",
     "/racing coverage": "18 countries",

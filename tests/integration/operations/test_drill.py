@@ -262,6 +262,21 @@ async def test_signed_drill_that_nobody_began_tells_no_channel_and_admins_once(s
     assert "did not begin" in told
 
 
+async def test_earlier_drill_that_was_fanned_out_late_alarms_nobody(stage):
+    pipeline = stage.pipeline
+    await pipeline.subscribe("CGB", "GB")
+    late = await stage.begin()
+
+    def a_minute_ago(session):
+        kept_drills.end(session, late.model_copy(update={"begun_at": late.begun_at - 2 * kept_drills.APART}))
+
+    await pipeline.database.write(a_minute_ago)
+    assert await stage.begin() is not None
+    await pipeline.deliver(drills.body_of(late.drill.drill_id))
+    await pipeline.post_all()
+    assert pipeline.texts("CGB") == pipeline.texts("CADMIN") == []
+
+
 async def test_replay_of_a_drill_rings_nobody(stage):
     await stage.pipeline.subscribe("CGB", "GB")
     report = await stage.drill()
