@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 
 from pydantic import AwareDatetime
+from sqlalchemy import update
 from sqlmodel import Session, col
 
 from bot.domain.drills import Drill
@@ -71,6 +72,7 @@ def latest(session: Session) -> KeptDrill | None:
 
 
 def end(session: Session, kept: KeptDrill) -> None:
-    """Keep that the drill is over."""
+    """Keep that the drill is over. A drill that began since stays as stored."""
     over = kept.model_copy(update={"is_over": True})
-    state.put(session, NAME, over.model_dump(mode="json"), kept.begun_at)
+    is_latest = (col(StoredState.name) == NAME, col(StoredState.updated_at) == kept.begun_at)
+    session.execute(update(StoredState).where(*is_latest).values(value=over.model_dump_json()))

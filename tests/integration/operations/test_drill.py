@@ -19,7 +19,7 @@ from bot.outbox.ledger import Outcome
 from bot.sandbox.slack import failures
 from bot.slack.messages.drill import drill_report
 from bot.storage import drills as kept_drills
-from bot.storage import subscriptions
+from bot.storage import state, subscriptions
 from bot.storage.tables import ChannelQueue, SubscriptionState
 
 FINE = Answered("https://bot.example.com/webhooks/racing", 0.1)
@@ -87,6 +87,15 @@ def stage(pipeline):
 
 async def change(pipeline, work):
     return await pipeline.database.write(work)
+
+
+async def begun_minutes_ago(pipeline, kept):
+    """Let a drill be two minutes old: on PostgreSQL the database's own clock counts, and no test moves that clock."""
+    earlier = kept.model_copy(update={"begun_at": kept.begun_at - 2 * kept_drills.APART})
+    await change(
+        pipeline,
+        lambda session: state.put(session, kept_drills.NAME, earlier.model_dump(mode="json"), earlier.begun_at),
+    )
 
 
 async def test_drill_comes_to_the_channels_that_take_abandonments_and_to_no_other(stage):
@@ -238,13 +247,18 @@ async def test_one_drill_a_minute_by_all_replicas_together(make_pipeline):
     assert latest is not None
     assert latest in kept
 
-    def forget(session):
-        # A minute later: on PostgreSQL the database's own clock counts.
-        earlier = latest.begun_at - kept_drills.APART - timedelta(seconds=30)
-        kept_drills.end(session, latest.model_copy(update={"begun_at": earlier}))
-
-    await one.pipeline.database.write(forget)
+    await begun_minutes_ago(one.pipeline, latest)
     assert await other.begin() is not None
+
+
+async def test_end_of_an_earlier_drill_leaves_the_latest_open(stage):
+    earlier = await stage.begin()
+    await begun_minutes_ago(stage.pipeline, earlier)
+    latest = await stage.begin()
+    await stage.drills.end(earlier)
+    assert await stage.drills.latest() == latest
+    await stage.drills.end(latest)
+    assert (await stage.drills.latest()).is_over
 
 
 @pytest.mark.parametrize("begun", [False, True], ids=["never begun", "another begun"])
@@ -266,11 +280,7 @@ async def test_earlier_drill_that_was_fanned_out_late_alarms_nobody(stage):
     pipeline = stage.pipeline
     await pipeline.subscribe("CGB", "GB")
     late = await stage.begin()
-
-    def a_minute_ago(session):
-        kept_drills.end(session, late.model_copy(update={"begun_at": late.begun_at - 2 * kept_drills.APART}))
-
-    await pipeline.database.write(a_minute_ago)
+    await begun_minutes_ago(pipeline, late)
     assert await stage.begin() is not None
     await pipeline.deliver(drills.body_of(late.drill.drill_id))
     await pipeline.post_all()
