@@ -153,6 +153,21 @@ def unlatch(
 
 
 @app.command()
+def restored() -> None:
+    """Say that the database is an older copy, before the bot is started on it. Nothing old is posted again then."""
+    import asyncio
+
+    from bot.errors import StorageError
+    from bot.restoring import run_restored
+
+    settings = _settings_of_a_tool()
+    try:
+        print(asyncio.run(run_restored(settings)))
+    except StorageError as error:
+        sys.exit(f"Nothing is settled yet: {error}")
+
+
+@app.command()
 def migrate() -> None:
     """Bring the database up to date. On SQLite `serve` does this by itself."""
     from sqlalchemy.exc import DBAPIError
