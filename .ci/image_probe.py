@@ -13,6 +13,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 NOBODY = "http://127.0.0.1:9"
 SECRET = "whsec-of-the-check"
@@ -100,20 +101,32 @@ def answer_of(health: list[str]) -> tuple[int, str]:
         time.sleep(0.2)
 
 
-def check_works(health: list[str], recipes: list[str]) -> None:
+def restore(recipe: str) -> None:
+    """Put the copy back by the words of the document, and say so to the bot, which ended less than half a minute ago."""
+    with Path("/data/copy.db").open("rb") as copy:
+        done = subprocess.run(["sh", "-c", recipe], stdin=copy, capture_output=True, text=True, check=False)
+    must(done.returncode == 0, f"the copy is put back: {recipe} {done.stderr}")
+    end = time.monotonic() + START_S
+    while (told := ran("racing-bot", "restored", **GOOD)).returncode and time.monotonic() < end:
+        time.sleep(1)
+    must(told.returncode == 0, f"racing-bot restored: {told.stdout.strip()}{told.stderr}")
+
+
+def check_works(health: list[str], recipes: dict[str, Any]) -> None:
     """What a container with a writable /data does."""
     look_around()
     bot = serve()
     code, said = answer_of(health)
     must(code == 0, f"healthy: {said.strip()}")
     must(deliver() == 200, "takes a signed delivery")
-    for recipe in recipes:
+    for recipe in recipes["python"]:
         done = ran("python", "-c", recipe)
         must(done.returncode == 0, f'the recipe works: python -c "{recipe}" {done.stderr}')
     copy = ran("python", "-c", READ_COPY)
     must("race.abandoned:rc_1" in copy.stdout, f"the copy has the delivery {copy.stderr}")
     bot.terminate()
     must(bot.wait(40) == 0, "SIGTERM ends it in good order")
+    restore(recipes["restore"])
 
 
 def check_closed(health: list[str]) -> None:

@@ -8,6 +8,7 @@ import pytest_asyncio
 from sqlalchemy import select
 from sqlmodel import col
 
+from bot.outbox import held_lanes
 from bot.outbox.notices import Notices
 from bot.restoring import restored
 from bot.sandbox.slack import failures
@@ -142,6 +143,16 @@ async def test_where_history_can_not_be_read_the_operator_has_chosen(pipeline, c
     await wait_and_post(other)
     assert len(other.texts("CGB")) == 3
     assert (await other.waiting())["dead_letter"] == 2
+
+
+async def test_message_of_a_paused_channel_waits_for_the_end_of_the_pause(pipeline, copy, put_back):
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.database.write(lambda session: held_lanes.pause(session, "CGB", pipeline.clock()))
+    await pipeline.deliver(result())
+    await pipeline.post_all()
+    other, doubted = await put_back(copy()(), pipeline.clock)
+    assert (doubted.messages, doubted.oldest) == (0, None)
+    assert await other.waiting() == {"queued": 1}
 
 
 async def test_command_can_be_repeated(pipeline, copy, put_back):
