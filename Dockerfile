@@ -1,6 +1,6 @@
 # The service without the stand-ins. Build: docker build -t racing-bot .
 
-# The digest is that of the multi-platform index. A newer one: docker buildx imagetools inspect python:3.11-slim-trixie
+# The digest of the multi-platform index. For a newer digest: docker buildx imagetools inspect python:3.11-slim-trixie
 ARG BASE=docker.io/library/python:3.11.16-slim-trixie@sha256:9534e5a8e315485d4061ed659af0fd78a284c015f9b73661b41d6bab25604534
 
 FROM ${BASE} AS tools
@@ -8,7 +8,7 @@ ENV UV_COMPILE_BYTECODE=1 \
     UV_LINK_MODE=copy \
     UV_NO_CACHE=1 \
     UV_PYTHON_DOWNLOADS=never
-# From PyPI and not from uv's own image: one registry less that has to be reachable.
+# uv comes from PyPI and not from uv's own image: the build needs one registry less.
 COPY deploy/image-tools.txt ./
 RUN python -m venv /tools && /tools/bin/pip install --no-cache-dir --quiet --require-hashes -r image-tools.txt
 ENV PATH=/tools/bin:$PATH

@@ -1,4 +1,4 @@
-"""Runs inside the image, as the image's own user: what .ci/check-image wants to know of a container.
+"""Checks a container from inside, as the image's own user. .ci/check-image starts this file.
 
 Usage: python - works|closed HEALTH_COMMAND RECIPES, the last two as JSON. `closed`: /data can't be written.
 """
@@ -67,7 +67,7 @@ def deliver() -> int:
 
 
 def look_around() -> None:
-    """Whom the container runs as, what is in it, and what it says without settings or with quotes around them."""
+    """Check the user, the files, and the answers to missing settings and to settings with quotes."""
     must(os.getuid() == 10001, "runs as uid 10001")
     must(all(is_closed(folder) for folder in ("/", "/app", "/app/code", "/etc")), "the root is read-only")
     planted = [str(path) for path in Path("/app").rglob("*planted*")]
@@ -86,13 +86,13 @@ def look_around() -> None:
 
 
 def serve() -> "subprocess.Popen[bytes]":
-    """The bot, as the image starts it."""
+    """The bot, started by the image's own command."""
     with LOG.open("wb") as log:
         return subprocess.Popen(["racing-bot", "serve"], env={**os.environ, **GOOD}, stdout=log, stderr=log)
 
 
 def answer_of(health: list[str]) -> tuple[int, str]:
-    """The exit code of the image's health check, and what it prints, once the bot answers."""
+    """Exit code and output of the image's health check, once the bot answers."""
     end = time.monotonic() + START_S
     while True:
         checked = ran(*health)
@@ -102,7 +102,7 @@ def answer_of(health: list[str]) -> tuple[int, str]:
 
 
 def restore(recipe: str) -> None:
-    """Put the copy back by the words of the document, and say so to the bot, which ended less than half a minute ago."""
+    """Put the copy back by the document's recipe, then run `restored`. The bot counts as alive for half a minute."""
     with Path("/data/copy.db").open("rb") as copy:
         done = subprocess.run(["sh", "-c", recipe], stdin=copy, capture_output=True, text=True, check=False)
     must(done.returncode == 0, f"the copy is put back: {recipe} {done.stderr}")
@@ -113,7 +113,7 @@ def restore(recipe: str) -> None:
 
 
 def check_works(health: list[str], recipes: dict[str, Any]) -> None:
-    """What a container with a writable /data does."""
+    """Check a container with a writable /data."""
     look_around()
     bot = serve()
     code, said = answer_of(health)
@@ -130,7 +130,7 @@ def check_works(health: list[str], recipes: dict[str, Any]) -> None:
 
 
 def check_closed(health: list[str]) -> None:
-    """What a container does whose /data can't be written."""
+    """Check a container with a /data that is closed to the image's user."""
     bot = serve()
     code, said = answer_of(health)
     must(code != 0 and "503" in said, f"unhealthy: {said.strip()}")

@@ -1,4 +1,4 @@
-"""`racing-bot restored`: an operator's word that the database is an older copy. Nothing old is posted again then."""
+"""`racing-bot restored`: an operator says: the database is an older copy. Then nothing old is posted again."""
 
 import asyncio
 from collections.abc import Sequence
@@ -26,11 +26,11 @@ from bot.webhooks.payload import read_payload
 
 
 class QueuedOnly:
-    """An outbox that sends nothing: `serve` sends, after a look at the channel."""
+    """An outbox without sending: `serve` sends, after a look at the channel."""
 
     def add(self, session: Session, new: Sequence[NewPost], tells: Tells, known: Known, *, now: datetime) -> Added:
         """Queue new messages."""
-        # What a message tells, and when, is for an outbox that sends at once.
+        # Only an outbox with sending needs these.
         del tells, known, now
         return Added(waiting=posts.add(session, new))
 
@@ -54,7 +54,7 @@ async def run_restored(settings: Settings) -> str:
 
 
 async def restored(database: Database, notices: Notices, clock: Clock) -> Doubted:
-    """Have every message looked for that the copy has not posted, messages of waiting deliveries included."""
+    """Have the copy's unsent messages looked for, including the messages of deliveries without fan-out."""
     fanout = Fanout(
         database,
         read_payload,

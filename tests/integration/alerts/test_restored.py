@@ -1,4 +1,4 @@
-"""An older copy of the database is put back: what was posted since the copy was made is not posted again."""
+"""An older copy of the database is put back: messages posted after the copy are not posted again."""
 
 import sqlite3
 import subprocess
@@ -20,7 +20,7 @@ from tests.integration.alerts.racing_day import abandonment, past_waits, result,
 from tests.postgres import new_postgres_database, postgres_program
 
 WAITS = 8
-"""Rounds in which every wait is over: two looks for each message, one message of a channel after the other."""
+"""Rounds, each after every wait is over. A channel's messages are looked for in turn, each message twice."""
 
 
 def address(database):
@@ -28,7 +28,7 @@ def address(database):
 
 
 def copy_sqlite(database, folder):
-    """As docs/operations.md has it."""
+    """By the recipe of docs/operations.md."""
     copy = folder / "copy.db"
     with sqlite3.connect(str(database.url.database)) as source, sqlite3.connect(copy) as target:
         source.backup(target)
@@ -53,7 +53,7 @@ def copy_postgresql(database, folder, server):
 
 @pytest.fixture
 def copy(request, database, tmp_path):
-    """Makes a copy of the database as it is; what that returns puts the copy back, and gives its address."""
+    """Makes a copy of the database, and returns a function. The function puts the copy back and returns an address."""
     if database.is_sqlite:
         return lambda: copy_sqlite(database, tmp_path)
     server = request.getfixturevalue("postgres_server")
@@ -62,7 +62,7 @@ def copy(request, database, tmp_path):
 
 @pytest_asyncio.fixture
 async def put_back(make_pipeline):
-    """A pipeline on a copy that was put back, after `racing-bot restored`; closed at the end."""
+    """Makes a pipeline on a restored copy, after `racing-bot restored`; closes the database at the end."""
     opened = []
 
     async def make(url, clock, **settings):
@@ -84,7 +84,7 @@ async def wait_and_post(pipeline):
 
 
 async def fill(pipeline):
-    """One message is posted, one is queued, and a delivery waits for its fan-out."""
+    """A first message is posted, a second message is queued, and a delivery waits for fan-out."""
     await pipeline.subscribe("CGB", "GB")
     await tell(pipeline, result("rc_posted"))
     await pipeline.deliver(abandonment("rc_queued", off_time="15:05"))
@@ -94,7 +94,7 @@ async def fill(pipeline):
 
 
 async def sent(pipeline):
-    """The ts of each message, as the database has it."""
+    """State and ts of each message in the database, by idempotency key."""
 
     def read(session):
         rows = session.execute(select(OutboxMessage).order_by(col(OutboxMessage.id))).scalars()

@@ -37,7 +37,7 @@ def test_service_is_hardened_and_limited(name):
     assert set(service["deploy"]["resources"]["limits"]) == {"cpus", "memory", "pids"}
     assert not set(service) & {"privileged", "pid", "ipc", "network_mode", "devices", "userns_mode"}
     assert "docker.sock" not in str(service)
-    # A log that is not limited fills the disk that the database is on.
+    # A log without a limit fills the disk of the database.
     assert {"max-size", "max-file"} <= set(service["logging"]["options"])
 
 
@@ -77,7 +77,7 @@ def test_volumes_that_are_used_are_those_that_are_declared():
 
 
 def test_no_secret_stands_in_the_file():
-    """Each secret comes from .env, and the start fails with words where it is missing."""
+    """Each secret comes from .env. Compose refuses to start without the secret, and says why."""
     written = re.findall(r"^ *\w*(?:PASSWORD|SECRET|TOKEN|KEY)\w*: +(.+)$", FILE.read_text("utf-8"), re.MULTILINE)
     assert len(written) == 1
     assert all(value.startswith("${") and ":?" in value for value in written)

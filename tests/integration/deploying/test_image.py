@@ -1,4 +1,4 @@
-"""The files that the image is made from: pinned, hashed, and without secrets. .ci/check-image runs the image."""
+"""The sources of the image: pinned, hashed, and without secrets. .ci/check-image runs the image."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""The audit of what the image installs, against a stand-in of OSV, and the list of it (SBOM)."""
+"""The audit of the image's packages against a stand-in of OSV, and the list of the packages (SBOM)."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ FOUND = {"id": "GHSA-of-a-test", "modified": "2026-01-01T00:00:00Z"}
 
 @pytest.fixture(scope="module")
 def uv():
-    """The program that runs these tests; it says where it is."""
+    """The path of uv: `uv run` leaves the path in the environment."""
     program = os.environ.get("UV") or shutil.which("uv")
     if program is None:
         pytest.skip("these tests do not run under uv, and there is none")
@@ -29,7 +29,7 @@ def uv():
 
 
 def osv(*, vulnerable=(), status=200):
-    """An OSV in which these packages have a vulnerability."""
+    """A stand-in of OSV. The packages of `vulnerable` have a vulnerability."""
 
     async def query(request):
         asked = (await request.json())["queries"]

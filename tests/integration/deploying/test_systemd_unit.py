@@ -1,4 +1,4 @@
-"""The unit of systemd: read by systemd itself, and its exposure as systemd reckons it."""
+"""The systemd unit: systemd reads the unit, and reckons the exposure of the service."""
 
 import re
 import shutil
@@ -12,12 +12,12 @@ ROOT = Path(__file__).parents[3]
 UNIT = ROOT / "deploy/racing-bot.service"
 COMMAND = "/opt/racing-bot/.venv/bin/racing-bot"
 EXPOSED_AT_MOST = 15
-"""Tenths of systemd's figure, which is 0 to 10; a service without hardening has 9.6."""
+"""Tenths of systemd's figure from 0 to 10. A service without hardening has 9.6."""
 
 
 @pytest.fixture
 def analyze(tmp_path):
-    """systemd-analyze, asked of the unit with the command of this environment in the place of the installed one."""
+    """Runs systemd-analyze on the unit. The command is of this environment: systemd wants a command that exists."""
     program = shutil.which("systemd-analyze")
     if program is None:
         pytest.skip("systemd-analyze is not installed")
