@@ -7,6 +7,7 @@ Exit codes: 0 done, 1 failed, 2 for wrong words or settings.
 import gc
 import sys
 from enum import StrEnum
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -77,7 +78,7 @@ def serve() -> None:
     run(settings)
 
 
-@app.command()
+@app.command(hidden=find_spec("bot.sandbox") is None)
 def demo(
     speed: Annotated[float, typer.Option(min=0.1, max=100, help="Play the day this many times quicker.")] = 1.0,
     stay: Annotated[bool, typer.Option(help="Stay up until Ctrl-C when the day is over, or end with the day.")] = True,
@@ -208,6 +209,21 @@ def apply_subscriptions(
         sys.exit(str(error))
     except StorageError as error:
         sys.exit(f"Nothing was changed: {error}")
+
+
+@app.command()
+def restored() -> None:
+    """Say that the database is an older copy, before the bot is started on it. Nothing old is posted again then."""
+    import asyncio
+
+    from bot.errors import StorageError
+    from bot.restoring import run_restored
+
+    settings = _settings_of_a_tool()
+    try:
+        print(asyncio.run(run_restored(settings)))
+    except StorageError as error:
+        sys.exit(f"Nothing is settled yet: {error}")
 
 
 @app.command()

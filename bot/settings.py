@@ -24,6 +24,8 @@ MIB = 1024 * 1024
 
 FERNET_KEY_BYTES = 32
 
+QUOTES = "\"'"
+
 WHERE_PEOPLE_GO = re.compile(r"[CGDUW][A-Z0-9]{1,30}", re.ASCII)
 """An id that chat.postMessage takes: of a channel, of direct messages, or of a person for the direct messages there."""
 
@@ -67,6 +69,14 @@ class _DatabaseSettings(BaseSettings):
         SecretStr("sqlite:///racing-bot.db"),
         description="`sqlite:///file.db`, or `postgresql://…` for several replicas.",
     )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _check_quotes(cls, value: Any) -> Any:
+        text = value.strip() if isinstance(value, str) else ""
+        if len(text) > 1 and text[0] == text[-1] and text[0] in QUOTES:
+            raise ValueError("has quotes around the value: take the quotes away (`docker --env-file` keeps quotes)")
+        return value
 
     @field_validator("database_url")
     @classmethod

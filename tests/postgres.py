@@ -21,6 +21,12 @@ def new_postgres_database(server: str) -> str:
     return server.replace("/postgres?", f"/{name}?")
 
 
+def postgres_program(name: str) -> Path:
+    """A program of the package that has the server, such as pg_dump, of the version that is started: the newest."""
+    installed = Path(_package().__file__).parent.glob("pginstall*")
+    return max(installed, key=lambda folder: int(folder.name.removeprefix("pginstall") or 0)) / "bin" / name
+
+
 _WITHOUT_DURABILITY = "fsync = off\nsynchronous_commit = off\nfull_page_writes = off\nmax_connections = 300\n"
 """For a server that is never to come back from a crash; and for the connections of several workers."""
 

@@ -57,6 +57,8 @@ class Happened(StrEnum):
     SUMMARISED = "summarised"
     EXPIRED = "expired"
     """Waited too long in a closed or paused channel, or is wanted no more."""
+    RESTORED = "restored"
+    """The database is an older copy: the message may have been sent after the copy was made."""
     UNFOLDED = "unfolded"
     """The message that was to say the same was taken back or given up."""
 
@@ -91,6 +93,7 @@ MESSAGE_TRANSITIONS: Mapping[Happened, Transition] = {
         Transition(Happened.SAID_TOGETHER, (_Q,), MessageState.SENT, ("message_ts", "sent_at", "detail")),
         Transition(Happened.SUMMARISED, (_Q,), MessageState.FOLDED, ("folded_into", "detail")),
         Transition(Happened.EXPIRED, (_Q,), MessageState.DEAD_LETTER, ("reason", "detail", "given_up_at")),
+        Transition(Happened.RESTORED, UNSENT, _D, ("sending_at", "deadline_at", "detail", "looks", "failed_looks")),
         Transition(Happened.UNFOLDED, (MessageState.FOLDED,), _Q, ("folded_into",)),
     )
 }

@@ -28,14 +28,21 @@ BEAT_S = 10.0
 DEAD_AFTER = timedelta(seconds=30)
 """Two beats may be missed: a replica that only stutters is not counted out."""
 
+_IS_REPLICA = col(StoredState.name).startswith(PREFIX, autoescape=True)
+
 
 def beat(session: Session, replica: str, now: datetime) -> int:
     """How many replicas live, this one among them; those that have not been heard of are forgotten."""
     state.put(session, PREFIX + replica, value=True, now=now)
-    named = col(StoredState.name).startswith(PREFIX, autoescape=True)
-    session.execute(delete(StoredState).where(named, col(StoredState.updated_at) <= now - DEAD_AFTER))
-    living: int = session.execute(select(func.count()).select_from(StoredState).where(named)).scalar_one()
-    return living
+    session.execute(delete(StoredState).where(_IS_REPLICA, col(StoredState.updated_at) <= now - DEAD_AFTER))
+    return living(session, now)
+
+
+def living(session: Session, now: datetime) -> int:
+    """How many replicas have been heard of lately."""
+    heard = col(StoredState.updated_at) > now - DEAD_AFTER
+    found: int = session.execute(select(func.count()).select_from(StoredState).where(_IS_REPLICA, heard)).scalar_one()
+    return found
 
 
 def leave(session: Session, replica: str) -> None:

@@ -1,6 +1,9 @@
 """Getting the database ready while the service runs: it may be unreachable at start, and be there later."""
 
 import asyncio
+import os
+import sys
+from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError
 
@@ -32,6 +35,9 @@ class Schema:
             self.problem = f"the database can't be opened: {type(error.orig).__name__}"
             if is_damage(error):
                 self.problem = "the file is damaged, or no database: put a copy in its place, or move it away"
+            elif not_writable := why_not_writable(self._database):
+                self.problem = "the database's file or folder can't be written"
+                log.error("database_not_writable", reason=not_writable)  # noqa: TRY400  a traceback says less
             log.warning("database_not_opened", reason=reason_of(error))
         if self.problem:
             log.error("schema_not_ready", reason=self.problem)
@@ -51,3 +57,20 @@ class Schema:
             if migrate.is_current(connection):
                 return None
         return "the schema is not current: run `racing-bot migrate`"
+
+
+def why_not_writable(database: Database) -> str | None:
+    """Which path this process may not write, as which user, and whose the path is; None where SQLite may write."""
+    if not database.is_sqlite or database.url.database is None or sys.platform == "win32":
+        return None
+    file, uid = Path(database.url.database).absolute(), os.getuid()
+    # The folder first: a file in a folder that is closed to this user can't even be looked for.
+    needed = ((file.parent, os.W_OK | os.X_OK), (file, os.W_OK))
+    wrong = next((path for path, rights in needed if path.exists() and not os.access(path, rights)), None)
+    if wrong is None:
+        return None
+    status = wrong.stat()
+    return (
+        f"uid {uid} can't write {wrong}, which belongs to uid {status.st_uid} (mode {status.st_mode & 0o7777:o}): "
+        f"give uid {uid} the right to write there, and mount the folder without read-only"
+    )

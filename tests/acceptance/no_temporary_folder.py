@@ -15,16 +15,30 @@ MS_RDONLY, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 32, 4096, 16384, 1 << 18
 
 def take_temporary_folders(folder: Path) -> None:
     """Make all folders for temporary files read-only for this process alone, the working folder included."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    _check(libc.unshare(CLONE_NEWNS if os.geteuid() == 0 else CLONE_NEWNS | CLONE_NEWUSER))
-    _mount(libc, "none", "/", MS_REC | MS_PRIVATE)
+    libc = _own_mounts()
     own = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     for place in filter(os.path.isdir, TEMPORARY):
-        _mount(libc, place, place, MS_BIND)
-        _mount(libc, "none", place, MS_REMOUNT | MS_BIND | MS_RDONLY)
+        _make_read_only(libc, place)
     _mount(libc, f"/proc/self/fd/{own}", str(folder), MS_BIND)
     os.close(own)
     os.chdir(NOT_TO_BE_WRITTEN)
+
+
+def make_read_only(folder: Path) -> None:
+    """Make a folder read-only for this process alone."""
+    _make_read_only(_own_mounts(), str(folder))
+
+
+def _own_mounts() -> ctypes.CDLL:
+    libc = ctypes.CDLL(None, use_errno=True)
+    _check(libc.unshare(CLONE_NEWNS if os.geteuid() == 0 else CLONE_NEWNS | CLONE_NEWUSER))
+    _mount(libc, "none", "/", MS_REC | MS_PRIVATE)
+    return libc
+
+
+def _make_read_only(libc: ctypes.CDLL, place: str) -> None:
+    _mount(libc, place, place, MS_BIND)
+    _mount(libc, "none", place, MS_REMOUNT | MS_BIND | MS_RDONLY)
 
 
 def why_not(folder: Path) -> str | None:

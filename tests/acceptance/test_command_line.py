@@ -14,8 +14,10 @@ import pytest
 from cryptography.fernet import Fernet
 
 from bot.sandbox.racing_service.switches import Switches
+from bot.sandbox.slack import failures
 from tests.acceptance.command_line import run_command
 from tests.acceptance.conftest import API_KEY, until
+from tests.acceptance.payloads import abandoned
 from tests.older_database import NEWEST, make_older_database
 
 ROOT = Path(__file__).parents[2]
@@ -55,7 +57,7 @@ async def test_wrong_words_are_told_on_stderr_with_exit_code_2(make_world):
 async def test_every_command_without_settings_says_what_to_do(make_world):
     async with make_world(start=False) as world:
         nothing = dict.fromkeys(world.bot.env)
-        for words in (("serve",), ("subscribe",), ("unlatch",)):
+        for words in (("serve",), ("subscribe",), ("unlatch",), ("restored",)):
             ran = await run_command(world.bot, *words, **nothing)
             assert (ran.code, ran.out) == (2, "")
             for told in ("RACING_API_URL", "RACING_API_KEY", "SLACK_BOT_TOKEN", f"{world.bot.folder}/.env", "README"):
@@ -87,7 +89,7 @@ async def test_stdout_has_the_answer_and_stderr_the_log(make_world):
 async def test_commands_that_fail_exit_with_1_and_say_so_on_stderr(make_world):
     async with make_world(start=False, **SUBSCRIBING) as world:
         away = "postgresql://racing:secret@127.0.0.1:9/racing"
-        for words in (("unlatch",), ("migrate",), ("subscribe",)):
+        for words in (("unlatch",), ("migrate",), ("subscribe",), ("restored",)):
             ran = await run_command(world.bot, *words, DATABASE_URL=away)
             assert (ran.code, ran.out) == (1, ""), words
             assert "database" in ran.err or "postgresql" in ran.err
@@ -112,6 +114,20 @@ async def test_migrate_says_in_english_what_it_did(make_world):
             assert (newer.code, newer.out) == (1, "")
             assert "9999" in newer.err
             assert "a newer version has migrated the database" in newer.err
+
+
+async def test_restored_is_refused_while_a_bot_runs_and_says_what_waited(make_world):
+    async with make_world() as world:
+        await world.subscribe("CGB", "GB")
+        refused = await run_command(world.bot, "restored")
+        assert (refused.code, refused.out) == (1, "")
+        assert "stop the bot first" in refused.err
+        world.slack.script("chat.postMessage", [failures.slack_error("service_unavailable")] * 100)
+        assert (await world.bot.deliver(abandoned())).status_code == 200
+        assert await world.bot.stop() == 0
+        told = await run_command(world.bot, "restored")
+        assert (told.code, told.err) == (0, "")
+        assert told.out.startswith("Messages that waited in this copy: 1, the oldest from 20")
 
 
 async def test_subscription_to_other_events_is_made_and_what_would_come_twice_is_named(make_world):

@@ -205,7 +205,11 @@ async def make_pipeline(database, slack):
     session = make_session()
 
     def make(
-        *, doubtful: DoubtfulPosts = DoubtfulPosts.REPEAT, pace: Pace | None = None, clock: Moment | None = None
+        *,
+        doubtful: DoubtfulPosts = DoubtfulPosts.REPEAT,
+        pace: Pace | None = None,
+        clock: Moment | None = None,
+        database: Database = database,
     ) -> Pipeline:
         clock = clock or Moment()
         pace = pace or Pace(channel_s=0.0, workspace_per_minute=None)

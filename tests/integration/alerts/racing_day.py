@@ -1,6 +1,6 @@
 """Payloads of one day at one course, and what a test asks of the pipeline: shared by the tests of edits."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import select, update
 from sqlmodel import col
@@ -67,3 +67,16 @@ async def free_all(pipeline):
         session.execute(update(MethodHold).values(until=long_ago))
 
     await pipeline.database.write(free)
+
+
+async def past_waits(pipeline, seconds):
+    """As if so many seconds had passed, by the clock that is passed in and by PostgreSQL's own."""
+    pipeline.clock.forward(seconds)
+    long_ago = pipeline.clock.now.replace(year=2020)
+
+    def move(session):
+        session.execute(update(ChannelQueue).values(next_free_at=long_ago, leased_until=None, lease_token=None))
+        for post in session.execute(select(OutboxMessage).where(col(OutboxMessage.deadline_at).is_not(None))).scalars():
+            post.deadline_at -= timedelta(seconds=seconds)
+
+    await pipeline.database.write(move)

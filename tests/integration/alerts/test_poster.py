@@ -4,15 +4,15 @@ from datetime import timedelta
 from functools import partial
 
 import pytest
-from sqlalchemy import delete, select, update
-from sqlmodel import col
+from sqlalchemy import delete
 
 from bot.outbox import claim_outcomes, held_methods
 from bot.outbox.pace import Pace
 from bot.sandbox.slack import failures
 from bot.settings import DoubtfulPosts
 from bot.storage import subscriptions
-from bot.storage.tables import ChannelQueue, MethodHold, OutboxMessage, Reason
+from bot.storage.tables import MethodHold, Reason
+from tests.integration.alerts.racing_day import past_waits
 from tests.integration.conftest import first_on_both
 
 
@@ -25,19 +25,6 @@ async def deliver_one(pipeline, payload=None):
     await pipeline.subscribe("CGB", "GB")
     await pipeline.deliver(payload or result())
     await pipeline.post_all()
-
-
-async def past_waits(pipeline, seconds):
-    """As if so many seconds had passed, by the clock that is passed in and by PostgreSQL's own."""
-    pipeline.clock.forward(seconds)
-    long_ago = pipeline.clock.now.replace(year=2020)
-
-    def move(session):
-        session.execute(update(ChannelQueue).values(next_free_at=long_ago, leased_until=None, lease_token=None))
-        for post in session.execute(select(OutboxMessage).where(col(OutboxMessage.deadline_at).is_not(None))).scalars():
-            post.deadline_at -= timedelta(seconds=seconds)
-
-    await pipeline.database.write(move)
 
 
 async def test_rate_limited_method_is_held_and_the_post_goes_out_after(pipeline):

@@ -1,0 +1,78 @@
+"""`racing-bot restored`: an operator says: the database is an older copy. Then nothing old is posted again."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot.alerts.fanout import Fanout
+from bot.alerts.ingest import Ingest
+from bot.domain.clock import Clock, utc_now
+from bot.errors import StorageUnavailable
+from bot.outbox import posts
+from bot.outbox.direct import Added, Tells
+from bot.outbox.notices import Notices
+from bot.outbox.posts import NewPost
+from bot.outbox.restored import Doubted, doubt_unsent
+from bot.settings import Settings
+from bot.slack.messages.plain import sentence
+from bot.storage import replicas
+from bot.storage.clock import database_now
+from bot.storage.engine import TOOL_BUSY_S, Database
+from bot.storage.kept import Known
+from bot.storage.schema import Schema
+from bot.webhooks.payload import read_payload
+
+
+class QueuedOnly:
+    """An outbox without sending: `serve` sends, after a look at the channel."""
+
+    def add(self, session: Session, new: Sequence[NewPost], tells: Tells, known: Known, *, now: datetime) -> Added:
+        """Queue new messages."""
+        # Only an outbox with sending needs these.
+        del tells, known, now
+        return Added(waiting=posts.add(session, new))
+
+    def begin(self, added: Added) -> None:
+        """Send nothing: `add` claims nothing."""
+        assert not added.claims
+
+
+async def run_restored(settings: Settings) -> str:
+    """What to tell whoever typed the command. Raises StorageError; then the command can be repeated."""
+    database = Database(settings.database_url.get_secret_value(), busy_s=TOOL_BUSY_S)
+    notices = Notices(settings.admin_channel, sentence, clock=utc_now, admin_users=settings.admin_users)
+    try:
+        if not await Schema(database).prepare():
+            raise StorageUnavailable("the database is not ready; see `racing-bot migrate`.")
+        if await database.read(lambda session: replicas.living(session, database_now(session, utc_now))):
+            raise StorageUnavailable("a bot runs on this database, or ran until half a minute ago: stop the bot first.")
+        return _told(await restored(database, notices, utc_now))
+    finally:
+        await database.close()
+
+
+async def restored(database: Database, notices: Notices, clock: Clock) -> Doubted:
+    """Have the copy's unsent messages looked for, including the messages of deliveries without fan-out."""
+    fanout = Fanout(
+        database,
+        read_payload,
+        arrivals=Ingest(database),
+        outbox=QueuedOnly(),
+        notices=notices,
+        clock=clock,
+        wake=asyncio.Event(),
+    )
+    while await fanout.run_once():
+        continue
+    return await database.write(lambda session: doubt_unsent(session, database_now(session, clock)))
+
+
+def _told(doubted: Doubted) -> str:
+    if doubted.oldest is None:
+        return "Nothing waited in this copy. Start the bot."
+    return (
+        f"Messages that waited in this copy: {doubted.messages}, the oldest from {doubted.oldest:%Y-%m-%d %H:%M} UTC. "
+        "Start the bot: it looks for each of them in its channel, and posts those that are not there."
+    )

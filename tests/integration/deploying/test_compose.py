@@ -1,0 +1,103 @@
+"""compose.yaml: valid by the specification's own schema, and hardened in each service."""
+
+import json
+import re
+import shutil
+import subprocess
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[3]
+FILE = ROOT / "compose.yaml"
+READ = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+SERVICES = READ["services"]
+STAYING = sorted(set(SERVICES) - {"migrate"})
+
+
+def test_file_is_valid_by_the_schema_of_the_compose_specification():
+    schema = json.loads((files("check_jsonschema") / "builtin_schemas/vendor/compose-spec.json").read_text("utf-8"))
+    jsonschema.validate(READ, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(READ | {"services": {"bot": {"imago": "racing-bot"}}}, schema)
+
+
+def test_services_are_the_bot_its_database_a_proxy_and_one_migration():
+    assert set(SERVICES) == {"bot", "migrate", "database", "caddy"}
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_service_is_hardened_and_limited(name):
+    service = SERVICES[name]
+    assert (service["init"], service["read_only"]) == (True, True)
+    assert (service["cap_drop"], service["security_opt"]) == (["ALL"], ["no-new-privileges:true"])
+    assert set(service["deploy"]["resources"]["limits"]) == {"cpus", "memory", "pids"}
+    assert not set(service) & {"privileged", "pid", "ipc", "network_mode", "devices", "userns_mode"}
+    assert "docker.sock" not in str(service)
+    # A log without a limit fills the disk of the database.
+    assert {"max-size", "max-file"} <= set(service["logging"]["options"])
+
+
+@pytest.mark.parametrize("name", STAYING)
+def test_service_starts_again_by_itself_and_has_time_to_stop(name):
+    assert SERVICES[name]["restart"] == "unless-stopped"
+    assert int(SERVICES[name]["stop_grace_period"].removesuffix("s")) >= 30
+
+
+def test_every_service_that_stays_has_a_health_check():
+    assert [name for name in STAYING if not SERVICES[name].get("healthcheck", {}).get("test")] == ["bot"]
+    assert re.search(r"^HEALTHCHECK .*CMD", (ROOT / "Dockerfile").read_text("utf-8"), re.MULTILINE)
+    assert SERVICES["migrate"]["healthcheck"] == {"disable": True}
+
+
+def test_bot_starts_after_the_migration_has_ended_well():
+    assert SERVICES["migrate"]["command"] == ["migrate"]
+    assert SERVICES["migrate"]["restart"].startswith("on-failure")
+    assert SERVICES["bot"]["depends_on"]["migrate"] == {"condition": "service_completed_successfully"}
+    for name in ("bot", "migrate"):
+        assert SERVICES[name]["depends_on"]["database"] == {"condition": "service_healthy"}
+        assert SERVICES[name]["image"] == "racing-bot"
+        assert SERVICES[name]["environment"] == SERVICES["bot"]["environment"]
+
+
+def test_only_the_proxy_is_reached_from_outside():
+    assert [name for name in SERVICES if "ports" in SERVICES[name]] == ["caddy"]
+    assert READ["networks"]["inside"] == {"internal": True}
+    assert SERVICES["database"]["networks"] == ["inside"]
+    assert SERVICES["caddy"]["networks"] == ["outside"]
+
+
+def test_volumes_that_are_used_are_those_that_are_declared():
+    used = {volume.split(":")[0] for service in SERVICES.values() for volume in service.get("volumes", ())}
+    assert {name for name in used if not name.startswith("./")} == set(READ["volumes"])
+    assert all((ROOT / name).is_file() for name in used if name.startswith("./"))
+
+
+def test_no_secret_stands_in_the_file():
+    """Each secret comes from .env. Compose refuses to start without the secret, and says why."""
+    written = re.findall(r"^ *\w*(?:PASSWORD|SECRET|TOKEN|KEY)\w*: +(.+)$", FILE.read_text("utf-8"), re.MULTILINE)
+    assert len(written) == 1
+    assert all(value.startswith("${") and ":?" in value for value in written)
+
+
+def test_proxy_passes_on_the_two_paths_for_strangers_and_no_other():
+    caddyfile = (ROOT / "deploy/Caddyfile").read_text("utf-8")
+    assert re.findall(r"@bot path (.+)", caddyfile) == ["/webhooks/racing /slack/events"]
+    assert "respond 404" in caddyfile
+
+
+def test_proxy_understands_its_file():
+    caddy = shutil.which("caddy")
+    if caddy is None:
+        pytest.skip("Caddy is not installed (Debian: apt-get install caddy)")
+    asked = subprocess.run(
+        [caddy, "validate", "--adapter", "caddyfile", "--config", str(ROOT / "deploy/Caddyfile")],
+        env={"PUBLIC_URL": "https://bot.example.com", "HOME": "/nowhere"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert asked.returncode == 0, asked.stderr
