@@ -29,6 +29,7 @@ from bot.domain.spending import Purpose
 from bot.errors import StorageError
 from bot.logs import get_logger
 from bot.operations.health import Health
+from bot.operations.heartbeat import Heartbeat, open_http
 from bot.operations.jobs.check_channels import ChannelCheck
 from bot.operations.jobs.end_pauses import PauseEnd
 from bot.operations.jobs.scheduler import Jobs
@@ -103,6 +104,12 @@ LOOK_S = 5.0
 """How often the state of the service is looked at for `/readyz` and `/metrics`."""
 
 
+LOOKED_WITHIN_S = 60.0
+"""What the last look saw is good for the heartbeat for this long."""
+
+OF_HEARTBEAT = ("storage", "webhooks", "deliveries", "posts", "slack", f"slack {held_methods.EVERY_METHOD}")
+"""What of `degraded` keeps deliveries out or posts in. Commands, the data service and jobs are no matter for alarm."""
+
 METRIC_STATES = {
     "queued": (MessageState.QUEUED,),
     "sending": (MessageState.SENDING, MessageState.IN_DOUBT),
@@ -131,6 +138,7 @@ class Service:
         self._tasks = Tasks()
         self._loops: list[asyncio.Task[None]] = []
         self._degraded: dict[str, str] = {}
+        self._looked_at_s: float | None = None
         self.health = Health(self._probe, lambda: self._degraded, self.metrics.registry)
         self.app = Starlette(
             routes=self._routes(),
@@ -176,6 +184,7 @@ class Service:
         """Start everything. Nothing outside has to be there: what is not is asked for until it is."""
         self._session = make_session()
         self._build()
+        self._heartbeat_http = open_http(self.settings.heartbeat_url) if self.settings.heartbeat_url else None
         await self.schema.prepare()
         await self.signing_secrets.reread()
         if not self.signing_secrets.active:
@@ -210,6 +219,8 @@ class Service:
         await self.races.aclose()
         await self.racing.aclose()
         await self._session.close()
+        if self._heartbeat_http:
+            await self._heartbeat_http.aclose()
         await self.replicas.leave()
         await self.database.close()
         log.info("stopped")
@@ -353,8 +364,10 @@ class Service:
         )
 
     def _loops_to_run(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
+        url, http = self.settings.heartbeat_url, self._heartbeat_http
         return {
             **({"socket mode": self.socket_mode.run} if self.socket_mode else {}),
+            **({"heartbeat": Heartbeat(url, http, self.standing_still).run} if url and http else {}),
             "schema, then jobs and replicas": self._start_jobs,
             FANOUT: self.fanout.run,
             POSTER: self.poster.run,
@@ -404,6 +417,7 @@ class Service:
             except (StorageError, TimeoutError) as error:
                 reason = str(error) or f"the database did not answer within {LOOK_AT_MOST_S:g} s"
                 self._degraded = {"storage": reason} | self._problems()
+            self._looked_at_s = time.monotonic()
             # Also without a mismatch: one that was retired must not be accepted any longer.
             await self.signing_secrets.reread()
             await asyncio.sleep(LOOK_S)
@@ -423,6 +437,15 @@ class Service:
             found[f"data service {latch.code}"] = f"not asked since {latch.since.isoformat()}"
         found.update({f"job {job}": reason for job, reason in self.jobs.failing.items()})
         return found
+
+    async def standing_still(self) -> str | None:
+        """Why deliveries can't be stored or posts don't go out, for the heartbeat; None while both work."""
+        if unready := await self.health.unready():
+            return f"deliveries can't be stored: {unready}"
+        if self._looked_at_s is None or time.monotonic() - self._looked_at_s > LOOKED_WITHIN_S:
+            return f"the bot has not looked at its own state for {LOOKED_WITHIN_S:g} s"
+        found = {name: self._degraded[name] for name in OF_HEARTBEAT if name in self._degraded}
+        return "; ".join(f"{name}: {reason}" for name, reason in found.items()) or None
 
     def _problems(self) -> dict[str, str]:
         """What is wrong as far as this process knows by itself."""
