@@ -34,6 +34,7 @@ from bot.operations.jobs.check_channels import ChannelCheck
 from bot.operations.jobs.end_pauses import PauseEnd
 from bot.operations.jobs.scheduler import Jobs
 from bot.operations.jobs.table import JobParts
+from bot.operations.jobs.watch_deliveries import DeliveryWatch
 from bot.operations.metrics import Metrics
 from bot.outbox import held_methods, posts
 from bot.outbox.notices import Notices
@@ -217,6 +218,7 @@ class Service:
         await self.poster.finish()
         await self._tasks.finish(FINISH_S)
         await self.races.aclose()
+        await self.races_for_jobs.aclose()
         await self.racing.aclose()
         await self._session.close()
         if self._heartbeat_http:
@@ -232,17 +234,22 @@ class Service:
         self._build_webhooks()
         # Jobs leave a part of each minute, and the last of the month, to people's commands.
         background = self.racing.for_upkeep()
+        quota = QuotaBook(self.database, background, self.settings, self.clock)
+        self.races_for_jobs = RaceBook(self.database, background, self.clock, quota, self._paths())
         self.jobs = Jobs(
             JobParts(
                 settings=self.settings,
                 database=self.database,
                 notices=self.notices,
-                quota=QuotaBook(self.database, background, self.settings, self.clock),
+                quota=quota,
                 reference=ReferenceBook(self.database, background, self.clock),
                 channels=ChannelCheck(
                     self.database, partial(is_member, self.slack), self.reopening, self.clock, self.queued
                 ),
                 pauses=PauseEnd(self.database, self.reopening, self.clock, self.queued),
+                deliveries=DeliveryWatch(
+                    self.database, self.notices, self.races_for_jobs, quota, self.clock, self.queued
+                ),
                 clock=self.clock,
             )
         )
@@ -261,8 +268,10 @@ class Service:
         )
         self.quota = QuotaBook(self.database, self.racing, settings, self.clock)
         self.reference = ReferenceBook(self.database, self.racing, self.clock)
-        paths = Paths(race=settings.racing_race_path, day=settings.racing_day_path)
-        self.races = RaceBook(self.database, self.racing, self.clock, self.quota, paths)
+        self.races = RaceBook(self.database, self.racing, self.clock, self.quota, self._paths())
+
+    def _paths(self) -> Paths:
+        return Paths(race=self.settings.racing_race_path, day=self.settings.racing_day_path)
 
     async def _may_spend(self, purpose: Purpose) -> bool:
         return await self.quota.may_spend(purpose)

@@ -459,3 +459,40 @@ class JobRun(SQLModel, table=True):
     claimed_by: str
     leased_until: datetime
     done_at: datetime | None = None
+
+
+class MissingKind(StrEnum):
+    """What has not come when it should have."""
+
+    RACE = "race"
+    """A race that is long over, of which nobody says an outcome."""
+    DELIVERY = "delivery"
+    """A race whose outcome the data service lists and did not deliver."""
+    DAY = "day"
+    """A racing day of which nothing was delivered."""
+    SUBSCRIPTION = "subscription"
+    """A webhook subscription of ours that delivers no more."""
+
+
+class MissingRow(SQLModel, table=True):
+    """Something missing. Admins are told of it once (`told_at`), and once more when it has come (`came_at`)."""
+
+    __tablename__ = "missing"
+    __table_args__ = (
+        CheckConstraint(_one_of("kind", MissingKind), name="ck_missing_kind"),
+        Index("ix_missing_open", "key", info={WHERE: "came_at IS NULL"}),
+    )
+
+    key: str = Field(sa_column=Column(Text, primary_key=True))
+    """What names it: the race's id, the day, the subscription's region and its first silent day."""
+    kind: str
+    name: str = Field(sa_column=_text())
+    """What people read."""
+    race_id: str | None = Field(default=None, sa_column=_text(nullable=True))
+    region: str | None = None
+    """Of a subscription: None stands for all regions."""
+    race_date: str
+    """The published date; of a subscription the first silent day."""
+    found_at: datetime
+    told_at: datetime | None = None
+    came_at: datetime | None = None

@@ -1,0 +1,212 @@
+"""Finds what has not come when it should have: outcomes of races, a day's deliveries, a subscription's deliveries.
+
+Each finding explains the ones below: races of a silent day, and days of a silent subscription, are no findings of their
+own. A race counts only where a delivery of its outcome is to be expected, and only once it is surely long over in every
+time zone (bot.domain.overdue).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from sqlmodel import Session
+
+from bot.book.card import Outcome
+from bot.book.outcomes import outcomes_of
+from bot.domain.days import utc_today
+from bot.domain.overdue import is_long_past, surely_began_after
+from bot.domain.races import Race
+from bot.storage import inbox, missing, undelivered, webhook_subscriptions
+from bot.storage.tables import MissingKind, MissingRow, WebhookSubscriptionRow
+from bot.storage.undelivered import Place
+
+LOOK_BACK = timedelta(days=8)
+"""Races of older days are no longer looked for. A week holds two racing days of any region that races weekly."""
+
+FEW = 3
+"""Fewer races without a delivery say nothing of their day: each is told by itself."""
+
+SILENT_DAYS = 2
+"""So many racing days in a row without a delivery: the subscription is taken to have ended."""
+
+NAME_MAX = 60
+
+IsExpected = Callable[[Race], bool]
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What one look saw, at one moment.
+
+    `due`: races that are long over and have no delivery. `told`: days and regions of deliveries. `subscribed`: regions
+    for which a live subscription of ours delivers outcomes. `open_rows`: what was found before and has not come.
+    `undelivered`: the races of open rows that still have no delivery, by id.
+    """
+
+    now: datetime
+    due: Sequence[Race]
+    told: frozenset[Place]
+    subscribed: Sequence[str | None]
+    open_rows: Sequence[MissingRow]
+    undelivered: dict[str, Race]
+
+    def is_told(self, day: str, region: str | None) -> bool:
+        """Whether an outcome of the day was delivered, of this region (None: any) or of a region not known."""
+        return any(one == day and (region is None or where in {None, region}) for one, where in self.told)
+
+
+def look(session: Session, now: datetime) -> Sight:
+    """Look once. Only reads."""
+    today = utc_today(now)
+    open_rows = missing.open_rows(session)
+    first = (today - LOOK_BACK).isoformat()
+    last = (today + timedelta(days=1)).isoformat()
+    told = undelivered.told_places(session, min([first, *(row.race_date for row in open_rows)]))
+    live = webhook_subscriptions.live(session)
+    is_expected = _expectation(session, live, told)
+    due = [race for race in undelivered.of_days(session, first, last) if is_long_past(race, now) and is_expected(race)]
+    still = undelivered.of_races(session, {row.race_id for row in open_rows if row.race_id})
+    without = _without_outcome(session, [*due, *still], first)
+    return Sight(
+        now=now,
+        due=[race for race in due if race.race_id in without],
+        told=frozenset(told),
+        subscribed=[region for region in dict.fromkeys(row.region for row in live) if _since(live, region) is not None],
+        open_rows=open_rows,
+        undelivered={race.race_id: race for race in still if race.race_id in without},
+    )
+
+
+def find(sight: Sight) -> list[MissingRow]:
+    """What is missing and is not explained by something found before or above."""
+    stands = [row for row in sight.open_rows if not _has_come(sight, row)]
+    open_of = {kind: [row for row in stands if row.kind == kind] for kind in MissingKind}
+    ended = open_of[MissingKind.SUBSCRIPTION]
+    silent = _silent_subscriptions(sight, {row.region for row in ended})
+    ended = [*ended, *silent]
+    left = [race for race in sight.due if not any(_explains(row, race) for row in ended)]
+    days = [_day_row(sight, day, count) for day, count in _days(left).items() if not sight.is_told(day, None)]
+    silent_days = {row.race_date for row in (*open_of[MissingKind.DAY], *days)}
+    races = [_race_row(sight.now, race) for race in left if race.race_date not in silent_days]
+    return [*silent, *days, *races]
+
+
+def come(sight: Sight) -> dict[str, MissingRow]:
+    """Of what was found before: what is missing no more, by key."""
+    return {row.key: row for row in sight.open_rows if _has_come(sight, row)}
+
+
+def is_listed(race: Race) -> bool:
+    """Whether the race book knows an outcome."""
+    return race.is_settled or race.is_void or bool(race.abandoned)
+
+
+def _expectation(session: Session, live: Sequence[WebhookSubscriptionRow], told: Iterable[Place]) -> IsExpected:
+    """Tells of which races a delivery is to be expected: only of races that began after deliveries could come.
+
+    Of a subscription that was made elsewhere nothing is known: a region counts that was delivered lately.
+    """
+    first = inbox.first_received_at(session)
+    regions = {region for _, region in told}
+
+    def is_expected(race: Race) -> bool:
+        since = _since(live, race.region) if live else first if race.region in regions else None
+        return since is not None and surely_began_after(race, since)
+
+    return is_expected
+
+
+def _since(live: Sequence[WebhookSubscriptionRow], region: str | None) -> datetime | None:
+    """Since when every outcome of the region is delivered to us."""
+    made = [webhook_subscriptions.delivers_since(live, region, event) for event in undelivered.OUTCOMES]
+    known = [moment for moment in made if moment]
+    return max(known) if len(known) == len(made) else None
+
+
+def _without_outcome(session: Session, races: Sequence[Race], first_day: str) -> set[str]:
+    """The ids of races that no delivery without an id can mean either."""
+    if not races:
+        return set()
+    since = datetime.fromisoformat(first_day).replace(tzinfo=UTC)
+    told = undelivered.told_without_id(session, first_day, since)
+    # Only deliveries are to speak here, so what the book says of an outcome is left out.
+    bare = [race.model_copy(update={"status": None, "abandoned": None, "runners": ()}) for race in races]
+    outcomes = outcomes_of(bare, told, None, None)
+    return {
+        race.race_id
+        for place in range(len(outcomes.meetings))
+        for race, outcome in outcomes.of_meeting(place)
+        if race.race_id and outcome is Outcome.OPEN
+    }
+
+
+def _silent_subscriptions(sight: Sight, known: set[str | None]) -> list[MissingRow]:
+    """The subscriptions that have fallen silent. One to all regions speaks for the others."""
+    if None in known:
+        return []
+    found = {region: row for region in sight.subscribed if region not in known and (row := _silent(sight, region))}
+    return [found[None]] if None in found else list(found.values())
+
+
+def _silent(sight: Sight, region: str | None) -> MissingRow | None:
+    """The subscription to a region, where its last racing days brought nothing."""
+    mine = [race for race in sight.due if region is None or race.region == region]
+    told_last = max((day for day, where in sight.told if region is None or where in {None, region}), default="")
+    days = {day: count for day, count in _days(mine).items() if day > told_last}
+    if len(days) < SILENT_DAYS:
+        return None
+    first, where = min(days), region or "all regions"
+    races = sum(days.values())
+    return _row(
+        sight.now,
+        MissingKind.SUBSCRIPTION,
+        f"subscription:{region or '*'}:{first}",
+        f"the webhook subscription to {where} ({len(days)} racing days since {first}, {races} races)",
+        race_date=first,
+        region=region,
+    )
+
+
+def _explains(ended: MissingRow, race: Race) -> bool:
+    return ended.region in {None, race.region} and (race.race_date or "") >= ended.race_date
+
+
+def _days(races: Iterable[Race]) -> dict[str, int]:
+    """The days with enough races to say something of the day, each with their number."""
+    counts = Counter(race.race_date for race in races if race.race_date)
+    return {day: count for day, count in sorted(counts.items()) if count >= FEW}
+
+
+def _day_row(sight: Sight, day: str, count: int) -> MissingRow:
+    return _row(sight.now, MissingKind.DAY, f"day:{day}", f"{day} ({count} races)", race_date=day)
+
+
+def _race_row(now: datetime, race: Race) -> MissingRow:
+    course = (race.course.name or race.course.course_id or "?")[:NAME_MAX]
+    off = race.off.text or (f"{race.off.off_at:%H:%M} UTC" if race.off.off_at else race.race_id)
+    where = ", ".join(part for part in (race.region, race.race_date) if part)
+    return _row(
+        now,
+        MissingKind.RACE,
+        f"race:{race.race_id}",
+        f"{course} {off} ({where})",
+        race_date=race.race_date or "",
+        race_id=race.race_id,
+        region=race.region,
+    )
+
+
+def _row(now: datetime, kind: MissingKind, key: str, name: str, **more: str | None) -> MissingRow:
+    return MissingRow.model_validate({"key": key, "kind": kind, "name": name, "found_at": now, **more})
+
+
+def _has_come(sight: Sight, row: MissingRow) -> bool:
+    if row.kind == MissingKind.DAY:
+        return sight.is_told(row.race_date, None)
+    if row.kind == MissingKind.SUBSCRIPTION:
+        return any(day >= row.race_date and sight.is_told(day, row.region) for day, _ in sight.told)
+    race = sight.undelivered.get(row.race_id or "")
+    if race is None or not is_long_past(race, sight.now):
+        return True
+    return row.kind == MissingKind.RACE and row.told_at is not None and is_listed(race)

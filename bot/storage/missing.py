@@ -1,0 +1,82 @@
+"""What has not come when it should have: by these rows replicas together warn once, and take a warning back once."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+
+from sqlalchemy import delete, func, select, update
+from sqlmodel import Session, col
+
+from bot.storage.engine import insert_here
+from bot.storage.tables import MissingKind, MissingRow
+
+KEEP = timedelta(days=30)
+"""What has not come by then is forgotten."""
+
+OF_RACES = (MissingKind.RACE, MissingKind.DELIVERY)
+
+TOGETHER = 500
+"""Keys of one statement: SQLite takes a limited number of values."""
+
+
+def open_rows(session: Session) -> Sequence[MissingRow]:
+    """What is missing still, by key."""
+    row = MissingRow
+    statement = select(row).where(col(row.came_at).is_(None)).order_by(col(row.key))
+    return session.execute(statement).scalars().all()
+
+
+def keys(session: Session, of_these: Collection[str]) -> set[str]:
+    """Those of the keys that there are rows of, whether these have come or not."""
+    found: set[str] = set()
+    for part in _parts(of_these):
+        found |= set(session.execute(select(col(MissingRow.key)).where(col(MissingRow.key).in_(part))).scalars())
+    return found
+
+
+def told_last(session: Session) -> datetime | None:
+    """When admins were last told of missing races."""
+    of_races = col(MissingRow.kind).in_(OF_RACES)
+    moment: datetime | None = session.execute(select(func.max(col(MissingRow.told_at))).where(of_races)).scalar_one()
+    return moment
+
+
+def add(session: Session, rows: Sequence[MissingRow]) -> None:
+    """Note what is missing. A key that there is already stays as it is."""
+    if rows:
+        values = [row.model_dump() for row in rows]
+        session.execute(insert_here(session, MissingRow).on_conflict_do_nothing(index_elements=["key"]), values)
+
+
+def tell(session: Session, of_these: Collection[str], kind: MissingKind, now: datetime) -> list[str]:
+    """The keys that are to be told now, of this kind: each is given to one caller, once."""
+    row = MissingRow
+    told: list[str] = []
+    for part in _parts(of_these):
+        is_untold = (col(row.key).in_(part), col(row.told_at).is_(None), col(row.came_at).is_(None))
+        statement = update(row).where(*is_untold).values(told_at=now, kind=kind).returning(col(row.key))
+        told += session.execute(statement).scalars()
+    return sorted(told)
+
+
+def came(session: Session, of_these: Collection[str], now: datetime) -> list[str]:
+    """The keys whose warning is to be taken back now: each is given to one caller, once.
+
+    What came before anybody was told needs no taking back.
+    """
+    row = MissingRow
+    taken_back: list[str] = []
+    for part in _parts(of_these):
+        statement = update(row).where(col(row.key).in_(part), col(row.came_at).is_(None)).values(came_at=now)
+        found = session.execute(statement.returning(col(row.key), col(row.told_at)))
+        taken_back += [key for key, told_at in found if told_at is not None]
+    return sorted(taken_back)
+
+
+def forget(session: Session, now: datetime) -> None:
+    """Forget what was found long ago."""
+    session.execute(delete(MissingRow).where(col(MissingRow.found_at) < now - KEEP))
+
+
+def _parts(of_these: Collection[str]) -> list[list[str]]:
+    ordered = sorted(of_these)
+    return [ordered[start : start + TOGETHER] for start in range(0, len(ordered), TOGETHER)]

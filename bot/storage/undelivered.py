@@ -1,0 +1,73 @@
+"""Races of the race book of which no delivery told an outcome: neither a result nor an abandonment, by any id."""
+
+from collections.abc import Collection
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, exists, or_, select, union
+from sqlmodel import Session, col
+
+from bot.domain.events import EventKind, RacingEvent
+from bot.domain.races import Race
+from bot.storage import events, racebook
+from bot.storage.tables import BookRace, EventVersion, NamedRace
+
+OUTCOMES = (EventKind.RESULT_RECEIVED, EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED)
+
+TOGETHER = 500
+"""Ids of one statement: SQLite takes a limited number of values."""
+
+Place = tuple[str, str | None]
+"""A published day and a region; None where the delivery's region is not known."""
+
+
+def of_days(session: Session, first_day: str, last_day: str) -> list[Race]:
+    """The races of these days, both included, without a delivery."""
+    return _without_delivery(session, col(BookRace.race_date).between(first_day, last_day))
+
+
+def of_races(session: Session, race_ids: Collection[str]) -> list[Race]:
+    """Those of the races that are still without a delivery."""
+    ordered = sorted(race_ids)
+    parts = (ordered[start : start + TOGETHER] for start in range(0, len(ordered), TOGETHER))
+    return [race for part in parts for race in _without_delivery(session, col(BookRace.race_id).in_(part))]
+
+
+def told_places(session: Session, first_day: str) -> set[Place]:
+    """The days, from the first on, of which an outcome was delivered, each with the region."""
+    event, book = EventVersion, BookRace
+    said = select(col(event.race_date), col(event.region)).where(
+        col(event.race_date) >= first_day, col(event.kind).in_(OUTCOMES)
+    )
+    # A delivery may leave out its date, which the book knows.
+    by_id = select(col(book.race_date), col(book.region)).where(
+        col(book.race_date) >= first_day,
+        exists().where(col(event.race_id) == col(book.race_id), col(event.kind).in_(OUTCOMES)),
+    )
+    return {(day, region or None) for day, region in session.execute(union(said, by_id))}
+
+
+def told_without_id(session: Session, first_day: str, since: datetime) -> list[RacingEvent]:
+    """The outcomes without a race's id, of these days, or without a date and received since then."""
+    row = EventVersion
+    is_undated = (col(row.race_date).is_(None), col(row.received_at) >= since)
+    ways = [
+        select(col(row.event_key)).where(col(row.race_id).is_(None), *when)
+        for when in ((col(row.race_date) >= first_day,), is_undated)
+    ]
+    newest = events.latest(session, session.execute(union(*ways)).scalars())
+    return [events.known(version)[0] for version in newest.values() if version.kind in OUTCOMES]
+
+
+def _without_delivery(session: Session, which: ColumnElement[bool]) -> list[Race]:
+    book, event, named = BookRace, EventVersion, NamedRace
+    of_race = exists().where(col(event.race_id) == col(book.race_id), col(event.kind).in_(OUTCOMES))
+    of_meeting = exists().where(
+        col(event.meeting_id) == col(book.meeting_id), col(event.kind) == EventKind.MEETING_ABANDONED
+    )
+    by_meeting = exists().where(col(named.race_id) == col(book.race_id))
+    statement = select(col(book.race_id), col(book.region), col(book.data)).where(
+        which, ~or_(of_race, of_meeting, by_meeting)
+    )
+    read = (racebook.read_row(*row) for row in session.execute(statement))
+    # A race without an id of its own can't be told apart for certain.
+    return [race for race in read if race is not None and race.race_id]
