@@ -291,6 +291,7 @@ class Service:
             people=People(self.slack, frozenset(settings.admin_users), settings.subscribe_by, time.monotonic),
             clock=self.clock,
             wake=self.queued,
+            degraded=self.health.degraded,
         )
         self.admin_check = AdminCheck(self.database, self.slack, self.notices, self.reopening, self.clock, self.queued)
         native = NativeBlocks(time.monotonic)

@@ -6,7 +6,7 @@ time zone (bot.domain.overdue).
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -15,6 +15,7 @@ from sqlmodel import Session
 from bot.book.card import Outcome
 from bot.book.outcomes import outcomes_of
 from bot.domain.days import utc_today
+from bot.domain.events import RacingEvent
 from bot.domain.overdue import is_long_past, surely_began_after
 from bot.domain.races import Race
 from bot.storage import inbox, missing, undelivered, webhook_subscriptions
@@ -129,16 +130,33 @@ def _without_outcome(session: Session, races: Sequence[Race], first_day: str) ->
     if not races:
         return set()
     since = datetime.fromisoformat(first_day).replace(tzinfo=UTC)
-    told = undelivered.told_without_id(session, first_day, since)
+    at_course: dict[tuple[str | None, str], list[RacingEvent]] = {}
+    for event in undelivered.told_without_id(session, first_day, since):
+        for day, word in _places(event.race, *event.races):
+            at_course.setdefault((day, word), []).append(event)
+    return {race.race_id for race in races if race.race_id and _is_open(race, at_course)}
+
+
+def _is_open(race: Race, at_course: Mapping[tuple[str | None, str], Sequence[RacingEvent]]) -> bool:
+    """Whether no delivery of the race's course and day, or of the course without a day, tells its outcome."""
+    places = [(day, word) for _, word in _places(race) for day in (race.race_date, None)]
+    told = {id(event): event for place in places for event in at_course.get(place, ())}
+    if not told:
+        return True
     # Only deliveries are to speak here, so what the book says of an outcome is left out.
-    bare = [race.model_copy(update={"status": None, "abandoned": None, "runners": ()}) for race in races]
-    outcomes = outcomes_of(bare, told, None, None)
-    return {
-        race.race_id
+    bare = race.model_copy(update={"status": None, "abandoned": None, "runners": ()})
+    outcomes = outcomes_of([bare], list(told.values()), None, None)
+    return any(
+        one.race_id == race.race_id and outcome is Outcome.OPEN
         for place in range(len(outcomes.meetings))
-        for race, outcome in outcomes.of_meeting(place)
-        if race.race_id and outcome is Outcome.OPEN
-    }
+        for one, outcome in outcomes.of_meeting(place)
+    )
+
+
+def _places(*races: Race) -> set[tuple[str | None, str]]:
+    """The days of the races, each with the words by which a course is known for the same: its id and its name."""
+    words = ((race.race_date, word) for race in races for word in (race.course.course_id, race.course.name))
+    return {(day, word) for day, word in words if word}
 
 
 def _silent_subscriptions(sight: Sight, known: set[str | None]) -> list[MissingRow]:

@@ -211,7 +211,7 @@ def _one(
 ) -> Told:
     """What became of a post; of a folded one, what became of the message that says it."""
     bearer = _bearer(post, targets)
-    outcome, why = _outcome(bearer, lane, holds, now)
+    outcome, why = outcome_of(bearer, lane, holds, now)
     if bearer is not post and outcome is Outcome.SENT:
         outcome = Outcome.FOLDED
     return Told(
@@ -237,9 +237,10 @@ def _bearer(post: OutboxMessage, targets: dict[int, OutboxMessage]) -> OutboxMes
     return post
 
 
-def _outcome(
+def outcome_of(
     post: OutboxMessage, lane: ChannelQueue | None, holds: dict[str, str], now: datetime
 ) -> tuple[Outcome, str | None]:
+    """What became of a message by itself, and why it is not posted where it isn't."""
     match post.state:
         case MessageState.SENT:
             return Outcome.SENT, None

@@ -259,6 +259,14 @@ def first_waiting(session: Session) -> FirstWaiting | None:
     return FirstWaiting(number, error.splitlines()[0][:LONGEST_ERROR] if error else None)
 
 
+def count_received(session: Session, since: datetime) -> dict[str, int]:
+    """How many deliveries were received since then, by the event's name; "" where the name is not known."""
+    row = InboxDelivery
+    statement = select(func.coalesce(col(row.event_name), ""), func.count()).where(col(row.received_at) >= since)
+    rows = session.execute(statement.group_by(col(row.event_name)))
+    return {str(name): number for name, number in rows}
+
+
 def first_received_at(session: Session) -> datetime | None:
     """When the first delivery that there is was received; None before the first."""
     first = select(col(InboxDelivery.received_at)).order_by(col(InboxDelivery.id)).limit(1)

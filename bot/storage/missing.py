@@ -25,6 +25,13 @@ def open_rows(session: Session) -> Sequence[MissingRow]:
     return session.execute(statement).scalars().all()
 
 
+def count_told(session: Session) -> dict[str, int]:
+    """How much of each kind admins were told of and has not come."""
+    row = MissingRow
+    statement = select(col(row.kind), func.count()).where(col(row.came_at).is_(None), col(row.told_at).is_not(None))
+    return {str(kind): number for kind, number in session.execute(statement.group_by(col(row.kind)))}
+
+
 def keys(session: Session, of_these: Collection[str]) -> set[str]:
     """Those of the keys that there are rows of, whether these have come or not."""
     found: set[str] = set()

@@ -38,6 +38,14 @@ def beat(session: Session, replica: str, now: datetime) -> int:
     return living
 
 
+def living(session: Session, now: datetime) -> int:
+    """How many replicas live, by what they have noted."""
+    named = col(StoredState.name).startswith(PREFIX, autoescape=True)
+    is_alive = col(StoredState.updated_at) > now - DEAD_AFTER
+    count: int = session.execute(select(func.count()).select_from(StoredState).where(named, is_alive)).scalar_one()
+    return count
+
+
 def leave(session: Session, replica: str) -> None:
     """The replica stops: the others need not wait until it counts as dead."""
     state.drop(session, PREFIX + replica)

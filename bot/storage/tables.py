@@ -61,6 +61,7 @@ class InboxDelivery(SQLModel, table=True):
             "id",
             info={WHERE: "state = 'new' AND event_name IN ('race.abandoned', 'meeting.abandoned')"},
         ),
+        Index("ix_inbox_received_at", "received_at", "event_name"),
     )
 
     id: int | None = Field(default=None, sa_column=_growing_key())
@@ -298,6 +299,12 @@ class OutboxMessage(SQLModel, table=True):
         Index("ix_message_dead_letter", "channel_id", "given_up_at", info={WHERE: "state = 'dead_letter'"}),
         Index("ix_message_event_id", "event_id"),
         Index("ix_message_sent", "channel_id", "id", info={WHERE: "state = 'sent'"}),
+        Index(
+            "ix_message_event_sent",
+            "sent_at",
+            "received_at",
+            info={WHERE: "state = 'sent' AND kind = 'event'"},
+        ),
         Index("ix_message_edits_id", "edits_id", info={WHERE: "edits_id IS NOT NULL"}),
         Index("ix_message_folded_into", "folded_into", info={WHERE: "folded_into IS NOT NULL"}),
     )

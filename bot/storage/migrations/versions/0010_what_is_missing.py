@@ -1,4 +1,4 @@
-"""What has not come when it should have, so that admins are told of it once and once more when it comes."""
+"""What has not come when it should have, and indexes by which the last day's deliveries and posts are counted."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -26,3 +26,12 @@ def upgrade() -> None:
     )
     is_open = sa.text("came_at IS NULL")
     op.create_index("ix_missing_open", "missing", ["key"], sqlite_where=is_open, postgresql_where=is_open)
+    op.create_index("ix_inbox_received_at", "inbox", ["received_at", "event_name"])
+    is_sent = sa.text("state = 'sent' AND kind = 'event'")
+    op.create_index(
+        "ix_message_event_sent",
+        "message",
+        ["sent_at", "received_at"],
+        sqlite_where=is_sent,
+        postgresql_where=is_sent,
+    )
