@@ -16,7 +16,7 @@ from bot.logs import get_logger, quieten_http
 log = get_logger(__name__)
 
 EVERY_S = 60.0
-"""The time between two calls, and before the first call: a bot that dies sooner is not well."""
+"""The time between two calls, and before the first call: a bot dead before then was not well."""
 
 CALL_S = 5.0
 """A call is given up after this long."""
@@ -46,10 +46,10 @@ class Heartbeat:
             await self.beat()
 
     async def beat(self) -> bool:
-        """Whether the monitor took one call, of either kind. Never raises."""
+        """Call once, with success or failure; whether the monitor took the call. Never raises."""
         refusal = await self._call(await self._find_problem_safely())
         is_taken = refusal is None
-        # Said when it changes: a monitor that is away for a night is not worth a line a minute.
+        # A line for each change: a monitor away for a night is not worth a line a minute.
         if is_taken != self._is_taken:
             say = log.info if is_taken else log.warning
             say("heartbeat_taken" if is_taken else "heartbeat_not_taken", host=self._host, reason=refusal)
@@ -89,6 +89,6 @@ def open_http(url: SecretStr) -> httpx.AsyncClient:
 
 
 def _failing(url: str) -> str:
-    """The address that tells of a failure: `/fail` stands after the path, before a query."""
+    """The address for a failure: `/fail` stands after the path, before a query."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(path=parts.path.rstrip("/") + FAIL))

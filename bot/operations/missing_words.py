@@ -1,4 +1,4 @@
-"""What admins read of missing outcomes and deliveries, and of those that have come after all."""
+"""The words for admins on missing outcomes and deliveries, and on outcomes and deliveries come after all."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,13 +6,13 @@ from bot.domain.overdue import LONG_PAST
 from bot.storage.tables import MissingKind, MissingRow
 
 NAMED = 10
-"""Races named in one notice. All are counted."""
+"""Races named in a notice. All are counted."""
 
 HOURS = int(LONG_PAST.total_seconds()) // 3600
 
 
 def races_missing(open_races: Sequence[str], undelivered: Sequence[str], *, is_asked: bool) -> str:
-    """Races of which nobody says an outcome, and races whose outcome was listed and not delivered, by name."""
+    """The words on races without any outcome, and on races whose outcome was listed and not delivered, by name."""
     said = []
     if open_races:
         said.append(
@@ -33,7 +33,7 @@ def races_missing(open_races: Sequence[str], undelivered: Sequence[str], *, is_a
 
 
 def day_missing(name: str) -> str:
-    """A racing day without a delivery."""
+    """The words on a racing day without a delivery."""
     return (
         f"No result and no abandonment was delivered of the racing day {name}, although all of these races should have "
         f"been over for {HOURS} hours or more. The data service keeps a record of failed deliveries for 30 days. Check "
@@ -42,7 +42,7 @@ def day_missing(name: str) -> str:
 
 
 def subscription_missing(name: str) -> str:
-    """A subscription that delivers no more."""
+    """The words on a silent subscription."""
     return (
         f"Nothing is delivered any more by {name}. I believe that it is live, but the data service seems to have ended "
         "it, or can't reach us. Check that strangers reach /webhooks/racing at PUBLIC_URL, then subscribe anew: "
@@ -51,7 +51,7 @@ def subscription_missing(name: str) -> str:
 
 
 def come_after_all(rows: Iterable[MissingRow], undelivered: Iterable[str]) -> str:
-    """What was told as missing and is there now. `undelivered`: keys of races that are only listed, or were moved."""
+    """The words that take warnings back. `undelivered`: keys of races only listed, or moved to another day."""
     rows, elsewhere = list(rows), set(undelivered)
     said = [f"Deliveries have come after all of the racing day {row.name}." for row in _of(rows, MissingKind.DAY)]
     said += [f"Deliveries come again by {row.name}." for row in _of(rows, MissingKind.SUBSCRIPTION)]

@@ -1,4 +1,4 @@
-"""How the bot is, in figures, for `/racing status`: read in one transaction, by indexes. No row is changed."""
+"""How the bot is, in figures, for `/racing status`: read in a single transaction, by indexes. No row is changed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,17 +18,17 @@ from bot.storage.clock import database_now
 from bot.storage.inbox import FirstWaiting
 
 LATELY = timedelta(days=1)
-"""What "lately" is in the figures."""
+"""The time that the figures cover."""
 
 CHANNELS_AT_MOST = 5
-"""Channels named among those in which messages wait."""
+"""Channels with waiting messages named at most."""
 
 REPAIR = "repair"
 
 
 @dataclass(frozen=True)
 class JobDone:
-    """A job, and when a run of it was last done; None where no run was done in the last week."""
+    """A job, and when a run was last done. `done_at` is None without a finished run in the last week."""
 
     job: str
     done_at: datetime | None
@@ -36,9 +36,9 @@ class JobDone:
 
 @dataclass(frozen=True)
 class Status:
-    """How the bot is. `deliveries` by event since a day ago; `waiting_posts` of all channels, or of the one asked for.
+    """The state of the bot. `deliveries` are of the last day, by event. `missing` is by kind.
 
-    `missing` is by kind; `repaired_at` is None where no repair was done lately, or there is no such job.
+    `waiting_posts` are of all channels, or of the channel asked for. `repaired_at` is None without a recent repair.
     """
 
     at: datetime
@@ -58,7 +58,7 @@ class Status:
 
 
 def read_status(session: Session, clock: Clock, *, channel_id: str | None = None) -> Status:
-    """The status of now. With a channel, of messages that wait only those of the channel."""
+    """The status of now. With a channel, waiting messages are of the channel alone."""
     now = clock()
     # Leases and holds go by the database's clock.
     database_at = database_now(session, clock)

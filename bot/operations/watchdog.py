@@ -1,8 +1,8 @@
-"""Finds what has not come when it should have: outcomes of races, a day's deliveries, a subscription's deliveries.
+"""Finds missing outcomes of races, racing days without a delivery, and webhook subscriptions that fell silent.
 
-Each finding explains the ones below: races of a silent day, and days of a silent subscription, are no findings of their
-own. A race counts only where a delivery of its outcome is to be expected, and only once it is surely long over in every
-time zone (bot.domain.overdue).
+A silent day stands for the races of the day, and a silent subscription for the days of the subscription. A race counts
+where a delivery of the outcome is to be expected, and once the race is surely long over in every time zone
+(bot.domain.overdue).
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ from bot.storage.tables import MissingKind, MissingRow, WebhookSubscriptionRow
 from bot.storage.undelivered import Place
 
 LOOK_BACK = timedelta(days=8)
-"""Races of older days are no longer looked for. A week holds two racing days of any region that races weekly."""
+"""Older days are left alone. The time holds two racing days of a region with racing once a week."""
 
 FEW = 3
 """Fewer races without a delivery say nothing of their day: each is told by itself."""
@@ -38,11 +38,11 @@ IsExpected = Callable[[Race], bool]
 
 @dataclass(frozen=True)
 class Sight:
-    """What one look saw, at one moment.
+    """The state of deliveries at one moment.
 
-    `due`: races that are long over and have no delivery. `told`: days and regions of deliveries. `subscribed`: regions
-    for which a live subscription of ours delivers outcomes. `open_rows`: what was found before and has not come.
-    `undelivered`: the races of open rows that still have no delivery, by id.
+    `due`: races long over without a delivery. `told`: days and regions of deliveries. `subscribed`: regions with a live
+    subscription of ours to all outcomes. `open_rows`: earlier findings, still missing. `undelivered`: the races of open
+    rows still without a delivery, by id.
     """
 
     now: datetime
@@ -80,7 +80,7 @@ def look(session: Session, now: datetime) -> Sight:
 
 
 def find(sight: Sight) -> list[MissingRow]:
-    """What is missing and is not explained by something found before or above."""
+    """New findings, as rows. A silent day or subscription hides the findings below."""
     stands = [row for row in sight.open_rows if not _has_come(sight, row)]
     open_of = {kind: [row for row in stands if row.kind == kind] for kind in MissingKind}
     ended = open_of[MissingKind.SUBSCRIPTION]
@@ -94,7 +94,7 @@ def find(sight: Sight) -> list[MissingRow]:
 
 
 def come(sight: Sight) -> dict[str, MissingRow]:
-    """Of what was found before: what is missing no more, by key."""
+    """The earlier findings no longer missing, by key."""
     return {row.key: row for row in sight.open_rows if _has_come(sight, row)}
 
 
@@ -104,9 +104,9 @@ def is_listed(race: Race) -> bool:
 
 
 def _expectation(session: Session, live: Sequence[WebhookSubscriptionRow], told: Iterable[Place]) -> IsExpected:
-    """Tells of which races a delivery is to be expected: only of races that began after deliveries could come.
+    """A test for races: True where a delivery is to be expected, because the race began after deliveries could come.
 
-    Of a subscription that was made elsewhere nothing is known: a region counts that was delivered lately.
+    Of a subscription made elsewhere nothing is known. Then every region with a recent delivery counts.
     """
     first = inbox.first_received_at(session)
     regions = {region for _, region in told}
@@ -126,7 +126,7 @@ def _since(live: Sequence[WebhookSubscriptionRow], region: str | None) -> dateti
 
 
 def _without_outcome(session: Session, races: Sequence[Race], first_day: str) -> set[str]:
-    """The ids of races that no delivery without an id can mean either."""
+    """The ids of the races without a delivery, after deliveries without a race's id were compared too."""
     if not races:
         return set()
     since = datetime.fromisoformat(first_day).replace(tzinfo=UTC)
@@ -138,12 +138,12 @@ def _without_outcome(session: Session, races: Sequence[Race], first_day: str) ->
 
 
 def _is_open(race: Race, at_course: Mapping[tuple[str | None, str], Sequence[RacingEvent]]) -> bool:
-    """Whether no delivery of the race's course and day, or of the course without a day, tells its outcome."""
+    """Whether no delivery of the race's course and day, or of the course without a day, tells the outcome."""
     places = [(day, word) for _, word in _places(race) for day in (race.race_date, None)]
     told = {id(event): event for place in places for event in at_course.get(place, ())}
     if not told:
         return True
-    # Only deliveries are to speak here, so what the book says of an outcome is left out.
+    # Only deliveries are to speak here, so the outcome of the book is left out.
     bare = race.model_copy(update={"status": None, "abandoned": None, "runners": ()})
     outcomes = outcomes_of([bare], list(told.values()), None, None)
     return any(
@@ -154,13 +154,13 @@ def _is_open(race: Race, at_course: Mapping[tuple[str | None, str], Sequence[Rac
 
 
 def _places(*races: Race) -> set[tuple[str | None, str]]:
-    """The days of the races, each with the words by which a course is known for the same: its id and its name."""
+    """The days of the races, each with the id and the name of the course."""
     words = ((race.race_date, word) for race in races for word in (race.course.course_id, race.course.name))
     return {(day, word) for day, word in words if word}
 
 
 def _silent_subscriptions(sight: Sight, known: set[str | None]) -> list[MissingRow]:
-    """The subscriptions that have fallen silent. One to all regions speaks for the others."""
+    """The silent subscriptions. A subscription to all regions speaks for the others."""
     if None in known:
         return []
     found = {region: row for region in sight.subscribed if region not in known and (row := _silent(sight, region))}
@@ -168,7 +168,7 @@ def _silent_subscriptions(sight: Sight, known: set[str | None]) -> list[MissingR
 
 
 def _silent(sight: Sight, region: str | None) -> MissingRow | None:
-    """The subscription to a region, where its last racing days brought nothing."""
+    """The subscription to a region, where the last racing days brought nothing."""
     mine = [race for race in sight.due if region is None or race.region == region]
     told_last = max((day for day, where in sight.told if region is None or where in {None, region}), default="")
     days = {day: count for day, count in _days(mine).items() if day > told_last}

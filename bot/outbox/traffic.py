@@ -1,4 +1,4 @@
-"""Posts in figures: how many were sent lately and how fast, and what waits in which channel. Only reads."""
+"""Posts in figures: number and speed of the posts sent lately, and unsent messages by channel. Only reads."""
 
 import math
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ _IS_SENT_EVENT = (
     col(OutboxMessage.state) == literal_column("'sent'"),
     col(OutboxMessage.kind) == literal_column("'event'"),
 )
-"""As literals, and as the index says it."""
+"""As literals, in the words of the index."""
 
 
 @dataclass(frozen=True)
 class Sent:
-    """Messages about events that Slack took. Of `p50_s` and `p95_s`, seconds from receipt, so many took no longer."""
+    """Sent messages about events, with the median and the 95th percentile of the seconds from receipt to Slack."""
 
     posts: int
     p50_s: float | None = None
@@ -42,7 +42,7 @@ class WaitingChannel:
 
 
 def sent_since(session: Session, since: datetime) -> Sent:
-    """The messages about events that were sent since then. Edits, notices and summaries are left out."""
+    """The messages about events sent since then. Edits, notices and summaries are left out."""
     is_meant = (*_IS_SENT_EVENT, col(OutboxMessage.sent_at) >= since)
     count: int = session.execute(select(func.count()).where(*is_meant)).scalar_one()
     if not count:
@@ -51,7 +51,7 @@ def sent_since(session: Session, since: datetime) -> Sent:
     by_time = select(took_s.label("took_s")).where(*is_meant).order_by(took_s)
 
     def at(share: float) -> float:
-        # The nearest rank: a time that a post really took.
+        # The nearest rank: the time of a real post.
         rank = max(0, math.ceil(share * count) - 1)
         return max(0.0, float(session.execute(by_time.offset(rank).limit(1)).scalar_one()))
 
@@ -61,7 +61,7 @@ def sent_since(session: Session, since: datetime) -> Sent:
 def waiting(
     session: Session, now: datetime, *, at_most: int, channel_id: str | None = None
 ) -> tuple[int, Sequence[WaitingChannel]]:
-    """How many messages are unsent, and the channels with most of them. With a channel, of that channel alone."""
+    """How many messages are unsent, and the channels with most unsent messages; or this channel alone."""
     row = OutboxMessage
     here = [] if channel_id is None else [col(row.channel_id) == channel_id]
     counts = (

@@ -1,4 +1,4 @@
-"""What has not come when it should have: by these rows replicas together warn once, and take a warning back once."""
+"""Rows of missing outcomes and deliveries, by which all replicas together warn once and take a warning back once."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
@@ -10,30 +10,30 @@ from bot.storage.engine import insert_here
 from bot.storage.tables import MissingKind, MissingRow
 
 KEEP = timedelta(days=30)
-"""What has not come by then is forgotten."""
+"""Older rows are forgotten."""
 
 OF_RACES = (MissingKind.RACE, MissingKind.DELIVERY)
 
 TOGETHER = 500
-"""Keys of one statement: SQLite takes a limited number of values."""
+"""Keys of a statement: SQLite takes a limited number of values."""
 
 
 def open_rows(session: Session) -> Sequence[MissingRow]:
-    """What is missing still, by key."""
+    """The rows still missing, by key."""
     row = MissingRow
     statement = select(row).where(col(row.came_at).is_(None)).order_by(col(row.key))
     return session.execute(statement).scalars().all()
 
 
 def count_told(session: Session) -> dict[str, int]:
-    """How much of each kind admins were told of and has not come."""
+    """How many told rows are still missing, by kind."""
     row = MissingRow
     statement = select(col(row.kind), func.count()).where(col(row.came_at).is_(None), col(row.told_at).is_not(None))
     return {str(kind): number for kind, number in session.execute(statement.group_by(col(row.kind)))}
 
 
 def keys(session: Session, of_these: Collection[str]) -> set[str]:
-    """Those of the keys that there are rows of, whether these have come or not."""
+    """The keys with a row, come or not."""
     found: set[str] = set()
     for part in _parts(of_these):
         found |= set(session.execute(select(col(MissingRow.key)).where(col(MissingRow.key).in_(part))).scalars())
@@ -48,14 +48,14 @@ def told_last(session: Session) -> datetime | None:
 
 
 def add(session: Session, rows: Sequence[MissingRow]) -> None:
-    """Note what is missing. A key that there is already stays as it is."""
+    """Add the rows. A row of a known key stays unchanged."""
     if rows:
         values = [row.model_dump() for row in rows]
         session.execute(insert_here(session, MissingRow).on_conflict_do_nothing(index_elements=["key"]), values)
 
 
 def tell(session: Session, of_these: Collection[str], kind: MissingKind, now: datetime) -> list[str]:
-    """The keys that are to be told now, of this kind: each is given to one caller, once."""
+    """The keys to be told now, as of this kind. Each key is given to a single caller, once."""
     row = MissingRow
     told: list[str] = []
     for part in _parts(of_these):
@@ -66,9 +66,9 @@ def tell(session: Session, of_these: Collection[str], kind: MissingKind, now: da
 
 
 def came(session: Session, of_these: Collection[str], now: datetime) -> list[str]:
-    """The keys whose warning is to be taken back now: each is given to one caller, once.
+    """The keys whose warning is to be taken back now. Each key is given to a single caller, once.
 
-    What came before anybody was told needs no taking back.
+    A row never told needs no taking back.
     """
     row = MissingRow
     taken_back: list[str] = []
@@ -80,7 +80,7 @@ def came(session: Session, of_these: Collection[str], now: datetime) -> list[str
 
 
 def forget(session: Session, now: datetime) -> None:
-    """Forget what was found long ago."""
+    """Forget rows found long ago."""
     session.execute(delete(MissingRow).where(col(MissingRow.found_at) < now - KEEP))
 
 

@@ -469,20 +469,20 @@ class JobRun(SQLModel, table=True):
 
 
 class MissingKind(StrEnum):
-    """What has not come when it should have."""
+    """Kinds of missing outcomes and deliveries."""
 
     RACE = "race"
-    """A race that is long over, of which nobody says an outcome."""
+    """A race long over, without any outcome."""
     DELIVERY = "delivery"
     """A race whose outcome the data service lists and did not deliver."""
     DAY = "day"
-    """A racing day of which nothing was delivered."""
+    """A racing day without a delivery."""
     SUBSCRIPTION = "subscription"
-    """A webhook subscription of ours that delivers no more."""
+    """A webhook subscription of ours without deliveries any more."""
 
 
 class MissingRow(SQLModel, table=True):
-    """Something missing. Admins are told of it once (`told_at`), and once more when it has come (`came_at`)."""
+    """A missing outcome or delivery. Admins are told once (`told_at`), and once more on arrival (`came_at`)."""
 
     __tablename__ = "missing"
     __table_args__ = (
@@ -491,10 +491,10 @@ class MissingRow(SQLModel, table=True):
     )
 
     key: str = Field(sa_column=Column(Text, primary_key=True))
-    """What names it: the race's id, the day, the subscription's region and its first silent day."""
+    """By kind: the race's id, the day, or the subscription's region and first silent day."""
     kind: str
     name: str = Field(sa_column=_text())
-    """What people read."""
+    """For people."""
     race_id: str | None = Field(default=None, sa_column=_text(nullable=True))
     region: str | None = None
     """Of a subscription: None stands for all regions."""

@@ -1,4 +1,4 @@
-"""Races of the race book of which no delivery told an outcome: neither a result nor an abandonment, by any id."""
+"""Races of the race book without a delivered outcome: no result and no abandonment names the race or the meeting."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -14,31 +14,31 @@ from bot.storage.tables import BookRace, EventVersion, NamedRace
 OUTCOMES = (EventKind.RESULT_RECEIVED, EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED)
 
 TOGETHER = 500
-"""Ids of one statement: SQLite takes a limited number of values."""
+"""Ids of a statement: SQLite takes a limited number of values."""
 
 Place = tuple[str, str | None]
-"""A published day and a region; None where the delivery's region is not known."""
+"""A published day, and a region where the delivery's region is known."""
 
 
 def of_days(session: Session, first_day: str, last_day: str) -> list[Race]:
-    """The races of these days, both included, without a delivery."""
+    """The races without a delivery, from the first day to the last, both included."""
     return _without_delivery(session, col(BookRace.race_date).between(first_day, last_day))
 
 
 def of_races(session: Session, race_ids: Collection[str]) -> list[Race]:
-    """Those of the races that are still without a delivery."""
+    """The races of these ids still without a delivery."""
     ordered = sorted(race_ids)
     parts = (ordered[start : start + TOGETHER] for start in range(0, len(ordered), TOGETHER))
     return [race for part in parts for race in _without_delivery(session, col(BookRace.race_id).in_(part))]
 
 
 def told_places(session: Session, first_day: str) -> set[Place]:
-    """The days, from the first on, of which an outcome was delivered, each with the region."""
+    """The days with a delivered outcome, from the first day on, each with the region."""
     event, book = EventVersion, BookRace
     said = select(col(event.race_date), col(event.region)).where(
         col(event.race_date) >= first_day, col(event.kind).in_(OUTCOMES)
     )
-    # A delivery may leave out its date, which the book knows.
+    # A delivery may leave out the date, and the book knows the date.
     by_id = select(col(book.race_date), col(book.region)).where(
         col(book.race_date) >= first_day,
         exists().where(col(event.race_id) == col(book.race_id), col(event.kind).in_(OUTCOMES)),
@@ -47,7 +47,7 @@ def told_places(session: Session, first_day: str) -> set[Place]:
 
 
 def told_without_id(session: Session, first_day: str, since: datetime) -> list[RacingEvent]:
-    """The outcomes without a race's id, of these days, or without a date and received since then."""
+    """Delivered outcomes without a race's id: from the first day on, or without a date and received since then."""
     row = EventVersion
     is_undated = (col(row.race_date).is_(None), col(row.received_at) >= since)
     ways = [

@@ -1,7 +1,7 @@
-"""Tells admins of outcomes and deliveries that have not come, once, and takes it back when they come.
+"""Warns admins once of missing outcomes and deliveries, and takes a warning back when the delivery comes.
 
-Missing races are gathered: the first is told at once, those found within the next hour together. Before races are told,
-the race book is asked for them, within the quota: the list may have what was not delivered.
+Missing races are gathered: the first race is told at once, further races of the next hour together. Before the warning
+the race book is read on for these races, within the quota, because the data service may list an undelivered outcome.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ WATCH_EVERY_S = 600
 TELL_RACES_EVERY = timedelta(hours=1)
 
 ASKED_AT_MOST = 12
-"""Regions and days that are asked for at most, once in TELL_RACES_EVERY."""
+"""The regions and days asked for at most, once in TELL_RACES_EVERY."""
 
 BUDGET = Budget(pages=10, seconds=15.0)
 """Of each region and day."""
@@ -43,7 +43,7 @@ LEFT_TO_PEOPLE = 500
 
 @dataclass(frozen=True)
 class Watch:
-    """What one look found, and what of it the table does not have yet."""
+    """The findings of a look. `new` are not in the table yet."""
 
     sight: Sight
     new: Sequence[MissingRow]
@@ -52,13 +52,13 @@ class Watch:
 
     @property
     def untold(self) -> list[MissingRow]:
-        """What nobody was told of, new or found before."""
+        """The findings not told yet, new or earlier."""
         before = (row for row in self.sight.open_rows if row.told_at is None and row.key not in self.come)
         return [*before, *self.new]
 
     @property
     def races_to_tell(self) -> dict[str, Race]:
-        """The races that are to be told now, by the keys of their rows."""
+        """The races to be told now, by the keys of their rows."""
         races = {race.race_id: race for race in self.sight.due} | self.sight.undelivered
         rows = [row for row in self.untold if row.kind in missing.OF_RACES] if self.tells_races else []
         return {row.key: race for row in rows if (race := races.get(row.race_id)) is not None}
@@ -72,7 +72,7 @@ class Watch:
 
 @dataclass(frozen=True)
 class DeliveryWatch:
-    """The job. `wake` tells the poster that there may be something to post."""
+    """The job. `wake` wakes the poster."""
 
     database: Database
     notices: Notices
@@ -96,7 +96,7 @@ class DeliveryWatch:
         return is_told
 
     async def _ask(self, races: Iterable[Race]) -> bool:
-        """Whether the race book has read all that the data service lists of these races' regions and days."""
+        """Whether the race book has read the data service's whole list of the races' regions and days."""
         wanted = sorted({(race.region or "", race.race_date or "") for race in races if not is_listed(race)})
         left = await self.quota.commands_left()
         if left is not None and left < LEFT_TO_PEOPLE:
@@ -127,7 +127,7 @@ def _watch(session: Session, now: datetime) -> Watch:
 
 
 def _note(session: Session, notices: Notices, found: Watch, *, is_asked: bool) -> bool:
-    """Whether anything was told: what was found and what has come, each by one replica, once."""
+    """Whether anything was told. Each finding is told, and taken back, by one replica."""
     now = found.sight.now
     missing.add(session, found.new)
     told = [

@@ -1,4 +1,4 @@
-"""`/racing status`: how the bot is. Admins read all of it, everybody else what concerns them."""
+"""`/racing status`: how the bot is. Admins read everything, other people a short form for their channel."""
 
 from functools import partial
 from typing import Any

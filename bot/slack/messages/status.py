@@ -1,4 +1,4 @@
-"""The answer of `/racing status`: whether all is well, the last day in figures, and what waits and why."""
+"""The answer of `/racing status`: whether all is well, the last day in figures, waiting posts and the reasons."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ _MISSING = {
 
 @dataclass(frozen=True)
 class Asked:
-    """What the answer says beside the status. `only_channel`: whoever asks is no admin, and asks from there."""
+    """The parts of the answer beside the status. `only_channel` is where somebody asks who is no admin."""
 
     degraded: Mapping[str, str]
     expected: Forecast | None
@@ -100,7 +100,7 @@ def _posts(found: Status) -> str:
 
 
 def _seconds(took_s: float) -> str:
-    """A time as people say it: "0.4 s", "12 s", "3 min", "2.5 h"."""
+    """A time in a fitting unit: "0.4 s", "12 s", "3 min", "2.5 h"."""
     if took_s < 10:
         return f"{took_s:.1f} s"
     if took_s < 120:
@@ -131,7 +131,7 @@ def _failing(found: Status) -> Iterator[str]:
 
 
 def _waiting(found: Status) -> Iterator[str]:
-    """Which channels wait, and why."""
+    """The channels with waiting posts, and the reasons."""
     for channel in found.waiting_channels:
         yield f"• {named(channel.channel_id)}: {_channel(channel)}"
     if rest := found.waiting_posts - sum(one.count for one in found.waiting_channels):
@@ -163,5 +163,5 @@ def _small_print(found: Status, only_channel: str | None) -> dict[str, object] |
 
 
 def _many(number: int, one: str, more: str) -> str:
-    """The number with its noun: "1 delivery", "1,293 deliveries"."""
+    """The number with the noun: "1 delivery", "1,293 deliveries"."""
     return f"1 {one}" if number == 1 else f"{number:,} {more}"
