@@ -8,7 +8,7 @@ where a delivery of the outcome is to be expected, and once the race is surely l
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 
 from sqlmodel import Session
 
@@ -63,12 +63,13 @@ def look(session: Session, now: datetime) -> Sight:
     open_rows = missing.open_rows(session)
     first = (today - LOOK_BACK).isoformat()
     last = (today + timedelta(days=1)).isoformat()
-    told = undelivered.told_places(session, min([first, *(row.race_date for row in open_rows)]))
+    since = datetime.combine(today - LOOK_BACK, time.min, UTC)
+    told = undelivered.told_places(session, min([first, *(row.race_date for row in open_rows)]), since)
     live = webhook_subscriptions.live(session)
     is_expected = _expectation(session, live, told)
     due = [race for race in undelivered.of_days(session, first, last) if is_long_past(race, now) and is_expected(race)]
     still = undelivered.of_races(session, {row.race_id for row in open_rows if row.race_id})
-    without = _without_outcome(session, [*due, *still], first)
+    without = _without_outcome(session, [*due, *still], since)
     return Sight(
         now=now,
         due=[race for race in due if race.race_id in without],
@@ -125,13 +126,13 @@ def _since(live: Sequence[WebhookSubscriptionRow], region: str | None) -> dateti
     return max(known) if len(known) == len(made) else None
 
 
-def _without_outcome(session: Session, races: Sequence[Race], first_day: str) -> set[str]:
+def _without_outcome(session: Session, races: Sequence[Race], since: datetime) -> set[str]:
     """The ids of the races without a delivery, after deliveries without a race's id were compared too."""
     if not races:
         return set()
-    since = datetime.fromisoformat(first_day).replace(tzinfo=UTC)
     at_course: dict[tuple[str | None, str], list[RacingEvent]] = {}
-    for event in undelivered.told_without_id(session, first_day, since):
+    days = {race.race_date for race in races if race.race_date}
+    for event in undelivered.told_without_id(session, days, since):
         for day, word in _places(event.race, *event.races):
             at_course.setdefault((day, word), []).append(event)
     return {race.race_id for race in races if race.race_id and _is_open(race, at_course)}

@@ -4,12 +4,14 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from sqlalchemy import event
 
 from bot.book.quota import QuotaBook
 from bot.book.racebook import RaceBook
 from bot.domain.quota import QuotaReading, QuotaSource
 from bot.domain.races import Course, OffTime, Race
 from bot.operations.jobs.watch_deliveries import LEFT_TO_PEOPLE, DeliveryWatch
+from bot.operations.watchdog import look
 from bot.racing.errors import ServerFault
 from bot.settings import load_settings
 from bot.storage import missing, quota, racebook, webhook_subscriptions
@@ -286,3 +288,33 @@ async def test_look_that_finds_nothing_writes_nothing(watched, pipeline, monkeyp
 
     monkeypatch.setattr(pipeline.database, "write", refuse)
     assert await watched.watch()() is False
+
+
+async def test_look_goes_by_indexes_that_do_not_grow_with_the_history(watched, pipeline):
+    database = pipeline.database
+    if not database.is_sqlite:
+        return
+    await watched.book(race(1), race(2, hours_ago=30))
+    statements = []
+
+    def note(_connection, _cursor, statement, values, _context, _many):
+        statements.append((statement, values))
+
+    event.listen(database._reader, "before_cursor_execute", note)
+    try:
+        sight = await database.read(lambda session: look(session, NOW))
+    finally:
+        event.remove(database._reader, "before_cursor_execute", note)
+    assert len(sight.due) == 2
+    plans = []
+    with database.writer.connect() as connection:
+        for statement, values in statements:
+            if statement.startswith("SELECT"):
+                plans += [row[-1] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)]
+    assert [plan for plan in plans if plan.startswith(("SCAN event", "SCAN book_race", "SCAN inbox"))] == [
+        "SCAN inbox"
+    ], "the first row by number"
+    assert any("ix_event_without_race_id" in plan for plan in plans)
+    # A look for every race without an id would read all of them, however old.
+    by_no_id = [plan for plan in plans if "ix_event_race_id (race_id=?)" in plan]
+    assert len(by_no_id) == 1, "the look for the race of a row"
