@@ -30,10 +30,12 @@ from bot.errors import StorageError
 from bot.logs import get_logger
 from bot.operations.drill import Drills
 from bot.operations.health import Health
+from bot.operations.heartbeat import Heartbeat, open_http
 from bot.operations.jobs.check_channels import ChannelCheck
 from bot.operations.jobs.end_pauses import PauseEnd
 from bot.operations.jobs.scheduler import Jobs
 from bot.operations.jobs.table import JobParts
+from bot.operations.jobs.watch_deliveries import DeliveryWatch
 from bot.operations.metrics import Metrics
 from bot.outbox import held_methods, posts
 from bot.outbox.notices import Notices
@@ -105,6 +107,12 @@ LOOK_S = 5.0
 """How often the state of the service is looked at for `/readyz` and `/metrics`."""
 
 
+LOOKED_WITHIN_S = 60.0
+"""What the last look saw is good for the heartbeat for this long."""
+
+OF_HEARTBEAT = ("storage", "webhooks", "deliveries", "posts", "slack", f"slack {held_methods.EVERY_METHOD}")
+"""What of `degraded` keeps deliveries out or posts in. Commands, the data service and jobs are no matter for alarm."""
+
 METRIC_STATES = {
     "queued": (MessageState.QUEUED,),
     "sending": (MessageState.SENDING, MessageState.IN_DOUBT),
@@ -133,6 +141,7 @@ class Service:
         self._tasks = Tasks()
         self._loops: list[asyncio.Task[None]] = []
         self._degraded: dict[str, str] = {}
+        self._looked_at_s: float | None = None
         self.health = Health(self._probe, lambda: self._degraded, self.metrics.registry)
         self.app = Starlette(
             routes=self._routes(),
@@ -178,6 +187,7 @@ class Service:
         """Start everything. Nothing outside has to be there: what is not is asked for until it is."""
         self._session = make_session()
         self._build()
+        self._heartbeat_http = open_http(self.settings.heartbeat_url) if self.settings.heartbeat_url else None
         await self.schema.prepare()
         await self.signing_secrets.reread()
         if not self.signing_secrets.active:
@@ -210,8 +220,11 @@ class Service:
         await self.poster.finish()
         await self._tasks.finish(FINISH_S)
         await self.races.aclose()
+        await self.races_for_jobs.aclose()
         await self.racing.aclose()
         await self._session.close()
+        if self._heartbeat_http:
+            await self._heartbeat_http.aclose()
         await self.replicas.leave()
         await self.database.close()
         log.info("stopped")
@@ -223,18 +236,23 @@ class Service:
         self._build_slack(self._session)
         # Jobs leave a part of each minute, and the last of the month, to people's commands.
         background = self.racing.for_upkeep()
+        quota = QuotaBook(self.database, background, self.settings, self.clock)
+        self.races_for_jobs = RaceBook(self.database, background, self.clock, quota, self._paths())
         self.jobs = Jobs(
             JobParts(
                 settings=self.settings,
                 database=self.database,
                 notices=self.notices,
-                quota=QuotaBook(self.database, background, self.settings, self.clock),
+                quota=quota,
                 reference=ReferenceBook(self.database, background, self.clock),
                 channels=ChannelCheck(
                     self.database, partial(is_member, self.slack), self.reopening, self.clock, self.queued
                 ),
                 pauses=PauseEnd(self.database, self.reopening, self.clock, self.queued),
                 drills=self.drills,
+                deliveries=DeliveryWatch(
+                    self.database, self.notices, self.races_for_jobs, quota, self.clock, self.queued
+                ),
                 clock=self.clock,
             )
         )
@@ -253,8 +271,10 @@ class Service:
         )
         self.quota = QuotaBook(self.database, self.racing, settings, self.clock)
         self.reference = ReferenceBook(self.database, self.racing, self.clock)
-        paths = Paths(race=settings.racing_race_path, day=settings.racing_day_path)
-        self.races = RaceBook(self.database, self.racing, self.clock, self.quota, paths)
+        self.races = RaceBook(self.database, self.racing, self.clock, self.quota, self._paths())
+
+    def _paths(self) -> Paths:
+        return Paths(race=self.settings.racing_race_path, day=self.settings.racing_day_path)
 
     async def _may_spend(self, purpose: Purpose) -> bool:
         return await self.quota.may_spend(purpose)
@@ -275,6 +295,7 @@ class Service:
             people=People(self.slack, frozenset(settings.admin_users), settings.subscribe_by, time.monotonic),
             clock=self.clock,
             wake=self.queued,
+            degraded=self.health.degraded,
         )
         self.admin_check = AdminCheck(self.database, self.slack, self.notices, self.reopening, self.clock, self.queued)
         native = NativeBlocks(time.monotonic)
@@ -360,8 +381,10 @@ class Service:
         )
 
     def _loops_to_run(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
+        url, http = self.settings.heartbeat_url, self._heartbeat_http
         return {
             **({"socket mode": self.socket_mode.run} if self.socket_mode else {}),
+            **({"heartbeat": Heartbeat(url, http, self.standing_still).run} if url and http else {}),
             "schema, then jobs and replicas": self._start_jobs,
             FANOUT: self.fanout.run,
             POSTER: self.poster.run,
@@ -411,6 +434,7 @@ class Service:
             except (StorageError, TimeoutError) as error:
                 reason = str(error) or f"the database did not answer within {LOOK_AT_MOST_S:g} s"
                 self._degraded = {"storage": reason} | self._problems()
+            self._looked_at_s = time.monotonic()
             # Also without a mismatch: one that was retired must not be accepted any longer.
             await self.signing_secrets.reread()
             await asyncio.sleep(LOOK_S)
@@ -430,6 +454,15 @@ class Service:
             found[f"data service {latch.code}"] = f"not asked since {latch.since.isoformat()}"
         found.update({f"job {job}": reason for job, reason in self.jobs.failing.items()})
         return found
+
+    async def standing_still(self) -> str | None:
+        """Why deliveries can't be stored or posts don't go out, for the heartbeat; None while both work."""
+        if unready := await self.health.unready():
+            return f"deliveries can't be stored: {unready}"
+        if self._looked_at_s is None or time.monotonic() - self._looked_at_s > LOOKED_WITHIN_S:
+            return f"the bot has not looked at its own state for {LOOKED_WITHIN_S:g} s"
+        found = {name: self._degraded[name] for name in OF_HEARTBEAT if name in self._degraded}
+        return "; ".join(f"{name}: {reason}" for name, reason in found.items()) or None
 
     def _problems(self) -> dict[str, str]:
         """What is wrong as far as this process knows by itself."""

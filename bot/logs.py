@@ -103,6 +103,13 @@ def configure_logging(level: str, log_format: str, secrets: Iterable[str] = ()) 
     )
 
 
+def quieten_http() -> None:
+    """Keep lines of httpx below WARNING out of the log: the lines show whole addresses and headers."""
+    for name in ("httpx", "httpcore"):
+        logger = logging.getLogger(name)
+        logger.setLevel(max(logger.level, logging.WARNING))
+
+
 def get_logger(name: str) -> FilteringBoundLogger:
     """A logger whose lines carry named values: `log.info("stored", reference=…)`."""
     logger: FilteringBoundLogger = structlog.get_logger(name)

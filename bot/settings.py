@@ -160,6 +160,10 @@ class Settings(_DatabaseSettings):
     late_after_min: int = Field(10, ge=1, description="A message older than this many minutes says how late it is.")
     queue_keep_hours: int = Field(72, ge=1, description="How long posts wait for a channel that can't be reached.")
     body_keep_days: int = Field(30, ge=1, description="How long the bodies of deliveries are kept.")
+    heartbeat_url: SecretStr | None = Field(
+        None,
+        description="Called once a minute while deliveries can be stored and posts go out, in Healthchecks' protocol.",
+    )
     max_body_bytes: int = Field(4 * MIB, ge=1024, le=256 * MIB, description="Largest delivery that is read, in bytes.")
     host: str = Field("127.0.0.1", description="Address to listen on; the image sets `0.0.0.0`.")
     port: int = Field(3000, ge=0, le=65535, description="Port to listen on.")
@@ -192,6 +196,17 @@ class Settings(_DatabaseSettings):
     @classmethod
     def _check_public_address(cls, value: str | None) -> str | None:
         return None if value is None else check_address(value, loopback_http=True)
+
+    @field_validator("heartbeat_url")
+    @classmethod
+    def _check_heartbeat_address(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is None:
+            return None
+        # Some monitors take words after a question mark, as in `?create=1`.
+        address, mark, query = value.get_secret_value().strip().partition("?")
+        if "#" in query:
+            raise ValueError("must not carry a fragment")
+        return SecretStr(check_address(address, loopback_http=True) + mark + query)
 
     @field_validator("racing_race_path")
     @classmethod
@@ -280,12 +295,16 @@ class Settings(_DatabaseSettings):
     @cached_property
     def secret_values(self) -> frozenset[str]:
         """Every secret that was given, for the log to mask."""
-        single = (self.racing_api_key, self.slack_bot_token, self.slack_signing_secret, self.slack_app_token)
+        single = (
+            *(self.racing_api_key, self.slack_bot_token, self.slack_signing_secret, self.slack_app_token),
+            self.heartbeat_url,
+        )
         password = urlsplit(self.database_url.get_secret_value()).password
+        monitored = urlsplit(self.heartbeat_url.get_secret_value()).path.strip("/") if self.heartbeat_url else None
         return frozenset(
             [secret.get_secret_value() for secret in single if secret]
             + [secret.get_secret_value() for secret in (*self.racing_webhook_secrets, *self.encryption_keys)]
-            + ([password] if password else [])
+            + [part for part in (password, monitored) if part]
         )
 
 

@@ -39,12 +39,18 @@ class Health:
         """Prometheus' text format."""
         return Response(generate_latest(self.registry), media_type=CONTENT_TYPE_LATEST)
 
-    async def _ready(self, *, show_reasons: bool) -> Response:
+    async def unready(self) -> str | None:
+        """Why a delivery could not be stored now; None where a delivery could."""
         try:
             async with asyncio.timeout(READY_S):
                 await self.store_probe()
         except Exception as error:  # noqa: BLE001  whatever it is, a delivery could not be stored
-            reason = str(error) or f"the database did not answer within {READY_S:g} s"
+            return str(error) or f"the database did not answer within {READY_S:g} s"
+        return None
+
+    async def _ready(self, *, show_reasons: bool) -> Response:
+        reason = await self.unready()
+        if reason is not None:
             content = {"status": "unready", "reason": reason} if show_reasons else {"status": "unready"}
             return JSONResponse(content, 503, {"Retry-After": "5"})
         degraded = dict(self.degraded())

@@ -11,6 +11,7 @@ from sqlmodel import Session, col
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.races import Race
 from bot.outbox import held_methods, lanes
+from bot.storage import inbox
 from bot.storage.tables import (
     ChannelQueue,
     EventVersion,
@@ -121,12 +122,11 @@ def trace(session: Session, wanted: str, now: datetime, *, channel_id: str | Non
     versions = list(rows.scalars())
     shown = versions[-EVENTS_MAX:]
     told = _told(session, [row.id or 0 for row in shown], now, channel_id)
-    first = select(col(InboxDelivery.received_at)).order_by(col(InboxDelivery.id)).limit(1)
     return Trace(
         versions=tuple(_version(row, told.get(row.id or 0, [])) for row in shown),
         deliveries=_other_deliveries(session, keys, {row.inbox_id for row in versions}),
         more=len(versions) - len(shown),
-        kept_since=session.execute(first).scalar_one_or_none(),
+        kept_since=inbox.first_received_at(session),
     )
 
 
@@ -214,7 +214,7 @@ def _one(
 ) -> Told:
     """What became of a post; of a folded one, what became of the message that says it."""
     bearer = _bearer(post, targets)
-    outcome, why = _outcome(bearer, lane, holds, now)
+    outcome, why = outcome_of(bearer, lane, holds, now)
     if bearer is not post and outcome is Outcome.SENT:
         outcome = Outcome.FOLDED
     return Told(
@@ -241,9 +241,10 @@ def _bearer(post: OutboxMessage, targets: dict[int, OutboxMessage]) -> OutboxMes
     return post
 
 
-def _outcome(
+def outcome_of(
     post: OutboxMessage, lane: ChannelQueue | None, holds: dict[str, str], now: datetime
 ) -> tuple[Outcome, str | None]:
+    """What became of a message by itself, and why it is not posted where it isn't."""
     match post.state:
         case MessageState.SENT:
             return Outcome.SENT, None

@@ -5,7 +5,6 @@ httpx's own error, so that they are not chained to it: its text and its request 
 """
 
 import asyncio
-import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ import httpx
 from pydantic import JsonValue, SecretStr
 
 from bot.errors import SettingsError
+from bot.logs import quieten_http
 from bot.racing.address import check_base_url
 from bot.racing.errors import AnswerUnreadable, ServiceFailure, ServiceUnreachable
 
@@ -63,7 +63,7 @@ class Transport:
         whole_answer_s: float = WHOLE_ANSWER_S,
     ) -> None:
         _check(base_url, key)
-        _quieten()
+        quieten_http()
         self._base_url = base_url.rstrip("/") + "/"
         self._key = key
         # On loopback there is no proxy to go through, and http would show the key to it.
@@ -150,10 +150,3 @@ def _check(base_url: str, key: SecretStr) -> None:
         problems.append("RACING_API_KEY must be printable ASCII without spaces")
     if problems:
         raise SettingsError(problems)
-
-
-def _quieten() -> None:
-    """Keep the libraries' lines out of the log below WARNING: they show whole addresses and headers."""
-    for name in ("httpx", "httpcore"):
-        logger = logging.getLogger(name)
-        logger.setLevel(max(logger.level, logging.WARNING))

@@ -259,6 +259,21 @@ def first_waiting(session: Session) -> FirstWaiting | None:
     return FirstWaiting(number, error.splitlines()[0][:LONGEST_ERROR] if error else None)
 
 
+def count_received(session: Session, since: datetime) -> dict[str, int]:
+    """How many deliveries were received since then, by the event's name; "" where the name is not known."""
+    row = InboxDelivery
+    statement = select(func.coalesce(col(row.event_name), ""), func.count()).where(col(row.received_at) >= since)
+    rows = session.execute(statement.group_by(col(row.event_name)))
+    return {str(name): number for name, number in rows}
+
+
+def first_received_at(session: Session) -> datetime | None:
+    """When the first delivery that there is was received; None before the first."""
+    first = select(col(InboxDelivery.received_at)).order_by(col(InboxDelivery.id)).limit(1)
+    moment: datetime | None = session.execute(first).scalar_one_or_none()
+    return moment
+
+
 def count_waiting(session: Session) -> int:
     """How many deliveries wait for their fan-out."""
     statement = select(func.count()).select_from(InboxDelivery).where(_IS_NEW)

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from sqlalchemy import and_, delete, update
+from sqlalchemy import and_, delete, select, update
 from sqlmodel import Session, col
 
 from bot.storage.engine import affected, insert_here
@@ -31,3 +31,16 @@ def finish(session: Session, job: str, slot: str, now: datetime) -> None:
     """The slot is done; old ones of the job are forgotten."""
     session.execute(update(JobRun).where(col(JobRun.job) == job, col(JobRun.slot) == slot).values(done_at=now))
     session.execute(delete(JobRun).where(col(JobRun.job) == job, col(JobRun.leased_until) < now - KEEP))
+
+
+def last_done(session: Session, job: str) -> datetime | None:
+    """When the newest finished slot of the job was done; None where no slot was done lately."""
+    row = JobRun
+    statement = (
+        # A slot's name begins with its moment.
+        select(col(row.done_at))
+        .where(col(row.job) == job, col(row.done_at).is_not(None))
+        .order_by(col(row.slot).desc())
+    ).limit(1)
+    moment: datetime | None = session.execute(statement).scalar_one_or_none()
+    return moment

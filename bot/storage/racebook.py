@@ -150,6 +150,12 @@ def _race(race_id: str, data: str) -> Race | None:
         return None
 
 
+def read_row(race_id: str, region: str, data: str) -> Race | None:
+    """The race of a row's columns, with its region; None for a damaged row."""
+    race = _race(race_id, data)
+    return _with_region(race, region) if race else None
+
+
 def of_day(session: Session, day: str, region: str | None = None) -> list[Kept]:
     """The races of a day in the book, of a region or of all."""
     statement = select(BookRace).where(col(BookRace.race_date) == day).order_by(col(BookRace.race_id))

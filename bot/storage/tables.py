@@ -61,6 +61,7 @@ class InboxDelivery(SQLModel, table=True):
             "id",
             info={WHERE: "state = 'new' AND event_name IN ('race.abandoned', 'meeting.abandoned')"},
         ),
+        Index("ix_inbox_received_at", "received_at", "event_name"),
     )
 
     id: int | None = Field(default=None, sa_column=_growing_key())
@@ -298,6 +299,12 @@ class OutboxMessage(SQLModel, table=True):
         Index("ix_message_dead_letter", "channel_id", "given_up_at", info={WHERE: "state = 'dead_letter'"}),
         Index("ix_message_event_id", "event_id"),
         Index("ix_message_sent", "channel_id", "id", info={WHERE: "state = 'sent'"}),
+        Index(
+            "ix_message_event_sent",
+            "sent_at",
+            "received_at",
+            info={WHERE: "state = 'sent' AND kind = 'event'"},
+        ),
         Index("ix_message_edits_id", "edits_id", info={WHERE: "edits_id IS NOT NULL"}),
         Index("ix_message_folded_into", "folded_into", info={WHERE: "folded_into IS NOT NULL"}),
     )
@@ -459,3 +466,40 @@ class JobRun(SQLModel, table=True):
     claimed_by: str
     leased_until: datetime
     done_at: datetime | None = None
+
+
+class MissingKind(StrEnum):
+    """Kinds of missing outcomes and deliveries."""
+
+    RACE = "race"
+    """A race long over, without any outcome."""
+    DELIVERY = "delivery"
+    """A race whose outcome the data service lists and did not deliver."""
+    DAY = "day"
+    """A racing day without a delivery."""
+    SUBSCRIPTION = "subscription"
+    """A webhook subscription of ours without deliveries any more."""
+
+
+class MissingRow(SQLModel, table=True):
+    """A missing outcome or delivery. Admins are told once (`told_at`), and once more on arrival (`came_at`)."""
+
+    __tablename__ = "missing"
+    __table_args__ = (
+        CheckConstraint(_one_of("kind", MissingKind), name="ck_missing_kind"),
+        Index("ix_missing_open", "key", info={WHERE: "came_at IS NULL"}),
+    )
+
+    key: str = Field(sa_column=Column(Text, primary_key=True))
+    """By kind: the race's id, the day, or the subscription's region and first silent day."""
+    kind: str
+    name: str = Field(sa_column=_text())
+    """For people."""
+    race_id: str | None = Field(default=None, sa_column=_text(nullable=True))
+    region: str | None = None
+    """Of a subscription: None stands for all regions."""
+    race_date: str
+    """The published date; of a subscription the first silent day."""
+    found_at: datetime
+    told_at: datetime | None = None
+    came_at: datetime | None = None

@@ -53,6 +53,12 @@ def uncovered(session: Session, region: str | None, events: Iterable[str]) -> li
     return [event for event in events if event not in delivered] if rows else []
 
 
+def delivers_since(rows: Iterable[WebhookSubscriptionRow], region: str | None, event: str) -> datetime | None:
+    """Since when a subscription of these delivers the event for the region (None: for all); None where none does."""
+    made = [row.created_at for row in rows if row.region in {None, region} and event in row.events.split(",")]
+    return min(made, default=None)
+
+
 def signing_secrets(session: Session, vault: Vault) -> list[str]:
     """The signing secrets of the live subscriptions.
 

@@ -27,6 +27,7 @@ COMMANDS = {
     "/racing resume": "not paused",
     "/racing trace rc_1": "received no delivery",
     "/racing racecard GB tomorrow": "GB",
+    "/racing status": "Last 24 hours: 0 deliveries, 0 posts",
     "/racing audit": "Only admins",
     "/racing drill": "Only admins",
     "/racing usage": "15,000",

@@ -262,3 +262,33 @@ def test_address_is_https_or_loopback_or_refused_whatever_is_typed(typed):
         parts = urlsplit(address)
         assert parts.scheme == "https" or parts.hostname in LOOPBACK_HOSTS
         assert not set(address) & set("@?#")
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [
+        ("https://hc-ping.com/0f7c41d2-5a5e", "https://hc-ping.com/0f7c41d2-5a5e"),
+        (" https://hc-ping.com/key/racing-bot/?create=1 ", "https://hc-ping.com/key/racing-bot?create=1"),
+        ("http://127.0.0.1:8000/ping/1", "http://127.0.0.1:8000/ping/1"),
+    ],
+)
+def test_heartbeat_address_is_taken_with_its_query_and_never_shown(load, given, taken):
+    settings = load(HEARTBEAT_URL=given)
+    assert settings.heartbeat_url.get_secret_value() == taken
+    assert "hc-ping" not in repr(settings)
+    assert {taken, urlsplit(taken).path.strip("/")} <= settings.secret_values
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "http://hc-ping.com/0f7c41d2",
+        "hc-ping.com/0f7c41d2",
+        "https://a:0f7c41d2@hc-ping.com/",
+        "https://hc/?a#0f7c41d2",
+    ],
+)
+def test_heartbeat_address_that_is_none_or_unsafe_is_refused_without_showing_it(problems, given):
+    (problem,) = problems(HEARTBEAT_URL=given)
+    assert problem.startswith("HEARTBEAT_URL must")
+    assert "0f7c41d2" not in problem

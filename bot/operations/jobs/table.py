@@ -13,6 +13,7 @@ from bot.operations.jobs.end_pauses import PauseEnd
 from bot.operations.jobs.expire_queue import expire_queue
 from bot.operations.jobs.prune_bodies import prune_bodies
 from bot.operations.jobs.refresh_reference import CHECK_EVERY_S, refresh_for_filters, refresh_reference
+from bot.operations.jobs.watch_deliveries import WATCH_EVERY_S, DeliveryWatch
 from bot.outbox.notices import Notices
 from bot.settings import Settings
 from bot.storage.engine import Database
@@ -32,6 +33,7 @@ class JobParts:
     channels: ChannelCheck
     pauses: PauseEnd
     drills: Drills
+    deliveries: DeliveryWatch
     clock: Clock
 
 
@@ -76,6 +78,10 @@ async def _expire_queue(parts: JobParts) -> None:
     await expire_queue(parts.database, parts.notices, parts.settings.queue_keep_hours, parts.clock)
 
 
+async def _watch_deliveries(parts: JobParts) -> None:
+    await parts.deliveries()
+
+
 JOBS: tuple[Job, ...] = (
     Job("check_quota", lambda settings: settings.quota_check_s, _check_quota),
     Job("refresh_reference", lambda _settings: 600, _refresh_reference),
@@ -85,4 +91,5 @@ JOBS: tuple[Job, ...] = (
     Job("end_pauses", lambda _settings: 30, _end_pauses),
     Job("end_drills", lambda _settings: 60, _end_drills),
     Job("expire_queue", lambda _settings: HOUR_S, _expire_queue),
+    Job("watch_deliveries", lambda _settings: WATCH_EVERY_S, _watch_deliveries),
 )

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,7 +55,10 @@ class Invocation:
 
 @dataclass(frozen=True)
 class Desk:
-    """What commands work with. Built once, in bot.app. `wake` tells the poster that there may be something to post."""
+    """What commands work with. Built once, in bot.app.
+
+    `wake` tells the poster that there may be something to post. `degraded` says what is wrong, as `/readyz` does.
+    """
 
     settings: Settings
     database: Database
@@ -69,6 +72,7 @@ class Desk:
     people: People
     clock: Clock
     wake: asyncio.Event
+    degraded: Callable[[], Mapping[str, str]]
 
 
 Commit = Callable[[Desk, Invocation], Awaitable[Any]]

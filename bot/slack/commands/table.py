@@ -18,6 +18,7 @@ from bot.slack.commands import (
     pause,
     racecard,
     results,
+    status,
     subscribe,
     trace,
     unsubscribe,
@@ -192,6 +193,15 @@ RACING_COMMANDS: dict[str, Command] = {
             check=trace.check,
             examples=("trace rc_7094aa36a0ff", "trace inbox-1"),
             mistakes="It takes an id, exactly as it stands in the small print of a message, and no name or time.",
+        ),
+        Command(
+            "status",
+            "",
+            "How the bot is: the last day's deliveries and posts, what waits and why, quota, and for admins jobs",
+            status.answer,
+            check=status.check,
+            examples=("status", "status help"),
+            mistakes="It takes no further words. It tells of the bot; `trace` tells of a race, `usage` of the quota.",
         ),
         Command(
             "audit",

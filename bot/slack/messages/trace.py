@@ -33,6 +33,13 @@ _KINDS: dict[str, str] = {
     drills.KIND: "Drill",
 }
 
+_NOT_YET = {
+    Outcome.PARKED: "not posted",
+    Outcome.WAITING: "waiting",
+    Outcome.DOUBTFUL: "sent to Slack, and I am finding out whether it arrived",
+    Outcome.SENDING: "being posted now",
+}
+
 _CODE = re.compile("[a-z_]+")
 """A code of Slack's: "is_archived"."""
 
@@ -117,6 +124,11 @@ def _why_untold(one: TracedVersion, *, limited: bool) -> str:
     return "No message was made for it." if one.posts else "Nobody was subscribed to it."
 
 
+def why_not_posted(outcome: Outcome, why: str | None) -> str:
+    """The outcome of a message that Slack does not have, with the reason, as a clause."""
+    return joined([_NOT_YET[outcome], f"because {_clause(why)}" if why else None], ", ")
+
+
 def outcome_words(told: Told, link: Link) -> str:
     """The outcome in a channel: "posted 2026-11-20 14:32:10 UTC (ts `1763649130.000100`)", or why there is no post."""
     if told.outcome is Outcome.MUTED:
@@ -141,12 +153,7 @@ def _how_said(told: Told) -> str:
 
 def _how_not_yet(told: Told) -> str:
     """The outcome of a message before Slack's confirmation."""
-    words = {
-        Outcome.PARKED: "not posted",
-        Outcome.WAITING: "waiting",
-        Outcome.DOUBTFUL: "sent to Slack, and I am finding out whether it arrived",
-        Outcome.SENDING: "being posted now",
-    }[told.outcome]
+    words = _NOT_YET[told.outcome]
     if told.within:
         return f"to be said in another message, which is {words}"
     return f"the edit of the message there is {words}" if told.by_edit else words

@@ -71,6 +71,21 @@ def usage(reading: QuotaReading, expected: Forecast | None, failure: str | None 
     return with_native(made(chart), made) if chart else made()
 
 
+def in_short(reading: QuotaReading, expected: Forecast | None) -> str:
+    """The month's quota on one line: used, limit, percent, and how the month will end."""
+    at_least = "" if reading.certain else "at least "
+    of_limit = f" of {reading.limit:,} ({reading.percent}%)" if reading.limit is not None else ""
+    pace = _expected(reading, expected)
+    return joined(
+        [
+            f"{at_least}{reading.used:,}{of_limit} used in {reading.month}",
+            _spent(reading),
+            f"at this pace {pace}" if pace else None,
+        ],
+        "; ",
+    )
+
+
 def _chart(reading: QuotaReading) -> Block | None:
     """The month's use as it grew from day to day, against the limit; None where there are no two days to draw."""
     by_day = _days_of_the_month(reading)

@@ -17,10 +17,12 @@ from bot.domain.quota import QuotaReading, QuotaSource, UsageRow
 from bot.domain.races import Course
 from bot.errors import CommandError, StorageUnavailable
 from bot.operations.drill import Answered, Problem, Report, Stop
+from bot.operations.status import JobDone, Status
 from bot.outbox.held_lanes import PAUSED, Held
 from bot.outbox.ledger import Outcome as Became
 from bot.outbox.ledger import Told, Trace, TracedDelivery, TracedVersion
 from bot.outbox.reopening import Waited
+from bot.outbox.traffic import Sent, WaitingChannel
 from bot.slack.commands.explain import explain
 from bot.slack.messages.audit import audit_page
 from bot.slack.messages.card import racecard
@@ -34,6 +36,7 @@ from bot.slack.messages.mute import muted, unmuted
 from bot.slack.messages.pause import paused, resumed
 from bot.slack.messages.plain import sentence
 from bot.slack.messages.results_of_day import Shown, results_of_day
+from bot.slack.messages.status import Asked, status_answer
 from bot.slack.messages.subscription_list import Listed, ListPage, subscription_list
 from bot.slack.messages.subscriptions import Said, subscribed, unsubscribed
 from bot.slack.messages.trace import trace_answer
@@ -43,6 +46,7 @@ from bot.slack.messages.welcome import welcome
 from bot.slack.views.subscribe_form import FormOf, Known, outdated, saved, subscribe_form
 from bot.storage.audit import Page
 from bot.storage.drills import KeptDrill
+from bot.storage.inbox import FirstWaiting
 from bot.storage.recent import Recent
 from bot.storage.reference import KnownCountry, KnownCourse
 from bot.storage.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow
@@ -171,6 +175,40 @@ DRILL_REPORT = Report(
     ),
     ("C6",),
 )
+STATUS = Status(
+    at=NOON,
+    deliveries={"result.received": 1_280, "race.abandoned": 12, "": 1},
+    sent=Sent(2_400, p50_s=0.42, p95_s=13.6),
+    waiting_deliveries=1,
+    first_waiting=FirstWaiting(17, "ZeroDivisionError"),
+    waiting_posts=9,
+    waiting_channels=(
+        WaitingChannel("C1", 5, RECEIVED_AT, Became.WAITING, "is_archived"),
+        WaitingChannel("C2", 3, RECEIVED_AT, Became.DOUBTFUL, None),
+    ),
+    missing={"race": 2, "day": 1},
+    reading=READING,
+    jobs=(JobDone("check_quota", NOON), JobDone("repair", NOON), JobDone("prune_bodies", None)),
+    repaired_at=NOON,
+    replicas=2,
+    schema="0010",
+    version="0.1.0",
+)
+WELL = replace(
+    STATUS,
+    deliveries={},
+    sent=Sent(0),
+    waiting_deliveries=0,
+    first_waiting=None,
+    waiting_posts=0,
+    waiting_channels=(),
+    missing={},
+    reading=None,
+    repaired_at=None,
+    replicas=1,
+)
+EXPECTED = forecast(READING.used, READING.limit, NOON, USE)
+DEGRADED = {"slack": "auth.test: token_revoked <!channel>", "job check_quota": "the data service did not answer"}
 COMMANDS: list[Any] = [
     SimpleNamespace(
         name="racecard",
@@ -292,6 +330,9 @@ ANSWERS: dict[str, partial[Any]] = {
     "unmuted_by": partial(unmuted_by, "U1", ASCOT),
     "ended_by": partial(ended_by, "U1", [GB], [ALL]),
     "narrowed_by": partial(narrowed_by, "U1", [GB, ALL], [GB]),
+    "status": partial(status_answer, STATUS, Asked(DEGRADED, EXPECTED)),
+    "status_for_anybody": partial(status_answer, STATUS, Asked(DEGRADED, EXPECTED, "C1")),
+    "status_where_all_is_well": partial(status_answer, WELL, Asked({}, None)),
     "trace": partial(trace_answer, TRACE, "rc_1", _address, None),
     "trace_of_nothing": partial(trace_answer, Trace((), (), 0, NOON), "rc_2", _address, None),
 }

@@ -1,0 +1,169 @@
+"""Warns admins once of missing outcomes and deliveries, and takes a warning back when the delivery comes.
+
+Missing races are gathered: the first race is told at once, further races of the next hour together. Before the warning
+the race book is read on for these races, within the quota, because the data service may list an undelivered outcome.
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import partial
+
+from sqlmodel import Session
+
+from bot.book.card import Coverage
+from bot.book.quota import QuotaBook
+from bot.book.racebook import Budget, RaceBook
+from bot.domain.clock import Clock
+from bot.domain.races import Race
+from bot.logs import get_logger
+from bot.operations import missing_words as words
+from bot.operations.watchdog import Sight, come, find, is_listed, look
+from bot.outbox.notices import Notices
+from bot.storage import missing
+from bot.storage.engine import Database
+from bot.storage.tables import MissingKind, MissingRow
+
+log = get_logger(__name__)
+
+WATCH_EVERY_S = 600
+
+TELL_RACES_EVERY = timedelta(hours=1)
+
+ASKED_AT_MOST = 12
+"""The regions and days asked for at most, once in TELL_RACES_EVERY."""
+
+BUDGET = Budget(pages=10, seconds=15.0)
+"""Of each region and day."""
+
+LEFT_TO_PEOPLE = 500
+"""With fewer requests left to commands nothing is asked: people's own commands come first."""
+
+
+@dataclass(frozen=True)
+class Watch:
+    """The findings of a look. `new` are not in the table yet."""
+
+    sight: Sight
+    new: Sequence[MissingRow]
+    come: dict[str, MissingRow]
+    tells_races: bool
+
+    @property
+    def untold(self) -> list[MissingRow]:
+        """The findings not told yet, new or earlier."""
+        before = (row for row in self.sight.open_rows if row.told_at is None and row.key not in self.come)
+        return [*before, *self.new]
+
+    @property
+    def races_to_tell(self) -> dict[str, Race]:
+        """The races to be told now, by the keys of their rows."""
+        races = {race.race_id: race for race in self.sight.due} | self.sight.undelivered
+        rows = [row for row in self.untold if row.kind in missing.OF_RACES] if self.tells_races else []
+        return {row.key: race for row in rows if (race := races.get(row.race_id)) is not None}
+
+    @property
+    def has_work(self) -> bool:
+        """Whether anything is to be written. Most looks find nothing."""
+        above = [row for row in self.untold if row.kind not in missing.OF_RACES]
+        return bool(self.new or self.come or above or self.races_to_tell)
+
+
+@dataclass(frozen=True)
+class DeliveryWatch:
+    """The job. `wake` wakes the poster."""
+
+    database: Database
+    notices: Notices
+    races: RaceBook
+    quota: QuotaBook
+    clock: Clock
+    wake: asyncio.Event
+
+    async def __call__(self) -> bool:
+        """Whether admins were told something. Raises StorageError: the scheduler says so."""
+        found = await self.database.read(partial(_watch, now=self.clock()))
+        if not found.has_work:
+            return False
+        is_asked = False
+        if found.races_to_tell:
+            is_asked = await self._ask(found.races_to_tell.values())
+            found = await self.database.read(partial(_watch, now=self.clock()))
+        is_told = await self.database.write(partial(_note, notices=self.notices, found=found, is_asked=is_asked))
+        if is_told:
+            self.wake.set()
+        return is_told
+
+    async def _ask(self, races: Iterable[Race]) -> bool:
+        """Whether the race book has read the data service's whole list of the races' regions and days."""
+        wanted = sorted({(race.region or "", race.race_date or "") for race in races if not is_listed(race)})
+        left = await self.quota.commands_left()
+        if left is not None and left < LEFT_TO_PEOPLE:
+            log.info("missing_races_not_asked_for", requests_left=left)
+            return False
+        is_whole = len(wanted) <= ASKED_AT_MOST
+        for region, day in wanted[:ASKED_AT_MOST]:
+            if not region:
+                # The list of all regions is too long to be read for this.
+                is_whole = False
+                continue
+            card = await self.races.card(region, date.fromisoformat(day), budget=BUDGET)
+            is_whole = is_whole and card.coverage is Coverage.COMPLETE
+        return is_whole
+
+
+def _watch(session: Session, now: datetime) -> Watch:
+    sight = look(session, now)
+    found = find(sight)
+    known = missing.keys(session, {row.key for row in found})
+    told_last = missing.told_last(session)
+    return Watch(
+        sight=sight,
+        new=[row for row in found if row.key not in known],
+        come=come(sight),
+        tells_races=told_last is None or now - told_last >= TELL_RACES_EVERY,
+    )
+
+
+def _note(session: Session, notices: Notices, found: Watch, *, is_asked: bool) -> bool:
+    """Whether anything was told. Each finding is told, and taken back, by one replica."""
+    now = found.sight.now
+    missing.add(session, found.new)
+    told = [
+        _take_back(session, notices, found, now),
+        *(_tell_above(session, notices, row, now) for row in found.untold if row.kind not in missing.OF_RACES),
+        _tell_races(session, notices, found, now, is_asked=is_asked),
+    ]
+    missing.forget(session, now)
+    return any(told)
+
+
+def _take_back(session: Session, notices: Notices, found: Watch, now: datetime) -> bool:
+    keys = missing.came(session, found.come, now)
+    if not keys:
+        return False
+    rows = [found.come[key] for key in keys]
+    elsewhere = [row.key for row in rows if row.race_id in found.sight.undelivered]
+    return notices.tell(session, f"come-after-all:{keys[0]}", words.come_after_all(rows, elsewhere))
+
+
+def _tell_above(session: Session, notices: Notices, row: MissingRow, now: datetime) -> bool:
+    """Tell of a silent day or subscription."""
+    kind = MissingKind(row.kind)
+    if not missing.tell(session, [row.key], kind, now):
+        return False
+    say = words.day_missing if kind is MissingKind.DAY else words.subscription_missing
+    return notices.tell(session, f"missing:{row.key}", say(row.name))
+
+
+def _tell_races(session: Session, notices: Notices, found: Watch, now: datetime, *, is_asked: bool) -> bool:
+    names = {row.key: row.name for row in found.untold}
+    listed = {key for key, race in found.races_to_tell.items() if is_listed(race)}
+    nowhere = missing.tell(session, found.races_to_tell.keys() - listed, MissingKind.RACE, now)
+    undelivered = missing.tell(session, listed, MissingKind.DELIVERY, now)
+    told = [*nowhere, *undelivered]
+    if not told:
+        return False
+    said = words.races_missing([names[key] for key in nowhere], [names[key] for key in undelivered], is_asked=is_asked)
+    return notices.tell(session, f"missing:{told[0]}", said)

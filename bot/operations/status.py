@@ -1,0 +1,88 @@
+"""How the bot is, in figures, for `/racing status`: read in a single transaction, by indexes. No row is changed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cache
+from importlib.metadata import version
+
+from sqlmodel import Session
+
+from bot.domain.clock import Clock
+from bot.domain.quota import QuotaReading, month_key
+from bot.operations.jobs.table import JOBS
+from bot.outbox import traffic
+from bot.outbox.traffic import Sent, WaitingChannel
+from bot.storage import inbox, job_runs, migrate, missing, quota, replicas
+from bot.storage.clock import database_now
+from bot.storage.inbox import FirstWaiting
+
+LATELY = timedelta(days=1)
+"""The time that the figures cover."""
+
+CHANNELS_AT_MOST = 5
+"""Channels with waiting messages named at most."""
+
+REPAIR = "repair"
+
+
+@dataclass(frozen=True)
+class JobDone:
+    """A job, and when a run was last done. `done_at` is None without a finished run in the last week."""
+
+    job: str
+    done_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Status:
+    """The state of the bot. `deliveries` are of the last day, by event. `missing` is by kind.
+
+    `waiting_posts` are of all channels, or of the channel asked for. `repaired_at` is None without a recent repair.
+    """
+
+    at: datetime
+    deliveries: dict[str, int]
+    sent: Sent
+    waiting_deliveries: int
+    first_waiting: FirstWaiting | None
+    waiting_posts: int
+    waiting_channels: Sequence[WaitingChannel]
+    missing: dict[str, int]
+    reading: QuotaReading | None
+    jobs: Sequence[JobDone]
+    repaired_at: datetime | None
+    replicas: int
+    schema: str | None
+    version: str
+
+
+def read_status(session: Session, clock: Clock, *, channel_id: str | None = None) -> Status:
+    """The status of now. With a channel, waiting messages are of the channel alone."""
+    now = clock()
+    # Leases and holds go by the database's clock.
+    database_at = database_now(session, clock)
+    waiting_posts, channels = traffic.waiting(session, database_at, at_most=CHANNELS_AT_MOST, channel_id=channel_id)
+    latest = quota.latest(session, month_key(now))
+    done = [JobDone(job.id, job_runs.last_done(session, job.id)) for job in JOBS]
+    return Status(
+        at=now,
+        deliveries=inbox.count_received(session, now - LATELY),
+        sent=traffic.sent_since(session, now - LATELY),
+        waiting_deliveries=inbox.count_waiting(session),
+        first_waiting=inbox.first_waiting(session),
+        waiting_posts=waiting_posts,
+        waiting_channels=channels,
+        missing=missing.count_told(session),
+        reading=latest.reading if latest else None,
+        jobs=done,
+        repaired_at=next((one.done_at for one in done if one.job == REPAIR), None),
+        replicas=replicas.living(session, database_at),
+        schema=migrate.applied(session.connection()),
+        version=_version(),
+    )
+
+
+@cache
+def _version() -> str:
+    return version("racing-bot")

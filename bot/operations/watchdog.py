@@ -1,0 +1,231 @@
+"""Finds missing outcomes of races, racing days without a delivery, and webhook subscriptions that fell silent.
+
+A silent day stands for the races of the day, and a silent subscription for the days of the subscription. A race counts
+where a delivery of the outcome is to be expected, and once the race is surely long over in every time zone
+(bot.domain.overdue).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+
+from sqlmodel import Session
+
+from bot.book.card import Outcome
+from bot.book.outcomes import outcomes_of
+from bot.domain.days import utc_today
+from bot.domain.events import RacingEvent
+from bot.domain.overdue import is_long_past, surely_began_after
+from bot.domain.races import Race
+from bot.storage import inbox, missing, undelivered, webhook_subscriptions
+from bot.storage.tables import MissingKind, MissingRow, WebhookSubscriptionRow
+from bot.storage.undelivered import Place
+
+LOOK_BACK = timedelta(days=8)
+"""Older days are left alone. The time holds two racing days of a region with racing once a week."""
+
+FEW = 3
+"""Fewer races without a delivery say nothing of their day: each is told by itself."""
+
+SILENT_DAYS = 2
+"""So many racing days in a row without a delivery: the subscription is taken to have ended."""
+
+NAME_MAX = 60
+
+IsExpected = Callable[[Race], bool]
+
+
+@dataclass(frozen=True)
+class Sight:
+    """The state of deliveries at one moment.
+
+    `due`: races long over without a delivery. `told`: days and regions of deliveries. `subscribed`: regions with a live
+    subscription of ours to all outcomes. `open_rows`: earlier findings, still missing. `undelivered`: the races of open
+    rows still without a delivery, by id.
+    """
+
+    now: datetime
+    due: Sequence[Race]
+    told: frozenset[Place]
+    subscribed: Sequence[str | None]
+    open_rows: Sequence[MissingRow]
+    undelivered: dict[str, Race]
+
+    def is_told(self, day: str, region: str | None) -> bool:
+        """Whether an outcome of the day was delivered, of this region (None: any) or of a region not known."""
+        return any(one == day and (region is None or where in {None, region}) for one, where in self.told)
+
+
+def look(session: Session, now: datetime) -> Sight:
+    """Look once. Only reads."""
+    today = utc_today(now)
+    open_rows = missing.open_rows(session)
+    first = (today - LOOK_BACK).isoformat()
+    last = (today + timedelta(days=1)).isoformat()
+    since = datetime.combine(today - LOOK_BACK, time.min, UTC)
+    told = undelivered.told_places(session, min([first, *(row.race_date for row in open_rows)]), since)
+    live = webhook_subscriptions.live(session)
+    is_expected = _expectation(session, live, told)
+    due = [race for race in undelivered.of_days(session, first, last) if is_long_past(race, now) and is_expected(race)]
+    still = undelivered.of_races(session, {row.race_id for row in open_rows if row.race_id})
+    without = _without_outcome(session, [*due, *still], since)
+    return Sight(
+        now=now,
+        due=[race for race in due if race.race_id in without],
+        told=frozenset(told),
+        subscribed=[region for region in dict.fromkeys(row.region for row in live) if _since(live, region) is not None],
+        open_rows=open_rows,
+        undelivered={race.race_id: race for race in still if race.race_id in without},
+    )
+
+
+def find(sight: Sight) -> list[MissingRow]:
+    """New findings, as rows. A silent day or subscription hides the findings below."""
+    stands = [row for row in sight.open_rows if not _has_come(sight, row)]
+    open_of = {kind: [row for row in stands if row.kind == kind] for kind in MissingKind}
+    ended = open_of[MissingKind.SUBSCRIPTION]
+    silent = _silent_subscriptions(sight, {row.region for row in ended})
+    ended = [*ended, *silent]
+    left = [race for race in sight.due if not any(_explains(row, race) for row in ended)]
+    days = [_day_row(sight, day, count) for day, count in _days(left).items() if not sight.is_told(day, None)]
+    silent_days = {row.race_date for row in (*open_of[MissingKind.DAY], *days)}
+    races = [_race_row(sight.now, race) for race in left if race.race_date not in silent_days]
+    return [*silent, *days, *races]
+
+
+def come(sight: Sight) -> dict[str, MissingRow]:
+    """The earlier findings no longer missing, by key."""
+    return {row.key: row for row in sight.open_rows if _has_come(sight, row)}
+
+
+def is_listed(race: Race) -> bool:
+    """Whether the race book knows an outcome."""
+    return race.is_settled or race.is_void or bool(race.abandoned)
+
+
+def _expectation(session: Session, live: Sequence[WebhookSubscriptionRow], told: Iterable[Place]) -> IsExpected:
+    """A test for races: True where a delivery is to be expected, because the race began after deliveries could come.
+
+    Of a subscription made elsewhere nothing is known. Then every region with a recent delivery counts.
+    """
+    first = inbox.first_received_at(session)
+    regions = {region for _, region in told}
+
+    def is_expected(race: Race) -> bool:
+        since = _since(live, race.region) if live else first if race.region in regions else None
+        return since is not None and surely_began_after(race, since)
+
+    return is_expected
+
+
+def _since(live: Sequence[WebhookSubscriptionRow], region: str | None) -> datetime | None:
+    """Since when every outcome of the region is delivered to us."""
+    made = [webhook_subscriptions.delivers_since(live, region, event) for event in undelivered.OUTCOMES]
+    known = [moment for moment in made if moment]
+    return max(known) if len(known) == len(made) else None
+
+
+def _without_outcome(session: Session, races: Sequence[Race], since: datetime) -> set[str]:
+    """The ids of the races without a delivery, after deliveries without a race's id were compared too."""
+    if not races:
+        return set()
+    at_course: dict[tuple[str | None, str], list[RacingEvent]] = {}
+    days = {race.race_date for race in races if race.race_date}
+    for event in undelivered.told_without_id(session, days, since):
+        for day, word in _places(event.race, *event.races):
+            at_course.setdefault((day, word), []).append(event)
+    return {race.race_id for race in races if race.race_id and _is_open(race, at_course)}
+
+
+def _is_open(race: Race, at_course: Mapping[tuple[str | None, str], Sequence[RacingEvent]]) -> bool:
+    """Whether no delivery of the race's course and day, or of the course without a day, tells the outcome."""
+    places = [(day, word) for _, word in _places(race) for day in (race.race_date, None)]
+    told = {id(event): event for place in places for event in at_course.get(place, ())}
+    if not told:
+        return True
+    # Only deliveries are to speak here, so the outcome of the book is left out.
+    bare = race.model_copy(update={"status": None, "abandoned": None, "runners": ()})
+    outcomes = outcomes_of([bare], list(told.values()), None, None)
+    return any(
+        one.race_id == race.race_id and outcome is Outcome.OPEN
+        for place in range(len(outcomes.meetings))
+        for one, outcome in outcomes.of_meeting(place)
+    )
+
+
+def _places(*races: Race) -> set[tuple[str | None, str]]:
+    """The days of the races, each with the id and the name of the course."""
+    words = ((race.race_date, word) for race in races for word in (race.course.course_id, race.course.name))
+    return {(day, word) for day, word in words if word}
+
+
+def _silent_subscriptions(sight: Sight, known: set[str | None]) -> list[MissingRow]:
+    """The silent subscriptions. A subscription to all regions speaks for the others."""
+    if None in known:
+        return []
+    found = {region: row for region in sight.subscribed if region not in known and (row := _silent(sight, region))}
+    return [found[None]] if None in found else list(found.values())
+
+
+def _silent(sight: Sight, region: str | None) -> MissingRow | None:
+    """The subscription to a region, where the last racing days brought nothing."""
+    mine = [race for race in sight.due if region is None or race.region == region]
+    told_last = max((day for day, where in sight.told if region is None or where in {None, region}), default="")
+    days = {day: count for day, count in _days(mine).items() if day > told_last}
+    if len(days) < SILENT_DAYS:
+        return None
+    first, where = min(days), region or "all regions"
+    races = sum(days.values())
+    return _row(
+        sight.now,
+        MissingKind.SUBSCRIPTION,
+        f"subscription:{region or '*'}:{first}",
+        f"the webhook subscription to {where} ({len(days)} racing days since {first}, {races} races)",
+        race_date=first,
+        region=region,
+    )
+
+
+def _explains(ended: MissingRow, race: Race) -> bool:
+    return ended.region in {None, race.region} and (race.race_date or "") >= ended.race_date
+
+
+def _days(races: Iterable[Race]) -> dict[str, int]:
+    """The days with enough races to say something of the day, each with their number."""
+    counts = Counter(race.race_date for race in races if race.race_date)
+    return {day: count for day, count in sorted(counts.items()) if count >= FEW}
+
+
+def _day_row(sight: Sight, day: str, count: int) -> MissingRow:
+    return _row(sight.now, MissingKind.DAY, f"day:{day}", f"{day} ({count} races)", race_date=day)
+
+
+def _race_row(now: datetime, race: Race) -> MissingRow:
+    course = (race.course.name or race.course.course_id or "?")[:NAME_MAX]
+    off = race.off.text or (f"{race.off.off_at:%H:%M} UTC" if race.off.off_at else race.race_id)
+    where = ", ".join(part for part in (race.region, race.race_date) if part)
+    return _row(
+        now,
+        MissingKind.RACE,
+        f"race:{race.race_id}",
+        f"{course} {off} ({where})",
+        race_date=race.race_date or "",
+        race_id=race.race_id,
+        region=race.region,
+    )
+
+
+def _row(now: datetime, kind: MissingKind, key: str, name: str, **more: str | None) -> MissingRow:
+    return MissingRow.model_validate({"key": key, "kind": kind, "name": name, "found_at": now, **more})
+
+
+def _has_come(sight: Sight, row: MissingRow) -> bool:
+    if row.kind == MissingKind.DAY:
+        return sight.is_told(row.race_date, None)
+    if row.kind == MissingKind.SUBSCRIPTION:
+        return any(day >= row.race_date and sight.is_told(day, row.region) for day, _ in sight.told)
+    race = sight.undelivered.get(row.race_id or "")
+    if race is None or not is_long_past(race, sight.now):
+        return True
+    return row.kind == MissingKind.RACE and row.told_at is not None and is_listed(race)

@@ -1,0 +1,97 @@
+"""Posts in figures: number and speed of the posts sent lately, and unsent messages by channel. Only reads."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, Float, extract, func, literal_column, select, type_coerce
+from sqlmodel import Session, col
+
+from bot.outbox import held_methods
+from bot.outbox.ledger import Outcome, outcome_of
+from bot.outbox.posts import IS_UNSENT
+from bot.storage.engine import dialect_of
+from bot.storage.tables import ChannelQueue, OutboxMessage
+
+_IS_SENT_EVENT = (
+    col(OutboxMessage.state) == literal_column("'sent'"),
+    col(OutboxMessage.kind) == literal_column("'event'"),
+)
+"""As literals, in the words of the index."""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """Sent messages about events, with the median and the 95th percentile of the seconds from receipt to Slack."""
+
+    posts: int
+    p50_s: float | None = None
+    p95_s: float | None = None
+
+
+@dataclass(frozen=True)
+class WaitingChannel:
+    """A channel with unsent messages: how many, since when the first waits, and why."""
+
+    channel_id: str
+    count: int
+    since: datetime
+    outcome: Outcome
+    why: str | None
+
+
+def sent_since(session: Session, since: datetime) -> Sent:
+    """The messages about events sent since then. Edits, notices and summaries are left out."""
+    is_meant = (*_IS_SENT_EVENT, col(OutboxMessage.sent_at) >= since)
+    count: int = session.execute(select(func.count()).where(*is_meant)).scalar_one()
+    if not count:
+        return Sent(0)
+    took_s = _took_s(dialect_of(session))
+    by_time = select(took_s.label("took_s")).where(*is_meant).order_by(took_s)
+
+    def at(share: float) -> float:
+        # The nearest rank: the time of a real post.
+        rank = max(0, math.ceil(share * count) - 1)
+        return max(0.0, float(session.execute(by_time.offset(rank).limit(1)).scalar_one()))
+
+    return Sent(count, p50_s=at(0.5), p95_s=at(0.95))
+
+
+def waiting(
+    session: Session, now: datetime, *, at_most: int, channel_id: str | None = None
+) -> tuple[int, Sequence[WaitingChannel]]:
+    """How many messages are unsent, and the channels with most unsent messages; or this channel alone."""
+    row = OutboxMessage
+    here = [] if channel_id is None else [col(row.channel_id) == channel_id]
+    counts = (
+        select(col(row.channel_id), func.count().label("number"), func.min(col(row.id)).label("first_id"))
+        .where(IS_UNSENT, *here)
+        .group_by(col(row.channel_id))
+    )
+    found = {number: (count, first) for number, count, first in session.execute(counts)}
+    most = sorted(found, key=lambda one: (-found[one][0], one))[:at_most]
+    holds = held_methods.method_holds(session, now)
+    firsts = (
+        select(row, ChannelQueue)
+        .outerjoin(ChannelQueue, col(ChannelQueue.channel_id) == col(row.channel_id))
+        .where(col(row.id).in_([found[one][1] for one in most]))
+    )
+    shown = {
+        post.channel_id: WaitingChannel(
+            post.channel_id,
+            found[post.channel_id][0],
+            post.received_at,
+            *outcome_of(post, lane, holds, now),
+        )
+        for post, lane in session.execute(firsts)
+    }
+    return sum(count for count, _ in found.values()), [shown[one] for one in most if one in shown]
+
+
+def _took_s(dialect: str) -> ColumnElement[float]:
+    """Seconds from receipt to Slack's answer."""
+    sent_at, received_at = col(OutboxMessage.sent_at), col(OutboxMessage.received_at)
+    if dialect == "sqlite":
+        return (func.julianday(sent_at) - func.julianday(received_at)) * 86_400.0
+    return type_coerce(extract("epoch", sent_at - received_at), Float())

@@ -1,0 +1,27 @@
+"""`/racing status`: how the bot is. Admins read everything, other people a short form for their channel."""
+
+from functools import partial
+from typing import Any
+
+from bot.domain.message import Message
+from bot.errors import CommandError
+from bot.operations.status import read_status
+from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.messages.status import Asked, status_answer
+
+
+async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
+    """The status of now, read without changing anything. Raises CommandError for further words."""
+    await check(desk, invocation)
+    is_admin = bool(await desk.people.is_admin(invocation.user_id))
+    only_channel = None if is_admin else invocation.channel_id
+    found = await desk.database.read(partial(read_status, clock=desk.clock, channel_id=only_channel))
+    reading = found.reading
+    expected = await desk.quota.forecast(reading) if reading else None
+    return status_answer(found, Asked(dict(desk.degraded()), expected, only_channel))
+
+
+async def check(_desk: Desk, invocation: Invocation) -> None:
+    """Raise CommandError where anything was typed behind the command."""
+    if invocation.text.strip():
+        raise CommandError("/racing status takes no further words. /racing trace and a race's id tells of one race.")

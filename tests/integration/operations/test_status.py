@@ -1,0 +1,251 @@
+"""`/racing status` in figures: the last day alone, by indexes, in one transaction that changes nothing."""
+
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from sqlalchemy import event, update
+from sqlmodel import col
+
+from bot.domain.quota import QuotaReading, QuotaSource, month_key
+from bot.errors import CommandError
+from bot.operations import status
+from bot.operations.jobs.table import Job
+from bot.operations.status import read_status
+from bot.outbox import traffic
+from bot.outbox.ledger import Outcome
+from bot.slack.commands.invocation import Invocation
+from bot.slack.commands.table import find_command
+from bot.storage import inbox, job_runs, migrate, missing, quota, replicas
+from bot.storage.clock import database_now
+from bot.storage.tables import ChannelQueue, MissingKind, MissingRow, OutboxMessage
+from tests.integration.alerts.racing_day import abandonment, result, tell
+
+CODE = "is_archived"
+
+
+@pytest.fixture
+async def told(pipeline):
+    """Eight results and an abandonment in two channels."""
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.subscribe("CALL", "*")
+    await tell(pipeline, *(result(f"rc_{number}") for number in range(8)), abandonment("rc_9"))
+    return pipeline
+
+
+async def read(pipeline, **more):
+    return await pipeline.database.read(lambda session: read_status(session, pipeline.clock, **more))
+
+
+async def times(pipeline, seconds):
+    """Have the sent messages taken so many seconds each, in their order."""
+
+    def change(session):
+        row = OutboxMessage
+        for number, took_s in enumerate(seconds, start=1):
+            received_at = pipeline.clock() - timedelta(hours=1)
+            sent_at = received_at + timedelta(seconds=took_s)
+            changes = update(row).where(col(row.id) == number).values(received_at=received_at, sent_at=sent_at)
+            session.execute(changes)
+
+    await pipeline.database.write(change)
+
+
+async def test_last_day_is_counted_with_the_times_from_receipt_to_slack(told):
+    await times(told, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 600])
+    found = await read(told)
+    assert found.deliveries == {"result.received": 8, "race.abandoned": 1}
+    assert found.sent.posts == 18
+    assert found.sent.p50_s == pytest.approx(9, abs=0.01)
+    assert found.sent.p95_s == pytest.approx(600, abs=0.01)
+    told.clock.forward(86_401 + 3_600)
+    later = await read(told)
+    assert (later.deliveries, later.sent) == ({}, traffic.Sent(0))
+
+
+async def test_one_post_is_its_own_median_and_no_time_is_negative(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, result("rc_1"))
+    await times(pipeline, [-5])
+    assert (await read(pipeline)).sent == traffic.Sent(1, p50_s=0.0, p95_s=0.0)
+
+
+async def test_edits_notices_and_summaries_are_no_posts(told):
+    await tell(told, result("rc_1", going="Soft"))
+    await told.database.write(lambda session: told.notices.tell(session, "key", "words"))
+    await told.post_all()
+    assert (await read(told)).sent.posts == 18
+
+
+async def hold(pipeline, channel_id, state, reason=None):
+    def change(session):
+        since = database_now(session, pipeline.clock)
+        of_this = update(ChannelQueue).where(col(ChannelQueue.channel_id) == channel_id)
+        session.execute(of_this.values(state=state, state_reason=reason, state_since=since))
+
+    await pipeline.database.write(change)
+
+
+async def test_status_says_what_waits_where_and_why(told):
+    await hold(told, "CGB", "paused")
+    await hold(told, "CALL", "closed", CODE)
+    await tell(told, result("rc_20"), result("rc_21"))
+    found = await read(told)
+    assert (found.waiting_deliveries, found.waiting_posts) == (0, 4)
+    shown = {one.channel_id: (one.count, one.outcome, one.why) for one in found.waiting_channels}
+    assert shown == {
+        "CGB": (2, Outcome.WAITING, "the channel is paused"),
+        "CALL": (2, Outcome.WAITING, CODE),
+    }
+    here = await read(told, channel_id="CGB")
+    assert (here.waiting_posts, [one.channel_id for one in here.waiting_channels]) == (2, ["CGB"])
+
+
+async def test_only_the_channels_with_most_are_named_and_all_are_counted(pipeline):
+    for number in range(7):
+        await pipeline.subscribe(f"C{number}", "GB")
+    await pipeline.deliver(result("rc_1"))
+    await pipeline.fanout.run_once()
+    found = await read(pipeline)
+    assert (found.waiting_posts, len(found.waiting_channels)) == (7, status.CHANNELS_AT_MOST)
+
+
+async def test_delivery_whose_fan_out_fails_is_shown_with_its_reason(pipeline, monkeypatch):
+    await pipeline.deliver(result("rc_1"))
+    (waiting,) = await pipeline.database.read(lambda session: inbox.waiting(session, pipeline.clock(), 1))
+    await pipeline.database.write(lambda session: inbox.mark_failed(session, waiting, pipeline.clock(), "a bug"))
+    found = await read(pipeline)
+    assert (found.waiting_deliveries, found.first_waiting) == (1, inbox.FirstWaiting(1, "a bug"))
+
+
+async def test_status_has_jobs_repair_replicas_versions_and_quota(pipeline, monkeypatch):
+    def no_run(_parts):
+        raise AssertionError
+
+    jobs = tuple(Job(name, lambda _settings: 60, no_run) for name in ("repair", "prune_bodies"))
+    monkeypatch.setattr(status, "JOBS", jobs)
+    now = pipeline.clock()
+
+    def prepare(session):
+        for ago in (3, 2, 1):
+            slot, at = (now - timedelta(hours=ago)).isoformat(), now - timedelta(hours=ago)
+            assert job_runs.claim(session, "repair", slot, by="one", now=at, lease_s=60)
+            if ago > 1:
+                job_runs.finish(session, "repair", slot, at)
+        alive_at = database_now(session, pipeline.clock)
+        replicas.beat(session, "one", alive_at - timedelta(seconds=29))
+        replicas.beat(session, "two", alive_at - timedelta(seconds=1))
+        reading = QuotaReading(
+            taken_at=now, month=month_key(now), used=10, certain=True, source=QuotaSource.TOTAL, limit=20
+        )
+        quota.put_reading(session, reading)
+        return reading
+
+    reading = await pipeline.database.write(prepare)
+    found = await read(pipeline)
+    assert [(one.job, one.done_at) for one in found.jobs] == [
+        ("repair", now - timedelta(hours=2)),
+        ("prune_bodies", None),
+    ]
+    assert found.repaired_at == now - timedelta(hours=2)
+    assert (found.replicas, found.schema, found.reading) == (2, migrate.head(), reading)
+    assert found.version
+
+
+async def test_only_what_admins_were_told_of_and_has_not_come_is_missing(pipeline):
+    now = pipeline.clock()
+
+    def row(key, told_at=None, came_at=None):
+        return MissingRow(
+            key=key,
+            kind=MissingKind.RACE,
+            name=key,
+            race_date="2026-11-20",
+            found_at=now,
+            told_at=told_at,
+            came_at=came_at,
+        )
+
+    rows = [row("1", now), row("2", now), row("3"), row("4", now, now)]
+    await pipeline.database.write(lambda session: missing.add(session, rows))
+    assert (await read(pipeline)).missing == {"race": 2}
+
+
+async def test_status_only_reads_in_one_transaction_by_indexes(told):
+    database = told.database
+    statements: list[Any] = []
+    begun: list[Any] = []
+
+    def note(_connection, _cursor, statement, values, _context, _many):
+        statements.append((statement, values))
+
+    def begin(connection):
+        begun.append(connection)
+
+    event.listen(database._reader, "before_cursor_execute", note)
+    event.listen(database._reader, "begin", begin)
+    try:
+        await read(told)
+    finally:
+        event.remove(database._reader, "before_cursor_execute", note)
+        event.remove(database._reader, "begin", begin)
+    said = [statement for statement, _ in statements if not statement.startswith(("BEGIN", "PRAGMA"))]
+    assert len(begun) == 1
+    assert {statement.split()[0] for statement in said} == {"SELECT"}
+    if not database.is_sqlite:
+        return
+    plans = []
+    with database.writer.connect() as connection:
+        for statement, values in statements:
+            if "FROM inbox" in statement or "FROM message" in statement:
+                found = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)
+                plans += [row[-1] for row in found]
+    assert any("ix_inbox_received_at" in plan for plan in plans)
+    assert any("ix_message_event_sent" in plan for plan in plans)
+    assert [plan for plan in plans if plan.startswith(("SCAN inbox", "SCAN message")) and "INDEX" not in plan] == []
+
+
+def desk_of(pipeline, *, is_admin, degraded=None):
+    async def says(_user_id):
+        return is_admin
+
+    desk: Any = SimpleNamespace(
+        database=pipeline.database,
+        clock=pipeline.clock,
+        people=SimpleNamespace(is_admin=says),
+        degraded=lambda: degraded or {},
+    )
+    return desk
+
+
+async def answer(pipeline, line="status", **more):
+    command, words = find_command(line)
+    assert command is not None
+    return await command.answer(desk_of(pipeline, **more), Invocation(words, "CGB", "UALICE", "cmd-1"), None)
+
+
+@pytest.mark.parametrize("is_admin", [False, None])
+async def test_whoever_is_no_admin_reads_no_reason_no_job_and_no_other_channel(told, is_admin):
+    await hold(told, "CALL", "closed", CODE)
+    await tell(told, result("rc_20"))
+    message = await answer(told, is_admin=is_admin, degraded={"slack": "token_revoked"})
+    shown = f"{message.text}{message.blocks}"
+    assert "1 thing is not as it should be. An admin can see why." in shown
+    assert "Waiting: 0 posts for <#CGB>." in message.text
+    for hidden in ("token_revoked", "CALL", CODE, "check_quota", "schema"):
+        assert hidden not in shown
+    full = await answer(told, is_admin=True, degraded={"slack": "token_revoked"})
+    for seen in ("token_revoked", "<#CALL>", CODE, "check_quota", "schema", "1 post"):
+        assert seen in f"{full.text}{full.blocks}"
+
+
+async def test_status_of_a_bot_that_is_well_says_so(told):
+    message = await answer(told, is_admin=True)
+    assert message.text.startswith("All is well. Last 24 hours: 9 deliveries, 18 posts, half of them within ")
+    assert message.text.endswith("Waiting: 0 posts.")
+
+
+async def test_status_takes_no_further_words(pipeline):
+    with pytest.raises(CommandError, match="no further words"):
+        await answer(pipeline, "status now", is_admin=True)

@@ -1,0 +1,320 @@
+"""What has not come is told to admins once, by all replicas together, and taken back when it comes."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import event
+
+from bot.book.quota import QuotaBook
+from bot.book.racebook import RaceBook
+from bot.domain.quota import QuotaReading, QuotaSource
+from bot.domain.races import Course, OffTime, Race
+from bot.operations.jobs.watch_deliveries import LEFT_TO_PEOPLE, DeliveryWatch
+from bot.operations.watchdog import look
+from bot.racing.errors import ServerFault
+from bot.settings import load_settings
+from bot.storage import missing, quota, racebook, webhook_subscriptions
+from bot.storage.tables import WebhookSubscriptionRow
+from tests.integration.conftest import TOKEN, Moment
+from tests.unit.book.conftest import FakeClient
+
+NOW = datetime(2026, 11, 20, 18, tzinfo=UTC)
+LONG_PAST = timedelta(hours=3)
+OUTCOMES = "result.received,race.abandoned,meeting.abandoned"
+
+
+class Watched:
+    """A pipeline that is watched, at a time of the test's own. Posting goes by the real time."""
+
+    def __init__(self, pipeline, client):
+        self.pipeline, self.client = pipeline, client
+        self.clock = Moment(NOW)
+
+    def watch(self):
+        database = self.pipeline.database
+        settings = load_settings(
+            env_file=None,
+            racing_api_url="https://api.example.com/v1",
+            racing_api_key="key-of-a-test",
+            slack_bot_token=TOKEN,
+            slack_signing_secret="signing-secret",
+        )
+        book = QuotaBook(database, self.client, settings, self.clock)
+        races = RaceBook(database, self.client, self.clock, book)
+        return DeliveryWatch(database, self.pipeline.notices, races, book, self.clock, asyncio.Event())
+
+    async def run(self, forward=timedelta()):
+        """What admins read because of one run."""
+        self.clock.now += forward
+        before = len(self.pipeline.texts("CADMIN"))
+        await self.watch()()
+        await self.pipeline.post_all()
+        return self.pipeline.texts("CADMIN")[before:]
+
+    async def subscribed(self, region=None, events=OUTCOMES, days=30):
+        made_at = NOW - timedelta(days=days)
+        row = WebhookSubscriptionRow(url="https://bot.example.com", events=events, region=region, created_at=made_at)
+        await self.pipeline.database.write(lambda session: webhook_subscriptions.add(session, row))
+
+    async def book(self, *races):
+        await self.pipeline.database.write(lambda session: racebook.put(session, races, NOW, region=None))
+
+    async def has_open(self):
+        return [row.key for row in await self.pipeline.database.read(missing.open_rows)]
+
+
+@pytest.fixture
+async def watched(pipeline):
+    made = Watched(pipeline, FakeClient(page_size=200))
+    await made.subscribed()
+    return made
+
+
+def race(number, hours_ago=4.0, region="GB", **more):
+    """A race whose off time came with an offset."""
+    off_at = NOW - timedelta(hours=hours_ago)
+    return Race(
+        race_id=f"rc_{number}",
+        region=region,
+        course=Course(name="Ascot"),
+        race_date=off_at.date().isoformat(),
+        off=OffTime(text=f"{off_at:%H:%M}", off_at=off_at),
+        **more,
+    )
+
+
+def result(number, **fields):
+    runners = [{"position": 1, "horse": "Blue Moon"}]
+    return {"event": "result.received", "race": {"race_id": f"rc_{number}", "runners": runners, **fields}}
+
+
+async def test_race_without_outcome_is_told_once_when_it_is_long_past_and_taken_back_when_it_comes(watched):
+    await watched.book(race(1, hours_ago=0))
+    assert await watched.run(LONG_PAST - timedelta(seconds=1)) == []
+    (told,) = await watched.run(timedelta(seconds=1))
+    assert told == (
+        "1 race should have been over for 3 hours or more, and I know neither a result nor an abandonment: Ascot 18:00 "
+        "(GB, 2026-11-20). The data service's list has no outcome either."
+    )
+    assert [one for one in watched.client.asked if isinstance(one, tuple)] == [("GB", None)]
+    for _ in range(3):
+        assert await watched.run(timedelta(hours=2)) == []
+    assert len([one for one in watched.client.asked if isinstance(one, tuple)]) == 1, "asked again and again"
+    await watched.pipeline.deliver(result(1))
+    await watched.pipeline.post_all()
+    assert await watched.run() == ["The outcome of 1 race has come after all: Ascot 18:00 (GB, 2026-11-20)."]
+    assert [await watched.run(timedelta(hours=2)), await watched.has_open()] == [[], []]
+
+
+@pytest.mark.parametrize(
+    "delivery",
+    [
+        result(1),
+        result(1, date="2026-11-20", course="Ascot", region="GB"),
+        {"event": "race.abandoned", "race": {"race_id": "rc_1"}},
+        {
+            "event": "result.received",
+            "race": {"course": "Ascot", "date": "2026-11-20", "off_time": "14:00", "winner": "X"},
+        },
+        {"event": "meeting.abandoned", "meeting": {"course": "Ascot", "date": "2026-11-20", "region": "GB"}},
+        {"event": "meeting.abandoned", "meeting": {"meeting_id": "mt_1"}},
+        {"event": "meeting.abandoned", "meeting": {"meeting_id": "mt_9"}, "races": [{"race_id": "rc_1"}]},
+    ],
+    ids=["result", "result in full", "abandonment", "no id", "meeting by course", "meeting by id", "meeting's race"],
+)
+async def test_outcome_that_was_delivered_in_any_form_is_not_missed(watched, delivery):
+    await watched.book(race(1, meeting_id="mt_1"))
+    await watched.pipeline.deliver(delivery)
+    await watched.pipeline.post_all()
+    assert await watched.run() == []
+
+
+async def test_outcome_that_is_listed_and_was_not_delivered_is_told_as_such(watched):
+    await watched.book(race(1), race(2, hours_ago=4.5))
+    listed = {"race_id": "rc_1", "date": "2026-11-20", "region": "GB", "course": "Ascot", "status": "result"}
+    watched.client.races = [listed, {"race_id": "rc_9", "date": "2026-11-29", "region": "GB"}]
+    (told,) = await watched.run()
+    assert "I know neither a result nor an abandonment: Ascot 13:30 (GB, 2026-11-20). The data" in told
+    assert "lists the outcome of 1 race and did not deliver it, so no channel was told: Ascot 14:00 (GB" in told
+    await watched.book(race(2, hours_ago=4.5, abandoned=True))
+    (back,) = await watched.run(timedelta(minutes=10))
+    assert back.startswith("The data service now lists an outcome, or another day, of 1 race: Ascot 13:30")
+    await watched.pipeline.deliver(result(1))
+    await watched.pipeline.post_all()
+    assert await watched.run(timedelta(minutes=10)) == [
+        "The outcome of 1 race has come after all: Ascot 14:00 (GB, 2026-11-20)."
+    ]
+
+
+async def test_race_that_is_moved_to_another_day_is_taken_back(watched):
+    await watched.book(race(1))
+    assert len(await watched.run()) == 1
+    await watched.book(race(1, hours_ago=-48))
+    (back,) = await watched.run()
+    assert "another day, of 1 race" in back
+
+
+async def test_only_races_whose_delivery_can_be_expected_are_missed(watched, pipeline):
+    """Of another region than ours, before we subscribed, and without all outcomes subscribed: nothing is missed."""
+    await pipeline.database.write(lambda session: webhook_subscriptions.retire(session, 1, NOW))
+    await watched.subscribed(region="IRE")
+    await watched.subscribed(region="FR", events="result.received")
+    await watched.subscribed(region="GB", days=0.1)
+    await watched.book(race(1, region="AUS"), race(2, region="FR"), race(3, region="GB"), race(4, region=None))
+    assert await watched.run() == []
+    await watched.book(race(5, region="IRE"))
+    assert len(await watched.run()) == 1
+
+
+async def test_without_a_known_subscription_regions_count_that_were_delivered_lately(watched, pipeline):
+    await pipeline.database.write(lambda session: webhook_subscriptions.retire(session, 1, NOW))
+    await watched.book(race(1), race(2, region="IRE"))
+    assert await watched.run() == []
+    pipeline.clock.now = NOW - timedelta(hours=30)
+    await pipeline.deliver(result(7, date="2026-11-19", course="York", region="GB"))
+    await pipeline.fanout.run_once()
+    pipeline.clock.now = datetime.now(UTC)
+    (told,) = await watched.run()
+    assert "Ascot 14:00 (GB" in told
+    assert "IRE" not in told
+
+
+async def test_races_found_within_an_hour_are_told_together_and_only_ten_are_named(watched, pipeline):
+    await pipeline.deliver(result(99, date="2026-11-20", course="York", region="GB"))
+    await pipeline.post_all()
+    await watched.book(race(0), *(race(number, hours_ago=2.9 - number / 100) for number in range(1, 14)))
+    assert len(await watched.run()) == 1
+    assert await watched.run(timedelta(minutes=30)) == []
+    (told,) = await watched.run(timedelta(minutes=30))
+    assert told.startswith("13 races should have been over")
+    assert "and 3 more." in told
+
+
+async def test_day_without_a_delivery_is_told_in_the_place_of_its_races(watched, pipeline):
+    await watched.book(*(race(number) for number in range(5)))
+    (told,) = await watched.run()
+    assert told.startswith("No result and no abandonment was delivered of the racing day 2026-11-20 (5 races)")
+    assert await watched.run(timedelta(hours=2)) == []
+    await pipeline.deliver(result(1))
+    await pipeline.post_all()
+    back, left = await watched.run()
+    assert back == "Deliveries have come after all of the racing day 2026-11-20 (5 races)."
+    assert left.startswith("4 races should have been over")
+    assert await watched.run(timedelta(hours=2)) == []
+
+
+async def test_subscription_whose_last_racing_days_brought_nothing_is_told_in_the_place_of_the_days(watched, pipeline):
+    await watched.subscribed(region="IRE")
+    races = [race(f"{ago}_{number}", ago * 24 + 4) for ago in range(4) for number in range(3)]
+    await watched.book(*races, *(race(f"ire_{one.race_id}", 28, region="IRE") for one in races))
+    await pipeline.deliver(result("3_0", date="2026-11-17", course="Ascot", region="GB"))
+    await pipeline.fanout.run_once()
+    told = await watched.run()
+    assert [one[:60] for one in told] == [
+        "Nothing is delivered any more by the webhook subscription to",
+        "2 races should have been over for 3 hours or more, and I kno",
+    ]
+    assert "to all regions (3 racing days since 2026-11-18, 21 races)" in told[0]
+    assert "racing-bot subscribe --again" in told[0]
+    assert await watched.run(timedelta(days=1)) == []
+    await pipeline.deliver(result("0_1"))
+    await pipeline.fanout.run_once()
+    back = await watched.run()
+    assert back[0].startswith("Deliveries come again by the webhook subscription to all regions")
+    days = [one for one in back if one.startswith("No result")]
+    assert len(days) == 2, "the days between have still not come"
+
+
+async def test_one_region_that_fell_silent_is_told_while_another_goes_on(watched, pipeline):
+    await pipeline.database.write(lambda session: webhook_subscriptions.retire(session, 1, NOW))
+    await watched.subscribed(region="IRE")
+    await watched.subscribed(region="GB")
+    for ago in (0, 1):
+        for region in ("GB", "IRE"):
+            await watched.book(*(race(f"{region}{ago}{number}", ago * 24 + 4, region) for number in range(3)))
+        for number in range(3):
+            await pipeline.deliver(result(f"GB{ago}{number}"))
+    await pipeline.post_all()
+    (told,) = await watched.run()
+    assert "the webhook subscription to IRE (2 racing days since 2026-11-19, 6 races)" in told
+
+
+@pytest.mark.parametrize("trouble", ["quota", "failure"])
+async def test_race_that_the_service_could_not_be_asked_for_is_told_with_a_word_on_that(watched, pipeline, trouble):
+    await watched.book(race(1))
+    if trouble == "quota":
+        used = 15_000 - LEFT_TO_PEOPLE
+        reading = QuotaReading(
+            taken_at=NOW, month="2026-11", used=used, certain=True, source=QuotaSource.TOTAL, limit=15_000
+        )
+        await pipeline.database.write(lambda session: quota.put_reading(session, reading))
+    else:
+        watched.client.failure = ServerFault("races/search", status=500)
+    (told,) = await watched.run()
+    assert "I could not ask the data service about all of them" in told
+    assert (watched.client.asked == []) is (trouble == "quota")
+
+
+async def test_two_replicas_in_the_same_instant_tell_once(watched, pipeline):
+    await watched.book(race(1), race(2), race("ire", region="IRE"))
+    await pipeline.deliver(result(99, date="2026-11-20", course="York", region="GB"))
+    await pipeline.post_all()
+    assert sorted(await asyncio.gather(watched.watch()(), watched.watch()())) == [False, True]
+    await pipeline.post_all()
+    assert len(pipeline.texts("CADMIN")) == 1
+    for number in (1, 2, "ire"):
+        await pipeline.deliver(result(number))
+    await pipeline.post_all()
+    assert sorted(await asyncio.gather(watched.watch()(), watched.watch()())) == [False, True]
+    await pipeline.post_all()
+    assert len(pipeline.texts("CADMIN")) == 2
+
+
+async def test_run_that_dies_before_its_commit_is_made_good_by_the_next(watched, pipeline, monkeypatch):
+    await watched.book(race(1))
+    with monkeypatch.context() as patched:
+        patched.setattr("bot.storage.missing.forget", lambda _session, _now: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            await watched.watch()()
+    assert len(await watched.run()) == 1
+
+
+async def test_look_that_finds_nothing_writes_nothing(watched, pipeline, monkeypatch):
+    await watched.book(race(1, hours_ago=1))
+
+    async def refuse(_work):
+        raise AssertionError("a write")
+
+    monkeypatch.setattr(pipeline.database, "write", refuse)
+    assert await watched.watch()() is False
+
+
+async def test_look_goes_by_indexes_that_do_not_grow_with_the_history(watched, pipeline):
+    database = pipeline.database
+    if not database.is_sqlite:
+        return
+    await watched.book(race(1), race(2, hours_ago=30))
+    statements = []
+
+    def note(_connection, _cursor, statement, values, _context, _many):
+        statements.append((statement, values))
+
+    event.listen(database._reader, "before_cursor_execute", note)
+    try:
+        sight = await database.read(lambda session: look(session, NOW))
+    finally:
+        event.remove(database._reader, "before_cursor_execute", note)
+    assert len(sight.due) == 2
+    plans = []
+    with database.writer.connect() as connection:
+        for statement, values in statements:
+            if statement.startswith("SELECT"):
+                plans += [row[-1] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)]
+    assert [plan for plan in plans if plan.startswith(("SCAN event", "SCAN book_race", "SCAN inbox"))] == [
+        "SCAN inbox"
+    ], "the first row by number"
+    assert any("ix_event_without_race_id" in plan for plan in plans)
+    # A look for every race without an id would read all of them, however old.
+    by_no_id = [plan for plan in plans if "ix_event_race_id (race_id=?)" in plan]
+    assert len(by_no_id) == 1, "the look for the race of a row"
