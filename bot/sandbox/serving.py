@@ -8,9 +8,10 @@ import random
 import socket
 from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from email.utils import formatdate
 
 import uvicorn
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 LOOPBACK = "127.0.0.1"
@@ -39,7 +40,13 @@ async def serve(app: ASGIApp, port: int = 0) -> AsyncIterator[str]:
     """
     listener = _listen(port)
     config = uvicorn.Config(
-        _CutWhenCancelled(app), http=_Protocol, ws="none", lifespan="off", log_config=None, log_level="warning"
+        _Dated(_CutWhenCancelled(app)),
+        http=_Protocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level="warning",
+        date_header=False,
     )
     server = _Server(config)
     running = asyncio.create_task(server.serve(sockets=[listener]))
@@ -123,6 +130,22 @@ async def _finish(requests: Collection[asyncio.Task[None]]) -> None:
     for request in late:
         request.cancel()
     await asyncio.gather(*late, return_exceptions=True)
+
+
+class _Dated:
+    """The app with the time in each answer. Uvicorn's own `Date` is of the last tick, and this server ticks once."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def dated(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                date = (b"date", formatdate(usegmt=True).encode())
+                message = {**message, "headers": [*message.get("headers", ()), date]}
+            await send(message)
+
+        await self._app(scope, receive, dated)
 
 
 class _CutWhenCancelled:
