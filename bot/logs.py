@@ -24,18 +24,19 @@ class MaskSecrets:
 
     def __call__(self, _logger: WrappedLogger, _method: str, event_dict: EventDict) -> EventDict:
         for name, value in event_dict.items():
-            event_dict[name] = self._masked(value)
+            event_dict[name] = self.masked(value)
         return event_dict
 
-    def _masked(self, value: Any) -> Any:
+    def masked(self, value: Any) -> Any:
+        """The value with every secret in its texts blanked out."""
         if isinstance(value, str):
             for secret in self._secrets:
                 value = value.replace(secret, MASK)
             return value
         if isinstance(value, Mapping):
-            return {self._masked(name): self._masked(item) for name, item in value.items()}
+            return {self.masked(name): self.masked(item) for name, item in value.items()}
         if isinstance(value, list | tuple | set | frozenset):
-            return [self._masked(item) for item in value]
+            return [self.masked(item) for item in value]
         return value
 
 

@@ -56,6 +56,14 @@ class TotalSeen(Value):
         return TotalSeen(month=month, first=first, last=total, monthly=monthly, turned=turned)
 
 
+async def usage_by_day(client: RacingClient) -> Page[Any]:
+    """Usage by day. "Grouping by day is also offered", but the value for `by` is not shown (Spec gap G5)."""
+    try:
+        return await client.usage(by=BY_DAY)
+    except InvalidParam:
+        return await client.usage()
+
+
 class QuotaBook:
     """Reads the quota, and keeps what it read."""
 
@@ -67,7 +75,7 @@ class QuotaBook:
 
     async def read(self, by: str = BY_DAY) -> QuotaReading:
         """The reading of this moment, with rows by day or by endpoint. Costs no quota. Raises ServiceError."""
-        page = await self._ask_by_day()
+        page = await usage_by_day(self._client)
         usage = read_usage(page.data)
         plan = page.meta.plan or self._client.state.plan
         reading = await self._database.write(lambda session: self._keep(session, usage, plan))
@@ -131,13 +139,6 @@ class QuotaBook:
         """Seconds for which what was read counts as fresh, by what the month has left."""
         latest = await self.latest()
         return staleness_s(latest.left if latest else None)
-
-    async def _ask_by_day(self) -> Page[Any]:
-        """Usage by day. "Grouping by day is also offered", but the value that asks for it is not shown."""
-        try:
-            return await self._client.usage(by=BY_DAY)
-        except InvalidParam:
-            return await self._client.usage()
 
     def _keep(self, session: Session, usage: Usage, plan: str | None) -> QuotaReading:
         now = self._clock()

@@ -6,19 +6,18 @@ Slack is asked at start and every few minutes. In between, a refused post says t
 import asyncio
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from sqlmodel import Session
 
 from bot.domain.clock import Clock
-from bot.errors import SlackChannelClosed, SlackError, SlackScopeMissing, StorageError
+from bot.errors import SlackError, StorageError
 from bot.logs import get_logger
 from bot.outbox import held_lanes
 from bot.outbox.closing import close_channel
 from bot.outbox.notices import Notices, is_person
 from bot.outbox.reopening import Reopening
 from bot.slack.client import SlackClient
-from bot.slack.membership import DIRECT_MESSAGE
+from bot.slack.membership import DIRECT_MESSAGE, problem_of_channel, problem_of_person
 from bot.storage.engine import Database
 
 log = get_logger(__name__)
@@ -27,12 +26,6 @@ CHECK_EVERY_S = 300.0
 
 ASK_AGAIN_S = 10.0
 """The same while Slack, or the database, does not answer."""
-
-POSTS_ANYWHERE = "chat:write.public"
-"""The scope for posting in public channels without being a member."""
-
-GRANTED = "x-oauth-scopes"
-"""The header in which Slack names the token's scopes, with every answer."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +67,7 @@ class AdminCheck:
         # Direct messages would need a scope of their own: the first post finds out.
         if channel_id is None or is_person(channel_id) or channel_id.startswith(DIRECT_MESSAGE):
             return
-        problem = await self._problem_of_channel(channel_id)
+        problem = await problem_of_channel(self.slack, channel_id)
         closing = await self.database.read(partial(held_lanes.closing_of, channel_id=channel_id))
         if problem is None and closing is None:
             return
@@ -95,33 +88,10 @@ class AdminCheck:
             self.notices.is_back(session, closing.since)
         return closing is not None
 
-    async def _problem_of_channel(self, channel_id: str) -> str | None:
-        """Why a post there would be refused; None where it would not. Raises SlackError where Slack does not say."""
-        try:
-            answer = await self.slack.call(
-                "conversations.info", lambda: self.slack.web.conversations_info(channel=channel_id)
-            )
-        except SlackChannelClosed as error:
-            return error.code
-        except SlackScopeMissing:
-            # The next post finds out.
-            return None
-        channel: dict[str, Any] = answer.get("channel") or {}
-        if channel.get("is_archived"):
-            return "is_archived"
-        anywhere = not channel.get("is_private") and POSTS_ANYWHERE in (answer.headers or {}).get(GRANTED, "")
-        return None if channel.get("is_member") or anywhere else "not_in_channel"
-
     async def _problem_of_person(self, user_id: str) -> str | None:
         """Why no direct message reaches this person. Where Slack does not say, the last known reason stays."""
         try:
-            answer = await self.slack.call("users.info", lambda: self.slack.web.users_info(user=user_id))
-        except SlackChannelClosed as error:
-            return error.code
+            return await problem_of_person(self.slack, user_id)
         except SlackError as error:
             log.info("admin_not_looked_up", user_id=user_id, reason=str(error))
             return self.notices.unreached.get(user_id)
-        user: dict[str, Any] = answer.get("user") or {}
-        if user.get("deleted"):
-            return "deactivated"
-        return "a bot" if user.get("is_bot") else None

@@ -1,10 +1,10 @@
-"""Whether the bot is in a channel, and who made it: asked of Slack."""
+"""Whether the bot is in a channel, who made the channel, and whether posts get there: asked of Slack."""
 
 from typing import Any
 
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from bot.errors import SlackChannelClosed, SlackError
+from bot.errors import SlackChannelClosed, SlackError, SlackScopeMissing
 from bot.slack.client import SlackClient
 
 MEMBERSHIP_S = 5.0
@@ -14,6 +14,12 @@ MEMBER_PAGES = 5
 
 DIRECT_MESSAGE = "D"
 """How the ids of direct messages begin. People can type commands in those between two of them, too."""
+
+POSTS_ANYWHERE = "chat:write.public"
+"""The scope for posting in public channels without being a member."""
+
+GRANTED = "x-oauth-scopes"
+"""The header in which Slack names the token's scopes, with every answer."""
 
 
 async def is_member(slack: SlackClient, channel_id: str, timeout_s: float = MEMBERSHIP_S) -> bool | None:
@@ -30,6 +36,34 @@ async def is_member(slack: SlackClient, channel_id: str, timeout_s: float = MEMB
     if channel.get("is_archived"):
         return False
     return bool(channel.get("is_member"))
+
+
+async def problem_of_channel(slack: SlackClient, channel_id: str) -> str | None:
+    """Why a post in a channel would be refused; None where it would not. Raises SlackError where Slack does not say."""
+    try:
+        answer = await slack.call("conversations.info", lambda: slack.web.conversations_info(channel=channel_id))
+    except SlackChannelClosed as error:
+        return error.code
+    except SlackScopeMissing:
+        # The next post finds out.
+        return None
+    channel: dict[str, Any] = answer.get("channel") or {}
+    if channel.get("is_archived"):
+        return "is_archived"
+    anywhere = not channel.get("is_private") and POSTS_ANYWHERE in (answer.headers or {}).get(GRANTED, "")
+    return None if channel.get("is_member") or anywhere else "not_in_channel"
+
+
+async def problem_of_person(slack: SlackClient, user_id: str) -> str | None:
+    """Why no direct message reaches a person; None where one does. Raises SlackError where Slack does not say."""
+    try:
+        answer = await slack.call("users.info", lambda: slack.web.users_info(user=user_id))
+    except SlackChannelClosed as error:
+        return error.code
+    user: dict[str, Any] = answer.get("user") or {}
+    if user.get("deleted"):
+        return "deactivated"
+    return "a bot" if user.get("is_bot") else None
 
 
 async def creator(slack: SlackClient, channel_id: str, timeout_s: float) -> str | None:
