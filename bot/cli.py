@@ -1,7 +1,7 @@
 """`racing-bot`: the command line. Each command reads the settings it needs, and says every problem at once.
 
 Stdout has what a script would read, and nothing else. Stderr has the log, and why a command did not do what was asked.
-Exit codes: 0 done, 1 failed, 2 for wrong words or settings.
+Exit codes: 0 done, 1 failed, 2 for wrong words or settings; of `doctor` 0 well, 1 warnings, 2 failures.
 """
 
 import gc
@@ -227,6 +227,31 @@ def restored() -> None:
 
 
 @app.command()
+def doctor(
+    json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON, for a script.")] = False,
+) -> None:
+    """Check the deployment and say how to mend it. Nothing is changed, and no quota is spent.
+
+    The exit code is 0 when all is well, 1 with warnings, 2 with failures.
+    """
+    import asyncio
+    import os
+
+    from bot.doctor.command import run_doctor
+    from bot.logs import configure_logging
+
+    async def run() -> None:
+        report = await run_doctor(_settings_of_a_tool)
+        print(report.as_json() if json else report.as_text(), flush=True)
+        # A thread that still waits for a name server can't be ended, and would keep the process for minutes.
+        os._exit(report.exit_code)
+
+    # Until the settings are read: they may be wrong.
+    configure_logging(TOOL_LOG_LEVEL, "console")
+    asyncio.run(run())
+
+
+@app.command()
 def migrate() -> None:
     """Bring the database up to date. On SQLite `serve` does this by itself."""
     from sqlalchemy.exc import DBAPIError
@@ -300,7 +325,8 @@ def main() -> None:
             print(f"  - {problem}", file=sys.stderr)
         print(
             f"Set them in the environment, or as NAME=value in the file {Path('.env').absolute()}.\n"
-            "The README says what each setting means, and where to find its value.",
+            "The README says what each setting means, and where to find its value. When they are set, "
+            "`racing-bot doctor` checks all of them.",
             file=sys.stderr,
         )
         sys.exit(2)

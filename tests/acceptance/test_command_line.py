@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -40,7 +41,14 @@ WRONG_WORDS = {
     ("migrate", "now"): ["now"],
     ("subscriptions",): ["Usage:", "export", "apply"],
     ("subscriptions", "apply"): ["FILE"],
+    ("serve", "--json"): ["--json"],
+    ("doctor", "now"): ["now"],
+    ("doctor", "--yaml"): ["--yaml"],
 }
+
+NEED_SETTINGS = (("serve",), ("subscribe",), ("unlatch",), ("restored",), ("subscriptions", "export"))
+NEED_NO_SETTINGS = ("doctor", "demo", "manifest", "migrate")
+"""`migrate` has a default for the only setting in use; `doctor` tells of the settings as of everything else."""
 
 
 async def test_wrong_words_are_told_on_stderr_with_exit_code_2(make_world):
@@ -57,14 +65,35 @@ async def test_wrong_words_are_told_on_stderr_with_exit_code_2(make_world):
 async def test_every_command_without_settings_says_what_to_do(make_world):
     async with make_world(start=False) as world:
         nothing = dict.fromkeys(world.bot.env)
-        for words in (("serve",), ("subscribe",), ("unlatch",), ("restored",)):
+        told = ("RACING_API_URL", "RACING_API_KEY", "SLACK_BOT_TOKEN", ".env", "README")
+        for words in NEED_SETTINGS:
             ran = await run_command(world.bot, *words, **nothing)
-            assert (ran.code, ran.out) == (2, "")
-            for told in ("RACING_API_URL", "RACING_API_KEY", "SLACK_BOT_TOKEN", f"{world.bot.folder}/.env", "README"):
-                assert told in ran.err
+            assert (ran.code, ran.out) == (2, ""), words
+            assert [
+                name for name in (*told, f"{world.bot.folder}/.env", "racing-bot doctor") if name not in ran.err
+            ] == []
+        ran = await run_command(world.bot, "doctor", **nothing)
+        assert (ran.code, ran.err) == (2, "")
+        assert [name for name in told if name not in ran.out] == []
         assert (await run_command(world.bot, "--version", **nothing)).out == f"racing-bot {version('racing-bot')}\n"
         assert (await run_command(world.bot, "migrate", **nothing)).code == 0
         assert (await run_command(world.bot, "manifest", "--socket", **nothing)).code == 0
+
+
+async def test_every_command_explains_itself_without_settings(make_world):
+    async with make_world(start=False) as world:
+        nothing = dict.fromkeys(world.bot.env)
+        ran = await run_command(world.bot, "--help", **nothing)
+        assert (ran.code, ran.err) == (0, "")
+        listed = re.findall(r"^  ([a-z]+)  +\S", ran.out.partition("Commands:")[2], flags=re.MULTILINE)
+        assert set(listed) == {*(first for first, *_ in NEED_SETTINGS), *NEED_NO_SETTINGS}, (
+            "say of a new command whether settings are needed"
+        )
+        for command in listed:
+            ran = await run_command(world.bot, command, "--help", **nothing)
+            assert (ran.code, ran.err) == (0, ""), command
+            assert ran.out.startswith(f"Usage: racing-bot {command} [OPTIONS]"), ran.out
+            assert re.search(r"^  [A-Z].*\.", ran.out, flags=re.MULTILINE), f"{command} says nothing of itself"
 
 
 async def test_stdout_has_the_answer_and_stderr_the_log(make_world):

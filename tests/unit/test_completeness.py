@@ -18,6 +18,8 @@ from bot import errors as our_errors
 from bot.app import Service
 from bot.cli import Event
 from bot.cli import app as command_line
+from bot.doctor.slack import WITHOUT
+from bot.doctor.table import CHECKS
 from bot.domain.events import TOPIC_OF, EventKind
 from bot.domain.plans import PLANS
 from bot.manifest import read_manifest
@@ -214,6 +216,42 @@ def test_every_http_endpoint_stands_in_the_readme():
     routes = [route for route in Service(settings()).app.routes if isinstance(route, Route)]
     served = {f"{min((route.methods or set()) - {'HEAD'})} {route.path}" for route in routes}
     assert {code_in(row[0])[0] for row in rows("README.md", "HTTP")} == served
+
+
+# The doctor
+
+
+def codes_of_findings():
+    """The codes in the calls that make findings."""
+    found: set[str] = set()
+    for path in (ROOT / "bot/doctor").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Call(func=ast.Name() | ast.IfExp() as makes, args=[ast.Constant(value=str(code)), *_]):
+                    # "commits_slow" is made by whichever of the two is chosen: `(failed if … else warning)(…)`.
+                    if {"failed", "warning", "Finding"} & set(re.findall(r"\w+", ast.unparse(makes))):
+                        found.add(code)
+    return found
+
+
+def test_every_finding_of_the_doctor_is_documented_under_a_check_of_the_table():
+    documented = {
+        code_in(code)[0]: "".join(code_in(check)) for code, check, _ in rows("docs/operations.md", "Findings")
+    }
+    assert set(documented) == codes_of_findings()
+    assert set(documented.values()) - {""} == {check.id for check in CHECKS}
+
+
+def test_every_finding_of_the_doctor_has_a_test():
+    places = [*(ROOT / "tests").glob("*/doctor/test_*.py"), ROOT / "tests/acceptance/test_doctor.py"]
+    tested = set(re.findall(r'"([a-z_]+)"', "".join(place.read_text(encoding="utf-8") for place in places)))
+    assert codes_of_findings() <= tested
+
+
+def test_doctor_says_of_each_scope_what_the_readme_says():
+    costs = {code_in(scope)[0]: cost for scope, _, cost in rows("README.md", "Scopes")}
+    assert set(WITHOUT) == set(costs)
+    assert [scope for scope, cost in WITHOUT.items() if not costs[scope].startswith(cost)] == []
 
 
 # Errors

@@ -1,0 +1,98 @@
+"""Runs checks side by side: each after the needed checks, within a time limit. A crash stays within the check."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from bot.doctor.findings import Examined, Finding, NotApplicable, Outcome, Seen, failed, worst_of
+from bot.logs import get_logger
+
+log = get_logger(__name__)
+
+LIMIT_S = 10.0
+"""A longer check is given up."""
+
+_BLOCKING = frozenset({Outcome.SKIPPED, Outcome.FAILED, Outcome.CRASHED})
+
+T = TypeVar("T")
+Mask = Callable[[str], str]
+"""Blanks out every known secret of a text."""
+
+
+@dataclass(frozen=True)
+class Check(Generic[T]):
+    """A check. `needs` are ids of earlier checks: the check is skipped unless all of these ended well."""
+
+    id: str
+    look: Callable[[T], Awaitable[Seen | NotApplicable]]
+    needs: tuple[str, ...] = ()
+
+
+async def examine(
+    checks: Sequence[Check[T]], patient: T, *, mask: Mask = str, limit_s: float = LIMIT_S
+) -> list[Examined]:
+    """The end of each check, in the order given."""
+    tasks: dict[str, asyncio.Task[Examined]] = {}
+    for check in checks:
+        needed = [tasks[name] for name in check.needs]
+        tasks[check.id] = asyncio.create_task(_examine(check, patient, needed, limit_s), name=check.id)
+    return [_masked(await task, mask) for task in tasks.values()]
+
+
+async def _examine(check: Check[T], patient: T, needed: Sequence[asyncio.Task[Examined]], limit_s: float) -> Examined:
+    for task in needed:
+        before = await task
+        if before.outcome in _BLOCKING:
+            return Examined(check.id, Outcome.SKIPPED, f"because of {before.check}", because_of=before.check)
+    started = time.monotonic()
+    return replace(await _look(check, patient, limit_s), took_s=time.monotonic() - started)
+
+
+async def _look(check: Check[T], patient: T, limit_s: float) -> Examined:
+    limit = asyncio.timeout(limit_s)
+    try:
+        async with limit:
+            seen = await check.look(patient)
+    except TimeoutError as error:
+        return _hung(check, limit_s) if limit.expired() else _crashed(check, error)
+    except Exception as error:
+        log.exception("check_crashed", check=check.id)
+        return _crashed(check, error)
+    if isinstance(seen, NotApplicable):
+        return Examined(check.id, Outcome.SKIPPED, seen.reason)
+    return Examined(check.id, worst_of(seen.findings), seen.told, seen.findings)
+
+
+def _hung(check: Check[T], limit_s: float) -> Examined:
+    finding = failed(
+        "too_slow",
+        f"The check had no answer within {limit_s:g} seconds and was given up.",
+        "Run `racing-bot doctor` again; if the check is given up again, look at the network and at the machine's load.",
+    )
+    return Examined(check.id, Outcome.FAILED, "no answer in time", (finding,))
+
+
+def _crashed(check: Check[T], error: Exception) -> Examined:
+    """The crash by class and place. The words of the error may quote a secret, so the words go to the log alone."""
+    finding = Finding(
+        "crashed",
+        Outcome.CRASHED,
+        f"The check itself failed: {type(error).__name__} at {_place(error)}.",
+        "Report this line with the traceback in the log. The other checks are not affected.",
+    )
+    return Examined(check.id, Outcome.CRASHED, "the check itself failed", (finding,))
+
+
+def _place(error: Exception) -> str:
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    return "an unknown place" if frame is None else f"{Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno}"
+
+
+def _masked(examined: Examined, mask: Mask) -> Examined:
+    findings = tuple(replace(one, told=mask(one.told), mend=mask(one.mend)) for one in examined.findings)
+    return replace(examined, told=mask(examined.told), findings=findings)

@@ -1,0 +1,137 @@
+"""The values of a check-up: outcomes, findings, the report of all checks, and the report as text and as JSON."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from pydantic_core import to_json
+
+
+class Outcome(StrEnum):
+    """The five ends of a check, the mildest first."""
+
+    OK = "ok"
+    SKIPPED = "skipped"
+    WARNING = "warning"
+    FAILED = "failed"
+    CRASHED = "crashed"
+
+
+_ORDER = list(Outcome)
+
+EXIT_CODES = {Outcome.OK: 0, Outcome.SKIPPED: 0, Outcome.WARNING: 1, Outcome.FAILED: 2, Outcome.CRASHED: 2}
+"""Worst outcome of a report → exit code."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A fault. `code` is for scripts and never changes; `mend` is a line for mending the fault."""
+
+    code: str
+    outcome: Outcome
+    told: str
+    mend: str
+
+
+def warning(code: str, told: str, mend: str) -> Finding:
+    """A finding: the bot works, but worse than the bot could."""
+    return Finding(code, Outcome.WARNING, told, mend)
+
+
+def failed(code: str, told: str, mend: str) -> Finding:
+    """A finding: a part of the bot does not work."""
+    return Finding(code, Outcome.FAILED, told, mend)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The answer of a check after a look. `told` sums up; without findings the check is ok."""
+
+    told: str
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True)
+class NotApplicable:
+    """The answer of a check with nothing to look at in this deployment."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Examined:
+    """The end of a check. `because_of` names the earlier check in the way of a skipped check."""
+
+    check: str
+    outcome: Outcome
+    told: str
+    findings: tuple[Finding, ...] = ()
+    because_of: str | None = None
+    took_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Report:
+    """All checks, in the order of the table."""
+
+    version: str
+    at: datetime
+    checks: Sequence[Examined]
+
+    @property
+    def outcome(self) -> Outcome:
+        """The worst outcome. A skipped check counts as ok: the reason is told elsewhere."""
+        worst = max((one.outcome for one in self.checks), key=_ORDER.index, default=Outcome.OK)
+        return Outcome.OK if worst is Outcome.SKIPPED else worst
+
+    @property
+    def exit_code(self) -> int:
+        """0 ok, 1 warnings, 2 failures or crashes."""
+        return EXIT_CODES[self.outcome]
+
+    def as_text(self) -> str:
+        """The report for people: a line for each check, two for each finding, and the counts."""
+        return "\n".join([f"racing-bot {self.version}", *map(_lines, self.checks), "", self._counted()])
+
+    def as_json(self) -> str:
+        """The report for scripts. docs/operations.md describes the fields; a field is never renamed or removed."""
+        document = {
+            "version": self.version,
+            "at": self.at.isoformat(),
+            "outcome": self.outcome,
+            "exit_code": self.exit_code,
+            "checks": [_as_object(one) for one in self.checks],
+        }
+        return to_json(document, indent=2).decode()
+
+    def _counted(self) -> str:
+        counts = Counter(one.outcome for one in self.checks)
+        return ", ".join(f"{counts[outcome]} {outcome}" for outcome in reversed(_ORDER) if counts[outcome])
+
+
+def worst_of(findings: Sequence[Finding]) -> Outcome:
+    """The outcome of a check with some findings."""
+    return max((finding.outcome for finding in findings), key=_ORDER.index, default=Outcome.OK)
+
+
+def _lines(examined: Examined) -> str:
+    lines = [f"{examined.outcome:<8} {examined.check}: {examined.told}"]
+    for finding in examined.findings:
+        lines += [f"         - {finding.told}", f"           Mend: {finding.mend}"]
+    return "\n".join(lines)
+
+
+def _as_object(examined: Examined) -> dict[str, Any]:
+    return {
+        "check": examined.check,
+        "outcome": examined.outcome,
+        "told": examined.told,
+        "because_of": examined.because_of,
+        "took_s": round(examined.took_s, 3),
+        "findings": [
+            {"code": one.code, "outcome": one.outcome, "told": one.told, "mend": one.mend} for one in examined.findings
+        ],
+    }

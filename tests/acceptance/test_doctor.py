@@ -1,0 +1,175 @@
+"""`racing-bot doctor` as a process: the view of a shell and of a script, a full disk, secrets kept."""
+
+import ctypes
+import json
+import os
+import shutil
+import socket
+import time
+from pathlib import Path
+
+import pytest
+from cryptography.fernet import Fernet
+
+from bot.sandbox.serving import free_port
+from tests.acceptance.command_line import run_command
+from tests.acceptance.conftest import API_KEY, BOT_TOKEN, SIGNING_SECRET, WEBHOOK_SECRET
+from tests.acceptance.no_temporary_folder import CLONE_NEWNS, CLONE_NEWUSER, MS_PRIVATE, MS_REC, why_not
+
+ALL_SCOPES = {"commands", "chat:write", "channels:read", "groups:read", "channels:history", "groups:history"} | {
+    *("im:history", "usergroups:read", "users:read")
+}
+FERNET_KEY = Fernet.generate_key().decode()
+SECRETS = (API_KEY, BOT_TOKEN, SIGNING_SECRET, WEBHOOK_SECRET, FERNET_KEY)
+FILES_ON_THE_DISK = ("bot.db", "bot.db-wal", "bot.db-shm")
+
+
+def checks_of(ran):
+    return {check["check"]: check for check in json.loads(ran.out)["checks"]}
+
+
+def codes_of(check):
+    return [finding["code"] for finding in check["findings"]]
+
+
+async def test_deployment_is_examined_from_before_its_first_start_until_it_is_well(make_world):
+    port = free_port()
+    wanted = {"PUBLIC_URL": f"http://127.0.0.1:{port}", "PORT": str(port), "ENCRYPTION_KEYS": FERNET_KEY}
+    async with make_world(start=False, **wanted) as world:
+        world.slack.scopes |= ALL_SCOPES
+        world.bot.port = port
+        before = await run_command(world.bot, "doctor", "--json")
+        assert before.code == 2
+        checks = checks_of(before)
+        assert codes_of(checks["database"]) == ["database_missing"]
+        assert checks["schema"]["outcome"] == "skipped"
+        assert checks["schema"]["because_of"] == "database"
+        assert codes_of(checks["public address"]) == ["public_url_dead"]
+        assert not (world.bot.folder / "bot.db").exists(), "the doctor makes nothing"
+
+        await world.bot.start()
+        # For some seconds after the start a bot calls itself degraded.
+        well = await run_command(world.bot, "doctor", "--json")
+        ended = {name: check["outcome"] for name, check in checks_of(well).items()}
+        assert {ended.pop("bot"), ended.pop("free space")} <= {"ok", "warning"}
+        assert {name: outcome for name, outcome in ended.items() if outcome != "ok"} == {"socket mode": "skipped"}
+        for ran in (before, well):
+            assert not [secret for secret in SECRETS if secret in ran.said]
+
+
+async def test_text_says_what_mends_and_the_exit_code_follows_the_worst(make_world):
+    async with make_world(start=False, ENCRYPTION_KEYS=FERNET_KEY) as world:
+        world.service.rotate_key("another-key")
+        ran = await run_command(world.bot, "doctor")
+        assert ran.code == 2
+        first, *lines = ran.out.splitlines()
+        assert first.startswith("racing-bot ")
+        assert "failed   key: refused" in lines
+        assert "skipped  quota: because of key" in lines
+        (place,) = [number for number, line in enumerate(lines) if "does not accept RACING_API_KEY" in line]
+        mend = "Mend: Set RACING_API_KEY to the key on the data service's account page, and start the bot again."
+        assert lines[place + 1].strip() == mend
+        assert not [secret for secret in SECRETS if secret in ran.said]
+
+
+async def test_exit_code_is_1_where_there_are_warnings_alone(make_world):
+    port = free_port()
+    wanted = {"PUBLIC_URL": f"http://127.0.0.1:{port}", "PORT": str(port), "ENCRYPTION_KEYS": FERNET_KEY}
+    async with make_world(start=False, **wanted) as world:
+        world.slack.scopes |= ALL_SCOPES - {"users:read"}
+        world.slack.scopes.discard("users:read")
+        world.bot.port = port
+        await world.bot.start()
+        ran = await run_command(world.bot, "doctor", "--json")
+        assert codes_of(checks_of(ran)["scopes"]) == ["scope_optional"]
+        document = json.loads(ran.out)
+        assert (ran.code, document["exit_code"], document["outcome"]) == (1, 1, "warning")
+
+
+async def test_settings_that_are_wrong_are_findings_for_people_and_for_scripts(make_world):
+    async with make_world(start=False) as world:
+        nothing = dict.fromkeys(world.bot.env)
+        ran = await run_command(world.bot, "doctor", "--json", **nothing)
+        assert (ran.code, ran.err) == (2, "")
+        checks = checks_of(ran)
+        told = " ".join(finding["told"] for finding in checks["settings"]["findings"])
+        for name in ("RACING_API_URL", "RACING_API_KEY", "SLACK_BOT_TOKEN", "SLACK_SIGNING_SECRET"):
+            assert f"{name} is missing" in told
+        assert {check["outcome"] for name, check in checks.items() if name != "settings"} == {"skipped"}
+        text = await run_command(world.bot, "doctor", **nothing)
+        assert text.code == 2
+        assert "- RACING_API_KEY is missing." in text.out
+        assert "Mend: Set the variable in the environment" in text.out
+
+
+def silence_the_name_server(_folder: Path) -> None:
+    """Have every look-up of a name hang in a thread for a minute."""
+
+    def hang(*_args: object, **_named: object) -> None:
+        time.sleep(60)
+
+    socket.getaddrinfo = hang  # type: ignore[assignment]
+
+
+async def test_name_server_that_is_silent_is_told_and_keeps_the_doctor_from_nothing(make_world):
+    async with make_world(start=False) as world:
+        assert (await run_command(world.bot, "migrate")).code == 0
+        address, started = "https://slack.example.com/api/", time.monotonic()
+        ran = await run_command(world.bot, "doctor", "--json", prepare=silence_the_name_server, SLACK_API_URL=address)
+        assert time.monotonic() - started < 50
+        assert ran.code == 2
+        assert codes_of(checks_of(ran)["slack token"]) == ["slack_unreachable"]
+        assert not (world.bot.folder / "bot.db-wal").exists(), "the database was closed"
+
+
+# A full disk
+
+
+class SmallDisk:
+    """Puts a folder of the process on a disk of two megabytes, full or with room. Only this process sees the disk."""
+
+    def __init__(self, *, full: bool) -> None:
+        self.full = full
+
+    def __call__(self, folder: Path) -> None:
+        libc = ctypes.CDLL(None, use_errno=True)
+        kept = {name: (folder / name).read_bytes() for name in FILES_ON_THE_DISK if (folder / name).exists()}
+        place = folder / "disk"
+        steps = (
+            libc.unshare(CLONE_NEWNS if os.geteuid() == 0 else CLONE_NEWNS | CLONE_NEWUSER),
+            libc.mount(b"none", b"/", None, ctypes.c_ulong(MS_REC | MS_PRIVATE), None),
+            libc.mount(b"tmpfs", str(place).encode(), b"tmpfs", ctypes.c_ulong(0), b"size=2m"),
+        )
+        assert steps == (0, 0, 0), os.strerror(ctypes.get_errno())
+        for name, content in kept.items():
+            (place / name).write_bytes(content)
+        if self.full:
+            free = shutil.disk_usage(place).free
+            # Room for the first pages of a log, and not for a delivery.
+            (place / "filler").write_bytes(b"x" * (free - 64 * 1024))
+
+
+async def examined_on(world, disk: SmallDisk, **settings: str):
+    address = f"sqlite:///{world.bot.folder / 'disk' / 'bot.db'}"
+    ran = await run_command(world.bot, "doctor", "--json", prepare=disk, DATABASE_URL=address, **settings)
+    return checks_of(ran)
+
+
+async def test_full_disk_is_found_and_room_mends_it(make_world, tmp_path):
+    if reason := why_not(tmp_path):
+        pytest.skip(reason)
+    async with make_world(start=False) as world:
+        (world.bot.folder / "disk").mkdir()
+        assert (await run_command(world.bot, "migrate")).code == 0
+        full = await examined_on(world, SmallDisk(full=True))
+        (finding,) = full["writable"]["findings"]
+        assert finding["code"] == "disk_full"
+        assert "database or disk is full" in finding["told"]
+        assert f"Make room on the disk of {world.bot.folder}/disk/bot.db" in finding["mend"]
+        assert codes_of(full["free space"]) == ["disk_nearly_full"]
+
+        roomy = await examined_on(world, SmallDisk(full=False), MAX_BODY_BYTES="1024")
+        assert roomy["writable"]["outcome"] == roomy["commit"]["outcome"] == "ok"
+        assert codes_of(roomy["free space"]) == ["disk_little_room"]
+        larger = checks_of(await run_command(world.bot, "doctor", "--json", MAX_BODY_BYTES="1024"))
+        assert "disk_nearly_full" not in codes_of(larger["free space"])

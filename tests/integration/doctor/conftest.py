@@ -1,0 +1,181 @@
+"""A healthy deployment for the doctor: stand-ins over real sockets, a database, and the bot."""
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from cryptography.fernet import Fernet
+
+from bot.app import Service
+from bot.doctor.deployment import open_patient
+from bot.doctor.examining import LIMIT_S, examine
+from bot.doctor.findings import Examined
+from bot.doctor.table import CHECKS
+from bot.domain.events import EventKind
+from bot.domain.filters import ChannelFilter
+from bot.manifest import read_manifest
+from bot.sandbox.racing_service.service import RacingService
+from bot.sandbox.racing_service.switches import Switches
+from bot.sandbox.serving import free_port, serve
+from bot.sandbox.slack.workspace import SlackWorkspace
+from bot.settings import Settings, load_settings
+from bot.storage import migrate, subscriptions, webhook_subscriptions
+from bot.storage.engine import Database
+from bot.storage.tables import WebhookSubscriptionRow
+from bot.storage.vault import Vault
+from bot.subscribing import run_subscribe
+
+KEY, TOKEN, APP_TOKEN, SIGNING_SECRET = (
+    "doctors-racing-key",
+    "xoxb-test-doctor",
+    "xapp-test-doctor",
+    "doctors-slack-signing-secret",
+)
+OLD_KEY, NEW_KEY = (Fernet.generate_key().decode() for _ in range(2))
+
+
+@dataclass
+class Clinic:
+    """A deployment. `settings` are as typed; a test changes settings, and the things behind the settings."""
+
+    folder: Path
+    settings: dict[str, Any]
+    service: RacingService
+    slack: SlackWorkspace
+    ahead: timedelta = timedelta()
+    busy_s: float = 3.0
+    running: AsyncExitStack = field(default_factory=AsyncExitStack)
+
+    @property
+    def database_file(self) -> Path:
+        return self.folder / "bot.db"
+
+    def clock(self) -> datetime:
+        return datetime.now(UTC) + self.ahead
+
+    def load(self) -> Settings:
+        return load_settings(None, **{name: value for name, value in self.settings.items() if value is not None})
+
+    def database(self) -> Database:
+        return Database(str(self.settings["database_url"]))
+
+    async def examine(self, *names: str, alone: bool = False, limit_s: float = LIMIT_S) -> dict[str, Examined]:
+        """The ends of the named checks and of all needed checks, or of the named alone; of all without names."""
+        chosen = [check for check in CHECKS if check.id in (names if alone else with_needs(names))]
+        if alone:
+            chosen = [type(check)(check.id, check.look) for check in chosen]
+        async with open_patient(self.load, self.clock, busy_s=self.busy_s) as patient:
+            return {one.check: one for one in await examine(chosen, patient, limit_s=limit_s)}
+
+    async def subscribe(self, *events: str, again: bool = False) -> str:
+        """The answer of `racing-bot subscribe`."""
+        return await run_subscribe(self.load(), region=None, events=events, again=again, retire=None)
+
+    def subscription(self) -> WebhookSubscriptionRow:
+        """A row as stored by `racing-bot subscribe`."""
+        return WebhookSubscriptionRow(
+            url=f"{self.settings['public_url']}/webhooks/racing",
+            events=",".join(EventKind),
+            secret=Vault([OLD_KEY]).lock("secret-of-a-subscription"),
+            created_at=self.clock(),
+        )
+
+    async def retire(self, number: int) -> None:
+        """Do as `racing-bot subscribe --retire` does."""
+        await run_subscribe(self.load(), region=None, events=(), again=False, retire=number)
+
+    async def choose(self, channel_id: str, chosen: ChannelFilter) -> None:
+        """Store as `/racing subscribe` does."""
+        await self.write(
+            lambda session: subscriptions.save(session, channel_id, chosen, user_id="UALICE", now=self.clock())
+        )
+
+    async def write(self, work: Callable[..., Any]) -> None:
+        database = self.database()
+        await database.write(work)
+        await database.close()
+
+    async def start_bot(self, *, until: set[str] | None = None) -> None:
+        """Run the bot at PUBLIC_URL, `until` exactly the named parts are degraded."""
+        bot = Service(self.load())
+        await self.running.enter_async_context(bot.app.router.lifespan_context(bot.app))
+        await self.running.enter_async_context(serve(bot.app, int(self.settings["port"])))
+        if "metrics_port" in self.settings:
+            await self.running.enter_async_context(serve(bot.private_app(), int(self.settings["metrics_port"])))
+        async with asyncio.timeout(20):
+            while until is not None and set(bot.health.degraded()) != until:  # noqa: ASYNC110  nothing tells of a look
+                await asyncio.sleep(0.01)
+
+    async def serve_in_its_place(self, app: Any) -> None:
+        """Have another program at PUBLIC_URL."""
+        await self.running.enter_async_context(serve(app, int(self.settings["port"])))
+
+    async def stop_bot(self) -> None:
+        await self.running.aclose()
+
+
+def with_needs(names: Sequence[str]) -> set[str]:
+    wanted = set(names) or {check.id for check in CHECKS}
+    for check in reversed(CHECKS):
+        if check.id in wanted:
+            wanted.update(check.needs)
+    return wanted
+
+
+@pytest.fixture(scope="session")
+def empty_database(tmp_path_factory) -> Path:
+    """A SQLite file with all tables, to be copied."""
+    file: Path = tmp_path_factory.mktemp("doctor") / "empty.db"
+    database = Database(f"sqlite:///{file}")
+    migrate.upgrade(database)
+    with database.writer.connect() as connection:
+        connection.exec_driver_sql("ROLLBACK")
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    database._close()
+    return file
+
+
+@pytest_asyncio.fixture
+async def clinic(tmp_path: Path, empty_database: Path, monkeypatch) -> AsyncIterator[Clinic]:
+    """All is well; the bot does not run yet."""
+    # The bot tells the state at once, and not after five seconds.
+    monkeypatch.setattr("bot.app.LOOK_S", 0.02)
+    # The doctor looks at no job, and a job cancelled during a connect leaves a socket to the garbage collector.
+    monkeypatch.setattr("bot.operations.jobs.scheduler.Jobs.start", lambda _jobs: None)
+    shutil.copy(empty_database, tmp_path / "bot.db")
+    scopes = read_manifest()["oauth_config"]["scopes"]["bot"]
+    slack = SlackWorkspace(TOKEN, SIGNING_SECRET, app_token=APP_TOKEN, scopes=scopes)
+    for channel_id in ("CADMIN", "CGB"):
+        slack.add_channel(channel_id, channel_id.lower(), bot_is_member=True)
+    slack.add_user("UALICE", "alice")
+    service = RacingService(datetime.now(UTC).date(), api_key=KEY, switches=Switches(allow_http_loopback=True))
+    port = free_port()
+    async with service, slack.running(), serve(service.app) as address, AsyncExitStack() as running:
+        clinic = Clinic(
+            tmp_path,
+            {
+                "racing_api_url": f"{address}/v1",
+                "racing_api_key": KEY,
+                "slack_bot_token": TOKEN,
+                "slack_signing_secret": SIGNING_SECRET,
+                "slack_api_url": slack.api_url,
+                "admin_channel": "CADMIN",
+                "database_url": f"sqlite:///{tmp_path / 'bot.db'}",
+                "encryption_keys": OLD_KEY,
+                "public_url": f"http://127.0.0.1:{port}",
+                "port": str(port),
+            },
+            service,
+            slack,
+            running=running,
+        )
+        await clinic.write(partial(webhook_subscriptions.add, row=clinic.subscription()))
+        yield clinic

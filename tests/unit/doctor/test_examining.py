@@ -1,0 +1,160 @@
+"""How checks are run: the five outcomes, dependencies, time limit, crashes, secrets."""
+
+import asyncio
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from bot.doctor.examining import Check, examine
+from bot.doctor.findings import NotApplicable, Outcome, Report, Seen, failed, warning
+from bot.doctor.table import CHECKS
+from bot.logs import MaskSecrets
+
+AT = datetime(2026, 11, 22, 18, tzinfo=UTC)
+
+
+async def well(_patient):
+    return Seen("all is well")
+
+
+async def ill(_patient):
+    return Seen("not well", (warning("worn", "It is worn.", "Oil it."), failed("broken", "It broke.", "Glue it.")))
+
+
+async def poorly(_patient):
+    return Seen("poorly", (warning("worn", "It is worn.", "Oil it."),))
+
+
+async def absent(_patient):
+    return NotApplicable("there is none")
+
+
+async def crash(_patient):
+    raise ValueError("xoxb-secret-token")
+
+
+async def crash_by_timeout(_patient):
+    raise TimeoutError
+
+
+async def hang(_patient):
+    await asyncio.Event().wait()
+
+
+async def outcomes(*checks, limit_s=5.0):
+    return {one.check: one for one in await examine(checks, None, limit_s=limit_s)}
+
+
+async def test_check_is_as_bad_as_its_worst_finding():
+    found = await outcomes(Check("a", well), Check("b", poorly), Check("c", ill), Check("d", absent))
+    assert [one.outcome for one in found.values()] == ["ok", "warning", "failed", "skipped"]
+    assert found["d"].told == "there is none"
+    assert found["d"].because_of is None
+
+
+@pytest.mark.parametrize(("look", "is_skipped"), [(ill, True), (crash, True), (absent, True), (poorly, False)])
+async def test_check_whose_need_did_not_end_well_is_skipped_with_the_reason(look, is_skipped):
+    found = await outcomes(Check("first", look), Check("second", well, needs=("first",)))
+    assert (found["second"].outcome == "skipped") is is_skipped
+    assert found["second"].because_of == ("first" if is_skipped else None)
+
+
+async def test_chain_of_skipped_checks_names_the_check_right_before():
+    found = await outcomes(
+        Check("first", ill), Check("second", well, needs=("first",)), Check("third", well, needs=("second",))
+    )
+    assert found["third"].because_of == "second"
+
+
+@pytest.mark.parametrize("look", [crash, crash_by_timeout])
+async def test_crash_is_a_finding_with_its_place_and_without_its_words(look):
+    found = await outcomes(Check("first", look), Check("second", well))
+    (finding,) = found["first"].findings
+    assert (found["first"].outcome, finding.code, finding.outcome) == ("crashed", "crashed", "crashed")
+    assert "Error at test_examining.py:" in finding.told
+    assert "xoxb" not in finding.told
+    assert found["second"].outcome == "ok"
+
+
+async def test_check_that_takes_too_long_is_a_finding_and_keeps_no_other_waiting():
+    found = await outcomes(Check("first", hang), Check("second", well), limit_s=0.02)
+    (finding,) = found["first"].findings
+    assert (found["first"].outcome, finding.code) == ("failed", "too_slow")
+    assert found["second"].outcome == "ok"
+
+
+async def test_independent_checks_run_beside_one_another():
+    met = asyncio.Barrier(2)
+
+    async def meet(_patient):
+        await met.wait()
+        return Seen("met")
+
+    found = await outcomes(Check("first", meet), Check("second", meet))
+    assert [one.outcome for one in found.values()] == ["ok", "ok"]
+
+
+async def test_secrets_are_blanked_out_wherever_a_check_tells_them():
+    async def tell(_patient):
+        return Seen("the key is racing-key-1", (warning("worn", "racing-key-1 is worn", "Turn racing-key-1."),))
+
+    (examined,) = await examine([Check("a", tell)], None, mask=MaskSecrets(["racing-key-1"]).masked)
+    report = Report("1", AT, [examined])
+    assert "racing-key-1" not in report.as_text() + report.as_json()
+    assert report.as_text().count("********") == 3
+
+
+@pytest.mark.parametrize(
+    ("looks", "outcome", "code"),
+    [
+        ([well, absent], Outcome.OK, 0),
+        ([well, poorly], Outcome.WARNING, 1),
+        ([poorly, ill, well], Outcome.FAILED, 2),
+        ([ill, crash], Outcome.CRASHED, 2),
+        ([absent], Outcome.OK, 0),
+    ],
+)
+async def test_exit_code_follows_the_worst_outcome(looks, outcome, code):
+    examined = await examine([Check(str(number), look) for number, look in enumerate(looks)], None)
+    report = Report("1", AT, examined)
+    assert (report.outcome, report.exit_code) == (outcome, code)
+
+
+async def test_report_as_text_has_a_line_for_each_check_and_the_line_that_mends():
+    report = Report("1.2", AT, await examine([Check("a", well), Check("b", ill), Check("c", well, needs=("b",))], None))
+    assert report.as_text().splitlines() == [
+        "racing-bot 1.2",
+        "ok       a: all is well",
+        "failed   b: not well",
+        "         - It is worn.",
+        "           Mend: Oil it.",
+        "         - It broke.",
+        "           Mend: Glue it.",
+        "skipped  c: because of b",
+        "",
+        "1 failed, 1 skipped, 1 ok",
+    ]
+
+
+async def test_report_as_json_has_the_documented_fields():
+    report = Report("1.2", AT, await examine([Check("b", ill), Check("c", well, needs=("b",))], None))
+    document = json.loads(report.as_json())
+    assert {name: document[name] for name in ("version", "at", "outcome", "exit_code")} == {
+        "version": "1.2",
+        "at": "2026-11-22T18:00:00+00:00",
+        "outcome": "failed",
+        "exit_code": 2,
+    }
+    first, second = document["checks"]
+    assert first.keys() == second.keys() == {"check", "outcome", "told", "because_of", "took_s", "findings"}
+    assert first["findings"][1] == {"code": "broken", "outcome": "failed", "told": "It broke.", "mend": "Glue it."}
+    assert (second["because_of"], second["findings"]) == ("b", [])
+
+
+def test_each_check_of_the_table_stands_after_the_checks_it_needs():
+    seen: list[str] = []
+    for check in CHECKS:
+        assert set(check.needs) <= set(seen), check.id
+        assert check.id not in seen
+        seen.append(check.id)
