@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, bindparam, exists, func, literal_column, o
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
 
+from bot.domain import drills
 from bot.domain.clock import Clock
 from bot.domain.events import EventKind, RacingEvent
 from bot.storage import generation
@@ -260,9 +261,10 @@ def first_waiting(session: Session) -> FirstWaiting | None:
 
 
 def count_received(session: Session, since: datetime) -> dict[str, int]:
-    """How many deliveries were received since then, by the event's name; "" where the name is not known."""
+    """How many deliveries were received since, by the event's name; "" for an unknown name. Drills are left out."""
     row = InboxDelivery
-    statement = select(func.coalesce(col(row.event_name), ""), func.count()).where(col(row.received_at) >= since)
+    name = func.coalesce(col(row.event_name), "")
+    statement = select(name, func.count()).where(col(row.received_at) >= since, name != drills.NAME)
     rows = session.execute(statement.group_by(col(row.event_name)))
     return {str(name): number for name, number in rows}
 

@@ -13,13 +13,13 @@ from bot.domain import drills
 from bot.domain.drills import Drill
 from bot.domain.events import Topic
 from bot.operations.drill import OVER, Answered, Drills, Problem, Stop
-from bot.outbox import ledger, posts
+from bot.outbox import ledger, posts, traffic
 from bot.outbox.closing import close_channel, pause_channel
 from bot.outbox.ledger import Outcome
 from bot.sandbox.slack import failures
 from bot.slack.messages.drill import drill_report
 from bot.storage import drills as kept_drills
-from bot.storage import state, subscriptions
+from bot.storage import inbox, state, subscriptions
 from bot.storage.tables import ChannelQueue, SubscriptionState
 
 FINE = Answered("https://bot.example.com/webhooks/racing", 0.1)
@@ -308,6 +308,16 @@ async def test_drill_stands_in_the_ledger_and_in_no_list(stage):
         return subscriptions.last_posts(session, "CGB", [subscriptions.read_filter(row) for row in rows])
 
     assert await pipeline.database.read(last) == [None]
+
+
+async def test_drill_is_in_no_figure_of_the_status(stage):
+    pipeline = stage.pipeline
+    await pipeline.subscribe("CGB", "GB")
+    report = await stage.drill()
+    since = report.kept.begun_at - timedelta(hours=1)
+    assert len(pipeline.texts("CGB")) == 1
+    assert (await pipeline.database.read(lambda session: traffic.sent_since(session, since))).posts == 0
+    assert await pipeline.database.read(lambda session: inbox.count_received(session, since)) == {}
 
 
 async def test_drill_is_counted_by_no_metric(make_pipeline):
