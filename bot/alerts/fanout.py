@@ -168,7 +168,9 @@ class Fanout:
     async def run_once(self) -> int:
         """How many deliveries were fanned out: those that were stored just now, else those that the inbox has."""
         handed_over = self._arrivals.hand_over()
-        if handed_over and not self._is_behind:
+        # However many are handed over: the inbox also has deliveries that failed, and those of dead replicas.
+        is_fresh = self._monotonic() - self._looked_at_s < POLL_S
+        if handed_over and is_fresh and not self._is_behind:
             return await self._post_all(await self._read_here(handed_over), in_order=True)
         # Reading bodies is most of the work: ingest, which needs the writer, does not wait for it.
         read, learnt = await self._database.read_for_alerts(self._read_all)
