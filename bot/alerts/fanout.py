@@ -76,8 +76,13 @@ class Arrivals(Protocol):
 class Outbox(Protocol):
     """Where messages go; see bot.outbox.poster."""
 
-    def add(self, session: Session, new: Sequence[NewPost], tells: Tells, known: Known, *, now: datetime) -> Added:
-        """Make new messages. Those that can be sent at once are claimed."""
+    def add(
+        self, session: Session, new: Sequence[NewPost], tells: Tells, known: Known, *, now: datetime, began_s: float
+    ) -> Added:
+        """Make new messages. Those that can be sent at once are claimed.
+
+        `began_s`: a moment before `now`, by this process's monotonic clock.
+        """
 
     def begin(self, added: Added) -> None:
         """Send what was claimed, after the commit."""
@@ -299,6 +304,7 @@ class Fanout:
 
         `in_order`: nothing is done where a delivery that was received before waits too.
         """
+        began_s = self._monotonic()
         now = inbox.take_turn(session, self._clock)
         if now is None:
             return None
@@ -313,7 +319,7 @@ class Fanout:
         known = self._kept.at(session, taken.mark, now)
         unread = [channel_id for channel_id, chosen in known.listening if isinstance(chosen, UnreadFilter)]
         self._notices.unread_filters(session, unread)
-        done = self._post(session, still, known, now)
+        done = self._post(session, still, known, now, began_s=began_s)
         return replace(done, deliveries=done.deliveries + len(read) - len(still))
 
     def _post_apart(self, session: Session, read: Sequence[Read]) -> Done | None:
@@ -331,7 +337,7 @@ class Fanout:
         delivery, _ = read
         try:
             with session.begin_nested():
-                return self._post(session, [read], known, now, careful=True).added.waiting
+                return self._post(session, [read], known, now).added.waiting
         except Exception as error:
             if is_unavailable(error):
                 raise
@@ -341,14 +347,15 @@ class Fanout:
             return 0
 
     def _post(
-        self, session: Session, read: Sequence[Read], known: Known, now: datetime, *, careful: bool = False
+        self, session: Session, read: Sequence[Read], known: Known, now: datetime, *, began_s: float | None = None
     ) -> Done:
         """What was done: the new versions of the deliveries' events, and the messages of these, a statement for all.
 
-        The rest is left for the next transaction where these make very many posts. `careful`: an error in the race book
-        is survived, by a savepoint, and nothing is claimed.
+        The rest is left for the next transaction where these make very many posts. `began_s`: when the transaction
+        began, by the monotonic clock. Without it nothing is claimed, and an error in the race book is survived, by a
+        savepoint.
         """
-        elsewhere = KnownElsewhere(session, known.lists, known.filters, careful=careful)
+        elsewhere = KnownElsewhere(session, known.lists, known.filters, careful=began_s is None)
         delivered = [elsewhere.coded(drills.recognised(session, _raised(event), now)) for _, event in read]
         # The races of deliveries go into the race book, at no quota.
         races = [elsewhere.for_book(event) for event in delivered]
@@ -382,7 +389,7 @@ class Fanout:
             log.info("fanned_out", reference=reference, event_key=event.key, channels=len(channels))
         plan.link()
         tell_again(session, plan, elsewhere, meetings, known, now=now)
-        added = self._add(session, plan, known, now, careful=careful)
+        added = self._add(session, plan, known, now, began_s)
         posts.hurry_races(session, hurried)
         if left := [delivery.inbox_id for delivery, _ in read[len(done) :]]:
             inbox.put_back(session, left)
@@ -394,12 +401,12 @@ class Fanout:
             return drills.channels(event, known.listening)
         return {channel_id for channel_id, chosen in known.listening if chosen.matches(event)}
 
-    def _add(self, session: Session, plan: Plan, known: Known, now: datetime, *, careful: bool) -> Added:
-        if careful:
+    def _add(self, session: Session, plan: Plan, known: Known, now: datetime, began_s: float | None) -> Added:
+        if began_s is None:
             plan.carry_out()
             return Added(waiting=plan.posts)
         new, tells = plan.rest()
-        added = self._outbox.add(session, new, tells, known, now=now)
+        added = self._outbox.add(session, new, tells, known, now=now, began_s=began_s)
         # What was written down before is waiting too.
         return replace(added, waiting=added.waiting + plan.written)
 

@@ -191,9 +191,13 @@ class Poster:
         while self._under_way:
             await asyncio.gather(*self._under_way, return_exceptions=True)
 
-    def add(self, session: Session, new: Sequence[NewPost], tells: Tells, known: Known, *, now: datetime) -> Added:
-        """Make new messages. Those that can be sent at once are claimed; `begin` sends them after the commit."""
-        begun_at_s = self.monotonic()
+    def add(
+        self, session: Session, new: Sequence[NewPost], tells: Tells, known: Known, *, now: datetime, began_s: float
+    ) -> Added:
+        """Make new messages. Those that can be sent at once are claimed; `begin` sends them after the commit.
+
+        `began_s`: a moment before `now`, by the monotonic clock.
+        """
         added = direct.add(
             session,
             new,
@@ -204,7 +208,7 @@ class Poster:
             buckets=self._buckets,
             times=Times(call_s=CALL_S, lease_s=CALL_S + LEASE_MARGIN_S),
         )
-        return replace(added, begun_at_s=begun_at_s)
+        return replace(added, begun_at_s=began_s)
 
     def begin(self, added: Added) -> None:
         """Send what `add` has claimed, and look for what waits."""
