@@ -51,6 +51,9 @@ APART_S = 0.008
 TURN_S = 0.05
 """When another replica fans out, its turn is waited for so long: its transactions take about as much."""
 
+NAMED = 500
+"""Races of abandoned meetings whose results are looked for: no real day has as many."""
+
 POSTS_TOGETHER = 2_000
 """Posts of one transaction, reached by few deliveries where very many channels listen."""
 
@@ -180,7 +183,7 @@ class Fanout:
         # Reading bodies is most of the work: ingest, which needs the writer, does not wait for it.
         read, learnt = await self._database.read_for_alerts(self._read_all)
         self._looked_at_s = self._monotonic()
-        self._is_behind = len(read) == TOGETHER
+        self._is_behind = len(read) >= TOGETHER
         done = await self._post_all(read) if read else 0
         if learnt:
             await self._look_at(learnt)
@@ -253,7 +256,13 @@ class Fanout:
         return self._read_waiting(session), racebook.learnt(session)
 
     def _read_waiting(self, session: Session) -> list[Read]:
-        return self._read_each(inbox.waiting(session, self._clock(), TOGETHER))
+        """The most urgent, with the results of races that an abandoned meeting names: it overtakes none of them."""
+        now = self._clock()
+        read = self._read_each(inbox.waiting(session, now, TOGETHER))
+        taken = {delivery.inbox_id for delivery, _ in read}
+        results = inbox.results_waiting(session, now, _named(read), TOGETHER)
+        read += self._read_each(delivery for delivery in results if delivery.inbox_id not in taken)
+        return sorted(read, key=lambda each: inbox.receipt(each[0]))
 
     def _read_each(self, deliveries: Iterable[StoredDelivery]) -> list[Read]:
         return [(delivery, self._read(delivery)) for delivery in sorted(deliveries, key=inbox.receipt)]
@@ -423,6 +432,13 @@ class Fanout:
             return event
         race = event.race.model_copy(update={"runners": ()})
         return event.model_copy(update={"race": race, "races": (), "unreadable_because": NOT_PROCESSED})
+
+
+def _named(read: Iterable[Read]) -> list[str]:
+    """The races that abandoned meetings name; of very many, the first."""
+    found = [event for _, event in read if isinstance(event, RacingEvent)]
+    lost = [event for event in found if event.kind is EventKind.MEETING_ABANDONED]
+    return [race.race_id for event in lost for race in event.races if race.race_id][:NAMED]
 
 
 def _raised(event: RacingEvent | Exception) -> RacingEvent:

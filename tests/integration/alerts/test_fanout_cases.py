@@ -102,6 +102,17 @@ async def test_meeting_does_not_overtake_the_result_of_its_race_in_the_same_batc
     assert len(pipeline.texts("CGB")) == 2
 
 
+async def test_meeting_overtakes_no_result_of_its_races_in_a_long_backlog(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    for number in range(30):
+        await pipeline.deliver(result(f"rc_{number}", off_time=f"14:{number:02}"))
+        pipeline.clock.forward(0.001)
+    await pipeline.deliver(meeting("rc_29", "rc_90"))
+    await pipeline.post_all()
+    assert any("ABANDONED" in text for text in pipeline.texts("CGB"))
+    assert not [text for text in pipeline.texts("CGB") if "CONFLICT" in text]
+
+
 async def test_result_whose_region_comes_later_is_posted_where_it_matches_now(pipeline):
     await pipeline.subscribe("CGB", "GB")
     await pipeline.subscribe("CALL", "*")
