@@ -28,7 +28,16 @@ from bot.webhooks.payload import read_payload
 class Queues:
     """An outbox without a sender: every message is queued."""
 
-    def add(self, session: Session, new: Sequence[NewPost], _tells: Tells, _known: Known, *, now: datetime) -> Added:  # noqa: ARG002
+    def add(
+        self,
+        session: Session,
+        new: Sequence[NewPost],
+        _tells: Tells,
+        _known: Known,
+        *,
+        now: datetime,  # noqa: ARG002
+        began_s: float,  # noqa: ARG002
+    ) -> Added:
         """Queue new messages, each once."""
         return Added(waiting=posts.add(session, new))
 

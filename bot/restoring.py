@@ -28,10 +28,12 @@ from bot.webhooks.payload import read_payload
 class QueuedOnly:
     """An outbox without sending: `serve` sends, after a look at the channel."""
 
-    def add(self, session: Session, new: Sequence[NewPost], tells: Tells, known: Known, *, now: datetime) -> Added:
+    def add(
+        self, session: Session, new: Sequence[NewPost], tells: Tells, known: Known, *, now: datetime, began_s: float
+    ) -> Added:
         """Queue new messages."""
         # Only an outbox with sending needs these.
-        del tells, known, now
+        del tells, known, now, began_s
         return Added(waiting=posts.add(session, new))
 
     def begin(self, added: Added) -> None:

@@ -51,6 +51,9 @@ APART_S = 0.008
 TURN_S = 0.05
 """When another replica fans out, its turn is waited for so long: its transactions take about as much."""
 
+NAMED = 500
+"""Races of abandoned meetings whose results are looked for: no real day has as many."""
+
 POSTS_TOGETHER = 2_000
 """Posts of one transaction, reached by few deliveries where very many channels listen."""
 
@@ -76,8 +79,13 @@ class Arrivals(Protocol):
 class Outbox(Protocol):
     """Where messages go; see bot.outbox.poster."""
 
-    def add(self, session: Session, new: Sequence[NewPost], tells: Tells, known: Known, *, now: datetime) -> Added:
-        """Make new messages. Those that can be sent at once are claimed."""
+    def add(
+        self, session: Session, new: Sequence[NewPost], tells: Tells, known: Known, *, now: datetime, began_s: float
+    ) -> Added:
+        """Make new messages. Those that can be sent at once are claimed.
+
+        `began_s`: a moment before `now`, by this process's monotonic clock.
+        """
 
     def begin(self, added: Added) -> None:
         """Send what was claimed, after the commit."""
@@ -168,12 +176,14 @@ class Fanout:
     async def run_once(self) -> int:
         """How many deliveries were fanned out: those that were stored just now, else those that the inbox has."""
         handed_over = self._arrivals.hand_over()
-        if handed_over and not self._is_behind:
+        # However many are handed over: the inbox also has deliveries that failed, and those of dead replicas.
+        is_fresh = self._monotonic() - self._looked_at_s < POLL_S
+        if handed_over and is_fresh and not self._is_behind:
             return await self._post_all(await self._read_here(handed_over), in_order=True)
         # Reading bodies is most of the work: ingest, which needs the writer, does not wait for it.
         read, learnt = await self._database.read_for_alerts(self._read_all)
         self._looked_at_s = self._monotonic()
-        self._is_behind = len(read) == TOGETHER
+        self._is_behind = len(read) >= TOGETHER
         done = await self._post_all(read) if read else 0
         if learnt:
             await self._look_at(learnt)
@@ -246,7 +256,13 @@ class Fanout:
         return self._read_waiting(session), racebook.learnt(session)
 
     def _read_waiting(self, session: Session) -> list[Read]:
-        return self._read_each(inbox.waiting(session, self._clock(), TOGETHER))
+        """The most urgent, with the results of races that an abandoned meeting names: it overtakes none of them."""
+        now = self._clock()
+        read = self._read_each(inbox.waiting(session, now, TOGETHER))
+        taken = {delivery.inbox_id for delivery, _ in read}
+        results = inbox.results_waiting(session, now, _named(read), TOGETHER)
+        read += self._read_each(delivery for delivery in results if delivery.inbox_id not in taken)
+        return sorted(read, key=lambda each: inbox.receipt(each[0]))
 
     def _read_each(self, deliveries: Iterable[StoredDelivery]) -> list[Read]:
         return [(delivery, self._read(delivery)) for delivery in sorted(deliveries, key=inbox.receipt)]
@@ -297,6 +313,7 @@ class Fanout:
 
         `in_order`: nothing is done where a delivery that was received before waits too.
         """
+        began_s = self._monotonic()
         now = inbox.take_turn(session, self._clock)
         if now is None:
             return None
@@ -311,7 +328,7 @@ class Fanout:
         known = self._kept.at(session, taken.mark, now)
         unread = [channel_id for channel_id, chosen in known.listening if isinstance(chosen, UnreadFilter)]
         self._notices.unread_filters(session, unread)
-        done = self._post(session, still, known, now)
+        done = self._post(session, still, known, now, began_s=began_s)
         return replace(done, deliveries=done.deliveries + len(read) - len(still))
 
     def _post_apart(self, session: Session, read: Sequence[Read]) -> Done | None:
@@ -329,7 +346,7 @@ class Fanout:
         delivery, _ = read
         try:
             with session.begin_nested():
-                return self._post(session, [read], known, now, careful=True).added.waiting
+                return self._post(session, [read], known, now).added.waiting
         except Exception as error:
             if is_unavailable(error):
                 raise
@@ -339,14 +356,15 @@ class Fanout:
             return 0
 
     def _post(
-        self, session: Session, read: Sequence[Read], known: Known, now: datetime, *, careful: bool = False
+        self, session: Session, read: Sequence[Read], known: Known, now: datetime, *, began_s: float | None = None
     ) -> Done:
         """What was done: the new versions of the deliveries' events, and the messages of these, a statement for all.
 
-        The rest is left for the next transaction where these make very many posts. `careful`: an error in the race book
-        is survived, by a savepoint, and nothing is claimed.
+        The rest is left for the next transaction where these make very many posts. `began_s`: when the transaction
+        began, by the monotonic clock. Without it nothing is claimed, and an error in the race book is survived, by a
+        savepoint.
         """
-        elsewhere = KnownElsewhere(session, known.lists, known.filters, careful=careful)
+        elsewhere = KnownElsewhere(session, known.lists, known.filters, careful=began_s is None)
         delivered = [elsewhere.coded(drills.recognised(session, _raised(event), now)) for _, event in read]
         # The races of deliveries go into the race book, at no quota.
         races = [elsewhere.for_book(event) for event in delivered]
@@ -380,7 +398,7 @@ class Fanout:
             log.info("fanned_out", reference=reference, event_key=event.key, channels=len(channels))
         plan.link()
         tell_again(session, plan, elsewhere, meetings, known, now=now)
-        added = self._add(session, plan, known, now, careful=careful)
+        added = self._add(session, plan, known, now, began_s)
         posts.hurry_races(session, hurried)
         if left := [delivery.inbox_id for delivery, _ in read[len(done) :]]:
             inbox.put_back(session, left)
@@ -392,12 +410,12 @@ class Fanout:
             return drills.channels(event, known.listening)
         return {channel_id for channel_id, chosen in known.listening if chosen.matches(event)}
 
-    def _add(self, session: Session, plan: Plan, known: Known, now: datetime, *, careful: bool) -> Added:
-        if careful:
+    def _add(self, session: Session, plan: Plan, known: Known, now: datetime, began_s: float | None) -> Added:
+        if began_s is None:
             plan.carry_out()
             return Added(waiting=plan.posts)
         new, tells = plan.rest()
-        added = self._outbox.add(session, new, tells, known, now=now)
+        added = self._outbox.add(session, new, tells, known, now=now, began_s=began_s)
         # What was written down before is waiting too.
         return replace(added, waiting=added.waiting + plan.written)
 
@@ -414,6 +432,13 @@ class Fanout:
             return event
         race = event.race.model_copy(update={"runners": ()})
         return event.model_copy(update={"race": race, "races": (), "unreadable_because": NOT_PROCESSED})
+
+
+def _named(read: Iterable[Read]) -> list[str]:
+    """The races that abandoned meetings name; of very many, the first."""
+    found = [event for _, event in read if isinstance(event, RacingEvent)]
+    lost = [event for event in found if event.kind is EventKind.MEETING_ABANDONED]
+    return [race.race_id for event in lost for race in event.races if race.race_id][:NAMED]
 
 
 def _raised(event: RacingEvent | Exception) -> RacingEvent:

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from sqlalchemy import bindparam, exists, select, update
+from sqlalchemy import Boolean, bindparam, exists, or_, select, update
 from sqlmodel import Session, col
 
 from bot.domain.events import RacingEvent
 from bot.outbox import posts
 from bot.outbox import shown as showing
 from bot.outbox.held_methods import is_free as is_method_free
-from bot.outbox.lanes import POST_METHOD, Claim, is_free
+from bot.outbox.lanes import POST_METHOD, Claim, is_free, waits_for_a_call
 from bot.outbox.pace import Buckets
 from bot.outbox.posts import IS_UNSENT, NewPost, Sending
 from bot.outbox.shown import Anew
@@ -36,6 +36,8 @@ _FREE = (
         is_free(_NOW, _FAR),
         is_method_free(POST_METHOD, _NOW, _FAR),
         ~exists().where(col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id), IS_UNSENT),
+        # Who waits for one of few calls is claimed by the poster, the most urgent first.
+        or_(~bindparam("calls_are_few", type_=Boolean()), ~waits_for_a_call(_NOW, _FAR)),
     )
     .with_for_update(skip_locked=True)
 )
@@ -158,6 +160,7 @@ def _lease(
     if not wanted:
         return frozenset()
     values = {"now": now, "far": now + FAR, "token": token, "until": now + timedelta(seconds=times.lease_s)}
+    values["calls_are_few"] = calls is not None
     leased = frozenset(session.connection().execute(_LEASE, {"channels": wanted, **values}).scalars())
     if buckets.spend(session, POST_METHOD, len(leased), now):
         return leased

@@ -4,7 +4,7 @@ Kept in memory: another process, and a restart, counts anew. To count too little
 outage of Slack's as a post's own fault would cost the post.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bot.outbox.lanes import Claim
 
@@ -13,6 +13,9 @@ PLAIN_AFTER = 4
 
 GIVE_UP_AFTER = 8
 """Doubtful answers after which a post is given up, if others were posted between each and the next."""
+
+LOOKS = 8
+"""Tries of an edit that is refused for good, while nobody can look whether Slack took an earlier one."""
 
 EDIT_ATTEMPTS = 5
 """An edit that got no answer so often becomes a message of its own, if Slack takes messages meanwhile."""
@@ -23,7 +26,8 @@ class Doubt:
     """What this process has seen of a lane's post: `times` it was answered doubtfully.
 
     `alone`: how many of these came when another post had been made since the one before. `posted_at_first` and
-    `posted_before`: how many posts had been made by the first and by the last of them.
+    `posted_before`: how many posts had been made by the first and by the last of them. `failed_looks`: how often nobody
+    could look whether a refused edit was made before.
     """
 
     post_id: int | None = None
@@ -31,6 +35,7 @@ class Doubt:
     alone: int = 0
     posted_at_first: int = 0
     posted_before: int = 0
+    failed_looks: int = 0
 
     @property
     def wants_plain(self) -> bool:
@@ -73,9 +78,15 @@ class Doubts:
             return doubt
         # The first says nothing of what came before it.
         alone = doubt.alone + (doubt.times == 0 or self._posted > doubt.posted_before)
-        doubt = Doubt(claim.post.id, doubt.times + 1, alone, doubt.posted_at_first, self._posted)
+        doubt = replace(doubt, times=doubt.times + 1, alone=alone, posted_before=self._posted)
         self._of_lanes[_place(claim)] = doubt
         return doubt
+
+    def not_looked(self, claim: Claim) -> bool:
+        """Whether to look once more: nobody could look at the message of a refused edit."""
+        doubt = self.of(claim)
+        doubt = self._of_lanes[_place(claim)] = replace(doubt, failed_looks=doubt.failed_looks + 1)
+        return doubt.failed_looks < LOOKS
 
     def is_edit_in_vain(self, doubt: Doubt) -> bool:
         """Whether it is the edit, and not an outage: Slack has taken messages since, and the last that was tried."""

@@ -54,6 +54,8 @@ LOOK_METHOD = "conversations.history"
 
 _IS_OPEN = col(ChannelQueue.state) != QueueState.CLOSED
 
+_MAY_GO_OUT = or_(col(ChannelQueue.state).in_(POSTING), col(OutboxMessage.kind).in_(SENT_WHILE_PAUSED))
+
 _UNDER_WAY = (MessageState.SENDING, MessageState.IN_DOUBT)
 
 _TRIAL_SINCE = case((col(ChannelQueue.state) == QueueState.ON_TRIAL, col(ChannelQueue.state_since)), else_=None)
@@ -234,6 +236,23 @@ def is_free(now: ColumnElement[datetime], far: ColumnElement[datetime]) -> Colum
     )
 
 
+def waits_for_a_call(now: ColumnElement[datetime], far: ColumnElement[datetime]) -> ColumnElement[bool]:
+    """Whether any free queue has a message that is still to be posted."""
+    waiting = (
+        select(col(OutboxMessage.id))
+        .join(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
+        .where(
+            IS_UNSENT,
+            _is_any((MessageState.QUEUED,)),
+            col(OutboxMessage.edits_id).is_(None),
+            _IS_OPEN,
+            _MAY_GO_OUT,
+            is_free(now, far),
+        )
+    )
+    return waiting.correlate(None).exists()
+
+
 def _is_any(states: Collection[MessageState]) -> ColumnElement[bool]:
     return col(OutboxMessage.state).in_([literal_column(f"'{state}'") for state in states])
 
@@ -253,7 +272,7 @@ def _first(column: ColumnElement[Any] | Mapped[Any], states: Collection[MessageS
     wanted = [col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id), IS_UNSENT, _is_any(states)]
     if MessageState.QUEUED in states:
         wanted += [
-            or_(col(ChannelQueue.state).in_(POSTING), col(OutboxMessage.kind).in_(SENT_WHILE_PAUSED)),
+            _MAY_GO_OUT,
             _METHOD.not_in(_SPENT),
             or_(~_POSTS_ARE_SPENT, ~_SAYS_WHAT_WAITS),
         ]

@@ -3,7 +3,9 @@
 from sqlalchemy import delete, select, update
 from sqlmodel import Session, col
 
-from bot.storage import channel_lock
+from bot.errors import LockTaken
+from bot.outbox.posts import ALWAYS
+from bot.storage import channel_lock, inbox
 from bot.storage.engine import affected
 from bot.storage.tables import AuditEntry, ChannelQueue, ChannelSubscriptionRow, MutedMeetingRow, OutboxMessage
 
@@ -12,8 +14,11 @@ def move_channel(session: Session, old_id: str, new_id: str) -> int:
     """How many subscriptions go on under the new id; 0 where the channel was moved before.
 
     Where both ids have a subscription to a region, the new id's subscription is kept: somebody chose that one last.
-    A worker that is posting under the old id loses the lease, and the message is looked for under the new id.
+    A worker that is posting under the old id loses the lease, and the message is looked for under the new id. Fan-out
+    does not run beside the move: its messages would be left under the old id. Raises LockTaken while it does.
     """
+    if inbox.take_turn(session, lambda: ALWAYS) is None:
+        raise LockTaken("another replica fans out")
     channel_lock.take(session, old_id, new_id)
     subscription, lane = col(ChannelSubscriptionRow.channel_id), col(ChannelQueue.channel_id)
     has_lane = set(session.execute(select(lane).where(lane.in_([old_id, new_id])).with_for_update()).scalars())

@@ -56,9 +56,6 @@ SOON_S = 0.02
 LOOK_S = 2.0
 """A message whose edit is refused for good is looked at by then, within the lease of its queue."""
 
-LOOKS = 8
-"""Tries of an edit that is refused for good, while nobody can look whether Slack took an earlier one."""
-
 LEASE_MARGIN_S = 4.0
 """A lease outlives its call's deadline by this, so that nobody takes the lane while a call may still be under way."""
 
@@ -194,9 +191,13 @@ class Poster:
         while self._under_way:
             await asyncio.gather(*self._under_way, return_exceptions=True)
 
-    def add(self, session: Session, new: Sequence[NewPost], tells: Tells, known: Known, *, now: datetime) -> Added:
-        """Make new messages. Those that can be sent at once are claimed; `begin` sends them after the commit."""
-        begun_at_s = self.monotonic()
+    def add(
+        self, session: Session, new: Sequence[NewPost], tells: Tells, known: Known, *, now: datetime, began_s: float
+    ) -> Added:
+        """Make new messages. Those that can be sent at once are claimed; `begin` sends them after the commit.
+
+        `began_s`: a moment before `now`, by the monotonic clock.
+        """
         added = direct.add(
             session,
             new,
@@ -207,7 +208,7 @@ class Poster:
             buckets=self._buckets,
             times=Times(call_s=CALL_S, lease_s=CALL_S + LEASE_MARGIN_S),
         )
-        return replace(added, begun_at_s=begun_at_s)
+        return replace(added, begun_at_s=began_s)
 
     def begin(self, added: Added) -> None:
         """Send what `add` has claimed, and look for what waits."""
@@ -451,19 +452,23 @@ class Poster:
             said = await self._edits_said(claim.channel_id, edited.idempotency_key, edited.message_ts)
         except (SlackScopeMissing, SlackChannelClosed) as error:
             return self._outcomes.not_edited(claim, f"{reason}, and I can't look at the message ({error})")
-        except (SlackError, TimeoutError) as error:
-            if claim.post.attempts > LOOKS:
+        except SlackError as error:
+            if not self._doubts.not_looked(claim):
                 return self._outcomes.not_edited(claim, reason)
-            return self._outcomes.retry(claim, f"{reason}; {error}", after_s=_back_off_s(claim))
+            # As edits without an answer: the channel's messages go on.
+            return self._outcomes.held(claim, error, _back_off_s(claim))
         if claim.post.id not in said:
             return self._outcomes.not_edited(claim, reason)
         return self._outcomes.sent(claim.saying(said), edited.message_ts, "found")
 
     async def _edits_said(self, channel_id: str, post_key: str, message_ts: str) -> frozenset[int]:
-        """The numbers of the edits that a message says in its channel. Raises SlackError, or TimeoutError."""
+        """The numbers of the edits that a message says in its channel. Raises SlackError."""
         at, second = datetime.fromtimestamp(float(message_ts), UTC), timedelta(seconds=1)
-        async with asyncio.timeout(LOOK_S):
-            found = await self.sender.find(channel_id, post_key, since=at - second, until=at + second, cursor=None)
+        try:
+            async with asyncio.timeout(LOOK_S):
+                found = await self.sender.find(channel_id, post_key, since=at - second, until=at + second, cursor=None)
+        except TimeoutError:
+            raise SlackUnreached(lanes.LOOK_METHOD, f"not read within {LOOK_S:g} s") from None
         return found.edits
 
 

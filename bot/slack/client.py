@@ -6,6 +6,7 @@ slack_sdk's own retries are off: they send a message again that Slack may have a
 import asyncio
 import json
 import logging
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Any
@@ -30,6 +31,10 @@ EDITS_MAX = 100
 
 HISTORY_PAGE = 100
 """Slack may give fewer: 15 to an app that is sold outside its Marketplace (docs.slack.dev/changelog, 2025-05-29)."""
+
+READING = "conversations.history"
+
+_TS = re.compile(r"[0-9]{1,11}(\.[0-9]+)?")
 
 _NO_ANSWER = (
     aiohttp.ClientError,
@@ -80,10 +85,7 @@ class SlackClient:
             ),
             timeout_s=timeout_s,
         )
-        message_ts = answer.get("ts")
-        if not isinstance(message_ts, str) or not message_ts:
-            raise SlackDoubtful(POSTING, "answer without a ts")
-        return message_ts
+        return _ts_in(answer.get("ts"), POSTING)
 
     async def update(
         self,
@@ -114,7 +116,7 @@ class SlackClient:
     ) -> LookedAt:
         """The ts of our message that carries this key, if one page of the channel's history of that time has it."""
         answer = await self.call(
-            "conversations.history",
+            READING,
             lambda: self.web.conversations_history(
                 channel=channel_id,
                 oldest=f"{since.timestamp():.6f}",
@@ -126,7 +128,7 @@ class SlackClient:
         )
         for message in answer.get("messages") or []:
             if _key_of(message) == post_key:
-                return LookedAt(str(message["ts"]), None, _edits_of(message))
+                return LookedAt(_ts_in(message.get("ts"), READING), None, _edits_of(message))
         return LookedAt(None, (answer.get("response_metadata") or {}).get("next_cursor") or None)
 
     async def call(
@@ -170,6 +172,13 @@ def _details(data: Any) -> str | None:
         return f"needs {needed}"
     messages = (data.get("response_metadata") or {}).get("messages")
     return "; ".join(str(message) for message in messages[:3]) if isinstance(messages, list) and messages else None
+
+
+def _ts_in(value: Any, method: str) -> str:
+    """A message's ts, which is a time. Raises SlackDoubtful for anything else."""
+    if isinstance(value, str) and _TS.fullmatch(value):
+        return value
+    raise SlackDoubtful(method, "answer without a ts")
 
 
 def _metadata(post_key: str, edits: Sequence[int]) -> dict[str, Any]:

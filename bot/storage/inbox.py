@@ -157,6 +157,12 @@ def waiting(session: Session, now: datetime, limit: int) -> list[StoredDelivery]
     return sorted(list(first.values())[:limit], key=receipt)
 
 
+def results_waiting(session: Session, now: datetime, race_ids: Sequence[str], limit: int) -> list[StoredDelivery]:
+    """The results of these races that wait for their fan-out."""
+    keys = sorted({f"{EventKind.RESULT_RECEIVED}:{race_id}" for race_id in race_ids})
+    return _waiting(session, now, limit, _INBOX.c.event_key.in_(keys)) if keys else []
+
+
 def receipt(delivery: StoredDelivery) -> tuple[datetime, int]:
     """Sorts deliveries by receipt."""
     return delivery.received_at, delivery.inbox_id

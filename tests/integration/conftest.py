@@ -130,7 +130,7 @@ class Moment:
 class Queues:
     """An outbox that sends nothing at once."""
 
-    def add(self, session, new, tells, known, *, now):
+    def add(self, session, new, tells, known, *, now, began_s):
         return Added(waiting=posts.add(session, new))
 
     def begin(self, added):

@@ -49,7 +49,7 @@ def words(number):
         f"{words(settle.LOOK_BACK.total_seconds() / 60)} minutes either way",
         f"older than {words(reopening.SUMMARY_AFTER.total_seconds() / 3600)} hours",
         f"for {poster.BACKOFF_S[0]:g} to {poster.BACKOFF_S[-1]:g} seconds",
-        f"after {words(poster.LOOKS)} tries",
+        f"after {words(doubts.LOOKS)} tries",
         f"the newest {client.EDITS_MAX} ",
         f"{words(engine.READERS + 1).capitalize()} connections read",
     ],

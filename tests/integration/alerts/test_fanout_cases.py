@@ -1,5 +1,6 @@
 """Which version is news, for whom, and in which order: what a hostile reading of fan-out has found."""
 
+import itertools
 import random
 import sqlite3
 
@@ -11,7 +12,7 @@ from bot.domain.events import EventKind, RacingEvent, Topic
 from bot.domain.facts import VersionRemarks
 from bot.domain.races import Course, Race
 from bot.errors import StorageUnavailable
-from bot.storage import reference
+from bot.storage import inbox, reference
 from bot.storage.tables import BookRace, EventVersion, InboxDelivery
 from tests.integration.alerts.racing_day import DAY, abandonment, edits, meeting, result, states, tell
 from tests.integration.conftest import Moment
@@ -101,6 +102,17 @@ async def test_meeting_does_not_overtake_the_result_of_its_race_in_the_same_batc
     assert len(pipeline.texts("CGB")) == 2
 
 
+async def test_meeting_overtakes_no_result_of_its_races_in_a_long_backlog(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    for number in range(30):
+        await pipeline.deliver(result(f"rc_{number}", off_time=f"14:{number:02}"))
+        pipeline.clock.forward(0.001)
+    await pipeline.deliver(meeting("rc_29", "rc_90"))
+    await pipeline.post_all()
+    assert any("ABANDONED" in text for text in pipeline.texts("CGB"))
+    assert not [text for text in pipeline.texts("CGB") if "CONFLICT" in text]
+
+
 async def test_result_whose_region_comes_later_is_posted_where_it_matches_now(pipeline):
     await pipeline.subscribe("CGB", "GB")
     await pipeline.subscribe("CALL", "*")
@@ -156,6 +168,21 @@ async def test_replica_waits_for_its_turn_and_then_sees_the_contradiction(make_p
     engine.dispose()
     await other.post_all()
     assert ["Contradicts" in text for text in one.texts("CGB")] == [False, True]
+
+
+async def test_delivery_that_failed_is_tried_again_while_others_keep_coming(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.deliver(abandonment("rc_0"))
+    (failed,) = await pipeline.database.read(lambda session: inbox.waiting(session, pipeline.clock(), 1))
+    await pipeline.fanout.run_once()
+    early = pipeline.clock().replace(year=2020)
+    await pipeline.database.write(lambda session: inbox.mark_failed(session, failed, early, "once"))
+    seconds = itertools.count(pipeline.fanout._looked_at_s)
+    pipeline.fanout._monotonic = lambda: next(seconds)
+    for number in range(1, 4):
+        await pipeline.deliver(result(f"rc_{number}"))
+        await pipeline.fanout.run_once()
+    assert await pipeline.database.read(inbox.count_waiting) == 0
 
 
 @pytest.mark.parametrize("kinds", [(result, abandonment), (abandonment, result)])

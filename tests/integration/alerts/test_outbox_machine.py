@@ -197,6 +197,7 @@ class Outbox(RuleBasedStateMachine):
             notices=self.notices,
             clock=lambda: self.now,
             wake=ingest.stored,
+            monotonic=lambda: 0.0,
         )
 
     def _poster(self):

@@ -25,6 +25,7 @@ from bot.storage.tables import (
     MethodPace,
     OutboxMessage,
 )
+from tests.integration.alerts.racing_day import abandonment, result
 from tests.postgres import new_postgres_database
 
 FAST = MethodLimit(burst=30, per_minute=60_000)
@@ -124,6 +125,23 @@ async def test_abandonments_get_the_calls_that_are_left(make_pipeline):
     await step(pipeline)
     assert len(said_in(pipeline, "CA")) == 3
     assert said_in(pipeline, "CR") == []
+
+
+async def test_new_result_takes_no_call_that_an_abandonment_waits_for(make_pipeline):
+    pipeline = make_pipeline(pace=Pace(channel_s=0, workspace_per_minute=0.001, workspace_burst=1))
+    pipeline.poster._is_running = True
+    for channel_id, region in (("CGB", "GB"), ("CALL", "GB"), ("CIRE", "IRE")):
+        await pipeline.subscribe(channel_id, region)
+    await pipeline.deliver(abandonment())
+    await pipeline.fanout.run_once()
+    await pipeline.poster.finish()
+    await pipeline.database.write(lambda session: session.execute(update(MethodPace).values(calls=1)))
+    await pipeline.deliver(result("rc_2", region="IRE"))
+    # Finds that the bucket is not as it was left, and looks at it.
+    await pipeline.database.write(pipeline.poster._buckets.take)
+    await pipeline.fanout.run_once()
+    await step(pipeline)
+    assert [len(pipeline.texts(channel_id)) for channel_id in ("CGB", "CALL", "CIRE")] == [1, 1, 0]
 
 
 async def test_unused_calls_are_left_in_the_bucket(make_pipeline):

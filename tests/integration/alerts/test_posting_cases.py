@@ -144,6 +144,17 @@ def quiet():
 DOUBTS = (SlackDoubtful("chat.postMessage", "internal_error"), AttributeError("a bug of ours"))
 
 
+async def test_answer_whose_ts_is_no_time_is_a_doubt(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    odd = Failure(name="odd_ts", status=200, body='{"ok": true, "ts": "soon"}').accepted()
+    pipeline.slack.script("chat.postMessage", [odd, http_error(500).accepted()])
+    for race_id in ("rc_1", "rc_2"):
+        await tell(pipeline, result(race_id))
+        await settle_once(pipeline)
+    assert await pipeline.waiting() == {}
+    assert len(pipeline.texts("CGB")) == 2
+
+
 @pytest.mark.parametrize("error", DOUBTS, ids=["slack", "ours"])
 @pytest.mark.usefixtures("quiet")
 async def test_post_that_is_always_doubtful_is_given_up_while_others_are_posted(pipeline, error):

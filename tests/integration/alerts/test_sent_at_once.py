@@ -1,6 +1,11 @@
 """Messages that are sent in the transaction of their fan-out: which are, and which wait."""
 
+import time
+
+import pytest
 import pytest_asyncio
+from sqlalchemy import select
+from sqlmodel import col
 
 from bot.domain.events import Topic
 from bot.domain.filters import Meeting
@@ -9,7 +14,9 @@ from bot.outbox import held_methods
 from bot.outbox.closing import close_channel, pause_channel
 from bot.outbox.pace import Pace
 from bot.sandbox.slack import failures
-from bot.storage import mutes
+from bot.storage import mutes, racebook
+from bot.storage.clock import database_now
+from bot.storage.tables import ChannelQueue
 from tests.integration.alerts.racing_day import DAY, abandonment, result
 
 EVERY = frozenset(Topic)
@@ -100,3 +107,24 @@ async def test_refused_message_that_was_sent_at_once_waits_as_any_other(running)
     running.slack.script("chat.postMessage", [failures.rate_limited(3)])
     await fan_out(running, result())
     assert await running.waiting() == {"queued": 1}
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+async def test_slow_transaction_shortens_no_wait_after_a_message(running, monkeypatch):
+    learn, post, posted_at = racebook.learn, running.poster.sender.post, []
+
+    def learn_slowly(*what):
+        time.sleep(0.5)
+        return learn(*what)
+
+    async def post_and_note(*what, **how):
+        posted_at.append(await running.database.read(lambda session: database_now(session, running.clock)))
+        return await post(*what, **how)
+
+    monkeypatch.setattr(racebook, "learn", learn_slowly)
+    monkeypatch.setattr(running.poster.sender, "post", post_and_note)
+    await running.subscribe("CGB", "GB")
+    await fan_out(running, result())
+    free_at = await running.database.read(lambda s: s.execute(select(col(ChannelQueue.next_free_at))).scalar_one())
+    assert posted_at
+    assert free_at >= posted_at[0]

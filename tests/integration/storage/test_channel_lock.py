@@ -15,7 +15,7 @@ from bot.errors import LockTaken
 from bot.outbox.moving import move_channel
 from bot.outbox.reopening import Reopening
 from bot.slack.messages.waited import waited
-from bot.storage import channel_lock, engine, mutes, state, subscriptions
+from bot.storage import channel_lock, engine, inbox, mutes, state, subscriptions
 from bot.storage.tables import SubscriptionState
 from tests.integration.conftest import empty
 
@@ -71,6 +71,16 @@ async def test_channel_is_changed_by_one_replica_at_a_time(database, monkeypatch
     with another_replica(database, "C1"), pytest.raises(LockTaken):
         await database.write(change)
     await database.write(change)
+
+
+async def test_channel_is_not_moved_while_another_replica_fans_out(database, monkeypatch):
+    """A message that fan-out makes meanwhile would be left under the old id."""
+    monkeypatch.setattr(engine, "LOCK_PATIENCE_S", 0.0)
+    with Session(database._reader) as session:
+        assert inbox.take_turn(session, lambda: NOW)
+        with pytest.raises(LockTaken):
+            await database.write(CHANGES["moved away"])
+    await database.write(CHANGES["moved away"])
 
 
 async def test_change_that_has_to_wait_keeps_nobody_else_waiting(database):
