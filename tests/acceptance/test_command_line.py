@@ -57,7 +57,7 @@ async def test_wrong_words_are_told_on_stderr_with_exit_code_2(make_world):
 async def test_every_command_without_settings_says_what_to_do(make_world):
     async with make_world(start=False) as world:
         nothing = dict.fromkeys(world.bot.env)
-        for words in (("serve",), ("subscribe",), ("unlatch",), ("restored",)):
+        for words in (("serve",), ("subscribe",), ("unlatch",), ("repair",), ("restored",)):
             ran = await run_command(world.bot, *words, **nothing)
             assert (ran.code, ran.out) == (2, "")
             for told in ("RACING_API_URL", "RACING_API_KEY", "SLACK_BOT_TOKEN", f"{world.bot.folder}/.env", "README"):

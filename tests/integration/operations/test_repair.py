@@ -25,6 +25,7 @@ from bot.racing.client import open_client
 from bot.racing.errors import ServiceFailure, WalkBroken
 from bot.repairing import Preview
 from bot.sandbox.racing_service import RacingService, Switches
+from bot.sandbox.racing_service.outbox import Delivery
 from bot.sandbox.racing_service.payloads import Happening
 from bot.sandbox.serving import serve
 from bot.slack.identity import Identity
@@ -67,7 +68,7 @@ class Outage:
             raise httpx.ConnectError("refused", request=request)
         return httpx.Response(status, text=OUR_ANSWER)
 
-    async def lose(self, *happened) -> list:
+    async def lose(self, *happened) -> list[Delivery]:
         """These happen, are tried once, and are given up."""
         deliveries = [delivery for some in happened for delivery in some]
         await self.service.deliver_due(self.now)
@@ -141,9 +142,9 @@ def shown(pipeline, channel_id) -> list[str]:
 
 
 async def count(pipeline, table) -> int:
-    return await pipeline.database.read(
-        lambda session: session.execute(select(func.count()).select_from(table)).scalar()
-    )
+    statement = select(func.count()).select_from(table)
+    found: int = await pipeline.database.read(lambda session: session.execute(statement).scalar_one())
+    return found
 
 
 async def forty(outage, day, began, hours=3.0):
@@ -151,7 +152,7 @@ async def forty(outage, day, began, hours=3.0):
     service = outage.service
     meetings = [meeting for meeting in service.racing.meetings(day) if meeting.course.region in {"GB", "IRE"}]
     lost_meeting, lost_races, *others = meetings
-    happened = []
+    happened: list[tuple[Any, ...]] = []
     races = [race for meeting in others for race in meeting.races]
     happened += [(service.settle, race.race_id) for race in races[:25]]
     happened += [(service.abandon_race, race.race_id, "Frozen track") for race in lost_races.races[:4]]
@@ -234,7 +235,7 @@ async def stranger(outage, event="race.abandoned", race_id="rc_nobody1", region=
     return delivery
 
 
-async def sent(pipeline) -> Counter:
+async def sent(pipeline) -> Counter[tuple[str, str]]:
     """How often each event was sent to each channel, by itself or in a summary."""
     statement = (
         select(col(OutboxMessage.channel_id), col(EventVersion.event_key), col(OutboxMessage.state))
