@@ -1,4 +1,4 @@
-"""`racing-bot repair`: failed deliveries looked up and made good now, or with --dry-run only shown. `serve` may run."""
+"""`racing-bot repair`: makes failed deliveries good now, or shows the messages (--dry-run). `serve` may run."""
 
 import asyncio
 import json
@@ -43,7 +43,7 @@ from bot.webhooks.payload import read_payload
 
 @dataclass(frozen=True)
 class Planned:
-    """A message that would be posted: in which channel, of which kind and event, and its text."""
+    """A message of a dry run: channel, kind, event and text."""
 
     channel_id: str
     kind: str
@@ -52,7 +52,7 @@ class Planned:
 
 
 class OnlyQueued:
-    """An outbox whose messages a running `serve` sends."""
+    """An outbox for messages of a running `serve` to send."""
 
     def add(self, session: Session, new: Sequence[NewPost], _tells: Tells, _known: Known, *, now: datetime) -> Added:
         """Queue new messages."""
@@ -64,7 +64,7 @@ class OnlyQueued:
 
 
 class Preview:
-    """Collects the messages of transactions that are taken back."""
+    """Collects the messages of transactions before the rollback."""
 
     def __init__(self, render: PostRenderer, clock: Clock) -> None:
         self.planned: list[Planned] = []
@@ -72,7 +72,7 @@ class Preview:
         self._clock = clock
 
     def __call__(self, session: Session, versions: Sequence[EventVersion]) -> None:
-        """Look at the messages that these versions made, as they stand in the transaction."""
+        """Look at the messages of the versions within the transaction."""
         by_id = {row.id: row for row in versions}
         of_these = col(OutboxMessage.event_id).in_([number for number in by_id if number])
         summaries = select(col(OutboxMessage.folded_into)).where(of_these)
@@ -95,7 +95,7 @@ class Preview:
 
 
 async def run_repair(settings: Settings, *, dry_run: bool, as_json: bool, clock: Clock = utc_now) -> str:
-    """What to tell whoever typed the command. Raises ServiceError and StorageError."""
+    """The answer of the command. Raises ServiceError and StorageError."""
     preview = Preview(
         PostRenderer(Identity(settings.slack_bot_token.get_secret_value()), settings.late_after_min * 60), clock
     )
@@ -156,7 +156,7 @@ async def _repair(settings: Settings, clock: Clock) -> AsyncIterator[Repair]:
 
 
 def _as_json(repaired: Repaired, planned: Sequence[Planned] | None) -> dict[str, object]:
-    """The answer for scripts; `posts` only where they were shown and not made."""
+    """The answer for scripts; `posts` of a dry run only."""
     answered = Counter(one.answered.told for one in repaired.made)
     said: dict[str, object] = {
         "dry_run": planned is not None,

@@ -1,4 +1,4 @@
-"""An outage as the data service's records tell of it, for admins: how many deliveries failed, since when, and why."""
+"""An outage in words for admins: how many deliveries failed, since when, and why, by the service's records."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,9 +15,9 @@ from bot.outbox.notices import Notices
 from bot.storage import state
 
 APART = timedelta(hours=1)
-"""Deliveries that were first tried within this time of one another belong to the same outage.
+"""Deliveries with first attempts less than this time apart belong to the same outage.
 
-The data service gives up each delivery about a day after its first attempt, so an outage is found piece by piece.
+The data service gives up each delivery about a day after its first attempt, so the bot finds an outage piece by piece.
 """
 
 IN_WORDS: Mapping[str | None, str] = {
@@ -27,7 +27,7 @@ IN_WORDS: Mapping[str | None, str] = {
     EventKind.RACECARD_PUBLISHED: "racecards",
     None: "other events",
 }
-"""What failed deliveries were about, in the order in which admins are told."""
+"""The events of failed deliveries in words, in the order for admins."""
 
 _OUTAGE, _UNREAD = "repair.outage", "repair.unread"
 
@@ -36,7 +36,7 @@ UNREAD_NAMED = 10
 
 
 class Outage(Value):
-    """The outage that was found last. `name` tells it from others; the counts are of what was made good."""
+    """The outage found last. `name` tells outages apart. The counts are of the deliveries made good."""
 
     name: str
     since: AwareDatetime
@@ -50,11 +50,11 @@ class Outage(Value):
         return sum(self.kinds.values())
 
     def goes_on(self, found: "Outage") -> bool:
-        """Whether what was found belongs to this outage."""
+        """Whether the deliveries found now belong to this outage."""
         return found.since <= self.until + APART and found.until >= self.since - APART
 
     def with_(self, found: "Outage") -> "Outage":
-        """Both as one outage, under this one's name."""
+        """Both together, under the name of this outage."""
         return Outage(
             name=self.name,
             since=min(self.since, found.since),
@@ -65,7 +65,7 @@ class Outage(Value):
 
     @property
     def told(self) -> str:
-        """What admins are told."""
+        """The words for admins."""
         one = self.count == 1
         deliveries = "1 delivery to me" if one else f"{self.count} deliveries to me"
         kinds = ", ".join(f"{kind}: {self.kinds[kind]}" for kind in IN_WORDS.values() if kind in self.kinds)
@@ -79,7 +79,7 @@ class Outage(Value):
 
 
 def outage_of(made: Sequence[Failed], now: datetime) -> Outage:
-    """The outage that these deliveries were lost in."""
+    """The outage of the given deliveries."""
     moments = [one.tried_at or now for one in made]
     answers = Counter(one.answered.told for one in made)
     kinds = Counter(IN_WORDS[one.event.kind] for one in made)
@@ -88,7 +88,7 @@ def outage_of(made: Sequence[Failed], now: datetime) -> Outage:
 
 
 def note(session: Session, notices: Notices, found: Outage | None, now: datetime, *, is_last: bool) -> None:
-    """Keep what was found with its outage. Admins are told of the outage, once, with the last of a run."""
+    """Add found deliveries to their outage. `is_last`: admins are told of the outage, once."""
     kept = state.get(session, _OUTAGE)
     known = Outage.model_validate(kept[0]) if kept else None
     if found is not None:
@@ -99,9 +99,9 @@ def note(session: Session, notices: Notices, found: Outage | None, now: datetime
 
 
 def has_news(session: Session, unread: Sequence[str]) -> bool:
-    """Whether admins were not told yet of an outage, or of one of the records that can't be read.
+    """Whether admins were not told yet of the outage, or of one of the unreadable records.
 
-    A process that was killed between two transactions has told of neither.
+    A process killed between two transactions leaves an outage untold.
     """
     kept = state.get(session, _OUTAGE)
     is_untold = kept is not None and not posts.is_noted(session, _key(Outage.model_validate(kept[0])))
@@ -109,7 +109,7 @@ def has_news(session: Session, unread: Sequence[str]) -> bool:
 
 
 def note_unread(session: Session, notices: Notices, names: Sequence[str], now: datetime) -> None:
-    """Tell admins of records that name no event and hold no payload, each once."""
+    """Tell admins of records without an event and without a payload, each record once."""
     if not _news(session, names):
         return
     state.put(session, _UNREAD, sorted(set(names)), now)

@@ -1,7 +1,7 @@
-"""A record of a delivery that failed, read as the body to be stored in its place (Spec gap G4).
+"""Reads a record of a failed delivery: the body to be stored in place of the delivery (Spec gap G4).
 
-The fields of a record are not shown, so a record is read tolerantly. An object in the record that names one of the four
-events is the payload. Without a payload the body says what the record says: the event, the ids and the place.
+The fields of a record are not shown, so a record is read tolerantly. The payload is an object in the
+record with the name of an event. Without a payload the body has the event, the ids and the place of the record.
 """
 
 import json
@@ -22,16 +22,16 @@ from bot.domain.reading_values import Fields, fields_of, find, fold, identifier,
 ReadPayload = Callable[[bytes], RacingEvent]
 
 DEEPEST = 4
-"""Levels of a record that are looked at."""
+"""Levels of a record to look at."""
 
 PAYLOADS = ("payload", "body", "requestbody", "sentbody", "rawbody", "content", "data", "message", "event", "sent")
-"""Names under which the payload may stand without its event's name, or as JSON in a text."""
+"""Names of a payload without the name of the event, or of a payload as JSON in a text."""
 
 WRAPPERS = ("delivery", "meta", "metadata", "sent", "request")
-"""Names of objects that speak of the delivery as the record itself does."""
+"""Names of objects about the delivery, beside the record itself."""
 
 CAME_BACK = ("response", "answer", "reply", "attempt", "tries", "receiver", "error", "failure")
-"""How names begin under which a record keeps our endpoint's answers."""
+"""Beginnings of the names of our endpoint's answers in a record."""
 
 OF_DELIVERY = frozenset(
     {
@@ -39,11 +39,11 @@ OF_DELIVERY = frozenset(
         *("reason", "cause", "name", "title", "number", "type", "class", "url", "endpoint"),
     }
 )
-"""Names that at the top of a record speak of the delivery, and in a race's own object of the race."""
+"""Names of the delivery's own fields at the top of a record. In the object of a race the race has the same names."""
 
 DELIVERY_ID = ("deliveryid", "deliveryuid", "id", "uid", "uuid", "guid", "identifier")
 SUBJECT_ID = ("resourceid", "subjectid", "objectid", "entityid")
-"""Ids of whatever the event is about: of the race, or of the meeting where the event is a meeting's."""
+"""Names of an id of the race, or of the meeting in an event of a meeting."""
 
 FIRST_TRIED = (
     *("occurredat", "eventtime", "eventat", "firstattemptat", "firstattemptedat", "firstattempt", "firstsentat"),
@@ -59,7 +59,7 @@ FIRST_TRIED = (
         "sentat",
     ),
 )
-"""Names of the moment at which the service had the event, the surest first."""
+"""Names of the moment when the service had the event, the surest first."""
 
 LAST_TRIED = ("lastattemptat", "lastattemptedat", "lasttriedat", "updatedat", "failedat")
 TRIES = ("attempts", "tries", "attemptlog", "history")
@@ -72,7 +72,7 @@ WORDS_MAX = 100
 
 
 class Answered(NamedTuple):
-    """What our endpoint answered last, as far as the record says."""
+    """The last answer of our endpoint, as far as the record says."""
 
     status: int | None = None
     words: str | None = None
@@ -87,10 +87,10 @@ class Answered(NamedTuple):
 
 @dataclass(frozen=True)
 class Failed:
-    """A delivery that failed, and the body to be stored in its place.
+    """A failed delivery, and the body to be stored in place of the delivery.
 
     `event` is read from the body. `has_payload`: the body is the record's own payload. `digests` are the SHA-256 of all
-    forms in which that payload may have been delivered. `tried_at` is when the service first had the event.
+    forms in which the service may have sent the payload. `tried_at` is when the service first had the event.
     """
 
     body: bytes
@@ -102,12 +102,12 @@ class Failed:
 
     @property
     def sha256(self) -> str:
-        """The SHA-256 of the body that is stored."""
+        """The SHA-256 of the body."""
         return sha256(self.body).hexdigest()
 
 
 class _Sent(NamedTuple):
-    """A payload: the object, and its own bytes where these are known."""
+    """A payload: the object, and the bytes of the payload where the record has the bytes."""
 
     name: str
     fields: Mapping[str, Any]
@@ -135,7 +135,7 @@ def name_of(record: Mapping[str, Any]) -> str:
 
 
 def _payload(record: Mapping[str, Any]) -> _Sent | None:
-    """The deepest object that names an event; else an object under a payload's name, with the record's event name."""
+    """The deepest object with the name of an event; else an object under a payload's name, with the record's event."""
     inner = list(_inner(record))
     named = [sent for sent in inner if _names_event(sent.fields)]
     if named:
@@ -197,7 +197,7 @@ def _timed(sent: _Sent, read: ReadPayload, tried_at: datetime | None) -> tuple[b
 
 
 def _forms(sent: _Sent) -> Iterator[bytes]:
-    """The bytes that the payload may have had when it was delivered."""
+    """The bytes that the service may have sent."""
     if sent.raw is not None:
         yield sent.raw
     for separators in (None, (",", ":")):
@@ -206,7 +206,7 @@ def _forms(sent: _Sent) -> Iterator[bytes]:
 
 
 def _as_said(kind: EventKind, record: Mapping[str, Any], tried_at: datetime | None) -> dict[str, Any]:
-    """What a record without a payload says of its event: the same bytes each time, whatever else changes in it."""
+    """The event as a record without a payload tells: the same for each reading of the record."""
     race = _race_of(kind, record)
     said: dict[str, Any] = {
         "race_id": race.race_id,
@@ -227,7 +227,7 @@ def _as_said(kind: EventKind, record: Mapping[str, Any], tried_at: datetime | No
 
 
 def _race_of(kind: EventKind, record: Mapping[str, Any]) -> Race:
-    """The race, or the meeting, that a record names."""
+    """The race, or the meeting, of a record."""
     of_meeting = kind is EventKind.MEETING_ABANDONED
     parts = parts_of(_about_event(record))
     subject_id = find((part.fields for part in parts), SUBJECT_ID, identifier)
@@ -240,13 +240,13 @@ def _race_of(kind: EventKind, record: Mapping[str, Any]) -> Race:
 
 
 def _about_event(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The record without what it says of the delivery itself."""
+    """The record without the fields about the delivery."""
     folded = ((name, fold(str(name)), value) for name, value in record.items())
     return {name: value for name, key, value in folded if key not in OF_DELIVERY and not key.startswith(CAME_BACK)}
 
 
 def _tried_at(record: Mapping[str, Any], now: datetime) -> datetime | None:
-    """When the service first had the event; None where no moment with an offset came, or one that is still to come."""
+    """When the service first had the event; None without a past moment with an offset."""
     objects = [fields_of(record), *(fields_of(sent.fields) for sent in _inner(record) if sent.name in WRAPPERS)]
     tries = [moment for one in _tries(record) if (moment := find([one], TRY_AT, read_instant))]
     found = (
@@ -256,7 +256,7 @@ def _tried_at(record: Mapping[str, Any], now: datetime) -> datetime | None:
 
 
 def _tries(record: Mapping[str, Any]) -> list[Fields]:
-    """The attempts that a record lists."""
+    """The attempts in a record's list."""
     listed = find([fields_of(record)], TRIES, lambda value: value if isinstance(value, list) else None) or []
     return [fields_of(one) for one in listed if isinstance(one, Mapping)]
 

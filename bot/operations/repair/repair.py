@@ -1,7 +1,7 @@
-"""Makes good what the data service gave up: each failed delivery goes through the inbox and the outbox, once.
+"""Makes failed deliveries good: each goes through the inbox and the outbox, once.
 
-A delivery that the inbox has by now is left alone. The others are stored and fanned out in one transaction: a crash
-leaves either nothing of them or everything. What the data service has had for hours comes as one summary a channel.
+A delivery in the inbox is left alone. The other deliveries are stored and fanned out in one transaction. A crash leaves
+all of the transaction or nothing. Events of hours ago come as one summary a channel.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from bot.alerts.fanout import TURN_S, Fanout
 from bot.book.quota import QuotaBook
 from bot.book.racebook import Budget, RaceBook
 from bot.domain.clock import Clock
-from bot.domain.events import EventKind
+from bot.domain.events import EventKind, RacingEvent
 from bot.domain.quota import month_key
 from bot.errors import ServiceError, StorageError
 from bot.logs import get_logger
@@ -41,18 +41,18 @@ LOOK_UP_S = 30.0
 """Races are looked up for so long, for all deliveries together: abandonments wait meanwhile."""
 
 PAGES_A_DAY = 25
-"""Pages that the race book reads on for one day of a failed delivery, at most."""
+"""Pages of the race book's walk for one day of failed deliveries, at most."""
 
 REFUSED = (Latched, QuotaExceeded, Unauthorized, UpgradeRequired)
-"""Refusals that are told: without the records nobody knows what was missed."""
+"""Refusals for admins to hear of: without the records nobody knows of missed events."""
 
 
 @dataclass(frozen=True)
 class Repaired:
-    """What became of the failed deliveries of one look.
+    """The outcome of one look at the failed deliveries.
 
-    `known` were left alone, `unread` are the names of records that name no event. `made` are the deliveries that were
-    stored and told, and `events` the keys of their news. `requests`: of the data service, for the records.
+    `known` were left alone. `unread` are the names of records without an event. `made` are the deliveries stored and
+    told, and `events` the keys of the events with news. `requests`: of the data service, for the records.
     """
 
     records: int = 0
@@ -64,7 +64,7 @@ class Repaired:
 
 
 Preview = Callable[[Session, Sequence[EventVersion]], None]
-"""Looks at the versions of a transaction that is taken back afterwards."""
+"""Looks at the versions of a transaction before the rollback."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class _TooMany(Exception):
 
 
 class _TriedOut(Exception):
-    """A transaction that was only to be looked at: it is rolled back."""
+    """Rolls back a transaction after a preview."""
 
     def __init__(self, made: _Made) -> None:
         self.made = made
@@ -104,7 +104,7 @@ class _TriedOut(Exception):
 
 
 class Repair:
-    """Looks up failed deliveries and makes them good. For the job, and for `racing-bot repair`."""
+    """Looks up failed deliveries and makes the deliveries good. For the job, and for `racing-bot repair`."""
 
     def __init__(
         self,
@@ -132,18 +132,18 @@ class Repair:
         self._wake = wake
 
     async def as_job(self) -> None:
-        """Look once. Admins are told of a refusal that keeps the bot from looking; the next slot tries again."""
+        """Look once. Admins are told of a refusal by the data service; the next slot tries again."""
         try:
             await self.run()
         except REFUSED as error:
             await self._database.write(partial(self._tell_refused, error=error))
             self._wake.set()
-            # A plan that does not reach the records is no failure of the job, and would be asked again within minutes.
+            # A failed job is tried again within minutes, and the plan stays the same.
             if not isinstance(error, UpgradeRequired):
                 raise
 
     async def run(self) -> Repaired:
-        """Make good what failed. Raises ServiceError where the records can't be read, or not all of them."""
+        """Make failed deliveries good. Raises ServiceError where the bot can't read all records."""
         found = await self._find()
         await self._database.write(partial(self._count, requests=found.requests))
         missing = await self._database.read(partial(_missing, failed=found.failed))
@@ -159,13 +159,13 @@ class Repair:
         return repaired
 
     async def try_out(self, preview: Preview) -> Repaired:
-        """What `run` would do, as far as is known without asking for races. Nothing is changed."""
+        """The outcome of a `run` without a look-up of races. Nothing is changed."""
         found = await self._find()
         missing = await self._database.read(partial(_missing, failed=found.failed))
         return _repaired(found, missing, await self._make_all_good(missing, preview))
 
     async def _find(self) -> _Found:
-        """The failed deliveries, by all pages of the records; by those before a broken walk."""
+        """The failed deliveries of all pages of the records. A broken walk gives the pages before the break."""
         if spent := await self._quota_book.month_spent():
             raise spent
         records, requests, broken = list[dict[str, Any]](), 0, None
@@ -177,7 +177,7 @@ class Repair:
             if not requests:
                 raise
             broken = error
-        # Hundreds of records take a while: commands and deliveries must not wait for it.
+        # Hundreds of records take a while: commands and deliveries must not wait.
         read = await asyncio.to_thread(self._read, records)
         failed = [one for _, one in read if one is not None]
         unread = tuple(name for name, one in read if one is None)
@@ -193,7 +193,7 @@ class Repair:
         quota.spend(session, month_key(now), requests, now)
 
     async def _look_up(self, missing: Sequence[Failed]) -> None:
-        """Have the race book know the races that records without a payload name, as far as time and quota allow."""
+        """Read the races of records without a payload into the race book, as far as time and quota allow."""
         lacking = await self._database.read(partial(_lacking, missing=missing))
         if not lacking:
             return
@@ -224,7 +224,7 @@ class Repair:
         return made
 
     async def _together(self, missing: Sequence[Failed], preview: Preview | None) -> tuple[_Made, Sequence[Failed]]:
-        """What one transaction did, and the deliveries that are left."""
+        """The outcome of one transaction, and the deliveries left."""
         size = TOGETHER
         while True:
             some, rest = missing[:size], missing[size:]
@@ -240,12 +240,12 @@ class Repair:
             except Exception:
                 if preview is not None:
                     raise
-                # One of them can't be done: fan-out finds it, and tells the others.
+                # Our code fails on a delivery: fan-out finds the delivery, and tells the others.
                 log.exception("failed_deliveries_left_to_fanout", deliveries=len(some))
                 return await self._database.write(partial(self._only_store, failed=some, is_last=not rest)), rest
 
     async def _in_turn(self, work: Callable[[Session], _Made | None]) -> _Made:
-        """What a transaction did once it was this process's turn to fan out."""
+        """The outcome of a transaction in this process's turn to fan out."""
         while (made := await self._database.write(work)) is None:  # noqa: ASYNC110  another process has the turn
             await asyncio.sleep(TURN_S)
         return made
@@ -271,7 +271,7 @@ class Repair:
         return _Made(failed, news)
 
     def _fan_out(self, session: Session, failed: Sequence[Failed], now: datetime) -> Sequence[EventVersion]:
-        """The versions that the deliveries made, in the order of the deliveries."""
+        """The new versions, in the order of the deliveries."""
         arrivals = [_arrival(one, now) for one in failed]
         numbers = inbox.store(session, arrivals)
         stored = [inbox.stored(one, number) for one in arrivals if (number := numbers[one]) is not None]
@@ -285,7 +285,7 @@ class Repair:
         return sorted((row for of_key in rows for row in of_key if row.inbox_id in made), key=lambda row: row.id or 0)
 
     def _only_store(self, session: Session, *, failed: Sequence[Failed], is_last: bool) -> _Made:
-        """Store deliveries for fan-out, which does them one by one where it can't do them together."""
+        """Store deliveries for fan-out. Fan-out does deliveries one by one where necessary."""
         now = self._clock()
         failed = _missing(session, failed)
         inbox.store(session, [_arrival(one, now) for one in failed])
@@ -294,14 +294,14 @@ class Repair:
         return _Made(failed)
 
     def _summarise(self, session: Session, versions: Sequence[EventVersion], now: datetime) -> None:
-        """Say what is hours old in one message a channel."""
+        """Say events of hours ago in one message a channel."""
         had = {row.id: events.remarks_of(row).had_at or now for row in versions}
         old = [number for number, had_at in had.items() if number is not None and had_at <= now - SUMMARY_AFTER]
         if old:
             self._reopening.summarise_late(session, old, min(had[number] for number in old), now)
 
     async def _tell_rest(self, found: _Found) -> None:
-        """Tell admins of records that can't be read, and of an outage that a killed run has not told of."""
+        """Tell admins of unreadable records, and of an outage left untold by a killed run."""
         if await self._database.read(partial(outage.has_news, unread=found.unread)):
             await self._database.write(partial(self._tell_now, unread=found.unread))
             self._wake.set()
@@ -313,7 +313,7 @@ class Repair:
             outage.note_unread(session, self._notices, unread, now)
 
     def _tell_refused(self, session: Session, *, error: ServiceFailure) -> None:
-        """Say once a month that failed deliveries can't be looked up, and why."""
+        """Say once a month why the bot can't look up failed deliveries."""
         now = self._clock()
         self._notices.tell(
             session,
@@ -324,26 +324,35 @@ class Repair:
 
 
 def _in_order(failed: Iterable[Failed]) -> tuple[Failed, ...]:
-    """Abandonments first, with all that is of their races; else by when the service had the event.
+    """Abandonments first, with everything about their races and meetings, by when the service had the event.
 
-    A payload goes before a record of the same event without one, which would bring nothing.
+    Within these events no abandonment overtakes an earlier result. A record without a payload is left out where another
+    record has the payload of the event.
     """
     failed = list(failed)
-    lost = {one.event.race.race_id for one in failed if one.event.is_abandonment and one.event.race.race_id}
+    lost = {mark for one in failed if one.event.is_abandonment for mark in _marks(one.event)}
     whole = {one.event.key for one in failed if one.has_payload}
 
     def place(numbered: tuple[int, Failed]) -> tuple[bool, bool, float, int]:
         number, one = numbered
-        is_urgent = one.event.is_abandonment or one.event.race.race_id in lost
         had_at = one.event.occurred_at or one.tried_at
-        return not is_urgent, had_at is None, had_at.timestamp() if had_at else 0.0, number
+        return lost.isdisjoint(_marks(one.event)), had_at is None, had_at.timestamp() if had_at else 0.0, number
 
     kept = [one for one in failed if one.has_payload or one.event.key not in whole]
     return tuple(one for _, one in sorted(enumerate(kept), key=place))
 
 
+def _marks(event: RacingEvent) -> set[tuple[str | None, ...]]:
+    """The event, and the ids of the races and the meeting of an event, and the course with the day."""
+    race = event.race
+    marks: set[tuple[str | None, ...]] = {("event", event.key), ("meeting", race.meeting_id)}
+    marks |= {("race", one.race_id) for one in (race, *event.races)}
+    marks.add(("place", race.course.course_id or race.course.name, race.race_date))
+    return {mark for mark in marks if None not in mark}
+
+
 def _missing(session: Session, failed: Sequence[Failed]) -> list[Failed]:
-    """The deliveries that the inbox does not have: by the body, or by event and race where no payload is known."""
+    """The deliveries not in the inbox: by the body, or by event and race without a payload."""
     stored = inbox.bodies_of(session, (one.event.key for one in failed))
     keys = {key for key, _ in stored}
     said = [one for one in failed if not one.has_payload]
@@ -371,14 +380,14 @@ def _is_told(
     meeting_id: str | None,
     meetings: set[tuple[str, EventKind]],
 ) -> bool:
-    """Whether an event of this kind is stored of the race, or of the meeting where no race is named."""
+    """Whether an event of this kind is stored of the race, or of the meeting where the record names no race."""
     if kind is None:
         return False
     return (race_id, kind) in races if race_id else (meeting_id, kind) in meetings
 
 
 def _lacking(session: Session, *, missing: Sequence[Failed]) -> list[Failed]:
-    """The deliveries whose event says no place, or no finishing order of a result, and the race book knows neither."""
+    """The deliveries without a place, or results without a finishing order, where the race book has neither."""
     bare = [one for one in missing if not one.has_payload]
     ids = {one.event.race.race_id for one in bare if one.event.race.race_id}
     meetings = {one.event.race.meeting_id for one in bare if one.event.race.meeting_id}
@@ -396,7 +405,7 @@ def _lacking(session: Session, *, missing: Sequence[Failed]) -> list[Failed]:
 
 
 def _day_of(one: Failed) -> tuple[str | None, date | None]:
-    """The region and the day of the races to be looked up; no day where a card says none, since it is a later one's."""
+    """The region and the day of a race to look up. A card without a date has no day: the card is of a later day."""
     race = one.event.race
     if race.race_date:
         return race.region, date.fromisoformat(race.race_date)

@@ -1,4 +1,4 @@
-"""The summary of what waited in a channel that was closed or paused, or of what the data service could not deliver.
+"""The summary of events that waited in a closed or paused channel, or that the data service could not deliver.
 
 Every abandonment is said by name, the rest in short.
 """

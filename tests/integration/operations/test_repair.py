@@ -13,6 +13,7 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import func, select
 from sqlmodel import col
+from starlette.responses import JSONResponse
 
 from bot.alerts.versions import KnownEvents
 from bot.book.day_path import Paths
@@ -21,12 +22,14 @@ from bot.book.racebook import RaceBook
 from bot.domain.events import EventKind, Topic
 from bot.operations.repair import repair as repairing
 from bot.operations.repair.repair import Repair
+from bot.outbox.closing import pause_channel
 from bot.racing.client import open_client
 from bot.racing.errors import ServiceFailure, WalkBroken
 from bot.repairing import Preview
 from bot.sandbox.racing_service import RacingService, Switches
 from bot.sandbox.racing_service.outbox import Delivery
 from bot.sandbox.racing_service.payloads import Happening
+from bot.sandbox.racing_service.shapes import race_record
 from bot.sandbox.serving import serve
 from bot.slack.identity import Identity
 from bot.slack.posts import PostRenderer
@@ -79,6 +82,21 @@ class Outage:
         self.now = moment
 
 
+def with_race_path(service: RacingService):
+    """The service, with a path of one race beside those that are specified (Spec gap G9)."""
+
+    async def app(scope, receive, send):
+        _, found, race_id = scope["path"].partition("/v1/race/")
+        if not found:
+            await service.app(scope, receive, send)
+            return
+        race = service.racing.race(race_id)
+        record = race_record(race, service.racing.state(race), "nested")
+        await JSONResponse({"meta": {"plan": "free"}, "data": record})(scope, receive, send)
+
+    return app
+
+
 @pytest.fixture
 async def outage(pipeline):
     made = Outage(None, pipeline.clock())  # type: ignore[arg-type]  # each knows the other
@@ -89,7 +107,7 @@ async def outage(pipeline):
         RacingService(
             made.today, clock=lambda: made.now, delivery_client=client, switches=switches, days_back=2, days_ahead=2
         ) as made.service,
-        serve(made.service.app) as address,
+        serve(with_race_path(made.service)) as address,
     ):
         made.base_url = f"{address}/v1"
         made.service.subscribe("https://bot.example.com/webhooks/racing", frozenset(EventKind))
@@ -339,17 +357,50 @@ async def test_two_replicas_at_once_make_good_once(listening, outage, make_repai
 
 
 @ON_SQLITE
-async def test_abandonment_of_a_race_that_nobody_knows_is_told_as_the_record_says(listening, outage, make_repair):
-    outage.at(outage.now - timedelta(hours=1))
+@pytest.mark.parametrize("hours", [1, 30])
+async def test_abandonment_of_a_race_that_nobody_knows_is_told_as_the_record_says(
+    *, listening, outage, make_repair, hours
+):
+    outage.at(outage.now - timedelta(hours=hours))
     await stranger(outage)
     outage.at(listening.clock())
     await mend(listening, make_repair(listening))
     for channel_id in ("CGB", "CALL"):
         (text,) = listening.texts(channel_id)
         assert text.startswith("ABANDONED: ")
-        assert "alert 60 min late" in text
+        assert f"alert {hours * 60} min late" in text
         assert "rc_nobody1" in shown(listening, channel_id)[0]
     assert listening.texts("CIRE") == []
+
+
+@ON_SQLITE
+async def test_result_before_its_meeting_was_called_off_contradicts_nothing(listening, outage, make_repair):
+    now, (meeting, *_) = outage.now, outage.service.racing.meetings(outage.today, "GB")
+    for hours, happens in (
+        (30, lambda: outage.service.settle(meeting.races[0].race_id)),
+        (29, lambda: outage.service.abandon_race(meeting.races[1].race_id, "Fog")),
+        (28, lambda: outage.service.abandon_meeting(meeting.meeting_id, "Waterlogged")),
+    ):
+        outage.at(now - timedelta(hours=hours))
+        await outage.lose(happens())
+    outage.at(now)
+    await mend(listening, make_repair(listening))
+    (text,) = shown(listening, "CGB")
+    assert "though" not in text
+    assert text.count(f"{meeting.course.name}, whole meeting") == 2
+    assert "won by" in text
+
+
+@ON_SQLITE
+async def test_race_is_read_by_its_path_where_that_is_known(listening, outage, make_repair):
+    race = outage.service.racing.races(outage.today, "GB")[0]
+    (delivery,) = await outage.lose(outage.service.settle(race.race_id))
+    delivery.shape = "bare"
+    await mend(listening, make_repair(listening, race="race/{race_id}"))
+    (text,) = shown(listening, "CGB")
+    assert race.course.name in text
+    assert next(runner.horse for runner in race.runners if runner.position == "1") in text
+    assert [one.endpoint for one in outage.service.requests] == ["/webhooks/deliveries"]
 
 
 @ON_SQLITE
@@ -382,6 +433,32 @@ async def test_delivery_that_came_by_a_retry_is_left_alone(listening, outage, ma
     delivery.shape = "bare"
     assert (await mend(listening, make_repair(listening))).made == ()
     assert listening.texts("CADMIN") == []
+
+
+@ON_SQLITE
+async def test_outage_that_is_given_up_piece_by_piece_is_told_once_and_another_one_again(
+    listening, outage, make_repair
+):
+    now = outage.now
+    for number, (hours, told) in enumerate(((40, 1), (39.5, 1), (38.75, 1), (30, 2))):
+        outage.at(now - timedelta(hours=hours))
+        await stranger(outage, race_id=f"rc_piece{number}")
+        outage.at(now)
+        await mend(listening, make_repair(listening))
+        assert len(listening.texts("CADMIN")) == told
+    assert len(listening.texts("CGB")) == 4
+
+
+@ON_SQLITE
+async def test_paused_channel_keeps_its_messages_for_its_own_summary(listening, outage, make_repair):
+    await listening.database.write(lambda session: pause_channel(session, "CGB", None, listening.clock()))
+    deliveries = await several(outage)
+    await mend(listening, make_repair(listening))
+    assert len(listening.texts("CALL")) == 1
+    assert (await listening.waiting())["queued"] == sum(takes("CGB", one) for one in deliveries)
+    await listening.database.write(lambda session: listening.reopening.resume(session, "CGB", listening.clock()))
+    await listening.post_all()
+    assert len(listening.texts("CGB")) == sum(takes("CGB", one) for one in deliveries)
 
 
 @ON_SQLITE
