@@ -231,7 +231,7 @@ def repair(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be posted where.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON, for scripts.")] = False,
 ) -> None:
-    """Post what failed deliveries would have told. `serve` does this by itself every REPAIR_CHECK_S."""
+    """Post the events of failed deliveries now. `serve` does so by itself every REPAIR_CHECK_S."""
     import asyncio
 
     from bot.errors import ServiceError, StorageError

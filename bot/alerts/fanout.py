@@ -166,7 +166,7 @@ class Fanout:
         return max(0.0, POLL_S - (self._monotonic() - self._looked_at_s))
 
     def post_within(self, session: Session, deliveries: Sequence[StoredDelivery], now: datetime) -> Sequence[int]:
-        """The numbers of the deliveries that were fanned out, in the given order; their messages are queued.
+        """Fan deliveries out in the given order, and queue the messages. Returns the numbers of the deliveries.
 
         In a transaction that has its turn (`inbox.take_turn`). The last ones are put back where these make very many
         posts. Raises what our own code fails on.

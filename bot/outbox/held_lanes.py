@@ -16,7 +16,7 @@ PAUSED = "paused"
 """Why a lane is held whose channel asked for a pause: its events wait, and notices for it still go out."""
 
 UNDELIVERED = "undelivered"
-"""Why a summary is made where no lane was held: the data service gave up the deliveries."""
+"""The reason of a summary in a lane that was not held: the data service gave up the deliveries."""
 
 
 @dataclass(frozen=True)

@@ -102,9 +102,9 @@ class Reopening:
         return len(over)
 
     def summarise_late(self, session: Session, event_ids: Sequence[int], since: datetime, now: datetime) -> None:
-        """Say in one message a channel what was queued of these versions in this transaction, where it is several.
+        """Say several late versions in one message a channel. The versions were queued in this transaction.
 
-        `since` is when the data service had the first of them. A single one is posted by itself.
+        `since` is when the data service had the first version. A single event of a channel is posted by itself.
         """
         held = Held(UNDELIVERED, since)
         for channel_id, late in waited.of_versions(session, event_ids).items():
@@ -169,7 +169,7 @@ class Reopening:
         priority: Priority,
         now: datetime,
     ) -> None:
-        """Queue the messages of a summary, and fold what waits into them."""
+        """Queue the messages of a summary, and fold the waiting posts into the messages."""
         messages = self.summarise(summary)
         keys = [f"{name}:{number}@{channel_id}" for number in range(len(messages))]
         posts.add(

@@ -65,9 +65,9 @@ def of_lane(session: Session, channel_id: str, before: datetime) -> list[Waiting
 
 
 def of_versions(session: Session, event_ids: Sequence[int]) -> dict[str, list[WaitingPost]]:
-    """What waits of these versions in lanes that are not held: channel → its posts, in the order of the lane.
+    """The waiting posts of versions, by channel, in the order of the lane.
 
-    A held lane is left out: the summary of what waited there comes when the lane goes on.
+    A held lane is left out: the lane gets a summary when the lane goes on.
     """
     found: dict[str, list[tuple[int, WaitingPost]]] = {}
     for some in _in_parts(event_ids):
@@ -93,7 +93,7 @@ def of_versions(session: Session, event_ids: Sequence[int]) -> dict[str, list[Wa
 
 
 def _whole(posts: list[WaitingPost]) -> list[WaitingPost]:
-    """The messages, and the edits of messages among them: the edit of another message is made where that stands."""
+    """The messages, and the edits of the same messages. The edit of another message is left out."""
     own = {one.post_id for one in posts if one.edits_id is None}
     return [one for one in posts if one.post_id in own or one.edits_id in own]
 

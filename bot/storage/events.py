@@ -73,7 +73,7 @@ def kinds_of_races(session: Session, race_ids: Iterable[str]) -> set[tuple[str, 
 
 
 def kinds_of_meetings(session: Session, meeting_ids: Iterable[str]) -> set[tuple[str, EventKind]]:
-    """Which kinds of event of a whole meeting are stored of each meeting, whatever key they came under."""
+    """The kinds of event of a whole meeting that are stored of each meeting, under whatever key."""
     ids, row = sorted(meeting_ids), EventVersion
     if not ids:
         return set()

@@ -25,7 +25,7 @@ RETRY_AFTER_S = 5.0
 LONGEST_ERROR = 200
 
 KEYS_TOGETHER = 500
-"""Keys that are looked up at once: SQLite takes a limited number of values."""
+"""Keys of one look-up: SQLite takes a limited number of values."""
 
 FANOUT_LOCK = 7_228_464_116
 """PostgreSQL's advisory lock of the replica that fans out."""
@@ -252,7 +252,7 @@ def mark_failed(session: Session, delivery: StoredDelivery, now: datetime, error
 
 
 def bodies_of(session: Session, event_keys: Iterable[str]) -> set[tuple[str, str]]:
-    """The key and the body's SHA-256 of each delivery that is stored under these keys."""
+    """The key and the body's SHA-256 of each delivery with one of the keys."""
     row = _INBOX.c
     keys, found = iter(sorted(set(event_keys))), set[tuple[str, str]]()
     while some := list(islice(keys, KEYS_TOGETHER)):

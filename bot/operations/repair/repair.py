@@ -7,7 +7,7 @@ all of the transaction or nothing. Events of hours ago come as one summary a cha
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -17,17 +17,17 @@ from bot.alerts.fanout import TURN_S, Fanout
 from bot.book.quota import QuotaBook
 from bot.book.racebook import Budget, RaceBook
 from bot.domain.clock import Clock
-from bot.domain.events import EventKind, RacingEvent
 from bot.domain.quota import month_key
 from bot.errors import ServiceError, StorageError
 from bot.logs import get_logger
 from bot.operations.repair import outage
+from bot.operations.repair.missing import days_of, find_lacking, find_missing, in_order
 from bot.operations.repair.record import Failed, ReadPayload, name_of, read_record
 from bot.outbox.notices import Notices
 from bot.outbox.reopening import SUMMARY_AFTER, Reopening
 from bot.racing.client import RacingClient
 from bot.racing.errors import Latched, QuotaExceeded, ServiceFailure, Unauthorized, UpgradeRequired
-from bot.storage import events, inbox, quota, racebook
+from bot.storage import events, inbox, quota
 from bot.storage.engine import Database
 from bot.storage.inbox import Arrival
 from bot.storage.tables import EventVersion
@@ -146,7 +146,7 @@ class Repair:
         """Make failed deliveries good. Raises ServiceError where the bot can't read all records."""
         found = await self._find()
         await self._database.write(partial(self._count, requests=found.requests))
-        missing = await self._database.read(partial(_missing, failed=found.failed))
+        missing = await self._database.read(partial(find_missing, failed=found.failed))
         await self._look_up(missing)
         made = await self._make_all_good(missing)
         await self._tell_rest(found)
@@ -161,7 +161,7 @@ class Repair:
     async def try_out(self, preview: Preview) -> Repaired:
         """The outcome of a `run` without a look-up of races. Nothing is changed."""
         found = await self._find()
-        missing = await self._database.read(partial(_missing, failed=found.failed))
+        missing = await self._database.read(partial(find_missing, failed=found.failed))
         return _repaired(found, missing, await self._make_all_good(missing, preview))
 
     async def _find(self) -> _Found:
@@ -181,7 +181,7 @@ class Repair:
         read = await asyncio.to_thread(self._read, records)
         failed = [one for _, one in read if one is not None]
         unread = tuple(name for name, one in read if one is None)
-        return _Found(len(records), _in_order(failed), unread, requests, broken)
+        return _Found(len(records), in_order(failed), unread, requests, broken)
 
     def _read(self, records: Iterable[Mapping[str, Any]]) -> list[tuple[str, Failed | None]]:
         now = self._clock()
@@ -194,17 +194,16 @@ class Repair:
 
     async def _look_up(self, missing: Sequence[Failed]) -> None:
         """Read the races of records without a payload into the race book, as far as time and quota allow."""
-        lacking = await self._database.read(partial(_lacking, missing=missing))
+        lacking = await self._database.read(partial(find_lacking, missing=missing))
         if not lacking:
             return
         try:
             async with asyncio.timeout(LOOK_UP_S):
                 for one in lacking:
                     await self._look_up_race(one)
-                still = await self._database.read(partial(_lacking, missing=lacking))
-                for region, day in dict.fromkeys(_day_of(one) for one in still):
-                    if day is not None:
-                        await self._races.top_up(region, day, Budget(pages=PAGES_A_DAY, seconds=LOOK_UP_S))
+                still = await self._database.read(partial(find_lacking, missing=lacking))
+                for region, day in days_of(still):
+                    await self._races.top_up(region, day, Budget(pages=PAGES_A_DAY, seconds=LOOK_UP_S))
         except TimeoutError:
             log.info("races_not_looked_up", deliveries=len(lacking), after_s=LOOK_UP_S)
 
@@ -258,7 +257,7 @@ class Repair:
         if now is None:
             return None
         # Anew: another process may have been quicker.
-        failed = _missing(session, failed)
+        failed = find_missing(session, failed)
         versions = self._fan_out(session, failed, now) if failed else ()
         if failed:
             self._summarise(session, versions, now)
@@ -287,7 +286,7 @@ class Repair:
     def _only_store(self, session: Session, *, failed: Sequence[Failed], is_last: bool) -> _Made:
         """Store deliveries for fan-out. Fan-out does deliveries one by one where necessary."""
         now = self._clock()
-        failed = _missing(session, failed)
+        failed = find_missing(session, failed)
         inbox.store(session, [_arrival(one, now) for one in failed])
         found = outage.outage_of(failed, now) if failed else None
         outage.note(session, self._notices, found, now, is_last=is_last)
@@ -321,96 +320,6 @@ class Repair:
             f"I can't look up deliveries that the data service gave up. {error.told} Alerts go on. I try "
             "again by myself: what was given up meanwhile is posted as soon as I can look it up, for 30 days.",
         )
-
-
-def _in_order(failed: Iterable[Failed]) -> tuple[Failed, ...]:
-    """Abandonments first, with everything about their races and meetings, by when the service had the event.
-
-    Within these events no abandonment overtakes an earlier result. A record without a payload is left out where another
-    record has the payload of the event.
-    """
-    failed = list(failed)
-    lost = {mark for one in failed if one.event.is_abandonment for mark in _marks(one.event)}
-    whole = {one.event.key for one in failed if one.has_payload}
-
-    def place(numbered: tuple[int, Failed]) -> tuple[bool, bool, float, int]:
-        number, one = numbered
-        had_at = one.event.occurred_at or one.tried_at
-        return lost.isdisjoint(_marks(one.event)), had_at is None, had_at.timestamp() if had_at else 0.0, number
-
-    kept = [one for one in failed if one.has_payload or one.event.key not in whole]
-    return tuple(one for _, one in sorted(enumerate(kept), key=place))
-
-
-def _marks(event: RacingEvent) -> set[tuple[str | None, ...]]:
-    """The event, and the ids of the races and the meeting of an event, and the course with the day."""
-    race = event.race
-    marks: set[tuple[str | None, ...]] = {("event", event.key), ("meeting", race.meeting_id)}
-    marks |= {("race", one.race_id) for one in (race, *event.races)}
-    marks.add(("place", race.course.course_id or race.course.name, race.race_date))
-    return {mark for mark in marks if None not in mark}
-
-
-def _missing(session: Session, failed: Sequence[Failed]) -> list[Failed]:
-    """The deliveries not in the inbox: by the body, or by event and race without a payload."""
-    stored = inbox.bodies_of(session, (one.event.key for one in failed))
-    keys = {key for key, _ in stored}
-    said = [one for one in failed if not one.has_payload]
-    races = events.kinds_of_races(session, {one.event.race.race_id for one in said if one.event.race.race_id})
-    meetings = events.kinds_of_meetings(
-        session, {one.event.race.meeting_id for one in said if one.event.race.meeting_id}
-    )
-    found: dict[tuple[str, str], Failed] = {}
-    for one in failed:
-        key, race = one.event.key, one.event.race
-        is_known = (
-            any((key, digest) in stored for digest in one.digests)
-            if one.has_payload
-            else key in keys or _is_told(one.event.kind, race.race_id, races, race.meeting_id, meetings)
-        )
-        if not is_known:
-            found.setdefault((key, one.sha256), one)
-    return list(found.values())
-
-
-def _is_told(
-    kind: EventKind | None,
-    race_id: str | None,
-    races: set[tuple[str, EventKind]],
-    meeting_id: str | None,
-    meetings: set[tuple[str, EventKind]],
-) -> bool:
-    """Whether an event of this kind is stored of the race, or of the meeting where the record names no race."""
-    if kind is None:
-        return False
-    return (race_id, kind) in races if race_id else (meeting_id, kind) in meetings
-
-
-def _lacking(session: Session, *, missing: Sequence[Failed]) -> list[Failed]:
-    """The deliveries without a place, or results without a finishing order, where the race book has neither."""
-    bare = [one for one in missing if not one.has_payload]
-    ids = {one.event.race.race_id for one in bare if one.event.race.race_id}
-    meetings = {one.event.race.meeting_id for one in bare if one.event.race.meeting_id}
-    book = racebook.find(session, ids, meetings)
-    in_book = {race.meeting_id for race in book.values()}
-
-    def is_lacking(one: Failed) -> bool:
-        race = one.event.race
-        known = book.get(race.race_id or "")
-        if one.event.kind is EventKind.RESULT_RECEIVED:
-            return known is None or not known.placed()
-        return known is None and race.meeting_id not in in_book
-
-    return [one for one in bare if is_lacking(one)]
-
-
-def _day_of(one: Failed) -> tuple[str | None, date | None]:
-    """The region and the day of a race to look up. A card without a date has no day: the card is of a later day."""
-    race = one.event.race
-    if race.race_date:
-        return race.region, date.fromisoformat(race.race_date)
-    is_card = one.event.kind is EventKind.RACECARD_PUBLISHED
-    return race.region, one.tried_at.date() if one.tried_at and not is_card else None
 
 
 def _arrival(one: Failed, now: datetime) -> Arrival:

@@ -125,7 +125,7 @@ def _others(counts: Mapping[str | None, int]) -> str:
 
 
 def _had(summary: Waited, remarks: VersionRemarks) -> str:
-    """When the data service had what it could not deliver: ", known since 20 Nov 14:32"; else nothing."""
+    """When the data service had an undelivered event: ", known since 20 Nov 14:32"; else nothing."""
     if summary.held.because != UNDELIVERED or remarks.had_at is None:
         return ""
     return f", known since {moment_for_readers(remarks.had_at, seconds=False)}"
