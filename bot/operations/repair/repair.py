@@ -26,7 +26,7 @@ from bot.operations.repair.record import Failed, ReadPayload, name_of, read_reco
 from bot.outbox.notices import Notices
 from bot.outbox.reopening import SUMMARY_AFTER, Reopening
 from bot.racing.client import RacingClient
-from bot.racing.errors import Latched, QuotaExceeded, ServiceFailure, Unauthorized, UpgradeRequired
+from bot.racing.errors import Latched, QuotaExceeded, ServiceFailure, Spared, Unauthorized, UpgradeRequired
 from bot.storage import events, inbox, quota
 from bot.storage.engine import Database
 from bot.storage.inbox import Arrival
@@ -43,7 +43,7 @@ LOOK_UP_S = 30.0
 PAGES_A_DAY = 25
 """Pages of the race book's walk for one day of failed deliveries, at most."""
 
-REFUSED = (Latched, QuotaExceeded, Unauthorized, UpgradeRequired)
+REFUSED = (Latched, QuotaExceeded, Spared, Unauthorized, UpgradeRequired)
 """Refusals for admins to hear of: without the records nobody knows of missed events."""
 
 
@@ -166,8 +166,8 @@ class Repair:
 
     async def _find(self) -> _Found:
         """The failed deliveries of all pages of the records. A broken walk gives the pages before the break."""
-        if spent := await self._quota_book.month_spent():
-            raise spent
+        if held_back := await self._quota_book.held_back():
+            raise held_back
         records, requests, broken = list[dict[str, Any]](), 0, None
         try:
             async for step in self._client.walk_deliveries("failed"):
@@ -316,9 +316,9 @@ class Repair:
         now = self._clock()
         self._notices.tell(
             session,
-            f"repair-refused:{error.code}:{month_key(now)}",
-            f"I can't look up deliveries that the data service gave up. {error.told} Alerts go on. I try "
-            "again by myself: what was given up meanwhile is posted as soon as I can look it up, for 30 days.",
+            f"repair-refused:{error.code or type(error).__name__}:{month_key(now)}",
+            f"I can't look up deliveries that the data service gave up. {error.told} I try again by "
+            "myself: what was given up meanwhile is posted as soon as I can look it up, for 30 days.",
         )
 
 

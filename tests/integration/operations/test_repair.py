@@ -24,7 +24,7 @@ from bot.operations.repair import repair as repairing
 from bot.operations.repair.repair import Repair
 from bot.outbox.closing import pause_channel
 from bot.racing.client import open_client
-from bot.racing.errors import ServiceFailure, WalkBroken
+from bot.racing.errors import ServiceFailure, Spared, WalkBroken
 from bot.repairing import Preview
 from bot.sandbox.racing_service import RacingService, Switches
 from bot.sandbox.racing_service.outbox import Delivery
@@ -542,6 +542,20 @@ async def test_spent_month_is_said_and_asked_again_later(listening, outage, make
     await repair.as_job()
     await listening.post_all()
     assert len(listening.texts("CGB")) == 1
+
+
+@ON_SQLITE
+async def test_last_requests_of_a_month_are_not_spent_on_the_look(listening, outage, make_repair):
+    await stranger(outage)
+    outage.service.set_used(14_999)
+    repair = make_repair(listening)
+    await repair._quota_book.read()
+    with pytest.raises(Spared):
+        await repair.as_job()
+    await listening.post_all()
+    (told,) = listening.texts("CADMIN")
+    assert "Almost all of this month's requests" in told
+    assert {one.endpoint for one in outage.service.requests} == {"/account/usage"}
 
 
 @ON_SQLITE
