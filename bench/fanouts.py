@@ -4,46 +4,19 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from functools import partial
 from pathlib import Path
-
-from sqlmodel import Session
 
 from bench.ingest import arrival
 from bench.payloads import Results
 from bot.alerts.fanout import Fanout
 from bot.app import Service
 from bot.logs import configure_logging
-from bot.outbox import posts
-from bot.outbox.direct import Added, Tells
-from bot.outbox.posts import NewPost
+from bot.outbox.direct import QueuedOnly
 from bot.serving import loop_factory
 from bot.settings import load_settings
 from bot.storage import inbox
-from bot.storage.kept import Known
 from bot.webhooks.payload import read_payload
-
-
-class Queues:
-    """An outbox without a sender: every message is queued."""
-
-    def add(
-        self,
-        session: Session,
-        new: Sequence[NewPost],
-        _tells: Tells,
-        _known: Known,
-        *,
-        now: datetime,  # noqa: ARG002
-        began_s: float,  # noqa: ARG002
-    ) -> Added:
-        """Queue new messages, each once."""
-        return Added(waiting=posts.add(session, new))
-
-    def begin(self, added: Added) -> None:
-        """Nothing was claimed."""
-        assert not added.claims
 
 
 def seconds_alone(
@@ -63,7 +36,7 @@ async def _time(service: Service, regions: Sequence[str], events: int) -> dict[s
         service.database,
         read_payload,
         arrivals=service.ingest,
-        outbox=Queues(),
+        outbox=QueuedOnly(),
         notices=service.notices,
         clock=service.clock,
         wake=service.ingest.stored,

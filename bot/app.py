@@ -37,6 +37,7 @@ from bot.operations.jobs.scheduler import Jobs
 from bot.operations.jobs.table import JobParts
 from bot.operations.jobs.watch_deliveries import DeliveryWatch
 from bot.operations.metrics import Metrics
+from bot.operations.repair.repair import Repair
 from bot.outbox import held_methods, posts
 from bot.outbox.notices import Notices
 from bot.outbox.pace import Pace
@@ -252,6 +253,18 @@ class Service:
                 drills=self.drills,
                 deliveries=DeliveryWatch(
                     self.database, self.notices, self.races_for_jobs, quota, self.clock, self.queued
+                ),
+                repair=Repair(
+                    self.database,
+                    background,
+                    quota_book=quota,
+                    races=self.races_for_jobs,
+                    fanout=self.fanout,
+                    reopening=self.reopening,
+                    notices=self.notices,
+                    read_payload=read_payload,
+                    clock=self.clock,
+                    wake=self.queued,
                 ),
                 clock=self.clock,
             )

@@ -252,6 +252,24 @@ def doctor(
 
 
 @app.command()
+def repair(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be posted where.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON, for scripts.")] = False,
+) -> None:
+    """Post the events of failed deliveries now. `serve` does so by itself every REPAIR_CHECK_S."""
+    import asyncio
+
+    from bot.errors import ServiceError, StorageError
+    from bot.repairing import run_repair, why_not
+
+    settings = _settings_of_a_tool()
+    try:
+        print(asyncio.run(run_repair(settings, dry_run=dry_run, as_json=as_json)))
+    except (ServiceError, StorageError) as error:
+        sys.exit(why_not(error))
+
+
+@app.command()
 def migrate() -> None:
     """Bring the database up to date. On SQLite `serve` does this by itself."""
     from sqlalchemy.exc import DBAPIError

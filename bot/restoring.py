@@ -1,44 +1,21 @@
 """`racing-bot restored`: an operator says: the database is an older copy. Then nothing old is posted again."""
 
 import asyncio
-from collections.abc import Sequence
-from datetime import datetime
-
-from sqlmodel import Session
 
 from bot.alerts.fanout import Fanout
 from bot.alerts.ingest import Ingest
 from bot.domain.clock import Clock, utc_now
 from bot.errors import StorageUnavailable
-from bot.outbox import posts
-from bot.outbox.direct import Added, Tells
+from bot.outbox.direct import QueuedOnly
 from bot.outbox.notices import Notices
-from bot.outbox.posts import NewPost
 from bot.outbox.restored import Doubted, doubt_unsent
 from bot.settings import Settings
 from bot.slack.messages.plain import sentence
 from bot.storage import replicas
 from bot.storage.clock import database_now
 from bot.storage.engine import TOOL_BUSY_S, Database
-from bot.storage.kept import Known
 from bot.storage.schema import Schema
 from bot.webhooks.payload import read_payload
-
-
-class QueuedOnly:
-    """An outbox without sending: `serve` sends, after a look at the channel."""
-
-    def add(
-        self, session: Session, new: Sequence[NewPost], tells: Tells, known: Known, *, now: datetime, began_s: float
-    ) -> Added:
-        """Queue new messages."""
-        # Only an outbox with sending needs these.
-        del tells, known, now, began_s
-        return Added(waiting=posts.add(session, new))
-
-    def begin(self, added: Added) -> None:
-        """Send nothing: `add` claims nothing."""
-        assert not added.claims
 
 
 async def run_restored(settings: Settings) -> str:

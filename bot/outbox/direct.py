@@ -89,6 +89,22 @@ class Added:
     begun_at_s: float = 0.0
 
 
+class QueuedOnly:
+    """An outbox without a sender: every new message is queued, for a running `serve` to send."""
+
+    def add(
+        self, session: Session, new: Sequence[NewPost], tells: Tells, known: Known, *, now: datetime, began_s: float
+    ) -> Added:
+        """Queue new messages, each once."""
+        # Only an outbox with a sender needs these.
+        del tells, known, now, began_s
+        return Added(waiting=posts.add(session, new))
+
+    def begin(self, added: Added) -> None:
+        """Send nothing: `add` claims nothing."""
+        assert not added.claims
+
+
 def add(
     session: Session,
     new: Sequence[NewPost],

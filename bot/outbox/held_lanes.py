@@ -15,6 +15,9 @@ from bot.storage.tables import ChannelQueue, ChannelSubscriptionRow, QueueState
 PAUSED = "paused"
 """Why a lane is held whose channel asked for a pause: its events wait, and notices for it still go out."""
 
+UNDELIVERED = "undelivered"
+"""The reason of a summary in a lane that was not held: the data service gave up the deliveries."""
+
 
 @dataclass(frozen=True)
 class Held:

@@ -18,7 +18,7 @@ from bot.domain.filters import mentions
 from bot.domain.message import Message
 from bot.logs import get_logger
 from bot.outbox import held_lanes, posts, waited
-from bot.outbox.held_lanes import Held
+from bot.outbox.held_lanes import UNDELIVERED, Held
 from bot.outbox.posts import NewPost, Priority
 from bot.outbox.waited import WaitingPost
 from bot.storage import channel_lock, events, subscriptions
@@ -101,6 +101,19 @@ class Reopening:
             self.resume(session, channel_id, now)
         return len(over)
 
+    def summarise_late(self, session: Session, event_ids: Sequence[int], since: datetime, now: datetime) -> None:
+        """Say several late versions in one message a channel. The versions were queued in this transaction.
+
+        `since` is when the data service had the first version. A single event of a channel is posted by itself.
+        """
+        held = Held(UNDELIVERED, since)
+        for channel_id, late in waited.of_versions(session, event_ids).items():
+            if len(_newest(late)) > 1:
+                is_urgent = any(one.kind in ABANDONMENTS for one in late)
+                priority = Priority.ABANDONMENT if is_urgent else Priority.OTHER
+                name = f"late:{min(event_ids)}"
+                self._summarise_or_not(session, channel_id, late, held=held, now=now, name=name, priority=priority)
+
     def _go_on(self, session: Session, channel_id: str, now: datetime, *, trying: bool = False) -> bool:
         """Whether the queue was held, and goes on. `trying`: a closed one is tried, else only a pause is ended."""
         channel_lock.take(session, channel_id)
@@ -117,32 +130,72 @@ class Reopening:
         given_up = waited.count_given_up(session, channel_id, held)
         if not waiting and not given_up:
             return True
-        try:
-            with session.begin_nested():
-                self._summarise(session, channel_id, waiting, held=held, given_up=given_up, now=now)
-        except Exception as error:
-            if is_unavailable(error):
-                raise
-            # A bug in the summary must not keep the channel closed: then everything is posted singly.
-            log.exception("summary_not_made", channel_id=channel_id, waiting=len(waiting))
+        # By the moment of the trial: one closing may see several, and each summary says something else.
+        name = f"waited:{now.isoformat()}"
+        self._summarise_or_not(session, channel_id, waiting, held=held, now=now, name=name, given_up=given_up)
         return True
 
-    def _summarise(
+    def _summarise_or_not(
         self,
         session: Session,
         channel_id: str,
         waiting: list[WaitingPost],
         *,
         held: Held,
-        given_up: int,
+        now: datetime,
+        name: str,
+        priority: Priority = Priority.WAITED,
+        given_up: int = 0,
+    ) -> None:
+        """Summarise in a savepoint. `name` is the beginning of the summary's name."""
+        try:
+            with session.begin_nested():
+                summary = self._summary(session, channel_id, waiting, held=held, given_up=given_up)
+                self._put_summary(session, channel_id, waiting, summary, name=name, priority=priority, now=now)
+        except Exception as error:
+            if is_unavailable(error):
+                raise
+            # A bug in the summary must not keep the channel closed: then everything is posted singly.
+            log.exception("summary_not_made", channel_id=channel_id, waiting=len(waiting))
+
+    def _put_summary(
+        self,
+        session: Session,
+        channel_id: str,
+        waiting: list[WaitingPost],
+        summary: Waited,
+        *,
+        name: str,
+        priority: Priority,
         now: datetime,
     ) -> None:
+        """Queue the messages of a summary, and fold the waiting posts into the messages."""
+        messages = self.summarise(summary)
+        keys = [f"{name}:{number}@{channel_id}" for number in range(len(messages))]
+        posts.add(
+            session,
+            [
+                NewPost(channel_id, key, MessageKind.SUMMARY, priority, now, content=message)
+                for key, (message, _) in zip(keys, messages, strict=True)
+            ],
+        )
+        ids = waited.post_ids(session, keys)
+        named = iter(one for one in _newest(waiting) if one.kind in ABANDONMENTS)
+        for key, (_, count) in zip(keys, messages, strict=True):
+            told = {one.event_key for one in islice(named, count)}
+            waited.fold(session, _posts_of(waiting, told), ids[key])
+        # What is in no message by name is in the last one's counts.
+        waited.fold(session, [one.post_id for one in waiting], ids[keys[-1]])
+        log.info("waited_summarised", channel_id=channel_id, posts=len(waiting), given_up=summary.given_up)
+
+    @staticmethod
+    def _summary(session: Session, channel_id: str, waiting: list[WaitingPost], *, held: Held, given_up: int) -> Waited:
         newest = _newest(waiting)
         abandoned = [one for one in newest if one.kind in ABANDONMENTS]
         results = [one for one in newest if one.kind == EventKind.RESULT_RECEIVED][-RESULTS_LISTED:]
         versions = waited.versions(session, [one.event_id for one in abandoned + results])
         read = {row.id: events.read(row) for row in versions}
-        summary = Waited(
+        return Waited(
             held=held,
             abandonments=tuple(read[one.event_id] for one in abandoned),
             results=tuple(read[one.event_id] for one in results),
@@ -150,24 +203,6 @@ class Reopening:
             given_up=given_up,
             mentions=_mentions(session, channel_id, [read[one.event_id][0] for one in abandoned]),
         )
-        messages = self.summarise(summary)
-        # By the moment of the trial: one closing may see several, and each summary says something else.
-        keys = [f"waited:{now.isoformat()}:{number}@{channel_id}" for number in range(len(messages))]
-        posts.add(
-            session,
-            [
-                NewPost(channel_id, key, MessageKind.SUMMARY, Priority.WAITED, now, content=message)
-                for key, (message, _) in zip(keys, messages, strict=True)
-            ],
-        )
-        ids = waited.post_ids(session, keys)
-        named = iter(abandoned)
-        for key, (_, count) in zip(keys, messages, strict=True):
-            told = {one.event_key for one in islice(named, count)}
-            waited.fold(session, _posts_of(waiting, told), ids[key])
-        # What is in no message by name is in the last one's counts.
-        waited.fold(session, [one.post_id for one in waiting], ids[keys[-1]])
-        log.info("waited_summarised", channel_id=channel_id, posts=len(waiting), given_up=given_up)
 
 
 def _counts(session: Session, newest: Sequence[WaitingPost]) -> Mapping[str | None, int]:

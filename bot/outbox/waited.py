@@ -64,6 +64,40 @@ def of_lane(session: Session, channel_id: str, before: datetime) -> list[Waiting
     return [WaitingPost(*row[:6]) for row in rows if row[0] in old or row[5] in old]
 
 
+def of_versions(session: Session, event_ids: Sequence[int]) -> dict[str, list[WaitingPost]]:
+    """The waiting posts of versions, by channel, in the order of the lane.
+
+    A held lane is left out: the lane gets a summary when the lane goes on.
+    """
+    found: dict[str, list[tuple[int, WaitingPost]]] = {}
+    for some in _in_parts(event_ids):
+        statement = (
+            select(
+                col(OutboxMessage.channel_id),
+                col(OutboxMessage.priority),
+                col(OutboxMessage.id),
+                col(EventVersion.id),
+                col(EventVersion.event_key),
+                col(EventVersion.version),
+                col(EventVersion.kind),
+                col(OutboxMessage.edits_id),
+            )
+            .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+            .join(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
+            .where(col(OutboxMessage.event_id).in_(some), *_IS_QUEUED, col(ChannelQueue.state).not_in(WAITING_STATES))
+        )
+        for channel_id, priority, *post in session.execute(statement):
+            found.setdefault(channel_id, []).append((priority, WaitingPost(*post)))
+    in_order = {name: sorted(posts, key=lambda one: (one[0], one[1].post_id)) for name, posts in found.items()}
+    return {name: _whole([post for _, post in posts]) for name, posts in sorted(in_order.items())}
+
+
+def _whole(posts: list[WaitingPost]) -> list[WaitingPost]:
+    """The messages, and the edits of the same messages. The edit of another message is left out."""
+    own = {one.post_id for one in posts if one.edits_id is None}
+    return [one for one in posts if one.post_id in own or one.edits_id in own]
+
+
 def versions(session: Session, event_ids: Sequence[int]) -> Sequence[EventVersion]:
     """The versions of events by their numbers."""
     found: list[EventVersion] = []

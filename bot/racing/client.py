@@ -16,6 +16,7 @@ from bot.racing.records import (
     CountryPage,
     CoursePage,
     DeliveryPage,
+    DeliveryRecord,
     Page,
     RacePage,
     RaceRecord,
@@ -136,9 +137,9 @@ class RacingClient:
         """One page of delivery records. `status="failed"` is the only value that is specified."""
         return await self._get("webhooks/deliveries", DeliveryPage, {"status": status, "cursor": cursor})
 
-    async def all_deliveries(self, status: str | None = None) -> DeliveryPage:
-        """Every delivery record that is kept (30 days)."""
-        return await collect(self._walk("webhooks/deliveries", DeliveryPage, {"status": status}))
+    def walk_deliveries(self, status: str | None = None) -> AsyncGenerator[Step[DeliveryRecord]]:
+        """The pages of all delivery records that are kept (30 days)."""
+        return self._walk("webhooks/deliveries", DeliveryPage, {"status": status})
 
     async def usage(self, by: str | None = None) -> AnyPage:
         """Requests, errors and refusals, as they came (Spec gap G5). `by="endpoint"` is specified. Costs no quota."""

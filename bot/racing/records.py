@@ -127,7 +127,10 @@ class RaceRecord(Record):
 
 
 class DeliveryRecord(Record):
-    """A webhook delivery as it came, in `fields`: their names are not shown (Spec gap G4)."""
+    """A webhook delivery as it came, in `fields`: their names are not shown (Spec gap G4).
+
+    bot.operations.repair.record reads them.
+    """
 
 
 class SubscriptionRecord(Record):

@@ -72,6 +72,16 @@ def kinds_of_races(session: Session, race_ids: Iterable[str]) -> set[tuple[str, 
     return {(race_id, EventKind(kind)) for race_id, kind in session.execute(statement) if race_id and kind}
 
 
+def kinds_of_meetings(session: Session, meeting_ids: Iterable[str]) -> set[tuple[str, EventKind]]:
+    """The kinds of event of a whole meeting that are stored of each meeting, under whatever key."""
+    ids, row = sorted(meeting_ids), EventVersion
+    if not ids:
+        return set()
+    of_these = (col(row.meeting_id).in_(ids), col(row.kind).in_(OF_MEETINGS), col(row.race_id).is_(None))
+    found = session.execute(select(col(row.meeting_id), col(row.kind)).where(*of_these).distinct())
+    return {(meeting_id, EventKind(kind)) for meeting_id, kind in found if meeting_id and kind}
+
+
 @dataclass(frozen=True)
 class Around:
     """The races, meetings and places of a transaction's events, for finding the events around them.

@@ -1,10 +1,11 @@
 """The inbox: deliveries as they came, each stored once for ever."""
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import ColumnElement, bindparam, exists, func, literal_column, or_, select, update
@@ -23,6 +24,9 @@ RETRY_AFTER_S = 5.0
 
 
 LONGEST_ERROR = 200
+
+KEYS_TOGETHER = 500
+"""Keys of one look-up: SQLite takes a limited number of values."""
 
 FANOUT_LOCK = 7_228_464_116
 """PostgreSQL's advisory lock of the replica that fans out."""
@@ -252,6 +256,16 @@ def mark_failed(session: Session, delivery: StoredDelivery, now: datetime, error
             error=error,
         )
     )
+
+
+def bodies_of(session: Session, event_keys: Iterable[str]) -> set[tuple[str, str]]:
+    """The key and the body's SHA-256 of each delivery with one of the keys."""
+    row = _INBOX.c
+    keys, found = iter(sorted(set(event_keys))), set[tuple[str, str]]()
+    while some := list(islice(keys, KEYS_TOGETHER)):
+        rows = session.connection().execute(select(row.event_key, row.body_sha256).where(row.event_key.in_(some)))
+        found |= {(key, sha256) for key, sha256 in rows}
+    return found
 
 
 def first_waiting(session: Session) -> FirstWaiting | None:

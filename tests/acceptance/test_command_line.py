@@ -46,7 +46,7 @@ WRONG_WORDS = {
     ("doctor", "--yaml"): ["--yaml"],
 }
 
-NEED_SETTINGS = (("serve",), ("subscribe",), ("unlatch",), ("restored",), ("subscriptions", "export"))
+NEED_SETTINGS = (("serve",), ("subscribe",), ("unlatch",), ("repair",), ("restored",), ("subscriptions", "export"))
 NEED_NO_SETTINGS = ("doctor", "demo", "manifest", "migrate")
 """`migrate` has a default for the only setting in use; `doctor` tells of the settings as of everything else."""
 

@@ -21,7 +21,6 @@ from bot.alerts.ingest import Ingest
 from bot.domain.events import DEFAULT_TOPICS
 from bot.domain.filters import ChannelFilter
 from bot.outbox import held_methods, lanes, posts
-from bot.outbox.direct import Added
 from bot.outbox.notices import Notices
 from bot.outbox.pace import Pace
 from bot.outbox.poster import Poster
@@ -125,16 +124,6 @@ class Moment:
 
     def forward(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
-
-
-class Queues:
-    """An outbox that sends nothing at once."""
-
-    def add(self, session, new, tells, known, *, now, began_s):
-        return Added(waiting=posts.add(session, new))
-
-    def begin(self, added):
-        assert not added.claims
 
 
 @dataclass

@@ -14,6 +14,7 @@ from bot.operations.jobs.expire_queue import expire_queue
 from bot.operations.jobs.prune_bodies import prune_bodies
 from bot.operations.jobs.refresh_reference import CHECK_EVERY_S, refresh_for_filters, refresh_reference
 from bot.operations.jobs.watch_deliveries import WATCH_EVERY_S, DeliveryWatch
+from bot.operations.repair.repair import Repair
 from bot.outbox.notices import Notices
 from bot.settings import Settings
 from bot.storage.engine import Database
@@ -34,6 +35,7 @@ class JobParts:
     pauses: PauseEnd
     drills: Drills
     deliveries: DeliveryWatch
+    repair: Repair
     clock: Clock
 
 
@@ -82,8 +84,13 @@ async def _watch_deliveries(parts: JobParts) -> None:
     await parts.deliveries()
 
 
+async def _repair(parts: JobParts) -> None:
+    await parts.repair.as_job()
+
+
 JOBS: tuple[Job, ...] = (
     Job("check_quota", lambda settings: settings.quota_check_s, _check_quota),
+    Job("repair", lambda settings: settings.repair_check_s, _repair),
     Job("refresh_reference", lambda _settings: 600, _refresh_reference),
     Job("check_filters", lambda _settings: CHECK_EVERY_S, _check_filters),
     Job("prune_bodies", lambda _settings: HOUR_S, _prune_bodies),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from bot.sandbox.racing_service.payloads import Happening
+from bot.sandbox.racing_service.switches import DeliveryShape
 
 KEEP_RECORDS = timedelta(days=30)
 
@@ -43,7 +44,10 @@ class Attempt:
 
 @dataclass(eq=False, slots=True)
 class Delivery:
-    """One happening on its way to one subscription. `next_at` None: not to be attempted (again)."""
+    """One happening on its way to one subscription. `next_at` None: not to be attempted (again).
+
+    `shape`: how its record is shown; None as the switch says.
+    """
 
     number: int
     subscription: Subscription
@@ -51,6 +55,7 @@ class Delivery:
     created_at: datetime
     next_at: datetime | None
     attempts: list[Attempt] = field(default_factory=list)
+    shape: DeliveryShape | None = None
 
     @property
     def delivery_id(self) -> str:

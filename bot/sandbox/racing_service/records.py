@@ -12,7 +12,13 @@ Record = dict[str, Any]
 
 def delivery_record(delivery: Delivery, switches: Switches) -> Record:
     """What was sent, when, how many attempts, what came back. Spec gap G4: the names are switched."""
-    return _counted(delivery) if switches.deliveries == "counted" else _listed(delivery)
+    shape = delivery.shape or switches.deliveries
+    if shape == "listed":
+        return _listed(delivery)
+    record = _counted(delivery)
+    if shape == "bare":
+        del record["payload"]
+    return record
 
 
 def shows_status(delivery: Delivery, wanted: str | None, switches: Switches) -> bool:

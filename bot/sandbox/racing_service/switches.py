@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 RecordShape = Literal["nested", "flat", "renamed"]
+DeliveryShape = Literal["counted", "listed", "bare"]
+"""A delivery record with the payload beside the counts, with a list of attempts, or without a payload."""
 
 RETRY_GAPS_S: tuple[float, ...] = (30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 29_850)
 """Spec gap G14: each gap wider than the one before, 24 hours together."""
@@ -19,7 +21,7 @@ class Switches:
     races: RecordShape = "nested"  # Spec gap G2
     subscribe_answer: Literal["secret", "signing_secret", "subscription", "flat"] = "secret"  # Spec gap G3
     subscribe_status: Literal[200, 201] = 201  # Spec gap G3
-    deliveries: Literal["counted", "listed"] = "counted"  # Spec gap G4
+    deliveries: DeliveryShape = "counted"  # Spec gap G4
     failed_while_retrying: bool = False  # Spec gap G4: whether `failed` lists those that are still retried
     usage: Literal["rows", "period", "renamed"] = "rows"  # Spec gap G5
     reference: Literal["values", "names", "map", "rows"] = "values"  # Spec gap G6

@@ -1,11 +1,14 @@
-"""The summary of what waited in a channel that was closed or paused: every abandonment by name, the rest in short."""
+"""The summary of events that waited in a closed or paused channel, or that the data service could not deliver.
+
+Every abandonment is said by name, the rest in short.
+"""
 
 from collections.abc import Mapping, Sequence
 
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.facts import VersionRemarks
 from bot.domain.message import Message
-from bot.outbox.held_lanes import PAUSED
+from bot.outbox.held_lanes import PAUSED, UNDELIVERED
 from bot.outbox.reopening import ABANDONMENTS, Waited
 from bot.slack.messages.blocks import context, header, message, mrkdwn, section
 from bot.slack.messages.filter_words import listed
@@ -35,7 +38,8 @@ OTHERS_NAMED = 3
 def waited(summary: Waited) -> list[tuple[Message, int]]:
     """Messages with the number of abandonments that each names; the last has results and counts too."""
     rung = mentions_in_markup(summary.mentions)
-    parts = _parts([_abandonment(event, remarks) for event, remarks in summary.abandonments], NAMED_MAX - size(rung))
+    named = [_abandonment(event, remarks) + _had(summary, remarks) for event, remarks in summary.abandonments]
+    parts = _parts(named, NAMED_MAX - size(rung))
     return [
         (
             _message(summary, named, summary.mentions if number == 1 else (), is_last=number == len(parts)),
@@ -47,11 +51,11 @@ def waited(summary: Waited) -> list[tuple[Message, int]]:
 
 def _message(summary: Waited, named: Sequence[str], mentions: Sequence[str], *, is_last: bool) -> Message:
     rest = _rest(summary) if is_last else None
-    lines = [_result(event, remarks) for event, remarks in summary.results] if is_last else []
+    lines = [_result(event, remarks) + _had(summary, remarks) for event, remarks in summary.results] if is_last else []
     results = summary.counts.get(EventKind.RESULT_RECEIVED, 0) if is_last else 0
     text = ". ".join(filter(None, [f"ABANDONED: {'; '.join(named)}" if named else None, _why(summary), rest]))
     head = [
-        header("ABANDONED while nothing could be posted here" if named else "While nothing could be posted here"),
+        header(_heading(summary, is_urgent=bool(named))),
         section(mentions_in_markup(mentions)),
         *(section("\n".join(f"ABANDONED: {line}" for line in some)) for some in _parts(named, LINE_MAX * 5)),
         section(rest or ""),
@@ -120,6 +124,21 @@ def _others(counts: Mapping[str | None, int]) -> str:
     return f"{counted(sum(counts.values()), 'other event')} ({listed([*names[:OTHERS_NAMED], *more])})"
 
 
+def _had(summary: Waited, remarks: VersionRemarks) -> str:
+    """When the data service had an undelivered event: ", known since 20 Nov 14:32"; else nothing."""
+    if summary.held.because != UNDELIVERED or remarks.had_at is None:
+        return ""
+    return f", known since {moment_for_readers(remarks.had_at, seconds=False)}"
+
+
+def _heading(summary: Waited, *, is_urgent: bool) -> str:
+    if summary.held.because == UNDELIVERED:
+        return "ABANDONED, told late" if is_urgent else "Told late"
+    return "ABANDONED while nothing could be posted here" if is_urgent else "While nothing could be posted here"
+
+
 def _why(summary: Waited) -> str:
     because = summary.held.because
+    if because == UNDELIVERED:
+        return "Late: the data service could not deliver this to me in time"
     return "This channel was paused" if because == PAUSED else f"I could not post here ({safe(because)})"

@@ -17,6 +17,7 @@ from bot.domain.events import Topic
 from bot.domain.filters import ChannelFilter
 from bot.domain.races import Course, OffTime, Race
 from bot.outbox import claim_outcomes, lanes
+from bot.outbox.direct import QueuedOnly
 from bot.outbox.notices import Notices
 from bot.slack.identity import Identity
 from bot.slack.messages.plain import sentence
@@ -24,7 +25,7 @@ from bot.slack.posts import PostRenderer
 from bot.storage import inbox, racebook, reference, subscriptions
 from bot.storage.engine import Database
 from bot.webhooks.payload import identify, read_payload
-from tests.integration.conftest import START, Queues, empty
+from tests.integration.conftest import START, empty
 
 DAY = START.date().isoformat()
 CHANNEL = "CGB"
@@ -78,7 +79,7 @@ class Channel:
             database,
             read_payload,
             arrivals=ingest,
-            outbox=Queues(),
+            outbox=QueuedOnly(),
             notices=notices,
             clock=self.clock,
             wake=ingest.stored,

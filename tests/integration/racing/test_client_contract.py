@@ -28,7 +28,7 @@ CALLS = {
         "webhooks/deliveries",
         {"status": "failed"},
     ),
-    "all_deliveries": (lambda client: client.all_deliveries(), "GET", "webhooks/deliveries", {}),
+    "walk_deliveries": (lambda client: collect(client.walk_deliveries()), "GET", "webhooks/deliveries", {}),
     "usage": (lambda client: client.usage("endpoint"), "GET", "account/usage", {"by": "endpoint"}),
     "read_path": (lambda client: client.read_path("races/{race_id}", race_id="rc_1"), "GET", "races/rc_1", {}),
 }
@@ -117,7 +117,7 @@ async def test_client_follows_has_more_on_courses_and_deliveries(service, client
     service.data([{"id": 1}], has_more=True, next_cursor="c1")
     service.data([{"id": 2}])
     service.replies.pop(0)
-    assert len((await client.all_deliveries("failed")).data) == 2
+    assert len((await collect(client.walk_deliveries("failed"))).data) == 2
     assert [seen.query for seen in service.seen[3:]] == [{"status": "failed"}, {"status": "failed", "cursor": "c1"}]
 
 

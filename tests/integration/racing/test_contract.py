@@ -22,7 +22,7 @@ READING = {
     "courses": lambda client: client.courses(),
     "reference": lambda client: client.reference(),
     "races/search": lambda client: client.races_page("GB", 100),
-    "webhooks/deliveries": lambda client: client.all_deliveries("failed"),
+    "webhooks/deliveries": lambda client: collect(client.walk_deliveries("failed")),
     "account/usage": lambda client: client.usage("endpoint"),
 }
 CALLS = READING | {"webhooks/subscribe": lambda client: client.subscribe_webhook(RECEIVER, ["result.received"], "GB")}

@@ -76,6 +76,15 @@ async def test_record_may_list_its_attempts_under_other_names(service, client):
     assert (record["state"], record["attempts"][0]["status_code"]) == ("pending", 503)
 
 
+async def test_record_may_hold_no_payload(service, client):
+    service.subscribe("https://bot.test/", EVENTS)
+    settle(service, races=2)
+    await service.deliver_due()
+    service.deliveries[0].shape = "bare"
+    newest, oldest = await records(client)
+    assert set(newest) - set(oldest) == {"payload"}
+
+
 async def test_failed_lists_what_was_given_up_and_on_demand_what_is_retried(service, client, clock):
     service.switch(retry_gaps_s=(30,))
     service.subscribe("https://bot.test/", EVENTS)

@@ -29,6 +29,7 @@ from bot.domain.events import DEFAULT_TOPICS, Topic
 from bot.domain.filters import ChannelFilter
 from bot.errors import FieldsWrong
 from bot.outbox import closing
+from bot.outbox.direct import QueuedOnly
 from bot.outbox.notices import Notices
 from bot.outbox.reopening import Reopening
 from bot.slack.client import SlackClient, make_session, make_web_client
@@ -44,7 +45,7 @@ from bot.storage.engine import Database
 from bot.storage.tables import AuditEntry, SubscriptionState
 from bot.webhooks.payload import identify, read_payload
 from tests.integration.alerts.racing_day import result
-from tests.integration.conftest import TOKEN, Queues, empty
+from tests.integration.conftest import TOKEN, empty
 
 PATIENCE_S = 20.0
 _TABLES = "(channel_subscription|muted_meeting)"
@@ -296,7 +297,7 @@ async def test_meeting_that_two_people_mute_is_muted_once(replicas):
         one.database,
         read_payload,
         arrivals=ingest,
-        outbox=Queues(),
+        outbox=QueuedOnly(),
         notices=one.notices,
         clock=now,
         wake=ingest.stored,

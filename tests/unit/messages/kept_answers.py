@@ -18,7 +18,7 @@ from bot.domain.races import Course
 from bot.errors import CommandError, StorageUnavailable
 from bot.operations.drill import Answered, Problem, Report, Stop
 from bot.operations.status import JobDone, Status
-from bot.outbox.held_lanes import PAUSED, Held
+from bot.outbox.held_lanes import PAUSED, UNDELIVERED, Held
 from bot.outbox.ledger import Outcome as Became
 from bot.outbox.ledger import Told, Trace, TracedDelivery, TracedVersion
 from bot.outbox.reopening import Waited
@@ -225,11 +225,9 @@ def _address(channel_id: str, message_ts: str) -> str | None:
     return f"https://example.slack.com/archives/{channel_id}/p{message_ts.replace('.', '')}"
 
 
-def _waited(because: str) -> Waited:
+def _waited(because: str, remarks: VersionRemarks = NO_REMARKS) -> Waited:
     counts: dict[str | None, int] = {EventKind.RESULT_RECEIVED: 12, None: 1}
-    return Waited(
-        Held(because, NOON), ((ABANDONED, NO_REMARKS), (MEETING, NO_REMARKS)), ((RESULT, NO_REMARKS),), counts, 2
-    )
+    return Waited(Held(because, NOON), ((ABANDONED, remarks), (MEETING, remarks)), ((RESULT, remarks),), counts, 2)
 
 
 ANSWERS: dict[str, partial[Any]] = {
@@ -254,6 +252,7 @@ ANSWERS: dict[str, partial[Any]] = {
     "welcome_without_subscriptions": partial(welcome, [], is_paused=False),
     "waited": partial(waited, _waited("is_archived")),
     "waited_in_a_pause": partial(waited, _waited(PAUSED)),
+    "waited_undelivered": partial(waited, _waited(UNDELIVERED, VersionRemarks(had_at=NOON))),
     "full_result": partial(full_result, RESULT, None, RECEIVED_AT, (ITALY, PARTLY)),
     "card": partial(racecard, CARD, TODAY),
     "card_of_a_course": partial(racecard, ONE_COURSE, TODAY, ["Kemton"]),

@@ -1,0 +1,141 @@
+"""An outage in words for admins: how many deliveries failed, since when, and why, by the service's records."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+from pydantic import AwareDatetime
+from sqlmodel import Session
+
+from bot.domain.events import EventKind
+from bot.domain.races import Value
+from bot.operations.repair.record import Failed
+from bot.outbox import posts
+from bot.outbox.notices import Notices
+from bot.storage import state
+
+APART = timedelta(hours=1)
+"""Deliveries with first attempts less than this time apart belong to the same outage.
+
+The data service gives up each delivery about a day after its first attempt, so the bot finds an outage piece by piece.
+"""
+
+IN_WORDS: Mapping[str | None, str] = {
+    EventKind.RACE_ABANDONED: "abandoned races",
+    EventKind.MEETING_ABANDONED: "abandoned meetings",
+    EventKind.RESULT_RECEIVED: "results",
+    EventKind.RACECARD_PUBLISHED: "racecards",
+    None: "other events",
+}
+"""The events of failed deliveries in words, in the order for admins."""
+
+_OUTAGE, _UNREAD = "repair.outage", "repair.unread"
+
+ANSWERS_NAMED = 5
+UNREAD_NAMED = 10
+
+
+class Outage(Value):
+    """The outage found last. `name` tells outages apart. The counts are of the deliveries made good."""
+
+    name: str
+    since: AwareDatetime
+    until: AwareDatetime
+    kinds: Mapping[str, int]
+    answers: Mapping[str, int]
+
+    @property
+    def count(self) -> int:
+        """How many deliveries were made good."""
+        return sum(self.kinds.values())
+
+    def goes_on(self, found: "Outage") -> bool:
+        """Whether the deliveries found now belong to this outage."""
+        return found.since <= self.until + APART and found.until >= self.since - APART
+
+    def with_(self, found: "Outage") -> "Outage":
+        """Both together, under the name of this outage."""
+        return Outage(
+            name=self.name,
+            since=min(self.since, found.since),
+            until=max(self.until, found.until),
+            kinds=Counter(self.kinds) + Counter(found.kinds),
+            answers=Counter(self.answers) + Counter(found.answers),
+        )
+
+    @property
+    def told(self) -> str:
+        """The words for admins."""
+        one = self.count == 1
+        deliveries = "1 delivery to me" if one else f"{self.count} deliveries to me"
+        kinds = ", ".join(f"{kind}: {self.kinds[kind]}" for kind in IN_WORDS.values() if kind in self.kinds)
+        when = _moment(self.since) if self.since == self.until else f"{_moment(self.since)} to {_moment(self.until)}"
+        return (
+            f"The data service gave up {deliveries} ({kinds}), first tried {when} UTC. My endpoint's last answers, by "
+            f"the service's records: {_in_words(self.answers)}. I post {'the event' if one else 'all events'} now, "
+            "marked late, abandonments first. If the service gives up more of the same outage, I post that without "
+            "another warning. Check the address, the certificate and the load balancer in front of me for that time."
+        )
+
+
+def outage_of(made: Sequence[Failed], now: datetime) -> Outage:
+    """The outage of the given deliveries."""
+    moments = [one.tried_at or now for one in made]
+    answers = Counter(one.answered.told for one in made)
+    kinds = Counter(IN_WORDS[one.event.kind] for one in made)
+    since = min(moments)
+    return Outage(name=since.isoformat(), since=since, until=max(moments), kinds=kinds, answers=answers)
+
+
+def note(session: Session, notices: Notices, found: Outage | None, now: datetime, *, is_last: bool) -> None:
+    """Add found deliveries to their outage. `is_last`: admins are told of the outage, once."""
+    kept = state.get(session, _OUTAGE)
+    known = Outage.model_validate(kept[0]) if kept else None
+    if found is not None:
+        known = known.with_(found) if known and known.goes_on(found) else found
+        state.put(session, _OUTAGE, known.model_dump(mode="json"), now)
+    if known is not None and is_last:
+        notices.tell(session, _key(known), known.told)
+
+
+def has_news(session: Session, unread: Sequence[str]) -> bool:
+    """Whether admins were not told yet of the outage, or of one of the unreadable records.
+
+    A process killed between two transactions leaves an outage untold.
+    """
+    kept = state.get(session, _OUTAGE)
+    is_untold = kept is not None and not posts.is_noted(session, _key(Outage.model_validate(kept[0])))
+    return is_untold or bool(_news(session, unread))
+
+
+def note_unread(session: Session, notices: Notices, names: Sequence[str], now: datetime) -> None:
+    """Tell admins of records without an event and without a payload, each record once."""
+    if not _news(session, names):
+        return
+    state.put(session, _UNREAD, sorted(set(names)), now)
+    some = ", ".join(sorted(set(names))[:UNREAD_NAMED])
+    notices.tell(
+        session,
+        f"outage-unread:{now.astimezone(UTC).isoformat()}",
+        f"The data service lists failed deliveries to me that I can't make good, because their records name no event: "
+        f"{some}{' and others' if len(set(names)) > UNREAD_NAMED else ''}. Look them up with the data service.",
+    )
+
+
+def _news(session: Session, names: Sequence[str]) -> set[str]:
+    kept = state.get(session, _UNREAD)
+    return set(names) - set(kept[0] if kept else ())
+
+
+def _key(known: Outage) -> str:
+    return f"outage:{known.name}"
+
+
+def _in_words(answers: Mapping[str, int]) -> str:
+    most = Counter(answers).most_common()
+    said = [f"{count} x {answer}" for answer, count in most[:ANSWERS_NAMED]]
+    return "; ".join([*said, *(["and others"] if len(most) > ANSWERS_NAMED else [])])
+
+
+def _moment(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}"

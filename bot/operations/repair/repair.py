@@ -1,0 +1,338 @@
+"""Makes failed deliveries good: each goes through the inbox and the outbox, once.
+
+A delivery in the inbox is left alone. The other deliveries are stored and fanned out in one transaction. A crash leaves
+all of the transaction or nothing. Events of hours ago come as one summary a channel.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from sqlmodel import Session
+
+from bot.alerts.fanout import TURN_S, Fanout
+from bot.book.quota import QuotaBook
+from bot.book.racebook import Budget, RaceBook
+from bot.domain.clock import Clock
+from bot.domain.quota import month_key
+from bot.errors import ServiceError, StorageError
+from bot.logs import get_logger
+from bot.operations.repair import outage
+from bot.operations.repair.missing import days_of, find_lacking, find_missing, in_order
+from bot.operations.repair.record import Failed, ReadPayload, name_of, read_record
+from bot.outbox.notices import Notices
+from bot.outbox.reopening import SUMMARY_AFTER, Reopening
+from bot.racing.client import RacingClient
+from bot.racing.errors import Latched, QuotaExceeded, ServiceFailure, Spared, Unauthorized, UpgradeRequired
+from bot.storage import events, inbox, quota
+from bot.storage.engine import Database
+from bot.storage.inbox import Arrival
+from bot.storage.tables import EventVersion
+
+log = get_logger(__name__)
+
+TOGETHER = 50
+"""Deliveries of one transaction, and so of one summary: ingest waits while the transaction runs."""
+
+LOOK_UP_S = 30.0
+"""Races are looked up for so long, for all deliveries together: abandonments wait meanwhile."""
+
+PAGES_A_DAY = 25
+"""Pages of the race book's walk for one day of failed deliveries, at most."""
+
+REFUSED = (Latched, QuotaExceeded, Spared, Unauthorized, UpgradeRequired)
+"""Refusals for admins to hear of: without the records nobody knows of missed events."""
+
+
+@dataclass(frozen=True)
+class Repaired:
+    """The outcome of one look at the failed deliveries.
+
+    `known` were left alone. `unread` are the names of records without an event. `made` are the deliveries stored and
+    told, and `events` the keys of the events with news. `requests`: of the data service, for the records.
+    """
+
+    records: int = 0
+    known: int = 0
+    unread: tuple[str, ...] = ()
+    made: tuple[Failed, ...] = ()
+    events: tuple[str, ...] = ()
+    requests: int = 0
+
+
+Preview = Callable[[Session, Sequence[EventVersion]], None]
+"""Looks at the versions of a transaction before the rollback."""
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The failed deliveries of the records."""
+
+    records: int = 0
+    failed: tuple[Failed, ...] = ()
+    unread: tuple[str, ...] = ()
+    requests: int = 0
+    broken: ServiceError | None = None
+    """Why the list is not whole."""
+
+
+@dataclass(frozen=True)
+class _Made:
+    """The deliveries of one transaction, and the keys of the events with news."""
+
+    deliveries: Sequence[Failed] = ()
+    events: Sequence[str] = ()
+
+
+class _TooMany(Exception):
+    """The deliveries make too many posts for one transaction: `room` of them can be done together."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        super().__init__(f"{room} deliveries fit into one transaction")
+
+
+class _TriedOut(Exception):
+    """Rolls back a transaction after a preview."""
+
+    def __init__(self, made: _Made) -> None:
+        self.made = made
+        super().__init__("tried out")
+
+
+class Repair:
+    """Looks up failed deliveries and makes the deliveries good. For the job, and for `racing-bot repair`."""
+
+    def __init__(
+        self,
+        database: Database,
+        client: RacingClient,
+        *,
+        quota_book: QuotaBook,
+        races: RaceBook,
+        fanout: Fanout,
+        reopening: Reopening,
+        notices: Notices,
+        read_payload: ReadPayload,
+        clock: Clock,
+        wake: asyncio.Event,
+    ) -> None:
+        self._database = database
+        self._client = client
+        self._quota_book = quota_book
+        self._races = races
+        self._fanout = fanout
+        self._reopening = reopening
+        self._notices = notices
+        self._read_payload = read_payload
+        self._clock = clock
+        self._wake = wake
+
+    async def as_job(self) -> None:
+        """Look once. Admins are told of a refusal by the data service; the next slot tries again."""
+        try:
+            await self.run()
+        except REFUSED as error:
+            await self._database.write(partial(self._tell_refused, error=error))
+            self._wake.set()
+            # A failed job is tried again within minutes, and the plan stays the same.
+            if not isinstance(error, UpgradeRequired):
+                raise
+
+    async def run(self) -> Repaired:
+        """Make failed deliveries good. Raises ServiceError where the bot can't read all records."""
+        found = await self._find()
+        await self._database.write(partial(self._count, requests=found.requests))
+        missing = await self._database.read(partial(find_missing, failed=found.failed))
+        await self._look_up(missing)
+        made = await self._make_all_good(missing)
+        await self._tell_rest(found)
+        repaired = _repaired(found, missing, made)
+        if made:
+            log.info("failed_deliveries_made_good", deliveries=len(repaired.made), events=len(repaired.events))
+            self._wake.set()
+        if found.broken is not None:
+            raise found.broken
+        return repaired
+
+    async def try_out(self, preview: Preview) -> Repaired:
+        """The outcome of a `run` without a look-up of races. Nothing is changed."""
+        found = await self._find()
+        missing = await self._database.read(partial(find_missing, failed=found.failed))
+        return _repaired(found, missing, await self._make_all_good(missing, preview))
+
+    async def _find(self) -> _Found:
+        """The failed deliveries of all pages of the records. A broken walk gives the pages before the break."""
+        if held_back := await self._quota_book.held_back():
+            raise held_back
+        records, requests, broken = list[dict[str, Any]](), 0, None
+        try:
+            async for step in self._client.walk_deliveries("failed"):
+                records += [record.fields for record in step.page.data]
+                requests += 1
+        except ServiceError as error:
+            if not requests:
+                raise
+            broken = error
+        # Hundreds of records take a while: commands and deliveries must not wait.
+        read = await asyncio.to_thread(self._read, records)
+        failed = [one for _, one in read if one is not None]
+        unread = tuple(name for name, one in read if one is None)
+        return _Found(len(records), in_order(failed), unread, requests, broken)
+
+    def _read(self, records: Iterable[Mapping[str, Any]]) -> list[tuple[str, Failed | None]]:
+        now = self._clock()
+        return [(name_of(record), read_record(record, self._read_payload, now)) for record in records]
+
+    def _count(self, session: Session, *, requests: int) -> None:
+        """Count the requests: the endpoint is not said to be free of quota."""
+        now = self._clock()
+        quota.spend(session, month_key(now), requests, now)
+
+    async def _look_up(self, missing: Sequence[Failed]) -> None:
+        """Read the races of records without a payload into the race book, as far as time and quota allow."""
+        lacking = await self._database.read(partial(find_lacking, missing=missing))
+        if not lacking:
+            return
+        try:
+            async with asyncio.timeout(LOOK_UP_S):
+                for one in lacking:
+                    await self._look_up_race(one)
+                still = await self._database.read(partial(find_lacking, missing=lacking))
+                for region, day in days_of(still):
+                    await self._races.top_up(region, day, Budget(pages=PAGES_A_DAY, seconds=LOOK_UP_S))
+        except TimeoutError:
+            log.info("races_not_looked_up", deliveries=len(lacking), after_s=LOOK_UP_S)
+
+    async def _look_up_race(self, one: Failed) -> None:
+        if one.event.race.race_id is None:
+            return
+        try:
+            await self._races.race(one.event.race.race_id)
+        except ServiceError as error:
+            log.info("race_not_looked_up", race_id=one.event.race.race_id, reason=str(error))
+
+    async def _make_all_good(self, missing: Sequence[Failed], preview: Preview | None = None) -> list[_Made]:
+        made, rest = list[_Made](), missing
+        while rest:
+            one, rest = await self._together(rest, preview)
+            made.append(one)
+        return made
+
+    async def _together(self, missing: Sequence[Failed], preview: Preview | None) -> tuple[_Made, Sequence[Failed]]:
+        """The outcome of one transaction, and the deliveries left."""
+        size = TOGETHER
+        while True:
+            some, rest = missing[:size], missing[size:]
+            work = partial(self._make_good, failed=some, is_last=not rest, preview=preview)
+            try:
+                return await self._in_turn(work), rest
+            except _TriedOut as tried:
+                return tried.made, rest
+            except _TooMany as error:
+                size = error.room
+            except StorageError:
+                raise
+            except Exception:
+                if preview is not None:
+                    raise
+                # Our code fails on a delivery: fan-out finds the delivery, and tells the others.
+                log.exception("failed_deliveries_left_to_fanout", deliveries=len(some))
+                return await self._database.write(partial(self._only_store, failed=some, is_last=not rest)), rest
+
+    async def _in_turn(self, work: Callable[[Session], _Made | None]) -> _Made:
+        """The outcome of a transaction in this process's turn to fan out."""
+        while (made := await self._database.write(work)) is None:  # noqa: ASYNC110  another process has the turn
+            await asyncio.sleep(TURN_S)
+        return made
+
+    def _make_good(
+        self, session: Session, *, failed: Sequence[Failed], is_last: bool, preview: Preview | None
+    ) -> _Made | None:
+        """Store deliveries and fan them out; None where another replica has its turn."""
+        now = inbox.take_turn(session, self._clock)
+        if now is None:
+            return None
+        # Anew: another process may have been quicker.
+        failed = find_missing(session, failed)
+        versions = self._fan_out(session, failed, now) if failed else ()
+        if failed:
+            self._summarise(session, versions, now)
+        news = tuple(dict.fromkeys(row.event_key for row in versions))
+        if preview is not None:
+            preview(session, versions)
+            raise _TriedOut(_Made(failed, news))
+        told = [one for one in failed if one.event.key in news]
+        outage.note(session, self._notices, outage.outage_of(told, now) if told else None, now, is_last=is_last)
+        return _Made(failed, news)
+
+    def _fan_out(self, session: Session, failed: Sequence[Failed], now: datetime) -> Sequence[EventVersion]:
+        """The new versions, in the order of the deliveries."""
+        arrivals = [_arrival(one, now) for one in failed]
+        numbers = inbox.store(session, arrivals)
+        stored = [inbox.stored(one, number) for one in arrivals if (number := numbers[one]) is not None]
+        if not stored:
+            return ()
+        done = self._fanout.post_within(session, stored, now)
+        if len(done) < len(stored):
+            raise _TooMany(len(done))
+        rows = events.versions(session, {one.event.key for one in failed}).values()
+        made = set(done)
+        return sorted((row for of_key in rows for row in of_key if row.inbox_id in made), key=lambda row: row.id or 0)
+
+    def _only_store(self, session: Session, *, failed: Sequence[Failed], is_last: bool) -> _Made:
+        """Store deliveries for fan-out. Fan-out does deliveries one by one where necessary."""
+        now = self._clock()
+        failed = find_missing(session, failed)
+        inbox.store(session, [_arrival(one, now) for one in failed])
+        found = outage.outage_of(failed, now) if failed else None
+        outage.note(session, self._notices, found, now, is_last=is_last)
+        return _Made(failed)
+
+    def _summarise(self, session: Session, versions: Sequence[EventVersion], now: datetime) -> None:
+        """Say events of hours ago in one message a channel."""
+        had = {row.id: events.remarks_of(row).had_at or now for row in versions}
+        old = [number for number, had_at in had.items() if number is not None and had_at <= now - SUMMARY_AFTER]
+        if old:
+            self._reopening.summarise_late(session, old, min(had[number] for number in old), now)
+
+    async def _tell_rest(self, found: _Found) -> None:
+        """Tell admins of unreadable records, and of an outage left untold by a killed run."""
+        if await self._database.read(partial(outage.has_news, unread=found.unread)):
+            await self._database.write(partial(self._tell_now, unread=found.unread))
+            self._wake.set()
+
+    def _tell_now(self, session: Session, *, unread: Sequence[str]) -> None:
+        now = self._clock()
+        outage.note(session, self._notices, None, now, is_last=True)
+        if unread:
+            outage.note_unread(session, self._notices, unread, now)
+
+    def _tell_refused(self, session: Session, *, error: ServiceFailure) -> None:
+        """Say once a month why the bot can't look up failed deliveries."""
+        now = self._clock()
+        self._notices.tell(
+            session,
+            f"repair-refused:{error.code or type(error).__name__}:{month_key(now)}",
+            f"I can't look up deliveries that the data service gave up. {error.told} I try again by "
+            "myself: what was given up meanwhile is posted as soon as I can look it up, for 30 days.",
+        )
+
+
+def _arrival(one: Failed, now: datetime) -> Arrival:
+    return Arrival(one.event.key, one.event.name, one.sha256, one.body, now, read=lambda: one.event)
+
+
+def _repaired(found: _Found, missing: Sequence[Failed], made: Sequence[_Made]) -> Repaired:
+    deliveries = tuple(one for part in made for one in part.deliveries)
+    return Repaired(
+        records=found.records,
+        known=found.records - len(found.unread) - len(missing),
+        unread=found.unread,
+        made=deliveries,
+        events=tuple(dict.fromkeys(key for part in made for key in part.events)),
+        requests=found.requests,
+    )

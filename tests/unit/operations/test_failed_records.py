@@ -1,0 +1,156 @@
+"""A record of a failed delivery, in whatever shape: its event, the body to be stored, and our endpoint's answer."""
+
+import hashlib
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.domain.events import EventKind
+from bot.operations.repair.record import Answered, name_of, read_record
+from bot.webhooks.payload import read_payload
+
+NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+TRIED = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)
+AT = "2026-11-21T14:00:00+00:00"
+RACE = {"race_id": "rc_1", "course": "Ascot", "date": "2026-11-21", "off_time": "14:30"}
+PAYLOAD = {"event": "race.abandoned", "race": RACE, "reason": "Frozen track"}
+REFUSED = '{"error": "not stored; send it again"}'
+
+
+def read(record):
+    return read_record(record, read_payload, NOW)
+
+
+def sha256(payload):
+    return hashlib.sha256(json.dumps(payload).encode()).hexdigest()
+
+
+WITH_PAYLOAD = {
+    "beside the counts": {"id": "dl_1", "created_at": AT, "event": "race.abandoned", "payload": PAYLOAD},
+    "as text": {"id": "dl_1", "created_at": AT, "request_body": json.dumps(PAYLOAD), "response_body": REFUSED},
+    "in what was sent": {"id": 1, "state": "failed", "sent": {"type": "race.abandoned", "at": AT, "body": PAYLOAD}},
+    "in a request": {"uid": "x", "createdAt": AT, "request": {"headers": {"a": "b"}, "body": json.dumps(PAYLOAD)}},
+    "beside our answer": {"id": 1, "created": AT, "data": PAYLOAD, "response": {"body": {"event": "result.received"}}},
+    "under a made-up name": {"id": "dl_1", "created_at": AT, "what_was_sent": PAYLOAD},
+}
+
+
+@pytest.mark.parametrize("shape", WITH_PAYLOAD)
+def test_payload_is_found_wherever_the_record_has_it(shape):
+    found = read(WITH_PAYLOAD[shape])
+    assert found.has_payload
+    assert (found.event.key, found.event.reason) == ("race.abandoned:rc_1", "Frozen track")
+    assert sha256(PAYLOAD) in found.digests
+    if shape != "in what was sent":
+        assert found.event.first_attempt_at == found.tried_at == TRIED
+
+
+def test_payload_with_a_time_of_its_own_is_stored_as_it_is():
+    payload = PAYLOAD | {"occurred_at": "2026-11-21T13:59:00Z"}
+    found = read({"created_at": AT, "payload": json.dumps(payload)})
+    assert found.body == json.dumps(payload).encode()
+    assert found.event.first_attempt_at is None
+
+
+def test_payload_without_an_event_has_the_record_s():
+    found = read({"event": "result.received", "data": {"race": RACE | {"runners": [{"position": 1, "horse": "A"}]}}})
+    assert found.has_payload
+    assert (found.event.key, found.event.race.placed()[0].horse) == ("result.received:rc_1", "A")
+
+
+BARE: dict[str, tuple[dict[str, Any], str | None]] = {
+    "flat": ({"id": "dl_1", "event": "race.abandoned", "race_id": "rc_1", "region": "GB"}, "race.abandoned:rc_1"),
+    "nested": ({"delivery": {"id": 7}, "event": {"type": "race.abandoned", "race": {"id": "rc_1"}}}, None),
+    "by resource": ({"id": 7, "event_type": "result.received", "resource_id": "rc_1"}, "result.received:rc_1"),
+    "meeting": ({"id": 7, "topic": "meeting.abandoned", "meeting_id": "mt_1"}, "meeting.abandoned:meeting=mt_1"),
+    "card": ({"id": 7, "topic": "racecard.published", "meeting_id": "mt_1"}, "racecard.published:meeting=mt_1"),
+    "by place": (
+        {"id": 7, "name": "race.abandoned", "course": "Ascot", "race_date": "2026-11-21", "off_time": "14:30"},
+        "race.abandoned:course=ascot|date=2026-11-21|off=14:30",
+    ),
+    "empty payload": ({"id": 7, "event": "race.abandoned", "race_id": "rc_1", "payload": None}, "race.abandoned:rc_1"),
+}
+
+
+@pytest.mark.parametrize("shape", BARE)
+def test_record_without_a_payload_says_its_event_and_ids(shape):
+    record, key = BARE[shape]
+    found = read(record | {"created_at": AT, "status": "failed", "attempts": 9, "error": "timeout"})
+    assert found.event.key == (key or "race.abandoned:rc_1")
+    assert found.event.race.status is None
+    assert found.event.reason is None
+
+
+def test_what_changes_in_a_record_changes_nothing_in_the_stored_body():
+    record = {"id": "dl_1", "event": "race.abandoned", "race_id": "rc_1", "created_at": AT}
+    later = record | {"attempts": 9, "status": "failed", "last_attempt_at": "2026-11-22T11:00:00Z", "duration_ms": 12}
+    assert read(record).body == read(later).body
+
+
+def test_two_abandonments_that_say_nothing_of_their_races_are_two():
+    first, second = ({"id": one, "event": "race.abandoned", "created_at": AT} for one in ("dl_1", "dl_2"))
+    assert read(first).event.key != read(second).event.key
+    assert read(first).event.key == read(first | {"attempts": 3}).event.key
+
+
+def test_off_time_is_no_time_of_the_delivery():
+    record = {"id": 1, "event": "race.abandoned", "race": RACE | {"off_at": "2026-11-21T09:00:00Z"}, "created_at": AT}
+    assert read(record).tried_at == TRIED
+    del record["created_at"]
+    assert read(record).tried_at is None
+
+
+def test_first_attempt_of_a_list_is_the_time_and_the_last_one_the_answer():
+    tries = [
+        {"at": AT, "status_code": 401, "body": '{"error": "the signature matches no active secret"}'},
+        {"at": "2026-11-22T11:00:00Z", "status_code": 503, "body": REFUSED},
+    ]
+    found = read({"id": 1, "event": "race.abandoned", "race_id": "rc_1", "attempts": tries})
+    assert found.tried_at == TRIED
+    assert found.answered == Answered(503, "not stored; send it again")
+    assert found.answered.told == "503 (not stored; send it again)"
+
+
+@pytest.mark.parametrize(
+    ("record", "told"),
+    [
+        ({"response_status": 503, "response_body": REFUSED}, "503 (not stored; send it again)"),
+        ({"response_status": None, "error": "timeout"}, "no answer (timeout)"),
+        ({"response": {"status": 502, "body": "<html>Bad Gateway</html>"}}, "502 (<html>Bad Gateway</html>)"),
+        ({"statusCode": "404"}, "404"),
+        ({}, "no answer that the record shows"),
+    ],
+)
+def test_answer_of_our_endpoint_is_read(record, told):
+    assert read({"event": "race.abandoned", "race_id": "rc_1", "status": "failed"} | record).answered.told == told
+
+
+def test_long_answer_is_cut():
+    answered = read({"event": "race.abandoned", "race_id": "rc_1", "error": "x" * 900}).answered
+    assert len(answered.words) == 101
+
+
+def test_record_that_names_no_event_is_none():
+    assert read({"id": "dl_9", "status": "failed", "race_id": "rc_1"}) is None
+    assert name_of({"id": "dl_9"}) == "dl_9"
+    assert name_of({}) == "without an id"
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20) | st.sampled_from([*EventKind]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=12), inner, max_size=4),
+    max_leaves=12,
+)
+NAMES = st.sampled_from(["event", "payload", "body", "attempts", "response", "created_at", "race_id", "sent", "status"])
+
+
+@given(st.dictionaries(NAMES | st.text(max_size=10), ANYTHING, max_size=6))
+def test_no_record_raises_and_what_is_read_is_stored_under_the_key_of_its_body(record):
+    found = read(record)
+    if found is not None:
+        assert found.event.key == read_payload(found.body).key
+        assert found.sha256 in found.digests
