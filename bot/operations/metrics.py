@@ -121,7 +121,7 @@ class Metrics:
         self._gauge("build_info", "1, with the versions of the bot and of Python", ("version", "python")).labels(
             version("racing-bot"), platform.python_version()
         ).set(1)
-        interval = self._gauge("job_interval_seconds", "How often a job runs", ("job",))
+        interval = self._gauge("job_interval_seconds", "How often a job runs", ("job_id",))
         for job in JOBS:
             interval.labels(job.id).set(job.every_s(settings))
 
@@ -160,7 +160,7 @@ class Metrics:
         self._job_runs = self._counter(
             "job_runs",
             "Runs of jobs in this replica, by outcome",
-            ("job", "outcome"),
+            ("job_id", "outcome"),
             [job.id for job in JOBS],
             JOB_OUTCOMES,
         )
@@ -197,7 +197,7 @@ class Metrics:
         self._last_done = self._gauge(
             "job_last_success_timestamp_seconds",
             "When a job last succeeded, in any replica; 0 before the first time",
-            ("job",),
+            ("job_id",),
             [job.id for job in JOBS],
         )
         self._replicas = self._gauge("replicas", "Replicas that live on this database")
