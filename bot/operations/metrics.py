@@ -55,7 +55,8 @@ EVENTS = (*(kind.value for kind in EventKind), OTHER)
 EVENT_OUTCOMES = ("accepted", "duplicate", "not_stored")
 SIGNATURE_FAILURES = ("missing", "mismatch")
 POST_OUTCOMES = (
-    *("sent", "found", "retry", "wait", "doubtful", "not_edited", "channel_closed", "credentials_dead", "parked"),
+    *("sent", "found", "retry", "wait", "doubtful", "repeat", "not_edited", "channel_closed", "credentials_dead"),
+    "parked",
 )
 
 SLACK_METHODS = (
