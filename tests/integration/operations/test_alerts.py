@@ -12,8 +12,6 @@ from tests.integration.operations import breaking
 from tests.integration.operations.running_bot import APP_TOKEN, RunningBot, run_bot
 from tests.promtool import firing, needs_promtool, rules
 
-pytestmark = needs_promtool
-
 
 @dataclass(frozen=True)
 class Case:
@@ -67,6 +65,7 @@ def test_every_rule_has_a_case():
     assert [rule["alert"] for rule in rules()] == [*CASES]
 
 
+@needs_promtool
 @pytest.mark.parametrize("alert", CASES)
 async def test_rule_fires_on_the_running_bot_that_is_broken_in_its_way(alert, tmp_path, monkeypatch):
     monkeypatch.setattr(secrets, "REREAD_S", 0.0)
