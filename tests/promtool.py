@@ -1,4 +1,4 @@
-"""Prometheus' own tool, which tests alerting rules: of the machine, or as `.ci/promtool` has unpacked it."""
+"""Prometheus' promtool tests alerting rules: the machine's promtool, else the promtool that `.ci/promtool` unpacked."""
 
 import json
 import math
@@ -34,7 +34,7 @@ Labels = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Scrape:
-    """What a scrape at a moment found. A scrape that failed has no values."""
+    """The values of a scrape at a moment. A failed scrape has no values."""
 
     at_s: float
     values: Mapping[tuple[str, Labels], float] = field(default_factory=dict)
@@ -55,16 +55,16 @@ class Scrape:
 
 
 def run_promtool(*arguments: str | Path, given: str = "") -> None:
-    """Raises AssertionError with what promtool said, unless it was content."""
+    """Run promtool. Raises AssertionError with promtool's words where promtool finds a fault."""
     assert PROMTOOL is not None
     done = subprocess.run([PROMTOOL, *map(str, arguments)], input=given, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def firing(folder: Path, well: Scrape, broken: Scrape, expected: Iterable[str]) -> None:
-    """Have promtool say that no rule fires on the first scrape, and exactly the expected ones after the second.
+    """Have promtool find no rule firing on the first scrape, and exactly the expected rules after the second scrape.
 
-    A state lasts: gauges stay, ages stay, and what was counted between the scrapes is counted in each minute again.
+    A state lasts: gauges stay, ages stay, and counters grow in each minute as between the two scrapes.
     """
     expressions = " ".join(str(rule["expr"]) for rule in rules())
     series = [
@@ -102,7 +102,7 @@ def rules() -> Sequence[Mapping[str, Any]]:
 
 
 def _is_still(name: str, labels: Labels, well: Scrape, broken: Scrape) -> bool:
-    """Whether a counter counted nothing between the scrapes: it adds nothing to any rate."""
+    """Whether a counter counted nothing between the scrapes: the counter adds nothing to any rate."""
     return name.endswith("_total") and well.values.get((name, labels)) == broken.values.get((name, labels))
 
 

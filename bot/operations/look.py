@@ -15,7 +15,7 @@ from bot.storage.inbox import Depth
 
 @dataclass(frozen=True)
 class Look:
-    """The state at a moment. `shut` are the codes of open circuit breakers. `last_done`: by job, its last success."""
+    """The state at a moment. `shut`: the codes of open circuit breakers. `last_done`: the last success of each job."""
 
     now: datetime
     inbox: Mapping[str, Depth] = field(default_factory=dict)
@@ -27,7 +27,7 @@ class Look:
 
 
 def read_look(session: Session, now: datetime) -> Look:
-    """The state as of now, but for what the database does not have."""
+    """The state as of now. `shut` and `replicas` are left at their defaults."""
     latest = quota.latest(session, month_key(now))
     return Look(
         now=now,

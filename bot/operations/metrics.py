@@ -1,7 +1,7 @@
-"""Everything that Prometheus reads. Each label has a fixed set of values, and each series exists from the start.
+"""The metrics for Prometheus. Each label has a fixed set of values, and each series exists from the start.
 
-A rate over a series that begins with its first fault does not see that fault. `docs/operations/README.md` has the table
-of all metrics, and a test compares the table with this module.
+A rate misses the first fault of a series that begins with this fault. `docs/operations/README.md` has the table of all
+metrics; a test compares the table with this module.
 """
 
 import platform
@@ -45,7 +45,7 @@ from bot.storage.inbox import Depth
 PREFIX = "racing_bot_"
 
 OTHER = "other"
-"""The label of every value that has no label of its own."""
+"""The label of all values without a label of their own."""
 
 OK = "ok"
 
@@ -108,7 +108,7 @@ RECEIPT_TO_SLACK_S = (
 )
 
 UNKNOWN = float("nan")
-"""The value of a gauge that nothing is known of. No comparison with NaN is true, so no alert fires."""
+"""The value of a gauge before its first reading. No comparison with NaN is true, so no alert fires."""
 
 
 class Metrics:

@@ -83,7 +83,7 @@ class StoredDelivery:
 
 @dataclass(frozen=True)
 class Depth:
-    """How many wait in a state, and since when the oldest of them does."""
+    """How many rows wait in a state, and since when the oldest row waits."""
 
     count: int = 0
     oldest_at: datetime | None = None

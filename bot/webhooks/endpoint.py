@@ -30,7 +30,7 @@ ACCEPTED, DUPLICATE = b'{"status":"accepted"}', b'{"status":"duplicate"}'
 
 
 class Counts(Protocol):
-    """What is counted; see bot.operations.metrics."""
+    """Counts deliveries; see bot.operations.metrics."""
 
     def delivery(self, status: str) -> None:
         """A request was answered."""

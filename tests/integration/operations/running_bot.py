@@ -1,4 +1,4 @@
-"""The whole service within the test's own process, on a real address, between its stand-ins; its clock can be moved."""
+"""The whole service within the test's own process, on a real address, between the stand-ins, with a movable clock."""
 
 import asyncio
 import hashlib
@@ -35,7 +35,7 @@ PATIENCE_S = 20.0
 
 @dataclass
 class Moved:
-    """The real time and what a test adds to it. The bot and both stand-ins go by this clock."""
+    """The real time plus `ahead`. The bot and both stand-ins go by this clock."""
 
     ahead: timedelta = timedelta(0)
 
@@ -58,7 +58,7 @@ class RunningBot:
     listening: AsyncExitStack
 
     async def deliver(self, payload: object, *, secret: str = WEBHOOK_SECRET) -> int:
-        """The status that a delivery is answered with."""
+        """The status of the answer to a delivery."""
         body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
         signature = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
         answer = await self.http.post(
@@ -67,7 +67,7 @@ class RunningBot:
         return answer.status_code
 
     async def scrape(self) -> Scrape:
-        """What Prometheus finds, after the bot has looked at its own state."""
+        """A scrape, after the bot has looked at its own state."""
         await self.service.look()
         try:
             answer = await self.http.get(f"{self.url}/metrics")
@@ -76,7 +76,7 @@ class RunningBot:
         return Scrape.of(answer.text, self.clock().timestamp())
 
     async def until(self, holds: Callable[[Scrape], bool]) -> Scrape:
-        """The first scrape of which this holds."""
+        """The first scrape with this property."""
         async with asyncio.timeout(PATIENCE_S):
             while not holds(scrape := await self.scrape()):  # noqa: ASYNC110  nothing tells of what is counted
                 await asyncio.sleep(0.05)
@@ -89,19 +89,19 @@ class RunningBot:
         await self.slack.wait_for(lambda: len(self.slack.messages("CALL")) > count, timeout_s=PATIENCE_S)
 
     async def forward(self, seconds: float) -> None:
-        """So long later; jobs that were due meanwhile have run."""
+        """Move the clock, and run the jobs that were due meanwhile."""
         self.clock.forward(seconds)
         for job in JOBS:
             if job.every_s(self.service.settings) <= seconds:
                 await self.service.jobs.run(job)
 
     async def well(self) -> Scrape:
-        """A scrape of the bot after each of its jobs has run, and a delivery was posted."""
+        """A scrape of the bot after the first run of each job, and after a post."""
         await self.tell("rc_well")
         return await self.until(_is_well)
 
     def sql(self, statement: str) -> None:
-        """Change the database behind the bot's back."""
+        """Change the database behind the bot."""
         connection = sqlite3.connect(self.database, timeout=10)
         with connection:
             connection.execute(statement)
