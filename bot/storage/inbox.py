@@ -296,12 +296,11 @@ def count_waiting(session: Session) -> int:
 def depths(session: Session) -> dict[str, Depth]:
     """The deliveries that wait for their fan-out: "new", and "failed" where a fan-out failed before."""
     row = _INBOX.c
-    statement = (
-        select(row.attempts > 0, func.count(), func.min(row.received_at)).where(_IS_NEW).group_by(row.attempts > 0)
-    )
+    failed = (row.attempts > literal_column("0")).label("failed")
+    statement = select(failed, func.count(), func.min(row.received_at)).where(_IS_NEW).group_by(failed)
     return {
-        "failed" if failed else "new": Depth(count, oldest_at)
-        for failed, count, oldest_at in session.connection().execute(statement)
+        "failed" if has_failed else "new": Depth(count, oldest_at)
+        for has_failed, count, oldest_at in session.connection().execute(statement)
     }
 
 
