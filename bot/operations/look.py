@@ -34,5 +34,5 @@ def read_look(session: Session, now: datetime) -> Look:
         inbox=inbox.depths(session),
         messages=posts.depths(session),
         quota=latest.reading if latest else None,
-        last_done=job_runs.last_done(session, (job.id for job in JOBS)),
+        last_done=job_runs.last_done(session, [job.id for job in JOBS]),
     )

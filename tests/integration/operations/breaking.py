@@ -20,6 +20,7 @@ async def stop_listening(bot):
 async def lock_the_database(bot):
     connection = sqlite3.connect(bot.database, isolation_level=None)
     connection.execute("BEGIN IMMEDIATE")
+    bot.service.ingest._patience_s = 0.2
     statuses = await asyncio.gather(*(bot.deliver(result(f"rc_{number}")) for number in range(2)))
     connection.execute("ROLLBACK")
     connection.close()

@@ -117,7 +117,7 @@ def _is_well(scrape: Scrape) -> bool:
 
 
 @asynccontextmanager
-async def run_bot(folder: Path, *, patience_s: float = 20.0, **changes: object) -> AsyncIterator[RunningBot]:
+async def run_bot(folder: Path, **changes: object) -> AsyncIterator[RunningBot]:
     clock = Moved()
     socket_mode = "slack_app_token" in changes
     slack = SlackWorkspace(TOKEN, SIGNING_SECRET, app_token=APP_TOKEN, socket_mode=socket_mode, clock=clock)
@@ -141,7 +141,7 @@ async def run_bot(folder: Path, *, patience_s: float = 20.0, **changes: object) 
         # No test pulls the plug.
         event.listen(service.database.writer, "connect", lambda opened, _: opened.execute("PRAGMA synchronous=OFF"))
         # Patient: what a test is about is not how busy the machine is.
-        service.ingest._patience_s = patience_s
+        service.ingest._patience_s = PATIENCE_S
         await service.start()
         try:
             everything = ChannelFilter(region=ALL_REGIONS, topics=DEFAULT_TOPICS)
