@@ -25,7 +25,9 @@ from bot.book.quota import QuotaBook
 from bot.book.racebook import RaceBook
 from bot.book.reference import ReferenceBook
 from bot.domain.clock import Clock, utc_now
+from bot.domain.forecast import Forecast
 from bot.domain.message import NativeBlocks
+from bot.domain.quota import QuotaReading
 from bot.domain.spending import Purpose
 from bot.errors import StorageError
 from bot.logs import get_logger
@@ -135,6 +137,7 @@ class Service:
         self._loops: list[asyncio.Task[None]] = []
         self._degraded: dict[str, str] = {}
         self._looked_at_s: float | None = None
+        self._forecast: tuple[QuotaReading, Forecast | None] | None = None
         self.health = Health(self._probe, lambda: self._degraded, self.metrics.registry)
         self.app = Starlette(
             routes=self._routes(),
@@ -446,7 +449,8 @@ class Service:
         look = await self.database.read(partial(read_look, now=now))
         shut = await self.racing.latches.shut()
         codes = [latch.code for latch in shut]
-        self.metrics.show(replace(look, shut=codes, replicas=self.replicas.count))
+        forecast = await self._forecast_of(look.quota)
+        self.metrics.show(replace(look, forecast=forecast, shut=codes, replicas=self.replicas.count))
         holds = await self.database.read(partial(held_methods.method_holds, now=now))
         found = {f"slack {method}": reason for method, reason in holds.items()} | self._problems()
         if admins := await self.database.read(self.notices.problem):
@@ -466,6 +470,14 @@ class Service:
             return f"the bot has not looked at its own state for {LOOKED_WITHIN_S:g} s"
         found = {name: self._degraded[name] for name in OF_HEARTBEAT if name in self._degraded}
         return "; ".join(f"{name}: {reason}" for name, reason in found.items()) or None
+
+    async def _forecast_of(self, reading: QuotaReading | None) -> Forecast | None:
+        """The forecast of the latest reading, made once a reading."""
+        if reading is None:
+            return None
+        if self._forecast is None or self._forecast[0] != reading:
+            self._forecast = reading, await self.quota.forecast(reading)
+        return self._forecast[1]
 
     def _problems(self) -> dict[str, str]:
         """What is wrong as far as this process knows by itself."""

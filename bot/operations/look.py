@@ -6,6 +6,7 @@ from datetime import datetime
 
 from sqlmodel import Session
 
+from bot.domain.forecast import Forecast
 from bot.domain.quota import QuotaReading, month_key
 from bot.operations.jobs.table import JOBS
 from bot.outbox import posts
@@ -21,13 +22,14 @@ class Look:
     inbox: Mapping[str, Depth] = field(default_factory=dict)
     messages: Mapping[str, Depth] = field(default_factory=dict)
     quota: QuotaReading | None = None
+    forecast: Forecast | None = None
     last_done: Mapping[str, datetime] = field(default_factory=dict)
     shut: Collection[str] = ()
     replicas: int = 1
 
 
 def read_look(session: Session, now: datetime) -> Look:
-    """The state as of now. `shut` and `replicas` are left at their defaults."""
+    """The state as of now. `forecast`, `shut` and `replicas` are left at their defaults."""
     latest = quota.latest(session, month_key(now))
     return Look(
         now=now,

@@ -13,8 +13,10 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.process_collector import ProcessCollector
 
+from bot.domain import drills
 from bot.domain.events import EventKind
-from bot.domain.quota import forecast
+from bot.domain.forecast import Forecast
+from bot.domain.quota import QuotaReading
 from bot.errors import (
     SlackChannelClosed,
     SlackCredentialsDead,
@@ -51,7 +53,7 @@ OK = "ok"
 
 STATUSES = ("200", "400", "401", "408", "413", "503")
 SLACK_STATUSES = ("200", "400", "401", "404", "408", "413", "503")
-EVENTS = (*(kind.value for kind in EventKind), OTHER)
+EVENTS = (*(kind.value for kind in EventKind), drills.NAME, OTHER)
 EVENT_OUTCOMES = ("accepted", "duplicate", "not_stored")
 SIGNATURE_FAILURES = ("missing", "mismatch")
 POST_OUTCOMES = (
@@ -95,6 +97,7 @@ UNSENT_STATES = ("queued", "held", "sending", "in_doubt")
 GIVEN_UP = "dead_letter"
 WAITING = ("deliveries", "posts_queued", "posts_sending", "posts_parked")
 JOB_OUTCOMES = (OK, "failed")
+BOUNDS = ("low", "expected", "high")
 
 PARTS = (
     *("admins", "data_service", "deliveries", "fan_out", "job", "poster", "posts", "slack", "socket_mode", "storage"),
@@ -189,9 +192,10 @@ class Metrics:
         )
         self._quota_used = self._gauge("quota_used_requests", "Requests used this month, as last read")
         self._quota_allowance = self._gauge("quota_allowance_requests", "Requests that the month allows")
-        self._quota_forecast = self._gauge("quota_forecast_requests", "Requests expected by the end of the month")
-        for gauge in (self._quota_used, self._quota_allowance, self._quota_forecast):
-            gauge.set(UNKNOWN)
+        self._quota_forecast = self._gauge(
+            "quota_forecast_requests", "Requests by the end of the month: expected, and the range", ("bound",), BOUNDS
+        )
+        self._show_quota(None, None)
         self._breaker = self._gauge(
             "circuit_breaker_open", "1 while the bot does not ask the data service, by the cause", ("code",), CODES
         )
@@ -250,7 +254,7 @@ class Metrics:
         for job, done_at in look.last_done.items():
             self._last_done.labels(job).set(done_at.timestamp())
         self._replicas.set(look.replicas)
-        self._show_quota(look)
+        self._show_quota(look.quota, look.forecast)
 
     def show_degraded(self, names: Iterable[str]) -> None:
         """Set the gauge of each part: 1 where `/readyz` has a line for the part."""
@@ -281,12 +285,12 @@ class Metrics:
     def _count(look: Look, *states: str) -> int:
         return sum(look.messages.get(state, Depth()).count for state in states)
 
-    def _show_quota(self, look: Look) -> None:
-        reading = look.quota
-        expected = None if reading is None else forecast(reading.used, reading.limit, look.now)
+    def _show_quota(self, reading: QuotaReading | None, forecast: Forecast | None) -> None:
         self._quota_used.set(UNKNOWN if reading is None else reading.used)
         self._quota_allowance.set(UNKNOWN if reading is None or reading.limit is None else reading.limit)
-        self._quota_forecast.set(UNKNOWN if expected is None else expected.month_total)
+        figures = (forecast.low, forecast.month_total, forecast.high) if forecast else (UNKNOWN,) * len(BOUNDS)
+        for bound, figure in zip(BOUNDS, figures, strict=True):
+            self._quota_forecast.labels(bound).set(figure)
 
     def _counter(self, name: str, documentation: str, labels: tuple[str, ...], *values: Iterable[str]) -> Counter:
         counter = Counter(PREFIX + name, documentation, labels, registry=self.registry)

@@ -445,7 +445,7 @@ _IS_HELD = and_(
 
 
 def depths(session: Session) -> dict[str, Depth]:
-    """The messages that are not sent, by state, and those that were given up. Of the sent there may be millions."""
+    """The messages that are not sent, by state, and the messages that were given up and wanted."""
     state = case((_IS_HELD, literal_column(f"'{HELD}'")), else_=col(OutboxMessage.state)).label("shown_state")
     unsent = (
         select(state, func.count(), func.min(col(OutboxMessage.received_at)))
@@ -454,7 +454,7 @@ def depths(session: Session) -> dict[str, Depth]:
         .group_by(state)
     )
     given_up = select(func.count(), func.min(col(OutboxMessage.given_up_at))).where(
-        col(OutboxMessage.state) == literal_column("'dead_letter'")
+        col(OutboxMessage.state) == literal_column("'dead_letter'"), col(OutboxMessage.reason) != Reason.UNSUBSCRIBED
     )
     found = {name: Depth(count, oldest_at) for name, count, oldest_at in session.connection().execute(unsent)}
     count, oldest_at = session.connection().execute(given_up).one()

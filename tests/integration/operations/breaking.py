@@ -3,12 +3,14 @@
 import asyncio
 import sqlite3
 from contextlib import suppress
+from datetime import timedelta
 from functools import partial
 
+from bot.domain.quota import QuotaSource, month_key
 from bot.racing.errors import ServiceFailure
 from bot.sandbox.slack import failures
 from bot.storage import webhook_subscriptions
-from bot.storage.tables import WebhookSubscriptionRow
+from bot.storage.tables import QuotaSample, WebhookSubscriptionRow
 from tests.acceptance.payloads import result
 from tests.integration.operations.running_bot import MAX_BODY_BYTES, WEBHOOK_SECRET
 
@@ -143,9 +145,15 @@ async def spend_the_quota(bot):
 
 
 async def use_much_of_the_quota(bot):
-    if bot.clock().day == 1:
-        # In a month's first hour there is no forecast.
-        await bot.forward(86_400)
+    """With 700 requests on each day of the last three weeks, one request is left."""
+    midnight = bot.clock().replace(hour=0, minute=0, second=0, microsecond=0)
+    ends = [midnight - timedelta(days=number) for number in range(21)]
+    days = [end - timedelta(days=1) for end in ends]
+    samples = [
+        QuotaSample(taken_at=end, month=month_key(day), used=700 * day.day, certain=True, source=QuotaSource.ROWS)
+        for day, end in zip(days, ends, strict=True)
+    ]
+    await bot.service.database.write(lambda session: session.add_all(samples))
     bot.racing.set_used(14_999)
     await read_quota(bot)
 
