@@ -116,6 +116,7 @@ LOOKED_WITHIN_S = 60.0
 OF_HEARTBEAT = ("storage", "webhooks", "deliveries", "posts", "slack", f"slack {held_methods.EVERY_METHOD}")
 """What of `degraded` keeps deliveries out or posts in. Commands, the data service and jobs are no matter for alarm."""
 
+
 class Service:
     """The whole service. `app` is its ASGI application, whose lifespan starts and stops everything."""
 
