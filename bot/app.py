@@ -5,6 +5,7 @@ import gc
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,9 @@ from bot.book.quota import QuotaBook
 from bot.book.racebook import RaceBook
 from bot.book.reference import ReferenceBook
 from bot.domain.clock import Clock, utc_now
+from bot.domain.forecast import Forecast
 from bot.domain.message import NativeBlocks
+from bot.domain.quota import QuotaReading
 from bot.domain.spending import Purpose
 from bot.errors import StorageError
 from bot.logs import get_logger
@@ -36,9 +39,10 @@ from bot.operations.jobs.end_pauses import PauseEnd
 from bot.operations.jobs.scheduler import Jobs
 from bot.operations.jobs.table import JobParts
 from bot.operations.jobs.watch_deliveries import DeliveryWatch
+from bot.operations.look import read_look
 from bot.operations.metrics import Metrics
 from bot.operations.repair.repair import Repair
-from bot.outbox import held_methods, posts
+from bot.outbox import held_methods
 from bot.outbox.notices import Notices
 from bot.outbox.pace import Pace
 from bot.outbox.poster import Poster
@@ -67,12 +71,11 @@ from bot.slack.permissions import People
 from bot.slack.posts import PostRenderer
 from bot.slack.respond import Responder
 from bot.slack.tasks import Tasks
-from bot.storage import inbox, state, webhook_subscriptions
+from bot.storage import state, webhook_subscriptions
 from bot.storage.engine import Database
 from bot.storage.replicas import Replicas
 from bot.storage.schema import Schema
 from bot.storage.state_store import DatabaseStateStore
-from bot.storage.tables import MessageState
 from bot.storage.vault import Vault
 from bot.telling import Telling
 from bot.web.answers import refuse
@@ -114,13 +117,6 @@ LOOKED_WITHIN_S = 60.0
 OF_HEARTBEAT = ("storage", "webhooks", "deliveries", "posts", "slack", f"slack {held_methods.EVERY_METHOD}")
 """What of `degraded` keeps deliveries out or posts in. Commands, the data service and jobs are no matter for alarm."""
 
-METRIC_STATES = {
-    "queued": (MessageState.QUEUED,),
-    "sending": (MessageState.SENDING, MessageState.IN_DOUBT),
-    "parked": (MessageState.DEAD_LETTER,),
-}
-"""The names under which `/metrics` counts messages: deployments rest on them."""
-
 
 class Service:
     """The whole service. `app` is its ASGI application, whose lifespan starts and stops everything."""
@@ -128,7 +124,7 @@ class Service:
     def __init__(self, settings: Settings, *, clock: Clock = utc_now, pace: Pace | None = None) -> None:
         self.settings = settings
         self.clock = clock
-        self.metrics = Metrics()
+        self.metrics = Metrics(settings)
         self.database = Database(settings.database_url.get_secret_value())
         self.schema = Schema(self.database)
         self.replicas = Replicas(self.database, clock)
@@ -143,6 +139,7 @@ class Service:
         self._loops: list[asyncio.Task[None]] = []
         self._degraded: dict[str, str] = {}
         self._looked_at_s: float | None = None
+        self._forecast: tuple[QuotaReading, Forecast | None] | None = None
         self.health = Health(self._probe, lambda: self._degraded, self.metrics.registry)
         self.app = Starlette(
             routes=self._routes(),
@@ -267,7 +264,8 @@ class Service:
                     wake=self.queued,
                 ),
                 clock=self.clock,
-            )
+            ),
+            count=self.metrics.job_run,
         )
 
     def _build_racing(self) -> None:
@@ -281,6 +279,7 @@ class Service:
             on_meta=self.telling.account,
             on_latch=self.telling.latch,
             may_spend=self._may_spend,
+            on_answer=self.metrics.service_request,
         )
         self.quota = QuotaBook(self.database, self.racing, settings, self.clock)
         self.reference = ReferenceBook(self.database, self.racing, self.clock)
@@ -294,7 +293,8 @@ class Service:
 
     def _build_slack(self, session: aiohttp.ClientSession) -> None:
         settings = self.settings
-        self.slack = SlackClient(make_web_client(self.identity.token, settings.slack_api_url, session))
+        web = make_web_client(self.identity.token, settings.slack_api_url, session)
+        self.slack = SlackClient(web, count=self.metrics.slack_call)
         desk = Desk(
             settings=settings,
             database=self.database,
@@ -344,6 +344,7 @@ class Service:
             pace=self._pace,
             native=native,
             on_outcome=self.metrics.post,
+            on_told=self.metrics.receipt_to_slack,
         )
         self.fanout = Fanout(
             self.database,
@@ -390,7 +391,7 @@ class Service:
             admission=Admission(),
             tell_too_large=self.telling.too_large,
             clock=self.clock,
-            count=self.metrics.delivery,
+            counts=self.metrics,
         )
 
     def _loops_to_run(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
@@ -439,31 +440,38 @@ class Service:
     async def _look(self) -> None:
         """Keep what `/readyz` and `/metrics` say up to date, so that neither reads the database when asked."""
         while True:
-            if self.schema.problem is None:
-                await self.standstill.look()
-            try:
-                async with asyncio.timeout(LOOK_AT_MOST_S):
-                    self._degraded = await self._find_degraded()
-            except (StorageError, TimeoutError) as error:
-                reason = str(error) or f"the database did not answer within {LOOK_AT_MOST_S:g} s"
-                self._degraded = {"storage": reason} | self._problems()
-            self._looked_at_s = time.monotonic()
-            # Also without a mismatch: one that was retired must not be accepted any longer.
-            await self.signing_secrets.reread()
+            await self.look()
             await asyncio.sleep(LOOK_S)
 
+    async def look(self) -> None:
+        """Look once."""
+        if self.schema.problem is None:
+            await self.standstill.look()
+        try:
+            async with asyncio.timeout(LOOK_AT_MOST_S):
+                self._degraded = await self._find_degraded()
+        except (StorageError, TimeoutError) as error:
+            reason = str(error) or f"the database did not answer within {LOOK_AT_MOST_S:g} s"
+            self._degraded = {"storage": reason} | self._problems()
+        self._looked_at_s = time.monotonic()
+        self.metrics.show_degraded(self._degraded)
+        # Also without a mismatch: one that was retired must not be accepted any longer.
+        await self.signing_secrets.reread()
+
     async def _find_degraded(self) -> dict[str, str]:
-        waiting = await self.database.read(posts.count_by_state)
-        self.metrics.waiting("deliveries", await self.database.read(inbox.count_waiting))
-        for name, states in METRIC_STATES.items():
-            self.metrics.waiting(f"posts_{name}", sum(waiting.get(state, 0) for state in states))
-        holds = await self.database.read(partial(held_methods.method_holds, now=self.clock()))
+        now = self.clock()
+        look = await self.database.read(partial(read_look, now=now))
+        shut = await self.racing.latches.shut()
+        codes = [latch.code for latch in shut]
+        forecast = await self._forecast_of(look.quota)
+        self.metrics.show(replace(look, forecast=forecast, shut=codes, replicas=self.replicas.count))
+        holds = await self.database.read(partial(held_methods.method_holds, now=now))
         found = {f"slack {method}": reason for method, reason in holds.items()} | self._problems()
         if admins := await self.database.read(self.notices.problem):
             found["admins"] = admins
         if not self.signing_secrets.active:
             found["webhooks"] = "no signing secret: every delivery is refused; set RACING_WEBHOOK_SECRETS or subscribe"
-        for latch in await self.racing.latches.shut():
+        for latch in shut:
             found[f"data service {latch.code}"] = f"not asked since {latch.since.isoformat()}"
         found.update({f"job {job}": reason for job, reason in self.jobs.failing.items()})
         return found
@@ -476,6 +484,14 @@ class Service:
             return f"the bot has not looked at its own state for {LOOKED_WITHIN_S:g} s"
         found = {name: self._degraded[name] for name in OF_HEARTBEAT if name in self._degraded}
         return "; ".join(f"{name}: {reason}" for name, reason in found.items()) or None
+
+    async def _forecast_of(self, reading: QuotaReading | None) -> Forecast | None:
+        """The forecast of the latest reading, made once a reading."""
+        if reading is None:
+            return None
+        if self._forecast is None or self._forecast[0] != reading:
+            self._forecast = reading, await self.quota.forecast(reading)
+        return self._forecast[1]
 
     def _problems(self) -> dict[str, str]:
         """What is wrong as far as this process knows by itself."""

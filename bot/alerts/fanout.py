@@ -5,7 +5,7 @@ All of it happens in the transaction that marks the delivery done, so that a cra
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -92,11 +92,20 @@ class Outbox(Protocol):
 
 
 @dataclass(frozen=True)
+class Line:
+    """A line of the log on a delivery, written after the commit: what was rolled back is told by no line."""
+
+    event: str
+    fields: Mapping[str, object]
+
+
+@dataclass(frozen=True)
 class Done:
-    """How many deliveries need nothing more after a transaction, and what became of their messages."""
+    """How many deliveries need nothing more after a transaction, what became of their messages, and the log's lines."""
 
     deliveries: int = 0
     added: Added = field(default_factory=Added)
+    lines: Sequence[Line] = ()
 
 
 class Fanout:
@@ -235,6 +244,8 @@ class Fanout:
         if done is None:
             await asyncio.sleep(TURN_S)
             return 0
+        for line in done.lines:
+            log.info(line.event, **line.fields)
         self._kept.has_queues(done.added.queues)
         self._outbox.begin(done.added)
         return done.deliveries
@@ -350,21 +361,22 @@ class Fanout:
         taken = inbox.take(session, [delivery for delivery, _ in read], now)
         known = kept.read(session, now)
         done = [self._post_alone(session, each, known, now) for each in read if each[0].inbox_id in taken.inbox_ids]
-        return Done(len(done), Added(waiting=sum(done)))
+        waiting = sum(one.added.waiting for one in done)
+        return Done(len(done), Added(waiting=waiting), [line for one in done for line in one.lines])
 
-    def _post_alone(self, session: Session, read: Read, known: Known, now: datetime) -> int:
-        """How many messages wait; a delivery that can't be done stays in the inbox, and the others go on."""
+    def _post_alone(self, session: Session, read: Read, known: Known, now: datetime) -> Done:
+        """What was done; a delivery that can't be done stays in the inbox, and the others go on."""
         delivery, _ = read
         try:
             with session.begin_nested():
-                return self._post(session, [read], known, now).added.waiting
+                return self._post(session, [read], known, now)
         except Exception as error:
             if is_unavailable(error):
                 raise
             reference = inbox.reference(delivery.inbox_id)
             log.exception("fanout_failed", reference=reference, attempts=delivery.attempts + 1)
             inbox.mark_failed(session, delivery, now, f"{type(error).__name__}: {error}")
-            return 0
+            return Done()
 
     def _post(
         self, session: Session, read: Sequence[Read], known: Known, now: datetime, *, began_s: float | None = None
@@ -388,6 +400,7 @@ class Fanout:
         plan = Plan(session, meetings)
         hurried: list[str | None] = []
         done: list[int] = []
+        lines: list[Line] = []
         for delivery, event in told:
             if plan.posts >= POSTS_TOGETHER:
                 break
@@ -395,7 +408,7 @@ class Fanout:
             reference = inbox.reference(delivery.inbox_id)
             news = versions.news(event, delivery.inbox_id, delivery.received_at)
             if news is None:
-                log.info("same_event_again", reference=reference, event_key=event.key)
+                lines.append(Line("same_event_again", {"reference": reference, "event_key": event.key}))
                 continue
             channels = sorted(self._matching(news.event, known) | (plan.misled(news) & known.listeners))
             news.version.posts = len(channels)
@@ -406,14 +419,15 @@ class Fanout:
                 drills.tell_unknown(session, self._notices, event, reference, now)
             elif event.kind is None:
                 self._notices.unreadable(session, event, reference, len(channels))
-            log.info("fanned_out", reference=reference, event_key=event.key, channels=len(channels))
+            told_in = {"reference": reference, "event_key": event.key, "channels": len(channels)}
+            lines.append(Line("fanned_out", told_in))
         plan.link()
         tell_again(session, plan, elsewhere, meetings, known, now=now)
         added = self._add(session, plan, known, now, began_s)
         posts.hurry_races(session, hurried)
         if left := [delivery.inbox_id for delivery, _ in read[len(done) :]]:
             inbox.put_back(session, left)
-        return Done(len(done), added)
+        return Done(len(done), added, lines)
 
     @staticmethod
     def _matching(event: RacingEvent, known: Known) -> set[str]:

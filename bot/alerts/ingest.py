@@ -24,7 +24,7 @@ class Entry(NamedTuple):
     """A delivery that waits for its commit."""
 
     arrival: Arrival
-    future: asyncio.Future[bool]
+    future: asyncio.Future[int | None]
 
 
 class Ingest:
@@ -39,12 +39,12 @@ class Ingest:
         self.stored = asyncio.Event()
         self.stored_count = 0
 
-    async def store(self, arrival: Arrival) -> bool:
-        """Whether the delivery was new, after it was committed.
+    async def store(self, arrival: Arrival) -> int | None:
+        """The number of a new delivery, after the commit; None of a delivery that the inbox had already.
 
         Raises StorageError: then it may be stored or not, and the service is to send it again.
         """
-        future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
         entry = Entry(arrival, future)
         self._waiting.append(entry)
         if self._storing is None or self._storing.done():
@@ -91,7 +91,7 @@ class Ingest:
             return
         for entry in batch:
             if not entry.future.done():
-                entry.future.set_result(new[entry.arrival] is not None)
+                entry.future.set_result(new[entry.arrival])
         stored = [inbox.stored(arrival, number) for arrival, number in new.items() if number is not None]
         if stored:
             self.stored_count += len(stored)

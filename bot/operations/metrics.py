@@ -1,24 +1,224 @@
-"""What is counted, for Prometheus. No label holds data of the service's or of Slack's."""
+"""The metrics for Prometheus. Each label has a fixed set of values, and each series exists from the start.
 
-from prometheus_client import CollectorRegistry, Counter, Gauge
+A rate misses the first fault of a series that begins with this fault. `docs/operations/README.md` has the table of all
+metrics; a test compares the table with this module.
+"""
+
+import platform
+from collections.abc import Iterable, Mapping
+from importlib.metadata import version
+from itertools import product
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.process_collector import ProcessCollector
+
+from bot.domain import drills
+from bot.domain.events import EventKind
+from bot.domain.forecast import Forecast
+from bot.domain.quota import QuotaReading
+from bot.errors import (
+    SlackChannelClosed,
+    SlackCredentialsDead,
+    SlackDoubtful,
+    SlackEditRefused,
+    SlackError,
+    SlackMessageRefused,
+    SlackRefused,
+    SlackScopeMissing,
+    SlackUnreached,
+    SlackWait,
+)
+from bot.operations.jobs.table import JOBS
+from bot.operations.look import Look
+from bot.racing.client import RACES_PATH
+from bot.racing.errors import (
+    BY_CODE,
+    AnswerUnreadable,
+    NotFound,
+    ServiceFailure,
+    ServiceUnreachable,
+    UnknownRefusal,
+)
+from bot.racing.latches import CODES, USAGE_PATH
+from bot.settings import Settings
+from bot.storage.inbox import Depth
+
+PREFIX = "racing_bot_"
+
+OTHER = "other"
+"""The label of all values without a label of their own."""
+
+OK = "ok"
+
+STATUSES = ("200", "400", "401", "408", "413", "503")
+SLACK_STATUSES = ("200", "400", "401", "404", "408", "413", "503")
+EVENTS = (*(kind.value for kind in EventKind), drills.NAME, OTHER)
+EVENT_OUTCOMES = ("accepted", "duplicate", "not_stored")
+SIGNATURE_FAILURES = ("missing", "mismatch")
+POST_OUTCOMES = (
+    *("sent", "found", "retry", "wait", "doubtful", "repeat", "not_edited", "channel_closed", "credentials_dead"),
+    "parked",
+)
+
+SLACK_METHODS = (
+    *("apps.connections.open", "auth.test", "chat.postMessage", "chat.update", "conversations.history"),
+    *("conversations.info", "conversations.members", "usergroups.list", "users.info", "views.open", "views.update"),
+    OTHER,
+)
+SLACK_ANSWERS: Mapping[type[SlackError], str] = {
+    SlackUnreached: "unreached",
+    SlackDoubtful: "doubtful",
+    SlackWait: "wait",
+    SlackChannelClosed: "channel_closed",
+    SlackCredentialsDead: "credentials_dead",
+    SlackScopeMissing: "scope_missing",
+    SlackMessageRefused: "message_refused",
+    SlackEditRefused: "edit_refused",
+    SlackRefused: "refused",
+}
+
+ENDPOINTS = (
+    *("countries", "courses", "reference", RACES_PATH, "webhooks/subscribe", "webhooks/deliveries", USAGE_PATH),
+    OTHER,
+)
+"""Paths below the data service's base address. The paths of `RACING_RACE_PATH` and `RACING_DAY_PATH` are "other"."""
+
+SERVICE_CODES: Mapping[type[ServiceFailure], str] = {
+    **{kind: code for code, kind in BY_CODE.items()},
+    NotFound: "not_found",
+    ServiceUnreachable: "unreachable",
+    AnswerUnreadable: "unreadable",
+    UnknownRefusal: OTHER,
+}
+
+INBOX_STATES = ("new", "failed")
+UNSENT_STATES = ("queued", "held", "sending", "in_doubt")
+GIVEN_UP = "dead_letter"
+WAITING = ("deliveries", "posts_queued", "posts_sending", "posts_parked")
+JOB_OUTCOMES = (OK, "failed")
+BOUNDS = ("low", "expected", "high")
+
+PARTS = (
+    *("admins", "data_service", "deliveries", "fan_out", "job", "poster", "posts", "slack", "socket_mode", "storage"),
+    *("webhooks", OTHER),
+)
+"""The parts of the bot that `/readyz` calls degraded."""
+
+RECEIPT_TO_SLACK_S = (
+    *(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0),
+    *(30.0, 60.0, 120.0, 300.0, 600.0, 1_800.0, 3_600.0),
+)
+
+UNKNOWN = float("nan")
+"""The value of a gauge before its first reading. No comparison with NaN is true, so no alert fires."""
 
 
 class Metrics:
-    """The counters, in a registry of their own: nothing is registered at import."""
+    """The metrics, in a registry of their own: nothing is registered at import."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Settings) -> None:
         self.registry = CollectorRegistry()
-        self._deliveries = self._counter("deliveries", "Deliveries, by the status they were answered with", "status")
-        self._slack_requests = self._counter("slack_requests", "Slack's requests, by their answer's status", "status")
-        self._posts = self._counter("posts", "Calls that were to post, by what became of them", "outcome")
-        for status in ("200", "401", "413", "503"):
-            # There from the start: a rate over a series that begins with its first fault does not see that fault.
-            self._deliveries.labels(status)
-        self._waiting = Gauge("racing_bot_waiting", "What waits in the database", ["what"], registry=self.registry)
+        ProcessCollector(registry=self.registry)
+        self._declare_counters()
+        self._declare_gauges()
+        self._gauge("build_info", "1, with the versions of the bot and of Python", ("version", "python")).labels(
+            version("racing-bot"), platform.python_version()
+        ).set(1)
+        interval = self._gauge("job_interval_seconds", "How often a job runs", ("job_id",))
+        for job in JOBS:
+            interval.labels(job.id).set(job.every_s(settings))
+
+    def _declare_counters(self) -> None:
+        self._deliveries = self._counter(
+            "deliveries", "Requests at the webhook endpoint, by the status of the answer", ("status",), STATUSES
+        )
+        self._events = self._counter(
+            "webhook_events",
+            "Signed deliveries, by event and outcome",
+            ("event", "outcome"),
+            EVENTS,
+            EVENT_OUTCOMES,
+        )
+        self._signature_failures = self._counter(
+            "signature_failures", "Deliveries without a right signature, by reason", ("reason",), SIGNATURE_FAILURES
+        )
+        self._slack_requests = self._counter(
+            "slack_requests", "Requests of Slack, by the status of the answer", ("status",), SLACK_STATUSES
+        )
+        self._posts = self._counter("posts", "Attempts to post, by outcome", ("outcome",), POST_OUTCOMES)
+        self._slack_calls = self._counter(
+            "slack_calls",
+            "Calls of Slack's Web API, by method and answer",
+            ("method", "answer"),
+            SLACK_METHODS,
+            (OK, *SLACK_ANSWERS.values()),
+        )
+        self._service_requests = self._counter(
+            "service_requests",
+            "Requests to the data service, by endpoint and code",
+            ("endpoint", "code"),
+            ENDPOINTS,
+            (OK, *SERVICE_CODES.values()),
+        )
+        self._job_runs = self._counter(
+            "job_runs",
+            "Runs of jobs in this replica, by outcome",
+            ("job_id", "outcome"),
+            [job.id for job in JOBS],
+            JOB_OUTCOMES,
+        )
+        self._receipt_to_slack = Histogram(
+            f"{PREFIX}receipt_to_slack_seconds",
+            "Time from the receipt of a delivery to Slack's answer to the event's message",
+            buckets=RECEIPT_TO_SLACK_S,
+            registry=self.registry,
+        )
+
+    def _declare_gauges(self) -> None:
+        in_state = ("state",)
+        self._waiting = self._gauge(
+            "waiting", "Deliveries that wait, and messages that are not sent", ("what",), WAITING
+        )
+        self._inbox = self._gauge("inbox_deliveries", "Deliveries that wait for their fan-out", in_state, INBOX_STATES)
+        self._inbox_age = self._gauge(
+            "inbox_oldest_age_seconds", "Age of the oldest delivery in a state", in_state, INBOX_STATES
+        )
+        self._messages = self._gauge(
+            "outbox_messages", "Messages that are not sent", in_state, (*UNSENT_STATES, GIVEN_UP)
+        )
+        self._messages_age = self._gauge(
+            "outbox_oldest_age_seconds", "Age of the oldest message in a state", in_state, UNSENT_STATES
+        )
+        self._quota_used = self._gauge("quota_used_requests", "Requests used this month, as last read")
+        self._quota_allowance = self._gauge("quota_allowance_requests", "Requests that the month allows")
+        self._quota_forecast = self._gauge(
+            "quota_forecast_requests", "Requests by the end of the month: expected, and the range", ("bound",), BOUNDS
+        )
+        self._show_quota(None, None)
+        self._breaker = self._gauge(
+            "circuit_breaker_open", "1 while the bot does not ask the data service, by the cause", ("code",), CODES
+        )
+        self._last_done = self._gauge(
+            "job_last_success_timestamp_seconds",
+            "When a job last succeeded, in any replica; 0 before the first time",
+            ("job_id",),
+            [job.id for job in JOBS],
+        )
+        self._replicas = self._gauge("replicas", "Replicas that live on this database")
+        self._degraded = self._gauge("degraded", "1 while `/readyz` calls the part degraded", ("part",), PARTS)
 
     def delivery(self, status: str) -> None:
-        """A delivery was answered."""
+        """A request at the webhook endpoint was answered."""
         self._deliveries.labels(status).inc()
+
+    def event(self, name: str | None, outcome: str) -> None:
+        """A signed delivery was stored, known already, or not stored."""
+        self._events.labels(name if name in EVENTS else OTHER, outcome).inc()
+
+    def signature_failure(self, reason: str) -> None:
+        """A delivery came without a right signature."""
+        self._signature_failures.labels(reason).inc()
 
     def slack_request(self, status: str) -> None:
         """A request of Slack's was answered."""
@@ -28,9 +228,89 @@ class Metrics:
         """A call that was to post ended."""
         self._posts.labels(outcome).inc()
 
-    def waiting(self, what: str, count: int) -> None:
-        """How much of something waits now."""
-        self._waiting.labels(what).set(count)
+    def receipt_to_slack(self, seconds: float) -> None:
+        """Slack took an event's message so long after the delivery was received."""
+        self._receipt_to_slack.observe(max(0.0, seconds))
 
-    def _counter(self, name: str, documentation: str, label: str) -> Counter:
-        return Counter(f"racing_bot_{name}", documentation, [label], registry=self.registry)
+    def slack_call(self, method: str, error: SlackError | None) -> None:
+        """A call of Slack's Web API ended, well or with an error."""
+        answer = OK if error is None else _of_class(error, SLACK_ANSWERS)
+        self._slack_calls.labels(method if method in SLACK_METHODS else OTHER, answer).inc()
+
+    def service_request(self, path: str, failure: ServiceFailure | None) -> None:
+        """A request to the data service ended, well or with a failure."""
+        code = OK if failure is None else _of_class(failure, SERVICE_CODES)
+        self._service_requests.labels(path if path in ENDPOINTS else OTHER, code).inc()
+
+    def job_run(self, job: str, outcome: str) -> None:
+        """A job ran in this replica."""
+        self._job_runs.labels(job, outcome).inc()
+
+    def show(self, look: Look) -> None:
+        """Set the gauges."""
+        self._show_depths(look)
+        for code in CODES:
+            self._breaker.labels(code).set(code in look.shut)
+        for job, done_at in look.last_done.items():
+            self._last_done.labels(job).set(done_at.timestamp())
+        self._replicas.set(look.replicas)
+        self._show_quota(look.quota, look.forecast)
+
+    def show_degraded(self, names: Iterable[str]) -> None:
+        """Set the gauge of each part: 1 where `/readyz` has a line for the part."""
+        degraded = {part_of(name) for name in names}
+        for part in PARTS:
+            self._degraded.labels(part).set(part in degraded)
+
+    def _show_depths(self, look: Look) -> None:
+        for depths, states, count, age in (
+            (look.inbox, INBOX_STATES, self._inbox, self._inbox_age),
+            (look.messages, UNSENT_STATES, self._messages, self._messages_age),
+        ):
+            for state in states:
+                depth = depths.get(state, Depth())
+                count.labels(state).set(depth.count)
+                age.labels(state).set(depth.age_s(look.now))
+        given_up = look.messages.get(GIVEN_UP, Depth()).count
+        self._messages.labels(GIVEN_UP).set(given_up)
+        for what, waiting in {
+            "deliveries": sum(depth.count for depth in look.inbox.values()),
+            "posts_queued": self._count(look, "queued", "held"),
+            "posts_sending": self._count(look, "sending", "in_doubt"),
+            "posts_parked": given_up,
+        }.items():
+            self._waiting.labels(what).set(waiting)
+
+    @staticmethod
+    def _count(look: Look, *states: str) -> int:
+        return sum(look.messages.get(state, Depth()).count for state in states)
+
+    def _show_quota(self, reading: QuotaReading | None, forecast: Forecast | None) -> None:
+        self._quota_used.set(UNKNOWN if reading is None else reading.used)
+        self._quota_allowance.set(UNKNOWN if reading is None or reading.limit is None else reading.limit)
+        figures = (forecast.low, forecast.month_total, forecast.high) if forecast else (UNKNOWN,) * len(BOUNDS)
+        for bound, figure in zip(BOUNDS, figures, strict=True):
+            self._quota_forecast.labels(bound).set(figure)
+
+    def _counter(self, name: str, documentation: str, labels: tuple[str, ...], *values: Iterable[str]) -> Counter:
+        counter = Counter(PREFIX + name, documentation, labels, registry=self.registry)
+        for each in product(*values):
+            counter.labels(*each)
+        return counter
+
+    def _gauge(self, name: str, documentation: str, labels: tuple[str, ...] = (), *values: Iterable[str]) -> Gauge:
+        gauge = Gauge(PREFIX + name, documentation, labels, registry=self.registry)
+        for each in product(*values) if values else ():
+            gauge.labels(*each)
+        return gauge
+
+
+def part_of(name: str) -> str:
+    """The label of a line of `/readyz`: "slack chat.postMessage" is of "slack", "fan-out" of "fan_out"."""
+    words = name.replace("-", "_").split()
+    known = ("_".join(words[:count]) for count in range(len(words), 0, -1))
+    return next((part for part in known if part in PARTS), OTHER)
+
+
+def _of_class(error: Exception, names: Mapping[Any, str]) -> str:
+    return next((names[kind] for kind in type(error).mro() if kind in names), OTHER)

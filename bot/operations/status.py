@@ -64,7 +64,8 @@ def read_status(session: Session, clock: Clock, *, channel_id: str | None = None
     database_at = database_now(session, clock)
     waiting_posts, channels = traffic.waiting(session, database_at, at_most=CHANNELS_AT_MOST, channel_id=channel_id)
     latest = quota.latest(session, month_key(now))
-    done = [JobDone(job.id, job_runs.last_done(session, job.id)) for job in JOBS]
+    last_done = job_runs.last_done(session, [job.id for job in JOBS])
+    done = [JobDone(job.id, last_done.get(job.id)) for job in JOBS]
     return Status(
         at=now,
         deliveries=inbox.count_received(session, now - LATELY),

@@ -28,12 +28,14 @@ DOUBTFUL_WAIT = timedelta(seconds=1)
 class Outcome:
     """What is to be written down of a claim: `record` names the lane's lease and does nothing once that is lost.
 
-    `taken`: the same, where Slack took the message and nothing else is to be written down with it.
+    `message_ts`: where Slack has the message. `taken`: what is to be written down, where Slack took the message and
+    nothing else is to be written down with it.
     """
 
     name: str
     record: Callable[[Session, datetime], bool]
     taken: Taken | None = None
+    message_ts: str | None = None
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Outcomes:
 
         others = claim.shown is not None and any(number != claim.post.id for number in claim.shown.edits)
         is_plain = name == "sent" and not (claim.doubtful or claim.trial_since or others)
-        return Outcome(name, record, Taken(claim, message_ts, pause) if is_plain else None)
+        return Outcome(name, record, Taken(claim, message_ts, pause) if is_plain else None, message_ts)
 
     def record_taken(self, session: Session, taken: Sequence[Taken], now: datetime) -> dict[str, bool]:
         """The channels whose lease was still ours, each with whether more waits there."""

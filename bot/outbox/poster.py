@@ -40,10 +40,11 @@ from bot.outbox.outcomes import Outcome, Outcomes
 from bot.outbox.pace import Buckets, Pace
 from bot.outbox.posts import NewPost
 from bot.outbox.waking import POLL_S, rest
+from bot.storage import inbox
 from bot.storage.clock import database_now
 from bot.storage.engine import Database, dialect_of
 from bot.storage.kept import Known
-from bot.storage.tables import Reason
+from bot.storage.tables import MessageKind, Reason
 
 log = get_logger(__name__)
 
@@ -142,6 +143,8 @@ class Poster:
     pace: Pace = field(default_factory=Pace)
     native: NativeBlocks = field(default_factory=NativeBlocks)
     on_outcome: Callable[[str], None] = lambda _name: None
+    on_told: Callable[[float], None] = lambda _seconds: None
+    """Told how long after its receipt an event's message was taken by Slack."""
 
     def __post_init__(self) -> None:
         self._buckets = Buckets(self.pace.limits)
@@ -283,6 +286,8 @@ class Poster:
         # A drill is in no statistic.
         if claim.event is None or claim.event.kind != drills.KIND:
             self.on_outcome(outcome.name)
+            if outcome.message_ts and claim.post.kind == MessageKind.EVENT:
+                self.on_told(self._since_receipt_s(claim))
         if outcome.taken is None:
             await self._write_down(claim, outcome)
             # Its queue may go on, or another method be wanted.
@@ -297,7 +302,7 @@ class Poster:
             await self._write_down(claim, outcome)
             self.wake.set()
         else:
-            _log_outcome(claim, outcome, ours=ours)
+            self._log_outcome(claim, outcome, ours=ours)
 
     async def _write_down_taken(self) -> None:
         """Record what Slack took: whatever came while the last was written shares a transaction."""
@@ -350,8 +355,24 @@ class Poster:
                     return
                 await asyncio.sleep(0.2)
                 continue
-            _log_outcome(claim, outcome, ours=ours)
+            self._log_outcome(claim, outcome, ours=ours)
             return
+
+    def _log_outcome(self, claim: Claim, outcome: Outcome, *, ours: bool) -> None:
+        """The line that joins a message in a channel to the delivery that brought the news."""
+        log.info(
+            "post" if ours else "post_lease_lost",
+            post=claim.post.idempotency_key,
+            outcome=outcome.name,
+            attempt=claim.post.attempts,
+            channel_id=claim.channel_id,
+            message_ts=outcome.message_ts,
+            reference=inbox.reference(claim.event.inbox_id) if claim.event else None,
+            since_receipt_s=round(self._since_receipt_s(claim), 3),
+        )
+
+    def _since_receipt_s(self, claim: Claim) -> float:
+        return (self.clock() - claim.post.received_at).total_seconds()
 
     async def _settle(self, claim: Claim) -> Outcome:
         return await self.settle(claim, self._doubts.of(claim))
@@ -470,15 +491,6 @@ class Poster:
         except TimeoutError:
             raise SlackUnreached(lanes.LOOK_METHOD, f"not read within {LOOK_S:g} s") from None
         return found.edits
-
-
-def _log_outcome(claim: Claim, outcome: Outcome, *, ours: bool) -> None:
-    log.info(
-        "post" if ours else "post_lease_lost",
-        post=claim.post.idempotency_key,
-        outcome=outcome.name,
-        attempt=claim.post.attempts,
-    )
 
 
 def _back_off_s(claim: Claim) -> float:

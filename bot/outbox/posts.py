@@ -7,15 +7,16 @@ from enum import IntEnum
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, func, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, and_, case, func, literal_column, or_, select, update
 from sqlalchemy.orm import aliased
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
 
 from bot.domain.events import EventKind
 from bot.domain.message import Message
-from bot.outbox.states import UNSENT, Happened, move
+from bot.outbox.states import SENT_WHILE_PAUSED, UNSENT, Happened, move
 from bot.storage.engine import dialect_of, insert_here, insert_into, table_of
+from bot.storage.inbox import Depth
 from bot.storage.tables import (
     ChannelQueue,
     EventVersion,
@@ -431,3 +432,30 @@ def count_by_state(session: Session) -> dict[str, int]:
     found = {state: count for state, count in session.execute(waiting)}  # noqa: C416  rows are no pairs to mypy
     given_up = session.execute(dead).scalar_one()
     return found | ({MessageState.DEAD_LETTER.value: given_up} if given_up else {})
+
+
+HELD = "held"
+"""The state that `depths` gives to a queued message of a channel that is closed, on trial or paused."""
+
+_IS_HELD = and_(
+    col(OutboxMessage.state) == literal_column("'queued'"),
+    col(ChannelQueue.state) != QueueState.OPEN,
+    or_(col(ChannelQueue.state) != QueueState.PAUSED, col(OutboxMessage.kind).not_in(SENT_WHILE_PAUSED)),
+)
+
+
+def depths(session: Session) -> dict[str, Depth]:
+    """The messages that are not sent, by state, and the messages that were given up and wanted."""
+    state = case((_IS_HELD, literal_column(f"'{HELD}'")), else_=col(OutboxMessage.state)).label("shown_state")
+    unsent = (
+        select(state, func.count(), func.min(col(OutboxMessage.received_at)))
+        .outerjoin(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
+        .where(IS_UNSENT)
+        .group_by(state)
+    )
+    given_up = select(func.count(), func.min(col(OutboxMessage.given_up_at))).where(
+        col(OutboxMessage.state) == literal_column("'dead_letter'"), col(OutboxMessage.reason) != Reason.UNSUBSCRIBED
+    )
+    found = {name: Depth(count, oldest_at) for name, count, oldest_at in session.connection().execute(unsent)}
+    count, oldest_at = session.connection().execute(given_up).one()
+    return found | {MessageState.DEAD_LETTER.value: Depth(count, oldest_at)}

@@ -50,6 +50,14 @@ async def spend_freely(_purpose: Purpose) -> bool:
     return True
 
 
+OnAnswer = Callable[[str, ServiceFailure | None], None]
+"""Told of each request that was sent: its path, and the failure where it failed."""
+
+
+def count_nothing(_path: str, _failure: ServiceFailure | None) -> None:
+    """The observer of requests that is there where none was passed in."""
+
+
 async def tell_nobody(*_: object) -> None:
     """The observer that is there where none was passed in."""
 
@@ -67,6 +75,7 @@ class Calls:
         on_meta: OnMeta = tell_nobody,
         on_latch: OnLatch = tell_nobody,
         may_spend: MaySpend = spend_freely,
+        on_answer: OnAnswer = count_nothing,
     ) -> None:
         self.transport = transport
         self.latches = latches
@@ -78,6 +87,7 @@ class Calls:
         self._on_meta = on_meta
         self._on_latch = on_latch
         self._may_spend = may_spend
+        self._on_answer = on_answer
 
     async def ask(
         self, request: Request, page: type[Page[T]], *, patience: Patience, background: bool, bare: bool = False
@@ -149,21 +159,31 @@ class Calls:
         """The answer, if it is a success. Sends one request, or none."""
         async with self._throttle.slot(request.path, background=background, patience_s=patience_s) as slot:
             recheck()
-            answer = await self.transport.send(request)
+            answer = await self._send(request)
             failure = failure_of(answer, request.path, self._timing.clock(), self.transport.mask)
             _note_rate(slot, answer, failure)
         if failure is None:
             return answer
+        self._on_answer(request.path, failure)
         if await self.latches.refused(failure, self.state.plan):
             await self._on_latch(failure)
         raise failure
+
+    async def _send(self, request: Request) -> Answer:
+        try:
+            return await self.transport.send(request)
+        except ServiceFailure as failure:
+            self._on_answer(request.path, failure)
+            raise
 
     async def _read(
         self, answer: Answer, request: Request, page: type[Page[T]], *, bare: bool, finds_out: bool
     ) -> Page[T]:
         found = read_page(answer, request.path, page, self.transport.mask, bare=bare)
         if isinstance(found, ServiceFailure):
+            self._on_answer(request.path, found)
             raise found
+        self._on_answer(request.path, None)
         if found.meta.plan in PLANS and read_rate(answer.headers).limit is None:
             self._throttle.learn_limit(PLANS[found.meta.plan].requests_per_minute)
         try:

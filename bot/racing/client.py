@@ -8,7 +8,17 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr
 
 from bot.domain.spending import Purpose
 from bot.racing.address import fill_path
-from bot.racing.calls import AccountState, Calls, MaySpend, OnLatch, OnMeta, spend_freely, tell_nobody
+from bot.racing.calls import (
+    AccountState,
+    Calls,
+    MaySpend,
+    OnAnswer,
+    OnLatch,
+    OnMeta,
+    count_nothing,
+    spend_freely,
+    tell_nobody,
+)
 from bot.racing.errors import ServiceFailure
 from bot.racing.latches import USAGE_PATH, Latches, StateStore
 from bot.racing.records import (
@@ -185,11 +195,21 @@ def open_client(
     on_meta: OnMeta = tell_nobody,
     on_latch: OnLatch = tell_nobody,
     may_spend: MaySpend = spend_freely,
+    on_answer: OnAnswer = count_nothing,
 ) -> RacingClient:
     """A client, to be closed by `aclose()`. SettingsError where the address or the key can't be used."""
     timing = timing or Timing()
     transport = Transport(base_url, key, http=http)
     throttle = Throttle(timing, replicas=replicas)
     latches = Latches(store, timing.clock, key)
-    calls = Calls(transport, throttle, latches, timing, on_meta=on_meta, on_latch=on_latch, may_spend=may_spend)
+    calls = Calls(
+        transport,
+        throttle,
+        latches,
+        timing,
+        on_meta=on_meta,
+        on_latch=on_latch,
+        may_spend=may_spend,
+        on_answer=on_answer,
+    )
     return RacingClient(calls)

@@ -17,7 +17,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.domain.message import Message
-from bot.errors import SlackDoubtful, SlackUnreached
+from bot.errors import SlackDoubtful, SlackError, SlackUnreached
 from bot.outbox.poster import LookedAt
 from bot.slack.answers import EDITING, POSTING, WAIT, classify
 
@@ -35,6 +35,8 @@ HISTORY_PAGE = 100
 READING = "conversations.history"
 
 _TS = re.compile(r"[0-9]{1,11}(\.[0-9]+)?")
+
+CountCall = Callable[[str, SlackError | None], None]
 
 _NO_ANSWER = (
     aiohttp.ClientError,
@@ -64,10 +66,14 @@ def make_session() -> aiohttp.ClientSession:
 
 
 class SlackClient:
-    """The calls that the bot makes. Each raises the classes of SlackError, and nothing else of Slack's or aiohttp's."""
+    """The calls that the bot makes. Each raises the classes of SlackError, and nothing else of Slack's or aiohttp's.
 
-    def __init__(self, web: AsyncWebClient) -> None:
+    `count` is told of each call how it ended: the method, and the error where there was an error.
+    """
+
+    def __init__(self, web: AsyncWebClient, *, count: CountCall = lambda _method, _error: None) -> None:
         self.web = web
+        self._count = count
 
     async def post(
         self, channel_id: str, message: Message, *, post_key: str, timeout_s: float, edits: Sequence[int] = ()
@@ -136,6 +142,18 @@ class SlackClient:
     ) -> AsyncSlackResponse:
         """One call, made once. `start` makes it; whatever goes wrong is raised as a class of SlackError."""
         try:
+            answer = await self._call(method, start, timeout_s)
+        except SlackError as error:
+            self._count(method, error)
+            raise
+        self._count(method, None)
+        return answer
+
+    @staticmethod
+    async def _call(
+        method: str, start: Callable[[], Awaitable[AsyncSlackResponse]], timeout_s: float
+    ) -> AsyncSlackResponse:
+        try:
             async with asyncio.timeout(timeout_s):
                 return await start()
         except _NEVER_LEFT as error:
@@ -149,7 +167,7 @@ class SlackClient:
             raise SlackDoubtful(method, type(error).__name__) from None
 
 
-def _read_refusal(method: str, error: SlackApiError) -> Exception:
+def _read_refusal(method: str, error: SlackApiError) -> SlackError:
     """The class of a refusal. An answer that is not Slack's JSON says nothing about what was done."""
     response: Any = error.response
     status = int(getattr(response, "status_code", None) or getattr(response, "status", None) or 0)

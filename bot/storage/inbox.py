@@ -87,6 +87,18 @@ class StoredDelivery:
 
 
 @dataclass(frozen=True)
+class Depth:
+    """How many rows wait in a state, and since when the oldest row waits."""
+
+    count: int = 0
+    oldest_at: datetime | None = None
+
+    def age_s(self, now: datetime) -> float:
+        """Age of the oldest in seconds; 0 where nothing waits, or where the clock was set back."""
+        return max(0.0, (now - self.oldest_at).total_seconds()) if self.oldest_at else 0.0
+
+
+@dataclass(frozen=True)
 class FirstWaiting:
     """The delivery that has waited longest for its fan-out, and why the last try failed, where there was one."""
 
@@ -301,6 +313,17 @@ def count_waiting(session: Session) -> int:
     statement = select(func.count()).select_from(InboxDelivery).where(_IS_NEW)
     count: int = session.execute(statement).scalar_one()
     return count
+
+
+def depths(session: Session) -> dict[str, Depth]:
+    """The deliveries that wait for their fan-out: "new", and "failed" where a fan-out failed before."""
+    row = _INBOX.c
+    failed = (row.attempts > literal_column("0")).label("failed")
+    statement = select(failed, func.count(), func.min(row.received_at)).where(_IS_NEW).group_by(failed)
+    return {
+        "failed" if has_failed else "new": Depth(count, oldest_at)
+        for has_failed, count, oldest_at in session.connection().execute(statement)
+    }
 
 
 def received_before(session: Session, before: datetime, *, after_id: int, limit: int) -> list[int]:

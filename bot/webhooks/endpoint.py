@@ -4,6 +4,7 @@ import hashlib
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
@@ -12,6 +13,7 @@ from bot.domain.clock import Clock
 from bot.errors import BodyBudgetSpent, BodyRefused, BodyTooLarge, QueueFull, StorageError, StorageUnavailable
 from bot.logs import get_logger
 from bot.storage.inbox import Arrival
+from bot.storage.inbox import reference as inbox_reference
 from bot.web.answers import RETRY_AFTER_S, refuse
 from bot.web.body import BodyReader
 from bot.webhooks.admission import Admission
@@ -27,18 +29,34 @@ PATH = "/webhooks/racing"
 ACCEPTED, DUPLICATE = b'{"status":"accepted"}', b'{"status":"duplicate"}'
 
 
+class Counts(Protocol):
+    """Counts deliveries; see bot.operations.metrics."""
+
+    def delivery(self, status: str) -> None:
+        """A request was answered."""
+
+    def event(self, name: str | None, outcome: str) -> None:
+        """A signed delivery was "accepted", a "duplicate" or "not_stored"."""
+
+    def signature_failure(self, reason: str) -> None:
+        """The signature was "missing", or a "mismatch" with every secret."""
+
+
 @dataclass(frozen=True)
 class WebhookEndpoint:
-    """Receives deliveries. `store` commits one and says whether it was new; `tell_too_large` tells admins of a 413."""
+    """Receives deliveries.
+
+    `store` commits a delivery and gives the number of a new delivery; `tell_too_large` tells admins of a 413.
+    """
 
     bodies: BodyReader
     signing_secrets: SigningSecrets
     mismatches: MismatchRun
-    store: Callable[[Arrival], Awaitable[bool]]
+    store: Callable[[Arrival], Awaitable[int | None]]
     admission: Admission
     tell_too_large: Callable[[], Awaitable[None]]
     clock: Clock
-    count: Callable[[str], None]
+    counts: Counts
 
     async def __call__(self, request: Request) -> Response:
         """200 accepted or duplicate, 401, 408, 413 or 503."""
@@ -59,7 +77,7 @@ class WebhookEndpoint:
         except StorageError as error:
             log.warning("delivery_not_taken", reference=reference, reason=str(error))
             response = refuse(503, "not stored; send it again", retry_after_s=RETRY_AFTER_S, reference=reference)
-        self.count(str(response.status_code))
+        self.counts.delivery(str(response.status_code))
         return response
 
     async def _receive(self, request: Request, reference: str) -> Response:
@@ -67,6 +85,7 @@ class WebhookEndpoint:
         signature = read_signature(request.headers.getlist(HEADER))
         if signature is None:
             log.warning("delivery_unsigned", reference=reference, signatures=len(request.headers.getlist(HEADER)))
+            self.counts.signature_failure("missing")
             return refuse(401, f"exactly one {HEADER} of 64 hex digits is needed", reference=reference)
         async with self.bodies.read(request) as body:
             # A place in the queue is taken only now, so that slow senders hold none.
@@ -76,15 +95,22 @@ class WebhookEndpoint:
     async def _accept(self, body: bytes, signature: str, reference: str) -> Response:
         if not await self._is_signed(body, signature):
             log.warning("signature_matches_no_secret", reference=reference, run=self.mismatches.count)
+            self.counts.signature_failure("mismatch")
             return refuse(401, "the signature matches no active secret", reference=reference)
         payload = Payload(body)
         event_key, event_name = payload.identity
         sha256 = hashlib.sha256(body).hexdigest()
         arrival = Arrival(event_key, event_name, sha256, body, self.clock(), read=payload.read)
-        new = await self.store(arrival)
-        # Of a new one the log has its fan-out.
-        (log.debug if new else log.info)("delivery_taken", new=new, reference=reference, event_key=event_key)
-        return Response(ACCEPTED if new else DUPLICATE, media_type="application/json")
+        try:
+            number = await self.store(arrival)
+        except StorageError:
+            self.counts.event(event_name, "not_stored")
+            raise
+        outcome = "duplicate" if number is None else "accepted"
+        self.counts.event(event_name, outcome)
+        stored_as = reference if number is None else inbox_reference(number)
+        log.info("delivery", outcome=outcome, reference=stored_as, request=reference, event_key=event_key)
+        return Response(DUPLICATE if number is None else ACCEPTED, media_type="application/json")
 
     async def _is_signed(self, body: bytes, signature: str) -> bool:
         signed = is_signed(self.signing_secrets.active, body, signature)

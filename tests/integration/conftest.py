@@ -148,7 +148,8 @@ class Pipeline:
     async def deliver(self, payload: object) -> bool:
         body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
         key, name = identify(body)
-        return await self.ingest.store(inbox.Arrival(key, name, hashlib.sha256(body).hexdigest(), body, self.clock()))
+        arrival = inbox.Arrival(key, name, hashlib.sha256(body).hexdigest(), body, self.clock())
+        return await self.ingest.store(arrival) is not None
 
     async def post_all(self) -> None:
         """Fan out and post until nothing is due at this moment."""

@@ -5,6 +5,7 @@ A job store that two schedulers share runs jobs twice (APScheduler 3): it is kep
 
 import asyncio
 import secrets
+from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 
@@ -29,10 +30,14 @@ TRY_EVERY_S = 60
 
 
 class Jobs:
-    """The scheduled jobs of this process. `failing` are those whose last run raised, with the reason."""
+    """The scheduled jobs of this process. `failing` are those whose last run raised, with the reason.
 
-    def __init__(self, parts: JobParts) -> None:
+    `count` is told of each run: the job, and "ok" or "failed".
+    """
+
+    def __init__(self, parts: JobParts, *, count: Callable[[str, str], None] = lambda _job, _outcome: None) -> None:
         self._parts = parts
+        self._count = count
         self._replica = secrets.token_hex(4)
         self._scheduler = AsyncIOScheduler(
             timezone="UTC",
@@ -77,8 +82,10 @@ class Jobs:
             level = log.warning if isinstance(error, RacingBotError) else log.exception
             level("job_failed", job=job.id, reason=str(error))
             self.failing[job.id] = str(error)
+            self._count(job.id, "failed")
             return False
         self.failing.pop(job.id, None)
+        self._count(job.id, "ok")
         return True
 
     async def _claim(self, job: Job, every_s: int) -> str | None:

@@ -28,7 +28,7 @@ def address(database):
 
 
 def copy_sqlite(database, folder):
-    """By the recipe of docs/operations.md."""
+    """By the recipe of docs/operations/README.md."""
     copy = folder / "copy.db"
     with sqlite3.connect(str(database.url.database)) as source, sqlite3.connect(copy) as target:
         source.backup(target)

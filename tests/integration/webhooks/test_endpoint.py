@@ -41,6 +41,17 @@ class Seen:
         self.too_large = 0
         self.statuses: list[str] = []
         self.stored: list[str] = []
+        self.events: list[tuple[str | None, str]] = []
+        self.signature_failures: list[str] = []
+
+    def delivery(self, status: str) -> None:
+        self.statuses.append(status)
+
+    def event(self, name: str | None, outcome: str) -> None:
+        self.events.append((name, outcome))
+
+    def signature_failure(self, reason: str) -> None:
+        self.signature_failures.append(reason)
 
     async def tell_mismatches(self, count: int) -> bool:
         self.mismatches.append(count)
@@ -62,7 +73,7 @@ def make_app(seen: Seen, store, *, admission=None, read_stored=None, budget=16 *
         admission=admission or Admission(),
         tell_too_large=seen.tell_too_large,
         clock=lambda: datetime(2026, 11, 20, tzinfo=UTC),
-        count=seen.statuses.append,
+        counts=seen,
     )
 
     async def receive(request):

@@ -1,0 +1,171 @@
+"""Ways in which the running bot is broken, each as it happens in the world: no value of a metric is set by hand."""
+
+import asyncio
+import sqlite3
+from contextlib import suppress
+from datetime import timedelta
+from functools import partial
+
+from bot.domain.quota import QuotaSource, month_key
+from bot.racing.errors import ServiceFailure
+from bot.sandbox.slack import failures
+from bot.storage import webhook_subscriptions
+from bot.storage.tables import QuotaSample, WebhookSubscriptionRow
+from tests.acceptance.payloads import result
+from tests.integration.operations.running_bot import MAX_BODY_BYTES, WEBHOOK_SECRET
+
+
+async def stop_listening(bot):
+    await bot.listening.aclose()
+
+
+async def lock_the_database(bot):
+    connection = sqlite3.connect(bot.database, isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+    bot.service.ingest._patience_s = 0.2
+    statuses = await asyncio.gather(*(bot.deliver(result(f"rc_{number}")) for number in range(2)))
+    connection.execute("ROLLBACK")
+    connection.close()
+    assert statuses == [503, 503]
+
+
+async def send_a_huge_body(bot):
+    assert await bot.deliver(b" " * (MAX_BODY_BYTES + 1)) == 413
+
+
+async def sign_with_another_secret(bot):
+    for number in range(5):
+        assert await bot.deliver(result(f"rc_{number}"), secret="whsec-of-somebody-else") == 401
+
+
+async def subscribe(bot):
+    row = WebhookSubscriptionRow(
+        url="https://bot.example.com/webhooks/racing",
+        events="result.received",
+        secret=bot.service.vault.lock(WEBHOOK_SECRET),
+        created_at=bot.clock(),
+    )
+    await bot.service.database.write(partial(webhook_subscriptions.add, row=row))
+    await bot.service.signing_secrets.reread()
+
+
+async def retire_the_secret(bot):
+    await bot.service.database.write(partial(webhook_subscriptions.retire, subscription_id=1, now=bot.clock()))
+    await bot.until(lambda scrape: scrape.value("racing_bot_degraded", part="webhooks") == 1)
+
+
+async def lose_a_table(bot):
+    bot.sql("ALTER TABLE message RENAME TO lost")
+    await bot.until(lambda scrape: scrape.value("racing_bot_degraded", part="storage") == 1)
+
+
+async def refuse_an_event(bot):
+    bot.sql(
+        "CREATE TRIGGER refuse BEFORE INSERT ON event WHEN NEW.event_key LIKE '%:rc_refused'"
+        " BEGIN SELECT RAISE(ABORT, 'refused'); END"
+    )
+    assert await bot.deliver(result("rc_refused")) == 200
+    await bot.until(lambda scrape: scrape.value("racing_bot_inbox_deliveries", state="failed") == 1)
+    await bot.forward(180)
+
+
+async def script_posts(bot, failure, *, times=1_000):
+    bot.slack.script("chat.postMessage", [failure] * times)
+
+
+async def leave_a_post_unanswered(bot):
+    bot.slack.script("*", [], then_always=failures.http_error(503))
+    assert await bot.deliver(result("rc_waits")) == 200
+    await bot.until(lambda scrape: scrape.value("racing_bot_posts_total", outcome="doubtful") >= 1)
+    await bot.forward(360)
+
+
+async def post_late(bot):
+    await script_posts(bot, failures.rate_limited(30), times=1)
+    assert await bot.deliver(result("rc_late")) == 200
+    await bot.until(lambda scrape: scrape.value("racing_bot_posts_total", outcome="wait") == 1)
+    await bot.forward(240)
+    bot.service.queued.set()
+    await bot.until(lambda scrape: scrape.value("racing_bot_posts_total", outcome="sent") == 2)
+
+
+async def refuse_a_message(bot):
+    await script_posts(bot, failures.slack_error("msg_too_long"), times=3)
+    assert await bot.deliver(result("rc_refused")) == 200
+    await bot.until(lambda scrape: scrape.value("racing_bot_posts_total", outcome="parked") == 1)
+
+
+async def revoke_the_token(bot):
+    await script_posts(bot, failures.slack_error("token_revoked"))
+    assert await bot.deliver(result("rc_kept")) == 200
+    await bot.until(lambda scrape: scrape.value("racing_bot_posts_total", outcome="credentials_dead") == 1)
+
+
+async def have_slack_down(bot):
+    bot.slack.script("*", [], then_always=failures.http_error(503))
+    assert await bot.deliver(result("rc_doubt")) == 200
+    await bot.until(
+        lambda scrape: scrape.value("racing_bot_slack_calls_total", method="chat.postMessage", answer="doubtful") == 1
+    )
+
+
+async def limit_posts(bot):
+    await script_posts(bot, failures.rate_limited(30))
+    assert await bot.deliver(result("rc_limited")) == 200
+    await bot.until(
+        lambda scrape: scrape.value("racing_bot_slack_calls_total", method="chat.postMessage", answer="wait") == 1
+    )
+
+
+async def cut_the_socket(bot):
+    bot.slack.script("apps.connections.open", [], then_always=failures.slack_error("internal_error"))
+    await bot.slack.sockets.cut()
+    await bot.until(lambda scrape: scrape.value("racing_bot_degraded", part="socket_mode") == 1)
+
+
+async def archive_the_admins_channel(bot):
+    await bot.slack.archive("CADMIN", bot.url)
+    await bot.until(lambda scrape: scrape.value("racing_bot_degraded", part="admins") == 1)
+
+
+async def read_quota(bot):
+    with suppress(ServiceFailure):
+        await bot.service.quota.read()
+
+
+async def rotate_the_key(bot):
+    bot.racing.rotate_key()
+    await read_quota(bot)
+
+
+async def spend_the_quota(bot):
+    bot.racing.set_used(15_000)
+    with suppress(ServiceFailure):
+        await bot.service.racing.races_page()
+
+
+async def use_much_of_the_quota(bot):
+    """With 700 requests on each day of the last three weeks, one request is left."""
+    midnight = bot.clock().replace(hour=0, minute=0, second=0, microsecond=0)
+    ends = [midnight - timedelta(days=number) for number in range(21)]
+    days = [end - timedelta(days=1) for end in ends]
+    samples = [
+        QuotaSample(taken_at=end, month=month_key(day), used=700 * day.day, certain=True, source=QuotaSource.ROWS)
+        for day, end in zip(days, ends, strict=True)
+    ]
+    await bot.service.database.write(lambda session: session.add_all(samples))
+    bot.racing.set_used(14_999)
+    await read_quota(bot)
+
+
+async def fail_the_service(bot):
+    bot.racing.fail_next("*", "server_error", 10)
+    for _ in range(3):
+        with suppress(ServiceFailure):
+            await bot.service.racing.in_one_try().usage()
+
+
+async def break_a_job(bot):
+    bot.sql("ALTER TABLE channel_subscription RENAME TO lost")
+    await bot.forward(600)
+    assert "end_pauses" in bot.service.jobs.failing
