@@ -8,7 +8,9 @@ from importlib.metadata import version
 
 from sqlmodel import Session
 
+from bot.book.quota import expected_by
 from bot.domain.clock import Clock
+from bot.domain.forecast import Forecast
 from bot.domain.quota import QuotaReading, month_key
 from bot.operations.jobs.table import JOBS
 from bot.outbox import traffic
@@ -50,6 +52,7 @@ class Status:
     waiting_channels: Sequence[WaitingChannel]
     missing: dict[str, int]
     reading: QuotaReading | None
+    expected: Forecast | None
     jobs: Sequence[JobDone]
     repaired_at: datetime | None
     replicas: int
@@ -64,6 +67,7 @@ def read_status(session: Session, clock: Clock, *, channel_id: str | None = None
     database_at = database_now(session, clock)
     waiting_posts, channels = traffic.waiting(session, database_at, at_most=CHANNELS_AT_MOST, channel_id=channel_id)
     latest = quota.latest(session, month_key(now))
+    reading = latest.reading if latest else None
     done = [JobDone(job.id, job_runs.last_done(session, job.id)) for job in JOBS]
     return Status(
         at=now,
@@ -74,7 +78,8 @@ def read_status(session: Session, clock: Clock, *, channel_id: str | None = None
         waiting_posts=waiting_posts,
         waiting_channels=channels,
         missing=missing.count_told(session),
-        reading=latest.reading if latest else None,
+        reading=reading,
+        expected=expected_by(session, reading) if reading else None,
         jobs=done,
         repaired_at=next((one.done_at for one in done if one.job == REPAIR), None),
         replicas=replicas.living(session, database_at),

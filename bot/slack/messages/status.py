@@ -35,7 +35,6 @@ class Asked:
     """The parts of the answer beside the status. `only_channel` is where somebody asks who is no admin."""
 
     degraded: Mapping[str, str]
-    expected: Forecast | None
     only_channel: str | None = None
 
 
@@ -55,7 +54,7 @@ def status_answer(found: Status, asked: Asked) -> Message:
                 ("Deliveries, last 24 hours", _deliveries(found.deliveries)),
                 ("Posts, last 24 hours", _posts(found)),
                 ("Waiting", waits),
-                ("Quota", in_short(found.reading, asked.expected) if found.reading else "not read this month yet"),
+                ("Quota", in_short(found.reading, found.expected) if found.reading else "not read this month yet"),
                 ("Last repair", moment_for_readers(found.repaired_at) if found.repaired_at else None),
             ]
         ),
