@@ -8,6 +8,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Float, extract, func, literal_column, select, type_coerce
 from sqlmodel import Session, col
 
+from bot.domain import drills
 from bot.outbox import held_methods
 from bot.outbox.ledger import Outcome, outcome_of
 from bot.outbox.posts import IS_UNSENT
@@ -42,8 +43,9 @@ class WaitingChannel:
 
 
 def sent_since(session: Session, since: datetime) -> Sent:
-    """The messages about events sent since then. Edits, notices and summaries are left out."""
-    is_meant = (*_IS_SENT_EVENT, col(OutboxMessage.sent_at) >= since)
+    """The messages about events sent since then. Edits, notices, summaries and drills are left out."""
+    is_drill = col(OutboxMessage.idempotency_key).startswith(drills.key_of(""), autoescape=True)
+    is_meant = (*_IS_SENT_EVENT, col(OutboxMessage.sent_at) >= since, ~is_drill)
     count: int = session.execute(select(func.count()).where(*is_meant)).scalar_one()
     if not count:
         return Sent(0)

@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, bindparam, exists, func, literal_column, o
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
 
+from bot.domain import drills
 from bot.domain.clock import Clock
 from bot.domain.events import EventKind, RacingEvent
 from bot.storage import generation
@@ -260,11 +261,14 @@ def first_waiting(session: Session) -> FirstWaiting | None:
 
 
 def count_received(session: Session, since: datetime) -> dict[str, int]:
-    """How many deliveries were received since then, by the event's name; "" where the name is not known."""
+    """How many deliveries were received since then, by the event's name; "" where the name is not known.
+
+    Drills are in no figure.
+    """
     row = InboxDelivery
     statement = select(func.coalesce(col(row.event_name), ""), func.count()).where(col(row.received_at) >= since)
     rows = session.execute(statement.group_by(col(row.event_name)))
-    return {str(name): number for name, number in rows}
+    return {str(name): number for name, number in rows if name != drills.NAME}
 
 
 def first_received_at(session: Session) -> datetime | None:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from bot.domain.forecast import Forecast
 from bot.domain.message import Message
 from bot.operations.status import Status
 from bot.outbox.traffic import WaitingChannel
