@@ -6,6 +6,7 @@ as the month's if it names the month, or has been seen to fall at a month's turn
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
+from functools import partial
 from typing import Any
 
 from sqlmodel import Session
@@ -91,8 +92,7 @@ class QuotaBook:
 
     async def forecast(self, reading: QuotaReading) -> Forecast | None:
         """The month's forecast by this reading; None while too few days are known."""
-        samples = await self._database.read(quota.samples)
-        return forecast(reading.used, reading.limit, reading.taken_at, days_of(samples, lambda one: one.used).whole)
+        return await self._database.read(partial(expected_by, reading=reading))
 
     async def tier(self) -> Tier:
         """On what the month's quota is spent by the latest reading; on everything before the first."""
@@ -215,3 +215,9 @@ def _ends_of_days(usage: Usage, now: datetime) -> Iterator[Sample]:
             errors=sums.errors,
             refusals=sums.refusals,
         )
+
+
+def expected_by(session: Session, reading: QuotaReading) -> Forecast | None:
+    """The month's forecast by a reading and the samples so far; None while too few days are known."""
+    days = days_of(quota.samples(session), lambda one: one.used).whole
+    return forecast(reading.used, reading.limit, reading.taken_at, days)

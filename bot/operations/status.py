@@ -8,7 +8,9 @@ from importlib.metadata import version
 
 from sqlmodel import Session
 
+from bot.book.quota import expected_by
 from bot.domain.clock import Clock
+from bot.domain.forecast import Forecast
 from bot.domain.quota import QuotaReading, month_key
 from bot.operations.jobs.table import JOBS
 from bot.outbox import traffic
@@ -50,6 +52,7 @@ class Status:
     waiting_channels: Sequence[WaitingChannel]
     missing: dict[str, int]
     reading: QuotaReading | None
+    expected: Forecast | None
     jobs: Sequence[JobDone]
     repaired_at: datetime | None
     replicas: int
@@ -66,6 +69,7 @@ def read_status(session: Session, clock: Clock, *, channel_id: str | None = None
     latest = quota.latest(session, month_key(now))
     last_done = job_runs.last_done(session, [job.id for job in JOBS])
     done = [JobDone(job.id, last_done.get(job.id)) for job in JOBS]
+    reading = latest.reading if latest else None
     return Status(
         at=now,
         deliveries=inbox.count_received(session, now - LATELY),
@@ -75,7 +79,8 @@ def read_status(session: Session, clock: Clock, *, channel_id: str | None = None
         waiting_posts=waiting_posts,
         waiting_channels=channels,
         missing=missing.count_told(session),
-        reading=latest.reading if latest else None,
+        reading=reading,
+        expected=expected_by(session, reading) if reading else None,
         jobs=done,
         repaired_at=next((one.done_at for one in done if one.job == REPAIR), None),
         replicas=replicas.living(session, database_at),

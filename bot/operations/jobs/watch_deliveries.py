@@ -20,7 +20,7 @@ from bot.domain.races import Race
 from bot.logs import get_logger
 from bot.operations import missing_words as words
 from bot.operations.watchdog import Sight, come, find, is_listed, look
-from bot.outbox.notices import Notices
+from bot.outbox.notices import Notices, Urgency
 from bot.storage import missing
 from bot.storage.engine import Database
 from bot.storage.tables import MissingKind, MissingRow
@@ -145,7 +145,8 @@ def _take_back(session: Session, notices: Notices, found: Watch, now: datetime) 
         return False
     rows = [found.come[key] for key in keys]
     elsewhere = [row.key for row in rows if row.race_id in found.sight.undelivered]
-    return notices.tell(session, f"come-after-all:{keys[0]}", words.come_after_all(rows, elsewhere))
+    said = words.come_after_all(rows, elsewhere)
+    return notices.tell(session, f"come-after-all:{keys[0]}", said, urgency=Urgency.ALL_CLEAR)
 
 
 def _tell_above(session: Session, notices: Notices, row: MissingRow, now: datetime) -> bool:
@@ -153,8 +154,10 @@ def _tell_above(session: Session, notices: Notices, row: MissingRow, now: dateti
     kind = MissingKind(row.kind)
     if not missing.tell(session, [row.key], kind, now):
         return False
-    say = words.day_missing if kind is MissingKind.DAY else words.subscription_missing
-    return notices.tell(session, f"missing:{row.key}", say(row.name))
+    if kind is MissingKind.DAY:
+        return notices.tell(session, f"missing:{row.key}", words.day_missing(row.name), urgency=Urgency.WARNING)
+    said = words.subscription_missing(row.name)
+    return notices.tell(session, f"missing:{row.key}", said, urgency=Urgency.CRITICAL)
 
 
 def _tell_races(session: Session, notices: Notices, found: Watch, now: datetime, *, is_asked: bool) -> bool:
@@ -166,4 +169,4 @@ def _tell_races(session: Session, notices: Notices, found: Watch, now: datetime,
     if not told:
         return False
     said = words.races_missing([names[key] for key in nowhere], [names[key] for key in undelivered], is_asked=is_asked)
-    return notices.tell(session, f"missing:{told[0]}", said)
+    return notices.tell(session, f"missing:{told[0]}", said, urgency=Urgency.WARNING)

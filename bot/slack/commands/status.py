@@ -16,9 +16,7 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
     is_admin = bool(await desk.people.is_admin(invocation.user_id))
     only_channel = None if is_admin else invocation.channel_id
     found = await desk.database.read(partial(read_status, clock=desk.clock, channel_id=only_channel))
-    reading = found.reading
-    expected = await desk.quota.forecast(reading) if reading else None
-    return status_answer(found, Asked(dict(desk.degraded()), expected, only_channel))
+    return status_answer(found, Asked(dict(desk.degraded()), only_channel))
 
 
 async def check(_desk: Desk, invocation: Invocation) -> None:

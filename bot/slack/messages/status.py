@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from bot.domain.forecast import Forecast
 from bot.domain.message import Message
 from bot.operations.status import Status
 from bot.outbox.traffic import WaitingChannel
@@ -35,7 +34,6 @@ class Asked:
     """The parts of the answer beside the status. `only_channel` is where somebody asks who is no admin."""
 
     degraded: Mapping[str, str]
-    expected: Forecast | None
     only_channel: str | None = None
 
 
@@ -55,7 +53,7 @@ def status_answer(found: Status, asked: Asked) -> Message:
                 ("Deliveries, last 24 hours", _deliveries(found.deliveries)),
                 ("Posts, last 24 hours", _posts(found)),
                 ("Waiting", waits),
-                ("Quota", in_short(found.reading, asked.expected) if found.reading else "not read this month yet"),
+                ("Quota", in_short(found.reading, found.expected) if found.reading else "not read this month yet"),
                 ("Last repair", moment_for_readers(found.repaired_at) if found.repaired_at else None),
             ]
         ),

@@ -75,12 +75,12 @@ def in_short(reading: QuotaReading, expected: Forecast | None) -> str:
     """The month's quota on one line: used, limit, percent, and how the month will end."""
     at_least = "" if reading.certain else "at least "
     of_limit = f" of {reading.limit:,} ({reading.percent}%)" if reading.limit is not None else ""
-    pace = _expected(reading, expected)
+    month_end = _expected(reading, expected)
     return joined(
         [
             f"{at_least}{reading.used:,}{of_limit} used in {reading.month}",
             _spent(reading),
-            f"at this pace {pace}" if pace else None,
+            f"forecast: {month_end}" if month_end else None,
         ],
         "; ",
     )

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import event, update
 from sqlmodel import col
 
+from bot.domain import drills
 from bot.domain.quota import QuotaReading, QuotaSource, month_key
 from bot.errors import CommandError
 from bot.operations import status
@@ -76,6 +77,18 @@ async def test_edits_notices_and_summaries_are_no_posts(told):
     await told.database.write(lambda session: told.notices.tell(session, "key", "words"))
     await told.post_all()
     assert (await read(told)).sent.posts == 18
+
+
+async def test_drills_are_in_no_figure(told):
+    drill_id = drills.new_id()
+    await told.deliver(drills.body_of(drill_id))
+    await told.post_all()
+    named = f"{drills.key_of(drill_id)}#1@CGB"
+    of_first = update(OutboxMessage).where(col(OutboxMessage.id) == 1).values(idempotency_key=named)
+    await told.database.write(lambda session: session.execute(of_first))
+    found = await read(told)
+    assert found.deliveries == {"result.received": 8, "race.abandoned": 1}
+    assert found.sent.posts == 17
 
 
 async def hold(pipeline, channel_id, state, reason=None):

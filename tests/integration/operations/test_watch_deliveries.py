@@ -12,6 +12,7 @@ from bot.domain.quota import QuotaReading, QuotaSource
 from bot.domain.races import Course, OffTime, Race
 from bot.operations.jobs.watch_deliveries import LEFT_TO_PEOPLE, DeliveryWatch
 from bot.operations.watchdog import look
+from bot.outbox.notices import Urgency
 from bot.racing.errors import ServerFault
 from bot.settings import load_settings
 from bot.storage import missing, quota, racebook, webhook_subscriptions
@@ -30,6 +31,7 @@ class Watched:
     def __init__(self, pipeline, client):
         self.pipeline, self.client = pipeline, client
         self.clock = Moment(NOW)
+        self.marks = []
 
     def watch(self):
         database = self.pipeline.database
@@ -50,7 +52,9 @@ class Watched:
         before = len(self.pipeline.texts("CADMIN"))
         await self.watch()()
         await self.pipeline.post_all()
-        return self.pipeline.texts("CADMIN")[before:]
+        texts = self.pipeline.texts("CADMIN")[before:]
+        self.marks = [text.partition(" ")[0] for text in texts]
+        return [text.partition(" ")[2] for text in texts]
 
     async def subscribed(self, region=None, events=OUTCOMES, days=30):
         made_at = NOW - timedelta(days=days)
@@ -97,6 +101,7 @@ async def test_race_without_outcome_is_told_once_when_it_is_long_past_and_taken_
         "1 race should have been over for 3 hours or more, and I know neither a result nor an abandonment: Ascot 18:00 "
         "(GB, 2026-11-20). The data service's list has no outcome either."
     )
+    assert watched.marks == [Urgency.WARNING]
     assert [one for one in watched.client.asked if isinstance(one, tuple)] == [("GB", None)]
     for _ in range(3):
         assert await watched.run(timedelta(hours=2)) == []
@@ -104,6 +109,7 @@ async def test_race_without_outcome_is_told_once_when_it_is_long_past_and_taken_
     await watched.pipeline.deliver(result(1))
     await watched.pipeline.post_all()
     assert await watched.run() == ["The outcome of 1 race has come after all: Ascot 18:00 (GB, 2026-11-20)."]
+    assert watched.marks == [Urgency.ALL_CLEAR]
     assert [await watched.run(timedelta(hours=2)), await watched.has_open()] == [[], []]
 
 
@@ -211,6 +217,7 @@ async def test_subscription_whose_last_racing_days_brought_nothing_is_told_in_th
     await pipeline.deliver(result("3_0", date="2026-11-17", course="Ascot", region="GB"))
     await pipeline.fanout.run_once()
     told = await watched.run()
+    assert watched.marks == [Urgency.CRITICAL, Urgency.WARNING]
     assert [one[:60] for one in told] == [
         "Nothing is delivered any more by the webhook subscription to",
         "2 races should have been over for 3 hours or more, and I kno",
