@@ -457,7 +457,7 @@ async def a_bot_that_stores_nothing(clinic):
     await clinic.start_bot(until=set())
 
 
-@case("bot_degraded", "bot", WARNING, "docs/operations.md, What to watch")
+@case("bot_degraded", "bot", WARNING, "docs/operations/README.md, What to watch")
 async def a_bot_without_secrets(clinic):
     await clinic.retire(1)
     await clinic.start_bot(until={"webhooks"})
