@@ -97,7 +97,7 @@ class Report:
         return "\n".join([f"racing-bot {self.version}", *map(_lines, self.checks), "", self._counted()])
 
     def as_json(self) -> str:
-        """The report for scripts. docs/operations/README.md describes the fields; a field is never renamed or removed."""
+        """The report for scripts, as docs/operations/README.md describes it. A field is never renamed or removed."""
         document = {
             "version": self.version,
             "at": self.at.isoformat(),

@@ -237,7 +237,7 @@ def _state_of(answer: dict[str, Any]) -> Iterator[Finding]:
     reasons = answer.get("degraded") or {}
     for name, reason in reasons.items() if isinstance(reasons, dict) else ():
         mend = (
-            "See docs/operations/README.md, What to watch, for this name; mend first any other check that fails here."
+            "See docs/operations/README.md, What to watch, for this name. Mend any other failing check first."
         )
         yield warning("bot_degraded", f"The running bot says of {name}: {reason}.", mend)
 
