@@ -236,9 +236,7 @@ def _state_of(answer: dict[str, Any]) -> Iterator[Finding]:
         yield failed("bot_unready", f"The running bot stores no delivery: {reason}.", mend)
     reasons = answer.get("degraded") or {}
     for name, reason in reasons.items() if isinstance(reasons, dict) else ():
-        mend = (
-            "See docs/operations/README.md, What to watch, for this name. Mend any other failing check first."
-        )
+        mend = "See docs/operations/README.md, What to watch, for this name. Mend any other failing check first."
         yield warning("bot_degraded", f"The running bot says of {name}: {reason}.", mend)
 
 
