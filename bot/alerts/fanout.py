@@ -182,16 +182,15 @@ class Fanout:
         self._setbacks = Setbacks()
         return max(0.0, POLL_S - (self._monotonic() - self._looked_at_s))
 
-    def post_within(self, session: Session, deliveries: Sequence[StoredDelivery], now: datetime) -> Sequence[int]:
-        """Fan deliveries out in the given order, and queue the messages. Returns the numbers of the deliveries.
+    def post_within(self, session: Session, deliveries: Sequence[StoredDelivery], now: datetime) -> Done:
+        """Fan deliveries out in the given order, and queue the messages.
 
-        In a transaction that has its turn (`inbox.take_turn`). The last ones are put back where these make very many
-        posts. Raises what our own code fails on.
+        In a transaction that has its turn (`inbox.take_turn`). The last deliveries are put back where there are very
+        many posts. Raises the error of our own code. `log_lines` is for after the commit.
         """
         taken = inbox.take(session, deliveries, now).inbox_ids
         read = [(delivery, self._read(delivery)) for delivery in deliveries if delivery.inbox_id in taken]
-        done = self._post(session, read, kept.read(session, now), now).deliveries
-        return [delivery.inbox_id for delivery, _ in read[:done]]
+        return self._post(session, read, kept.read(session, now), now)
 
     async def run_once(self) -> int:
         """How many deliveries were fanned out: those that were stored just now, else those that the inbox has."""
@@ -244,8 +243,7 @@ class Fanout:
         if done is None:
             await asyncio.sleep(TURN_S)
             return 0
-        for line in done.lines:
-            log.info(line.event, **line.fields)
+        log_lines(done.lines)
         self._kept.has_queues(done.added.queues)
         self._outbox.begin(done.added)
         return done.deliveries
@@ -457,6 +455,12 @@ class Fanout:
             return event
         race = event.race.model_copy(update={"runners": ()})
         return event.model_copy(update={"race": race, "races": (), "unreadable_because": NOT_PROCESSED})
+
+
+def log_lines(lines: Iterable[Line]) -> None:
+    """Write the lines of a transaction that was committed."""
+    for line in lines:
+        log.info(line.event, **line.fields)
 
 
 def _named(read: Iterable[Read]) -> list[str]:

@@ -46,6 +46,7 @@ async def test_what_an_outage_kept_away_is_posted_by_itself(make_world):
         assert f"{second.course.name}, whole meeting" in text
         (told,) = await world.wait_for_posts("CADMIN", 1)
         assert "gave up 4 deliveries to me" in told
+        assert world.bot.log.count('"event": "fanned_out"') == 4
         before = len(looks(world))
         await until(lambda: len(looks(world)) > before + 1)
         assert len(world.texts("CGB")) == len(world.texts("CADMIN")) == 1

@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlmodel import Session
 
-from bot.alerts.fanout import TURN_S, Fanout
+from bot.alerts.fanout import TURN_S, Fanout, Line, log_lines
 from bot.book.quota import QuotaBook
 from bot.book.racebook import Budget, RaceBook
 from bot.domain.clock import Clock
@@ -81,10 +81,11 @@ class _Found:
 
 @dataclass(frozen=True)
 class _Made:
-    """The deliveries of one transaction, and the keys of the events with news."""
+    """The deliveries of one transaction, the keys of the events with news, and the lines for the log."""
 
     deliveries: Sequence[Failed] = ()
     events: Sequence[str] = ()
+    lines: Sequence[Line] = ()
 
 
 class _TooMany(Exception):
@@ -247,6 +248,7 @@ class Repair:
         """The outcome of a transaction in this process's turn to fan out."""
         while (made := await self._database.write(work)) is None:  # noqa: ASYNC110  another process has the turn
             await asyncio.sleep(TURN_S)
+        log_lines(made.lines)
         return made
 
     def _make_good(
@@ -258,36 +260,41 @@ class Repair:
             return None
         # Anew: another process may have been quicker.
         failed = find_missing(session, failed)
-        versions = self._fan_out(session, failed, now) if failed else ()
-        if failed:
-            self._summarise(session, versions, now)
+        versions, lines = self._fan_out(session, failed, now)
+        self._summarise(session, versions, now)
         news = tuple(dict.fromkeys(row.event_key for row in versions))
         if preview is not None:
             preview(session, versions)
             raise _TriedOut(_Made(failed, news))
         told = [one for one in failed if one.event.key in news]
         outage.note(session, self._notices, outage.outage_of(told, now) if told else None, now, is_last=is_last)
-        return _Made(failed, news)
+        return _Made(failed, news, lines)
 
-    def _fan_out(self, session: Session, failed: Sequence[Failed], now: datetime) -> Sequence[EventVersion]:
-        """The new versions, in the order of the deliveries."""
+    def _fan_out(
+        self, session: Session, failed: Sequence[Failed], now: datetime
+    ) -> tuple[Sequence[EventVersion], Sequence[Line]]:
+        """The new versions, in the order of the deliveries, and the lines for the log."""
+        if not failed:
+            return (), ()
         arrivals = [_arrival(one, now) for one in failed]
         numbers = inbox.store(session, arrivals)
         stored = [inbox.stored(one, number) for one in arrivals if (number := numbers[one]) is not None]
         if not stored:
-            return ()
+            return (), ()
         done = self._fanout.post_within(session, stored, now)
-        if len(done) < len(stored):
-            raise _TooMany(len(done))
+        if done.deliveries < len(stored):
+            raise _TooMany(done.deliveries)
         rows = events.versions(session, {one.event.key for one in failed}).values()
-        made = set(done)
-        return sorted((row for of_key in rows for row in of_key if row.inbox_id in made), key=lambda row: row.id or 0)
+        made = {one.inbox_id for one in stored}
+        versions = (row for of_key in rows for row in of_key if row.inbox_id in made)
+        return sorted(versions, key=lambda row: row.id or 0), done.lines
 
     def _only_store(self, session: Session, *, failed: Sequence[Failed], is_last: bool) -> _Made:
         """Store deliveries for fan-out. Fan-out does deliveries one by one where necessary."""
         now = self._clock()
         failed = find_missing(session, failed)
-        inbox.store(session, [_arrival(one, now) for one in failed])
+        if failed:
+            inbox.store(session, [_arrival(one, now) for one in failed])
         found = outage.outage_of(failed, now) if failed else None
         outage.note(session, self._notices, found, now, is_last=is_last)
         return _Made(failed)
