@@ -1,4 +1,4 @@
-"""`racing-bot restored`: an operator says: the database is an older copy. Then nothing old is posted again."""
+"""`racing-bot restored`: the operator has put back an older copy of the database. No old message is posted twice."""
 
 import asyncio
 
@@ -19,7 +19,7 @@ from bot.webhooks.payload import read_payload
 
 
 async def run_restored(settings: Settings) -> str:
-    """What to tell whoever typed the command. Raises StorageError; then the command can be repeated."""
+    """The answer of the command. Raises StorageError; the command can then be repeated."""
     database = Database(settings.database_url.get_secret_value(), busy_s=TOOL_BUSY_S)
     notices = Notices(settings.admin_channel, sentence, clock=utc_now, admin_users=settings.admin_users)
     try:

@@ -1,4 +1,4 @@
-"""The month's forecast: requests by its end with a range, and the day on which the allowance runs out.
+"""The month's forecast: requests by the end of the month, a range, and the day on which the allowance runs out.
 
 The method is simple exponential smoothing of the days' use, less a profile by weekday, with the variance of a sum of
 days to come. `docs/decisions/0016-a-forecast-by-smoothing.md` names the sources, and says how often the range held.
@@ -16,7 +16,7 @@ from bot.domain.quota_days import LEAST_DAYS
 from bot.domain.races import Value
 
 IN_TEN = 8
-"""The confidence: so many of ten months end within the range."""
+"""The confidence: this many of ten months end within the range."""
 
 REACH = timedelta(days=56)
 """Older days say nothing of this month: eight weeks show each weekday eight times."""
@@ -25,7 +25,7 @@ SMOOTHING = 0.1
 """The weight of the newest day in the level. A changed level is followed within some two weeks."""
 
 LEAST_OF_WEEKDAY = 2
-"""With fewer of a weekday, all days count as alike, and the range is wider."""
+"""Days of each weekday. With fewer days all weekdays count as alike, and the range is wider."""
 
 WEEK = 7
 
@@ -33,8 +33,9 @@ WEEK = 7
 class Forecast(Value):
     """Requests by the month's end: expected, and the range.
 
-    `runs_out_on` is the expected day on which the allowance runs out, `may_run_out_on` the day at the upper end of the
-    range; None: not in this month. A spent month has neither (`QuotaReading.is_spent`). `days` are the days behind it.
+    `runs_out_on` is the expected day on which the allowance runs out, and `may_run_out_on` the day at the upper end of
+    the range; None: not in this month. A spent month has neither day (`QuotaReading.is_spent`). `days`: how many whole
+    days the forecast is made from.
     """
 
     month_total: int

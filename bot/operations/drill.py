@@ -25,12 +25,12 @@ from bot.storage.engine import Database
 log = get_logger(__name__)
 
 FANNED_OUT_S = 10.0
-"""An accepted delivery is fanned out by then, or fan-out stands still."""
+"""An accepted delivery is fanned out within this time, or fan-out stands still."""
 
 SENT_S = 12.0
 SENT_EACH_S = 0.25
 SENT_AT_MOST_S = 35.0
-"""How long posts are waited for: a time for Slack, and a time for each channel (Slack takes some 280 posts a minute).
+"""The wait for posts: a time for Slack, and a time for each channel (Slack takes some 280 posts a minute).
 
 With FANNED_OUT_S and the call of our own address, this stays below `bot.storage.drills.LASTS`.
 """
@@ -65,7 +65,7 @@ class Stop(Enum):
     NOT_DELIVERED = auto()
     """Our public address did not take the delivery."""
     NOT_STORED = auto()
-    """The address answered, and our database lacks the delivery: another bot answers at the address."""
+    """The address answered, and our database lacks the delivery: another bot uses the address."""
     NOT_FANNED_OUT = auto()
     """The delivery is stored, and fan-out did not take the delivery."""
     TOLD = auto()

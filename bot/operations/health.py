@@ -15,8 +15,8 @@ READY_S = 2.0
 class Health:
     """Answers about the service itself.
 
-    Ready means: a delivery can be stored. What else is wrong is in the body as `degraded`, so that no load balancer
-    takes the receiver away because Slack is down. `show_reasons` is off where the reasons are for another address.
+    Ready means: a delivery can be stored. Other faults stand in the body as `degraded`, because a load balancer must
+    not take the receiver away while Slack is down. Where METRICS_PORT is set, only the other address shows reasons.
     """
 
     store_probe: Callable[[], Awaitable[None]]
@@ -32,7 +32,7 @@ class Health:
         return await self._ready(show_reasons=True)
 
     async def readyz_without_reasons(self, _request: Request) -> Response:
-        """The same, without saying why: for an address that strangers reach."""
+        """The status without the reasons: for an address within reach of strangers."""
         return await self._ready(show_reasons=False)
 
     async def metrics(self, _request: Request) -> Response:
@@ -40,11 +40,11 @@ class Health:
         return Response(generate_latest(self.registry), media_type=CONTENT_TYPE_LATEST)
 
     async def unready(self) -> str | None:
-        """Why a delivery could not be stored now; None where a delivery could."""
+        """Why no delivery can be stored now; None where a delivery can."""
         try:
             async with asyncio.timeout(READY_S):
                 await self.store_probe()
-        except Exception as error:  # noqa: BLE001  whatever it is, a delivery could not be stored
+        except Exception as error:  # noqa: BLE001  after any error, no delivery can be stored
             return str(error) or f"the database did not answer within {READY_S:g} s"
         return None
 

@@ -1,4 +1,4 @@
-"""The state of the service as the database has it, read in one transaction for the gauges of `/metrics`."""
+"""The state of the service in the database, read in a single transaction for the gauges of `/metrics`."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The words for admins on missing outcomes and deliveries, and on outcomes and deliveries come after all."""
+"""The words for admins on missing outcomes and deliveries, and on late outcomes and deliveries."""
 
 from collections.abc import Iterable, Sequence
 

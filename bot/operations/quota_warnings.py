@@ -1,4 +1,4 @@
-"""The warnings that a reading of the quota is worth. Each warning has a key, and is told once by this key."""
+"""The warnings due after a reading of the quota. Each warning has a key, and is told once by the key."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from bot.settings import Settings
 from bot.storage import quota
 
 LOW_PERCENT = 25
-"""Before so much of the allowance is used, no forecast is told: two conditions, so that noise rings nobody.
+"""Percent of the allowance. Below, no forecast is told: with two conditions, noise rings nobody.
 
-Source: kubernetes-mixin, storage_alerts.libsonnet: a volume that is low *and* predicted to fill up.
+Source: kubernetes-mixin, storage_alerts.libsonnet: a volume is low *and* predicted to fill up.
 """
 
 ENDPOINTS_NAMED = 3
@@ -34,7 +34,7 @@ URGENCIES = (
 
 @dataclass(frozen=True)
 class QuotaWarning:
-    """A warning for admins, told once by its key. `covers` are keys of other warnings that these words include.
+    """A warning for admins, told once by its key. `covers`: keys of other warnings, included in these words.
 
     `names_use`: the endpoints with most use follow the words. `needs_help`: advice follows too.
     """
@@ -60,7 +60,7 @@ def find_warnings(session: Session, reading: QuotaReading, thresholds: Sequence[
 
 
 def most_used(rows: Sequence[UsageRow], own: int) -> str:
-    """The endpoints with most use, and the requests that this bot counted as its `own`."""
+    """The endpoints with most use, and the requests of this bot, its `own`."""
     most = sorted((row for row in rows if row.requests), key=lambda row: -(row.requests or 0))[:ENDPOINTS_NAMED]
     named = ", ".join(f"{row.label[:LABEL_MAX]} ({row.requests:,})" for row in most)
     counted = f"Requests for races that this bot counted this month: {own:,}." if own else ""
@@ -68,7 +68,7 @@ def most_used(rows: Sequence[UsageRow], own: int) -> str:
 
 
 def what_helps(reading: QuotaReading, settings: Settings) -> str:
-    """The requests that the bot spares by now, and advice."""
+    """The requests spared by the bot so far, and advice."""
     allowances = sorted((plan.requests_per_month, name) for name, plan in PLANS.items())
     named = ", ".join(f"{name} ({allowed:,})" for allowed, name in allowances if allowed > (reading.limit or 0))
     return _said(
@@ -174,7 +174,7 @@ def _to_come(reading: QuotaReading, expected: Forecast | None) -> str:
 
 
 def _used(reading: QuotaReading) -> str:
-    """Used, limit and percent, with how sure that is."""
+    """Used, limit and percent; "at least" where the count is not certain."""
     at_least = "" if reading.certain else "at least "
     return f"{at_least}{reading.used:,} of {reading.limit:,} requests are used ({reading.percent}%)"
 

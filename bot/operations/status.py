@@ -1,4 +1,4 @@
-"""How the bot is, in figures, for `/racing status`: read in a single transaction, by indexes. No row is changed."""
+"""The state of the bot in figures, for `/racing status`. A single transaction reads by indexes and changes no row."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ LATELY = timedelta(days=1)
 """The time that the figures cover."""
 
 CHANNELS_AT_MOST = 5
-"""Channels with waiting messages named at most."""
+"""Channels with waiting messages to name, at most."""
 
 REPAIR = "repair"
 

@@ -10,7 +10,7 @@
         mentions: [here, U0123456789]               # rung by abandonments
 
 The file is the whole truth: a stored subscription ends where the file lacks the subscription. Values are read as
-written, so that the region NO is no truth value of YAML's.
+written: the region NO stays a word, and is no truth value of YAML's.
 """
 
 import json
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 VERSION = "1"
 EVERY_REGION = "all"
-"""How the file calls ALL_REGIONS."""
+"""The word of the file for ALL_REGIONS."""
 
 LONGEST_WORD = 200
 
@@ -51,7 +51,7 @@ class Wanted:
 
 
 def as_data(subscriptions: Iterable[tuple[str, ChannelFilter]]) -> dict[str, Any]:
-    """The subscriptions as the file has them, ordered by channel and region."""
+    """The data of a file: the subscriptions by channel and region."""
     channels: dict[str, list[dict[str, Any]]] = {}
     for channel_id, chosen in sorted(subscriptions, key=lambda one: (one[0], one[1].region)):
         channels.setdefault(channel_id, []).append(_as_data(chosen))
@@ -108,7 +108,7 @@ def _line(node: Node) -> int:
 
 @dataclass
 class _Reader:
-    """Walks the nodes of a file and gathers problems: a wrong part is left out, the rest is read."""
+    """Walks the nodes of a file and gathers problems. A wrong part is left out, and the rest is read."""
 
     problems: list[tuple[int, str]] = field(default_factory=list)
 

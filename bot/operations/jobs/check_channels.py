@@ -1,4 +1,4 @@
-"""Looks whether closed channels are open to the bot again: Slack's event that said so may have been lost."""
+"""Looks whether closed channels are open to the bot again, because Slack's event of the opening may be lost."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -12,12 +12,12 @@ from bot.storage import subscriptions
 from bot.storage.engine import Database
 
 AT_MOST = 40
-"""Channels that are asked about in one run: conversations.info allows about fifty calls a minute."""
+"""Channels in a run at most: conversations.info allows about fifty calls a minute."""
 
 
 @dataclass(frozen=True)
 class ChannelCheck:
-    """Reopens closed channels in which the bot is a member again. `is_member` asks Slack; None is "it didn't say"."""
+    """Reopens closed channels with the bot as a member again. `is_member` asks Slack; None where Slack does not say."""
 
     database: Database
     is_member: Callable[[str], Awaitable[bool | None]]
@@ -26,12 +26,12 @@ class ChannelCheck:
     wake: asyncio.Event
 
     async def __call__(self) -> None:
-        """Ask about the closed channels; where they are very many, about some of them, in the end about each."""
+        """Ask about closed channels, AT_MOST in a run. Further runs ask about the other channels."""
         if await self.database.write(lanes.make_missing):
             self.wake.set()
         held = await self.database.read(partial(held_lanes.held_channels, limit=AT_MOST // 2))
         closed = await self.database.read(partial(subscriptions.closed_channels, limit=AT_MOST // 2))
-        # The admins' channel has a lane and no subscription; it must come back all the same.
+        # The admins' channel has a channel queue and no subscription, and must come back too.
         for channel_id in dict.fromkeys([*held, *closed]):
             if await self.is_member(channel_id):
                 await self.database.write(partial(self.reopening.try_again, channel_id=channel_id, now=self.clock()))

@@ -1,4 +1,4 @@
-"""Reads the quota and warns admins, each warning once, before somebody else finds out for the admins."""
+"""Reads the quota and warns admins, each warning once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from bot.storage.engine import Database
 log = get_logger(__name__)
 
 UNREAD_AFTER = timedelta(days=1)
-"""After so long without a reading, admins are told that no warning can be given."""
+"""After this time without a reading, admins are told that no warning is possible."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class QuotaCheck:
     clock: Clock
 
     async def __call__(self) -> None:
-        """Read the quota once. Raises ServiceError and StorageError: the scheduler says so."""
+        """Read the quota once. Raises ServiceError and StorageError, for the scheduler to log."""
         try:
             reading = await self.quota_book.read()
         except ServiceError as error:
@@ -50,14 +50,14 @@ class QuotaCheck:
             await self.database.write(partial(self._tell, news=news, reading=reading, rows=rows))
 
     def _news(self, session: Session, reading: QuotaReading) -> list[QuotaWarning]:
-        """The warnings that were not given yet, without the warnings that another new warning covers."""
+        """The warnings not given yet, without the warnings covered by another new warning."""
         found = find_warnings(session, reading, self.settings.quota_warn_at)
         news = [warning for warning in found if not posts.is_noted(session, warning.key)]
         covered = {key for warning in news for key in warning.covers}
         return [warning for warning in news if warning.key not in covered]
 
     async def _by_endpoint(self) -> Sequence[UsageRow]:
-        """The use by endpoint; empty where the service does not say: no warning waits for the use by endpoint."""
+        """The use by endpoint; empty where the service does not say, because no warning waits for an answer."""
         try:
             return await self.quota_book.by_endpoint()
         except ServiceError as error:
@@ -75,7 +75,7 @@ class QuotaCheck:
                 quota.mark_told(session, warning.covers, self.clock())
 
     def _tell_unread(self, session: Session, error: ServiceError) -> None:
-        """Say once that the quota has not been read for a day: until the next reading, nobody is warned."""
+        """Say once that the quota was not read for a day. Until the next reading, no warning is possible."""
         read_at = quota.last_read_at(session)
         if read_at is not None and self.clock() - read_at > UNREAD_AFTER:
             words = (

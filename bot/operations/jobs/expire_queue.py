@@ -1,4 +1,4 @@
-"""Gives up what has waited too long in lanes that are held: kept, never posted by itself, and admins told of it."""
+"""Gives up messages that have waited too long in held channel queues. The messages are kept, and admins are told."""
 
 from datetime import timedelta
 from functools import partial
@@ -15,11 +15,11 @@ from bot.storage.engine import Database
 log = get_logger(__name__)
 
 TOGETHER = 200
-"""Posts of one transaction: ingest waits while it runs."""
+"""Messages of a transaction. Ingest waits for the transaction, so the number is small."""
 
 
 async def expire_queue(database: Database, notices: Notices, keep_hours: int, clock: Clock) -> int:
-    """How many posts were given up: those of events that came more than `keep_hours` hours ago, in held lanes."""
+    """How many messages were given up: in held channel queues, of events received more than `keep_hours` hours ago."""
     expired = 0
     while count := await database.write(partial(_expire, notices=notices, keep_hours=keep_hours, clock=clock)):
         expired += count
@@ -29,7 +29,7 @@ async def expire_queue(database: Database, notices: Notices, keep_hours: int, cl
 
 
 def _expire(session: Session, notices: Notices, keep_hours: int, clock: Clock) -> int:
-    # By the clock that closings go by: the summary counts what was given up since the closing.
+    # The closing has the database's time, and the summary counts the messages given up since the closing.
     now = database_now(session, clock)
     given_up = waited.give_up(session, clock() - timedelta(hours=keep_hours), TOGETHER, now)
     for channel_id, (held, _) in given_up.items():

@@ -1,4 +1,4 @@
-"""Forgets the bodies of old deliveries. Their keys and hashes stay for ever: they are what a replay is known by."""
+"""Forgets the bodies of old deliveries. Keys and hashes stay for ever, and tell a replay from a new delivery."""
 
 from datetime import timedelta
 from functools import partial
@@ -13,14 +13,14 @@ from bot.storage.engine import Database
 log = get_logger(__name__)
 
 TOGETHER = 200
-"""Rows of one transaction: ingest waits while it runs."""
+"""Rows of a transaction. Ingest waits for the transaction, so the number is small."""
 
 PRUNED_TO = "bodies_pruned_to"
-"""Under this name stands the number of the last delivery that was looked at."""
+"""The name of a stored number: the id of the last delivery looked at."""
 
 
 async def prune_bodies(database: Database, keep_days: int, clock: Clock) -> int:
-    """How many bodies were forgotten: of deliveries that were received more than `keep_days` days ago, and are done."""
+    """How many bodies were forgotten: of finished deliveries received more than `keep_days` days ago."""
     pruned = 0
     while (count := await database.write(partial(_prune, keep_days=keep_days, clock=clock))) is not None:
         pruned += count
@@ -30,7 +30,7 @@ async def prune_bodies(database: Database, keep_days: int, clock: Clock) -> int:
 
 
 def _prune(session: Session, keep_days: int, clock: Clock) -> int | None:
-    """How many bodies of the next deliveries were forgotten; None where no more are old enough."""
+    """How many bodies of the next deliveries were forgotten; None where no other delivery is old enough."""
     kept = state.get(session, PRUNED_TO)
     before = clock() - timedelta(days=keep_days)
     ids = inbox.received_before(session, before, after_id=kept[0] if kept else 0, limit=TOGETHER)

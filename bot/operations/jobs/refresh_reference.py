@@ -23,16 +23,16 @@ CHECK_EVERY_S = 15
 """How often unchecked filters are looked at, and the shortest wait between two requests for a list."""
 
 LONGEST_WAIT_S = 60
-"""The wait doubles with each failure until then."""
+"""The wait doubles with each failure, up to this time."""
 
 TURN_S = 0.05
-"""Another replica's fan-out is waited for so long."""
+"""The wait between two looks for another replica's fan-out."""
 
 
 async def refresh_reference(reference: ReferenceBook, database: Database, notices: Notices, clock: Clock) -> None:
-    """Have the lists, not older than a day, and look at the stored regions by them.
+    """Have lists not older than a day, and check the stored regions against the lists.
 
-    A failure to read is logged: what was kept stays.
+    A failure to read is logged, and the kept lists stay.
     """
     try:
         await reference.regions()
@@ -46,7 +46,7 @@ async def refresh_reference(reference: ReferenceBook, database: Database, notice
 async def refresh_for_filters(
     reference: ReferenceBook, database: Database, notices: Notices, clock: Clock, wake: asyncio.Event
 ) -> None:
-    """Where a filter is unchecked, have the lists and check it. A service that is away is asked again soon."""
+    """Have the lists and check the unchecked filters. An absent service is asked again soon."""
     if not await database.read(subscriptions.has_unchecked):
         return
     failed = await database.read(failed_tries)

@@ -1,6 +1,6 @@
-"""Runs the jobs: every replica has its own scheduler, and a slot is run by whoever claims its row.
+"""Runs the jobs. Every replica has its own scheduler, and the replica that claims the row of a slot runs the slot.
 
-A job store that two schedulers share runs jobs twice (APScheduler 3): it is kept in memory, and the claim is ours.
+Two schedulers of APScheduler 3 on a shared job store run jobs twice. So the store is in memory, and the claim is ours.
 """
 
 import asyncio
@@ -22,15 +22,14 @@ from bot.storage.clock import database_now
 log = get_logger(__name__)
 
 LEASE_S = 300.0
-"""A claimed slot that is not done after this is taken over."""
-
+"""A claimed slot without an end after this time is taken over."""
 
 TRY_EVERY_S = 60
-"""How often a slot is tried for, at least: one that its claimant did not finish is taken over within its own time."""
+"""Every replica tries to claim a slot at least this often, so a slot of a dead claimant is taken over in time."""
 
 
 class Jobs:
-    """The scheduled jobs of this process. `failing` are those whose last run raised, with the reason.
+    """The scheduled jobs of this process. `failing` has the jobs with a failed last run, and the reasons.
 
     `count` is told of each run: the job, and "ok" or "failed".
     """
@@ -41,7 +40,7 @@ class Jobs:
         self._replica = secrets.token_hex(4)
         self._scheduler = AsyncIOScheduler(
             timezone="UTC",
-            # The default lets a run be skipped that is a second late.
+            # By default a run a second late is skipped.
             job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
         )
         self.failing: dict[str, str] = {}
@@ -57,13 +56,13 @@ class Jobs:
         self._scheduler.start()
 
     def stop(self) -> None:
-        """Start no more runs, and cancel those that are under way: their slots stay open."""
+        """Start no more runs, and cancel the runs under way: their slots stay open."""
         self._stopping = True
         if self._scheduler.running:
             self._scheduler.shutdown(wait=False)
 
     async def run(self, job: Job) -> bool:
-        """Whether the slot was ours, and the job ran."""
+        """True if this replica claimed the slot, and the job ran."""
         every_s = job.every_s(self._parts.settings)
         try:
             slot = await self._claim(job, every_s)
@@ -74,11 +73,11 @@ class Jobs:
         except asyncio.CancelledError:
             if not self._stopping:
                 raise
-            # The scheduler, which cancelled the run, would log it as a failure.
+            # The scheduler cancelled the run, and would log the end as a failure.
             log.info("job_stopped", job=job.id)
             return False
         except Exception as error:  # noqa: BLE001  logged, and shown by /readyz
-            # One run that fails is no reason to have no more: the slot stays open, and another replica may take it.
+            # After a failed run the slot stays open for a later try, by any replica.
             level = log.warning if isinstance(error, RacingBotError) else log.exception
             level("job_failed", job=job.id, reason=str(error))
             self.failing[job.id] = str(error)
@@ -103,11 +102,11 @@ class Jobs:
         return slot if ours else None
 
     def _finish(self, session: Session, job: Job, slot: str) -> None:
-        # By the clock of the leases: by another, slots of just now would be too old to keep.
+        # By the clock of the leases: by another clock, recent slots would seem too old to keep.
         job_runs.finish(session, job=job.id, slot=slot, now=database_now(session, self._parts.clock))
 
 
 def slot_of(now: datetime, every_s: int) -> str:
-    """The name of the slot that a moment falls into: the same in every replica."""
+    """The name of the slot of a moment, the same in every replica."""
     start = int(now.timestamp()) // every_s * every_s
     return datetime.fromtimestamp(start, now.tzinfo).isoformat()

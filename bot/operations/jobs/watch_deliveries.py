@@ -35,10 +35,10 @@ ASKED_AT_MOST = 12
 """The regions and days asked for at most, once in TELL_RACES_EVERY."""
 
 BUDGET = Budget(pages=10, seconds=15.0)
-"""Of each region and day."""
+"""The budget of each region and day."""
 
 LEFT_TO_PEOPLE = 500
-"""With fewer requests left to commands nothing is asked: people's own commands come first."""
+"""With fewer requests left to commands the job asks nothing: people's own commands come first."""
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ class _Stored:
     meetings: set[tuple[str, EventKind]]
 
     def has(self, one: Failed) -> bool:
-        """Whether the delivery is stored: by the body, or by event and race without a payload."""
+        """True if the delivery is stored: found by the body, or without a payload by the event and the race."""
         event, race = one.event, one.event.race
         if one.has_payload or event.kind is None:
             return any((event.key, digest) in self.bodies for digest in one.digests)
@@ -70,7 +70,7 @@ def find_missing(session: Session, failed: Sequence[Failed]) -> list[Failed]:
 
 
 def find_lacking(session: Session, missing: Sequence[Failed]) -> list[Failed]:
-    """The deliveries without a place, or results without a finishing order, where the race book has neither."""
+    """The deliveries without a payload whose place, or finishing order, the race book lacks too."""
     bare = [one for one in missing if not one.has_payload]
     ids = {one.event.race.race_id for one in bare if one.event.race.race_id}
     meetings = {one.event.race.meeting_id for one in bare if one.event.race.meeting_id}

@@ -35,10 +35,10 @@ from bot.storage.tables import EventVersion
 log = get_logger(__name__)
 
 TOGETHER = 50
-"""Deliveries of one transaction, and so of one summary: ingest waits while the transaction runs."""
+"""Deliveries of a transaction, and so of a summary. Ingest waits for the transaction, so the number is small."""
 
 LOOK_UP_S = 30.0
-"""Races are looked up for so long, for all deliveries together: abandonments wait meanwhile."""
+"""The time to look up races, for all deliveries together: abandonments wait meanwhile."""
 
 PAGES_A_DAY = 25
 """Pages of the race book's walk for one day of failed deliveries, at most."""
@@ -76,7 +76,7 @@ class _Found:
     unread: tuple[str, ...] = ()
     requests: int = 0
     broken: ServiceError | None = None
-    """Why the list is not whole."""
+    """Why the walk of the list broke off."""
 
 
 @dataclass(frozen=True)
@@ -258,7 +258,7 @@ class Repair:
         now = inbox.take_turn(session, self._clock)
         if now is None:
             return None
-        # Anew: another process may have been quicker.
+        # A second look: another process may have been quicker.
         failed = find_missing(session, failed)
         versions, lines = self._fan_out(session, failed, now)
         self._summarise(session, versions, now)

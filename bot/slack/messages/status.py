@@ -31,7 +31,7 @@ _MISSING = {
 
 @dataclass(frozen=True)
 class Asked:
-    """The parts of the answer beside the status. `only_channel` is where somebody asks who is no admin."""
+    """The parts of the answer beside the status. `only_channel`: the channel where a non-admin asks."""
 
     degraded: Mapping[str, str]
     only_channel: str | None = None

@@ -1,4 +1,4 @@
-"""The answer of `/usage`: used, left, the forecast, how sure it is, and a line for each day or endpoint."""
+"""The answer of `/usage`: used, left, the forecast, its certainty, and a line for each day or endpoint."""
 
 from collections import Counter
 from contextlib import suppress
@@ -30,7 +30,7 @@ LOWER_BOUND = {
 
 
 def usage(reading: QuotaReading, expected: Forecast | None, failure: str | None = None) -> Message:
-    """The month's quota. A `failure`, as markup, is why the reading is an older one."""
+    """The month's quota. `failure`, as markup, says why only an older reading can be shown."""
     at_least = "" if reading.certain else "at least "
     percent = f" ({reading.percent}%)" if reading.percent is not None else ""
     used = f"{at_least}{reading.used:,}{percent}"
@@ -87,12 +87,12 @@ def in_short(reading: QuotaReading, expected: Forecast | None) -> str:
 
 
 def _chart(reading: QuotaReading) -> Block | None:
-    """The month's use as it grew from day to day, against the limit; None where there are no two days to draw."""
+    """The month's growing use from day to day, against the limit; None with fewer than two days to draw."""
     by_day = _days_of_the_month(reading)
     if len(by_day) < 2:
         return None
     used = list(accumulate(by_day.values()))
-    # Every so many days, and always the last: the use has been added up, so that what is left out is in what follows.
+    # Each `step`-th day, back from the last day. The sums of later days include the days left out.
     step = -(-len(by_day) // CATEGORIES_MAX)
     shown = [str(day.day) for day in by_day][::-step][::-1]
     series = {"Used": used[::-step][::-1]} | ({"Limit": [reading.limit] * len(shown)} if reading.limit else {})
@@ -100,7 +100,7 @@ def _chart(reading: QuotaReading) -> Block | None:
 
 
 def _days_of_the_month(reading: QuotaReading) -> dict[date, int]:
-    """The requests of each day of the month that the service named, in order."""
+    """The requests of each day of the month, in order, as far as the service named the days."""
     days: Counter[date] = Counter()
     for row in reading.rows if reading.grouped_by == "day" else ():
         if row.label.startswith(reading.month) and row.requests is not None:
@@ -132,7 +132,7 @@ def _spent(reading: QuotaReading) -> str | None:
 
 
 def _expected(reading: QuotaReading, expected: Forecast | None) -> str | None:
-    """The month's end with its range, and the day on which the allowance runs out; None for a spent month."""
+    """The forecast with its range, and the day on which the allowance runs out; None for a spent month."""
     if reading.is_spent:
         return None
     if expected is None:
@@ -143,7 +143,7 @@ def _expected(reading: QuotaReading, expected: Forecast | None) -> str | None:
 
 
 def _runs_out(expected: Forecast) -> str | None:
-    """The day on which the allowance runs out, as expected and at the earliest; None where it lasts."""
+    """The expected and the earliest day on which the allowance runs out; None where the allowance lasts."""
     if expected.may_run_out_on is None:
         return None
     earliest = day_in_words(expected.may_run_out_on)
@@ -154,7 +154,7 @@ def _runs_out(expected: Forecast) -> str | None:
 
 
 def _by_kind(kinds: Kinds) -> str | None:
-    """How many refusals there were of each kind: "(3 rate_limited, 2 quota_exceeded)"."""
+    """The number of refusals of each kind: "(3 rate_limited, 2 quota_exceeded)"."""
     shown = [f"{count:,} {safe(kind, 40) or '?'}" for kind, count in kinds[:KINDS_SHOWN]]
     more = sum(count for _, count in kinds[KINDS_SHOWN:])
     return f"({', '.join([*shown, *([f'{more:,} of other kinds'] if more else [])])})" if shown else None
