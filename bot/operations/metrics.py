@@ -31,7 +31,7 @@ from bot.errors import (
 )
 from bot.operations.jobs.table import JOBS
 from bot.operations.look import Look
-from bot.racing.client import RACES_PATH
+from bot.racing.client import DELIVERIES_PATH, RACES_PATH
 from bot.racing.errors import (
     BY_CODE,
     AnswerUnreadable,
@@ -79,7 +79,7 @@ SLACK_ANSWERS: Mapping[type[SlackError], str] = {
 }
 
 ENDPOINTS = (
-    *("countries", "courses", "reference", RACES_PATH, "webhooks/subscribe", "webhooks/deliveries", USAGE_PATH),
+    *("countries", "courses", "reference", RACES_PATH, "webhooks/subscribe", DELIVERIES_PATH, USAGE_PATH),
     OTHER,
 )
 """Paths below the data service's base address. The paths of `RACING_RACE_PATH` and `RACING_DAY_PATH` are "other"."""

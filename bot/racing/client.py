@@ -41,6 +41,7 @@ from bot.racing.walk import Step, collect, collect_any, walk
 
 T = TypeVar("T")
 RACES_PATH = "races/search"
+DELIVERIES_PATH = "webhooks/deliveries"
 PAGE_SIZE = 200
 """The larger of the two page sizes that are specified; the largest that is allowed is not shown (Spec gap G12)."""
 
@@ -145,11 +146,11 @@ class RacingClient:
 
     async def deliveries(self, status: str | None = None, cursor: str | None = None) -> DeliveryPage:
         """One page of delivery records. `status="failed"` is the only value that is specified."""
-        return await self._get("webhooks/deliveries", DeliveryPage, {"status": status, "cursor": cursor})
+        return await self._get(DELIVERIES_PATH, DeliveryPage, {"status": status, "cursor": cursor})
 
     def walk_deliveries(self, status: str | None = None) -> AsyncGenerator[Step[DeliveryRecord]]:
         """The pages of all delivery records that are kept (30 days)."""
-        return self._walk("webhooks/deliveries", DeliveryPage, {"status": status})
+        return self._walk(DELIVERIES_PATH, DeliveryPage, {"status": status})
 
     async def usage(self, by: str | None = None) -> AnyPage:
         """Requests, errors and refusals, as they came (Spec gap G5). `by="endpoint"` is specified. Costs no quota."""

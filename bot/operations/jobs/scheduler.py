@@ -24,8 +24,15 @@ log = get_logger(__name__)
 LEASE_S = 300.0
 """A claimed slot without an end after this time is taken over."""
 
+RUN_S = 1_800.0
+"""A run is ended after this: a run without an end would keep its job from running again, and nobody would know."""
+
 TRY_EVERY_S = 60
 """Every replica tries to claim a slot at least this often, so a slot of a dead claimant is taken over in time."""
+
+
+class JobHangs(RacingBotError):
+    """A run took longer than RUN_S."""
 
 
 class Jobs:
@@ -68,7 +75,7 @@ class Jobs:
             slot = await self._claim(job, every_s)
             if slot is None:
                 return False
-            await job.run(self._parts)
+            await self._run_bounded(job)
             await self._parts.database.write(partial(self._finish, job=job, slot=slot))
         except asyncio.CancelledError:
             if not self._stopping:
@@ -80,12 +87,22 @@ class Jobs:
             # After a failed run the slot stays open for a later try, by any replica.
             level = log.warning if isinstance(error, RacingBotError) else log.exception
             level("job_failed", job=job.id, reason=str(error))
-            self.failing[job.id] = str(error)
+            self.failing[job.id] = str(error) or type(error).__name__
             self._count(job.id, "failed")
             return False
         self.failing.pop(job.id, None)
         self._count(job.id, "ok")
         return True
+
+    async def _run_bounded(self, job: Job) -> None:
+        """Run the job. Raises JobHangs for a run without an end."""
+        try:
+            async with asyncio.timeout(RUN_S) as bound:
+                await job.run(self._parts)
+        except TimeoutError:
+            if bound.expired():
+                raise JobHangs(f"the run was ended after {RUN_S:g} s without an end of its own") from None
+            raise
 
     async def _claim(self, job: Job, every_s: int) -> str | None:
         slot = slot_of(self._parts.clock(), every_s)

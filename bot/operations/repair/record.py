@@ -1,7 +1,8 @@
 """Reads a record of a failed delivery: the body to be stored in place of the delivery (Spec gap G4).
 
 The fields of a record are not shown, so a record is read tolerantly. The payload is an object in the
-record with the name of an event. Without a payload the body has the event, the ids and the place of the record.
+record with the name of an event and a race. Without a payload the body has the event, the ids and the place of the
+record.
 """
 
 import json
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 
 from bot.domain.events import EventKind, RacingEvent
 from bot.domain.races import Race
-from bot.domain.reading import meeting_id_of, race_from, race_id_of, sources_of
+from bot.domain.reading import RACE_ID_SHAPE, meeting_id_of, race_from, race_id_of, sources_of
 from bot.domain.reading_json import NotAnObject, read_object
 from bot.domain.reading_parts import About, kind_of, parts_of
 from bot.domain.reading_times import read_instant
@@ -42,8 +43,12 @@ OF_DELIVERY = frozenset(
 """Names of the delivery's own fields at the top of a record. In the object of a race the race has the same names."""
 
 DELIVERY_ID = ("deliveryid", "deliveryuid", "id", "uid", "uuid", "guid", "identifier")
+NO_ID = "without an id"
 SUBJECT_ID = ("resourceid", "subjectid", "objectid", "entityid")
 """Names of an id of the race, or of the meeting in an event of a meeting."""
+
+SUBJECT = ("subject", "resource", "object", "entity")
+"""Names of the same id where the value has the shape of an id."""
 
 FIRST_TRIED = (
     *("occurredat", "eventtime", "eventat", "firstattemptat", "firstattemptedat", "firstattempt", "firstsentat"),
@@ -115,37 +120,73 @@ class _Sent(NamedTuple):
 
 
 def read_record(record: Mapping[str, Any], read: ReadPayload, now: datetime) -> Failed | None:
-    """The delivery of a record; None where the record has no payload and names no event."""
-    tried_at = _tried_at(record, now)
-    sent = _payload(record)
-    if sent is not None:
-        body, event = _timed(sent, read, tried_at)
-        digests = frozenset(sha256(one).hexdigest() for one in (body, *_forms(sent)))
-        return Failed(body, event, True, digests, tried_at, _answered(record))
+    """The delivery of a record; None where the record has no payload and names no event.
+
+    The first reading that tells the race or the meeting counts. Headers and subscriptions name events too, and are the
+    same for all deliveries.
+    """
+    payloads = list(_payloads(record, read, now))
+    if whole := next((one for one in payloads if _tells_place(one.event)), None):
+        return whole
+    said = _said(record, read, now)
+    if said is not None and _tells_place(said.event):
+        return said
+    return next((one for one in payloads if one.event.kind), None) or said
+
+
+def _payloads(record: Mapping[str, Any], read: ReadPayload, now: datetime) -> Iterator[Failed]:
+    """The readings of a record by its payload, the likeliest first."""
+    tried = _tried_at(record, now)
+    for sent in _sent(record):
+        try:
+            body, event = _timed(sent, read, tried.at)
+            digests = frozenset(sha256(one).hexdigest() for one in (body, *_forms(sent)))
+        except (ValueError, RecursionError):
+            # No JSON can be made of the object again: numbers of thousands of digits, say.
+            continue
+        if sent.name in PAYLOADS or _tells_place(event):
+            yield Failed(body, event, True, digests, tried.at, _answered(record))
+
+
+def _said(record: Mapping[str, Any], read: ReadPayload, now: datetime) -> Failed | None:
+    """The reading of a record without a payload; None without the name of an event."""
     kind = next((kind for value in _plain_values(record) if (kind := kind_of(value))), None)
     if kind is None:
         return None
-    body = _bytes(_as_said(kind, record, tried_at))
-    return Failed(body, read(body), False, frozenset({sha256(body).hexdigest()}), tried_at, _answered(record))
+    tried = _tried_at(record, now)
+    body = _bytes(_as_said(kind, record, tried.at))
+    if not tried.is_first and name_of(record) != NO_ID:
+        # A later attempt changes the time, and is no other event.
+        lasting = _bytes(_as_said(kind, record, None))
+        body = body if read(body).key == read(lasting).key else lasting
+    return Failed(body, read(body), False, frozenset({sha256(body).hexdigest()}), tried.at, _answered(record))
+
+
+def _tells_place(event: RacingEvent) -> bool:
+    """Whether an event tells the race, the meeting or the course."""
+    race = event.race
+    found = (race.race_id, race.meeting_id, race.course.course_id, race.course.name, event.races)
+    return event.kind is not None and any(found)
 
 
 def name_of(record: Mapping[str, Any]) -> str:
     """The delivery's id as the record has it; "without an id" where it has none."""
-    return find([fields_of(record)], DELIVERY_ID, identifier) or "without an id"
+    return find([fields_of(record)], DELIVERY_ID, identifier) or NO_ID
 
 
-def _payload(record: Mapping[str, Any]) -> _Sent | None:
-    """The deepest object with the name of an event; else an object under a payload's name, with the record's event."""
+def _sent(record: Mapping[str, Any]) -> Iterator[_Sent]:
+    """The objects with the name of an event, the deepest first; then objects under a payload's name, with the record's.
+
+    A payload's name goes before other names.
+    """
     inner = list(_inner(record))
-    named = [sent for sent in inner if _names_event(sent.fields)]
-    if named:
-        return named[-1]
+    named = [sent for sent in reversed(inner) if _names_event(sent.fields)]
+    yield from sorted(named, key=lambda sent: sent.name not in PAYLOADS)
     kind = next((kind for value in _plain_values(record) if (kind := kind_of(value))), None)
     for sent in inner:
         if sent.name in PAYLOADS and any(part.is_racing for part in parts_of(sent.fields)):
             whole = {"event": kind.value, "payload": dict(sent.fields)} if kind else sent.fields
-            return _Sent(sent.name, whole, sent.raw if kind is None else None)
-    return None
+            yield _Sent(sent.name, whole, sent.raw if kind is None else None)
 
 
 def _names_event(fields: Mapping[str, Any], deepest: int = 2) -> bool:
@@ -157,7 +198,7 @@ def _names_event(fields: Mapping[str, Any], deepest: int = 2) -> bool:
 
 
 def _inner(record: Mapping[str, Any]) -> Iterator[_Sent]:
-    """The objects in a record, the shallower first, and those in a payload's text. Our answers are left out."""
+    """The objects in a record, the shallower first, and those in texts of JSON. Our answers are left out."""
     level = [_Sent("", record)]
     for _ in range(DEEPEST):
         level = [child for parent in level for child in _children(parent.fields)]
@@ -165,13 +206,14 @@ def _inner(record: Mapping[str, Any]) -> Iterator[_Sent]:
 
 
 def _children(record: Mapping[str, Any]) -> Iterator[_Sent]:
-    for name, value in record.items():
+    for name, found in record.items():
         folded = fold(str(name))
         if folded.startswith(CAME_BACK):
             continue
+        value = found[0] if isinstance(found, list) and len(found) == 1 else found
         if isinstance(value, Mapping):
             yield _Sent(folded, value)
-        elif isinstance(value, str) and folded in PAYLOADS:
+        elif isinstance(value, str) and value.lstrip().startswith(("{", "[")):
             raw = value.encode("utf-8", "surrogatepass")
             try:
                 yield _Sent(folded, read_object(raw), raw)
@@ -230,13 +272,22 @@ def _race_of(kind: EventKind, record: Mapping[str, Any]) -> Race:
     """The race, or the meeting, of a record."""
     of_meeting = kind is EventKind.MEETING_ABANDONED
     parts = parts_of(_about_event(record))
-    subject_id = find((part.fields for part in parts), SUBJECT_ID, identifier)
-    race_id, meeting_id = race_id_of(parts), meeting_id_of(parts)
+    fields = [part.fields for part in parts]
+    subject_id = find(fields, SUBJECT_ID, identifier) or find(fields, SUBJECT, _id_by_shape)
+    race_id, meeting_id = race_id_of(parts) or find(fields, ("raceids",), _only_id), meeting_id_of(parts)
     return race_from(
         sources_of(parts, About.MEETING if of_meeting else About.RACE),
         race_id=race_id or (None if of_meeting or meeting_id else subject_id),
         meeting_id=meeting_id or (subject_id if of_meeting else None),
     )
+
+
+def _id_by_shape(value: Any) -> str | None:
+    return value.strip() if isinstance(value, str) and RACE_ID_SHAPE.fullmatch(value.strip()) else None
+
+
+def _only_id(value: Any) -> str | None:
+    return identifier(value[0]) if isinstance(value, list) and len(value) == 1 else None
 
 
 def _about_event(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -245,14 +296,20 @@ def _about_event(record: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, key, value in folded if key not in OF_DELIVERY and not key.startswith(CAME_BACK)}
 
 
-def _tried_at(record: Mapping[str, Any], now: datetime) -> datetime | None:
-    """When the service first had the event; None without a past moment with an offset."""
+class _Tried(NamedTuple):
+    """When the service first had the event. `is_first`: no later attempt changes the moment."""
+
+    at: datetime | None = None
+    is_first: bool = True
+
+
+def _tried_at(record: Mapping[str, Any], now: datetime) -> _Tried:
+    """When the service first had the event, as far as the record has a past moment with an offset."""
     objects = [fields_of(record), *(fields_of(sent.fields) for sent in _inner(record) if sent.name in WRAPPERS)]
     tries = [moment for one in _tries(record) if (moment := find([one], TRY_AT, read_instant))]
-    found = (
-        find(objects, FIRST_TRIED, read_instant) or min(tries, default=None) or find(objects, LAST_TRIED, read_instant)
-    )
-    return found.astimezone(UTC) if found and found <= now else None
+    first = find(objects, FIRST_TRIED, read_instant) or min(tries, default=None)
+    found = first or find(objects, LAST_TRIED, read_instant)
+    return _Tried(found.astimezone(UTC), first is not None) if found and found <= now else _Tried()
 
 
 def _tries(record: Mapping[str, Any]) -> list[Fields]:

@@ -25,8 +25,16 @@ from bot.operations.repair.missing import days_of, find_lacking, find_missing, i
 from bot.operations.repair.record import Failed, ReadPayload, name_of, read_record
 from bot.outbox.notices import Notices
 from bot.outbox.reopening import SUMMARY_AFTER, Reopening
-from bot.racing.client import RacingClient
-from bot.racing.errors import Latched, QuotaExceeded, ServiceFailure, Spared, Unauthorized, UpgradeRequired
+from bot.racing.client import DELIVERIES_PATH, RacingClient
+from bot.racing.errors import (
+    Latched,
+    QuotaExceeded,
+    ServiceFailure,
+    Spared,
+    Unauthorized,
+    UpgradeRequired,
+    WalkBroken,
+)
 from bot.storage import events, inbox, quota
 from bot.storage.engine import Database
 from bot.storage.inbox import Arrival
@@ -37,14 +45,23 @@ log = get_logger(__name__)
 TOGETHER = 50
 """Deliveries of a transaction, and so of a summary. Ingest waits for the transaction, so the number is small."""
 
+PAGES = 200
+"""Pages of records read at most: each page costs quota, and cursors may lead on for ever."""
+
+WALK_S = 600.0
+"""The records are read for so long at most: the records read by then must not wait for a slow service."""
+
 LOOK_UP_S = 30.0
 """The time to look up races, for all deliveries together: abandonments wait meanwhile."""
 
 PAGES_A_DAY = 25
 """Pages of the race book's walk for one day of failed deliveries, at most."""
 
-REFUSED = (Latched, QuotaExceeded, Spared, Unauthorized, UpgradeRequired)
-"""Refusals for admins to hear of: without the records nobody knows of missed events."""
+REFUSED = (Latched, QuotaExceeded, Spared, Unauthorized, UpgradeRequired, WalkBroken)
+"""Failures for admins to hear of: without the records nobody knows of missed events."""
+
+SAME_AGAIN = (UpgradeRequired, WalkBroken)
+"""Failures that come again within minutes: the next slot is early enough, and a broken walk costs quota each time."""
 
 
 @dataclass(frozen=True)
@@ -133,14 +150,14 @@ class Repair:
         self._wake = wake
 
     async def as_job(self) -> None:
-        """Look once. Admins are told of a refusal by the data service; the next slot tries again."""
+        """Look once. Admins are told of a refusal or of a broken list; the next slot tries again."""
         try:
             await self.run()
         except REFUSED as error:
             await self._database.write(partial(self._tell_refused, error=error))
             self._wake.set()
-            # A failed job is tried again within minutes, and the plan stays the same.
-            if not isinstance(error, UpgradeRequired):
+            # A failed job is tried again within minutes.
+            if not isinstance(error, SAME_AGAIN):
                 raise
 
     async def run(self) -> Repaired:
@@ -169,15 +186,23 @@ class Repair:
         """The failed deliveries of all pages of the records. A broken walk gives the pages before the break."""
         if held_back := await self._quota_book.held_back():
             raise held_back
-        records, requests, broken = list[dict[str, Any]](), 0, None
+        records, requests = list[dict[str, Any]](), 0
+        broken: ServiceError | None = None
         try:
-            async for step in self._client.walk_deliveries("failed"):
-                records += [record.fields for record in step.page.data]
-                requests += 1
+            async with asyncio.timeout(WALK_S):
+                async for step in self._client.walk_deliveries("failed"):
+                    page = [record.fields for record in step.page.data]
+                    requests += 1
+                    broken = _broken(page, records, requests, is_last=step.is_last)
+                    records += page
+                    if broken is not None:
+                        break
         except ServiceError as error:
             if not requests:
                 raise
             broken = error
+        except TimeoutError:
+            broken = WalkBroken(DELIVERIES_PATH, message=f"not read to the end within {WALK_S:g} s")
         # Hundreds of records take a while: commands and deliveries must not wait.
         read = await asyncio.to_thread(self._read, records)
         failed = [one for _, one in read if one is not None]
@@ -186,7 +211,15 @@ class Repair:
 
     def _read(self, records: Iterable[Mapping[str, Any]]) -> list[tuple[str, Failed | None]]:
         now = self._clock()
-        return [(name_of(record), read_record(record, self._read_payload, now)) for record in records]
+        return [(name_of(record), self._read_one(record, now)) for record in records]
+
+    def _read_one(self, record: Mapping[str, Any], now: datetime) -> Failed | None:
+        """The delivery of a record. Admins hear of a record that our code fails on: no other record waits."""
+        try:
+            return read_record(record, self._read_payload, now)
+        except Exception:
+            log.exception("failed_delivery_not_read", delivery_id=name_of(record))
+            return None
 
     def _count(self, session: Session, *, requests: int) -> None:
         """Count the requests: the endpoint is not said to be free of quota."""
@@ -319,14 +352,24 @@ class Repair:
             outage.note_unread(session, self._notices, unread, now)
 
     def _tell_refused(self, session: Session, *, error: ServiceFailure) -> None:
-        """Say once a month why the bot can't look up failed deliveries."""
+        """Say once a month why the bot can't look up all failed deliveries."""
         now = self._clock()
+        which = "all deliveries" if isinstance(error, WalkBroken) else "deliveries"
         self._notices.tell(
             session,
             f"repair-refused:{error.code or type(error).__name__}:{month_key(now)}",
-            f"I can't look up deliveries that the data service gave up. {error.told} I try again by "
+            f"I can't look up {which} that the data service gave up. {error.told} I try again by "
             "myself: what was given up meanwhile is posted as soon as I can look it up, for 30 days.",
         )
+
+
+def _broken(
+    page: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]], pages: int, *, is_last: bool
+) -> WalkBroken | None:
+    """Why the walk ends at this page before the end of the list; None where the walk goes on."""
+    if page and page == before[-len(page) :]:
+        return WalkBroken(DELIVERIES_PATH, message="a page came twice under two cursors")
+    return None if is_last or pages < PAGES else WalkBroken(DELIVERIES_PATH, message=f"{PAGES} pages and no end")
 
 
 def _arrival(one: Failed, now: datetime) -> Arrival:

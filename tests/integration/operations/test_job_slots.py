@@ -1,11 +1,13 @@
 """Each slot of a job is run once, by whichever replica claims it; what a killed one left is taken over."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
 from sqlalchemy import update
 
+from bot.operations.jobs import scheduler
 from bot.operations.jobs.scheduler import TRY_EVERY_S, Jobs
 from bot.operations.jobs.table import JOBS, Job
 from bot.storage.tables import JobRun
@@ -23,7 +25,7 @@ class Replica:
 
     def __init__(self, database: Any, name: str, runs: list[str]) -> None:
         self.now = START
-        self.dies = False
+        self.dies = self.hangs = False
         parts: Any = SimpleNamespace(database=database, clock=lambda: self.now, settings=SimpleNamespace())
         self.jobs = Jobs(parts)
         self._name, self._runs = name, runs
@@ -35,6 +37,8 @@ class Replica:
 
     async def _run(self, _parts: Any) -> None:
         self._runs.append(self._name)
+        if self.hangs:
+            await asyncio.Event().wait()
         if self.dies:
             raise Killed
 
@@ -76,3 +80,12 @@ async def test_every_slot_is_tried_for_again_within_its_own_time(database):
         jobs.stop()
     assert tried.keys() == {job.id for job in JOBS}
     assert max(tried.values()) <= TRY_EVERY_S
+
+
+async def test_run_without_an_end_is_ended_and_shown(database, monkeypatch):
+    monkeypatch.setattr(scheduler, "RUN_S", 0.05)
+    runs: list[str] = []
+    one = Replica(database, "one", runs)
+    one.hangs = True
+    assert await asyncio.wait_for(one.tries(), 10) is False
+    assert one.jobs.failing == {"count": "the run was ended after 0.05 s without an end of its own"}

@@ -21,6 +21,7 @@ from bot.book.quota import QuotaBook
 from bot.book.racebook import RaceBook
 from bot.domain.events import EventKind, Topic
 from bot.operations.repair import repair as repairing
+from bot.operations.repair.record import read_record
 from bot.operations.repair.repair import Repair
 from bot.outbox.closing import pause_channel
 from bot.racing.client import open_client
@@ -522,6 +523,70 @@ async def test_list_that_breaks_off_is_made_good_as_far_as_it_was_read(listening
     assert await count(listening, EventVersion) == 4
     repair._client._calls.ask = asked
     assert len((await repair.run()).made) == 3
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("records", ["the same page", "a page anew"])
+async def test_list_without_an_end_is_made_good_as_far_as_it_was_read(
+    listening, outage, make_repair, monkeypatch, records
+):
+    await several(outage)
+    monkeypatch.setattr(repairing, "PAGES", 10)
+    repair, asked = make_repair(listening), 0
+    ask = repair._client._calls.ask
+
+    async def leads_on(request, *args, **kwargs):
+        nonlocal asked
+        if request.path != "webhooks/deliveries":
+            return await ask(request, *args, **kwargs)
+        asked += 1
+        page = await ask(replace(request, params=()), *args, **kwargs)
+        data = page.data if records == "the same page" or asked % 2 else page.data[::-1]
+        meta = page.meta.model_copy(update={"has_more": True, "next_cursor": f"c{asked}"})
+        return page.model_copy(update={"meta": meta, "data": data})
+
+    repair._client._calls.ask = leads_on
+    # The job does not fail: a failed job would be run again within minutes, at the cost of as many requests.
+    await asyncio.wait_for(repair.as_job(), 30)
+    assert asked == (2 if records == "the same page" else 10)
+    assert await count(listening, EventVersion) == 7
+    await listening.post_all()
+    assert sum("can't look up all deliveries" in text for text in listening.texts("CADMIN")) == 1
+
+
+@ON_SQLITE
+async def test_service_that_falls_silent_in_the_list_holds_up_no_record(listening, outage, make_repair, monkeypatch):
+    await several(outage)
+    outage.service.switch(default_limit=4)
+    repair = make_repair(listening)
+    ask = repair._client._calls.ask
+
+    async def falls_silent(request, *args, **kwargs):
+        if dict(request.params).get("cursor"):
+            await asyncio.Event().wait()
+        return await ask(request, *args, **kwargs)
+
+    repair._client._calls.ask = falls_silent
+    monkeypatch.setattr(repairing, "WALK_S", 0.5)
+    with pytest.raises(WalkBroken):
+        await asyncio.wait_for(repair.run(), 30)
+    assert await count(listening, EventVersion) == 4
+
+
+@ON_SQLITE
+async def test_record_that_our_code_fails_on_holds_up_no_other(listening, outage, make_repair, monkeypatch):
+    await several(outage)
+    await stranger(outage)
+
+    def fails(record, *about):
+        if "rc_nobody1" in json.dumps(record):
+            raise RuntimeError("our own")
+        return read_record(record, *about)
+
+    monkeypatch.setattr(repairing, "read_record", fails)
+    await mend(listening, make_repair(listening))
+    assert await count(listening, EventVersion) == 7
+    assert any("can't make good" in text for text in listening.texts("CADMIN"))
 
 
 @ON_SQLITE

@@ -36,6 +36,17 @@ WITH_PAYLOAD = {
     "in a request": {"uid": "x", "createdAt": AT, "request": {"headers": {"a": "b"}, "body": json.dumps(PAYLOAD)}},
     "beside our answer": {"id": 1, "created": AT, "data": PAYLOAD, "response": {"body": {"event": "result.received"}}},
     "under a made-up name": {"id": "dl_1", "created_at": AT, "what_was_sent": PAYLOAD},
+    "as text under a made-up name": {"id": "dl_1", "created_at": AT, "payload_json": json.dumps(PAYLOAD)},
+    "in a list of one": {"id": "dl_1", "created_at": AT, "payload": [PAYLOAD]},
+    "before headers with the event": {
+        "created_at": AT,
+        "request": {"body": json.dumps(PAYLOAD), "headers": {"X-SVC-Event": "race.abandoned"}},
+    },
+    "before the subscription": {
+        "created_at": AT,
+        "payload": PAYLOAD,
+        "subscription": {"id": "s_1", "event": "race.abandoned", "region": "GB"},
+    },
 }
 
 
@@ -72,6 +83,18 @@ BARE: dict[str, tuple[dict[str, Any], str | None]] = {
         {"id": 7, "name": "race.abandoned", "course": "Ascot", "race_date": "2026-11-21", "off_time": "14:30"},
         "race.abandoned:course=ascot|date=2026-11-21|off=14:30",
     ),
+    "beside the subscription": (
+        {
+            "id": 7,
+            "event": "race.abandoned",
+            "race_id": "rc_1",
+            "subscription": {"id": "s1", "event": "race.abandoned"},
+        },
+        "race.abandoned:rc_1",
+    ),
+    "by headers": ({"id": 7, "race_id": "rc_1", "headers": {"X-Event": "race.abandoned"}}, "race.abandoned:rc_1"),
+    "by subject": ({"id": 7, "event": "race.abandoned", "subject": "rc_a1b2c3"}, "race.abandoned:rc_a1b2c3"),
+    "in a list of ids": ({"id": 7, "event": "race.abandoned", "race_ids": ["rc_1"]}, "race.abandoned:rc_1"),
     "empty payload": ({"id": 7, "event": "race.abandoned", "race_id": "rc_1", "payload": None}, "race.abandoned:rc_1"),
 }
 
@@ -95,6 +118,19 @@ def test_two_abandonments_that_say_nothing_of_their_races_are_two():
     first, second = ({"id": one, "event": "race.abandoned", "created_at": AT} for one in ("dl_1", "dl_2"))
     assert read(first).event.key != read(second).event.key
     assert read(first).event.key == read(first | {"attempts": 3}).event.key
+
+
+def test_later_attempt_of_an_abandonment_that_says_nothing_of_its_race_is_no_other_event():
+    record = {"id": "dl_1", "event": "race.abandoned", "updated_at": AT}
+    later = record | {"updated_at": "2026-11-21T15:00:00+00:00"}
+    assert read(record).event.key == read(later).event.key
+    assert read(record).tried_at == TRIED
+
+
+def test_two_deliveries_of_a_subscription_are_two():
+    subscription = {"id": "s_1", "event": "race.abandoned"}
+    records = [{"id": one, "event": "race.abandoned", "subscription": subscription} for one in ("dl_1", "dl_2")]
+    assert len({read(one).event.key for one in records}) == 2
 
 
 def test_off_time_is_no_time_of_the_delivery():
