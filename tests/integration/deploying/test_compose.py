@@ -83,9 +83,9 @@ def test_no_secret_stands_in_the_file():
     assert all(value.startswith("${") and ":?" in value for value in written)
 
 
-def test_proxy_passes_on_the_two_paths_for_strangers_and_no_other():
+def test_proxy_passes_on_the_paths_that_the_doctor_asks_for_and_no_other():
     caddyfile = (ROOT / "deploy/Caddyfile").read_text("utf-8")
-    assert re.findall(r"@bot path (.+)", caddyfile) == ["/webhooks/racing /slack/events"]
+    assert re.findall(r"@bot path (.+)", caddyfile) == ["/webhooks/racing /slack/events /healthz"]
     assert "respond 404" in caddyfile
 
 
