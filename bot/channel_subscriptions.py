@@ -35,7 +35,7 @@ from bot.storage import channel_lock, subscriptions
 from bot.storage.engine import TOOL_BUSY_S, Database
 from bot.storage.lexicon import Lexicon
 from bot.storage.reference import KnownCourse
-from bot.storage.schema import Schema
+from bot.storage.schema import Schema, check_is_there
 from bot.storage.state_store import DatabaseStateStore
 
 log = get_logger(__name__)
@@ -267,7 +267,7 @@ def operator() -> str:
 
 async def run_export(settings: Settings, *, as_json: bool) -> str:
     """All channels' subscriptions as a file. Raises StorageError."""
-    async with _opened(settings) as database:
+    async with _opened(settings, reads_only=True) as database:
         data = subscription_file.as_data(await database.read(subscriptions.every))
     return subscription_file.as_json(data) if as_json else subscription_file.as_yaml(data)
 
@@ -310,9 +310,11 @@ async def _lists(settings: Settings, database: Database) -> Lexicon:
 
 
 @asynccontextmanager
-async def _opened(settings: Settings) -> AsyncIterator[Database]:
+async def _opened(settings: Settings, *, reads_only: bool = False) -> AsyncIterator[Database]:
     database = Database(settings.database_url.get_secret_value(), busy_s=TOOL_BUSY_S)
     try:
+        if reads_only:
+            check_is_there(database)
         if not await Schema(database).prepare():
             raise StorageUnavailable("the database is not ready; see `racing-bot migrate`.")
         yield database

@@ -170,7 +170,7 @@ def export_subscriptions(
     try:
         print(asyncio.run(run_export(settings, as_json=as_json)), end="")
     except StorageError as error:
-        sys.exit(str(error))
+        sys.exit(f"Nothing was exported: {error}")
 
 
 @subscriptions.command("apply")
@@ -188,7 +188,8 @@ def apply_subscriptions(
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise typer.BadParameter(f"{file} can't be read: {error}.", param_hint="FILE") from error
+        reason = getattr(error, "strerror", None) or error
+        raise typer.BadParameter(f"{file} can't be read: {reason}.", param_hint="FILE") from error
 
     def agree() -> bool:
         if yes:
@@ -213,7 +214,7 @@ def apply_subscriptions(
 
 @app.command()
 def restored() -> None:
-    """Say that the database is an older copy, before the bot is started on it. Nothing old is posted again then."""
+    """Settle an older copy of the database. Nothing old is posted again, if this is done before the bot starts."""
     import asyncio
 
     from bot.errors import StorageError

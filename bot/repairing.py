@@ -31,7 +31,7 @@ from bot.slack.messages.plain import sentence
 from bot.slack.messages.waited import waited
 from bot.slack.posts import PostRenderer
 from bot.storage.engine import TOOL_BUSY_S, Database
-from bot.storage.schema import Schema
+from bot.storage.schema import Schema, check_is_there
 from bot.storage.state_store import DatabaseStateStore
 from bot.storage.tables import EventVersion, MessageKind, MessageState, OutboxMessage
 from bot.webhooks.payload import read_payload
@@ -83,7 +83,7 @@ async def run_repair(settings: Settings, *, dry_run: bool, as_json: bool, clock:
     preview = Preview(
         PostRenderer(Identity(settings.slack_bot_token.get_secret_value()), settings.late_after_min * 60), clock
     )
-    async with _repair(settings, clock) as repair:
+    async with _repair(settings, clock, reads_only=dry_run) as repair:
         repaired = await (repair.try_out(preview) if dry_run else repair.run())
     if as_json:
         return json.dumps(_as_json(repaired, preview.planned if dry_run else None), ensure_ascii=False, indent=2)
@@ -100,7 +100,7 @@ def why_not(error: ServiceError | StorageError) -> str:
 
 
 @asynccontextmanager
-async def _repair(settings: Settings, clock: Clock) -> AsyncIterator[Repair]:
+async def _repair(settings: Settings, clock: Clock, *, reads_only: bool) -> AsyncIterator[Repair]:
     """The repair on the database and the data service of the settings."""
     database = Database(settings.database_url.get_secret_value(), busy_s=TOOL_BUSY_S)
     client = open_client(settings.racing_api_url, settings.racing_api_key, DatabaseStateStore(database, clock))
@@ -119,6 +119,8 @@ async def _repair(settings: Settings, clock: Clock) -> AsyncIterator[Repair]:
         wake=wake,
     )
     try:
+        if reads_only:
+            check_is_there(database)
         if not await Schema(database).prepare():
             raise StorageUnavailable("the database is not ready; see `racing-bot migrate`.")
         yield Repair(

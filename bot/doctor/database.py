@@ -17,6 +17,7 @@ from bot.errors import SchemaUnknown, SecretsUnreadable, StorageError
 from bot.settings import MIB
 from bot.storage import migrate, webhook_subscriptions
 from bot.storage.engine import Database, is_damage, reason_of
+from bot.storage.schema import is_there
 from bot.storage.tables import WebhookSubscriptionRow
 from bot.storage.vault import Vault
 
@@ -41,7 +42,7 @@ async def database(patient: Patient) -> Seen:
     """Whether the database answers."""
     found = patient.deployment.database
     where = found.url.render_as_string(hide_password=True)
-    if found.is_sqlite and not _has_file(found):
+    if not is_there(found):
         told = f"There is no database yet at {where}."
         return Seen(where, (failed("database_missing", told, "Run `racing-bot migrate`: all tables are made."),))
     try:
@@ -213,13 +214,3 @@ def _not_opened_by(vault: Vault, rows: list[WebhookSubscriptionRow]) -> list[Web
 
 def _file(found: Database) -> Path:
     return Path(found.url.database or "")
-
-
-def _has_file(found: Database) -> bool:
-    """Whether there is a file with contents. An unreadable file is for the driver to judge."""
-    try:
-        return _file(found).stat().st_size > 0
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True

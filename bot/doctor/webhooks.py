@@ -17,6 +17,7 @@ from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
 from bot.domain.events import TOPIC_OF
 from bot.domain.filters import ALL_REGIONS, ChannelFilter
 from bot.slack import guard
+from bot.slack.messages.text import counted
 from bot.storage import subscriptions, webhook_subscriptions
 from bot.storage.tables import InboxDelivery, WebhookSubscriptionRow
 from bot.webhooks import endpoint
@@ -38,7 +39,7 @@ async def webhook_subscription(patient: Patient) -> Seen:
     with_secret = [row for row in live if row.secret is not None]
     last = await deployment.read(_last_delivery)
     received = f"last delivery {last:%Y-%m-%d %H:%M} UTC" if last else "no delivery so far"
-    told = f"{len(live)} made by `{SUBSCRIBE}`, {in_settings} secrets in the settings, {received}"
+    told = f"{len(live)} made by `{SUBSCRIBE}`, {counted(in_settings, 'secret')} in the settings, {received}"
     if not with_secret and not in_settings:
         return Seen(told, (_no_secret(live),))
     missing = await deployment.read(_missing_events)

@@ -15,7 +15,11 @@ async def stay_up(stage: Stage, stdin: TextIO) -> None:
     delivering = asyncio.create_task(stage.service.run_deliveries())
     try:
         if stdin.isatty():
-            stage.screen.plain("Type a command as if in #everything, such as /racecard IRE or /racing help.")
+            stage.screen.show_whole_answers()
+            stage.screen.plain(
+                "Type a command as if in #everything, as an admin: /racecard IRE, /racing drill, /racing trace inbox-1 "
+                "or /racing help."
+            )
             async for line in typed_lines(stdin.fileno()):
                 await answer(stage, line)
         await delivering
@@ -27,6 +31,9 @@ async def answer(stage: Stage, line: str) -> None:
     """Shows the bot's answer to a line such as "/racecard IRE"; a channel's name before it says where it is typed."""
     where, _, rest = line.strip().partition(" ")
     by_name = {f"#{name}": channel_id for channel_id, name in CHANNELS.items()}
+    if where.startswith("#") and where not in by_name:
+        stage.screen.note(f"{where} is no channel here; the channels are {', '.join(by_name)}.")
+        return
     channel_id, command = (by_name[where], rest.strip()) if where in by_name else (CHANNEL, line.strip())
     if command:
         problem = await stage.say(channel_id, USER, command)

@@ -52,6 +52,11 @@ class Screen:
         self._channels = dict(channels)
         self._names = {**channels, **people}
         self._seen: set[str] = set()
+        self._answer_lines: int | None = ANSWER_LINES
+
+    def show_whole_answers(self) -> None:
+        """Clip no answer from now on: a person at the terminal asked for the answer."""
+        self._answer_lines = None
 
     def title(self, words: str) -> None:
         """A new part begins."""
@@ -97,7 +102,7 @@ class Screen:
 
     def _answer(self, message: EphemeralMessage) -> None:
         """Below the line that was typed, without the channel's name: it is in no channel's history."""
-        lines = _clipped(body_lines(message.blocks, message.text, self._names), ANSWER_LINES)
+        lines = _clipped(body_lines(message.blocks, message.text, self._names), self._answer_lines)
         lines += [_dim(line) for line in small_print(message.blocks, self._names)]
         self._lines("", "┊", lines, style="dim")
 
@@ -120,9 +125,9 @@ class Screen:
         return f"bold {_COLOURS[known.index(channel_id) % len(_COLOURS)]}" if channel_id in known else ""
 
 
-def _clipped(lines: Sequence[Text], most: int) -> list[Text]:
-    """As many lines as are shown, and how many more there are."""
-    if len(lines) <= most:
+def _clipped(lines: Sequence[Text], most: int | None) -> list[Text]:
+    """As many lines as are shown, and how many more there are; all lines without `most`."""
+    if most is None or len(lines) <= most:
         return list(lines)
     return [*lines[: most - 1], Text(f"… and {len(lines) - most + 1} more lines", "dim")]
 

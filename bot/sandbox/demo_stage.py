@@ -19,6 +19,7 @@ from bot.sandbox.slack.workspace import SlackWorkspace
 CHANNELS = {"C0GB": "gb-racing", "C0IRE": "ire-racing", "C0ALL": "everything", "C0ADMIN": "racing-admins"}
 ADMINS = "C0ADMIN"
 PEOPLE = {"U0ALICE": "alice", "U0BOB": "bob"}
+ADMIN = "U0ALICE"
 COMMANDS = ("/racing", "/racecard", "/results", "/usage")
 EVENTS = ("result.received", "race.abandoned", "meeting.abandoned", "racecard.published")
 PLAN = "live"
@@ -103,6 +104,8 @@ class Stage:
                 "SLACK_SIGNING_SECRET": self.slack.signing_secret,
                 "SLACK_API_URL": self.slack.api_url,
                 "ADMIN_CHANNEL": ADMINS,
+                "ADMIN_USERS": ADMIN,
+                "PUBLIC_URL": self.bot.url,
                 "QUOTA_CHECK_S": str(QUOTA_CHECK_S),
             }
         )

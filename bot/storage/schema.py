@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError
 
-from bot.errors import SchemaUnknown
+from bot.errors import SchemaUnknown, StorageUnavailable
 from bot.logs import get_logger
 from bot.storage import migrate
 from bot.storage.engine import Database, is_damage, reason_of
@@ -57,6 +57,28 @@ class Schema:
             if migrate.is_current(connection):
                 return None
         return "the schema is not current: run `racing-bot migrate`"
+
+
+def is_there(database: Database) -> bool:
+    """Whether SQLite's file has contents. PostgreSQL, memory and a file that can't be looked at are for the driver."""
+    if not database.is_sqlite or not database.url.database:
+        return True
+    try:
+        return Path(database.url.database).stat().st_size > 0
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+
+
+def check_is_there(database: Database) -> None:
+    """Raise StorageUnavailable where a command that only reads would make an empty database."""
+    if not is_there(database):
+        where = Path(database.url.database or "").absolute()
+        raise StorageUnavailable(
+            f"there is no database at {where}. Type the command in the folder of the bot, or set DATABASE_URL; "
+            "`racing-bot migrate` makes a new database."
+        )
 
 
 def why_not_writable(database: Database) -> str | None:

@@ -79,6 +79,11 @@ async def test_repair_command_shows_and_makes_good_what_failed_once_whatever_kil
 
 async def test_repair_command_says_why_it_can_t_look(make_world):
     async with make_world(start=False, switches=GIVES_UP) as world:
+        unmade = await run_command(world.bot, "repair", "--dry-run")
+        assert (unmade.code, unmade.out) == (1, "")
+        assert "there is no database at" in unmade.err
+        assert not (world.bot.folder / "bot.db").exists()
+        assert (await run_command(world.bot, "migrate")).code == 0
         nothing = await run_command(world.bot, "repair", "--dry-run")
         assert nothing.code == 0
         assert "Failed deliveries listed by the data service: 0" in nothing.out

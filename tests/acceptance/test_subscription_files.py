@@ -48,7 +48,12 @@ async def test_wrong_file_is_refused_with_every_problem_and_exit_code_2(make_wor
             assert told in wrong.err
         missing = await run(world, "apply", str(world.bot.folder / "none.yaml"))
         assert (missing.code, missing.out) == (2, "")
-        assert "can't be read" in missing.err
+        assert "none.yaml can't be read: No such file or directory." in missing.err
+        empty = world.bot.folder / "empty.db"
+        no_database = await run(world, "export", DATABASE_URL=f"sqlite:///{empty}")
+        assert (no_database.code, no_database.out) == (1, "")
+        assert f"there is no database at {empty}" in no_database.err
+        assert not empty.exists()
         nothing = dict.fromkeys(world.bot.env)
         for words in (("export",), ("apply", str(file))):
             ran = await run(world, *words, **nothing)

@@ -66,6 +66,8 @@ async def test_line_is_said_where_its_first_word_says():
         ("C0ALL", "/racecard IRE"),
         ("C0GB", "/racing list"),
         ("C0ALL", "/foo"),
-        ("C0ALL", "#nowhere /racing"),
     ]
-    assert stage.notes == ["no such command"] * 2
+    assert stage.notes == [
+        "no such command",
+        "#nowhere is no channel here; the channels are #gb-racing, #ire-racing, #everything, #racing-admins.",
+    ]

@@ -79,6 +79,16 @@ def test_command_and_answer_stand_together():
     ]
 
 
+def test_answer_to_a_person_at_the_terminal_is_shown_whole():
+    out = io.StringIO()
+    screen = screen_on(out)
+    screen.message(whisper("\n".join(f"line {n}" for n in range(30))))
+    assert out.getvalue().endswith("more lines\n")
+    screen.show_whole_answers()
+    screen.message(whisper("\n".join(f"line {n}" for n in range(30))))
+    assert out.getvalue().endswith("line 29\n")
+
+
 @given(st.text(), st.text())
 def test_lines_stay_within_the_width_whatever_they_say(text, header):
     out = io.StringIO()
