@@ -251,20 +251,35 @@ class Fanout:
     async def _post_singly(self, read: Sequence[Read]) -> int:
         """How many deliveries were dealt with, each in a unit of its own, since the database refused them together.
 
-        One that it refuses while it takes others is itself the reason, and would hold up all of them for ever. Where it
-        takes none, nothing is held against any.
+        A delivery that the database refuses while it takes others is itself the reason, and would hold up all of them
+        for ever: so it is held back. Where the database takes none, none is held back. A database that comes back
+        meanwhile must not put a delivery behind later ones: each is tried twice, and once more after the others.
         """
-        done, refused = 0, list[tuple[StoredDelivery, StorageUnavailable]]()
+        done, refused = 0, list[tuple[Read, StorageUnavailable]]()
         for each in read:
             try:
-                done += await self._post_together([each])
+                done += await self._post_twice(each)
             except StorageUnavailable as error:
-                refused.append((each[0], error))
+                refused.append((each, error))
         if refused and not done:
             raise refused[0][1]
-        for delivery, why in refused:
-            await self._database.write(partial(self._mark_refused, delivery=delivery, why=why))
+        for each, _ in refused:
+            done += await self._post_or_hold_back(each)
         return done
+
+    async def _post_twice(self, read: Read) -> int:
+        """The second try has a new connection, where the first found that of a database which was restarted."""
+        try:
+            return await self._post_together([read])
+        except StorageUnavailable:
+            return await self._post_together([read])
+
+    async def _post_or_hold_back(self, read: Read) -> int:
+        try:
+            return await self._post_together([read])
+        except StorageUnavailable as error:
+            await self._database.write(partial(self._mark_refused, delivery=read[0], why=error))
+            return 0
 
     def _mark_refused(self, session: Session, *, delivery: StoredDelivery, why: StorageUnavailable) -> None:
         if inbox.take(session, [delivery], self._clock()).inbox_ids:

@@ -6,8 +6,9 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 from sqlmodel import col
 from structlog.testing import capture_logs
 
+from bot.errors import StorageUnavailable
 from bot.storage.tables import ChannelSubscriptionRow, EventVersion, MutedMeetingRow, OutboxMessage
-from tests.integration.alerts.racing_day import abandonment, meeting, result, tell
+from tests.integration.alerts.racing_day import DAY, abandonment, meeting, result, tell
 from tests.integration.alerts.test_standstill import standstill_of
 
 OF_CGB = col(ChannelSubscriptionRow.channel_id) == "CGB"
@@ -84,6 +85,26 @@ async def test_delivery_that_is_refused_alone_is_tried_ever_more_seldom_and_logg
     assert pipeline.fanout.problem is None
     await pipeline.post_all()
     assert len(pipeline.texts("CGB")) == 1
+
+
+async def test_database_that_comes_back_in_the_middle_puts_no_delivery_behind_a_later_one(pipeline, monkeypatch):
+    await pipeline.subscribe("CGB", "GB")
+    for second, placings in enumerate((("Blue Moon", "Red Sky"), ("Red Sky", "Blue Moon"))):
+        await pipeline.deliver(result(placings=placings) | {"occurred_at": f"{DAY}T14:35:0{second}Z"})
+        pipeline.clock.forward(0.001)
+    refusals = iter(["together", "the first alone"])
+    write = pipeline.database.write
+
+    async def refuse_at_first(work):
+        if next(refusals, None):
+            raise StorageUnavailable("the server closed the connection unexpectedly")
+        return await write(work)
+
+    monkeypatch.setattr(pipeline.database, "write", refuse_at_first)
+    await pipeline.fanout.turn()
+    await pipeline.fanout.turn()
+    await pipeline.post_all()
+    assert [text.split()[0] for text in pipeline.texts("CGB")] == ["Superseded", "CORRECTION:"]
 
 
 async def test_damaged_race_book_holds_up_no_alert(pipeline, monkeypatch):
