@@ -16,8 +16,8 @@ from bench import acks, cards, channels, client, delivery, ingest, keys, overloa
 from bench.common import FULL, QUICK, Below, Measure, Plan, summary, table
 from bench.load import LOOPBACK
 from bench.outside import Outside
-from bot.sandbox.serving import serve
-from bot.serving import loop_factory
+from bot.cli.server import loop_factory
+from bot.sandbox.loopback_server import serve
 
 
 async def measure_bot(plan: Plan) -> list[Measure]:

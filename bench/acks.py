@@ -15,8 +15,8 @@ from bench.common import Below, Measure, Plan, percentiles
 from bench.load import Load, connected, fixed_rate
 from bench.payloads import Results
 from bench.processes import baseline, bot_settings, running
-from bot.sandbox.serving import free_port
-from bot.serving import loop_factory
+from bot.cli.server import loop_factory
+from bot.sandbox.loopback_server import free_port
 
 COMMANDS = (("/racecard", "GB"), ("/usage", ""), ("/racing", "help"))
 PATH = "/slack/events"

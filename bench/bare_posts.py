@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.cli.server import loop_factory
 from bot.outbox.poster import AT_ONCE
-from bot.serving import loop_factory
 
 TEXT = "Result: Ascot 14:30 (GB): 1 Measured Pace 1, 2 Measured Pace 2, 3 Measured Pace 3"
 

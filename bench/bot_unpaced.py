@@ -8,9 +8,9 @@ import asyncio
 import uvicorn
 
 from bot.app import Service
+from bot.cli.server import loop_factory, uvicorn_config
 from bot.logs import configure_logging
 from bot.outbox.pace import Pace
-from bot.serving import loop_factory, uvicorn_config
 from bot.settings import load_settings
 
 

@@ -10,17 +10,17 @@ from sqlalchemy import insert
 from sqlmodel import Session
 
 from bench.common import Below, Measure, Plan, percentiles
-from bot.book.racebook import RaceBook
-from bot.book.walk_state import Order, Stretch, Walk
-from bot.domain.races import Course, OffTime, Race, Runner
-from bot.racing.calls import AccountState
-from bot.racing.client import PAGE_SIZE
-from bot.slack.messages.card import racecard
-from bot.slack.messages.results_of_day import Shown, results_of_day
-from bot.storage import state
-from bot.storage.engine import Database
-from bot.storage.migrate import upgrade
-from bot.storage.tables import BookRace
+from bot.db import named_values
+from bot.db.engine import Database
+from bot.db.migrate import upgrade
+from bot.db.tables import BookRace
+from bot.events.races import Course, OffTime, Race, Runner
+from bot.racedata.client.calls import AccountState
+from bot.racedata.client.service_client import PAGE_SIZE
+from bot.racedata.race_book import RaceBook
+from bot.racedata.walk_state import Order, Stretch, Walk
+from bot.slack.messages.answers.racecard_answer import racecard
+from bot.slack.messages.answers.results_answer import Shown, results_of_day
 
 RACES = 100_000
 A_DAY = 60
@@ -86,7 +86,9 @@ async def fill(database: Database) -> None:
         await database.write(partial(_insert, rows=rows))
     stretch = Stretch(before=(TODAY - timedelta(days=1)).isoformat(), cursor="c")
     walk = Walk(region="GB", limit=PAGE_SIZE, order=Order.OLDEST_FIRST, stretches=(stretch,))
-    await database.write(partial(state.put, name="racebook.walk.GB", value=walk.model_dump(mode="json"), now=NOW))
+    await database.write(
+        partial(named_values.put, name="racebook.walk.GB", value=walk.model_dump(mode="json"), now=NOW)
+    )
 
 
 def _insert(session: Session, rows: list[dict[str, Any]]) -> None:

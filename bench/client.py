@@ -21,7 +21,7 @@ from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.racing.client import PAGE_SIZE, WalkPosition, open_client
+from bot.racedata.client.service_client import PAGE_SIZE, WalkPosition, open_client
 
 ROUNDS = 5
 WORKERS = 8

@@ -24,12 +24,12 @@ from bench.load import connected, fixed_rate
 from bench.outside import Outside
 from bench.payloads import Results
 from bench.processes import Server, baseline, bot_settings, running
-from bot.domain.events import Topic
-from bot.domain.filters import ChannelFilter
-from bot.sandbox.serving import free_port
-from bot.storage import subscriptions
-from bot.storage.engine import Database
-from bot.storage.migrate import upgrade
+from bot.channels import subscriptions
+from bot.channels.filters import ChannelFilter
+from bot.db.engine import Database
+from bot.db.migrate import upgrade
+from bot.events.event import Topic
+from bot.sandbox.loopback_server import free_port
 
 CHANNELS = tuple(f"C{number:03}" for number in range(100))
 REGIONS = tuple(f"R{number:02}" for number in range(100))

@@ -15,14 +15,15 @@ from bench.bare_posts import post_all
 from bench.common import AtLeast, Measure, Plan, paired_ratio
 from bench.outside import Outside
 from bench.payloads import Results
-from bot.domain.facts import VersionRemarks
-from bot.outbox import posts
-from bot.outbox.posts import NewPost, Priority
-from bot.storage import events, inbox
-from bot.storage.engine import Database
-from bot.storage.inbox import Arrival
-from bot.storage.tables import MessageKind
-from bot.webhooks.payload import read_payload
+from bot.db.engine import Database
+from bot.db.tables import MessageKind
+from bot.deliveries import inbox
+from bot.deliveries.inbox import Arrival
+from bot.deliveries.payload import read_payload
+from bot.events import event_store
+from bot.events.facts import VersionRemarks
+from bot.outbox import message_store
+from bot.outbox.message_store import NewPost, Priority
 
 POSTS = 300
 LOST_AFTER_S = 60.0
@@ -55,7 +56,7 @@ async def measure(
 async def _quiet(database: Database) -> None:
     """Returns when no post waits: a late one would be counted here, and a busy bot leaves no other process the lock."""
     started = time.perf_counter()
-    while await database.read(posts.count_by_state):
+    while await database.read(message_store.count_by_state):
         if time.perf_counter() - started > LOST_AFTER_S:
             raise TimeoutError(f"the bot was still posting after {LOST_AFTER_S:g} s")
         await asyncio.sleep(0.05)
@@ -78,10 +79,10 @@ def _queue(session: Session, results: Results, races: int, channels: Sequence[st
         arrival = Arrival(event.key, event.name, hashlib.sha256(body).hexdigest(), body, now)
         inbox.store(session, [arrival])
         (delivery,) = inbox.waiting(session, now, 1)
-        row = events.make(event, 1, remarks=VersionRemarks(), inbox_id=delivery.inbox_id, received_at=now)
+        row = event_store.make(event, 1, remarks=VersionRemarks(), inbox_id=delivery.inbox_id, received_at=now)
         session.add(row)
         session.flush()
-        posts.add(
+        message_store.add(
             session,
             [
                 NewPost(channel, f"{event.key}#1@{channel}", MessageKind.EVENT, Priority.OTHER, now, row.id)

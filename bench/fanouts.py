@@ -9,14 +9,14 @@ from pathlib import Path
 
 from bench.ingest import arrival
 from bench.payloads import Results
-from bot.alerts.fanout import Fanout
 from bot.app import Service
+from bot.cli.server import loop_factory
+from bot.deliveries import inbox
+from bot.deliveries.payload import read_payload
+from bot.fanout.fanout import Fanout
 from bot.logs import configure_logging
-from bot.outbox.direct import QueuedOnly
-from bot.serving import loop_factory
+from bot.outbox.claim_at_fanout import QueuedOnly
 from bot.settings import load_settings
-from bot.storage import inbox
-from bot.webhooks.payload import read_payload
 
 
 def seconds_alone(

@@ -12,13 +12,13 @@ from sqlalchemy import Connection, text
 from sqlmodel import Session
 
 from bench.payloads import Results
-from bot.domain.events import EventKind, RacingEvent
-from bot.domain.message import Message
-from bot.domain.races import Course, OffTime, Race
+from bot.db import named_values
+from bot.db.engine import Database
+from bot.deliveries.payload import read_payload
+from bot.events.event import EventKind, RacingEvent
+from bot.events.races import Course, OffTime, Race
 from bot.operations.jobs.prune_bodies import PRUNED_TO
-from bot.storage import state
-from bot.storage.engine import Database
-from bot.webhooks.payload import read_payload
+from bot.outbox.message import Message
 
 A_DAY = 2_740
 """Deliveries: a million in a year."""
@@ -167,7 +167,7 @@ def fill(database: Database, rows: int, now: datetime | None = None) -> None:
                 )
             connection.commit()
     with Session(database.writer) as session, session.begin():
-        state.put(session, PRUNED_TO, values["pruned"], now or datetime.now(UTC))
+        named_values.put(session, PRUNED_TO, values["pruned"], now or datetime.now(UTC))
         if not database.is_sqlite:
             for table in _OWN_IDS:
                 session.connection().exec_driver_sql(f"SELECT setval('{table}_id_seq', {rows})")

@@ -18,13 +18,13 @@ from bench.load import LATE_S, Load, closed_loop, fixed_rate
 from bench.payloads import Results
 from bench.postgres import NewDatabase
 from bench.processes import Server, baseline, bot_settings, empty_inbox, running
-from bot.sandbox.serving import free_port
-from bot.storage import inbox
-from bot.storage.engine import Database
-from bot.storage.inbox import Arrival
-from bot.storage.migrate import upgrade
-from bot.storage.tables import InboxDelivery
-from bot.webhooks.payload import identify
+from bot.db.engine import Database
+from bot.db.migrate import upgrade
+from bot.db.tables import InboxDelivery
+from bot.deliveries import inbox
+from bot.deliveries.inbox import Arrival
+from bot.deliveries.payload import identify
+from bot.sandbox.loopback_server import free_port
 
 CONNECTIONS = 32
 BOT = "bot (stored, then answered)"

@@ -12,10 +12,10 @@ from sqlalchemy import DateTime, bindparam, text
 
 from bench.common import Below, Measure, Plan, paired_ratio
 from bench.postgres import NewDatabase
-from bot.storage import inbox
-from bot.storage.engine import Database
-from bot.storage.inbox import Arrival
-from bot.storage.migrate import upgrade
+from bot.db.engine import Database
+from bot.db.migrate import upgrade
+from bot.deliveries import inbox
+from bot.deliveries.inbox import Arrival
 
 FEW = 10_000
 TOGETHER = 32

@@ -12,10 +12,10 @@ from bench.ingest import CONNECTIONS, WARM_UP_S
 from bench.load import LATE_S, Load, closed_loop, fixed_rate
 from bench.payloads import Results
 from bench.processes import baseline, bot_settings, running
-from bot.sandbox.serving import free_port
-from bot.serving import loop_factory
-from bot.storage.engine import Database
-from bot.storage.tables import InboxDelivery
+from bot.cli.server import loop_factory
+from bot.db.engine import Database
+from bot.db.tables import InboxDelivery
+from bot.sandbox.loopback_server import free_port
 
 CLOSED_S = 3.0
 """So long that the fan-out, which pauses at first, has its part of it."""

@@ -14,9 +14,9 @@ import psutil
 
 from bench.load import ACCEPTED, connected
 from bench.payloads import SECRET, get
-from bot.sandbox.serving import free_port
-from bot.storage import inbox
-from bot.storage.engine import Database
+from bot.db.engine import Database
+from bot.deliveries import inbox
+from bot.sandbox.loopback_server import free_port
 
 ROOT = Path(__file__).parents[1]
 READY_S = 20.0

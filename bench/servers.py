@@ -20,11 +20,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from bench.payloads import PATH, SECRET
-from bot.serving import loop_factory, uvicorn_config
-from bot.storage.engine import Database
-from bot.storage.migrate import upgrade
-from bot.storage.tables import InboxDelivery
-from bot.webhooks.signature import HEADER, is_signed
+from bot.cli.server import loop_factory, uvicorn_config
+from bot.db.engine import Database
+from bot.db.migrate import upgrade
+from bot.db.tables import InboxDelivery
+from bot.deliveries.signature import HEADER, is_signed
 
 
 def bare() -> Starlette:

@@ -20,9 +20,9 @@ from sqlalchemy.engine import make_url
 from bench.ingest import arrival
 from bench.payloads import Results
 from bot.app import Service
+from bot.cli.server import loop_factory
 from bot.logs import configure_logging
 from bot.outbox.pace import Pace
-from bot.serving import loop_factory
 from bot.settings import load_settings
 
 APART_S = 0.06

@@ -10,7 +10,7 @@ def main() -> None:
     """Run the command line. SIGTERM and Ctrl-C end the process from here on, also while modules are being loaded."""
     signal.signal(signal.SIGTERM, _end)
     try:
-        from bot.cli import main as run
+        from bot.cli.main import main as run
 
         run()
     except KeyboardInterrupt:

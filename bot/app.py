@@ -17,21 +17,25 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.alerts.fanout import Fanout
-from bot.alerts.ingest import Ingest
-from bot.alerts.standstill import Standstill
-from bot.book.day_path import Paths
-from bot.book.quota import QuotaBook
-from bot.book.racebook import RaceBook
-from bot.book.reference import ReferenceBook
-from bot.domain.clock import Clock, utc_now
-from bot.domain.forecast import Forecast
-from bot.domain.message import NativeBlocks
-from bot.domain.quota import QuotaReading
-from bot.domain.spending import Purpose
+from bot.clock import Clock, utc_now
+from bot.db import named_values
+from bot.db.engine import Database
+from bot.db.named_value_store import DatabaseStateStore
+from bot.db.replicas import Replicas
+from bot.db.schema import Schema
+from bot.db.vault import Vault
+from bot.deliveries import endpoint
+from bot.deliveries.admission import Admission
+from bot.deliveries.ingest import Ingest
+from bot.deliveries.payload import read_payload
+from bot.deliveries.signature_mismatches import MismatchRun
+from bot.deliveries.signing_secrets import SigningSecrets
 from bot.errors import StorageError
+from bot.fanout.fanout import Fanout
+from bot.fanout.standstill import Standstill
 from bot.logs import get_logger
-from bot.operations.drill import Drills
+from bot.operations.drill_run import Drills
+from bot.operations.gauges import read_look
 from bot.operations.health import Health
 from bot.operations.heartbeat import Heartbeat, open_http
 from bot.operations.jobs.check_channels import ChannelCheck
@@ -39,53 +43,50 @@ from bot.operations.jobs.end_pauses import PauseEnd
 from bot.operations.jobs.scheduler import Jobs
 from bot.operations.jobs.table import JobParts
 from bot.operations.jobs.watch_deliveries import DeliveryWatch
-from bot.operations.look import read_look
 from bot.operations.metrics import Metrics
-from bot.operations.repair.repair import Repair
-from bot.outbox import held_methods
+from bot.operations.repair.repair_run import Repair
+from bot.operations.self_delivery import SelfDelivery
+from bot.operations.self_notices import Telling
+from bot.outbox import method_holds
+from bot.outbox.message import NativeBlocks
 from bot.outbox.notices import Notices
 from bot.outbox.pace import Pace
 from bot.outbox.poster import Poster
-from bot.outbox.reopening import Reopening
-from bot.outbox.settle import SettleDoubtful
-from bot.racing.client import open_client
-from bot.racing.timing import Timing
+from bot.outbox.resolve import SettleDoubtful
+from bot.outbox.resume import Reopening
+from bot.racedata import webhook_subscriptions
+from bot.racedata.client.service_client import open_client
+from bot.racedata.client.timing import Timing
+from bot.racedata.day_path import Paths
+from bot.racedata.forecast import Forecast
+from bot.racedata.month_quota import QuotaReading
+from bot.racedata.quota_book import QuotaBook
+from bot.racedata.quota_purposes import Purpose
+from bot.racedata.race_book import RaceBook
+from bot.racedata.reference_book import ReferenceBook
 from bot.settings import Settings
-from bot.slack import guard
+from bot.slack import request_guard
 from bot.slack.admin_check import AdminCheck
-from bot.slack.bolt import make_bolt
-from bot.slack.client import SlackClient, make_session, make_web_client
+from bot.slack.background_tasks import Tasks
+from bot.slack.bolt_app import make_bolt
+from bot.slack.bot_identity import Identity
+from bot.slack.channel_membership import is_member
 from bot.slack.commands.invocation import Desk
-from bot.slack.identity import Identity
-from bot.slack.listeners.actions import ActionListener
-from bot.slack.listeners.channels import ChannelListener
-from bot.slack.listeners.commands import CommandListener
+from bot.slack.event_messages import PostRenderer
+from bot.slack.listeners.button_clicks import ActionListener
+from bot.slack.listeners.channel_life import ChannelListener
+from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.listeners.direct_messages import DirectMessageListener
 from bot.slack.listeners.forms import FormListener
 from bot.slack.listeners.installation import InstallationListener
-from bot.slack.listeners.running import CommandRunner
-from bot.slack.membership import is_member
-from bot.slack.messages.plain import sentence
-from bot.slack.messages.waited import waited
+from bot.slack.listeners.slash_commands import CommandListener
+from bot.slack.messages.alerts.backlog_summary import waited
+from bot.slack.messages.kit.plain import sentence
 from bot.slack.permissions import People
-from bot.slack.posts import PostRenderer
-from bot.slack.respond import Responder
-from bot.slack.tasks import Tasks
-from bot.storage import state, webhook_subscriptions
-from bot.storage.engine import Database
-from bot.storage.replicas import Replicas
-from bot.storage.schema import Schema
-from bot.storage.state_store import DatabaseStateStore
-from bot.storage.vault import Vault
-from bot.telling import Telling
-from bot.web.answers import refuse
-from bot.web.body import BodyReader
-from bot.webhooks import endpoint
-from bot.webhooks.admission import Admission
-from bot.webhooks.mismatches import MismatchRun
-from bot.webhooks.payload import read_payload
-from bot.webhooks.secrets import SigningSecrets
-from bot.webhooks.self_delivery import SelfDelivery
+from bot.slack.response_url import Responder
+from bot.slack.web_client import SlackClient, make_session, make_web_client
+from bot.web.json_answers import refuse
+from bot.web.request_body import BodyReader
 
 if TYPE_CHECKING:
     from bot.slack.socket_mode import SocketMode
@@ -114,7 +115,7 @@ LOOK_S = 5.0
 LOOKED_WITHIN_S = 60.0
 """What the last look saw is good for the heartbeat for this long."""
 
-OF_HEARTBEAT = ("storage", "webhooks", "deliveries", "posts", "slack", f"slack {held_methods.EVERY_METHOD}")
+OF_HEARTBEAT = ("storage", "webhooks", "deliveries", "posts", "slack", f"slack {method_holds.EVERY_METHOD}")
 """What of `degraded` keeps deliveries out or posts in. Commands, the data service and jobs are no matter for alarm."""
 
 
@@ -151,7 +152,7 @@ class Service:
         private = self.settings.metrics_host is not None
         return [
             Route(endpoint.PATH, self._on_delivery, methods=["POST"]),
-            Route(guard.PATH, self._on_slack, methods=["POST"]),
+            Route(request_guard.PATH, self._on_slack, methods=["POST"]),
             Route("/healthz", self.health.healthz),
             Route("/readyz", self.health.readyz_without_reasons if private else self.health.readyz),
             *([] if private else [Route("/metrics", self.health.metrics)]),
@@ -319,10 +320,10 @@ class Service:
         for_people = (CommandListener(runner), ActionListener(runner), FormListener(runner))
         bolt = make_bolt(self.identity, [*for_people, channels, direct_messages, installation])
         self.socket_mode = self._make_socket_mode(bolt)
-        self.slack_events = guard.SlackEndpoint(
+        self.slack_events = request_guard.SlackEndpoint(
             bolt=bolt,
             signing_secret=settings.slack_signing_secret,
-            bodies=BodyReader(max_bytes=guard.MAX_BODY_BYTES, budget_bytes=guard.BODY_BUDGET_BYTES),
+            bodies=BodyReader(max_bytes=request_guard.MAX_BODY_BYTES, budget_bytes=request_guard.BODY_BUDGET_BYTES),
             clock=self.clock,
             count=self.metrics.slack_request,
         )
@@ -430,7 +431,7 @@ class Service:
             await asyncio.sleep(wait_s)
             wait_s = min(wait_s * 2, 60.0)
         try:
-            await self.database.write(held_methods.free_every_method)
+            await self.database.write(method_holds.free_every_method)
             self.queued.set()
         except StorageError as error:
             # Held for a minute at most, anyhow.
@@ -465,7 +466,7 @@ class Service:
         codes = [latch.code for latch in shut]
         forecast = await self._forecast_of(look.quota)
         self.metrics.show(replace(look, forecast=forecast, shut=codes, replicas=self.replicas.count))
-        holds = await self.database.read(partial(held_methods.method_holds, now=now))
+        holds = await self.database.read(partial(method_holds.method_holds, now=now))
         found = {f"slack {method}": reason for method, reason in holds.items()} | self._problems()
         if admins := await self.database.read(self.notices.problem):
             found["admins"] = admins
@@ -509,7 +510,7 @@ class Service:
         """Raise StorageError unless a delivery could be stored now."""
         if self.schema.problem:
             raise StorageError(self.schema.problem)
-        await self.database.write(partial(state.put, name="ready_probe", value=True, now=self.clock()))
+        await self.database.write(partial(named_values.put, name="ready_probe", value=True, now=self.clock()))
 
 
 async def _for_ever(name: str, run: Callable[[], Awaitable[None]]) -> None:

@@ -18,7 +18,7 @@ RacingBotError
 ├── SubscribingFailed             `racing-bot subscribe` did not do what was asked; says what to do
 ├── SubscriptionFileWrong         a file of subscriptions can't be applied; carries every problem with its line
 ├── SubscriptionsNotApplied       `racing-bot subscriptions apply` changed nothing; says why
-├── ServiceError                  the data service refused or failed; see bot.racing.errors for each code
+├── ServiceError                  the data service refused or failed; bot.racedata.client.service_errors has each code
 └── SlackError                    a call to Slack's Web API did not end well
     ├── SlackUnreached            the call never left: certainly not carried out, a retry helps
     ├── SlackDoubtful             the call was sent, and whether it was carried out is not known
@@ -162,7 +162,7 @@ class SubscriptionsNotApplied(RacingBotError):
 
 
 class ServiceError(RacingBotError):
-    """The data service refused or failed. Subclasses, one for each code, are in `bot.racing.errors`."""
+    """The data service refused or failed. `bot.racedata.client.service_errors` has a subclass for each code."""
 
 
 class SlackError(RacingBotError):

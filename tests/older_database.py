@@ -1,7 +1,7 @@
 """A database as an earlier version of the bot left it."""
 
-from bot.storage import migrate
-from bot.storage.engine import Database
+from bot.db import migrate
+from bot.db.engine import Database
 
 NEWEST = migrate.head()
 """The revision that this version of the bot migrates to."""

@@ -12,17 +12,17 @@ import httpx
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from sqlmodel import Session
 
-from bot.book.quota import usage_by_day
-from bot.domain.clock import Clock
+from bot.clock import Clock
+from bot.db.engine import TOOL_BUSY_S, Database
 from bot.errors import SettingsError
 from bot.logs import get_logger
-from bot.racing.client import RacingClient, open_client
-from bot.racing.headers import http_date
-from bot.racing.records import Page
-from bot.racing.timing import Timing
+from bot.racedata.client.headers import http_date
+from bot.racedata.client.records import Page
+from bot.racedata.client.service_client import RacingClient, open_client
+from bot.racedata.client.timing import Timing
+from bot.racedata.quota_book import usage_by_day
 from bot.settings import Settings
-from bot.slack.client import SlackClient, make_session, make_web_client
-from bot.storage.engine import TOOL_BUSY_S, Database
+from bot.slack.web_client import SlackClient, make_session, make_web_client
 
 log = get_logger(__name__)
 T = TypeVar("T")

@@ -1,8 +1,8 @@
 """The checks of `racing-bot doctor`, in the order of the report."""
 
-from bot.doctor import clock, database, service, slack, webhooks
+from bot.doctor import clock_checks, database_checks, service_checks, slack_checks, webhook_checks
+from bot.doctor.check_run import Check
 from bot.doctor.deployment import Patient
-from bot.doctor.examining import Check
 from bot.doctor.findings import Finding, Seen, failed
 
 SETTINGS = "settings"
@@ -19,29 +19,29 @@ async def settings(patient: Patient) -> Seen:
 
 CHECKS: tuple[Check[Patient], ...] = (
     Check(SETTINGS, settings),
-    Check("clock", clock.clock, needs=(SETTINGS,)),
-    Check("database", database.database, needs=(SETTINGS,)),
-    Check("schema", database.schema, needs=("database",)),
-    Check("writable", database.writable, needs=("schema",)),
-    Check("free space", database.free_space, needs=("database",)),
-    Check("commit", database.commit, needs=("writable",)),
-    Check("encryption keys", database.encryption_keys, needs=("schema",)),
-    Check("data service", service.data_service, needs=(SETTINGS,)),
-    Check("key", service.key, needs=("data service",)),
-    Check("plan", service.plan, needs=("key",)),
-    Check("window", service.window, needs=("key",)),
-    Check("quota", service.quota, needs=("key",)),
-    Check("latches", service.latches, needs=("schema",)),
-    Check("bot", webhooks.bot, needs=(SETTINGS,)),
-    Check("public address", webhooks.public_address, needs=(SETTINGS,)),
-    Check("webhook endpoint", webhooks.webhook_endpoint, needs=("public address",)),
-    Check("webhook subscription", webhooks.webhook_subscription, needs=("schema", "encryption keys")),
-    Check("slack endpoint", webhooks.slack_endpoint, needs=("public address",)),
-    Check("slack token", slack.slack_token, needs=(SETTINGS,)),
-    Check("scopes", slack.scopes, needs=("slack token",)),
-    Check("admins", slack.admins, needs=("slack token",)),
-    Check("channels", slack.channels, needs=("slack token", "schema")),
-    Check("history", slack.history, needs=("slack token", "schema")),
-    Check("socket mode", slack.socket_mode, needs=(SETTINGS,)),
+    Check("clock", clock_checks.clock, needs=(SETTINGS,)),
+    Check("database", database_checks.database, needs=(SETTINGS,)),
+    Check("schema", database_checks.schema, needs=("database",)),
+    Check("writable", database_checks.writable, needs=("schema",)),
+    Check("free space", database_checks.free_space, needs=("database",)),
+    Check("commit", database_checks.commit, needs=("writable",)),
+    Check("encryption keys", database_checks.encryption_keys, needs=("schema",)),
+    Check("data service", service_checks.data_service, needs=(SETTINGS,)),
+    Check("key", service_checks.key, needs=("data service",)),
+    Check("plan", service_checks.plan, needs=("key",)),
+    Check("window", service_checks.window, needs=("key",)),
+    Check("quota", service_checks.quota, needs=("key",)),
+    Check("latches", service_checks.latches, needs=("schema",)),
+    Check("bot", webhook_checks.bot, needs=(SETTINGS,)),
+    Check("public address", webhook_checks.public_address, needs=(SETTINGS,)),
+    Check("webhook endpoint", webhook_checks.webhook_endpoint, needs=("public address",)),
+    Check("webhook subscription", webhook_checks.webhook_subscription, needs=("schema", "encryption keys")),
+    Check("slack endpoint", webhook_checks.slack_endpoint, needs=("public address",)),
+    Check("slack token", slack_checks.slack_token, needs=(SETTINGS,)),
+    Check("scopes", slack_checks.scopes, needs=("slack token",)),
+    Check("admins", slack_checks.admins, needs=("slack token",)),
+    Check("channels", slack_checks.channels, needs=("slack token", "schema")),
+    Check("history", slack_checks.history, needs=("slack token", "schema")),
+    Check("socket mode", slack_checks.socket_mode, needs=(SETTINGS,)),
 )
 """Each check stands after all needed checks."""

@@ -13,10 +13,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.process_collector import ProcessCollector
 
-from bot.domain import drills
-from bot.domain.events import EventKind
-from bot.domain.forecast import Forecast
-from bot.domain.quota import QuotaReading
+from bot.deliveries.inbox import Depth
 from bot.errors import (
     SlackChannelClosed,
     SlackCredentialsDead,
@@ -29,10 +26,13 @@ from bot.errors import (
     SlackUnreached,
     SlackWait,
 )
+from bot.events import drill_mark
+from bot.events.event import EventKind
+from bot.operations.gauges import Look
 from bot.operations.jobs.table import JOBS
-from bot.operations.look import Look
-from bot.racing.client import DELIVERIES_PATH, RACES_PATH
-from bot.racing.errors import (
+from bot.racedata.client.latches import CODES, USAGE_PATH
+from bot.racedata.client.service_client import DELIVERIES_PATH, RACES_PATH
+from bot.racedata.client.service_errors import (
     BY_CODE,
     AnswerUnreadable,
     NotFound,
@@ -40,9 +40,9 @@ from bot.racing.errors import (
     ServiceUnreachable,
     UnknownRefusal,
 )
-from bot.racing.latches import CODES, USAGE_PATH
+from bot.racedata.forecast import Forecast
+from bot.racedata.month_quota import QuotaReading
 from bot.settings import Settings
-from bot.storage.inbox import Depth
 
 PREFIX = "racing_bot_"
 
@@ -53,7 +53,7 @@ OK = "ok"
 
 STATUSES = ("200", "400", "401", "408", "413", "503")
 SLACK_STATUSES = ("200", "400", "401", "404", "408", "413", "503")
-EVENTS = (*(kind.value for kind in EventKind), drills.NAME, OTHER)
+EVENTS = (*(kind.value for kind in EventKind), drill_mark.NAME, OTHER)
 EVENT_OUTCOMES = ("accepted", "duplicate", "not_stored")
 SIGNATURE_FAILURES = ("missing", "mismatch")
 POST_OUTCOMES = (

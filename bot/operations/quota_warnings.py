@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 from sqlmodel import Session
 
-from bot.domain.forecast import IN_TEN, Forecast, forecast
-from bot.domain.plans import PLANS
-from bot.domain.quota import QuotaReading, UsageRow, month_after, month_before, thresholds_reached
-from bot.domain.quota_days import Figure, Jump, Sample, days_of
-from bot.domain.spending import tier_of
 from bot.outbox.notices import Urgency
+from bot.racedata import quota_store
+from bot.racedata.forecast import IN_TEN, Forecast, forecast
+from bot.racedata.month_quota import QuotaReading, UsageRow, month_after, month_before, thresholds_reached
+from bot.racedata.plans import PLANS
+from bot.racedata.quota_by_day import Figure, Jump, Sample, days_of
+from bot.racedata.quota_purposes import tier_of
 from bot.settings import Settings
-from bot.storage import quota
 
 LOW_PERCENT = 25
 """Percent of the allowance. Below, no forecast is told: with two conditions, noise rings nobody.
@@ -49,7 +49,7 @@ class QuotaWarning:
 
 def find_warnings(session: Session, reading: QuotaReading, thresholds: Sequence[int]) -> list[QuotaWarning]:
     """All warnings of this reading, told already or not."""
-    samples = quota.samples(session)
+    samples = quota_store.samples(session)
     found = [*_turn(session, reading), *_jumps(samples, reading)]
     if reading.limit is None:
         return [*found, QuotaWarning("quota:limit-unknown", Urgency.NOTE, _ask_for_limit(reading))]
@@ -85,9 +85,9 @@ def _said(*sentences: str | None) -> str:
 
 def _turn(session: Session, reading: QuotaReading) -> Iterator[QuotaWarning]:
     """The all-clear, where admins were warned last month."""
-    if reading.limit is not None and quota.warned(session, month_before(reading.month)):
+    if reading.limit is not None and quota_store.warned(session, month_before(reading.month)):
         words = f"A new month has begun: {_used(reading)}. Everything is read as usual."
-        yield QuotaWarning(quota.notice_key(reading.month, quota.TURNED), Urgency.ALL_CLEAR, words)
+        yield QuotaWarning(quota_store.notice_key(reading.month, quota_store.TURNED), Urgency.ALL_CLEAR, words)
 
 
 def _threshold(
@@ -146,7 +146,7 @@ def _jumped(name: str, jump: Jump, reading: QuotaReading) -> str:
 
 def _key(reading: QuotaReading, what: str | int) -> str:
     """The warning's name. Under another limit, as with a new plan, the name is another."""
-    return quota.notice_key(reading.month, f"{what}:{reading.limit}")
+    return quota_store.notice_key(reading.month, f"{what}:{reading.limit}")
 
 
 def _state(reading: QuotaReading, expected: Forecast | None) -> str:

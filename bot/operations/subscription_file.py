@@ -23,10 +23,10 @@ from typing import Any, TypeVar
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from bot.domain.events import Topic
-from bot.domain.filters import ALL_REGIONS, ChannelFilter, is_mention, is_same_course
-from bot.domain.races import Course
+from bot.channels.filters import ALL_REGIONS, ChannelFilter, is_mention
 from bot.errors import SubscriptionFileWrong
+from bot.events.event import Topic
+from bot.events.races import Course, is_same_course
 
 T = TypeVar("T")
 

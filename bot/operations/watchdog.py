@@ -2,7 +2,7 @@
 
 A silent day stands for the races of the day, and a silent subscription for the days of the subscription. A race counts
 where a delivery of the outcome is to be expected, and once the race is surely long over in every time zone
-(bot.domain.overdue).
+(bot.operations.overdue).
 """
 
 from collections import Counter
@@ -12,15 +12,17 @@ from datetime import UTC, datetime, time, timedelta
 
 from sqlmodel import Session
 
-from bot.book.card import Outcome
-from bot.book.outcomes import outcomes_of
-from bot.domain.days import utc_today
-from bot.domain.events import RacingEvent
-from bot.domain.overdue import is_long_past, surely_began_after
-from bot.domain.races import Race
-from bot.storage import inbox, missing, undelivered, webhook_subscriptions
-from bot.storage.tables import MissingKind, MissingRow, WebhookSubscriptionRow
-from bot.storage.undelivered import Place
+from bot.db.tables import MissingKind, MissingRow, WebhookSubscriptionRow
+from bot.deliveries import inbox
+from bot.events.days import utc_today
+from bot.events.event import RacingEvent
+from bot.events.races import Race
+from bot.operations import missing_rows, undelivered_outcomes
+from bot.operations.overdue import is_long_past, surely_began_after
+from bot.operations.undelivered_outcomes import Place
+from bot.racedata import webhook_subscriptions
+from bot.racedata.day_card import Outcome
+from bot.racedata.day_outcomes import outcomes_of
 
 LOOK_BACK = timedelta(days=8)
 """Older days are left alone. The time holds two racing days of a region with racing once a week."""
@@ -60,15 +62,19 @@ class Sight:
 def look(session: Session, now: datetime) -> Sight:
     """Look once. Only reads."""
     today = utc_today(now)
-    open_rows = missing.open_rows(session)
+    open_rows = missing_rows.open_rows(session)
     first = (today - LOOK_BACK).isoformat()
     last = (today + timedelta(days=1)).isoformat()
     since = datetime.combine(today - LOOK_BACK, time.min, UTC)
-    told = undelivered.told_places(session, min([first, *(row.race_date for row in open_rows)]), since)
+    told = undelivered_outcomes.told_places(session, min([first, *(row.race_date for row in open_rows)]), since)
     live = webhook_subscriptions.live(session)
     is_expected = _expectation(session, live, told)
-    due = [race for race in undelivered.of_days(session, first, last) if is_long_past(race, now) and is_expected(race)]
-    still = undelivered.of_races(session, {row.race_id for row in open_rows if row.race_id})
+    due = [
+        race
+        for race in undelivered_outcomes.of_days(session, first, last)
+        if is_long_past(race, now) and is_expected(race)
+    ]
+    still = undelivered_outcomes.of_races(session, {row.race_id for row in open_rows if row.race_id})
     without = _without_outcome(session, [*due, *still], since)
     return Sight(
         now=now,
@@ -121,7 +127,7 @@ def _expectation(session: Session, live: Sequence[WebhookSubscriptionRow], told:
 
 def _since(live: Sequence[WebhookSubscriptionRow], region: str | None) -> datetime | None:
     """Since when every outcome of the region is delivered to us."""
-    made = [webhook_subscriptions.delivers_since(live, region, event) for event in undelivered.OUTCOMES]
+    made = [webhook_subscriptions.delivers_since(live, region, event) for event in undelivered_outcomes.OUTCOMES]
     known = [moment for moment in made if moment]
     return max(known) if len(known) == len(made) else None
 
@@ -132,7 +138,7 @@ def _without_outcome(session: Session, races: Sequence[Race], since: datetime) -
         return set()
     at_course: dict[tuple[str | None, str], list[RacingEvent]] = {}
     days = {race.race_date for race in races if race.race_date}
-    for event in undelivered.told_without_id(session, days, since):
+    for event in undelivered_outcomes.told_without_id(session, days, since):
         for day, word in _places(event.race, *event.races):
             at_course.setdefault((day, word), []).append(event)
     return {race.race_id for race in races if race.race_id and _is_open(race, at_course)}

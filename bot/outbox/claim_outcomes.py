@@ -10,12 +10,12 @@ from datetime import datetime, timedelta
 from sqlalchemy import Boolean, bindparam, literal_column, tuple_, update
 from sqlmodel import Session, col
 
-from bot.domain.events import EventKind
-from bot.outbox.lanes import Claim
-from bot.outbox.posts import has_edit_of, message_telling, unfold
+from bot.db.engine import affected, table_of
+from bot.db.tables import ChannelQueue, MessageKind, OutboxMessage, Reason
+from bot.events.event import EventKind
+from bot.outbox.channel_queues import Claim
+from bot.outbox.message_store import has_edit_of, message_telling, unfold
 from bot.outbox.states import UNSENT, Happened, move, move_each, move_one
-from bot.storage.engine import affected, table_of
-from bot.storage.tables import ChannelQueue, MessageKind, OutboxMessage, Reason
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,7 @@ from enum import StrEnum
 from sqlalchemy import Select, or_, select
 from sqlmodel import Session, col
 
-from bot.domain.events import EventKind, RacingEvent
-from bot.domain.races import Race
-from bot.outbox import held_methods, lanes
-from bot.storage import inbox
-from bot.storage.tables import (
+from bot.db.tables import (
     ChannelQueue,
     EventVersion,
     InboxDelivery,
@@ -22,6 +18,10 @@ from bot.storage.tables import (
     OutboxMessage,
     QueueState,
 )
+from bot.deliveries import inbox
+from bot.events.event import EventKind, RacingEvent
+from bot.events.races import Race
+from bot.outbox import channel_queues, method_holds
 
 EVENTS_MAX = 40
 """Versions of events that are looked up at most: a meeting's id can name every race of a day's card."""
@@ -183,7 +183,7 @@ def _told(session: Session, event_ids: Sequence[int], now: datetime, channel_id:
         statement = statement.where(col(OutboxMessage.channel_id) == channel_id)
     rows = [(post, lane) for post, lane in session.execute(statement)]
     targets = _targets(session, [post for post, _ in rows])
-    holds = held_methods.method_holds(session, now)
+    holds = method_holds.method_holds(session, now)
     told: dict[int, list[Told]] = {}
     for post, lane in rows:
         told.setdefault(post.event_id or 0, []).append(_one(post, lane, targets, holds, now))
@@ -268,8 +268,8 @@ def _why_waiting(post: OutboxMessage, lane: ChannelQueue | None, holds: dict[str
         return "the channel is paused"
     if lane is not None and lane.state == QueueState.CLOSED:
         return lane.state_reason or "the channel is closed"
-    method = lanes.POST_METHOD if post.edits_id is None else lanes.EDIT_METHOD
-    for held in (held_methods.EVERY_METHOD, method):
+    method = channel_queues.POST_METHOD if post.edits_id is None else channel_queues.EDIT_METHOD
+    for held in (method_holds.EVERY_METHOD, method):
         if held in holds:
             return holds[held]
     return post.detail or "its turn has not come"

@@ -6,14 +6,14 @@ from enum import StrEnum
 
 from sqlmodel import Session
 
-from bot.domain.clock import Clock
-from bot.domain.events import RacingEvent
-from bot.domain.message import Message
+from bot.clock import Clock
+from bot.db.tables import MessageKind
+from bot.events.event import RacingEvent
 from bot.logs import get_logger
-from bot.outbox import held_lanes, posts
-from bot.outbox.held_lanes import Held
-from bot.outbox.lanes import Claim
-from bot.storage.tables import MessageKind
+from bot.outbox import held_queues, message_store
+from bot.outbox.channel_queues import Claim
+from bot.outbox.held_queues import Held
+from bot.outbox.message import Message
 
 log = get_logger(__name__)
 
@@ -65,7 +65,7 @@ class Notices:
         """
         words = f"{urgency} {words}" if urgency else words
         places = self.places(session)
-        news = posts.add_notice(session, key, places, self._render(words, named_ids), self._clock())
+        news = message_store.add_notice(session, key, places, self._render(words, named_ids), self._clock())
         if news:
             log.warning("admins_told", key=key, words=words, places=places)
         return news
@@ -98,13 +98,13 @@ class Notices:
     def _is_open(self, session: Session, channel_id: str) -> bool:
         if is_person(channel_id):
             return channel_id not in self.unreached
-        closing = held_lanes.closing_of(session, channel_id)
+        closing = held_queues.closing_of(session, channel_id)
         return closing is None or closing.on_trial
 
     def problem(self, session: Session) -> str | None:
         """Why warnings do not go where the settings send warnings, for `/readyz`."""
         channel = self.admin_channel
-        closing = held_lanes.closing_of(session, channel) if channel else None
+        closing = held_queues.closing_of(session, channel) if channel else None
         problems = [f"{user_id}: no direct message reaches this person ({why})" for user_id, why in self._missing()]
         if channel and closing:
             instead = "go to ADMIN_USERS by direct message" if self.reachable else "wait, and stand in the log"
@@ -121,7 +121,7 @@ class Notices:
         """
         if channel_id != self.admin_channel or not self.reachable:
             return
-        moved = posts.divert_notices(session, channel_id, self.reachable, but=BACK)
+        moved = message_store.divert_notices(session, channel_id, self.reachable, but=BACK)
         log.warning("notices_diverted", channel_id=channel_id, reason=reason, notices=moved, to=self.reachable)
         self.tell(
             session,
@@ -140,12 +140,14 @@ class Notices:
             "post none here."
         )
         key = _of_closing(BACK, self.admin_channel, since)
-        posts.add_notice(session, key, [self.admin_channel], self._render(words, []), self._clock())
+        message_store.add_notice(session, key, [self.admin_channel], self._render(words, []), self._clock())
 
     def tell_channel(self, session: Session, key: str, channel_id: str, words: str) -> None:
         """Tell a channel, and admins that it was told; each once by the key, as in `tell`."""
         if self.tell(session, key, f"I tell channel {channel_id}: {words}", channel_id):
-            posts.add_notice(session, f"{key}:{channel_id}", [channel_id], self._render(words, []), self._clock())
+            message_store.add_notice(
+                session, f"{key}:{channel_id}", [channel_id], self._render(words, []), self._clock()
+            )
 
     def unreadable(self, session: Session, event: RacingEvent, reference: str, channels: int) -> None:
         """A signed delivery could not be read: it is kept, and a plain line goes to so many channels."""
@@ -197,7 +199,7 @@ class Notices:
 
     def channel_open(self, session: Session, channel_id: str, closed_at: datetime, creators: Iterable[str]) -> None:
         """A channel that was closed takes posts again: told to whoever was told of its closing, and to nobody else."""
-        if not posts.is_noted(session, _of_closing("closed", channel_id, closed_at)):
+        if not message_store.is_noted(session, _of_closing("closed", channel_id, closed_at)):
             return
         key = _of_closing("open", channel_id, closed_at)
         what = f"Slack lets me post in channel {channel_id} again. Its subscriptions go on, and what waited is posted."
@@ -209,7 +211,7 @@ class Notices:
         told = self.places(session)
         for user_id in user_ids:
             if user_id not in told:
-                posts.add_notice(session, f"{key}:{user_id}", [user_id], message, self._clock())
+                message_store.add_notice(session, f"{key}:{user_id}", [user_id], message, self._clock())
 
     def given_up(self, session: Session, channel_id: str, held: Held, keep_hours: int) -> None:
         """Messages have waited too long for their channel; told with the first of them, once a closing."""
@@ -247,15 +249,15 @@ class Notices:
         """A notice refused for good in one place of the admins goes to the others."""
         others = [user_id for user_id in self.reachable if user_id != claim.channel_id]
         if claim.channel_id == self.admin_channel:
-            posts.resend_notice(session, claim.post, others)
+            message_store.resend_notice(session, claim.post, others)
         elif claim.channel_id in self.admin_users and self.admin_channel and not others:
             # The notice waits there until the channel is open.
-            posts.resend_notice(session, claim.post, [self.admin_channel])
+            message_store.resend_notice(session, claim.post, [self.admin_channel])
 
     def stuck(self, session: Session, claim: Claim, now: datetime) -> None:
         """A post is tried over and over, and its channel waits: told once an hour, for all channels together.
 
-        Where nothing else is posted, this shows besides whether Slack takes other posts (bot.outbox.doubts).
+        Where nothing else is posted, this shows besides whether Slack takes other posts (bot.outbox.poison_messages).
         """
         at = now.astimezone(UTC)
         self.tell(

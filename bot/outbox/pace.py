@@ -11,9 +11,9 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import bindparam, select, update
 from sqlmodel import Session, col
 
-from bot.outbox.lanes import EDIT_METHOD, LOOK_METHOD, POST_METHOD
-from bot.storage.engine import affected, insert_here, table_of
-from bot.storage.tables import MethodPace
+from bot.db.engine import affected, insert_here, table_of
+from bot.db.tables import MethodPace
+from bot.outbox.channel_queues import EDIT_METHOD, LOOK_METHOD, POST_METHOD
 
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 

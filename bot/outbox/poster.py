@@ -14,9 +14,11 @@ from typing import Protocol
 
 from sqlmodel import Session
 
-from bot.domain import drills
-from bot.domain.clock import Clock
-from bot.domain.message import Message, NativeBlocks
+from bot.clock import Clock
+from bot.db.database_clock import database_now
+from bot.db.engine import Database, dialect_of
+from bot.db.tables import MessageKind, Reason
+from bot.deliveries import inbox
 from bot.errors import (
     SlackChannelClosed,
     SlackCredentialsDead,
@@ -29,22 +31,20 @@ from bot.errors import (
     SlackWait,
     StorageError,
 )
+from bot.events import drill_mark
 from bot.logs import get_logger
-from bot.outbox import direct, lanes
+from bot.outbox import channel_queues, claim_at_fanout
+from bot.outbox.channel_queues import Claim
+from bot.outbox.claim_at_fanout import Added, Tells, Times
+from bot.outbox.claim_ends import Outcome, Outcomes
 from bot.outbox.claim_outcomes import Taken
-from bot.outbox.direct import Added, Tells, Times
-from bot.outbox.doubts import Doubt, Doubts
-from bot.outbox.lanes import Claim
+from bot.outbox.memory import Known
+from bot.outbox.message import Message, NativeBlocks
+from bot.outbox.message_store import NewPost
 from bot.outbox.notices import Notices
-from bot.outbox.outcomes import Outcome, Outcomes
 from bot.outbox.pace import Buckets, Pace
-from bot.outbox.posts import NewPost
-from bot.outbox.waking import POLL_S, rest
-from bot.storage import inbox
-from bot.storage.clock import database_now
-from bot.storage.engine import Database, dialect_of
-from bot.storage.kept import Known
-from bot.storage.tables import MessageKind, Reason
+from bot.outbox.poison_messages import Doubt, Doubts
+from bot.outbox.wakeup import POLL_S, rest
 
 log = get_logger(__name__)
 
@@ -113,7 +113,7 @@ Render = Callable[[Claim, datetime], Message]
 
 
 class Settle(Protocol):
-    """What is done with a doubtful post; see bot.outbox.settle."""
+    """What is done with a doubtful post; see bot.outbox.resolve."""
 
     def calls_slack(self, claim: Claim) -> bool:
         """Whether Slack is asked for it now: before its deadline it only waits."""
@@ -201,7 +201,7 @@ class Poster:
 
         `began_s`: a moment before `now`, by the monotonic clock.
         """
-        added = direct.add(
+        added = claim_at_fanout.add(
             session,
             new,
             tells,
@@ -248,7 +248,7 @@ class Poster:
         if len(claims) >= limit:
             return claims, self._claimed_at_s, POLL_S
         now = database_now(session, self.clock)
-        due = lanes.next_due(session, now, self._buckets.spent_until(now))
+        due = channel_queues.next_due(session, now, self._buckets.spent_until(now))
         wait_s = POLL_S if due is None else min(POLL_S, max(SOON_S, (due - now).total_seconds()))
         return claims, self._claimed_at_s, wait_s
 
@@ -263,9 +263,13 @@ class Poster:
         self._claimed_at_s = self.monotonic()
         buckets = {method: bucket.at(now) for method, bucket in taken.items()}
         allowed = dict.fromkeys(limits, 0) | {method: int(bucket.calls) for method, bucket in buckets.items()}
-        claims = lanes.claim(session, now, limit=limit, lease_s=CALL_S + LEASE_MARGIN_S, call_s=CALL_S, allowed=allowed)
+        claims = channel_queues.claim(
+            session, now, limit=limit, lease_s=CALL_S + LEASE_MARGIN_S, call_s=CALL_S, allowed=allowed
+        )
         calls = Counter(
-            claim.method for claim in claims if claim.method != lanes.LOOK_METHOD or self.settle.calls_slack(claim)
+            claim.method
+            for claim in claims
+            if claim.method != channel_queues.LOOK_METHOD or self.settle.calls_slack(claim)
         )
         for method in buckets.keys() & calls.keys():
             self._buckets.put_back(session, method, buckets[method].without(calls[method]))
@@ -284,7 +288,7 @@ class Poster:
             log.exception("post_failed", post=claim.post.idempotency_key)
             outcome = await self._refused(claim, SlackDoubtful(claim.method, f"our own {type(error).__name__}"))
         # A drill is in no statistic.
-        if claim.event is None or claim.event.kind != drills.KIND:
+        if claim.event is None or claim.event.kind != drill_mark.KIND:
             self.on_outcome(outcome.name)
             if outcome.message_ts and claim.post.kind == MessageKind.EVENT:
                 self.on_told(self._since_receipt_s(claim))
@@ -489,7 +493,7 @@ class Poster:
             async with asyncio.timeout(LOOK_S):
                 found = await self.sender.find(channel_id, post_key, since=at - second, until=at + second, cursor=None)
         except TimeoutError:
-            raise SlackUnreached(lanes.LOOK_METHOD, f"not read within {LOOK_S:g} s") from None
+            raise SlackUnreached(channel_queues.LOOK_METHOD, f"not read within {LOOK_S:g} s") from None
         return found.edits
 
 

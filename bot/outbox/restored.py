@@ -6,9 +6,9 @@ from datetime import datetime
 from sqlalchemy import func, or_, select
 from sqlmodel import Session, col
 
-from bot.outbox.posts import IS_UNSENT
+from bot.db.tables import ChannelQueue, MessageKind, MessageState, OutboxMessage
+from bot.outbox.message_store import IS_UNSENT
 from bot.outbox.states import POSTING, SENT_WHILE_PAUSED, Happened, move
-from bot.storage.tables import ChannelQueue, MessageKind, MessageState, OutboxMessage
 
 _POSTING_CHANNELS = select(col(ChannelQueue.channel_id)).where(col(ChannelQueue.state).in_(POSTING))
 _MEANT = (

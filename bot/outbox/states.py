@@ -11,8 +11,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Table, Update, bindparam, literal_column, update
 from sqlmodel import Session
 
-from bot.storage.engine import affected, table_of
-from bot.storage.tables import ChannelQueue, MessageKind, MessageState, OutboxMessage, QueueState
+from bot.db.engine import affected, table_of
+from bot.db.tables import ChannelQueue, MessageKind, MessageState, OutboxMessage, QueueState
 
 EVENT_KINDS = (MessageKind.EVENT, MessageKind.EDIT)
 """Kinds that are rendered from an event when they are sent. The others carry their content."""

@@ -8,12 +8,12 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Float, extract, func, literal_column, select, type_coerce
 from sqlmodel import Session, col
 
-from bot.domain import drills
-from bot.outbox import held_methods
+from bot.db.engine import dialect_of
+from bot.db.tables import ChannelQueue, OutboxMessage
+from bot.events import drill_mark
+from bot.outbox import method_holds
 from bot.outbox.ledger import Outcome, outcome_of
-from bot.outbox.posts import IS_UNSENT
-from bot.storage.engine import dialect_of
-from bot.storage.tables import ChannelQueue, OutboxMessage
+from bot.outbox.message_store import IS_UNSENT
 
 _IS_SENT_EVENT = (
     col(OutboxMessage.state) == literal_column("'sent'"),
@@ -44,7 +44,7 @@ class WaitingChannel:
 
 def sent_since(session: Session, since: datetime) -> Sent:
     """The messages about events sent since then. Edits, notices, summaries and drills are left out."""
-    is_drill = col(OutboxMessage.idempotency_key).startswith(drills.key_of(""), autoescape=True)
+    is_drill = col(OutboxMessage.idempotency_key).startswith(drill_mark.key_of(""), autoescape=True)
     is_meant = (*_IS_SENT_EVENT, col(OutboxMessage.sent_at) >= since, ~is_drill)
     count: int = session.execute(select(func.count()).where(*is_meant)).scalar_one()
     if not count:
@@ -73,7 +73,7 @@ def waiting(
     )
     found = {number: (count, first) for number, count, first in session.execute(counts)}
     most = sorted(found, key=lambda one: (-found[one][0], one))[:at_most]
-    holds = held_methods.method_holds(session, now)
+    holds = method_holds.method_holds(session, now)
     firsts = (
         select(row, ChannelQueue)
         .outerjoin(ChannelQueue, col(ChannelQueue.channel_id) == col(row.channel_id))

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import httpx
 
-from bot.sandbox.serving import LOOPBACK, free_port
+from bot.sandbox.loopback_server import LOOPBACK, free_port
 
 READY_S = 30.0
 STOP_S = 15.0

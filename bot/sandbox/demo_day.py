@@ -12,8 +12,8 @@ from bot.sandbox.demo_bot import DemoFailed
 from bot.sandbox.demo_stage import ADMINS, CHANNELS, PLAN, Stage
 from bot.sandbox.racing_day import Meeting, Race
 from bot.sandbox.racing_service.deliverer import SIGNATURE_HEADER, sign
-from bot.sandbox.racing_service.outbox import Attempt, Delivery
-from bot.sandbox.racing_service.plans import PLANS
+from bot.sandbox.racing_service.delivery_queue import Attempt, Delivery
+from bot.sandbox.racing_service.plan_table import PLANS
 
 RESULT, RACE_OFF, MEETING_OFF, CARD = "result.received", "race.abandoned", "meeting.abandoned", "racecard.published"
 READ_S = 1.4

@@ -11,9 +11,9 @@ import httpx
 
 from bot.sandbox.demo_bot import BotProcess, DemoFailed
 from bot.sandbox.demo_screen import Screen
-from bot.sandbox.racing_service.service import RacingService
+from bot.sandbox.loopback_server import serve
+from bot.sandbox.racing_service.racing_standin import RacingService
 from bot.sandbox.racing_service.switches import Switches
-from bot.sandbox.serving import serve
 from bot.sandbox.slack.workspace import SlackWorkspace
 
 CHANNELS = {"C0GB": "gb-racing", "C0IRE": "ire-racing", "C0ALL": "everything", "C0ADMIN": "racing-admins"}

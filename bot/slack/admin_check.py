@@ -1,6 +1,6 @@
 """Looks whether warnings reach admins: whether Slack takes posts in ADMIN_CHANNEL, and whom ADMIN_USERS names.
 
-Slack is asked at start and every few minutes. In between, a refused post says the same (bot.outbox.outcomes).
+Slack is asked at start and every few minutes. In between, a refused post says the same (bot.outbox.claim_ends).
 """
 
 import asyncio
@@ -9,16 +9,16 @@ from functools import partial
 
 from sqlmodel import Session
 
-from bot.domain.clock import Clock
+from bot.clock import Clock
+from bot.db.engine import Database
 from bot.errors import SlackError, StorageError
 from bot.logs import get_logger
-from bot.outbox import held_lanes
-from bot.outbox.closing import close_channel
+from bot.outbox import held_queues
+from bot.outbox.hold import close_channel
 from bot.outbox.notices import Notices, is_person
-from bot.outbox.reopening import Reopening
-from bot.slack.client import SlackClient
-from bot.slack.membership import DIRECT_MESSAGE, problem_of_channel, problem_of_person
-from bot.storage.engine import Database
+from bot.outbox.resume import Reopening
+from bot.slack.channel_membership import DIRECT_MESSAGE, problem_of_channel, problem_of_person
+from bot.slack.web_client import SlackClient
 
 log = get_logger(__name__)
 
@@ -68,7 +68,7 @@ class AdminCheck:
         if channel_id is None or is_person(channel_id) or channel_id.startswith(DIRECT_MESSAGE):
             return
         problem = await problem_of_channel(self.slack, channel_id)
-        closing = await self.database.read(partial(held_lanes.closing_of, channel_id=channel_id))
+        closing = await self.database.read(partial(held_queues.closing_of, channel_id=channel_id))
         if problem is None and closing is None:
             return
         if await self.database.write(partial(self._note, channel_id=channel_id, problem=problem)):
@@ -76,7 +76,7 @@ class AdminCheck:
 
     def _note(self, session: Session, channel_id: str, problem: str | None) -> bool:
         """Whether the stored state of the channel changed, or is on trial."""
-        closing, now = held_lanes.closing_of(session, channel_id), self.clock()
+        closing, now = held_queues.closing_of(session, channel_id), self.clock()
         is_closed = closing is not None and not closing.on_trial
         if problem is not None:
             if not is_closed:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from bot.errors import CommandError, SlackError, SlackScopeMissing
 from bot.logs import get_logger
 from bot.settings import SubscribeBy
-from bot.slack.client import SlackClient
-from bot.slack.membership import DIRECT_MESSAGE, creator
+from bot.slack.channel_membership import DIRECT_MESSAGE, creator
+from bot.slack.web_client import SlackClient
 
 log = get_logger(__name__)
 

@@ -12,7 +12,7 @@ from slack_bolt.async_app import AsyncApp, AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
 from bot.logs import get_logger
-from bot.slack.shapes import check_shape, is_ours
+from bot.slack.body_shapes import check_shape, is_ours
 
 log = get_logger(__name__)
 

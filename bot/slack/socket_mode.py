@@ -24,9 +24,9 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.errors import BodyUnreadable, SlackError, SlackRefused, SlackUnreached, SlackWait
 from bot.logs import get_logger
-from bot.slack.client import SlackClient
+from bot.slack.background_tasks import Tasks
 from bot.slack.reception import receive
-from bot.slack.tasks import Tasks
+from bot.slack.web_client import SlackClient
 
 log = get_logger(__name__)
 

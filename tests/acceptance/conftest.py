@@ -17,9 +17,9 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from bot.sandbox.racing_service.service import RacingService
+from bot.sandbox.loopback_server import free_port, serve
+from bot.sandbox.racing_service.racing_standin import RacingService
 from bot.sandbox.racing_service.switches import Switches
-from bot.sandbox.serving import free_port, serve
 from bot.sandbox.slack.answers import Answer
 from bot.sandbox.slack.person import Person
 from bot.sandbox.slack.values import SentResponse

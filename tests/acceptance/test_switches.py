@@ -12,7 +12,7 @@ import pytest
 
 from bot.sandbox.racing_day import Meeting
 from bot.sandbox.racing_places import REGION_CODES
-from bot.sandbox.racing_service.outbox import Subscription
+from bot.sandbox.racing_service.delivery_queue import Subscription
 from tests.acceptance.conftest import WEBHOOK_SECRET
 from tests.said import as_posted
 

@@ -16,27 +16,29 @@ import structlog
 from sqlalchemy import event, text
 from sqlmodel import SQLModel
 
-from bot.alerts.fanout import Fanout
-from bot.alerts.ingest import Ingest
-from bot.domain.events import DEFAULT_TOPICS
-from bot.domain.filters import ChannelFilter
-from bot.outbox import held_methods, lanes, posts
+from bot.channels import subscriptions
+from bot.channels.filters import ChannelFilter
+from bot.db import migrate
+from bot.db.database_clock import database_now
+from bot.db.engine import Database
+from bot.deliveries import inbox
+from bot.deliveries.ingest import Ingest
+from bot.deliveries.payload import identify, read_payload
+from bot.events.event import DEFAULT_TOPICS
+from bot.fanout.fanout import Fanout
+from bot.outbox import channel_queues, message_store, method_holds
 from bot.outbox.notices import Notices
 from bot.outbox.pace import Pace
 from bot.outbox.poster import Poster
-from bot.outbox.reopening import Reopening
-from bot.outbox.settle import SettleDoubtful
+from bot.outbox.resolve import SettleDoubtful
+from bot.outbox.resume import Reopening
 from bot.sandbox.slack.workspace import SlackWorkspace
 from bot.settings import DoubtfulPosts
-from bot.slack.client import SlackClient, make_session, make_web_client
-from bot.slack.identity import Identity
-from bot.slack.messages.plain import sentence
-from bot.slack.messages.waited import waited
-from bot.slack.posts import PostRenderer
-from bot.storage import inbox, migrate, subscriptions
-from bot.storage.clock import database_now
-from bot.storage.engine import Database
-from bot.webhooks.payload import identify, read_payload
+from bot.slack.bot_identity import Identity
+from bot.slack.event_messages import PostRenderer
+from bot.slack.messages.alerts.backlog_summary import waited
+from bot.slack.messages.kit.plain import sentence
+from bot.slack.web_client import SlackClient, make_session, make_web_client
 from tests.postgres import new_postgres_database
 
 TOKEN = "xoxb-test-integration"
@@ -162,7 +164,7 @@ class Pipeline:
     async def _is_due(self) -> bool:
         def due(session) -> bool:
             now = database_now(session, self.clock)
-            first = lanes.next_due(session, now)
+            first = channel_queues.next_due(session, now)
             return first is not None and first <= now
 
         return await self.database.read(due)
@@ -171,11 +173,11 @@ class Pipeline:
         return [message.text for message in self.slack.messages(channel_id)]
 
     async def waiting(self) -> dict[str, int]:
-        return await self.database.read(posts.count_by_state)
+        return await self.database.read(message_store.count_by_state)
 
     async def holds(self) -> dict[str, str]:
         return await self.database.read(
-            lambda session: held_methods.method_holds(session, database_now(session, self.clock))
+            lambda session: method_holds.method_holds(session, database_now(session, self.clock))
         )
 
 

@@ -7,23 +7,23 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from bot import serving
+from bot.cli import server
 
 
 @contextlib.asynccontextmanager
 async def served():
     app = Starlette(routes=[Route("/", lambda _request: PlainTextResponse("ok"))])
-    server = serving._PrivateServer(serving.uvicorn_config(app, "127.0.0.1", 0, lifespan="off"))
-    task = asyncio.create_task(server.serve())
-    while not server.started:  # noqa: ASYNC110  uvicorn has no event for it
+    running = server._PrivateServer(server.uvicorn_config(app, "127.0.0.1", 0, lifespan="off"))
+    task = asyncio.create_task(running.serve())
+    while not running.started:  # noqa: ASYNC110  uvicorn has no event for it
         await asyncio.sleep(0.01)
-    yield server.servers[0].sockets[0].getsockname()[1]
-    server.should_exit = True
+    yield running.servers[0].sockets[0].getsockname()[1]
+    running.should_exit = True
     await task
 
 
 async def test_connection_without_whole_headers_is_closed_and_a_quick_one_is_answered(monkeypatch):
-    monkeypatch.setattr(serving, "HEADERS_S", 0.2)
+    monkeypatch.setattr(server, "HEADERS_S", 0.2)
     async with served() as port:
         silent, _silent_writer = await asyncio.open_connection("127.0.0.1", port)
         slow, slow_writer = await asyncio.open_connection("127.0.0.1", port)

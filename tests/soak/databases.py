@@ -6,13 +6,14 @@ from datetime import UTC, datetime
 from sqlalchemy import delete, select
 from sqlmodel import Session, col
 
-from bot.domain.filters import ChannelFilter
-from bot.outbox import posts
+from bot.channels import subscriptions
+from bot.channels.filters import ChannelFilter
+from bot.db.engine import Database
+from bot.db.migrate import upgrade
+from bot.db.tables import InboxDelivery, JobRun
+from bot.deliveries import inbox
+from bot.outbox import message_store
 from bot.outbox.states import UNSENT
-from bot.storage import inbox, subscriptions
-from bot.storage.engine import Database
-from bot.storage.migrate import upgrade
-from bot.storage.tables import InboxDelivery, JobRun
 from tests.soak.oracle import Receipt
 from tests.soak.racing import SoakChannel
 
@@ -36,7 +37,7 @@ async def prepare(database: Database, channels: Sequence[SoakChannel]) -> None:
 
 def unfinished(session: Session) -> int:
     """Deliveries that wait for their posts, and posts that wait for Slack."""
-    waiting = posts.count_by_state(session)
+    waiting = message_store.count_by_state(session)
     return inbox.count_waiting(session) + sum(waiting.get(state, 0) for state in UNSENT)
 
 

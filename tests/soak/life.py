@@ -21,11 +21,11 @@ from sqlalchemy import PoolProxiedConnection, event
 from sqlmodel import Session
 
 from bot.app import Service
+from bot.cli.server import loop_factory, uvicorn_config
+from bot.db.engine import Database, Work
 from bot.logs import configure_logging
 from bot.outbox.pace import Pace
-from bot.serving import loop_factory, uvicorn_config
 from bot.settings import Settings, load_settings
-from bot.storage.engine import Database, Work
 
 KILLED = "!"
 """Stands before a failpoint at which the process died, in the file of those that it passed."""
@@ -176,10 +176,10 @@ def _shorten(times: Times) -> None:
         "LOOK_S": times.look_s,
         "LOOK_AGAIN": timedelta(seconds=times.look_again_s),
     }
-    modules = [module for name, module in sys.modules.items() if name.startswith(("bot.alerts.", "bot.outbox."))]
+    modules = [module for name, module in sys.modules.items() if name.startswith(("bot.fanout.", "bot.outbox."))]
     for name, value in values.items():
         owners = [module for module in modules if hasattr(module, name)]
-        assert owners, f"bot.alerts and bot.outbox have no {name} any more"
+        assert owners, f"bot.fanout and bot.outbox have no {name} any more"
         for module in owners:
             setattr(module, name, value)
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
-from bot.domain.events import EventKind, Topic
+from bot.events.event import EventKind, Topic
 
 SECRET = "whsec-soak-1"
 REGIONS = tuple(f"R{number}" for number in range(40))

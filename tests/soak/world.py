@@ -13,11 +13,11 @@ from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from random import Random
 
+from bot.db.engine import Database
 from bot.outbox.pace import Pace
-from bot.sandbox.serving import free_port
+from bot.sandbox.loopback_server import free_port
 from bot.sandbox.slack.limits import SlackLimits
 from bot.sandbox.slack.workspace import SlackWorkspace
-from bot.storage.engine import Database
 from tests.soak.databases import SUBSCRIBER, forget_job_runs, prepare, receipts, unfinished
 from tests.soak.life import KILLED, Life, Times, live
 from tests.soak.oracle import ADMINS, Oracle, Verdict, given_up, missing, received_in_order

@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from bot.storage.engine import Database
-from bot.storage.migrate import upgrade
+from bot.db.engine import Database
+from bot.db.migrate import upgrade
 
 
 @pytest.fixture(scope="session")

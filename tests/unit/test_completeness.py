@@ -16,26 +16,26 @@ from typer.main import get_command
 
 from bot import errors as our_errors
 from bot.app import Service
-from bot.cli import Event
-from bot.cli import app as command_line
-from bot.doctor.slack import WITHOUT
+from bot.cli.main import Event
+from bot.cli.main import app as command_line
+from bot.deliveries.payload import read_payload
+from bot.doctor.slack_checks import WITHOUT
 from bot.doctor.table import CHECKS
-from bot.domain.events import TOPIC_OF, EventKind
-from bot.domain.plans import PLANS
+from bot.events.event import TOPIC_OF, EventKind
 from bot.manifest import read_manifest
 from bot.operations.jobs.table import JOBS
-from bot.racing import errors as service_errors
-from bot.racing.refusals import BY_STATUS
+from bot.racedata.client import service_errors
+from bot.racedata.client.refusals import BY_STATUS
+from bot.racedata.plans import PLANS
 from bot.sandbox.demo_stage import COMMANDS
 from bot.sandbox.racing_service.account_endpoints import EventName
-from bot.sandbox.racing_service.service import RacingService
+from bot.sandbox.racing_service.racing_standin import RacingService
 from bot.settings import Settings
-from bot.slack import answers
+from bot.slack import api_errors
+from bot.slack.body_shapes import EVENTS
 from bot.slack.commands.table import RACING_COMMANDS, SLASH_COMMANDS
 from bot.slack.listeners import direct_messages
 from bot.slack.messages import EVENT_MESSAGES
-from bot.slack.shapes import EVENTS
-from bot.webhooks.payload import read_payload
 
 ROOT = Path(__file__).parents[2]
 GAPS = [f"G{number}" for number in range(1, 17)]
@@ -292,7 +292,7 @@ def test_every_error_code_of_the_interface_has_a_class_of_its_own():
 
 
 def test_no_error_code_of_slacks_is_in_two_sets():
-    sets = [value for _, value in getmembers(answers) if isinstance(value, frozenset)]
+    sets = [value for _, value in getmembers(api_errors) if isinstance(value, frozenset)]
     assert len(sets) >= 5
     assert sum(map(len, sets)) == len(frozenset().union(*sets))
 
@@ -330,7 +330,7 @@ def test_paths_named_in_documents_exist(path):
     linked = [str(Path(path).parent / link) for link in re.findall(r"\]\((?!https?:)([^)#]+)\)", text(path))]
     # The recipes make up names of files that are yet to be written.
     invented = {"bot/slack/messages/race_delayed.py", "bot/slack/commands/jockeys.py"} | {
-        "bot/storage/migrations/versions/0002_what_it_does.py"
+        "bot/db/migrations/versions/0002_what_it_does.py"
     }
     assert [one for one in [*named, *linked] if one not in invented and not (ROOT / one).exists()] == []
 

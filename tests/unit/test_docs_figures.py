@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from bot.alerts import fanout, ingest
-from bot.outbox import doubts, poster, reopening, settle
-from bot.slack import client
-from bot.storage import engine
-from bot.web import body
-from bot.webhooks import admission
+from bot.db import engine
+from bot.deliveries import admission, ingest
+from bot.fanout import fanout
+from bot.outbox import poison_messages, poster, resolve, resume
+from bot.slack import web_client
+from bot.web import request_body
 from tests.integration.alerts import test_round_trips as round_trips
 
 ROOT = Path(__file__).parents[2]
@@ -30,7 +30,7 @@ def words(number):
         f"costs {words(round_trips.ALONE_COMMITS)} transactions and at most {round_trips.ALONE_STATEMENTS} statements",
         f"lease runs out after {words(poster.CALL_S + poster.LEASE_MARGIN_S)} seconds",
         f"outlives the call's deadline by {words(poster.LEASE_MARGIN_S)} seconds",
-        f"size, {words(body.BODY_S)} seconds, a budget",
+        f"size, {words(request_body.BODY_S)} seconds, a budget",
         f"holds {admission.LIMIT} places",
         f"not stored within {ingest.PATIENCE_S} seconds",
         f"up to {ingest.HANDED_OVER} stored deliveries",
@@ -42,15 +42,15 @@ def words(number):
         f"After {words(fanout.GIVE_UP_AFTER)} tries the event is told",
         f"fewer than {poster.AT_ONCE} calls",
         f"{poster.APART_S * 1000:.0f} ms apart at least",
-        f"when {words(doubts.EDIT_ATTEMPTS)} calls were unanswered",
-        f"{words(doubts.GIVE_UP_AFTER)} calls ended in doubt",
-        f"After {words(doubts.PLAIN_AFTER - 1)} repeats, as plain text",
-        f"twice, {words(settle.LOOK_AGAIN.total_seconds())} seconds apart",
-        f"{words(settle.LOOK_BACK.total_seconds() / 60)} minutes either way",
-        f"older than {words(reopening.SUMMARY_AFTER.total_seconds() / 3600)} hours",
+        f"when {words(poison_messages.EDIT_ATTEMPTS)} calls were unanswered",
+        f"{words(poison_messages.GIVE_UP_AFTER)} calls ended in doubt",
+        f"After {words(poison_messages.PLAIN_AFTER - 1)} repeats, as plain text",
+        f"twice, {words(resolve.LOOK_AGAIN.total_seconds())} seconds apart",
+        f"{words(resolve.LOOK_BACK.total_seconds() / 60)} minutes either way",
+        f"older than {words(resume.SUMMARY_AFTER.total_seconds() / 3600)} hours",
         f"for {poster.BACKOFF_S[0]:g} to {poster.BACKOFF_S[-1]:g} seconds",
-        f"after {words(doubts.LOOKS)} tries",
-        f"the newest {client.EDITS_MAX} ",
+        f"after {words(poison_messages.LOOKS)} tries",
+        f"the newest {web_client.EDITS_MAX} ",
         f"{words(engine.READERS + 1).capitalize()} connections read",
     ],
 )

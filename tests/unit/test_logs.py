@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.logs import MASK, QUIET_LOGGERS, MaskSecrets, configure_logging, get_logger
-from bot.slack.client import make_session, make_web_client
+from bot.slack.web_client import make_session, make_web_client
 
 SECRET = "whsec-5ecret-of-a-test"
 

@@ -6,12 +6,12 @@ import re
 import pytest
 from prometheus_client import generate_latest
 
-from bot.domain.events import EventKind
 from bot.errors import SlackError, SlackMessageRefused, SlackRefused
+from bot.events.event import EventKind
 from bot.operations import metrics as declared
 from bot.operations.metrics import PREFIX, Metrics, part_of
-from bot.racing import errors as service_errors
-from bot.racing.errors import Latched, RateLimited, ServiceFailure, Spared, WalkBroken
+from bot.racedata.client import service_errors
+from bot.racedata.client.service_errors import Latched, RateLimited, ServiceFailure, Spared, WalkBroken
 from tests.promtool import needs_promtool, run_promtool
 from tests.unit.test_completeness import code_in, production, rows, settings
 

@@ -10,27 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from bot.outbox.states import (
-    FINAL,
-    INITIAL,
-    MESSAGE_TRANSITIONS,
-    QUEUE_TRANSITIONS,
-    UNSENT,
-    Happened,
-    QueueEvent,
-    move,
-)
-from bot.storage.engine import table_of
-from bot.storage.tables import ChannelQueue, MessageState, OutboxMessage, QueueState, Reason
+from bot.db.engine import table_of
+from bot.db.tables import ChannelQueue, MessageState, OutboxMessage, QueueState, Reason
+from bot.outbox.states import FINAL, INITIAL, MESSAGE_TRANSITIONS, QUEUE_TRANSITIONS, UNSENT, Happened, QueueEvent, move
 
 ROOT = Path(__file__).parents[2]
 STATES_MODULE = "bot/outbox/states.py"
 ROWS = {"OutboxMessage", "ChannelQueue"}
 INSERTED = {
-    ("bot/outbox/posts.py", "row_of"),
-    ("bot/outbox/posts.py", "make_queues"),
-    ("bot/outbox/lanes.py", "make_missing"),
-    ("bot/outbox/held_lanes.py", "_make"),
+    ("bot/outbox/message_store.py", "row_of"),
+    ("bot/outbox/message_store.py", "make_queues"),
+    ("bot/outbox/channel_queues.py", "make_missing"),
+    ("bot/outbox/held_queues.py", "_make"),
 }
 """The functions that make new rows, each with a state that a row begins with."""
 
@@ -125,16 +116,16 @@ def is_of_outbox(path, tree):
 
 def test_every_write_of_a_state_goes_through_the_table():
     allowed = {
-        ("bot/outbox/lanes.py", "_begin", "set_committed_value"),
-        ("bot/outbox/lanes.py", "_begin", "dict"),
+        ("bot/outbox/channel_queues.py", "_begin", "set_committed_value"),
+        ("bot/outbox/channel_queues.py", "_begin", "dict"),
         # A value beside the row that `posts.insert` has made.
-        ("bot/outbox/direct.py", "add", "row"),
+        ("bot/outbox/claim_at_fanout.py", "add", "row"),
         *((path, name, way) for path, name in INSERTED for way in ("dict", "values")),
     }
     found = {
         (path, name, way): line
         for path, tree in modules()
-        if path not in {STATES_MODULE, "bot/storage/tables.py"} and is_of_outbox(path, tree)
+        if path not in {STATES_MODULE, "bot/db/tables.py"} and is_of_outbox(path, tree)
         for name, line, way in state_writes(tree)
     }
     assert {f"{path}:{found[path, name, way]} {name}: {way}" for path, name, way in found.keys() - allowed} == set()
@@ -213,7 +204,7 @@ def test_every_reason_and_every_event_of_the_tables_is_used(members):
     used = {
         node.attr
         for path, tree in modules()
-        if path not in {STATES_MODULE, "bot/storage/tables.py"}
+        if path not in {STATES_MODULE, "bot/db/tables.py"}
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == members.__name__
     }

@@ -4,14 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from bot.errors import (
-    CommandError,
-    SlackChannelClosed,
-    SlackDoubtful,
-    SlackScopeMissing,
-    SlackUnreached,
-    SlackWait,
-)
+from bot.errors import CommandError, SlackChannelClosed, SlackDoubtful, SlackScopeMissing, SlackUnreached, SlackWait
 from bot.settings import SubscribeBy
 from bot.slack.permissions import ASK_AGAIN_S, KEPT_S, People
 

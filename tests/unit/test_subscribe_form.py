@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.events import DEFAULT_TOPICS, Topic
-from bot.domain.filters import ALL_REGIONS, HERE, ChannelFilter
-from bot.domain.races import Course
+from bot.channels.filters import ALL_REGIONS, HERE, ChannelFilter
+from bot.events.event import DEFAULT_TOPICS, Topic
+from bot.events.races import Course
 from bot.sandbox.slack import modals
 from bot.sandbox.slack.methods.views import view_problems
-from bot.slack.views.subscribe_form import FormOf, Known, read_form, saved, subscribe_form
+from bot.slack.forms.subscribe_form import FormOf, Known, read_form, saved, subscribe_form
 
 NEW = FormOf(channel_id="C1")
 KNOWN = Known(("GB", "IRE"), courses=True)

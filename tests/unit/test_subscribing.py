@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.events import EventKind
-from bot.storage.tables import WebhookSubscriptionRow
-from bot.subscribing import come_twice
+from bot.cli.subscribe_command import come_twice
+from bot.db.tables import WebhookSubscriptionRow
+from bot.events.event import EventKind
 
 REGIONS = ["GB", "IRE", "FR"]
 EVENTS = st.lists(st.sampled_from([*EventKind]), min_size=1, unique=True)

@@ -5,10 +5,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.events import Topic
-from bot.domain.filters import ALL_REGIONS, ChannelFilter
-from bot.domain.races import Course
+from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.errors import SubscriptionFileWrong
+from bot.events.event import Topic
+from bot.events.races import Course
 from bot.operations.subscription_file import LONGEST_WORD, as_data, as_json, as_yaml, read
 
 WORDS = st.text(

@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 
-from bot.domain.clock import Clock
-from bot.outbox import held_lanes, lanes
-from bot.outbox.reopening import Reopening
-from bot.storage import subscriptions
-from bot.storage.engine import Database
+from bot.channels import subscriptions
+from bot.clock import Clock
+from bot.db.engine import Database
+from bot.outbox import channel_queues, held_queues
+from bot.outbox.resume import Reopening
 
 AT_MOST = 40
 """Channels in a run at most: conversations.info allows about fifty calls a minute."""
@@ -27,9 +27,9 @@ class ChannelCheck:
 
     async def __call__(self) -> None:
         """Ask about closed channels, AT_MOST in a run. Further runs ask about the other channels."""
-        if await self.database.write(lanes.make_missing):
+        if await self.database.write(channel_queues.make_missing):
             self.wake.set()
-        held = await self.database.read(partial(held_lanes.held_channels, limit=AT_MOST // 2))
+        held = await self.database.read(partial(held_queues.held_channels, limit=AT_MOST // 2))
         closed = await self.database.read(partial(subscriptions.closed_channels, limit=AT_MOST // 2))
         # The admins' channel has a channel queue and no subscription, and must come back too.
         for channel_id in dict.fromkeys([*held, *closed]):

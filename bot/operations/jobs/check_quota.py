@@ -7,18 +7,18 @@ from functools import partial
 
 from sqlmodel import Session
 
-from bot.book.quota import QuotaBook
-from bot.domain.clock import Clock
-from bot.domain.quota import QuotaReading, UsageRow
+from bot.clock import Clock
+from bot.db.engine import Database
 from bot.errors import ServiceError
 from bot.logs import get_logger
 from bot.operations.quota_warnings import QuotaWarning, find_warnings, most_used, what_helps
-from bot.outbox import posts
+from bot.outbox import message_store
 from bot.outbox.notices import Notices, Urgency
-from bot.racing.errors import Latched, Unauthorized
+from bot.racedata import quota_store
+from bot.racedata.client.service_errors import Latched, Unauthorized
+from bot.racedata.month_quota import QuotaReading, UsageRow
+from bot.racedata.quota_book import QuotaBook
 from bot.settings import Settings
-from bot.storage import quota
-from bot.storage.engine import Database
 
 log = get_logger(__name__)
 
@@ -52,7 +52,7 @@ class QuotaCheck:
     def _news(self, session: Session, reading: QuotaReading) -> list[QuotaWarning]:
         """The warnings not given yet, without the warnings covered by another new warning."""
         found = find_warnings(session, reading, self.settings.quota_warn_at)
-        news = [warning for warning in found if not posts.is_noted(session, warning.key)]
+        news = [warning for warning in found if not message_store.is_noted(session, warning.key)]
         covered = {key for warning in news for key in warning.covers}
         return [warning for warning in news if warning.key not in covered]
 
@@ -68,15 +68,15 @@ class QuotaCheck:
         self, session: Session, news: Sequence[QuotaWarning], reading: QuotaReading, rows: Sequence[UsageRow]
     ) -> None:
         for warning in news:
-            use = most_used(rows, quota.spent(session, reading.month).requests) if warning.names_use else ""
+            use = most_used(rows, quota_store.spent(session, reading.month).requests) if warning.names_use else ""
             helps = what_helps(reading, self.settings) if warning.needs_help else ""
             words = " ".join(filter(None, (warning.words, use, helps)))
             if self.notices.tell(session, warning.key, words, urgency=warning.urgency):
-                quota.mark_told(session, warning.covers, self.clock())
+                quota_store.mark_told(session, warning.covers, self.clock())
 
     def _tell_unread(self, session: Session, error: ServiceError) -> None:
         """Say once that the quota was not read for a day. Until the next reading, no warning is possible."""
-        read_at = quota.last_read_at(session)
+        read_at = quota_store.last_read_at(session)
         if read_at is not None and self.clock() - read_at > UNREAD_AFTER:
             words = (
                 f"The quota was last read on {read_at:%Y-%m-%d %H:%M} UTC, because /account/usage gives no answer that "

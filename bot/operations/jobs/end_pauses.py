@@ -4,10 +4,10 @@ import asyncio
 from dataclasses import dataclass
 from functools import partial
 
-from bot.domain.clock import Clock
+from bot.clock import Clock
+from bot.db.engine import Database
 from bot.logs import get_logger
-from bot.outbox.reopening import Reopening
-from bot.storage.engine import Database
+from bot.outbox.resume import Reopening
 
 log = get_logger(__name__)
 

@@ -5,12 +5,12 @@ from functools import partial
 
 from sqlmodel import Session
 
-from bot.domain.clock import Clock
+from bot.clock import Clock
+from bot.db.database_clock import database_now
+from bot.db.engine import Database
 from bot.logs import get_logger
-from bot.outbox import waited
+from bot.outbox import backlog
 from bot.outbox.notices import Notices
-from bot.storage.clock import database_now
-from bot.storage.engine import Database
 
 log = get_logger(__name__)
 
@@ -31,7 +31,7 @@ async def expire_queue(database: Database, notices: Notices, keep_hours: int, cl
 def _expire(session: Session, notices: Notices, keep_hours: int, clock: Clock) -> int:
     # The closing has the database's time, and the summary counts the messages given up since the closing.
     now = database_now(session, clock)
-    given_up = waited.give_up(session, clock() - timedelta(hours=keep_hours), TOGETHER, now)
+    given_up = backlog.give_up(session, clock() - timedelta(hours=keep_hours), TOGETHER, now)
     for channel_id, (held, _) in given_up.items():
         notices.given_up(session, channel_id, held, keep_hours)
     return sum(count for _, count in given_up.values())

@@ -5,10 +5,11 @@ from functools import partial
 
 from sqlmodel import Session
 
-from bot.domain.clock import Clock
+from bot.clock import Clock
+from bot.db import named_values
+from bot.db.engine import Database
+from bot.deliveries import inbox
 from bot.logs import get_logger
-from bot.storage import inbox, state
-from bot.storage.engine import Database
 
 log = get_logger(__name__)
 
@@ -31,10 +32,10 @@ async def prune_bodies(database: Database, keep_days: int, clock: Clock) -> int:
 
 def _prune(session: Session, keep_days: int, clock: Clock) -> int | None:
     """How many bodies of the next deliveries were forgotten; None where no other delivery is old enough."""
-    kept = state.get(session, PRUNED_TO)
+    kept = named_values.get(session, PRUNED_TO)
     before = clock() - timedelta(days=keep_days)
     ids = inbox.received_before(session, before, after_id=kept[0] if kept else 0, limit=TOGETHER)
     if not ids:
         return None
-    state.put(session, PRUNED_TO, ids[-1], clock())
+    named_values.put(session, PRUNED_TO, ids[-1], clock())
     return inbox.forget_bodies(session, ids)

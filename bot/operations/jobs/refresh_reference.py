@@ -1,21 +1,21 @@
 """Keeps regions, courses and countries at hand: commands, deliveries and messages need not wait for the service.
 
-The job runs every ten minutes and asks once a day. While a filter waits to be checked (bot.alerts.unchecked), a second
-job asks an absent service again, a few seconds later at first and then once a minute.
+The job runs every ten minutes and asks once a day. While a filter waits to be checked (bot.fanout.unchecked_filters), a
+second job asks an absent service again, a few seconds later at first and then once a minute.
 """
 
 import asyncio
 from functools import partial
 
-from bot.alerts.unchecked import check_filters
-from bot.book.reference import ReferenceBook
-from bot.domain.clock import Clock
+from bot.channels import subscriptions
+from bot.clock import Clock
+from bot.db.engine import Database
 from bot.errors import RacingBotError
+from bot.fanout.unchecked_filters import check_filters
 from bot.logs import get_logger
 from bot.outbox.notices import Notices
-from bot.storage import subscriptions
-from bot.storage.engine import Database
-from bot.storage.reference import failed_tries, put_failed_tries
+from bot.racedata.reference_book import ReferenceBook
+from bot.racedata.reference_store import failed_tries, put_failed_tries
 
 log = get_logger(__name__)
 

@@ -13,11 +13,11 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.interval import IntervalTrigger
 from sqlmodel import Session
 
+from bot.db.database_clock import database_now
 from bot.errors import RacingBotError
 from bot.logs import get_logger
+from bot.operations.jobs import job_runs
 from bot.operations.jobs.table import JOBS, Job, JobParts
-from bot.storage import job_runs
-from bot.storage.clock import database_now
 
 log = get_logger(__name__)
 

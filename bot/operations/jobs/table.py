@@ -3,10 +3,9 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from bot.book.quota import QuotaBook
-from bot.book.reference import ReferenceBook
-from bot.domain.clock import Clock
-from bot.operations.drill import Drills, end_drills
+from bot.clock import Clock
+from bot.db.engine import Database
+from bot.operations.drill_run import Drills, end_drills
 from bot.operations.jobs.check_channels import ChannelCheck
 from bot.operations.jobs.check_quota import QuotaCheck
 from bot.operations.jobs.end_pauses import PauseEnd
@@ -14,10 +13,11 @@ from bot.operations.jobs.expire_queue import expire_queue
 from bot.operations.jobs.prune_bodies import prune_bodies
 from bot.operations.jobs.refresh_reference import CHECK_EVERY_S, refresh_for_filters, refresh_reference
 from bot.operations.jobs.watch_deliveries import WATCH_EVERY_S, DeliveryWatch
-from bot.operations.repair.repair import Repair
+from bot.operations.repair.repair_run import Repair
 from bot.outbox.notices import Notices
+from bot.racedata.quota_book import QuotaBook
+from bot.racedata.reference_book import ReferenceBook
 from bot.settings import Settings
-from bot.storage.engine import Database
 
 HOUR_S = 3_600
 

@@ -12,18 +12,18 @@ from functools import partial
 
 from sqlmodel import Session
 
-from bot.book.card import Coverage
-from bot.book.quota import QuotaBook
-from bot.book.racebook import Budget, RaceBook
-from bot.domain.clock import Clock
-from bot.domain.races import Race
+from bot.clock import Clock
+from bot.db.engine import Database
+from bot.db.tables import MissingKind, MissingRow
+from bot.events.races import Race
 from bot.logs import get_logger
-from bot.operations import missing_words as words
+from bot.operations import missing_rows
+from bot.operations import watchdog_words as words
 from bot.operations.watchdog import Sight, come, find, is_listed, look
 from bot.outbox.notices import Notices, Urgency
-from bot.storage import missing
-from bot.storage.engine import Database
-from bot.storage.tables import MissingKind, MissingRow
+from bot.racedata.day_card import Coverage
+from bot.racedata.quota_book import QuotaBook
+from bot.racedata.race_book import Budget, RaceBook
 
 log = get_logger(__name__)
 
@@ -60,13 +60,13 @@ class Watch:
     def races_to_tell(self) -> dict[str, Race]:
         """The races to be told now, by the keys of their rows."""
         races = {race.race_id: race for race in self.sight.due} | self.sight.undelivered
-        rows = [row for row in self.untold if row.kind in missing.OF_RACES] if self.tells_races else []
+        rows = [row for row in self.untold if row.kind in missing_rows.OF_RACES] if self.tells_races else []
         return {row.key: race for row in rows if (race := races.get(row.race_id)) is not None}
 
     @property
     def has_work(self) -> bool:
         """Whether anything is to be written. Most looks find nothing."""
-        above = [row for row in self.untold if row.kind not in missing.OF_RACES]
+        above = [row for row in self.untold if row.kind not in missing_rows.OF_RACES]
         return bool(self.new or self.come or above or self.races_to_tell)
 
 
@@ -116,8 +116,8 @@ class DeliveryWatch:
 def _watch(session: Session, now: datetime) -> Watch:
     sight = look(session, now)
     found = find(sight)
-    known = missing.keys(session, {row.key for row in found})
-    told_last = missing.told_last(session)
+    known = missing_rows.keys(session, {row.key for row in found})
+    told_last = missing_rows.told_last(session)
     return Watch(
         sight=sight,
         new=[row for row in found if row.key not in known],
@@ -129,18 +129,18 @@ def _watch(session: Session, now: datetime) -> Watch:
 def _note(session: Session, notices: Notices, found: Watch, *, is_asked: bool) -> bool:
     """Whether anything was told. Each finding is told, and taken back, by one replica."""
     now = found.sight.now
-    missing.add(session, found.new)
+    missing_rows.add(session, found.new)
     told = [
         _take_back(session, notices, found, now),
-        *(_tell_above(session, notices, row, now) for row in found.untold if row.kind not in missing.OF_RACES),
+        *(_tell_above(session, notices, row, now) for row in found.untold if row.kind not in missing_rows.OF_RACES),
         _tell_races(session, notices, found, now, is_asked=is_asked),
     ]
-    missing.forget(session, now)
+    missing_rows.forget(session, now)
     return any(told)
 
 
 def _take_back(session: Session, notices: Notices, found: Watch, now: datetime) -> bool:
-    keys = missing.came(session, found.come, now)
+    keys = missing_rows.came(session, found.come, now)
     if not keys:
         return False
     rows = [found.come[key] for key in keys]
@@ -152,7 +152,7 @@ def _take_back(session: Session, notices: Notices, found: Watch, now: datetime) 
 def _tell_above(session: Session, notices: Notices, row: MissingRow, now: datetime) -> bool:
     """Tell of a silent day or subscription."""
     kind = MissingKind(row.kind)
-    if not missing.tell(session, [row.key], kind, now):
+    if not missing_rows.tell(session, [row.key], kind, now):
         return False
     if kind is MissingKind.DAY:
         return notices.tell(session, f"missing:{row.key}", words.day_missing(row.name), urgency=Urgency.WARNING)
@@ -163,8 +163,8 @@ def _tell_above(session: Session, notices: Notices, row: MissingRow, now: dateti
 def _tell_races(session: Session, notices: Notices, found: Watch, now: datetime, *, is_asked: bool) -> bool:
     names = {row.key: row.name for row in found.untold}
     listed = {key for key, race in found.races_to_tell.items() if is_listed(race)}
-    nowhere = missing.tell(session, found.races_to_tell.keys() - listed, MissingKind.RACE, now)
-    undelivered = missing.tell(session, listed, MissingKind.DELIVERY, now)
+    nowhere = missing_rows.tell(session, found.races_to_tell.keys() - listed, MissingKind.RACE, now)
+    undelivered = missing_rows.tell(session, listed, MissingKind.DELIVERY, now)
     told = [*nowhere, *undelivered]
     if not told:
         return False

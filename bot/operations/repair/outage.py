@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 from pydantic import AwareDatetime
 from sqlmodel import Session
 
-from bot.domain.events import EventKind
-from bot.domain.races import Value
-from bot.operations.repair.record import Failed
-from bot.outbox import posts
+from bot.db import named_values
+from bot.events.event import EventKind
+from bot.events.races import Value
+from bot.operations.repair.failed_record import Failed
+from bot.outbox import message_store
 from bot.outbox.notices import Notices
-from bot.storage import state
 
 APART = timedelta(hours=1)
 """Deliveries with first attempts less than this time apart belong to the same outage.
@@ -89,11 +89,11 @@ def outage_of(made: Sequence[Failed], now: datetime) -> Outage:
 
 def note(session: Session, notices: Notices, found: Outage | None, now: datetime, *, is_last: bool) -> None:
     """Add found deliveries to their outage. `is_last`: admins are told of the outage, once."""
-    kept = state.get(session, _OUTAGE)
+    kept = named_values.get(session, _OUTAGE)
     known = Outage.model_validate(kept[0]) if kept else None
     if found is not None:
         known = known.with_(found) if known and known.goes_on(found) else found
-        state.put(session, _OUTAGE, known.model_dump(mode="json"), now)
+        named_values.put(session, _OUTAGE, known.model_dump(mode="json"), now)
     if known is not None and is_last:
         notices.tell(session, _key(known), known.told)
 
@@ -103,8 +103,8 @@ def has_news(session: Session, unread: Sequence[str]) -> bool:
 
     A process killed between two transactions leaves an outage untold.
     """
-    kept = state.get(session, _OUTAGE)
-    is_untold = kept is not None and not posts.is_noted(session, _key(Outage.model_validate(kept[0])))
+    kept = named_values.get(session, _OUTAGE)
+    is_untold = kept is not None and not message_store.is_noted(session, _key(Outage.model_validate(kept[0])))
     return is_untold or bool(_news(session, unread))
 
 
@@ -112,7 +112,7 @@ def note_unread(session: Session, notices: Notices, names: Sequence[str], now: d
     """Tell admins of records without an event and without a payload, each record once."""
     if not _news(session, names):
         return
-    state.put(session, _UNREAD, sorted(set(names)), now)
+    named_values.put(session, _UNREAD, sorted(set(names)), now)
     some = ", ".join(sorted(set(names))[:UNREAD_NAMED])
     notices.tell(
         session,
@@ -123,7 +123,7 @@ def note_unread(session: Session, notices: Notices, names: Sequence[str], now: d
 
 
 def _news(session: Session, names: Sequence[str]) -> set[str]:
-    kept = state.get(session, _UNREAD)
+    kept = named_values.get(session, _UNREAD)
     return set(names) - set(kept[0] if kept else ())
 
 

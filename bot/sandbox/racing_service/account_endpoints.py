@@ -9,16 +9,25 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from bot.sandbox.racing_service.answers import ENVELOPED, ERRORS, Answer, call_of, enveloped, meta, state_of, takes
+from bot.sandbox.racing_service.account_usage import By, usage_data
+from bot.sandbox.racing_service.cursor_pages import ListQuery, effective_limit, take_page
 from bot.sandbox.racing_service.cursors import Position
+from bot.sandbox.racing_service.delivery_queue import Delivery
+from bot.sandbox.racing_service.delivery_records import delivery_record, shows_status, subscription_answer
+from bot.sandbox.racing_service.endpoint_answers import (
+    ENVELOPED,
+    ERRORS,
+    Answer,
+    call_of,
+    enveloped,
+    meta,
+    state_of,
+    takes,
+)
 from bot.sandbox.racing_service.endpoints import Cursor, Limit, RegionCode
-from bot.sandbox.racing_service.errors import invalid_param
-from bot.sandbox.racing_service.limits import month_of
-from bot.sandbox.racing_service.outbox import Delivery
-from bot.sandbox.racing_service.paging import ListQuery, effective_limit, take_page
-from bot.sandbox.racing_service.records import delivery_record, shows_status, subscription_answer
+from bot.sandbox.racing_service.error_answers_table import invalid_param
+from bot.sandbox.racing_service.key_limits import month_of
 from bot.sandbox.racing_service.switches import Switches
-from bot.sandbox.racing_service.usage import By, usage_data
 
 EventName = Literal["result.received", "race.abandoned", "meeting.abandoned", "racecard.published"]
 DeliveryStatus = Literal["failed", "delivered", "pending"]

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 import httpx
 
-from bot.sandbox.racing_service.outbox import Attempt, Delivery, Outbox
+from bot.sandbox.racing_service.delivery_queue import Attempt, Delivery, Outbox
 from bot.sandbox.racing_service.switches import Switches
 
 SIGNATURE_HEADER = "X-SVC-Signature"

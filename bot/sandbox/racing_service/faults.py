@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 from fastapi.responses import HTMLResponse
 
-from bot.sandbox.serving import cut_connection
+from bot.sandbox.loopback_server import cut_connection
 
 Failure = int | str
 ANY = "*"

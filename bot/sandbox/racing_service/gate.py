@@ -6,9 +6,9 @@ from urllib.parse import urlencode
 
 from fastapi.responses import Response
 
-from bot.sandbox.racing_service import errors, faults, limits
-from bot.sandbox.racing_service.calls import Call, common_headers, is_charged, read_call, record
-from bot.sandbox.racing_service.state import USAGE, State
+from bot.sandbox.racing_service import error_answers_table, faults, key_limits
+from bot.sandbox.racing_service.request_log import Call, common_headers, is_charged, read_call, record
+from bot.sandbox.racing_service.service_state import USAGE, State
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -59,7 +59,7 @@ class Gate:
             await self._app(scope, receive, send)
             return
         call.code = refusal.code
-        response = errors.refusal_response(refusal, call.request_id, self._state.switches)
+        response = error_answers_table.refusal_response(refusal, call.request_id, self._state.switches)
         await response(scope, receive, send)
 
     def _marked(self, call: Call, send: Send) -> Send:
@@ -71,25 +71,25 @@ class Gate:
                 extra = [(name.lower().encode(), value.encode()) for name, value in call.headers.items()]
                 message = {**message, "headers": [*message.get("headers", ()), *extra]}
                 if is_charged(call):
-                    call.counts.months[limits.month_of(call.at)] += 1
+                    call.counts.months[key_limits.month_of(call.at)] += 1
             await send(message)
 
         return marked
 
 
-def _refusal(call: Call, failure: faults.Failure | None, state: State) -> errors.Refusal | None:
+def _refusal(call: Call, failure: faults.Failure | None, state: State) -> error_answers_table.Refusal | None:
     """Why the request is not served, in the order the service looks; None where it is."""
-    account, reset = state.account, limits.minute_reset(call.at)
+    account, reset = state.account, key_limits.minute_reset(call.at)
     if failure is not None:
-        return errors.scripted(failure, call.endpoint, state.window, state.switches)
+        return error_answers_table.scripted(failure, call.endpoint, state.window, state.switches)
     if not call.keyed:
-        return errors.unauthorized()
+        return error_answers_table.unauthorized()
     if call.in_minute > call.per_minute:
-        return errors.rate_limited(limits.seconds_until(reset, call.at))
+        return error_answers_table.rate_limited(key_limits.seconds_until(reset, call.at))
     if account.plan.name not in (reaching := state.plans_reaching(call.endpoint)):
-        return errors.upgrade_required(call.endpoint, account.plan.name, reaching)
+        return error_answers_table.upgrade_required(call.endpoint, account.plan.name, reaching)
     if call.endpoint != USAGE and call.counts.in_month(call.at) >= account.plan.per_month:
-        return errors.quota_exceeded(limits.seconds_until(limits.month_reset(call.at), call.at))
+        return error_answers_table.quota_exceeded(key_limits.seconds_until(key_limits.month_reset(call.at), call.at))
     return None
 
 

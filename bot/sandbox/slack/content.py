@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.sandbox.slack.arguments import Arguments
-from bot.sandbox.slack.blocks import MESSAGE_CHARACTERS, block_problems, shown_characters
-from bot.sandbox.slack.refusals import Refused, refused_for
+from bot.sandbox.slack.block_rules import MESSAGE_CHARACTERS, block_problems, shown_characters
+from bot.sandbox.slack.refused_calls import Refused, refused_for
 from bot.sandbox.slack.values import Json
 
 # docs.slack.dev/reference/methods/chat.postMessage and chat.update

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from datetime import datetime
 
-from bot.sandbox.slack.refusals import rate_limited
+from bot.sandbox.slack.refused_calls import rate_limited
 
 POSTING = frozenset({"chat.postMessage", "chat.postEphemeral"})
 READING = frozenset({"conversations.history", "conversations.replies"})

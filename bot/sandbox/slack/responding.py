@@ -5,7 +5,7 @@ from typing import Any
 
 from bot.sandbox.slack.arguments import Arguments
 from bot.sandbox.slack.content import Content, read_content
-from bot.sandbox.slack.refusals import Refused
+from bot.sandbox.slack.refused_calls import Refused
 from bot.sandbox.slack.response_urls import ResponseUrl
 from bot.sandbox.slack.state import WorkspaceState
 from bot.sandbox.slack.values import EphemeralMessage, Json, PostedMessage, SentResponse

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
 
-from bot.domain.clock import Clock
-from bot.sandbox.slack.refusals import Refused
+from bot.clock import Clock
+from bot.sandbox.slack.refused_calls import Refused
 from bot.sandbox.slack.values import SentResponse
 
 USES = 5

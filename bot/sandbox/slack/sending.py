@@ -10,7 +10,7 @@ from urllib.parse import urlencode, urlsplit
 import httpx
 
 from bot.sandbox.slack.answers import Answer
-from bot.sandbox.slack.refusals import Refused
+from bot.sandbox.slack.refused_calls import Refused
 from bot.sandbox.slack.responding import take_response
 from bot.sandbox.slack.response_urls import ResponseUrl
 from bot.sandbox.slack.signing import FORM, JSON, signed_headers

@@ -15,7 +15,7 @@ from aiohttp import WSMsgType, web
 
 from bot.sandbox.slack.answers import Answer
 from bot.sandbox.slack.changes import Changes
-from bot.sandbox.slack.refusals import Refused
+from bot.sandbox.slack.refused_calls import Refused
 from bot.sandbox.slack.values import Json
 
 LOOPBACK = "127.0.0.1"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import count
 
-from bot.domain.clock import Clock
+from bot.clock import Clock
 from bot.sandbox.slack.arguments import Arguments
 from bot.sandbox.slack.changes import Changes
 from bot.sandbox.slack.failures import Failure

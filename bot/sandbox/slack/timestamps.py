@@ -1,6 +1,6 @@
 """Message timestamps: Slack's `ts` is a message's id in its channel and its place in time at once."""
 
-from bot.domain.clock import Clock
+from bot.clock import Clock
 
 _MICROSECONDS = 1_000_000
 _STEP = 100

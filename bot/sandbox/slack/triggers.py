@@ -3,8 +3,8 @@
 from datetime import datetime
 from itertools import count
 
-from bot.domain.clock import Clock
-from bot.sandbox.slack.refusals import Refused
+from bot.clock import Clock
+from bot.sandbox.slack.refused_calls import Refused
 
 # docs.slack.dev/reference/methods/views.open
 TRIGGER_LIFE_S = 3.0

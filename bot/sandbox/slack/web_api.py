@@ -11,11 +11,11 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from bot.sandbox.serving import cut_connection
+from bot.sandbox.loopback_server import cut_connection
 from bot.sandbox.slack.arguments import Arguments, read_arguments, read_body
 from bot.sandbox.slack.failures import Failure, passes
 from bot.sandbox.slack.methods import METHODS
-from bot.sandbox.slack.refusals import Refused
+from bot.sandbox.slack.refused_calls import Refused
 from bot.sandbox.slack.responding import take_response
 from bot.sandbox.slack.state import RESPONSE_URL, WorkspaceState
 from bot.sandbox.slack.values import Call, Json

@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
 
-from bot.domain.clock import Clock, utc_now
-from bot.sandbox.serving import serve
+from bot.clock import Clock, utc_now
+from bot.sandbox.loopback_server import serve
 from bot.sandbox.slack import modals, payloads, sending
 from bot.sandbox.slack.answers import Answer
 from bot.sandbox.slack.changes import PATIENCE_S

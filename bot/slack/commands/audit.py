@@ -3,13 +3,13 @@
 import re
 from typing import Any
 
-from bot.domain.message import Message
+from bot.channels import audit_log
 from bot.errors import CommandError
+from bot.outbox.message import Message
 from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.messages.audit import audit_page
-from bot.slack.messages.mentions import named
-from bot.slack.messages.subscription_list import page_of
-from bot.storage import audit
+from bot.slack.messages.alerts.mentions import named
+from bot.slack.messages.answers.audit_answer import audit_page
+from bot.slack.messages.answers.subscription_list import page_of
 
 _ID = re.compile(r"<?[@#]?([UWCGD][A-Z0-9]{1,30})(?:\|[^>]*)?>?", re.ASCII)
 _PAGE = re.compile(r"\s*page:\d{1,6}\s*\Z", re.IGNORECASE | re.ASCII)
@@ -25,7 +25,7 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
     what = _PAGE.sub("", invocation.text).strip() or invocation.channel_id
     channel_id, user_id, words = read_target(what)
     page = await desk.database.read(
-        lambda session: audit.page(session, channel_id=channel_id, user_id=user_id, number=number)
+        lambda session: audit_log.page(session, channel_id=channel_id, user_id=user_id, number=number)
     )
     return audit_page(page, words, f"audit {what}")
 

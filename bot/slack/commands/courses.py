@@ -3,15 +3,15 @@
 import asyncio
 from typing import Any
 
-from bot.book.meant import TYPED_MAX, likely_courses
-from bot.domain.message import Message
 from bot.errors import CommandError
+from bot.outbox.message import Message
+from bot.racedata.near_misses import TYPED_MAX, likely_courses
+from bot.racedata.reference_store import KnownCourse
 from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.commands.lists import LIST_S, read_list_words
+from bot.slack.commands.list_words import LIST_S, read_list_words
 from bot.slack.commands.phrases import THINGS, Reader
 from bot.slack.commands.tokens import read_page, words_of
-from bot.slack.messages.courses import courses
-from bot.storage.reference import KnownCourse
+from bot.slack.messages.answers.courses_answer import courses
 
 
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:

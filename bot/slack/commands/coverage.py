@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from bot.book.meant import TYPED_MAX, likely
-from bot.domain.message import Message
 from bot.errors import CommandError
+from bot.outbox.message import Message
+from bot.racedata.lexicon import Lexicon
+from bot.racedata.near_misses import TYPED_MAX, likely
+from bot.racedata.reference_store import KnownCountry
 from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.commands.lists import LIST_S, read_list_words
+from bot.slack.commands.list_words import LIST_S, read_list_words
 from bot.slack.commands.phrases import THINGS, Kind, Reader
 from bot.slack.commands.tokens import read_page, words_of
-from bot.slack.messages.coverage import coverage
-from bot.storage.lexicon import Lexicon
-from bot.storage.reference import KnownCountry
+from bot.slack.messages.answers.coverage_answer import coverage
 
 
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:

@@ -2,13 +2,13 @@
 
 from sqlmodel import Session
 
-from bot.domain.message import Message
 from bot.errors import CommandError
+from bot.fanout.drill_records import KeptDrill
+from bot.outbox.message import Message
+from bot.racedata import webhook_subscriptions
+from bot.slack.channel_membership import is_member
 from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.membership import is_member
-from bot.slack.messages.drill import drill_report
-from bot.storage import webhook_subscriptions
-from bot.storage.drills import KeptDrill
+from bot.slack.messages.alerts.drill_message import drill_report
 
 NAME = "drill"
 HERE = "here"
@@ -16,7 +16,7 @@ HERE = "here"
 MEMBERSHIP_S = 0.8
 
 ANSWER_S = 60.0
-"""A drill is over before (bot.storage.drills.LASTS)."""
+"""A drill is over before (bot.fanout.drill_records.LASTS)."""
 
 _PATH = "/webhooks/racing"
 

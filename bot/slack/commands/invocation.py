@@ -6,18 +6,18 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.book.quota import QuotaBook
-from bot.book.racebook import RaceBook
-from bot.book.reference import ReferenceBook
-from bot.domain.clock import Clock
-from bot.domain.message import Message
-from bot.operations.drill import Drills
-from bot.outbox.reopening import Reopening
+from bot.clock import Clock
+from bot.db.engine import Database
+from bot.operations.drill_run import Drills
+from bot.outbox.message import Message
+from bot.outbox.resume import Reopening
+from bot.racedata.quota_book import QuotaBook
+from bot.racedata.race_book import RaceBook
+from bot.racedata.reference_book import ReferenceBook
 from bot.settings import Settings
-from bot.slack.client import SlackClient
-from bot.slack.identity import Identity
+from bot.slack.bot_identity import Identity
 from bot.slack.permissions import People
-from bot.storage.engine import Database
+from bot.slack.web_client import SlackClient
 
 COMMIT_S = 2.2
 """Of the three seconds that Slack waits for the ack."""

@@ -6,30 +6,24 @@ from typing import Any
 
 from sqlmodel import Session
 
-from bot.book.meant import likely, question
-from bot.domain.filters import (
-    ALL_REGIONS,
-    Abandonments,
-    ChannelFilter,
-    Meeting,
-    Overridden,
-    without_abandonments,
-)
-from bot.domain.message import Message
+from bot.channels import audit_log, mutes, subscriptions
+from bot.channels.filters import ALL_REGIONS, Abandonments, ChannelFilter, Meeting, Overridden, without_abandonments
+from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, OutboxMessage
 from bot.errors import CommandError
-from bot.outbox import waited
+from bot.outbox import backlog
+from bot.outbox.message import Message
 from bot.outbox.notices import is_person
-from bot.slack.commands.changing import audited, change
-from bot.slack.commands.form import open_form
+from bot.racedata import reference_store
+from bot.racedata.near_misses import likely, question
+from bot.slack.channel_membership import members
+from bot.slack.commands.filter_view import abandonments_here, as_shown, overridden_in
+from bot.slack.commands.form_button import open_form
 from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.commands.lists import read_list_words
-from bot.slack.commands.shown import abandonments_here, as_shown, overridden_in
+from bot.slack.commands.list_words import read_list_words
+from bot.slack.commands.subscription_changes import audited, change
 from bot.slack.commands.unsubscribe import Unsubscribed
-from bot.slack.membership import members
-from bot.slack.messages.subscription_list import PER_PAGE, Listed, ListPage, page_of, subscription_list
-from bot.slack.messages.subscriptions import unsubscribed
-from bot.storage import audit, mutes, reference, subscriptions
-from bot.storage.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, OutboxMessage
+from bot.slack.messages.answers.subscription_answers import unsubscribed
+from bot.slack.messages.answers.subscription_list import PER_PAGE, Listed, ListPage, page_of, subscription_list
 
 REGIONS_S = 1.5
 """How long the list waits for regions that are not known yet, or are of another day."""
@@ -101,7 +95,7 @@ async def commit_remove(desk: Desk, invocation: Invocation) -> Unsubscribed:
             subscriptions.remove(session, invocation.channel_id, [row.region])
         left = subscriptions.of_channel(session, invocation.channel_id)
         if not left:
-            waited.drop(session, invocation.channel_id, desk.clock())
+            backlog.drop(session, invocation.channel_id, desk.clock())
         filters = [subscriptions.read_filter(row) for row in left]
         return Unsubscribed(1, 0, as_shown(session, filters), lacking=without_abandonments(filters, filters))
 
@@ -126,7 +120,7 @@ def _find(session: Session, desk: Desk, channel_id: str, number: int) -> _Found:
     rows = every[(number - 1) * PER_PAGE : number * PER_PAGE]
     filters = [subscriptions.read_filter(row) for row in rows]
     others = [subscriptions.read_filter(row) for row in every]
-    regions, courses = reference.regions(session), reference.courses(session)
+    regions, courses = reference_store.regions(session), reference_store.courses(session)
     now = desk.clock()
     muted = [(row, mutes.read(row)) for row in mutes.of_channel(session, channel_id, now)]
     return _Found(
@@ -137,7 +131,7 @@ def _find(session: Session, desk: Desk, channel_id: str, number: int) -> _Found:
         number=number,
         total=len(every),
         mutes=[(row, one, abandonments_here(session, channel_id, one, now)) for row, one in muted],
-        change=audit.last_of_channel(session, channel_id),
+        change=audit_log.last_of_channel(session, channel_id),
         regions=regions[0] if regions else None,
         courses=frozenset(one.course_id for one in courses[0] if one.course_id) if courses else None,
     )

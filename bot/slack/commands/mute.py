@@ -5,15 +5,16 @@ from dataclasses import dataclass
 
 from sqlmodel import Session
 
-from bot.domain.filters import Abandonments, Meeting, meeting_of
-from bot.domain.message import Message
+from bot.channels import mutes
+from bot.channels.filters import Abandonments, Meeting, meeting_of
 from bot.errors import CommandError
-from bot.slack.commands.changing import announce, change, note
+from bot.events import event_store
+from bot.outbox.message import Message
+from bot.slack.commands.filter_view import abandonments_here
 from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.commands.shown import abandonments_here
-from bot.slack.messages.changed import muted_by, unmuted_by
-from bot.slack.messages.mute import meeting_words, muted, unmuted
-from bot.storage import events, mutes
+from bot.slack.commands.subscription_changes import announce, change, note
+from bot.slack.messages.answers.change_notice import muted_by, unmuted_by
+from bot.slack.messages.answers.mute_answer import meeting_words, muted, unmuted
 
 MUTED = "results and racecards muted"
 
@@ -35,8 +36,8 @@ async def commit_mute(desk: Desk, invocation: Invocation) -> Muted:
     await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
 
     def mute(session: Session) -> Muted:
-        found = events.latest(session, [invocation.text]).get(invocation.text)
-        meeting = meeting_of(events.read(found)[0].race) if found else Meeting()
+        found = event_store.latest(session, [invocation.text]).get(invocation.text)
+        meeting = meeting_of(event_store.read(found)[0].race) if found else Meeting()
         if not meeting.is_known:
             raise CommandError("I don't know which meeting that is, so nothing is muted.")
         now = desk.clock()

@@ -7,14 +7,14 @@ from typing import Any
 
 from sqlmodel import Session
 
-from bot.domain.days import UTC_NAME, WEEKDAYS, is_day, likely_day, parse_day, zone_of
-from bot.domain.message import Message
+from bot.channels import subscriptions
 from bot.errors import CommandError
-from bot.outbox.closing import pause_channel
-from bot.slack.commands.changing import audited, change
+from bot.events.days import UTC_NAME, WEEKDAYS, is_day, likely_day, parse_day, zone_of
+from bot.outbox.hold import pause_channel
+from bot.outbox.message import Message
 from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.messages import pause as messages
-from bot.storage import subscriptions
+from bot.slack.commands.subscription_changes import audited, change
+from bot.slack.messages.answers import pause_answer as messages
 
 NOTHING_TO_PAUSE = "This channel has no subscriptions, so there is nothing to pause. /racing list shows them."
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from bot.racedata.lexicon import Lexicon
 from bot.slack.commands.tokens import SINGLE_QUOTES, Word, parted
-from bot.storage.lexicon import Lexicon
 
 WORDS_MAX = 6
 """Names of more words are not looked up."""

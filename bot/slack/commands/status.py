@@ -3,11 +3,11 @@
 from functools import partial
 from typing import Any
 
-from bot.domain.message import Message
 from bot.errors import CommandError
-from bot.operations.status import read_status
+from bot.operations.status_figures import read_status
+from bot.outbox.message import Message
 from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.messages.status import Asked, status_answer
+from bot.slack.messages.answers.status_answer import Asked, status_answer
 
 
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:

@@ -1,6 +1,6 @@
 """`/racing subscribe`: checked, committed before the ack, then looked whether the bot is in the channel at all.
 
-Typed, or chosen in the form that it opens where nothing was typed (bot.slack.commands.form): both lead through here.
+Typed, or chosen in the form that it opens where nothing was typed (form_button.py): both lead through here.
 """
 
 from collections.abc import Sequence
@@ -9,33 +9,27 @@ from functools import partial
 
 from sqlmodel import Session
 
-from bot.book.meant import COURSE
-from bot.domain.days import utc_today
-from bot.domain.events import TOPIC_OF, Topic
-from bot.domain.filters import ALL_REGIONS, ChannelFilter, Overridden, without_abandonments
-from bot.domain.message import Message
+from bot.channels import subscriptions
+from bot.channels.filters import ALL_REGIONS, ChannelFilter, Overridden, without_abandonments
+from bot.db.tables import SubscriptionState
 from bot.errors import WITHOUT, CommandError, FieldsWrong
-from bot.slack.commands.changing import audited, change
-from bot.slack.commands.choosing import Check, added, still_brought, told_of_courses
-from bot.slack.commands.form import open_form
+from bot.events.days import utc_today
+from bot.events.event import TOPIC_OF, Topic
+from bot.outbox.message import Message
+from bot.racedata import webhook_subscriptions
+from bot.racedata.near_misses import COURSE
+from bot.racedata.recent_races import recent
+from bot.slack.channel_membership import DIRECT_MESSAGE, is_member
+from bot.slack.commands.filter_choice import Check, added, still_brought, told_of_courses
+from bot.slack.commands.filter_view import as_shown, overridden_in
+from bot.slack.commands.filter_words_typed import NO_LISTS, Wanted, check_readings, day_or_time, read_wanted, says_codes
+from bot.slack.commands.form_button import open_form
 from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.commands.shown import as_shown, overridden_in
-from bot.slack.commands.wanted import (
-    NO_LISTS,
-    Wanted,
-    check_readings,
-    day_or_time,
-    read_wanted,
-    says_codes,
-)
-from bot.slack.commands.ways import ALL
-from bot.slack.membership import DIRECT_MESSAGE, is_member
-from bot.slack.messages.filter_words import listed, region_named, topics_in_order
-from bot.slack.messages.subscriptions import Said, subscribed
-from bot.slack.views.subscribe_form import COURSES, NOT_COURSES, REGIONS
-from bot.storage import subscriptions, webhook_subscriptions
-from bot.storage.recent import recent
-from bot.storage.tables import SubscriptionState
+from bot.slack.commands.line_parses import ALL
+from bot.slack.commands.subscription_changes import audited, change
+from bot.slack.forms.subscribe_form import COURSES, NOT_COURSES, REGIONS
+from bot.slack.messages.answers.filter_words import listed, region_named, topics_in_order
+from bot.slack.messages.answers.subscription_answers import Said, subscribed
 
 CHANGED = (
     "Somebody has changed or ended this subscription since you opened the form, so nothing was saved. Close the form, "

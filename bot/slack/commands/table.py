@@ -5,15 +5,15 @@ A new command is a line here, a file beside this one, and a line in manifest.yml
 
 from typing import Any
 
-from bot.book.meant import TYPED_MAX, likely
-from bot.domain.message import Message
 from bot.errors import CommandError
+from bot.outbox.message import Message
+from bot.racedata.near_misses import TYPED_MAX, likely
 from bot.slack.commands import (
     audit,
     courses,
     coverage,
     drill,
-    full_result,
+    full_result_button,
     mute,
     pause,
     racecard,
@@ -26,10 +26,10 @@ from bot.slack.commands import (
 )
 from bot.slack.commands import list as list_command
 from bot.slack.commands.invocation import Command, Desk, Invocation
-from bot.slack.messages.alert_buttons import FULL_RESULT, MUTE
-from bot.slack.messages.help import command_help, usage_of
-from bot.slack.messages.mute import UNMUTE
-from bot.slack.messages.subscription_buttons import EDIT, REMOVE
+from bot.slack.messages.alerts.alert_buttons import FULL_RESULT, MUTE
+from bot.slack.messages.answers.help_answer import command_help, usage_of
+from bot.slack.messages.answers.mute_answer import UNMUTE
+from bot.slack.messages.answers.subscription_buttons import EDIT, REMOVE
 
 RACECARD = Command(
     "racecard",
@@ -266,7 +266,7 @@ SLASH_COMMANDS: dict[str, Command | None] = {
 """What Slack knows; None is the one that has commands of its own."""
 
 BUTTON_COMMANDS: dict[str, Command] = {
-    FULL_RESULT: Command(FULL_RESULT, "", "All that is known of a race", full_result.answer),
+    FULL_RESULT: Command(FULL_RESULT, "", "All that is known of a race", full_result_button.answer),
     MUTE: Command(MUTE, "", "Post no more results of a meeting here", mute.answer_mute, mute.commit_mute),
     UNMUTE: Command(UNMUTE, "", "Post them again", mute.answer_unmute, mute.commit_unmute),
     EDIT: Command(EDIT, "", "The form of a subscription", list_command.answer_edit, list_command.commit_edit),

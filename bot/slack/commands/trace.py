@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from bot.domain.message import Message
+from bot.db.database_clock import database_now
 from bot.errors import CommandError
 from bot.outbox import ledger
+from bot.outbox.message import Message
 from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.messages.trace import trace_answer
-from bot.storage.clock import database_now
+from bot.slack.messages.answers.trace_answer import trace_answer
 
 AROUND_AN_ID = "`'\"“”‘’ "  # noqa: RUF001  as an id is copied, and as phones write quotes
 """What may stand around an id that was copied."""

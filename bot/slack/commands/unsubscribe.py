@@ -6,20 +6,30 @@ from functools import partial
 
 from sqlmodel import Session
 
-from bot.book.guess import guess
-from bot.book.meant import COURSE
-from bot.domain.events import Topic
-from bot.domain.filters import ALL_REGIONS, ChannelFilter, without_abandonments
-from bot.domain.message import Message
-from bot.domain.races import Course
+from bot.channels import subscriptions
+from bot.channels.filters import ALL_REGIONS, ChannelFilter, without_abandonments
+from bot.db.tables import ChannelSubscriptionRow
 from bot.errors import WITHOUT, CommandError
-from bot.outbox import waited
-from bot.slack.commands.changing import audited, change
+from bot.events.event import Topic
+from bot.events.races import Course
+from bot.outbox import backlog
+from bot.outbox.message import Message
+from bot.racedata.guess import guess
+from bot.racedata.lexicon import Lexicon, kept
+from bot.racedata.near_misses import COURSE
+from bot.slack.commands.filter_view import as_shown
+from bot.slack.commands.filter_words_typed import (
+    NOT_COURSE,
+    Wanted,
+    check_readings,
+    day_or_time,
+    read_wanted,
+    says_codes,
+)
 from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.commands.shown import as_shown
+from bot.slack.commands.subscription_changes import audited, change
 from bot.slack.commands.tokens import join
-from bot.slack.commands.wanted import NOT_COURSE, Wanted, check_readings, day_or_time, read_wanted, says_codes
-from bot.slack.messages.filter_words import (
+from bot.slack.messages.answers.filter_words import (
     in_plain_words,
     listed,
     name_of,
@@ -27,10 +37,7 @@ from bot.slack.messages.filter_words import (
     region_words,
     topics_in_order,
 )
-from bot.slack.messages.subscriptions import unsubscribed
-from bot.storage import subscriptions
-from bot.storage.lexicon import Lexicon, kept
-from bot.storage.tables import ChannelSubscriptionRow
+from bot.slack.messages.answers.subscription_answers import unsubscribed
 
 NAME = "unsubscribe"
 
@@ -94,7 +101,7 @@ def _remove(session: Session, desk: Desk, channel_id: str, wanted: Wanted) -> Un
     left = subscriptions.of_channel(session, channel_id)
     if not left:
         # Of a paused channel this may be much: nobody wants to be flooded with what they have ended.
-        waited.drop(session, channel_id, desk.clock())
+        backlog.drop(session, channel_id, desk.clock())
     ended, filters = len(rows) - len(left), [subscriptions.read_filter(row) for row in left]
     return Unsubscribed(
         ended,

@@ -7,12 +7,12 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncApp
 
-from bot.domain.clock import Clock
-from bot.outbox import posts
-from bot.outbox.posts import NewPost, Priority
+from bot.clock import Clock
+from bot.db.engine import Database
+from bot.db.tables import MessageKind
+from bot.outbox import message_store
+from bot.outbox.message_store import NewPost, Priority
 from bot.slack.commands.table import help_message
-from bot.storage.engine import Database
-from bot.storage.tables import MessageKind
 
 EVENT = "message"
 """As it arrives. What is subscribed to is `message.im`, and comes where the scope im:history was granted."""
@@ -45,5 +45,5 @@ class DirectMessageListener:
             self.clock(),
             content=help_message(),
         )
-        await self.database.write(partial(posts.add, posts=[answer]))
+        await self.database.write(partial(message_store.add, posts=[answer]))
         self.wake.set()

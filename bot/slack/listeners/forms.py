@@ -10,15 +10,12 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 from bot.errors import FieldsWrong, SlackError
 from bot.logs import get_logger
 from bot.slack.commands import subscribe
-from bot.slack.commands.explain import explain
+from bot.slack.commands.error_answers import explain
+from bot.slack.commands.form_submission import submit
 from bot.slack.commands.invocation import COMMIT_S, Invocation
-from bot.slack.commands.lookup import course_options, group_options
-from bot.slack.commands.submit import submit
+from bot.slack.commands.menu_options import course_options, group_options
 from bot.slack.commands.subscribe import Subscribed
-from bot.slack.listeners.running import CommandRunner, new_reference, not_in_time
-from bot.slack.messages.blocks import section
-from bot.slack.messages.filter_words import in_markup
-from bot.slack.views.subscribe_form import (
+from bot.slack.forms.subscribe_form import (
     COURSES,
     GROUPS,
     NOT_COURSES,
@@ -29,6 +26,9 @@ from bot.slack.views.subscribe_form import (
     read_form,
     saved,
 )
+from bot.slack.listeners.command_runner import CommandRunner, new_reference, not_in_time
+from bot.slack.messages.answers.filter_words import in_markup
+from bot.slack.messages.kit.blocks import section
 
 log = get_logger(__name__)
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncApp
 
+from bot.db.engine import Database
 from bot.logs import get_logger
 from bot.outbox.notices import Notices
-from bot.storage.engine import Database
 
 log = get_logger(__name__)
 

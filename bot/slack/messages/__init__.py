@@ -2,16 +2,16 @@
 
 from collections.abc import Callable
 
-from bot.domain.events import EventKind, RacingEvent
-from bot.domain.message import Message
-from bot.slack.messages.asides import superseded
-from bot.slack.messages.context import Corrected, MessageContext, SupersededBy
-from bot.slack.messages.drill import drill
-from bot.slack.messages.meeting_abandoned import meeting_abandoned
-from bot.slack.messages.race_abandoned import race_abandoned
-from bot.slack.messages.racecard_published import racecard_published
-from bot.slack.messages.result import result
-from bot.slack.messages.unreadable import unreadable
+from bot.events.event import EventKind, RacingEvent
+from bot.outbox.message import Message
+from bot.slack.messages.alerts.alert_context import Corrected, MessageContext, SupersededBy
+from bot.slack.messages.alerts.asides import superseded
+from bot.slack.messages.alerts.drill_message import drill
+from bot.slack.messages.alerts.meeting_abandoned import meeting_abandoned
+from bot.slack.messages.alerts.race_abandoned import race_abandoned
+from bot.slack.messages.alerts.racecard_published import racecard_published
+from bot.slack.messages.alerts.result import result
+from bot.slack.messages.alerts.unreadable import unreadable
 
 __all__ = ["EVENT_MESSAGES", "Corrected", "MessageContext", "SupersededBy", "render"]
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import select, update
 from sqlmodel import col
 
-from bot.storage.tables import ChannelQueue, MethodHold, OutboxMessage
+from bot.db.tables import ChannelQueue, MethodHold, OutboxMessage
 
 DAY = "2026-11-20"
 

@@ -11,20 +11,22 @@ from hypothesis import strategies as st
 from sqlmodel import Session
 from structlog.testing import capture_logs
 
-from bot.alerts.fanout import Fanout
-from bot.alerts.ingest import Ingest
-from bot.domain.events import Topic
-from bot.domain.filters import ChannelFilter
-from bot.domain.races import Course, OffTime, Race
-from bot.outbox import claim_outcomes, lanes
-from bot.outbox.direct import QueuedOnly
+from bot.channels import subscriptions
+from bot.channels.filters import ChannelFilter
+from bot.db.engine import Database
+from bot.deliveries import inbox
+from bot.deliveries.ingest import Ingest
+from bot.deliveries.payload import identify, read_payload
+from bot.events.event import Topic
+from bot.events.races import Course, OffTime, Race
+from bot.fanout.fanout import Fanout
+from bot.outbox import channel_queues, claim_outcomes
+from bot.outbox.claim_at_fanout import QueuedOnly
 from bot.outbox.notices import Notices
-from bot.slack.identity import Identity
-from bot.slack.messages.plain import sentence
-from bot.slack.posts import PostRenderer
-from bot.storage import inbox, racebook, reference, subscriptions
-from bot.storage.engine import Database
-from bot.webhooks.payload import identify, read_payload
+from bot.racedata import race_book_store, reference_store
+from bot.slack.bot_identity import Identity
+from bot.slack.event_messages import PostRenderer
+from bot.slack.messages.kit.plain import sentence
 from tests.integration.conftest import START, empty
 
 DAY = START.date().isoformat()
@@ -97,14 +99,14 @@ class Channel:
 
     def subscribe(self) -> None:
         chosen = ChannelFilter(region="GB", topics=frozenset(Topic))
-        ascot = reference.KnownCourse(name="Ascot", region="GB")
+        ascot = reference_store.KnownCourse(name="Ascot", region="GB")
         self.within(lambda session: subscriptions.save(session, CHANNEL, chosen, user_id="U", now=self.now))
-        self.within(lambda session: reference.put_courses(session, [ascot], self.now))
+        self.within(lambda session: reference_store.put_courses(session, [ascot], self.now))
 
     def happens(self, delivery) -> None:
         self.now += timedelta(seconds=1)
         if delivery == BOOK:
-            self.within(lambda session: racebook.put(session, listed(), self.now, region="GB"))
+            self.within(lambda session: race_book_store.put(session, listed(), self.now, region="GB"))
             return
         body = json.dumps(delivery).encode()
         key, name = identify(body)
@@ -119,7 +121,9 @@ class Channel:
             self.within(lambda session: self._fanout._post_those(session, read))
 
     def post_all(self) -> None:
-        while claims := self.within(lambda session: lanes.claim(session, self.now, limit=9, lease_s=9, call_s=5)):
+        while claims := self.within(
+            lambda session: channel_queues.claim(session, self.now, limit=9, lease_s=9, call_s=5)
+        ):
             for claim in claims:
                 self._post(claim)
 

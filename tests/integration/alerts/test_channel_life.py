@@ -6,14 +6,14 @@ import pytest
 from sqlalchemy import select, update
 from sqlmodel import col
 
+from bot.channels import subscriptions
+from bot.db.tables import ChannelQueue, OutboxMessage
 from bot.operations.jobs.expire_queue import expire_queue
-from bot.outbox.closing import pause_channel
-from bot.outbox.moving import move_channel
-from bot.slack.identity import Identity
-from bot.slack.listeners.channels import ChannelListener
+from bot.outbox.channel_move import move_channel
+from bot.outbox.hold import pause_channel
+from bot.slack.bot_identity import Identity
+from bot.slack.listeners.channel_life import ChannelListener
 from bot.slack.listeners.direct_messages import DirectMessageListener
-from bot.storage import subscriptions
-from bot.storage.tables import ChannelQueue, OutboxMessage
 
 BOT = "U0BOT"
 

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import update
 
+from bot.db.tables import OutboxMessage
 from bot.sandbox.slack import failures
-from bot.storage.tables import OutboxMessage
 from tests.integration.alerts.racing_day import free_all, result, tell
 from tests.integration.conftest import Moment
 

@@ -6,14 +6,14 @@ import pytest
 from sqlalchemy import select, update
 from sqlmodel import col
 
+from bot.channels import subscriptions
+from bot.db.tables import ChannelQueue, OutboxMessage
 from bot.operations.jobs.check_channels import ChannelCheck
 from bot.operations.jobs.expire_queue import expire_queue
-from bot.outbox.closing import close_channel
+from bot.outbox.hold import close_channel
 from bot.sandbox.slack import failures
-from bot.slack.identity import Identity
-from bot.slack.listeners.channels import ChannelListener
-from bot.storage import subscriptions
-from bot.storage.tables import ChannelQueue, OutboxMessage
+from bot.slack.bot_identity import Identity
+from bot.slack.listeners.channel_life import ChannelListener
 from tests.integration.alerts.racing_day import abandonment, free_all, result
 
 RESTRICTED = failures.slack_error("restricted_action")

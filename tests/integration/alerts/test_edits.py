@@ -3,10 +3,10 @@
 import pytest
 from sqlalchemy import func, select
 
-from bot.domain.events import Topic
+from bot.db.tables import NamedRace
+from bot.events.event import Topic
 from bot.sandbox.slack import failures
-from bot.slack.client import METADATA_EVENT
-from bot.storage.tables import NamedRace
+from bot.slack.web_client import METADATA_EVENT
 from tests.integration.alerts.racing_day import abandonment, edits, free_all, meeting, result, shown, states, tell
 
 

@@ -8,12 +8,13 @@ import pytest
 from sqlalchemy import create_engine, select, update
 from sqlmodel import Session, col
 
-from bot.domain.events import EventKind, RacingEvent, Topic
-from bot.domain.facts import VersionRemarks
-from bot.domain.races import Course, Race
+from bot.db.tables import BookRace, EventVersion, InboxDelivery
+from bot.deliveries import inbox
 from bot.errors import StorageUnavailable
-from bot.storage import inbox, reference
-from bot.storage.tables import BookRace, EventVersion, InboxDelivery
+from bot.events.event import EventKind, RacingEvent, Topic
+from bot.events.facts import VersionRemarks
+from bot.events.races import Course, Race
+from bot.racedata import reference_store
 from tests.integration.alerts.racing_day import DAY, abandonment, edits, meeting, result, states, tell
 from tests.integration.conftest import Moment
 
@@ -24,7 +25,7 @@ MORE_THAN_A_STATEMENT_TAKES = 2**16
 
 
 async def know_regions(pipeline):
-    await pipeline.database.write(lambda session: reference.put_regions(session, ["GB", "IRE"], pipeline.clock()))
+    await pipeline.database.write(lambda session: reference_store.put_regions(session, ["GB", "IRE"], pipeline.clock()))
 
 
 async def rows(pipeline, column):

@@ -8,11 +8,12 @@ from sqlalchemy.exc import DatabaseError
 from sqlmodel import col
 from structlog.testing import capture_logs
 
-from bot.domain.events import Topic
-from bot.domain.races import Course, OffTime, Race
+from bot.db.tables import BookRace, EventVersion
+from bot.events import event_store
+from bot.events.event import Topic
+from bot.events.races import Course, OffTime, Race
+from bot.racedata import race_book_store, reference_store
 from bot.sandbox.slack.failures import slack_error
-from bot.storage import events, racebook, reference
-from bot.storage.tables import BookRace, EventVersion
 from tests.integration.alerts.racing_day import abandonment, edits, meeting, result, shown, states, tell
 from tests.said import as_posted
 
@@ -31,21 +32,21 @@ def bare(event="race.abandoned", race_id="rc_1", **said):
 
 
 async def read_list(pipeline, *races, region="GB"):
-    await pipeline.database.write(lambda session: racebook.put(session, races, pipeline.clock(), region=region))
+    await pipeline.database.write(lambda session: race_book_store.put(session, races, pipeline.clock(), region=region))
 
 
-GB_ASCOT = reference.KnownCourse(course_id="cr_asc", name="Ascot", region="GB")
-AUS_ASCOT = reference.KnownCourse(course_id="cr_aus", name="Ascot", region="AUS")
-KEMPTON = reference.KnownCourse(name="Kempton", region="GB")
+GB_ASCOT = reference_store.KnownCourse(course_id="cr_asc", name="Ascot", region="GB")
+AUS_ASCOT = reference_store.KnownCourse(course_id="cr_aus", name="Ascot", region="AUS")
+KEMPTON = reference_store.KnownCourse(name="Kempton", region="GB")
 
 
 async def publish(pipeline, *courses, regions=("AUS", "GB", "IRE"), countries=()):
     """The lists of the data service are read."""
 
     def keep(session):
-        reference.put_regions(session, regions, pipeline.clock())
-        reference.put_courses(session, courses, pipeline.clock())
-        reference.put_countries(session, countries, pipeline.clock())
+        reference_store.put_regions(session, regions, pipeline.clock())
+        reference_store.put_courses(session, courses, pipeline.clock())
+        reference_store.put_countries(session, countries, pipeline.clock())
 
     await pipeline.database.write(keep)
 
@@ -107,7 +108,7 @@ async def test_what_the_race_book_learns_is_edited_once_into_the_message_that_la
     assert [len(pipeline.texts(channel)) for channel in ("CGB", "CALL")] == [2, 2]
     assert len(edits(pipeline.slack)) == 3
     assert await versions(pipeline) == [(1, "GB", TODAY)] * 2
-    assert await pipeline.database.read(racebook.learnt) == []
+    assert await pipeline.database.read(race_book_store.learnt) == []
 
 
 async def test_what_is_learnt_after_an_hour_changes_no_message(pipeline):
@@ -117,7 +118,7 @@ async def test_what_is_learnt_after_an_hour_changes_no_message(pipeline):
     await read_list(pipeline, listed())
     await pipeline.post_all()
     assert "course not given" in pipeline.texts("CGB")[0]
-    assert await pipeline.database.read(racebook.learnt) == []
+    assert await pipeline.database.read(race_book_store.learnt) == []
 
 
 async def test_message_that_is_sent_later_has_what_is_known_by_then(pipeline):
@@ -167,8 +168,8 @@ async def test_abandonment_that_nothing_tells_more_of_goes_everywhere(pipeline):
 
 
 async def test_region_that_only_the_list_of_courses_tells_is_told_by(pipeline):
-    courses = [reference.KnownCourse(name="Ascot", region="GB")]
-    await pipeline.database.write(lambda session: reference.put_courses(session, courses, pipeline.clock()))
+    courses = [reference_store.KnownCourse(name="Ascot", region="GB")]
+    await pipeline.database.write(lambda session: reference_store.put_courses(session, courses, pipeline.clock()))
     await pipeline.subscribe("CGB", "GB")
     await pipeline.subscribe("CIRE", "IRE")
     await tell(pipeline, abandonment(region=None))
@@ -229,7 +230,7 @@ OTHER_WORDS = [
 
 @pytest.mark.parametrize(("words", "code"), OTHER_WORDS)
 async def test_region_in_other_words_is_the_region_that_the_words_mean(pipeline, words, code):
-    countries = [reference.KnownCountry(name="New South Wales", country_code="AUS")]
+    countries = [reference_store.KnownCountry(name="New South Wales", country_code="AUS")]
     await publish(pipeline, GB_ASCOT, countries=countries)
     await pipeline.subscribe("CGB", "GB")
     await pipeline.subscribe("CIRE", "AUS")
@@ -305,8 +306,8 @@ async def test_damaged_race_book_that_can_not_be_read_holds_up_no_alert(pipeline
     def malformed(*_args, **_values):
         raise DatabaseError("SELECT", {}, Exception("database disk image is malformed"))
 
-    monkeypatch.setattr("bot.storage.racebook.find", malformed)
-    monkeypatch.setattr("bot.storage.racebook.learn", malformed)
+    monkeypatch.setattr("bot.racedata.race_book_store.find", malformed)
+    monkeypatch.setattr("bot.racedata.race_book_store.learn", malformed)
     with capture_logs():
         await tell(pipeline, bare(), meeting())
     assert [text[:10] for text in pipeline.texts("CGB")] == ["ABANDONED:"] * 2
@@ -332,7 +333,7 @@ async def test_damaged_row_of_the_race_book_keeps_no_other_race_from_its_fields(
 
 async def test_lists_of_long_ago_are_no_news_for_messages(pipeline):
     await read_list(pipeline, listed(race_date="2019-11-20"), listed("rc_2"))
-    assert await pipeline.database.read(racebook.learnt) == ["rc_2"]
+    assert await pipeline.database.read(race_book_store.learnt) == ["rc_2"]
 
 
 async def test_error_of_ours_in_filling_in_holds_up_no_alert(pipeline, monkeypatch):
@@ -343,10 +344,10 @@ async def test_error_of_ours_in_filling_in_holds_up_no_alert(pipeline, monkeypat
         raise RuntimeError
 
     with capture_logs(), monkeypatch.context() as patched:
-        patched.setattr("bot.storage.elsewhere.filled_in", broken)
+        patched.setattr("bot.racedata.event_completion.filled_in", broken)
         await tell(pipeline, bare(), meeting("rc_1", date=TODAY))
     with capture_logs(), monkeypatch.context() as patched:
-        patched.setattr("bot.alerts.plan.Plan.amend", broken)
+        patched.setattr("bot.fanout.plan.Plan.amend", broken)
         await tell(pipeline, bare("race.abandoned", "rc_2"), result("rc_2", date=TODAY))
     assert [as_posted(text)[:9] for text in pipeline.texts("CGB")] == ["ABANDONED"] * 3 + ["Result: A"]
 
@@ -438,13 +439,13 @@ async def test_work_for_a_delivery_does_not_grow_with_the_events_of_the_day(pipe
     await publish(pipeline)
     await pipeline.subscribe("CGB", "GB", CARDS)
     read = []
-    known = events.known
+    known = event_store.known
 
     def noting(row):
         read.append(row.event_key)
         return known(row)
 
-    monkeypatch.setattr("bot.storage.events.known", noting)
+    monkeypatch.setattr("bot.events.event_store.known", noting)
 
     async def cards(first, last):
         for number in range(first, last):

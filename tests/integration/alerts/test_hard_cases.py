@@ -8,12 +8,13 @@ from sqlalchemy import select, update
 from sqlalchemy.exc import OperationalError
 from sqlmodel import col
 
-from bot.domain.events import Topic
+from bot.db.tables import ChannelQueue, InboxDelivery, OutboxMessage
+from bot.deliveries import inbox
 from bot.errors import StorageUnavailable
+from bot.events.event import Topic
 from bot.outbox import claim_outcomes
+from bot.racedata import reference_store
 from bot.sandbox.slack import failures
-from bot.storage import inbox, reference
-from bot.storage.tables import ChannelQueue, InboxDelivery, OutboxMessage
 
 
 def result(race_id="rc_1", region="GB", *, placings=("Blue Moon", "Red Sky"), **race):
@@ -28,7 +29,7 @@ def abandonment(race_id="rc_1", region: str | None = "GB", **race):
 
 
 async def know_regions(pipeline, *codes):
-    await pipeline.database.write(lambda session: reference.put_regions(session, codes, pipeline.clock()))
+    await pipeline.database.write(lambda session: reference_store.put_regions(session, codes, pipeline.clock()))
 
 
 async def free_lanes(pipeline):
@@ -46,7 +47,7 @@ async def test_storage_that_fails_is_no_reason_to_give_up_reading(pipeline, monk
         raise OperationalError("INSERT", {}, Exception("database or disk is full"))
 
     with monkeypatch.context() as patched:
-        patched.setattr("bot.outbox.posts.insert", full)
+        patched.setattr("bot.outbox.message_store.insert", full)
         for _ in range(8):
             with pytest.raises(StorageUnavailable):
                 await pipeline.fanout.run_once()
@@ -207,7 +208,7 @@ async def test_post_that_is_claimed_while_the_poster_is_told_to_stop_is_sent(pip
 
 
 async def test_many_channels_are_posted_to_in_transactions_of_a_bounded_size(pipeline, monkeypatch):
-    monkeypatch.setattr("bot.alerts.fanout.POSTS_TOGETHER", 6)
+    monkeypatch.setattr("bot.fanout.fanout.POSTS_TOGETHER", 6)
     for number in range(4):
         await pipeline.subscribe(f"C{number}", "GB")
     for number in range(5):

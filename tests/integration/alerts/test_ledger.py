@@ -4,11 +4,11 @@ import pytest
 from sqlalchemy import update
 from sqlmodel import col
 
+from bot.db.tables import ChannelQueue, InboxDelivery
 from bot.outbox import ledger
 from bot.outbox.ledger import Outcome
 from bot.sandbox.slack import failures
-from bot.slack.messages.trace import trace_answer
-from bot.storage.tables import ChannelQueue, InboxDelivery
+from bot.slack.messages.answers.trace_answer import trace_answer
 
 
 def result(race_id="rc_1", horse="Blue Moon", **race):

@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import create_engine, select, text, update
 from sqlmodel import Session, col
 
-from bot.outbox import posts
-from bot.storage.tables import OutboxMessage
+from bot.db.tables import OutboxMessage
+from bot.outbox import message_store
 from tests.integration.alerts.racing_day import result
 
 WAITS = text("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'hurrying' AND wait_event_type = 'Lock'")
@@ -55,7 +55,7 @@ def _hurry(engine, begun):
     with Session(engine) as session:
         session.execute(text("SET application_name = 'hurrying'"))
         begun.set()
-        posts.hurry_races(session, ["rc_1", "rc_2"])
+        message_store.hurry_races(session, ["rc_1", "rc_2"])
         session.commit()
 
 

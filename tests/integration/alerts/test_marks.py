@@ -4,13 +4,13 @@ from datetime import timedelta
 
 import pytest
 
-from bot.domain.events import Topic
-from bot.domain.races import Course, Race, Runner
-from bot.outbox.closing import pause_channel
+from bot.events.event import Topic
+from bot.events.races import Course, Race, Runner
+from bot.outbox.hold import pause_channel
+from bot.racedata import race_book_store
 from bot.sandbox.slack import failures
-from bot.slack.commands.full_result import _delivered
-from bot.slack.messages.full_result import full_result
-from bot.storage import racebook
+from bot.slack.commands.full_result_button import _delivered
+from bot.slack.messages.answers.full_result_answer import full_result
 from tests.integration.alerts.racing_day import DAY, abandonment, edits, free_all, meeting, result, shown, tell
 from tests.said import as_posted
 
@@ -145,7 +145,7 @@ async def test_first_attempt_tells_which_version_is_older(pipeline):
 async def placings_from_the_book(pipeline, *names):
     runners = tuple(Runner(horse=name, position=str(place)) for place, name in enumerate(names, start=1))
     race = Race(race_id="rc_1", region="GB", course=Course(name="Ascot"), race_date=DAY, runners=runners)
-    await pipeline.database.write(lambda session: racebook.put(session, [race], pipeline.clock(), region="GB"))
+    await pipeline.database.write(lambda session: race_book_store.put(session, [race], pipeline.clock(), region="GB"))
     await pipeline.post_all()
 
 

@@ -7,9 +7,9 @@ from sqlalchemy import create_engine
 from sqlalchemy import event as sa_event
 from sqlmodel import Session
 
-from bot.domain.events import Topic
+from bot.db.engine import Database
+from bot.events.event import Topic
 from bot.sandbox.slack import failures
-from bot.storage.engine import Database
 from tests.integration.alerts.racing_day import abandonment, edits, meeting, result, shown, states, tell
 
 

@@ -2,13 +2,13 @@
 
 from functools import partial
 
-from bot.domain.events import Topic
-from bot.domain.filters import Meeting
-from bot.domain.races import Course
+from bot.channels import mutes
+from bot.channels.filters import Meeting
+from bot.db.database_clock import database_now
+from bot.events.event import Topic
+from bot.events.races import Course
 from bot.outbox import ledger
-from bot.outbox.moving import move_channel
-from bot.storage import mutes
-from bot.storage.clock import database_now
+from bot.outbox.channel_move import move_channel
 from tests.integration.alerts.racing_day import DAY, abandonment, edits, meeting, result, shown, tell
 
 ASCOT = Meeting(course=Course(name="Ascot"), race_date=DAY)

@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import select
 from sqlmodel import col
 
+from bot.db.tables import OutboxMessage
 from bot.sandbox.slack.failures import drop_before, http_error
-from bot.storage.tables import OutboxMessage
 from tests.integration.alerts.racing_day import edits, free_all, result, tell
 
 

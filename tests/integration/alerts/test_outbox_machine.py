@@ -28,34 +28,10 @@ from sqlalchemy import func, select
 from sqlmodel import Session, col
 from structlog.testing import capture_logs
 
-from bot.alerts.fanout import Fanout
-from bot.alerts.ingest import Ingest
-from bot.domain.events import EventKind, Topic
-from bot.domain.filters import ChannelFilter, Meeting
-from bot.domain.message import Message
-from bot.domain.races import Course
-from bot.errors import (
-    SlackChannelClosed,
-    SlackDoubtful,
-    SlackEditRefused,
-    SlackMessageRefused,
-    SlackUnreached,
-    SlackWait,
-)
-from bot.outbox import lanes, waited
-from bot.outbox.closing import close_channel, pause_channel
-from bot.outbox.notices import Notices
-from bot.outbox.pace import Pace
-from bot.outbox.poster import LookedAt, Poster
-from bot.outbox.reopening import Reopening
-from bot.outbox.settle import SettleDoubtful
-from bot.outbox.states import FINAL, UNSENT
-from bot.settings import DoubtfulPosts
-from bot.slack.messages.plain import sentence
-from bot.slack.messages.waited import waited as summarise
-from bot.storage import inbox, mutes, subscriptions
-from bot.storage.engine import Database
-from bot.storage.tables import (
+from bot.channels import mutes, subscriptions
+from bot.channels.filters import ChannelFilter, Meeting
+from bot.db.engine import Database
+from bot.db.tables import (
     ChannelQueue,
     EventVersion,
     InboxDelivery,
@@ -65,7 +41,32 @@ from bot.storage.tables import (
     OutboxMessage,
     QueueState,
 )
-from bot.webhooks.payload import identify, read_payload
+from bot.deliveries import inbox
+from bot.deliveries.ingest import Ingest
+from bot.deliveries.payload import identify, read_payload
+from bot.errors import (
+    SlackChannelClosed,
+    SlackDoubtful,
+    SlackEditRefused,
+    SlackMessageRefused,
+    SlackUnreached,
+    SlackWait,
+)
+from bot.events.event import EventKind, Topic
+from bot.events.races import Course
+from bot.fanout.fanout import Fanout
+from bot.outbox import backlog, channel_queues
+from bot.outbox.hold import close_channel, pause_channel
+from bot.outbox.message import Message
+from bot.outbox.notices import Notices
+from bot.outbox.pace import Pace
+from bot.outbox.poster import LookedAt, Poster
+from bot.outbox.resolve import SettleDoubtful
+from bot.outbox.resume import Reopening
+from bot.outbox.states import FINAL, UNSENT
+from bot.settings import DoubtfulPosts
+from bot.slack.messages.alerts.backlog_summary import waited as summarise
+from bot.slack.messages.kit.plain import sentence
 from tests.integration.alerts.racing_day import abandonment, meeting, result
 from tests.integration.conftest import START, empty
 
@@ -269,7 +270,7 @@ class Outbox(RuleBasedStateMachine):
         self._begin(answer)
 
     def _begin(self, answer):
-        claims = self.within(lanes.claim, self.now, limit=1, lease_s=LEASE_S, call_s=CALL_S)
+        claims = self.within(channel_queues.claim, self.now, limit=1, lease_s=LEASE_S, call_s=CALL_S)
         self.under_way += [(claim, self._outcome(claim, answer)) for claim in claims]
         return bool(claims)
 
@@ -306,7 +307,7 @@ class Outbox(RuleBasedStateMachine):
     def crash(self, is_claimed):
         """The process ends: what the process had under way is never written down, a claim before the call included."""
         if is_claimed:
-            self.within(lanes.claim, self.now, limit=1, lease_s=LEASE_S, call_s=CALL_S)
+            self.within(channel_queues.claim, self.now, limit=1, lease_s=LEASE_S, call_s=CALL_S)
         self.under_way.clear()
         self._restart(sends_at_once=self.poster._is_running)
 
@@ -315,7 +316,7 @@ class Outbox(RuleBasedStateMachine):
         """The jobs run too."""
         self.now += timedelta(seconds=seconds)
         self.within(self.reopening.end_pauses, self.now)
-        self.within(waited.give_up, self.now - KEEP, 200, self.now)
+        self.within(backlog.give_up, self.now - KEEP, 200, self.now)
 
     @rule(channel_id=st.sampled_from(CHANNELS), is_told=st.booleans())
     def slack_closes(self, channel_id, is_told):
@@ -342,7 +343,7 @@ class Outbox(RuleBasedStateMachine):
     def unsubscribe_and_subscribe(self, channel_id):
         """Nobody wants the messages that wait for the channel; later messages are wanted. Seldom, to leave some."""
         if channel_id:
-            self.within(waited.drop, channel_id, self.now)
+            self.within(backlog.drop, channel_id, self.now)
 
     # What holds always.
 

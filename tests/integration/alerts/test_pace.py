@@ -7,15 +7,10 @@ import pytest
 from sqlalchemy import select, update
 from sqlmodel import Session, col
 
-from bot.domain.message import Message
-from bot.outbox import lanes, pace, posts
-from bot.outbox.pace import MethodLimit, Pace
-from bot.outbox.posts import NewPost, Priority
-from bot.sandbox.slack import failures
-from bot.storage import migrate
-from bot.storage.clock import database_now
-from bot.storage.engine import Database
-from bot.storage.tables import (
+from bot.db import migrate
+from bot.db.database_clock import database_now
+from bot.db.engine import Database
+from bot.db.tables import (
     ChannelQueue,
     EventVersion,
     InboxDelivery,
@@ -25,6 +20,11 @@ from bot.storage.tables import (
     MethodPace,
     OutboxMessage,
 )
+from bot.outbox import channel_queues, message_store, pace
+from bot.outbox.message import Message
+from bot.outbox.message_store import NewPost, Priority
+from bot.outbox.pace import MethodLimit, Pace
+from bot.sandbox.slack import failures
 from tests.integration.alerts.racing_day import abandonment, result
 from tests.postgres import new_postgres_database
 
@@ -43,7 +43,7 @@ async def queue(pipeline, *channels, priority=Priority.OTHER, said="said"):
         NewPost(one, f"{said}@{one}", MessageKind.NOTICE, priority, now, content=Message(text=f"{said} {one}"))
         for one in channels
     ]
-    await pipeline.database.write(lambda session: posts.add(session, new))
+    await pipeline.database.write(lambda session: message_store.add(session, new))
 
 
 async def step(pipeline, times=1):
@@ -200,7 +200,7 @@ async def test_method_without_a_call_blocks_neither_the_others_nor_their_lanes(p
         def claim(session):
             now = database_now(session, pipeline.clock)
             with session.begin_nested() as trial:
-                claims = lanes.claim(session, now, limit=10, lease_s=9, call_s=5, allowed=allowed)
+                claims = channel_queues.claim(session, now, limit=10, lease_s=9, call_s=5, allowed=allowed)
                 keys = {(claim.post.idempotency_key, claim.method) for claim in claims}
                 trial.rollback()
             return keys
@@ -229,7 +229,9 @@ async def test_limit_is_filled_by_other_methods_where_one_has_no_call_left(pipel
         )
         now = database_now(session, pipeline.clock)
         allowed = {"conversations.history": 2, "chat.postMessage": 5}
-        return [claim.method for claim in lanes.claim(session, now, limit=6, lease_s=9, call_s=5, allowed=allowed)]
+        return [
+            claim.method for claim in channel_queues.claim(session, now, limit=6, lease_s=9, call_s=5, allowed=allowed)
+        ]
 
     claimed = await pipeline.database.write(arrange)
     assert claimed == ["conversations.history"] * 2 + ["chat.postMessage"] * 4
@@ -297,7 +299,7 @@ async def test_all_of_many_doubtful_posts_are_settled_and_none_is_repeated(make_
 
 async def test_look_goes_on_from_the_page_that_it_had_come_to(pipeline, monkeypatch):
     """As for an app that gets few messages a page and one page a minute."""
-    monkeypatch.setattr("bot.slack.client.HISTORY_PAGE", 2)
+    monkeypatch.setattr("bot.slack.web_client.HISTORY_PAGE", 2)
     await make_doubtful(pipeline, "C1")
     for number in range(5):
         await pipeline.poster.sender.post("C1", Message(text=f"{number}"), post_key=f"other{number}", timeout_s=5)
@@ -319,8 +321,8 @@ async def test_look_goes_on_from_the_page_that_it_had_come_to(pipeline, monkeypa
 
 
 async def test_history_without_an_end_is_given_up_after_a_while(pipeline, monkeypatch):
-    monkeypatch.setattr("bot.slack.client.HISTORY_PAGE", 1)
-    monkeypatch.setattr("bot.outbox.settle.PAGES", 2)
+    monkeypatch.setattr("bot.slack.web_client.HISTORY_PAGE", 1)
+    monkeypatch.setattr("bot.outbox.resolve.PAGES", 2)
     await make_doubtful(pipeline, "C1")
     for number in range(3):
         await pipeline.poster.sender.post("C1", Message(text=f"{number}"), post_key=f"other{number}", timeout_s=5)

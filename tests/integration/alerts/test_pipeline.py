@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from bot.domain.events import Topic
-from bot.domain.races import Course
+from bot.events.event import Topic
+from bot.events.races import Course
 
 
 def result(race_id="rc_1", region="GB", *, time="14:30", course="Ascot", winner="Blue Moon", **envelope):

@@ -6,12 +6,12 @@ from functools import partial
 import pytest
 from sqlalchemy import delete
 
-from bot.outbox import claim_outcomes, held_methods
+from bot.channels import subscriptions
+from bot.db.tables import MethodHold, Reason
+from bot.outbox import claim_outcomes, method_holds
 from bot.outbox.pace import Pace
 from bot.sandbox.slack import failures
 from bot.settings import DoubtfulPosts
-from bot.storage import subscriptions
-from bot.storage.tables import MethodHold, Reason
 from tests.integration.alerts.racing_day import past_waits
 from tests.integration.conftest import first_on_both
 
@@ -44,10 +44,10 @@ async def test_shorter_wait_does_not_end_a_longer_one(pipeline):
     for seconds in (60, 5):
         until = now + timedelta(seconds=seconds)
         await pipeline.database.write(
-            partial(held_methods.hold_method, method="chat.postMessage", until=until, reason="429")
+            partial(method_holds.hold_method, method="chat.postMessage", until=until, reason="429")
         )
     until_30 = now + timedelta(seconds=30)
-    assert await pipeline.database.read(partial(held_methods.method_holds, now=until_30)) == {"chat.postMessage": "429"}
+    assert await pipeline.database.read(partial(method_holds.method_holds, now=until_30)) == {"chat.postMessage": "429"}
 
 
 CLOSED = ("is_archived", "channel_not_found", "not_in_channel", "restricted_action_read_only_channel")

@@ -9,12 +9,12 @@ from sqlalchemy import select, update
 from sqlmodel import col
 from structlog.testing import capture_logs
 
+from bot.db.database_clock import database_now
+from bot.db.tables import ChannelQueue, EventVersion, OutboxMessage
 from bot.errors import SlackDoubtful, SlackUnreached
 from bot.outbox.poster import Sender
 from bot.sandbox.slack.failures import Failure, http_error, slack_error
 from bot.settings import DoubtfulPosts
-from bot.storage.clock import database_now
-from bot.storage.tables import ChannelQueue, EventVersion, OutboxMessage
 from tests.integration.alerts.racing_day import abandonment, free_all, meeting, result, tell
 from tests.integration.conftest import first_on_both
 

@@ -6,17 +6,17 @@ import pytest
 from sqlalchemy import select, update
 from sqlmodel import col
 
-from bot.domain.filters import ALL_REGIONS
+from bot.channels import subscriptions
+from bot.channels.filters import ALL_REGIONS
+from bot.db.tables import ChannelQueue, ChannelSubscriptionRow, EventVersion, OutboxMessage
 from bot.operations.jobs.check_channels import ChannelCheck
 from bot.operations.jobs.end_pauses import PauseEnd
 from bot.operations.jobs.expire_queue import expire_queue
 from bot.outbox import ledger
-from bot.outbox.closing import pause_channel
+from bot.outbox.hold import pause_channel
 from bot.sandbox.slack import failures
-from bot.slack.identity import Identity
-from bot.slack.listeners.channels import ChannelListener
-from bot.storage import subscriptions
-from bot.storage.tables import ChannelQueue, ChannelSubscriptionRow, EventVersion, OutboxMessage
+from bot.slack.bot_identity import Identity
+from bot.slack.listeners.channel_life import ChannelListener
 
 
 def result(race_id="rc_1", horse="Blue Moon", region="GB"):
@@ -171,7 +171,7 @@ async def test_summary_that_can_not_be_made_costs_no_message(pipeline, monkeypat
     await pipeline.deliver(abandonment())
     await pipeline.post_all()
     await age(pipeline, hours=5)
-    monkeypatch.setattr("bot.outbox.reopening._newest", lambda _waiting: 1 / 0)
+    monkeypatch.setattr("bot.outbox.resume._newest", lambda _waiting: 1 / 0)
     await reopen(pipeline)
     assert len(pipeline.texts("CGB")) == 2
 

@@ -8,14 +8,14 @@ import pytest_asyncio
 from sqlalchemy import select
 from sqlmodel import col
 
-from bot.outbox import held_lanes
+from bot.cli.restored_command import restored
+from bot.db.engine import Database
+from bot.db.tables import OutboxMessage
+from bot.outbox import held_queues
 from bot.outbox.notices import Notices
-from bot.restoring import restored
 from bot.sandbox.slack import failures
 from bot.settings import DoubtfulPosts
-from bot.slack.messages.plain import sentence
-from bot.storage.engine import Database
-from bot.storage.tables import OutboxMessage
+from bot.slack.messages.kit.plain import sentence
 from tests.integration.alerts.racing_day import abandonment, past_waits, result, tell
 from tests.postgres import new_postgres_database, postgres_program
 
@@ -147,7 +147,7 @@ async def test_where_history_can_not_be_read_the_operator_has_chosen(pipeline, c
 
 async def test_message_of_a_paused_channel_waits_for_the_end_of_the_pause(pipeline, copy, put_back):
     await pipeline.subscribe("CGB", "GB")
-    await pipeline.database.write(lambda session: held_lanes.pause(session, "CGB", pipeline.clock()))
+    await pipeline.database.write(lambda session: held_queues.pause(session, "CGB", pipeline.clock()))
     await pipeline.deliver(result())
     await pipeline.post_all()
     other, doubted = await put_back(copy()(), pipeline.clock)

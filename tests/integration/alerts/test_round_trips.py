@@ -63,7 +63,7 @@ def counting(database) -> Iterator[Counted]:
 @contextmanager
 def running(pipeline, monkeypatch):
     """The loops as the service runs them; neither looks by itself while it is counted."""
-    for name in ("bot.alerts.fanout.POLL_S", "bot.outbox.poster.POLL_S"):
+    for name in ("bot.fanout.fanout.POLL_S", "bot.outbox.poster.POLL_S"):
         monkeypatch.setattr(name, 3_600.0)
     loops = [asyncio.create_task(pipeline.fanout.run()), asyncio.create_task(pipeline.poster.run())]
     yield

@@ -7,16 +7,17 @@ import pytest_asyncio
 from sqlalchemy import select
 from sqlmodel import col
 
-from bot.domain.events import Topic
-from bot.domain.filters import Meeting
-from bot.domain.races import Course
-from bot.outbox import held_methods
-from bot.outbox.closing import close_channel, pause_channel
+from bot.channels import mutes
+from bot.channels.filters import Meeting
+from bot.db.database_clock import database_now
+from bot.db.tables import ChannelQueue
+from bot.events.event import Topic
+from bot.events.races import Course
+from bot.outbox import method_holds
+from bot.outbox.hold import close_channel, pause_channel
 from bot.outbox.pace import Pace
+from bot.racedata import race_book_store
 from bot.sandbox.slack import failures
-from bot.storage import mutes, racebook
-from bot.storage.clock import database_now
-from bot.storage.tables import ChannelQueue
 from tests.integration.alerts.racing_day import DAY, abandonment, result
 
 EVERY = frozenset(Topic)
@@ -79,7 +80,7 @@ async def test_paused_and_closed_channels_and_a_held_method_are_not_sent_to(runn
     assert [len(running.texts(channel)) for channel in ("CGB", "CIRE", "CALL")] == [0, 0, 1]
     later = running.clock.now.replace(year=running.clock.now.year + 1)
     await running.database.write(
-        lambda session: held_methods.hold_method(session, "chat.postMessage", min(later, soon(running)), "ratelimited")
+        lambda session: method_holds.hold_method(session, "chat.postMessage", min(later, soon(running)), "ratelimited")
     )
     await fan_out(running, result("rc_2"))
     assert len(running.texts("CALL")) == 1
@@ -111,7 +112,7 @@ async def test_refused_message_that_was_sent_at_once_waits_as_any_other(running)
 
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 async def test_slow_transaction_shortens_no_wait_after_a_message(running, monkeypatch):
-    learn, post, posted_at = racebook.learn, running.poster.sender.post, []
+    learn, post, posted_at = race_book_store.learn, running.poster.sender.post, []
 
     def learn_slowly(*what):
         time.sleep(0.5)
@@ -121,7 +122,7 @@ async def test_slow_transaction_shortens_no_wait_after_a_message(running, monkey
         posted_at.append(await running.database.read(lambda session: database_now(session, running.clock)))
         return await post(*what, **how)
 
-    monkeypatch.setattr(racebook, "learn", learn_slowly)
+    monkeypatch.setattr(race_book_store, "learn", learn_slowly)
     monkeypatch.setattr(running.poster.sender, "post", post_and_note)
     await running.subscribe("CGB", "GB")
     await fan_out(running, result())

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from bot.alerts.standstill import Standstill
 from bot.errors import StorageUnavailable
+from bot.fanout.standstill import Standstill
 from bot.sandbox.slack import failures
 from tests.integration.alerts.racing_day import abandonment, free_all, result
 
@@ -48,7 +48,7 @@ def standstill(pipeline):
 
 @pytest.mark.parametrize("fault", [database_fault, own_fault])
 @pytest.mark.parametrize(
-    "place", ["bot.storage.subscriptions.listening", "bot.storage.inbox.waiting", "bot.alerts.fanout.KnownEvents"]
+    "place", ["bot.channels.subscriptions.listening", "bot.deliveries.inbox.waiting", "bot.fanout.fanout.KnownEvents"]
 )
 async def test_delivery_that_is_not_told_for_a_minute_is_a_problem_and_told_to_admins(
     pipeline, standstill, monkeypatch, fault, place
@@ -87,7 +87,7 @@ async def test_nothing_stands_still_where_nothing_waits_and_while_deliveries_go_
 
 async def stand_still(pipeline, standstill, monkeypatch, refuse_writes):
     """A minute in which fan-out gets nothing done, and the database queues nothing."""
-    monkeypatch.setattr("bot.storage.inbox.waiting", own_fault)
+    monkeypatch.setattr("bot.deliveries.inbox.waiting", own_fault)
     monkeypatch.setattr(pipeline.database, "write", refuse_writes)
     for _ in range(2):
         await pipeline.fanout.turn()
@@ -113,7 +113,7 @@ async def never_answer(_work):
 async def test_admins_hear_of_it_once_and_past_the_queue_where_that_takes_nothing(
     pipeline, standstill, monkeypatch, refuse
 ):
-    monkeypatch.setattr("bot.alerts.standstill.ANSWERED_S", 0.3)
+    monkeypatch.setattr("bot.fanout.standstill.ANSWERED_S", 0.3)
     await stand_still(pipeline, standstill, monkeypatch, refuse)
     for _ in range(3):
         await standstill.look()

@@ -6,10 +6,10 @@ import pytest
 from sqlalchemy import update
 from sqlmodel import col
 
+from bot.db.tables import OutboxMessage
 from bot.outbox import ledger
-from bot.outbox.closing import close_channel
+from bot.outbox.hold import close_channel
 from bot.sandbox.slack import failures
-from bot.storage.tables import OutboxMessage
 from tests.integration.alerts.racing_day import abandonment, free_all, meeting, result, shown
 
 BLOCKS, UNKNOWN = failures.slack_error("invalid_blocks"), failures.slack_error("never_heard_of_it")

@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import update
 from sqlmodel import col
 
-from bot.domain.events import Topic
-from bot.outbox.closing import pause_channel
-from bot.storage.tables import OutboxMessage
+from bot.db.tables import OutboxMessage
+from bot.events.event import Topic
+from bot.outbox.hold import pause_channel
 from tests.integration.alerts.racing_day import abandonment, free_all, meeting, result, shown, tell
 
 LOST_ONLY = frozenset({Topic.ABANDONMENTS})

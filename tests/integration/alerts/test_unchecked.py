@@ -5,13 +5,15 @@ from datetime import timedelta
 
 import pytest
 
-from bot.alerts.unchecked import check_filters
-from bot.domain.events import DEFAULT_TOPICS, Topic
-from bot.domain.filters import ChannelFilter, Meeting
-from bot.domain.races import Course
-from bot.storage import inbox, mutes, reference, subscriptions
-from bot.storage.reference import KnownCourse
-from bot.storage.tables import SubscriptionState
+from bot.channels import mutes, subscriptions
+from bot.channels.filters import ChannelFilter, Meeting
+from bot.db.tables import SubscriptionState
+from bot.deliveries import inbox
+from bot.events.event import DEFAULT_TOPICS, Topic
+from bot.events.races import Course
+from bot.fanout.unchecked_filters import check_filters
+from bot.racedata import reference_store
+from bot.racedata.reference_store import KnownCourse
 from tests.integration.alerts.racing_day import DAY, abandonment, meeting, result, tell
 
 COURSES = [
@@ -27,9 +29,9 @@ async def subscribe(pipeline, channel_id, region, topics=DEFAULT_TOPICS, **cours
 
 async def service_is_back(pipeline, *, courses=COURSES):
     def keep(session):
-        reference.put_regions(session, ["AUS", "GB", "IRE"], pipeline.clock())
+        reference_store.put_regions(session, ["AUS", "GB", "IRE"], pipeline.clock())
         if courses:
-            reference.put_courses(session, courses, pipeline.clock())
+            reference_store.put_courses(session, courses, pipeline.clock())
 
     await pipeline.database.write(keep)
 

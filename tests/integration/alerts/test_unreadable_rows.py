@@ -6,8 +6,8 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 from sqlmodel import col
 from structlog.testing import capture_logs
 
+from bot.db.tables import ChannelSubscriptionRow, EventVersion, MutedMeetingRow, OutboxMessage
 from bot.errors import StorageUnavailable
-from bot.storage.tables import ChannelSubscriptionRow, EventVersion, MutedMeetingRow, OutboxMessage
 from tests.integration.alerts.racing_day import DAY, abandonment, meeting, result, tell
 from tests.integration.alerts.test_standstill import standstill_of
 
@@ -73,7 +73,7 @@ async def test_delivery_that_is_refused_alone_is_tried_ever_more_seldom_and_logg
         raise OperationalError("INSERT", {}, Exception("too many values"))
 
     with monkeypatch.context() as patched, capture_logs() as logged:
-        patched.setattr("bot.outbox.posts.insert", refuse)
+        patched.setattr("bot.outbox.message_store.insert", refuse)
         waits = [await pipeline.fanout.turn() for _ in range(10)]
         assert [entry["event"] for entry in logged].count("fanout_waits") == 1
         pipeline.clock.forward(3_601)
@@ -113,7 +113,7 @@ async def test_damaged_race_book_holds_up_no_alert(pipeline, monkeypatch):
     def malformed(*_args, **_values):
         raise DatabaseError("INSERT", {}, Exception("database disk image is malformed"))
 
-    monkeypatch.setattr("bot.storage.racebook.put", malformed)
+    monkeypatch.setattr("bot.racedata.race_book_store.put", malformed)
     await tell(pipeline, abandonment("rc_1"))
     assert [text[:10] for text in pipeline.texts("CGB")] == ["ABANDONED:"]
 
@@ -127,7 +127,7 @@ async def test_admins_are_told_once_a_day_that_nothing_is_posted(pipeline, monke
 
     standstill = standstill_of(pipeline)
     with monkeypatch.context() as patched:
-        patched.setattr("bot.storage.subscriptions.listening", refuse)
+        patched.setattr("bot.channels.subscriptions.listening", refuse)
         for told, seconds in ((0, 59), (1, 1), (1, 3_600)):
             await pipeline.fanout.turn()
             await standstill.look()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.domain.events import Topic
+from bot.events.event import Topic
 from tests.integration.alerts.racing_day import DAY, edits, result, tell
 
 CARDS = frozenset({Topic.RACECARDS})

@@ -23,7 +23,7 @@ SECRETS = (
     "tls.key",
     "all.dump",
 )
-FOLDERS = (".", "bot", "bot/slack", "bot/storage/migrations/versions", "deploy", "docs", "tests/unit")
+FOLDERS = (".", "bot", "bot/slack", "bot/db/migrations/versions", "deploy", "docs", "tests/unit")
 
 
 @pytest.fixture
@@ -43,7 +43,10 @@ def context(tmp_path):
 
 def test_no_secret_and_no_database_gets_into_the_image_from_any_folder(context):
     left_about = {f"{folder}/{name}".removeprefix("./") for folder in FOLDERS for name in SECRETS}
-    assert context({*left_about, "bot/cli.py", "deploy/image-tools.txt"}) == {"bot/cli.py", "deploy/image-tools.txt"}
+    assert context({*left_about, "bot/cli/main.py", "deploy/image-tools.txt"}) == {
+        "bot/cli/main.py",
+        "deploy/image-tools.txt",
+    }
 
 
 def test_every_file_that_the_dockerfile_copies_is_sent(context):

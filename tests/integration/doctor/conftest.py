@@ -15,23 +15,25 @@ import pytest_asyncio
 from cryptography.fernet import Fernet
 
 from bot.app import Service
+from bot.channels import subscriptions
+from bot.channels.filters import ChannelFilter
+from bot.cli.subscribe_command import run_subscribe
+from bot.db import migrate
+from bot.db.engine import Database
+from bot.db.tables import WebhookSubscriptionRow
+from bot.db.vault import Vault
+from bot.doctor.check_run import LIMIT_S, examine
 from bot.doctor.deployment import open_patient
-from bot.doctor.examining import LIMIT_S, examine
 from bot.doctor.findings import Examined
 from bot.doctor.table import CHECKS
-from bot.domain.events import EventKind
-from bot.domain.filters import ChannelFilter
+from bot.events.event import EventKind
 from bot.manifest import read_manifest
-from bot.sandbox.racing_service.service import RacingService
+from bot.racedata import webhook_subscriptions
+from bot.sandbox.loopback_server import free_port, serve
+from bot.sandbox.racing_service.racing_standin import RacingService
 from bot.sandbox.racing_service.switches import Switches
-from bot.sandbox.serving import free_port, serve
 from bot.sandbox.slack.workspace import SlackWorkspace
 from bot.settings import Settings, load_settings
-from bot.storage import migrate, subscriptions, webhook_subscriptions
-from bot.storage.engine import Database
-from bot.storage.tables import WebhookSubscriptionRow
-from bot.storage.vault import Vault
-from bot.subscribing import run_subscribe
 
 KEY, TOKEN, APP_TOKEN, SIGNING_SECRET = (
     "doctors-racing-key",

@@ -13,18 +13,18 @@ from datetime import timedelta
 
 import pytest
 
+from bot.channels.filters import ChannelFilter
+from bot.cli.unlatch_command import run_unlatch
+from bot.db import migrate
+from bot.db.named_value_store import DatabaseStateStore
 from bot.doctor.findings import Outcome
-from bot.domain.events import Topic
-from bot.domain.filters import ChannelFilter
-from bot.racing.client import open_client
-from bot.racing.errors import Unauthorized
-from bot.sandbox.racing_service.plans import PLANS
-from bot.sandbox.racing_service.state import USAGE
-from bot.sandbox.serving import free_port
+from bot.events.event import Topic
+from bot.racedata.client.service_client import open_client
+from bot.racedata.client.service_errors import Unauthorized
+from bot.sandbox.loopback_server import free_port
+from bot.sandbox.racing_service.plan_table import PLANS
+from bot.sandbox.racing_service.service_state import USAGE
 from bot.sandbox.slack.failures import http_error, rate_limited
-from bot.storage import migrate
-from bot.storage.state_store import DatabaseStateStore
-from bot.unlatching import run_unlatch
 from tests.integration.doctor.authority import Authority
 from tests.integration.doctor.conftest import APP_TOKEN, KEY, NEW_KEY, OLD_KEY, SIGNING_SECRET, TOKEN, Clinic
 from tests.integration.doctor.programs import answering, healthy_program, proxy, redirecting

@@ -5,12 +5,12 @@ import sqlite3
 import psycopg
 import pytest
 
-from bot.domain.events import DEFAULT_TOPICS
-from bot.domain.filters import ChannelFilter
-from bot.sandbox.racing_service.state import USAGE
-from bot.sandbox.serving import free_port
-from bot.storage import migrate
-from bot.storage.engine import Database
+from bot.channels.filters import ChannelFilter
+from bot.db import migrate
+from bot.db.engine import Database
+from bot.events.event import DEFAULT_TOPICS
+from bot.sandbox.loopback_server import free_port
+from bot.sandbox.racing_service.service_state import USAGE
 from tests.integration.doctor.conftest import APP_TOKEN, Clinic
 from tests.postgres import new_postgres_database
 

@@ -6,11 +6,11 @@ from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 
-from bot.domain.quota import QuotaSource, month_key
-from bot.racing.errors import ServiceFailure
+from bot.db.tables import QuotaSample, WebhookSubscriptionRow
+from bot.racedata import webhook_subscriptions
+from bot.racedata.client.service_errors import ServiceFailure
+from bot.racedata.month_quota import QuotaSource, month_key
 from bot.sandbox.slack import failures
-from bot.storage import webhook_subscriptions
-from bot.storage.tables import QuotaSample, WebhookSubscriptionRow
 from tests.acceptance.payloads import result
 from tests.integration.operations.running_bot import MAX_BODY_BYTES, WEBHOOK_SECRET
 

@@ -16,14 +16,14 @@ import httpx
 from sqlalchemy import event
 
 from bot.app import Service
-from bot.domain.events import DEFAULT_TOPICS
-from bot.domain.filters import ALL_REGIONS, ChannelFilter
+from bot.channels import subscriptions
+from bot.channels.filters import ALL_REGIONS, ChannelFilter
+from bot.events.event import DEFAULT_TOPICS
 from bot.operations.jobs.table import JOBS
-from bot.sandbox.racing_service.service import RacingService
-from bot.sandbox.serving import serve
+from bot.sandbox.loopback_server import serve
+from bot.sandbox.racing_service.racing_standin import RacingService
 from bot.sandbox.slack.workspace import SlackWorkspace
 from bot.settings import Settings
-from bot.storage import subscriptions
 from tests.acceptance.payloads import result
 from tests.promtool import Scrape
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 from cryptography.fernet import Fernet
 
-from bot.webhooks import secrets
+from bot.deliveries import signing_secrets
 from tests.integration.operations import breaking
 from tests.integration.operations.running_bot import APP_TOKEN, RunningBot, run_bot
 from tests.promtool import firing, needs_promtool, rules
@@ -68,7 +68,7 @@ def test_every_rule_has_a_case():
 @needs_promtool
 @pytest.mark.parametrize("alert", CASES)
 async def test_rule_fires_on_the_running_bot_that_is_broken_in_its_way(alert, tmp_path, monkeypatch):
-    monkeypatch.setattr(secrets, "REREAD_S", 0.0)
+    monkeypatch.setattr(signing_secrets, "REREAD_S", 0.0)
     case = CASES[alert]
     async with prepared(tmp_path, case) as bot:
         well = await bot.well()

@@ -8,17 +8,18 @@ import pytest
 from pydantic import SecretStr
 from sqlmodel import Session
 
-from bot.channel_subscriptions import Applying, checked, in_lines, run_apply
-from bot.domain.events import Topic
-from bot.domain.races import Course
+from bot.channels import audit_log, channel_lock, subscriptions
+from bot.cli.subscriptions_command import Applying, checked, in_lines, run_apply
+from bot.db import engine
+from bot.db.tables import SubscriptionState
 from bot.errors import LockTaken, StorageUnavailable, SubscriptionFileWrong, SubscriptionsNotApplied
+from bot.events.event import Topic
+from bot.events.races import Course
 from bot.operations.subscription_file import as_data, as_yaml, read
-from bot.outbox.closing import pause_channel
+from bot.outbox.hold import pause_channel
+from bot.racedata.lexicon import Lexicon
+from bot.racedata.reference_store import KnownCountry, KnownCourse
 from bot.settings import Settings
-from bot.storage import audit, channel_lock, engine, subscriptions
-from bot.storage.lexicon import Lexicon
-from bot.storage.reference import KnownCountry, KnownCourse
-from bot.storage.tables import SubscriptionState
 
 LISTS = Lexicon(
     ("GB", "IRE", "NO"),
@@ -102,7 +103,7 @@ async def test_difference_is_made_and_written_down(pipeline):
     }
     kept, made = await rows(pipeline, "CGB")
     assert (kept.created_by, made.created_by) == ("UALICE", WHO)
-    page = await pipeline.database.read(audit.page)
+    page = await pipeline.database.read(audit_log.page)
     assert {(one.channel_id, one.user_id, one.action, one.reference) for one in page.entries} == {
         ("CGB", WHO, "apply", "apply-1"),
         ("CALL", WHO, "apply", "apply-1"),
@@ -130,7 +131,7 @@ async def test_change_of_somebody_else_since_the_showing_refuses_everything(pipe
     with pytest.raises(SubscriptionsNotApplied, match="nothing was changed"):
         await applying.carry_out(wanted, shown)
     assert await every(pipeline) == before
-    assert (await pipeline.database.read(audit.page)).total == 0
+    assert (await pipeline.database.read(audit_log.page)).total == 0
 
 
 async def test_failure_in_the_middle_changes_nothing(pipeline, monkeypatch):

@@ -9,18 +9,20 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from bot.domain import drills
-from bot.domain.drills import Drill
-from bot.domain.events import Topic
-from bot.operations.drill import OVER, Answered, Drills, Problem, Stop
-from bot.outbox import ledger, posts, traffic
-from bot.outbox.closing import close_channel, pause_channel
+from bot.channels import subscriptions
+from bot.db import named_values
+from bot.db.tables import ChannelQueue, SubscriptionState
+from bot.deliveries import inbox
+from bot.events import drill_mark
+from bot.events.drill_mark import Drill
+from bot.events.event import Topic
+from bot.fanout import drill_records as kept_drills
+from bot.operations.drill_run import OVER, Answered, Drills, Problem, Stop
+from bot.outbox import ledger, message_store, traffic
+from bot.outbox.hold import close_channel, pause_channel
 from bot.outbox.ledger import Outcome
 from bot.sandbox.slack import failures
-from bot.slack.messages.drill import drill_report
-from bot.storage import drills as kept_drills
-from bot.storage import inbox, state, subscriptions
-from bot.storage.tables import ChannelQueue, SubscriptionState
+from bot.slack.messages.alerts.drill_message import drill_report
 
 FINE = Answered("https://bot.example.com/webhooks/racing", 0.1)
 
@@ -76,7 +78,7 @@ class Stage:
         return await self.drills.run(kept)
 
     async def trace(self, kept):
-        key = drills.key_of(kept.drill.drill_id)
+        key = drill_mark.key_of(kept.drill.drill_id)
         return await self.pipeline.database.read(lambda session: ledger.trace(session, key, self.pipeline.clock()))
 
 
@@ -94,7 +96,7 @@ async def begun_minutes_ago(pipeline, kept):
     earlier = kept.model_copy(update={"begun_at": kept.begun_at - 2 * kept_drills.APART})
     await change(
         pipeline,
-        lambda session: state.put(session, kept_drills.NAME, earlier.model_dump(mode="json"), earlier.begun_at),
+        lambda session: named_values.put(session, kept_drills.NAME, earlier.model_dump(mode="json"), earlier.begun_at),
     )
 
 
@@ -196,7 +198,7 @@ async def test_silent_slack_ends_the_drill_and_what_waits_is_withdrawn(stage):
     assert report.told[0].outcome is Outcome.WAITING
     assert not report.told[0].is_held
     assert "withdrawn" in said(report)
-    assert (await pipeline.database.read(posts.count_by_state)) == {}
+    assert (await pipeline.database.read(message_store.count_by_state)) == {}
     pipeline.slack.script("chat.postMessage", [])
     pipeline.clock.forward(3600)
     await pipeline.post_all()
@@ -269,7 +271,7 @@ async def test_signed_drill_that_nobody_began_tells_no_channel_and_admins_once(s
     if begun:
         assert await stage.begin()
     for _ in range(2):
-        await pipeline.deliver(drills.body_of(drills.new_id()))
+        await pipeline.deliver(drill_mark.body_of(drill_mark.new_id()))
     await pipeline.post_all()
     assert pipeline.texts("CGB") == pipeline.texts("CALL") == []
     (told,) = pipeline.texts("CADMIN")
@@ -282,7 +284,7 @@ async def test_earlier_drill_that_was_fanned_out_late_alarms_nobody(stage):
     late = await stage.begin()
     await begun_minutes_ago(pipeline, late)
     assert await stage.begin() is not None
-    await pipeline.deliver(drills.body_of(late.drill.drill_id))
+    await pipeline.deliver(drill_mark.body_of(late.drill.drill_id))
     await pipeline.post_all()
     assert pipeline.texts("CGB") == pipeline.texts("CADMIN") == []
 
@@ -340,14 +342,16 @@ async def test_abandonment_goes_before_a_drill_that_waits(stage):
     pipeline = stage.pipeline
     await pipeline.subscribe("CGB", "GB")
     far = pipeline.clock() + timedelta(days=1)
-    await change(pipeline, lambda session: posts.make_queues(session, ["CGB"]))
+    await change(pipeline, lambda session: message_store.make_queues(session, ["CGB"]))
     await change(pipeline, lambda session: session.execute(update(ChannelQueue).values(next_free_at=far)))
     kept = await stage.begin()
-    await pipeline.deliver(drills.body_of(kept.drill.drill_id))
+    await pipeline.deliver(drill_mark.body_of(kept.drill.drill_id))
     await pipeline.fanout.run_once()
     await pipeline.deliver({"event": "race.abandoned", "race": {"race_id": "rc_1", "region": "GB", "course": "Ascot"}})
     await pipeline.fanout.run_once()
-    await change(pipeline, lambda session: session.execute(update(ChannelQueue).values(next_free_at=posts.ALWAYS)))
+    await change(
+        pipeline, lambda session: session.execute(update(ChannelQueue).values(next_free_at=message_store.ALWAYS))
+    )
     await pipeline.post_all()
     assert [text.split(":")[0] for text in pipeline.texts("CGB")] == ["ABANDONED", "DRILL"]
 
@@ -357,19 +361,19 @@ async def test_drill_of_a_process_that_died_is_ended_by_the_job(stage):
     await pipeline.subscribe("CGB", "GB")
     await change(pipeline, lambda session: pause_channel(session, "CGB", None, pipeline.clock()))
     kept = await stage.begin()
-    await stage.deliver(drills.body_of(kept.drill.drill_id))
+    await stage.deliver(drill_mark.body_of(kept.drill.drill_id))
     await pipeline.fanout.run_once()
     assert await stage.drills.end_left_over() is False
     stage.pipeline.clock.forward(kept_drills.LASTS.total_seconds() + 1)
     assert await stage.drills.end_left_over() is True
     assert await stage.drills.end_left_over() is False
-    assert (await pipeline.database.read(posts.count_by_state)) == {}
+    assert (await pipeline.database.read(message_store.count_by_state)) == {}
 
 
 def test_only_the_bots_own_bytes_are_a_drill():
-    drill_id = drills.new_id()
-    body = drills.body_of(drill_id)
-    assert drills.read_body(body) == drill_id
+    drill_id = drill_mark.new_id()
+    body = drill_mark.body_of(drill_id)
+    assert drill_mark.read_body(body) == drill_id
     for other in (body + b"\n", body.replace(b":", b": "), body.replace(b"racing-bot.drill", b"race.abandoned")):
-        assert drills.read_body(other) is None
+        assert drill_mark.read_body(other) is None
     assert Drill(drill_id=drill_id).begun_by is None

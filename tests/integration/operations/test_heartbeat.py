@@ -11,11 +11,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bot.app import Service
+from bot.db.engine import Database
 from bot.operations import heartbeat
 from bot.operations.heartbeat import Heartbeat, open_http
-from bot.sandbox.serving import free_port, serve
+from bot.sandbox.loopback_server import free_port, serve
 from bot.settings import load_settings
-from bot.storage.engine import Database
 from tests.integration.conftest import TOKEN
 
 SECRET_ID = "0f7c41d2-5a5e-4b7c-9d59-heartbeat"

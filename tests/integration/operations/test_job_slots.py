@@ -7,10 +7,10 @@ from typing import Any
 
 from sqlalchemy import update
 
+from bot.db.tables import JobRun
 from bot.operations.jobs import scheduler
 from bot.operations.jobs.scheduler import TRY_EVERY_S, Jobs
 from bot.operations.jobs.table import JOBS, Job
-from bot.storage.tables import JobRun
 
 HOUR_S = 3_600
 START = datetime(2026, 11, 20, 12, 0, 1, tzinfo=UTC)

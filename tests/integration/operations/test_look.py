@@ -5,11 +5,11 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import text
 
-from bot.domain.clock import utc_now
-from bot.operations.look import read_look
-from bot.outbox import held_lanes
+from bot.clock import utc_now
+from bot.operations.gauges import read_look
+from bot.operations.jobs import job_runs
+from bot.outbox import held_queues
 from bot.sandbox.slack import failures
-from bot.storage import job_runs
 from tests.acceptance.payloads import result
 
 
@@ -45,8 +45,8 @@ async def test_messages_of_open_paused_and_closed_channels_are_told_apart(pipeli
     now = pipeline.clock()
     for channel_id in ("CGB", "CIRE", "CALL"):
         await pipeline.subscribe(channel_id, "GB")
-    await pipeline.database.write(lambda session: held_lanes.pause(session, "CIRE", now))
-    await pipeline.database.write(lambda session: held_lanes.close(session, "CALL", "is_archived", now))
+    await pipeline.database.write(lambda session: held_queues.pause(session, "CIRE", now))
+    await pipeline.database.write(lambda session: held_queues.close(session, "CALL", "is_archived", now))
     await pipeline.deliver(result("rc_1"))
     await pipeline.fanout.run_once()
     seen = await look(pipeline)

@@ -10,13 +10,13 @@ import httpx
 import pytest
 
 from bot.app import Service
+from bot.deliveries import inbox
 from bot.operations.jobs.table import JOBS
 from bot.outbox.notices import Urgency
-from bot.sandbox.racing_service.service import RacingService
+from bot.sandbox.loopback_server import serve
+from bot.sandbox.racing_service.racing_standin import RacingService
 from bot.sandbox.racing_service.switches import Switches
-from bot.sandbox.serving import serve
 from bot.settings import load_settings
-from bot.storage import inbox
 from tests.integration.conftest import TOKEN, Moment
 
 SECRET = "whsec-of-a-test"

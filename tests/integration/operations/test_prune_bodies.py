@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+from bot.deliveries import inbox
 from bot.operations.jobs.prune_bodies import prune_bodies
-from bot.storage import inbox
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 

@@ -15,21 +15,21 @@ import pytest
 import pytest_asyncio
 from pydantic import SecretStr
 
-from bot.book.quota import QuotaBook
-from bot.domain.spending import Purpose
+from bot.db.named_value_store import DatabaseStateStore
 from bot.operations.jobs.check_quota import QuotaCheck
 from bot.operations.jobs.scheduler import Jobs
 from bot.operations.jobs.table import Job
-from bot.racing.client import RacingClient, open_client
-from bot.racing.errors import ServiceFailure, Spared
-from bot.racing.timing import Timing
+from bot.operations.self_notices import Telling
+from bot.racedata.client.service_client import RacingClient, open_client
+from bot.racedata.client.service_errors import ServiceFailure, Spared
+from bot.racedata.client.timing import Timing
+from bot.racedata.quota_book import QuotaBook
+from bot.racedata.quota_purposes import Purpose
+from bot.sandbox.loopback_server import serve
 from bot.sandbox.racing_service import RacingService, Switches
-from bot.sandbox.serving import serve
 from bot.settings import Settings
 from bot.slack.commands import usage as usage_command
 from bot.slack.commands.invocation import Invocation
-from bot.storage.state_store import DatabaseStateStore
-from bot.telling import Telling
 from tests.integration.conftest import first_on_both
 
 ON_SQLITE = pytest.mark.parametrize("database", ["sqlite"], indirect=True)

@@ -15,28 +15,28 @@ from sqlalchemy import func, select
 from sqlmodel import col
 from starlette.responses import JSONResponse
 
-from bot.alerts.versions import KnownEvents
-from bot.book.day_path import Paths
-from bot.book.quota import QuotaBook
-from bot.book.racebook import RaceBook
-from bot.domain.events import EventKind, Topic
-from bot.operations.repair import repair as repairing
-from bot.operations.repair.record import read_record
-from bot.operations.repair.repair import Repair
-from bot.outbox.closing import pause_channel
-from bot.racing.client import open_client
-from bot.racing.errors import ServiceFailure, Spared, WalkBroken
-from bot.repairing import Preview
+from bot.cli.repair_command import Preview
+from bot.db.named_value_store import DatabaseStateStore
+from bot.db.tables import EventVersion, InboxDelivery, OutboxMessage, StoredState
+from bot.deliveries.payload import read_payload
+from bot.events.event import EventKind, Topic
+from bot.fanout.news import KnownEvents
+from bot.operations.repair import repair_run as repairing
+from bot.operations.repair.failed_record import read_record
+from bot.operations.repair.repair_run import Repair
+from bot.outbox.hold import pause_channel
+from bot.racedata.client.service_client import open_client
+from bot.racedata.client.service_errors import ServiceFailure, Spared, WalkBroken
+from bot.racedata.day_path import Paths
+from bot.racedata.quota_book import QuotaBook
+from bot.racedata.race_book import RaceBook
+from bot.sandbox.loopback_server import serve
 from bot.sandbox.racing_service import RacingService, Switches
-from bot.sandbox.racing_service.outbox import Delivery
-from bot.sandbox.racing_service.payloads import Happening
-from bot.sandbox.racing_service.shapes import race_record
-from bot.sandbox.serving import serve
-from bot.slack.identity import Identity
-from bot.slack.posts import PostRenderer
-from bot.storage.state_store import DatabaseStateStore
-from bot.storage.tables import EventVersion, InboxDelivery, OutboxMessage, StoredState
-from bot.webhooks.payload import read_payload
+from bot.sandbox.racing_service.delivery_queue import Delivery
+from bot.sandbox.racing_service.event_payloads import Happening
+from bot.sandbox.racing_service.race_shapes import race_record
+from bot.slack.bot_identity import Identity
+from bot.slack.event_messages import PostRenderer
 
 ALL_TOPICS = frozenset(Topic)
 TAKEN = {"CGB": "GB", "CIRE": "IRE", "CALL": "*"}
@@ -478,7 +478,7 @@ async def test_record_that_names_no_event_is_told_to_admins_once(listening, outa
 
 @ON_SQLITE
 async def test_more_posts_than_fit_into_a_transaction_are_made_in_several(listening, outage, make_repair, monkeypatch):
-    monkeypatch.setattr("bot.alerts.fanout.POSTS_TOGETHER", 3)
+    monkeypatch.setattr("bot.fanout.fanout.POSTS_TOGETHER", 3)
     await several(outage)
     repaired = await mend(listening, make_repair(listening))
     assert len(repaired.events) == 7

@@ -8,19 +8,22 @@ import pytest
 from sqlalchemy import event, update
 from sqlmodel import col
 
-from bot.domain import drills
-from bot.domain.quota import QuotaReading, QuotaSource, month_key
+from bot.db import migrate, replicas
+from bot.db.database_clock import database_now
+from bot.db.tables import ChannelQueue, MissingKind, MissingRow, OutboxMessage
+from bot.deliveries import inbox
 from bot.errors import CommandError
-from bot.operations import status
+from bot.events import drill_mark
+from bot.operations import missing_rows, status_figures
+from bot.operations.jobs import job_runs
 from bot.operations.jobs.table import Job
-from bot.operations.status import read_status
+from bot.operations.status_figures import read_status
 from bot.outbox import traffic
 from bot.outbox.ledger import Outcome
+from bot.racedata import quota_store
+from bot.racedata.month_quota import QuotaReading, QuotaSource, month_key
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.table import find_command
-from bot.storage import inbox, job_runs, migrate, missing, quota, replicas
-from bot.storage.clock import database_now
-from bot.storage.tables import ChannelQueue, MissingKind, MissingRow, OutboxMessage
 from tests.integration.alerts.racing_day import abandonment, result, tell
 
 CODE = "is_archived"
@@ -80,10 +83,10 @@ async def test_edits_notices_and_summaries_are_no_posts(told):
 
 
 async def test_drills_are_in_no_figure(told):
-    drill_id = drills.new_id()
-    await told.deliver(drills.body_of(drill_id))
+    drill_id = drill_mark.new_id()
+    await told.deliver(drill_mark.body_of(drill_id))
     await told.post_all()
-    named = f"{drills.key_of(drill_id)}#1@CGB"
+    named = f"{drill_mark.key_of(drill_id)}#1@CGB"
     of_first = update(OutboxMessage).where(col(OutboxMessage.id) == 1).values(idempotency_key=named)
     await told.database.write(lambda session: session.execute(of_first))
     found = await read(told)
@@ -121,7 +124,7 @@ async def test_only_the_channels_with_most_are_named_and_all_are_counted(pipelin
     await pipeline.deliver(result("rc_1"))
     await pipeline.fanout.run_once()
     found = await read(pipeline)
-    assert (found.waiting_posts, len(found.waiting_channels)) == (7, status.CHANNELS_AT_MOST)
+    assert (found.waiting_posts, len(found.waiting_channels)) == (7, status_figures.CHANNELS_AT_MOST)
 
 
 async def test_delivery_whose_fan_out_fails_is_shown_with_its_reason(pipeline, monkeypatch):
@@ -137,7 +140,7 @@ async def test_status_has_jobs_repair_replicas_versions_and_quota(pipeline, monk
         raise AssertionError
 
     jobs = tuple(Job(name, lambda _settings: 60, no_run) for name in ("repair", "prune_bodies"))
-    monkeypatch.setattr(status, "JOBS", jobs)
+    monkeypatch.setattr(status_figures, "JOBS", jobs)
     now = pipeline.clock()
 
     def prepare(session):
@@ -152,7 +155,7 @@ async def test_status_has_jobs_repair_replicas_versions_and_quota(pipeline, monk
         reading = QuotaReading(
             taken_at=now, month=month_key(now), used=10, certain=True, source=QuotaSource.TOTAL, limit=20
         )
-        quota.put_reading(session, reading)
+        quota_store.put_reading(session, reading)
         return reading
 
     reading = await pipeline.database.write(prepare)
@@ -181,7 +184,7 @@ async def test_only_what_admins_were_told_of_and_has_not_come_is_missing(pipelin
         )
 
     rows = [row("1", now), row("2", now), row("3"), row("4", now, now)]
-    await pipeline.database.write(lambda session: missing.add(session, rows))
+    await pipeline.database.write(lambda session: missing_rows.add(session, rows))
     assert (await read(pipeline)).missing == {"race": 2}
 
 

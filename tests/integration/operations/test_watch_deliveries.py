@@ -6,17 +6,18 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import event
 
-from bot.book.quota import QuotaBook
-from bot.book.racebook import RaceBook
-from bot.domain.quota import QuotaReading, QuotaSource
-from bot.domain.races import Course, OffTime, Race
+from bot.db.tables import WebhookSubscriptionRow
+from bot.events.races import Course, OffTime, Race
+from bot.operations import missing_rows
 from bot.operations.jobs.watch_deliveries import LEFT_TO_PEOPLE, DeliveryWatch
 from bot.operations.watchdog import look
 from bot.outbox.notices import Urgency
-from bot.racing.errors import ServerFault
+from bot.racedata import quota_store, race_book_store, webhook_subscriptions
+from bot.racedata.client.service_errors import ServerFault
+from bot.racedata.month_quota import QuotaReading, QuotaSource
+from bot.racedata.quota_book import QuotaBook
+from bot.racedata.race_book import RaceBook
 from bot.settings import load_settings
-from bot.storage import missing, quota, racebook, webhook_subscriptions
-from bot.storage.tables import WebhookSubscriptionRow
 from tests.integration.conftest import TOKEN, Moment
 from tests.unit.book.conftest import FakeClient
 
@@ -62,10 +63,10 @@ class Watched:
         await self.pipeline.database.write(lambda session: webhook_subscriptions.add(session, row))
 
     async def book(self, *races):
-        await self.pipeline.database.write(lambda session: racebook.put(session, races, NOW, region=None))
+        await self.pipeline.database.write(lambda session: race_book_store.put(session, races, NOW, region=None))
 
     async def has_open(self):
-        return [row.key for row in await self.pipeline.database.read(missing.open_rows)]
+        return [row.key for row in await self.pipeline.database.read(missing_rows.open_rows)]
 
 
 @pytest.fixture
@@ -255,7 +256,7 @@ async def test_race_that_the_service_could_not_be_asked_for_is_told_with_a_word_
         reading = QuotaReading(
             taken_at=NOW, month="2026-11", used=used, certain=True, source=QuotaSource.TOTAL, limit=15_000
         )
-        await pipeline.database.write(lambda session: quota.put_reading(session, reading))
+        await pipeline.database.write(lambda session: quota_store.put_reading(session, reading))
     else:
         watched.client.failure = ServerFault("races/search", status=500)
     (told,) = await watched.run()
@@ -281,7 +282,7 @@ async def test_two_replicas_in_the_same_instant_tell_once(watched, pipeline):
 async def test_run_that_dies_before_its_commit_is_made_good_by_the_next(watched, pipeline, monkeypatch):
     await watched.book(race(1))
     with monkeypatch.context() as patched:
-        patched.setattr("bot.storage.missing.forget", lambda _session, _now: 1 / 0)
+        patched.setattr("bot.operations.missing_rows.forget", lambda _session, _now: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             await watched.watch()()
     assert len(await watched.run()) == 1

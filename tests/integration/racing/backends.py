@@ -11,9 +11,9 @@ from typing import Any
 import httpx
 import respx
 
-from bot.racing.timing import Timing
+from bot.racedata.client.timing import Timing
+from bot.sandbox.loopback_server import serve
 from bot.sandbox.racing_service import RacingService, Switches
-from bot.sandbox.serving import serve
 
 KEY = "sk_recognisable_0123456789"
 OTHER_PLANS = ["live", "archive", "complete", "analyst"]

@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.racing.client import open_client
+from bot.racedata.client.service_client import open_client
 from tests.integration.racing.backends import FakeTime, Memory
 
 KEY = "sk_recognisable_0123456789"

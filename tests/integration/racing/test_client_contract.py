@@ -6,9 +6,9 @@ import json
 import pytest
 
 from bot.errors import StorageUnavailable
-from bot.racing import errors
-from bot.racing.client import WalkPosition
-from bot.racing.walk import collect
+from bot.racedata.client import service_errors
+from bot.racedata.client.cursor_walk import collect
+from bot.racedata.client.service_client import WalkPosition
 
 COURSE = {"course_id": "cr_1", "name": "Ascot", "region": "GB", "country": "England"}
 
@@ -134,16 +134,16 @@ async def test_client_walks_races_changing_nothing_but_the_cursor(service, clien
 
 # (code, status, headers, class), (requests sent, seconds slept)
 REFUSALS = [
-    (("unauthorized", 401, {}, errors.Unauthorized), (1, [])),
-    (("upgrade_required", 403, {}, errors.UpgradeRequired), (1, [])),
-    (("outside_window", 403, {}, errors.OutsideWindow), (1, [])),
-    (("not_found", 404, {}, errors.NotFound), (1, [])),
-    (("invalid_param", 422, {}, errors.InvalidParam), (1, [])),
-    (("quota_exceeded", 429, {"retry_after": "5"}, errors.QuotaExceeded), (1, [])),
-    (("new_code", 400, {}, errors.UnknownRefusal), (1, [])),
-    (("rate_limited", 429, {"retry_after": "40"}, errors.RateLimited), (2, [40])),
-    (("rate_limited", 429, {"retry_after": "200"}, errors.RateLimited), (1, [])),
-    (("server_error", 500, {}, errors.ServerFault), (4, [0.5, 1, 2])),
+    (("unauthorized", 401, {}, service_errors.Unauthorized), (1, [])),
+    (("upgrade_required", 403, {}, service_errors.UpgradeRequired), (1, [])),
+    (("outside_window", 403, {}, service_errors.OutsideWindow), (1, [])),
+    (("not_found", 404, {}, service_errors.NotFound), (1, [])),
+    (("invalid_param", 422, {}, service_errors.InvalidParam), (1, [])),
+    (("quota_exceeded", 429, {"retry_after": "5"}, service_errors.QuotaExceeded), (1, [])),
+    (("new_code", 400, {}, service_errors.UnknownRefusal), (1, [])),
+    (("rate_limited", 429, {"retry_after": "40"}, service_errors.RateLimited), (2, [40])),
+    (("rate_limited", 429, {"retry_after": "200"}, service_errors.RateLimited), (1, [])),
+    (("server_error", 500, {}, service_errors.ServerFault), (4, [0.5, 1, 2])),
 ]
 
 
@@ -151,7 +151,7 @@ REFUSALS = [
 async def test_client_meets_each_refusal_with_its_own_number_of_requests(service, client, fake_time, refusal, cost):
     code, status, headers, kind = refusal
     service.refuse(status, code, headers=headers)
-    with pytest.raises(errors.ServiceFailure) as caught:
+    with pytest.raises(service_errors.ServiceFailure) as caught:
         await client.countries()
     assert type(caught.value) is kind
     assert caught.value.told
@@ -159,13 +159,13 @@ async def test_client_meets_each_refusal_with_its_own_number_of_requests(service
 
 
 def test_client_refusal_table_has_every_code():
-    assert {refusal[0] for refusal, _ in REFUSALS} >= set(errors.BY_CODE)
+    assert {refusal[0] for refusal, _ in REFUSALS} >= set(service_errors.BY_CODE)
 
 
 @pytest.mark.parametrize(("code", "status"), [("rate_limited", 429), ("server_error", 500), ("unauthorized", 401)])
 async def test_client_never_subscribes_twice(service, client, fake_time, code, status):
     service.refuse(status, code, headers={"retry_after": "1"})
-    with pytest.raises(errors.ServiceFailure):
+    with pytest.raises(service_errors.ServiceFailure):
         await client.subscribe_webhook("https://bot.example.com/", ["result.received"])
     assert (len(service.seen), fake_time.slept) == (1, [])
 
@@ -189,7 +189,7 @@ async def test_client_paces_itself_before_the_service_has_to(service, client, fa
 async def test_client_for_commands_gives_up_without_asking_when_the_wait_is_too_long(service, client):
     service.refuse(429, "rate_limited", headers={"retry_after": "300"})
     for _ in range(2):
-        with pytest.raises(errors.RateLimited) as caught:
+        with pytest.raises(service_errors.RateLimited) as caught:
             await client.countries()
     assert len(service.seen) == 1
     assert "in 300 s" in caught.value.told
@@ -205,7 +205,7 @@ async def test_client_in_background_waits_where_a_command_would_give_up(service,
 @pytest.mark.parametrize(("code", "status"), [("rate_limited", 429), ("server_error", 500)])
 async def test_client_of_one_try_repeats_nothing(service, client, fake_time, code, status):
     service.refuse(status, code)
-    with pytest.raises(errors.ServiceFailure):
+    with pytest.raises(service_errors.ServiceFailure):
         await client.in_one_try().countries()
     assert (len(service.seen), fake_time.slept) == (1, [])
 
@@ -219,22 +219,22 @@ async def test_client_latches_the_quota_for_all_but_usage_and_over_a_restart(ser
     service.refuse(429, "quota_exceeded")
     service.data([])
     client = open_racing(on_latch=on_latch)
-    with pytest.raises(errors.QuotaExceeded):
+    with pytest.raises(service_errors.QuotaExceeded):
         await client.countries()
     for again in (client, open_racing()):
-        with pytest.raises(errors.Latched):
+        with pytest.raises(service_errors.Latched):
             await again.countries()
     await client.usage()
     assert [seen.path for seen in service.seen] == ["countries", "account/usage"]
-    assert told == [errors.QuotaExceeded]
+    assert told == [service_errors.QuotaExceeded]
 
 
 async def test_client_asks_again_with_another_key(service, open_racing):
     service.refuse(401, "unauthorized")
     service.data([])
-    with pytest.raises(errors.Unauthorized):
+    with pytest.raises(service_errors.Unauthorized):
         await open_racing().countries()
-    with pytest.raises(errors.Latched):
+    with pytest.raises(service_errors.Latched):
         await open_racing().usage()
     await open_racing(key="sk_rotated").countries()
     assert len(service.seen) == 2
@@ -268,7 +268,7 @@ async def test_client_tells_of_a_changed_plan_or_window(service, open_racing):
 )
 async def test_client_says_when_an_answer_is_not_the_envelope(service, client, body):
     service.reply(200, body, x_request_id="req_7")
-    with pytest.raises(errors.AnswerUnreadable) as caught:
+    with pytest.raises(service_errors.AnswerUnreadable) as caught:
         await client.countries()
     assert len(service.seen) == 1
     assert caught.value.request_id == "req_7"
@@ -276,7 +276,7 @@ async def test_client_says_when_an_answer_is_not_the_envelope(service, client, b
 
 async def test_client_follows_no_redirect(service, client):
     service.reply(302, {}, location="https://evil.example/v1/countries")
-    with pytest.raises(errors.UnknownRefusal):
+    with pytest.raises(service_errors.UnknownRefusal):
         await client.countries()
     assert len(service.seen) == 1
 

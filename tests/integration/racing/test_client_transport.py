@@ -13,9 +13,9 @@ from pydantic import SecretStr
 from structlog.testing import capture_logs
 
 from bot.errors import SettingsError
-from bot.racing import errors
-from bot.racing.client import open_client
-from bot.racing.transport import Request, Transport
+from bot.racedata.client import service_errors
+from bot.racedata.client.service_client import open_client
+from bot.racedata.client.transport import Request, Transport
 
 KEY = "sk_recognisable_0123456789"
 BASE_URL = "https://api.example.com/v1"
@@ -75,7 +75,7 @@ FAILURES = {
 async def failure(client):
     try:
         await client.races_page("GB", cursor=SECRET_QUERY)
-    except errors.ServiceFailure as error:
+    except service_errors.ServiceFailure as error:
         return error
     raise AssertionError("it did not fail")
 
@@ -126,7 +126,7 @@ async def test_every_httpx_transport_error_becomes_unreachable(kind, store, fake
     http, client = mock(answer, store, fake_time)
     async with http:
         error = await failure(client)
-    assert type(error) is errors.ServiceUnreachable
+    assert type(error) is service_errors.ServiceUnreachable
     assert error.message == kind.__name__
     assert (len(asked), fake_time.slept) == (4, [0.5, 1, 2])
 
@@ -184,7 +184,7 @@ async def test_unreachable_subscribe_is_sent_once_and_says_whether_it_may_have_a
 
     http, client = mock(answer, store, fake_time)
     async with http:
-        with pytest.raises(errors.ServiceUnreachable) as caught:
+        with pytest.raises(service_errors.ServiceUnreachable) as caught:
             await client.subscribe_webhook("https://bot.example.com/", ["result.received"])
     assert caught.value.may_have_arrived is may_have_arrived
     assert len(asked) == 1
@@ -201,7 +201,7 @@ async def test_answer_over_the_cap_is_dropped_while_it_streams():
     http = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: httpx.Response(200, content=endless())))
     transport = Transport(BASE_URL, SecretStr(KEY), http=http, max_answer_bytes=10_000)
     async with http:
-        with pytest.raises(errors.AnswerUnreadable, match="over 10000 bytes"):
+        with pytest.raises(service_errors.AnswerUnreadable, match="over 10000 bytes"):
             await transport.send(Request("GET", "courses"))
     assert len(produced) <= 12
 
@@ -214,7 +214,7 @@ async def test_answer_is_capped_by_its_unpacked_size():
     )
     transport = Transport(BASE_URL, SecretStr(KEY), http=http, max_answer_bytes=10_000)
     async with http:
-        with pytest.raises(errors.AnswerUnreadable):
+        with pytest.raises(service_errors.AnswerUnreadable):
             await transport.send(Request("GET", "courses"))
 
 
@@ -248,7 +248,7 @@ HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n"
 async def test_answer_that_trickles_for_ever_is_given_up():
     async with raw_server(HEAD, for_ever=True) as base_url:
         transport = Transport(base_url, SecretStr(KEY), whole_answer_s=0.2)
-        with pytest.raises(errors.ServiceUnreachable) as caught:
+        with pytest.raises(service_errors.ServiceUnreachable) as caught:
             await transport.send(Request("GET", "courses"))
         await transport.aclose()
     assert caught.value.message == "TimeoutError"
@@ -257,7 +257,7 @@ async def test_answer_that_trickles_for_ever_is_given_up():
 async def test_connection_that_drops_within_the_answer_is_unreachable():
     async with raw_server(HEAD, b"{", for_ever=False) as base_url:
         transport = Transport(base_url, SecretStr(KEY))
-        with pytest.raises(errors.ServiceUnreachable) as caught:
+        with pytest.raises(service_errors.ServiceUnreachable) as caught:
             await transport.send(Request("GET", "courses"))
         await transport.aclose()
     assert caught.value.may_have_arrived

@@ -7,12 +7,12 @@ from datetime import datetime
 import pytest
 from pydantic import SecretStr
 
-from bot.domain.plans import PLANS
-from bot.racing import errors
-from bot.racing.client import WalkPosition, open_client
-from bot.racing.records import CountryRecord, CourseRecord
-from bot.racing.values import read_reference
-from bot.racing.walk import collect
+from bot.racedata.client import service_errors
+from bot.racedata.client.cursor_walk import collect
+from bot.racedata.client.filter_values import read_reference
+from bot.racedata.client.records import CountryRecord, CourseRecord
+from bot.racedata.client.service_client import WalkPosition, open_client
+from bot.racedata.plans import PLANS
 from tests.integration.racing.backends import KEY, over_respx, over_the_stand_in
 
 RECEIVER = "https://bot.example.com/webhooks/racing"
@@ -28,22 +28,32 @@ READING = {
 CALLS = READING | {"webhooks/subscribe": lambda client: client.subscribe_webhook(RECEIVER, ["result.received"], "GB")}
 
 # code or failure: class, requests sent, seconds waited between them, what a person is told
-TABLE: dict[str, tuple[type[errors.ServiceFailure], int, list[float], str]] = {
-    "unauthorized": (errors.Unauthorized, 1, [], "does not accept the bot's key. An admin must set the right one."),
+TABLE: dict[str, tuple[type[service_errors.ServiceFailure], int, list[float], str]] = {
+    "unauthorized": (
+        service_errors.Unauthorized,
+        1,
+        [],
+        "does not accept the bot's key. An admin must set the right one.",
+    ),
     "upgrade_required": (
-        errors.UpgradeRequired,
+        service_errors.UpgradeRequired,
         1,
         [],
         "not part of your plan (free). Plans that have it: live, archive, complete, analyst.",
     ),
-    "outside_window": (errors.OutsideWindow, 1, [], "2016-12-31 is outside your plan's window: 2017 → upcoming."),
-    "not_found": (errors.NotFound, 1, [], "has nothing there"),
-    "invalid_param": (errors.InvalidParam, 1, [], "does not take that value"),
-    "rate_limited": (errors.RateLimited, 10, [1.0] * 9, "Too many requests this minute. Try again in 1 s."),
-    "quota_exceeded": (errors.QuotaExceeded, 1, [], "allowance of requests is used up. It resets on the first"),
-    "server_error": (errors.ServerFault, 4, [0.5, 1, 2], "Quote the request id"),
-    "html": (errors.ServerFault, 4, [0.5, 1, 2], "The data service failed"),
-    "drop": (errors.ServiceUnreachable, 4, [0.5, 1, 2], "did not answer"),
+    "outside_window": (
+        service_errors.OutsideWindow,
+        1,
+        [],
+        "2016-12-31 is outside your plan's window: 2017 → upcoming.",
+    ),
+    "not_found": (service_errors.NotFound, 1, [], "has nothing there"),
+    "invalid_param": (service_errors.InvalidParam, 1, [], "does not take that value"),
+    "rate_limited": (service_errors.RateLimited, 10, [1.0] * 9, "Too many requests this minute. Try again in 1 s."),
+    "quota_exceeded": (service_errors.QuotaExceeded, 1, [], "allowance of requests is used up. It resets on the first"),
+    "server_error": (service_errors.ServerFault, 4, [0.5, 1, 2], "Quote the request id"),
+    "html": (service_errors.ServerFault, 4, [0.5, 1, 2], "The data service failed"),
+    "drop": (service_errors.ServiceUnreachable, 4, [0.5, 1, 2], "did not answer"),
 }
 WITHOUT_ID = {"html", "drop"}
 
@@ -61,14 +71,14 @@ async def client(backend, fake_time, store):
     await opened.aclose()
 
 
-async def failure(asking) -> errors.ServiceFailure:
-    with pytest.raises(errors.ServiceFailure) as caught:
+async def failure(asking) -> service_errors.ServiceFailure:
+    with pytest.raises(service_errors.ServiceFailure) as caught:
         await asking
     return caught.value
 
 
 def test_table_has_every_code_of_the_interface():
-    assert set(TABLE) >= set(errors.BY_CODE)
+    assert set(TABLE) >= set(service_errors.BY_CODE)
 
 
 @pytest.mark.parametrize("path", CALLS)
@@ -170,23 +180,23 @@ async def test_altered_cursor_is_refused_in_one_request_and_a_stored_one_starts_
     first = await client.races_page("GB", 100)
     altered = f"{first.meta.next_cursor}x"
     error = await failure(client.races_page("GB", 100, altered))
-    assert type(error) is errors.InvalidParam
+    assert type(error) is service_errors.InvalidParam
     assert len(backend.asked) == 2
     page = await collect(client.walk_races(WalkPosition(region="GB", limit=100, cursor=altered)))
     assert [race.fields["race_id"] for race in page.data] == backend.race_ids("GB")
 
 
 async def test_path_that_is_not_there_is_not_found_in_one_request(backend, client):
-    assert type(await failure(client.read_path("races/{race_id}", race_id="rc_1"))) is errors.NotFound
+    assert type(await failure(client.read_path("races/{race_id}", race_id="rc_1"))) is service_errors.NotFound
     assert len(backend.asked) == 1
 
 
 async def test_used_up_quota_latches_all_but_usage(backend, client):
     await client.countries()
     backend.use_up()
-    assert type(await failure(client.courses())) is errors.QuotaExceeded
+    assert type(await failure(client.courses())) is service_errors.QuotaExceeded
     for _ in range(3):
-        assert type(await failure(client.courses())) is errors.Latched
+        assert type(await failure(client.courses())) is service_errors.Latched
     await client.usage("endpoint")
     assert [one.path for one in backend.asked] == ["countries", "courses", "account/usage"]
 
@@ -194,9 +204,9 @@ async def test_used_up_quota_latches_all_but_usage(backend, client):
 async def test_rotated_key_latches_everything_at_once(backend, client):
     await client.countries()
     backend.rotate_key()
-    assert type(await failure(client.courses())) is errors.Unauthorized
+    assert type(await failure(client.courses())) is service_errors.Unauthorized
     latched = await failure(client.usage())
-    assert type(latched) is errors.Latched
+    assert type(latched) is service_errors.Latched
     assert latched.unlatch == "racing-bot unlatch key"
     assert "racing-bot" not in latched.told
     assert len(backend.asked) == 2

@@ -6,15 +6,15 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from bot.cli import Latch
+from bot.cli.main import Latch
+from bot.cli.unlatch_command import CODES, run_unlatch, unlatch
+from bot.db.named_value_store import DatabaseStateStore
 from bot.errors import StorageUnavailable
-from bot.racing import errors, latches
-from bot.racing.client import open_client
-from bot.racing.latches import Latches
+from bot.racedata.client import latches, service_errors
+from bot.racedata.client.latches import Latches
+from bot.racedata.client.service_client import open_client
 from bot.sandbox.racing_service import RacingService
 from bot.settings import Settings
-from bot.storage.state_store import DatabaseStateStore
-from bot.unlatching import CODES, run_unlatch, unlatch
 from tests.integration.racing.backends import KEY
 
 
@@ -40,7 +40,7 @@ async def bots(database, fake_time):
 async def outcome(client):
     try:
         await client.countries()
-    except errors.ServiceFailure as error:
+    except service_errors.ServiceFailure as error:
         return type(error)
     return None
 
@@ -48,9 +48,9 @@ async def outcome(client):
 async def test_quota_latch_outlives_a_restart_until_the_month_turns(bots, fake_time):
     service, open_one = bots
     service.set_used(15_000)
-    assert await outcome(open_one()) is errors.QuotaExceeded
+    assert await outcome(open_one()) is service_errors.QuotaExceeded
     for _ in range(3):
-        assert await outcome(open_one()) is errors.Latched
+        assert await outcome(open_one()) is service_errors.Latched
     assert len(service.requests) == 1
     fake_time.now_s = (datetime(2025, 12, 1, tzinfo=UTC) - fake_time.start) / timedelta(seconds=1)
     assert await outcome(open_one()) is None
@@ -61,9 +61,9 @@ async def test_quota_latch_opens_by_a_new_plan_that_usage_shows(bots):
     client = open_one()
     await client.countries()
     service.set_used(15_000)
-    assert await outcome(client) is errors.QuotaExceeded
+    assert await outcome(client) is service_errors.QuotaExceeded
     service.set_plan("analyst")
-    assert await outcome(client) is errors.Latched
+    assert await outcome(client) is service_errors.Latched
     await client.usage()
     assert await outcome(open_one()) is None
 
@@ -71,8 +71,8 @@ async def test_quota_latch_opens_by_a_new_plan_that_usage_shows(bots):
 async def test_key_latch_opens_with_the_new_key(bots):
     service, open_one = bots
     new_key = service.rotate_key()
-    assert await outcome(open_one()) is errors.Unauthorized
-    assert await outcome(open_one()) is errors.Latched
+    assert await outcome(open_one()) is service_errors.Unauthorized
+    assert await outcome(open_one()) is service_errors.Latched
     assert await outcome(open_one(new_key)) is None
     assert len(service.requests) == 2
 
@@ -81,7 +81,7 @@ async def test_admins_word_opens_what_is_shut_and_says_so(bots, database, fake_t
     service, open_one = bots
     running = open_one()
     service.set_used(15_000)
-    assert await outcome(running) is errors.QuotaExceeded
+    assert await outcome(running) is service_errors.QuotaExceeded
     ours = Latches(DatabaseStateStore(database, fake_time.clock), fake_time.clock, SecretStr(KEY))
     assert "Nothing is latched (key)" in await unlatch(ours, ["key"])
     said = await unlatch(ours, ["quota", "key"])

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from bot.racing.client import PAGE_SIZE, WalkPosition, open_client
+from bot.racedata.client.service_client import PAGE_SIZE, WalkPosition, open_client
 from tests.integration.racing.backends import KEY
 
 RACES = 100_000

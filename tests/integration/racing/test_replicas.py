@@ -6,10 +6,10 @@ from functools import partial
 import httpx
 from pydantic import SecretStr
 
-from bot.racing.client import open_client
-from bot.storage import replicas, state
-from bot.storage.engine import Database
-from bot.storage.replicas import DEAD_AFTER, Replicas
+from bot.db import named_values, replicas
+from bot.db.engine import Database
+from bot.db.replicas import DEAD_AFTER, Replicas
+from bot.racedata.client.service_client import open_client
 from tests.integration.racing.backends import FakeTime, Memory
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -29,7 +29,7 @@ async def test_replicas_forget_the_dead_and_keep_their_rows_no_longer(database):
     later = NOW + DEAD_AFTER - timedelta(seconds=1)
     assert await beat(database, "a", later) == 2
     assert await beat(database, "a", NOW + DEAD_AFTER) == 1
-    assert await database.read(partial(state.get, name=replicas.PREFIX + "b")) is None
+    assert await database.read(partial(named_values.get, name=replicas.PREFIX + "b")) is None
 
 
 async def test_replica_that_leaves_is_counted_no_more(database):
@@ -43,9 +43,9 @@ async def test_replica_that_leaves_is_counted_no_more(database):
 
 
 async def test_replicas_leave_other_stored_values_alone(database):
-    await database.write(partial(state.put, name="replicas", value=1, now=NOW - timedelta(days=9)))
+    await database.write(partial(named_values.put, name="replicas", value=1, now=NOW - timedelta(days=9)))
     assert await beat(database, "a") == 1
-    assert await database.read(partial(state.get, name="replicas")) is not None
+    assert await database.read(partial(named_values.get, name="replicas")) is not None
 
 
 async def test_replicas_keep_the_last_count_while_the_database_is_away(database, tmp_path):

@@ -11,9 +11,9 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from bot.racing import errors
-from bot.racing.client import open_client
-from bot.racing.timing import Timing
+from bot.racedata.client import service_errors
+from bot.racedata.client.service_client import open_client
+from bot.racedata.client.timing import Timing
 from bot.sandbox.racing_service import RacingService
 from tests.integration.racing.backends import KEY, FakeTime, Memory
 
@@ -74,7 +74,7 @@ async def ask_on(client, time):
     while time.now_s < 60 * MINUTES:
         try:
             await client.usage()
-        except errors.RateLimited:
+        except service_errors.RateLimited:
             await time.pass_(1)
         await time.pass_(0.2)
 

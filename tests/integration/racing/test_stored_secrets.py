@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from cryptography.fernet import Fernet
 
+from bot.db.tables import WebhookSubscriptionRow
+from bot.db.vault import Vault
 from bot.errors import SecretsUnreadable
-from bot.storage import webhook_subscriptions
-from bot.storage.tables import WebhookSubscriptionRow
-from bot.storage.vault import Vault
+from bot.racedata import webhook_subscriptions
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 OLD, NEW, LOST = (Fernet.generate_key().decode() for _ in range(3))

@@ -14,17 +14,17 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from bot.book.card import Coverage
-from bot.book.quota import QuotaBook
-from bot.book.racebook import RaceBook
-from bot.book.reference import ReferenceBook
+from bot.db.engine import Database
+from bot.db.migrate import upgrade
 from bot.errors import CommandError
-from bot.racing.client import open_client
+from bot.racedata.client.service_client import open_client
+from bot.racedata.day_card import Coverage
+from bot.racedata.quota_book import QuotaBook
+from bot.racedata.race_book import RaceBook
+from bot.racedata.reference_book import ReferenceBook
 from bot.sandbox.racing_service import RacingService
 from bot.settings import Settings
-from bot.slack.messages.card import racecard
-from bot.storage.engine import Database
-from bot.storage.migrate import upgrade
+from bot.slack.messages.answers.racecard_answer import racecard
 from tests.integration.racing.backends import FakeTime, Memory
 
 REFERENCES = ("values", "names", "map", "rows")

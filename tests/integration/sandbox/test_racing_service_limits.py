@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from bot.sandbox.racing_service import RacingService
-from bot.sandbox.racing_service.plans import PLANS
+from bot.sandbox.racing_service.plan_table import PLANS
 
 TODAY = date(2025, 11, 20)
 

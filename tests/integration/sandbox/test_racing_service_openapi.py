@@ -11,7 +11,7 @@ from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi import checks
 
 from bot.sandbox.racing_service import RacingService
-from bot.sandbox.racing_service.state import ENDPOINTS
+from bot.sandbox.racing_service.service_state import ENDPOINTS
 
 KEY = "demo-key"
 CHECKS = [

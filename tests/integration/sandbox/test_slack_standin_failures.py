@@ -10,7 +10,7 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.sandbox.serving import serve
+from bot.sandbox.loopback_server import serve
 from bot.sandbox.slack import failures
 from bot.sandbox.slack.workspace import SlackWorkspace
 

@@ -11,7 +11,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from bot.sandbox.serving import serve
+from bot.sandbox.loopback_server import serve
 from bot.sandbox.slack import failures
 from bot.sandbox.slack.workspace import SlackWorkspace
 

@@ -18,10 +18,10 @@ from slack_sdk.web.async_client import AsyncWebClient
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from bot.domain.clock import Clock, utc_now
+from bot.clock import Clock, utc_now
 from bot.sandbox.slack import signing
-from bot.slack.guard import PATH, SlackEndpoint
-from bot.web.body import BodyReader
+from bot.slack.request_guard import PATH, SlackEndpoint
+from bot.web.request_body import BodyReader
 
 SECRET = "guard-secret"
 MAX_BYTES = 64 * 1024

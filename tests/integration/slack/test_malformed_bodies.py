@@ -18,30 +18,30 @@ from pydantic import SecretStr
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from bot.book.reference import ReferenceBook
-from bot.domain.clock import utc_now
+from bot.clock import utc_now
+from bot.db.engine import Database
+from bot.db.migrate import upgrade
 from bot.errors import SlackUnreached
-from bot.outbox import posts
+from bot.outbox import message_store
 from bot.outbox.notices import Notices
-from bot.outbox.reopening import Reopening
+from bot.outbox.resume import Reopening
+from bot.racedata.reference_book import ReferenceBook
 from bot.sandbox.slack import signing
-from bot.slack.bolt import Listener, make_bolt
+from bot.slack.bolt_app import Listener, make_bolt
+from bot.slack.bot_identity import Identity
 from bot.slack.commands.table import BUTTON_COMMANDS
-from bot.slack.guard import PATH, SlackEndpoint
-from bot.slack.identity import Identity
-from bot.slack.listeners.actions import ActionListener
-from bot.slack.listeners.channels import ChannelListener
-from bot.slack.listeners.commands import CommandListener
+from bot.slack.forms.subscribe_form import FormOf
+from bot.slack.listeners.button_clicks import ActionListener
+from bot.slack.listeners.channel_life import ChannelListener
+from bot.slack.listeners.command_runner import CommandRunner
 from bot.slack.listeners.direct_messages import DirectMessageListener
 from bot.slack.listeners.forms import FormListener
 from bot.slack.listeners.installation import InstallationListener
-from bot.slack.listeners.running import CommandRunner
-from bot.slack.messages.plain import sentence
-from bot.slack.messages.waited import waited
-from bot.slack.views.subscribe_form import FormOf
-from bot.storage.engine import Database
-from bot.storage.migrate import upgrade
-from bot.web.body import BodyReader
+from bot.slack.listeners.slash_commands import CommandListener
+from bot.slack.messages.alerts.backlog_summary import waited
+from bot.slack.messages.kit.plain import sentence
+from bot.slack.request_guard import PATH, SlackEndpoint
+from bot.web.request_body import BodyReader
 
 SECRET = "shapes-secret"
 FORM = "application/x-www-form-urlencoded"
@@ -322,7 +322,7 @@ def test_each_loss_of_the_token_is_logged_and_told_once(runner, endpoint, capsys
     assert logged.count("slack_token_revoked") == 3
     assert [logged.count(f"key=revoked:{event_id} ") for event_id in ("EvPerson", "EvLost1", "EvLost2")] == [0, 1, 1]
     for event_id in ("EvLost1", "EvLost2"):
-        assert runner.run(endpoint.database.read(partial(posts.is_noted, key=f"revoked:{event_id}")))
+        assert runner.run(endpoint.database.read(partial(message_store.is_noted, key=f"revoked:{event_id}")))
 
 
 @pytest.mark.parametrize(

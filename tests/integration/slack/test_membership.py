@@ -5,8 +5,8 @@ import pytest
 from bot.errors import SlackChannelClosed
 from bot.sandbox.slack import failures
 from bot.sandbox.slack.values import Channel
-from bot.slack.client import SlackClient, make_session, make_web_client
-from bot.slack.membership import creator, is_member
+from bot.slack.channel_membership import creator, is_member
+from bot.slack.web_client import SlackClient, make_session, make_web_client
 from tests.integration.conftest import TOKEN
 
 

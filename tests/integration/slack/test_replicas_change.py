@@ -21,29 +21,32 @@ import pytest_asyncio
 from sqlalchemy import Engine, event
 from sqlmodel import col, select
 
-from bot.alerts.fanout import Fanout
-from bot.alerts.ingest import Ingest
-from bot.alerts.unchecked import check_filters
-from bot.book.reference import ReferenceBook
-from bot.domain.events import DEFAULT_TOPICS, Topic
-from bot.domain.filters import ChannelFilter
+from bot.channels import subscriptions
+from bot.channels.filters import ChannelFilter
+from bot.db import engine
+from bot.db.engine import Database
+from bot.db.tables import AuditEntry, SubscriptionState
+from bot.deliveries import inbox
+from bot.deliveries.ingest import Ingest
+from bot.deliveries.payload import identify, read_payload
 from bot.errors import FieldsWrong
-from bot.outbox import closing
-from bot.outbox.direct import QueuedOnly
+from bot.events.event import DEFAULT_TOPICS, Topic
+from bot.fanout.fanout import Fanout
+from bot.fanout.unchecked_filters import check_filters
+from bot.outbox import hold
+from bot.outbox.claim_at_fanout import QueuedOnly
 from bot.outbox.notices import Notices
-from bot.outbox.reopening import Reopening
-from bot.slack.client import SlackClient, make_session, make_web_client
+from bot.outbox.resume import Reopening
+from bot.racedata import reference_store
+from bot.racedata.reference_book import ReferenceBook
 from bot.slack.commands import list as list_command
 from bot.slack.commands import mute, pause, subscribe, unsubscribe
+from bot.slack.commands.form_submission import submit
 from bot.slack.commands.invocation import Invocation
-from bot.slack.commands.submit import submit
-from bot.slack.messages.plain import sentence
-from bot.slack.messages.waited import waited
-from bot.slack.views.subscribe_form import REGIONS, FormOf, Submitted
-from bot.storage import engine, inbox, reference, subscriptions
-from bot.storage.engine import Database
-from bot.storage.tables import AuditEntry, SubscriptionState
-from bot.webhooks.payload import identify, read_payload
+from bot.slack.forms.subscribe_form import REGIONS, FormOf, Submitted
+from bot.slack.messages.alerts.backlog_summary import waited
+from bot.slack.messages.kit.plain import sentence
+from bot.slack.web_client import SlackClient, make_session, make_web_client
 from tests.integration.alerts.racing_day import result
 from tests.integration.conftest import TOKEN, empty
 
@@ -110,9 +113,11 @@ async def replicas(postgresql_database, slack, monkeypatch):
     other = Database(postgresql_database.url.render_as_string(hide_password=False))
 
     def publish(session):
-        reference.put_regions(session, ["GB", "IRE"], now())
-        reference.put_courses(session, [reference.KnownCourse(course_id="cr_1", name="Ascot", region="GB")], now())
-        reference.put_countries(session, [], now())
+        reference_store.put_regions(session, ["GB", "IRE"], now())
+        reference_store.put_courses(
+            session, [reference_store.KnownCourse(course_id="cr_1", name="Ascot", region="GB")], now()
+        )
+        reference_store.put_countries(session, [], now())
 
     await postgresql_database.write(publish)
     yield Replica(postgresql_database, client), Replica(other, client)
@@ -275,7 +280,7 @@ async def test_pause_that_begins_as_the_one_before_ends_lasts(replicas):
     one, other = replicas
     await subscribed(one)
     past = now() - timedelta(minutes=1)
-    await one.database.write(lambda session: closing.pause_channel(session, "CGB", past, past))
+    await one.database.write(lambda session: hold.pause_channel(session, "CGB", past, past))
     _, ended = await cross(
         one,
         one.types(pause.commit_pause, "2h"),

@@ -14,8 +14,8 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.sandbox.slack import failures
 from bot.sandbox.slack.workspace import SlackWorkspace
 from bot.slack import socket_mode
-from bot.slack.client import SlackClient, make_session, make_web_client
 from bot.slack.socket_mode import SocketMode
+from bot.slack.web_client import SlackClient, make_session, make_web_client
 
 TOKEN = "xoxb-test-sockets"
 APP_TOKEN = "xapp-test-sockets"

@@ -7,18 +7,19 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from bot.domain.events import DEFAULT_TOPICS
-from bot.domain.filters import ChannelFilter
-from bot.domain.races import Course
+from bot.channels import subscriptions
+from bot.channels.filters import ChannelFilter
 from bot.errors import CommandError
+from bot.events.event import DEFAULT_TOPICS
+from bot.events.races import Course
+from bot.racedata import reference_store
+from bot.racedata.reference_store import KnownCourse
 from bot.settings import SubscribeBy
-from bot.slack.client import SlackClient, make_session, make_web_client
+from bot.slack.bot_identity import Identity
 from bot.slack.commands import list as list_command
 from bot.slack.commands.invocation import Invocation
-from bot.slack.identity import Identity
 from bot.slack.permissions import People
-from bot.storage import reference, subscriptions
-from bot.storage.reference import KnownCourse
+from bot.slack.web_client import SlackClient, make_session, make_web_client
 from tests.integration.conftest import START, TOKEN
 
 ASCOT, YORK = Course(course_id="cr_1", name="Ascot"), Course(course_id="cr_2", name="York")
@@ -75,8 +76,8 @@ async def test_region_and_course_that_are_published_no_longer_are_flagged(databa
     assert ":warning:" not in await listed()
 
     def publish(session):
-        reference.put_regions(session, ["GB"], START)
-        reference.put_courses(session, [KnownCourse(course_id="cr_1", name="Ascot", region="GB")], START)
+        reference_store.put_regions(session, ["GB"], START)
+        reference_store.put_courses(session, [KnownCourse(course_id="cr_1", name="Ascot", region="GB")], START)
 
     await database.write(publish)
     said = await listed()
@@ -89,7 +90,7 @@ async def test_region_that_was_never_one_is_flagged_as_soon_as_the_service_is_ba
     await subscribe(database, gb(region="gb"))
 
     async def reads(_timeout_s):
-        await database.write(lambda session: reference.put_regions(session, ["GB"], START))
+        await database.write(lambda session: reference_store.put_regions(session, ["GB"], START))
 
     said = await listed(book=SimpleNamespace(regions=reads))
     assert ":warning: The data service publishes no region gb, so nothing from it arrives. Did you mean GB?" in said

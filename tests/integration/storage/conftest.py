@@ -4,7 +4,7 @@ import asyncio
 
 import pytest_asyncio
 
-from bot.storage.engine import Database
+from bot.db.engine import Database
 from tests.postgres import new_postgres_database
 
 

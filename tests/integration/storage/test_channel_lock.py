@@ -8,15 +8,17 @@ from functools import partial
 import pytest
 from sqlmodel import Session
 
-from bot.domain.events import DEFAULT_TOPICS
-from bot.domain.filters import ChannelFilter, Meeting
-from bot.domain.races import Course
+from bot.channels import channel_lock, mutes, subscriptions
+from bot.channels.filters import ChannelFilter, Meeting
+from bot.db import engine, named_values
+from bot.db.tables import SubscriptionState
+from bot.deliveries import inbox
 from bot.errors import LockTaken
-from bot.outbox.moving import move_channel
-from bot.outbox.reopening import Reopening
-from bot.slack.messages.waited import waited
-from bot.storage import channel_lock, engine, inbox, mutes, state, subscriptions
-from bot.storage.tables import SubscriptionState
+from bot.events.event import DEFAULT_TOPICS
+from bot.events.races import Course
+from bot.outbox.channel_move import move_channel
+from bot.outbox.resume import Reopening
+from bot.slack.messages.alerts.backlog_summary import waited
 from tests.integration.conftest import empty
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -87,12 +89,15 @@ async def test_change_that_has_to_wait_keeps_nobody_else_waiting(database):
     with another_replica(database, "C1"):
         changed = asyncio.create_task(database.write(save))
         await asyncio.gather(
-            *(database.write(partial(state.put, name=f"n{number}", value=number, now=NOW)) for number in range(20)),
+            *(
+                database.write(partial(named_values.put, name=f"n{number}", value=number, now=NOW))
+                for number in range(20)
+            ),
             database.write(partial(save, channel_id="C2")),
         )
         assert not changed.done()
     assert (await changed).region == "GB"
-    kept = [await database.read(partial(state.get, name=f"n{number}")) for number in range(20)]
+    kept = [await database.read(partial(named_values.get, name=f"n{number}")) for number in range(20)]
     assert [value for value, _ in kept] == list(range(20))
 
 

@@ -10,13 +10,15 @@ import pytest
 from cryptography.fernet import Fernet
 from sqlalchemy import event, text
 
-from bot.domain.races import Race
+from bot.db import migrate, named_values
+from bot.db.engine import READERS, Database
+from bot.db.schema import Schema
+from bot.db.tables import WebhookSubscriptionRow
+from bot.db.vault import Vault
 from bot.errors import SecretsUnreadable, StorageUnavailable
-from bot.storage import job_runs, migrate, racebook, state, webhook_subscriptions
-from bot.storage.engine import READERS, Database
-from bot.storage.schema import Schema
-from bot.storage.tables import WebhookSubscriptionRow
-from bot.storage.vault import Vault
+from bot.events.races import Race
+from bot.operations.jobs import job_runs
+from bot.racedata import race_book_store, webhook_subscriptions
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -25,35 +27,35 @@ async def test_writes_that_wait_share_commits(database):
     commits = []
     event.listen(database.writer, "commit", lambda _connection: commits.append(1))
     await asyncio.gather(
-        *(database.write(partial(state.put, name=f"n{number}", value=number, now=NOW)) for number in range(200))
+        *(database.write(partial(named_values.put, name=f"n{number}", value=number, now=NOW)) for number in range(200))
     )
     assert len(commits) < 20
-    kept = [await database.read(partial(state.get, name=f"n{number}")) for number in range(200)]
+    kept = [await database.read(partial(named_values.get, name=f"n{number}")) for number in range(200)]
     assert [value for value, _ in kept] == list(range(200))
 
 
 async def test_write_that_fails_takes_no_other_with_it(database):
     def fail(session):
-        state.put(session, "half", 1, NOW)
+        named_values.put(session, "half", 1, NOW)
         raise ZeroDivisionError
 
     outcomes = await asyncio.gather(
-        database.write(partial(state.put, name="a", value=1, now=NOW)),
+        database.write(partial(named_values.put, name="a", value=1, now=NOW)),
         database.write(fail),
-        database.write(partial(state.put, name="b", value=2, now=NOW)),
+        database.write(partial(named_values.put, name="b", value=2, now=NOW)),
         return_exceptions=True,
     )
     assert [type(outcome) for outcome in outcomes] == [type(None), ZeroDivisionError, type(None)]
-    assert await database.read(partial(state.get, name="half")) is None
-    assert await database.read(partial(state.get, name="b")) == (2, NOW)
+    assert await database.read(partial(named_values.get, name="half")) is None
+    assert await database.read(partial(named_values.get, name="b")) == (2, NOW)
 
 
 async def test_cancelled_caller_does_not_stop_the_writer(database):
-    waiting = asyncio.create_task(database.write(partial(state.put, name="a", value=1, now=NOW)))
+    waiting = asyncio.create_task(database.write(partial(named_values.put, name="a", value=1, now=NOW)))
     await asyncio.sleep(0)
     waiting.cancel()
-    await database.write(partial(state.put, name="b", value=2, now=NOW))
-    assert (await database.read(partial(state.get, name="b")))[0] == 2
+    await database.write(partial(named_values.put, name="b", value=2, now=NOW))
+    assert (await database.read(partial(named_values.get, name="b")))[0] == 2
 
 
 def test_every_connection_to_sqlite_needs_no_temporary_file(tmp_path):
@@ -74,10 +76,10 @@ async def test_file_that_is_no_database_is_unavailable_and_recovers(tmp_path):
     schema = Schema(database)
     assert not await schema.prepare()
     with pytest.raises(StorageUnavailable, match="file is not a database"):
-        await database.write(partial(state.put, name="a", value=1, now=NOW))
+        await database.write(partial(named_values.put, name="a", value=1, now=NOW))
     (tmp_path / "bot.db").unlink()
     assert await schema.prepare()
-    await database.write(partial(state.put, name="a", value=1, now=NOW))
+    await database.write(partial(named_values.put, name="a", value=1, now=NOW))
     await database.close()
 
 
@@ -93,8 +95,10 @@ async def test_damaged_page_fails_only_those_who_read_it(tmp_path):
     content[(page - 1) * size : page * size] = b"\xff" * size
     path.write_bytes(content)
     database = Database(f"sqlite:///{path}")
-    read_the_damaged = partial(racebook.put, races=[Race(race_id="rc_1", race_date="2026-11-20")], now=NOW)
-    writes = [database.write(partial(state.put, name=f"n{number}", value=number, now=NOW)) for number in range(5)]
+    read_the_damaged = partial(race_book_store.put, races=[Race(race_id="rc_1", race_date="2026-11-20")], now=NOW)
+    writes = [
+        database.write(partial(named_values.put, name=f"n{number}", value=number, now=NOW)) for number in range(5)
+    ]
     outcomes = await asyncio.gather(*writes, database.write(read_the_damaged), return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [*[type(None)] * 5, StorageUnavailable]
     await database.close()
@@ -106,10 +110,10 @@ async def test_locked_sqlite_is_unavailable_and_recovers(tmp_path):
     other = sqlite3.connect(tmp_path / "bot.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StorageUnavailable, match="locked"):
-        await database.write(partial(state.put, name="a", value=1, now=NOW))
+        await database.write(partial(named_values.put, name="a", value=1, now=NOW))
     other.execute("ROLLBACK")
     other.close()
-    await database.write(partial(state.put, name="a", value=1, now=NOW))
+    await database.write(partial(named_values.put, name="a", value=1, now=NOW))
     await database.close()
 
 
@@ -122,16 +126,16 @@ async def test_full_disk_is_unavailable_and_recovers(tmp_path):
 
     await database.write(partial(limit_pages, pages=1))
     with pytest.raises(StorageUnavailable, match="full"):
-        await database.write(partial(state.put, name="big", value="x" * 1_000_000, now=NOW))
+        await database.write(partial(named_values.put, name="big", value="x" * 1_000_000, now=NOW))
     await database.write(partial(limit_pages, pages=1_000_000))
-    await database.write(partial(state.put, name="big", value="x" * 1_000_000, now=NOW))
+    await database.write(partial(named_values.put, name="big", value="x" * 1_000_000, now=NOW))
     await database.close()
 
 
 async def test_unreachable_postgresql_is_unavailable_and_its_password_is_not_shown():
     database = Database("postgresql://someone:hunter2@127.0.0.1:1/none")
     with pytest.raises(StorageUnavailable) as caught:
-        await database.write(partial(state.put, name="a", value=1, now=NOW))
+        await database.write(partial(named_values.put, name="a", value=1, now=NOW))
     assert "hunter2" not in f"{caught.value} {database!r}"
     schema = Schema(database)
     assert await schema.prepare() is False

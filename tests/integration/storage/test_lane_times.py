@@ -7,12 +7,12 @@ from functools import partial
 import pytest
 from sqlalchemy import delete, text, update
 
-from bot.domain.message import Message
+from bot.db import named_values
+from bot.db.tables import ChannelQueue, MessageKind
 from bot.errors import StorageUnavailable
-from bot.outbox import held_lanes, held_methods, lanes, posts
-from bot.outbox.posts import NewPost, Priority
-from bot.storage import state
-from bot.storage.tables import ChannelQueue, MessageKind
+from bot.outbox import channel_queues, held_queues, message_store, method_holds
+from bot.outbox.message import Message
+from bot.outbox.message_store import NewPost, Priority
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -21,11 +21,11 @@ def add(channel_id, received_at):
     post = NewPost(
         channel_id, f"notice:x@{channel_id}", MessageKind.NOTICE, Priority.ADMIN, received_at, content=Message(text="x")
     )
-    return partial(posts.add, posts=[post])
+    return partial(message_store.add, posts=[post])
 
 
 async def claimed(database, now=NOW):
-    found = await database.write(partial(lanes.claim, now=now, limit=5, lease_s=9, call_s=5))
+    found = await database.write(partial(channel_queues.claim, now=now, limit=5, lease_s=9, call_s=5))
     return [claim.channel_id for claim in found]
 
 
@@ -36,9 +36,9 @@ async def test_new_lane_is_free_at_once_whatever_clock_its_maker_has(database):
 
 async def test_lane_that_goes_on_is_free_at_once_whatever_clock_frees_it(database):
     await database.write(add("CGB", NOW))
-    await database.write(partial(held_lanes.close, channel_id="CGB", reason="is_archived", now=NOW))
+    await database.write(partial(held_queues.close, channel_id="CGB", reason="is_archived", now=NOW))
     assert await claimed(database) == []
-    await database.write(partial(held_lanes.try_again, channel_id="CGB"))
+    await database.write(partial(held_queues.try_again, channel_id="CGB"))
     assert await claimed(database, NOW + timedelta(seconds=1)) == ["CGB"]
 
 
@@ -54,9 +54,9 @@ async def test_clock_that_was_set_back_holds_no_method(database):
     await database.write(add("CGB", NOW))
     until = NOW + timedelta(hours=1)
     await database.write(
-        partial(held_methods.hold_method, method="chat.postMessage", until=until, reason="ratelimited")
+        partial(method_holds.hold_method, method="chat.postMessage", until=until, reason="ratelimited")
     )
-    assert await database.read(partial(held_methods.method_holds, now=NOW)) == {}
+    assert await database.read(partial(method_holds.method_holds, now=NOW)) == {}
     assert await claimed(database) == ["CGB"]
 
 
@@ -64,9 +64,9 @@ async def test_post_without_a_lane_gets_one(database):
     await database.write(add("COLD", NOW))
     await database.write(lambda session: session.execute(delete(ChannelQueue)))
     assert await claimed(database) == []
-    assert await database.write(lanes.make_missing) == 1
+    assert await database.write(channel_queues.make_missing) == 1
     assert await claimed(database) == ["COLD"]
-    assert await database.write(lanes.make_missing) == 0
+    assert await database.write(channel_queues.make_missing) == 0
 
 
 async def test_unit_that_ends_in_a_deadlock_takes_no_other_with_it(database):
@@ -75,11 +75,11 @@ async def test_unit_that_ends_in_a_deadlock_takes_no_other_with_it(database):
     raised = text("DO $$ BEGIN RAISE EXCEPTION 'deadlock detected' USING ERRCODE = '40P01'; END $$")
 
     def both(session):
-        state.put(session, "innocent", 1, NOW)
+        named_values.put(session, "innocent", 1, NOW)
 
     with pytest.raises(StorageUnavailable):
         await database.write(lambda session: session.execute(raised))
     units = [both, lambda session: session.execute(raised), both]
     results = await asyncio.gather(*(database.write(unit) for unit in units), return_exceptions=True)
     assert [type(result) for result in results] == [type(None), StorageUnavailable, type(None)]
-    assert (await database.read(partial(state.get, name="innocent")))[0] == 1
+    assert (await database.read(partial(named_values.get, name="innocent")))[0] == 1

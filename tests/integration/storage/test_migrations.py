@@ -6,9 +6,9 @@ from alembic.migration import MigrationContext
 from sqlalchemy import inspect, text
 from sqlmodel import SQLModel
 
+from bot.db import migrate
+from bot.db.schema import Schema
 from bot.errors import SchemaUnknown
-from bot.storage import migrate
-from bot.storage.schema import Schema
 
 
 def shape(connection):

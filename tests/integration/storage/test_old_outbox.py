@@ -13,22 +13,17 @@ import pytest_asyncio
 from sqlalchemy import MetaData, Table, insert, select, text, update
 from sqlmodel import Session, col
 
-from bot.domain.events import DEFAULT_TOPICS, RacingEvent
-from bot.domain.facts import VersionRemarks
-from bot.domain.filters import ChannelFilter
-from bot.domain.message import Message
-from bot.domain.races import Course, OffTime, Race, Runner
-from bot.outbox import held_lanes, lanes, posts, waited
-from bot.outbox.posts import NewPost, Priority
-from bot.storage import events, migrate, subscriptions
-from bot.storage.tables import (
-    ChannelQueue,
-    ChannelSubscriptionRow,
-    InboxDelivery,
-    InboxState,
-    MessageKind,
-    OutboxMessage,
-)
+from bot.channels import subscriptions
+from bot.channels.filters import ChannelFilter
+from bot.db import migrate
+from bot.db.tables import ChannelQueue, ChannelSubscriptionRow, InboxDelivery, InboxState, MessageKind, OutboxMessage
+from bot.events import event_store
+from bot.events.event import DEFAULT_TOPICS, RacingEvent
+from bot.events.facts import VersionRemarks
+from bot.events.races import Course, OffTime, Race, Runner
+from bot.outbox import backlog, channel_queues, held_queues, message_store
+from bot.outbox.message import Message
+from bot.outbox.message_store import NewPost, Priority
 
 NOW = datetime.now(UTC).replace(microsecond=123_456)
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
@@ -261,7 +256,7 @@ def event_of(row: Old, inbox_id: int, version: int):
         runners=(Runner(position="1", horse=f"Horse {row.name}"),),
     )
     event = RacingEvent(key=f"result.received:{name}", kind="result.received", name="result.received", race=race)
-    return events.make(event, version, remarks=VersionRemarks(), inbox_id=inbox_id, received_at=NOW - HOUR)
+    return event_store.make(event, version, remarks=VersionRemarks(), inbox_id=inbox_id, received_at=NOW - HOUR)
 
 
 def fill(connection, ts_of) -> None:
@@ -384,8 +379,8 @@ async def test_old_tables_are_gone_and_numbers_go_on(upgraded):
     new = NewPost("CGB", "welcome:new@CGB", MessageKind.WELCOME, Priority.ADMIN, NOW, content=Message(text="new"))
 
     def add(session):
-        assert posts.add(session, [new]) == 1
-        return waited.post_ids(session, [new.idempotency_key])[new.idempotency_key]
+        assert message_store.add(session, [new]) == 1
+        return backlog.post_ids(session, [new.idempotency_key])[new.idempotency_key]
 
     assert await upgraded.database.write(add) > max(IDS.values())
     with upgraded.database.writer.connect() as connection:
@@ -398,8 +393,8 @@ async def test_old_tables_are_gone_and_numbers_go_on(upgraded):
 @pytest.mark.parametrize(("channel", "count"), [("CIRE", 2), ("CALL", 0), ("CGB", 0)])
 async def test_messages_given_up_count_for_the_closing_that_lasts(upgraded, channel, count):
     def counted(session):
-        held = held_lanes.held_of(session, channel)
-        return waited.count_given_up(session, channel, held) if held else 0
+        held = held_queues.held_of(session, channel)
+        return backlog.count_given_up(session, channel, held) if held else 0
 
     assert await upgraded.database.read(counted) == count
 
@@ -439,7 +434,7 @@ async def test_upgraded_database_posts_what_waited_once_and_nothing_again(upgrad
     assert edited == {key_of(rows["sent"]), key_of(rows["corrected"])}
     (edited_while_waiting,) = (m for m in slack.messages("CGB") if key_of(rows["waits"]) in str(m.metadata))
     assert "Horse waiting edit" in f"{edited_while_waiting.text}{edited_while_waiting.blocks}"
-    assert await upgraded.database.read(lanes.tried_longest) is None
+    assert await upgraded.database.read(channel_queues.tried_longest) is None
 
 
 async def test_upgraded_channels_go_on_with_what_waited(upgraded, slack):

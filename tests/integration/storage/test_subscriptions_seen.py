@@ -2,13 +2,15 @@
 
 from datetime import UTC, date, datetime, timedelta
 
-from bot.domain.events import EventKind, RacingEvent, Topic
-from bot.domain.facts import VersionRemarks
-from bot.domain.filters import ALL_REGIONS, ChannelFilter
-from bot.domain.races import Course, Race, Runner
-from bot.storage import audit, events, racebook, subscriptions
-from bot.storage.recent import recent
-from bot.storage.tables import InboxDelivery, SubscriptionState
+from bot.channels import audit_log, subscriptions
+from bot.channels.filters import ALL_REGIONS, ChannelFilter
+from bot.db.tables import InboxDelivery, SubscriptionState
+from bot.events import event_store
+from bot.events.event import EventKind, RacingEvent, Topic
+from bot.events.facts import VersionRemarks
+from bot.events.races import Course, Race, Runner
+from bot.racedata import race_book_store
+from bot.racedata.recent_races import recent
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 TODAY = date(2026, 11, 20)
@@ -16,7 +18,7 @@ GB = ChannelFilter(region="GB", topics=frozenset(Topic))
 
 
 def change(session, number, channel_id="C1", user_id="U1", before=None):
-    audit.add(
+    audit_log.add(
         session,
         at=NOW + timedelta(seconds=number),
         user_id=user_id,
@@ -38,12 +40,12 @@ async def test_audit_has_every_change_newest_first_in_pages(database):
 
     def read(session):
         return (
-            audit.page(session),
-            audit.page(session, channel_id="C1"),
-            audit.page(session, user_id="U2"),
-            audit.page(session, number=99),
-            audit.last_of_channel(session, "C2"),
-            audit.last_of_channel(session, "C3"),
+            audit_log.page(session),
+            audit_log.page(session, channel_id="C1"),
+            audit_log.page(session, user_id="U2"),
+            audit_log.page(session, number=99),
+            audit_log.last_of_channel(session, "C2"),
+            audit_log.last_of_channel(session, "C3"),
         )
 
     every, channel, person, beyond, last, none = await database.read(read)
@@ -60,7 +62,9 @@ def store(session, *stored, received_at=NOW):
         inbox = InboxDelivery(event_key=event.key, body_sha256=event.key[:64], received_at=received_at, state="done")
         session.add(inbox)
         session.flush()
-        session.add(events.make(event, 1, remarks=VersionRemarks(), inbox_id=inbox.id or 0, received_at=received_at))
+        session.add(
+            event_store.make(event, 1, remarks=VersionRemarks(), inbox_id=inbox.id or 0, received_at=received_at)
+        )
 
 
 def event(kind, race_id, day="2026-11-20", region="GB", course="Ascot", **more):
@@ -95,7 +99,7 @@ async def test_recent_counts_deliveries_and_book_once_and_names_today(database):
             Race(race_id="rc_6", region="GB", race_date="2026-11-19", abandoned=True, course=ascot),
             Race(race_id="rc_7", region="GB", race_date="2026-11-20"),
         ]
-        racebook.put(session, book, NOW, region="GB")
+        race_book_store.put(session, book, NOW, region="GB")
 
     await database.write(write)
     found = await lately(database, GB)

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from bot.alerts.ingest import Ingest
+from bot.db.engine import Database
+from bot.deliveries import inbox
+from bot.deliveries.admission import Admission
+from bot.deliveries.endpoint import PATH, WebhookEndpoint
+from bot.deliveries.ingest import Ingest
+from bot.deliveries.signature_mismatches import MismatchRun
+from bot.deliveries.signing_secrets import SigningSecrets
 from bot.errors import StorageUnavailable
-from bot.storage import inbox
-from bot.storage.engine import Database
-from bot.web.body import BodyReader
-from bot.webhooks.admission import Admission
-from bot.webhooks.endpoint import PATH, WebhookEndpoint
-from bot.webhooks.mismatches import MismatchRun
-from bot.webhooks.secrets import SigningSecrets
+from bot.web.request_body import BodyReader
 
 SECRETS = ("first-secret", "second-secret")
 MAX_BYTES = 4096

@@ -8,10 +8,10 @@ from sqlalchemy import select
 from sqlmodel import col
 from structlog.testing import capture_logs
 
-from bot.alerts.ingest import Ingest
-from bot.storage.tables import InboxDelivery
-from bot.webhooks.admission import Admission
-from bot.webhooks.endpoint import PATH
+from bot.db.tables import InboxDelivery
+from bot.deliveries.admission import Admission
+from bot.deliveries.endpoint import PATH
+from bot.deliveries.ingest import Ingest
 from tests.integration.webhooks.test_endpoint import Seen, client_of, make_app, post, sign
 
 LIMIT = 3

@@ -15,9 +15,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from bot.sandbox.serving import free_port
-from bot.webhooks.secrets import SigningSecrets
-from bot.webhooks.self_delivery import SelfDelivery, unreached
+from bot.deliveries.signing_secrets import SigningSecrets
+from bot.operations.self_delivery import SelfDelivery, unreached
+from bot.sandbox.loopback_server import free_port
 
 BODY = b'{"event":"racing-bot.drill","drill":"0123456789abcdef"}'
 OURS = {"status": "accepted"}

@@ -13,8 +13,8 @@ from bench.channels import region
 from bench.delivery import subscribe
 from bench.fanouts import seconds_alone
 from bench.processes import bot_settings
-from bot.storage.engine import Database
-from bot.storage.tables import OutboxMessage
+from bot.db.engine import Database
+from bot.db.tables import OutboxMessage
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ from sqlalchemy import select
 from sqlmodel import col
 
 from bench.filled import A_DAY, LAST_DAY, fill
-from bot.domain.events import RacingEvent
-from bot.domain.races import Race
-from bot.storage import inbox
-from bot.storage.engine import Database
-from bot.storage.migrate import upgrade
-from bot.storage.tables import BookRace, EventVersion, InboxDelivery, OutboxMessage
+from bot.db.engine import Database
+from bot.db.migrate import upgrade
+from bot.db.tables import BookRace, EventVersion, InboxDelivery, OutboxMessage
+from bot.deliveries import inbox
+from bot.events.event import RacingEvent
+from bot.events.races import Race
 
 NOW = datetime(2026, 11, 20, 14, 30, tzinfo=UTC)
 ROWS = 1_200

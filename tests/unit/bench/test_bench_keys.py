@@ -5,9 +5,9 @@ from sqlalchemy import func, select
 from sqlmodel import col
 
 from bench.keys import batch, fill
-from bot.storage import inbox
-from bot.storage.engine import Database
-from bot.storage.tables import InboxDelivery
+from bot.db.engine import Database
+from bot.db.tables import InboxDelivery
+from bot.deliveries import inbox
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from functools import partial
 from bench.load import Load
 from bench.overload import PREFIX, not_kept, report
 from bench.payloads import Results
-from bot.storage import inbox
-from bot.storage.engine import Database
-from bot.storage.inbox import Arrival
-from bot.storage.migrate import upgrade
+from bot.db.engine import Database
+from bot.db.migrate import upgrade
+from bot.deliveries import inbox
+from bot.deliveries.inbox import Arrival
 
 NOW = datetime(2026, 11, 20, 14, 30, tzinfo=UTC)
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from bot.racing.calls import AccountState
-from bot.racing.errors import InvalidParam, ServiceFailure, ServiceUnreachable
-from bot.racing.records import AnyPage, CountryPage, CoursePage, Meta, RacePage
-from bot.racing.walk import walk
+from bot.racedata.client.calls import AccountState
+from bot.racedata.client.cursor_walk import walk
+from bot.racedata.client.records import AnyPage, CountryPage, CoursePage, Meta, RacePage
+from bot.racedata.client.service_errors import InvalidParam, ServiceFailure, ServiceUnreachable
 from bot.settings import Settings
 
 START = datetime(2026, 11, 20, 12, tzinfo=UTC)

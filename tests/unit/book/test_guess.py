@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.book.guess import GUESSED_MAX, guess
+from bot.racedata.guess import GUESSED_MAX, guess
 
 VOCABULARY = {word: word for word in ("GB", "IRE", "Newcastle", "Ffos Las", "results")} | {
     "Goodwood": "course:Goodwood"

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.storage.lexicon import Lexicon
-from bot.storage.reference import KnownCountry, KnownCourse
+from bot.racedata.lexicon import Lexicon
+from bot.racedata.reference_store import KnownCountry, KnownCourse
 
 COURSES = [
     KnownCourse(course_id="cr_1", name="Ascot", shortcode="ASC", region="GB", country="England"),

@@ -2,13 +2,13 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from bot.book.quota import QuotaBook, TotalSeen
-from bot.domain.quota import QuotaSource
-from bot.domain.quota_days import days_of
-from bot.domain.spending import Purpose
-from bot.racing.calls import AccountState
-from bot.racing.errors import InvalidParam, QuotaExceeded, ServerFault, Spared
-from bot.storage import quota
+from bot.racedata import quota_store
+from bot.racedata.client.calls import AccountState
+from bot.racedata.client.service_errors import InvalidParam, QuotaExceeded, ServerFault, Spared
+from bot.racedata.month_quota import QuotaSource
+from bot.racedata.quota_book import QuotaBook, TotalSeen
+from bot.racedata.quota_by_day import days_of
+from bot.racedata.quota_purposes import Purpose
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ async def test_total_of_unknown_period_is_the_months_once_it_was_seen_to_reset(b
 
 async def test_own_count_is_the_lower_bound_where_nothing_can_be_read(book, client, database, clock):
     client.answers["usage by day"] = "nothing of use"
-    await database.write(lambda session: quota.spend(session, "2026-11", 12, clock()))
+    await database.write(lambda session: quota_store.spend(session, "2026-11", 12, clock()))
     reading = await book.read()
     assert (reading.used, reading.certain, reading.source) == (12, False, QuotaSource.OWN_COUNT)
 
@@ -102,7 +102,7 @@ async def test_commands_have_their_share_of_what_is_left(book, client, database,
     by_day(client, ("2026-11-01", 14_000))
     await book.read()
     assert await book.commands_left() == 250
-    await database.write(lambda session: quota.spend(session, "2026-11", 100, clock(), by_commands=100))
+    await database.write(lambda session: quota_store.spend(session, "2026-11", 100, clock(), by_commands=100))
     assert await book.commands_left() == 150
     by_day(client, ("2026-11-01", 14_100))
     await book.read()
@@ -169,7 +169,7 @@ async def test_first_reading_forecasts_by_the_days_that_the_service_names(book, 
 async def test_day_without_a_row_had_no_use_and_days_before_the_first_row_are_not_known(book, client, database):
     by_day(client, ("2026-11-10", 100), ("2026-11-13", 50), ("2026-11-20", 7))
     await book.read()
-    days = days_of(await database.read(quota.samples), lambda one: one.used)
+    days = days_of(await database.read(quota_store.samples), lambda one: one.used)
     assert days.whole == {date(2026, 11, day): 50 if day == 13 else 0 for day in range(11, 20)}
     assert days.today == 7
 
@@ -177,7 +177,7 @@ async def test_day_without_a_row_had_no_use_and_days_before_the_first_row_are_no
 async def test_row_of_a_whole_month_tells_of_no_day(book, client, database):
     by_day(client, ("2026-11", 9_000), ("2026-11-19", 100))
     await book.read()
-    assert days_of(await database.read(quota.samples), lambda one: one.used).whole == {}
+    assert days_of(await database.read(quota_store.samples), lambda one: one.used).whole == {}
 
 
 async def test_one_sample_a_day_is_kept(book, client, clock, database):
@@ -186,7 +186,7 @@ async def test_one_sample_a_day_is_kept(book, client, clock, database):
         client.answers["usage by day"]["used"] = hours * 10
         await book.read()
         clock.pass_(hours=1)
-    kept = await database.read(quota.samples)
+    kept = await database.read(quota_store.samples)
     assert [(sample.at.day, sample.used) for sample in kept] == [
         (20, 110),
         (21, 120),

@@ -3,14 +3,14 @@ from datetime import UTC, datetime
 import pytest
 from sqlmodel import select
 
-from bot.book.quota import QuotaBook
-from bot.book.reference import ReferenceBook
-from bot.domain.message import Message
+from bot.db.tables import Notice
 from bot.operations.jobs.check_quota import QuotaCheck
 from bot.operations.jobs.refresh_reference import refresh_reference
+from bot.outbox.message import Message
 from bot.outbox.notices import Notices
-from bot.racing.errors import ServerFault
-from bot.storage.tables import Notice
+from bot.racedata.client.service_errors import ServerFault
+from bot.racedata.quota_book import QuotaBook
+from bot.racedata.reference_book import ReferenceBook
 
 
 @pytest.fixture

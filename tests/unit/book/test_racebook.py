@@ -4,17 +4,19 @@ from types import SimpleNamespace
 
 import pytest
 
-from bot.book.card import Coverage, Outcome
-from bot.book.day_path import Paths
-from bot.book.racebook import Budget, RaceBook
-from bot.domain.events import EventKind, RacingEvent
-from bot.domain.facts import VersionRemarks
-from bot.domain.races import Course, OffTime, Race
-from bot.racing.calls import AccountState
-from bot.racing.errors import Latched, NotFound, QuotaExceeded, RateLimited, ServerFault
-from bot.storage import events, inbox, reference
-from bot.storage import quota as quota_rows
-from bot.storage import racebook as rows
+from bot.deliveries import inbox
+from bot.events import event_store
+from bot.events.event import EventKind, RacingEvent
+from bot.events.facts import VersionRemarks
+from bot.events.races import Course, OffTime, Race
+from bot.racedata import quota_store as quota_rows
+from bot.racedata import race_book_store as rows
+from bot.racedata import reference_store
+from bot.racedata.client.calls import AccountState
+from bot.racedata.client.service_errors import Latched, NotFound, QuotaExceeded, RateLimited, ServerFault
+from bot.racedata.day_card import Coverage, Outcome
+from bot.racedata.day_path import Paths
+from bot.racedata.race_book import Budget, RaceBook
 
 
 class FakeQuota(SimpleNamespace):
@@ -262,7 +264,9 @@ async def test_card_knows_what_deliveries_told_without_an_id(book, client, datab
     def store(session):
         inbox.store(session, [inbox.Arrival("k", None, "0" * 64, b"{}", clock())])
         remarks = VersionRemarks()
-        session.add_all([events.make(event, 1, remarks=remarks, inbox_id=1, received_at=clock()) for event in told])
+        session.add_all(
+            [event_store.make(event, 1, remarks=remarks, inbox_id=1, received_at=clock()) for event in told]
+        )
 
     await database.write(store)
     card = await book.card("GB", today)
@@ -403,14 +407,14 @@ async def test_day_path_that_is_read_again_when_stale_or_settled_for_good(make_b
 async def test_day_path_that_does_not_tell_leaves_it_to_the_walk(
     *, make_book, client, database, clock, days, day, answer
 ):
-    await database.write(lambda session: reference.put_regions(session, ["GB"], clock()))
+    await database.write(lambda session: reference_store.put_regions(session, ["GB"], clock()))
     client.races, client.answers["days/2026-11-20"] = days(-3, 3), answer
     card = await make_book(day="days/{date}").card("GB", day(0))
     assert (card.coverage, titles(card)) == (Coverage.COMPLETE, ["r05000-0"])
 
 
 async def test_day_path_of_a_region_tells_of_all_by_asking_for_each(*, make_book, client, database, clock, race, day):
-    await database.write(lambda session: reference.put_regions(session, ["GB", "IRE"], clock()))
+    await database.write(lambda session: reference_store.put_regions(session, ["GB", "IRE"], clock()))
     client.answers["d/2026-11-20/GB"] = [race("a", day(0).isoformat())]
     client.answers["d/2026-11-20/IRE"] = []
     card = await make_book(day="d/{date}/{region}").card(None, day(0))

@@ -6,10 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import event
 
-from bot.domain.events import EventKind, RacingEvent
-from bot.domain.facts import VersionRemarks
-from bot.domain.races import Course, OffTime, Race, Runner
-from bot.storage import events, inbox, racebook
+from bot.deliveries import inbox
+from bot.events import event_store
+from bot.events.event import EventKind, RacingEvent
+from bot.events.facts import VersionRemarks
+from bot.events.races import Course, OffTime, Race, Runner
+from bot.racedata import race_book_store
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 DAY = "2026-11-20"
@@ -32,7 +34,7 @@ some_races = st.builds(
 
 @given(known=some_races, news=some_races, whole=st.booleans())
 def test_merged_race_loses_nothing_that_did_not_come_again(known, news, whole):
-    after = racebook.merged(known, news, whole=whole)
+    after = race_book_store.merged(known, news, whole=whole)
     for name in ("title", "going", "status"):
         assert getattr(after, name) == (getattr(news, name) or getattr(known, name))
     assert after.course.name == (news.course.name or known.course.name)
@@ -44,7 +46,7 @@ def test_merged_race_loses_nothing_that_did_not_come_again(known, news, whole):
 
 @given(race=some_races)
 def test_merging_a_race_with_itself_changes_nothing_but_doubled_runners(race):
-    assert racebook.merged(race, race, whole=True).model_copy(update={"runners": ()}) == race.model_copy(
+    assert race_book_store.merged(race, race, whole=True).model_copy(update={"runners": ()}) == race.model_copy(
         update={"runners": ()}
     )
 
@@ -52,7 +54,7 @@ def test_merging_a_race_with_itself_changes_nothing_but_doubled_runners(race):
 def test_result_of_placed_runners_keeps_those_who_were_declared():
     declared = Race(runners=(Runner(horse="A", jockey="J"), Runner(horse="B")))
     result = Race(runners=(Runner(horse="A", position="1"),))
-    after = racebook.merged(declared, result, whole=False)
+    after = race_book_store.merged(declared, result, whole=False)
     assert after.runners == (Runner(horse="A", jockey="J", position="1"), Runner(horse="B"))
 
 
@@ -69,8 +71,8 @@ def told(kind, *horses, **race):
 async def test_racecard_takes_out_who_is_no_longer_declared(database, is_at_once):
     cards = [told(CARD, "A", "B", "Charlie", field_size=3), told(CARD, "A", "B")]
     for some in [cards] if is_at_once else [[card] for card in cards]:
-        await database.write(lambda session, some=some: racebook.learn(session, some, NOW))
-    race = await database.read(lambda session: racebook.by_id(session, "r1"))
+        await database.write(lambda session, some=some: race_book_store.learn(session, some, NOW))
+    race = await database.read(lambda session: race_book_store.by_id(session, "r1"))
     assert [runner.horse for runner in race.runners] == ["A", "B"]
     assert race.field_size is None
 
@@ -85,42 +87,44 @@ async def test_racecard_takes_out_who_is_no_longer_declared(database, is_at_once
     ids=["some placed", "one runner's update", "a card after the result"],
 )
 async def test_what_names_only_some_takes_nobody_out(database, later):
-    await database.write(lambda session: racebook.learn(session, [told(CARD, "A", "B", "Charlie")], NOW))
+    await database.write(lambda session: race_book_store.learn(session, [told(CARD, "A", "B", "Charlie")], NOW))
     for one in later:
-        await database.write(lambda session, one=one: racebook.learn(session, [one], NOW))
-    race = await database.read(lambda session: racebook.by_id(session, "r1"))
+        await database.write(lambda session, one=one: race_book_store.learn(session, [one], NOW))
+    race = await database.read(lambda session: race_book_store.by_id(session, "r1"))
     assert {runner.horse for runner in race.runners} == {"A", "B", "Charlie"}
 
 
 def test_list_takes_out_who_no_longer_runs():
     declared = Race(runners=(Runner(horse="A"), Runner(horse="B")))
-    assert racebook.merged(declared, Race(runners=(Runner(horse="A"),)), whole=True).runners == (Runner(horse="A"),)
+    assert race_book_store.merged(declared, Race(runners=(Runner(horse="A"),)), whole=True).runners == (
+        Runner(horse="A"),
+    )
 
 
 def test_abandonment_is_taken_back_only_by_news_of_the_status():
     called_off = Race(abandoned=True, reason="Frost")
-    assert racebook.merged(called_off, Race(), whole=True).abandoned
-    assert not racebook.merged(called_off, Race(status="declared"), whole=True).abandoned
+    assert race_book_store.merged(called_off, Race(), whole=True).abandoned
+    assert not race_book_store.merged(called_off, Race(status="declared"), whole=True).abandoned
 
 
 async def test_region_of_a_filter_outlives_what_a_race_says(database):
     race = Race(race_id="r1", region="Great Britain", race_date=DAY)
-    await database.write(lambda session: racebook.put(session, [race], NOW, region="GB"))
-    await database.write(lambda session: racebook.put(session, [race], NOW, region=""))
-    await database.write(lambda session: racebook.put(session, [race], NOW))
-    kept = await database.read(lambda session: racebook.of_day(session, DAY, "GB"))
+    await database.write(lambda session: race_book_store.put(session, [race], NOW, region="GB"))
+    await database.write(lambda session: race_book_store.put(session, [race], NOW, region=""))
+    await database.write(lambda session: race_book_store.put(session, [race], NOW))
+    kept = await database.read(lambda session: race_book_store.of_day(session, DAY, "GB"))
     assert [one.race.region for one in kept] == ["GB"]
 
 
 async def test_delivery_without_id_or_day_is_left_out(database):
     races = [Race(race_date=DAY), Race(race_id="r1")]
-    assert await database.write(lambda session: racebook.put(session, races, NOW)) == 0
+    assert await database.write(lambda session: race_book_store.put(session, races, NOW)) == 0
 
 
 async def test_many_races_go_into_the_book_at_once(database):
     races = [Race(race_id=f"r{number}", race_date=DAY, region="GB") for number in range(450)]
-    assert await database.write(lambda session: racebook.put(session, races, NOW, region="GB")) == 450
-    assert len(await database.read(lambda session: racebook.of_day(session, DAY))) == 450
+    assert await database.write(lambda session: race_book_store.put(session, races, NOW, region="GB")) == 450
+    assert len(await database.read(lambda session: race_book_store.of_day(session, DAY))) == 450
 
 
 async def plan_of(database, read):
@@ -150,14 +154,14 @@ async def plan_of(database, read):
 
 async def test_day_of_the_book_is_found_by_its_index(database):
     for region in ("GB", None):
-        lines = await plan_of(database, partial(racebook.of_day, day=DAY, region=region))
+        lines = await plan_of(database, partial(race_book_store.of_day, day=DAY, region=region))
         assert any("ix_book_race_day" in line for line in lines)
         assert not any(line.startswith("SCAN book_race") for line in lines), lines
 
 
 async def test_deliveries_of_a_day_and_a_race_are_found_by_their_indexes(database):
-    told = partial(racebook.told_of_day, day=DAY, since=NOW, until=NOW)
-    for read in (told, partial(racebook.by_id, race_id="r1")):
+    told = partial(race_book_store.told_of_day, day=DAY, since=NOW, until=NOW)
+    for read in (told, partial(race_book_store.by_id, race_id="r1")):
         lines = await plan_of(database, read)
         assert not any(line.startswith(("SCAN event", "SCAN book_race")) for line in lines), lines
     assert sum("ix_event_race_date" in line for line in await plan_of(database, told)) == 2
@@ -166,7 +170,7 @@ async def test_deliveries_of_a_day_and_a_race_are_found_by_their_indexes(databas
 async def test_deliveries_of_a_day_are_the_newest_versions_of_that_date_or_received_then_without_one(database):
     def make(key, version, *, day=DAY, kind=EventKind.RACE_ABANDONED, received_at=NOW, reason=None):
         told = RacingEvent(key=key, kind=kind, race=Race(race_id=key, race_date=day), reason=reason)
-        return events.make(told, version, remarks=VersionRemarks(), inbox_id=1, received_at=received_at)
+        return event_store.make(told, version, remarks=VersionRemarks(), inbox_id=1, received_at=received_at)
 
     def store(session):
         arrival = inbox.Arrival("k", None, "0" * 64, b"{}", NOW)
@@ -184,5 +188,7 @@ async def test_deliveries_of_a_day_are_the_newest_versions_of_that_date_or_recei
 
     await database.write(store)
     since = NOW.replace(hour=0)
-    told = await database.read(lambda session: racebook.told_of_day(session, DAY, since, since + timedelta(days=1)))
+    told = await database.read(
+        lambda session: race_book_store.told_of_day(session, DAY, since, since + timedelta(days=1))
+    )
     assert {one.key: one.reason for one in told} == {"a": "Fog", "undated": None}

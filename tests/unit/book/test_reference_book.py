@@ -2,10 +2,17 @@ import asyncio
 
 import pytest
 
-from bot.book.reference import ReferenceBook, RegionCheck
-from bot.domain.races import Course
 from bot.errors import CommandError, StorageError
-from bot.racing.errors import AnswerUnreadable, InvalidParam, NotFound, ServerFault, UnknownRefusal, UpgradeRequired
+from bot.events.races import Course
+from bot.racedata.client.service_errors import (
+    AnswerUnreadable,
+    InvalidParam,
+    NotFound,
+    ServerFault,
+    UnknownRefusal,
+    UpgradeRequired,
+)
+from bot.racedata.reference_book import ReferenceBook, RegionCheck
 
 COURSES = [
     {"course_id": "cr_1", "name": "Ascot", "shortcode": "ASC", "country": "England", "region": "GB"},

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.book.usage_reading import read_usage
-from bot.domain.quota import UsageRow
+from bot.racedata.month_quota import UsageRow
+from bot.racedata.usage_reading import read_usage
 
 DAYS = [("2026-10-31", 5), ("2026-11-01", 7), ("2026-11-20", 12)]
 

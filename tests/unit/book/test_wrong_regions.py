@@ -5,15 +5,16 @@ import asyncio
 import pytest
 from sqlmodel import select
 
-from bot.book.reference import ReferenceBook
-from bot.domain.events import DEFAULT_TOPICS
-from bot.domain.filters import ALL_REGIONS, ChannelFilter
-from bot.domain.message import Message
+from bot.channels import audit_log, subscriptions
+from bot.channels.filters import ALL_REGIONS, ChannelFilter
+from bot.db.tables import ChannelSubscriptionRow, OutboxMessage, SubscriptionState
+from bot.events.event import DEFAULT_TOPICS
 from bot.operations.jobs.refresh_reference import CHECK_EVERY_S, refresh_for_filters, refresh_reference
+from bot.outbox.message import Message
 from bot.outbox.notices import Notices
-from bot.racing.errors import ServerFault
-from bot.storage import audit, reference, subscriptions
-from bot.storage.tables import ChannelSubscriptionRow, OutboxMessage, SubscriptionState
+from bot.racedata import reference_store
+from bot.racedata.client.service_errors import ServerFault
+from bot.racedata.reference_book import ReferenceBook
 from tests.unit.book.conftest import START
 
 FAULT = ServerFault("reference", code="server_error", status=500)
@@ -84,7 +85,7 @@ async def test_region_in_other_letter_case_is_mended_told_and_audited_once(
     assert "was subscribed to gb" in here[1]
     assert "the subscription is to GB now" in here[1]
     assert admins[1] == f"I tell channel C1: {here[1]}"
-    entry = await database.read(lambda session: audit.last_of_channel(session, "C1"))
+    entry = await database.read(lambda session: audit_log.last_of_channel(session, "C1"))
     assert (entry.before, entry.after) == ("the region gb", "the region GB")
 
 
@@ -215,6 +216,6 @@ async def test_lists_that_came_by_another_way_are_used_before_the_service_is_ask
 ):
     await subscribe_unchecked("C1", "gb")
     await replicas(9)
-    await database.write(lambda session: reference.put_regions(session, ["GB"], clock()))
+    await database.write(lambda session: reference_store.put_regions(session, ["GB"], clock()))
     await replicas(1)
     assert await regions_of("C1") == {"GB"}

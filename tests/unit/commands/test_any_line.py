@@ -4,10 +4,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.domain.events import TOPIC_OF, RacingEvent, Topic
-from bot.domain.races import Course, Race
-from bot.slack.commands.offered import refusal
-from bot.storage import subscriptions
+from bot.channels import subscriptions
+from bot.events.event import TOPIC_OF, RacingEvent, Topic
+from bot.events.races import Course, Race
+from bot.slack.commands.offers import refusal
 from tests.unit.commands.plain_reader import EVERY, lines, meanings
 
 LINES_TRIED = 100

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from bot.errors import CommandError
-from bot.racing.errors import Unauthorized
+from bot.racedata.client.service_errors import Unauthorized
+from bot.racedata.lexicon import Lexicon
+from bot.racedata.reference_store import KnownCountry, KnownCourse
 from bot.slack.commands import courses, coverage
 from bot.slack.commands.invocation import Invocation
-from bot.slack.messages.blocks import weight
-from bot.slack.messages.text import BLOCKS_MAX, MESSAGE_MAX
-from bot.storage.lexicon import Lexicon
-from bot.storage.reference import KnownCountry, KnownCourse
+from bot.slack.messages.kit.blocks import weight
+from bot.slack.messages.kit.text import BLOCKS_MAX, MESSAGE_MAX
 
 COUNTRIES = (
     KnownCountry(

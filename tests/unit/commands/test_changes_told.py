@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from sqlmodel import col, select
 
-from bot.domain.events import DEFAULT_TOPICS, Topic
-from bot.domain.filters import ALL_REGIONS, ChannelFilter
-from bot.domain.races import Course
-from bot.slack.commands.changing import audited
+from bot.channels import subscriptions
+from bot.channels.filters import ALL_REGIONS, ChannelFilter
+from bot.db.tables import OutboxMessage, SubscriptionState
+from bot.events.event import DEFAULT_TOPICS, Topic
+from bot.events.races import Course
 from bot.slack.commands.invocation import Invocation
-from bot.storage import subscriptions
-from bot.storage.tables import OutboxMessage, SubscriptionState
+from bot.slack.commands.subscription_changes import audited
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ASCOT, YORK = Course(course_id="cr_1", name="Ascot"), Course(course_id="cr_2", name="York")

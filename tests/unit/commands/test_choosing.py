@@ -8,21 +8,21 @@ from typing import Any
 
 import pytest
 
-from bot.book.reference import ReferenceBook
-from bot.domain.events import DEFAULT_TOPICS, EventKind, RacingEvent, Topic
-from bot.domain.filters import ChannelFilter
-from bot.domain.races import Course, Race
+from bot.channels import subscriptions
+from bot.channels.filters import ChannelFilter
+from bot.db.engine import Database
 from bot.errors import CommandError, FieldsWrong, SlackUnreached
+from bot.events.event import DEFAULT_TOPICS, EventKind, RacingEvent, Topic
+from bot.events.races import Course, Race
+from bot.racedata import reference_store as rows
+from bot.racedata.reference_book import ReferenceBook
+from bot.racedata.reference_store import KnownCourse
 from bot.sandbox.slack import modals
 from bot.slack.commands import subscribe, unsubscribe
-from bot.slack.commands.explain import explain, retyped
+from bot.slack.commands.error_answers import explain, retyped
+from bot.slack.commands.form_submission import submit
 from bot.slack.commands.invocation import Invocation
-from bot.slack.commands.submit import submit
-from bot.slack.views.subscribe_form import FormOf, Known, read_form, subscribe_form
-from bot.storage import reference as rows
-from bot.storage import subscriptions
-from bot.storage.engine import Database
-from bot.storage.reference import KnownCourse
+from bot.slack.forms.subscribe_form import FormOf, Known, read_form, subscribe_form
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 COURSES = [

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.errors import CommandError
-from bot.slack.commands.explain import explain, retyped
+from bot.slack.commands.error_answers import explain, retyped
 from bot.slack.commands.tokens import join, split
 
 

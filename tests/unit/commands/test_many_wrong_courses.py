@@ -4,10 +4,10 @@ import threading
 
 import pytest
 
-from bot.book.guess import GUESSED_MAX
 from bot.errors import CommandError
-from bot.racing.values import suggest
-from bot.slack.commands import courses, lookup
+from bot.racedata.client.filter_values import suggest
+from bot.racedata.guess import GUESSED_MAX
+from bot.slack.commands import courses, menu_options
 from bot.slack.commands.invocation import Invocation
 from tests.unit.commands.test_choosing import channel_in
 
@@ -26,7 +26,7 @@ def searches(monkeypatch):
         found.append((typed, threading.current_thread() is threading.main_thread()))
         return suggest(typed, values, *more, **named)
 
-    for searching in ("bot.book.meant", "bot.slack.commands.lookup"):
+    for searching in ("bot.racedata.near_misses", "bot.slack.commands.menu_options"):
         monkeypatch.setattr(f"{searching}.suggest", recorded)
     return found
 
@@ -36,7 +36,7 @@ async def test_near_course_is_searched_for_beside_the_event_loop(channel, search
         await channel.types("GB course:Goodwod")
     with pytest.raises(CommandError, match="Did you mean Goodwood"):
         await courses.answer(channel.desk, Invocation("Goodwod", "C1", "U1", "cmd-1"), None)
-    (option,) = await lookup.course_options(channel.desk, "Goodwod")
+    (option,) = await menu_options.course_options(channel.desk, "Goodwod")
     assert option["text"]["text"] == "Goodwood (GB)"
     assert searches == [("Goodwod", False)] * 3
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from bot.book.reference import ReferenceBook
+from bot.db.engine import Database
 from bot.errors import CommandError
-from bot.slack.commands.explain import retyped
+from bot.racedata import reference_store as rows
+from bot.racedata.lexicon import Lexicon
+from bot.racedata.reference_book import ReferenceBook
+from bot.racedata.reference_store import KnownCourse
+from bot.slack.commands.day_words import find_place, read_words
+from bot.slack.commands.error_answers import retyped
 from bot.slack.commands.results import FLAGS
-from bot.slack.commands.words import find_place, read_words
-from bot.storage import reference as rows
-from bot.storage.engine import Database
-from bot.storage.lexicon import Lexicon
-from bot.storage.reference import KnownCourse
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 TODAY = NOW.date()

@@ -5,19 +5,19 @@ from typing import Any, cast
 
 import pytest
 
-from bot.domain.events import Topic
-from bot.domain.races import Course
 from bot.errors import CommandError, FieldsWrong
+from bot.events.event import Topic
+from bot.events.races import Course
+from bot.racedata import reference_store
+from bot.racedata.reference_store import KnownCourse
 from bot.sandbox.slack import modals
-from bot.sandbox.slack.blocks import VIEW_BLOCKS, block_problems
+from bot.sandbox.slack.block_rules import VIEW_BLOCKS, block_problems
+from bot.slack.bot_identity import Identity
 from bot.slack.commands import list as list_command
 from bot.slack.commands import subscribe
 from bot.slack.commands.table import BUTTON_COMMANDS
-from bot.slack.identity import Identity
+from bot.slack.forms.subscribe_form import saved
 from bot.slack.listeners.forms import FormListener
-from bot.slack.views.subscribe_form import saved
-from bot.storage import reference
-from bot.storage.reference import KnownCourse
 from tests.unit.commands.test_choosing import NOW, allow, channel_in, option, unreached
 
 GOODWOOD = "results and abandonments of Goodwood arrive too, though that to GB leaves them out."
@@ -156,8 +156,8 @@ async def test_courses_that_the_other_leaves_out_are_not_said_to_arrive(channel)
 
 async def test_region_of_several_words_has_its_form_at_hand(channel):
     course = KnownCourse(course_id="cr_7", name="Randwick", region="New South Wales")
-    await channel.database.write(lambda session: reference.put_regions(session, ["New South Wales"], NOW))
-    await channel.database.write(lambda session: reference.put_courses(session, [course], NOW))
+    await channel.database.write(lambda session: reference_store.put_regions(session, ["New South Wales"], NOW))
+    await channel.database.write(lambda session: reference_store.put_courses(session, [course], NOW))
     await told(channel, '"New South Wales" results')
     answer = await told(channel, "all results -course:Randwick")
     view = await clicks_edit(channel, buttons(answer)["Edit New South Wales"])
@@ -223,7 +223,7 @@ async def test_courses_of_one_name_are_told_apart_in_what_is_said_back(channel):
 )
 async def test_course_is_told_apart_by_what_only_it_has(database, namesakes, name):
     known = [KnownCourse(course_id=f"cr_{number}", name="Ascot", **one) for number, one in enumerate(namesakes)]
-    await database.write(lambda session: reference.put_courses(session, known, NOW))
+    await database.write(lambda session: reference_store.put_courses(session, known, NOW))
     asked = [Course(course_id="cr_0", name="Ascot"), Course(name="Ascot"), Course(course_id="cr_9", name="Ascot")]
-    shown = await database.read(lambda session: reference.told_apart(session, asked))
+    shown = await database.read(lambda session: reference_store.told_apart(session, asked))
     assert [one.name for one in shown] == [name, "Ascot", "Ascot"]

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.days import zone_of
 from bot.errors import CommandError
+from bot.events.days import zone_of
 from bot.slack.commands.pause import read_duration, read_until
-from bot.slack.messages.pause import paused, resumed
+from bot.slack.messages.answers.pause_answer import paused, resumed
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,11 @@
 
 import pytest
 
-from bot.domain.days import utc_today
-from bot.slack.commands.offered import refusal
+from bot.events.days import utc_today
+from bot.slack.commands.day_words import find_place, read_words
+from bot.slack.commands.offers import refusal
 from bot.slack.commands.results import FLAGS
 from bot.slack.commands.table import RACING_COMMANDS
-from bot.slack.commands.words import find_place, read_words
 from bot.slack.permissions import Person
 from tests.unit.commands.town import NOW, no_meetings
 

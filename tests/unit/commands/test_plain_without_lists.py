@@ -3,8 +3,8 @@
 import pytest
 from sqlalchemy import delete
 
+from bot.db.tables import StoredState
 from bot.errors import CommandError
-from bot.storage.tables import StoredState
 from tests.unit.commands.town import BOTH
 
 

@@ -5,11 +5,11 @@ from itertools import count
 
 import pytest
 
-from bot.domain.filters import without_abandonments
+from bot.channels import subscriptions
+from bot.channels.filters import without_abandonments
 from bot.errors import CommandError
-from bot.slack.commands.offered import refusal, with_working_offers
-from bot.slack.messages.subscription_buttons import abandonments_buttons
-from bot.storage import subscriptions
+from bot.slack.commands.offers import refusal, with_working_offers
+from bot.slack.messages.answers.subscription_buttons import abandonments_buttons
 from tests.unit.commands.town import BOTH, BUT_GB
 
 

@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.book.card import Card, Coverage
-from bot.book.outcomes import outcomes_of
-from bot.domain.events import EventKind, RacingEvent
-from bot.domain.races import Course, OffTime, Race, Runner
-from bot.racing.errors import ServerFault
+from bot.events.event import EventKind, RacingEvent
+from bot.events.races import Course, OffTime, Race, Runner
+from bot.racedata.client.service_errors import ServerFault
+from bot.racedata.day_card import Card, Coverage
+from bot.racedata.day_outcomes import outcomes_of
+from bot.racedata.lexicon import Lexicon
 from bot.slack.commands import racecard as command
 from bot.slack.commands.invocation import Invocation
-from bot.slack.messages.blocks import weight
-from bot.slack.messages.card import racecard
-from bot.slack.messages.text import BLOCKS_MAX, MESSAGE_MAX, SECTION_MAX, size
-from bot.storage.lexicon import Lexicon
+from bot.slack.messages.answers.racecard_answer import racecard
+from bot.slack.messages.kit.blocks import weight
+from bot.slack.messages.kit.text import BLOCKS_MAX, MESSAGE_MAX, SECTION_MAX, size
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 TODAY = NOW.date()

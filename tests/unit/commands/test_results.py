@@ -4,18 +4,18 @@ from typing import Any
 
 import pytest
 
-from bot.book.card import Card, Coverage, Outcomes
-from bot.book.outcomes import outcomes_of
-from bot.domain.events import EventKind, RacingEvent
-from bot.domain.races import Course, OffTime, Race, Runner
-from bot.racing.errors import ServerFault
+from bot.events.event import EventKind, RacingEvent
+from bot.events.races import Course, OffTime, Race, Runner
+from bot.racedata.client.service_errors import ServerFault
+from bot.racedata.day_card import Card, Coverage, Outcomes
+from bot.racedata.day_outcomes import outcomes_of
+from bot.racedata.lexicon import Lexicon
+from bot.racedata.reference_store import KnownCountry
 from bot.slack.commands import results as command
 from bot.slack.commands.invocation import Invocation
-from bot.slack.messages.blocks import weight
-from bot.slack.messages.results_of_day import Shown, results_of_day
-from bot.slack.messages.text import BLOCKS_MAX, MESSAGE_MAX
-from bot.storage.lexicon import Lexicon
-from bot.storage.reference import KnownCountry
+from bot.slack.messages.answers.results_answer import Shown, results_of_day
+from bot.slack.messages.kit.blocks import weight
+from bot.slack.messages.kit.text import BLOCKS_MAX, MESSAGE_MAX
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 TODAY = NOW.date()

@@ -9,16 +9,16 @@ from typing import Any
 import aiohttp
 import pytest
 
-from bot.domain.message import Message, NativeBlocks
 from bot.errors import CommandError
-from bot.slack import respond
+from bot.outbox.message import Message, NativeBlocks
+from bot.slack import response_url
+from bot.slack.background_tasks import Tasks
 from bot.slack.commands.invocation import Command, Invocation
 from bot.slack.commands.table import find_command
-from bot.slack.listeners import running
-from bot.slack.listeners.actions import ActionListener
-from bot.slack.listeners.running import CommandRunner
-from bot.slack.respond import Reply, Responder
-from bot.slack.tasks import Tasks
+from bot.slack.listeners import command_runner
+from bot.slack.listeners.button_clicks import ActionListener
+from bot.slack.listeners.command_runner import CommandRunner
+from bot.slack.response_url import Reply, Responder
 from tests.unit.commands.test_choosing import channel_in
 
 
@@ -46,7 +46,7 @@ class Webhook:
 @pytest.fixture
 def webhook(monkeypatch):
     made = Webhook()
-    monkeypatch.setattr(respond, "AsyncWebhookClient", made)
+    monkeypatch.setattr(response_url, "AsyncWebhookClient", made)
     return made
 
 
@@ -260,7 +260,7 @@ async def test_change_that_is_not_done_in_time_blames_nobody(webhook, monkeypatc
     async def commit(_desk, _invocation):
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(running, "COMMIT_S", 0.0)
+    monkeypatch.setattr(command_runner, "COMMIT_S", 0.0)
     command = Command("subscribe", "", "", slow_command(asyncio.Event()).answer, commit)
     await (await make_runner().commit(command, typed("GB"), Reply(URL, "cmd-1")))
     (sent,) = webhook.sent

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.events import Topic
-from bot.domain.filters import HERE, is_mention
+from bot.channels.filters import HERE, is_mention
 from bot.errors import CommandError
+from bot.events.event import Topic
 from bot.slack.commands.audit import read_target
-from bot.slack.commands.wanted import TOPIC_WORDS, read_wanted
+from bot.slack.commands.filter_words_typed import TOPIC_WORDS, read_wanted
 
 TYPED = st.text() | st.sampled_from(
     ["<@U1|alice>", "<#C1|gb>", "all", "ALL", "@alice", 'course:"', '-course:""', "x" * 10_000]

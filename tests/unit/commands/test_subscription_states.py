@@ -8,24 +8,24 @@ from typing import Any
 
 import pytest
 
-from bot.book.reference import ReferenceBook
-from bot.domain.events import DEFAULT_TOPICS
-from bot.domain.filters import ChannelFilter
+from bot.channels import subscriptions
+from bot.channels.filters import ChannelFilter
+from bot.db.engine import Database
+from bot.db.tables import SubscriptionState
 from bot.errors import CommandError, SlackChannelClosed, SlackDoubtful, SlackError, SlackRefused, SlackScopeMissing
-from bot.outbox import held_lanes
-from bot.outbox.reopening import Reopening
+from bot.events.event import DEFAULT_TOPICS
+from bot.outbox import held_queues
+from bot.outbox.resume import Reopening
+from bot.racedata.reference_book import ReferenceBook
 from bot.sandbox.slack import modals
+from bot.slack.bot_identity import Identity
 from bot.slack.commands import list as list_command
 from bot.slack.commands import subscribe, unsubscribe
-from bot.slack.commands.form import open_form
+from bot.slack.commands.form_button import open_form
+from bot.slack.commands.form_submission import submit
 from bot.slack.commands.invocation import COMMIT_S, Invocation
-from bot.slack.commands.submit import submit
-from bot.slack.identity import Identity
-from bot.slack.messages.waited import waited
-from bot.slack.views.subscribe_form import FormOf, Known, read_form, subscribe_form
-from bot.storage import subscriptions
-from bot.storage.engine import Database
-from bot.storage.tables import SubscriptionState
+from bot.slack.forms.subscribe_form import FormOf, Known, read_form, subscribe_form
+from bot.slack.messages.alerts.backlog_summary import waited
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 IN, OUT = {"channel": {"is_member": True}}, {"channel": {"is_member": False}}
@@ -80,7 +80,7 @@ class Channel:
     async def closes(self):
         def close(session):
             subscriptions.suspend(session, self.channel_id, ARCHIVED, NOW)
-            held_lanes.close(session, self.channel_id, ARCHIVED, NOW)
+            held_queues.close(session, self.channel_id, ARCHIVED, NOW)
 
         await self.database.write(close)
 
@@ -151,7 +151,7 @@ async def test_subscribing_where_the_bot_is_back_starts_what_was_closed(channel)
     await channel.closes()
     await channel.types("IRE")
     assert await channel.states() == dict.fromkeys(("GB", "IRE"), ("live", None))
-    held = await channel.database.read(lambda session: held_lanes.held_channels(session, 9))
+    held = await channel.database.read(lambda session: held_queues.held_channels(session, 9))
     assert held == []
 
 

@@ -8,8 +8,8 @@ import pytest
 from bot.errors import CommandError
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.table import RACING_COMMANDS
-from bot.slack.listeners.commands import read_invocation
-from bot.slack.listeners.running import CommandRunner
+from bot.slack.listeners.command_runner import CommandRunner
+from bot.slack.listeners.slash_commands import read_invocation
 from tests.unit.commands.test_choosing import channel_in
 
 NOBODY: Any = None

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from bot.domain.forecast import Forecast
-from bot.domain.quota import QuotaReading, QuotaSource, UsageRow
 from bot.errors import CommandError
+from bot.racedata.forecast import Forecast
+from bot.racedata.month_quota import QuotaReading, QuotaSource, UsageRow
 from bot.slack.commands import usage as command
 from bot.slack.commands.invocation import Invocation
 

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bot.book.card import Meeting
-from bot.book.reference import ReferenceBook
-from bot.domain.races import Course
+from bot.db.engine import Database
 from bot.errors import CommandError
-from bot.slack.commands.words import Place, find_place, read_words
-from bot.storage import reference as rows
-from bot.storage.engine import Database
-from bot.storage.reference import KnownCourse
+from bot.events.races import Course
+from bot.racedata import reference_store as rows
+from bot.racedata.day_card import Meeting
+from bot.racedata.reference_book import ReferenceBook
+from bot.racedata.reference_store import KnownCourse
+from bot.slack.commands.day_words import Place, find_place, read_words
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 TODAY = NOW.date()

@@ -7,16 +7,16 @@ from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
-from bot.book.reference import ReferenceBook
+from bot.channels import subscriptions
 from bot.errors import SlackUnreached
+from bot.racedata import reference_store as rows
+from bot.racedata.reference_book import ReferenceBook
+from bot.racedata.reference_store import KnownCountry, KnownCourse
 from bot.slack.commands.invocation import Invocation
-from bot.slack.commands.offered import refusal, with_working_offers
+from bot.slack.commands.offers import refusal, with_working_offers
 from bot.slack.commands.table import find_command
-from bot.slack.messages.filter_words import describe
+from bot.slack.messages.answers.filter_words import describe
 from bot.slack.permissions import Person
-from bot.storage import reference as rows
-from bot.storage import subscriptions
-from bot.storage.reference import KnownCountry, KnownCourse
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 """A Friday."""

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.doctor.examining import Check, examine
+from bot.doctor.check_run import Check, examine
 from bot.doctor.findings import NotApplicable, Outcome, Report, Seen, failed, warning
 from bot.doctor.table import CHECKS
 from bot.logs import MaskSecrets

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.days import (
+from bot.events.days import (
     DayUnclearError,
     day_before,
     is_day,

@@ -1,6 +1,6 @@
 """What an event is."""
 
-from bot.domain.events import EventKind, RacingEvent, Topic
+from bot.events.event import EventKind, RacingEvent, Topic
 
 
 def test_every_kind_has_a_topic_and_an_unread_payload_none():

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.domain.events import EventKind, RacingEvent
-from bot.domain.facts import (
+from bot.deliveries.payload import read_payload
+from bot.events.event import EventKind, RacingEvent
+from bot.events.facts import (
     CARD,
     DECLARATIONS,
     MODELS,
@@ -21,9 +22,8 @@ from bot.domain.facts import (
     brings_placings,
     changes_between,
 )
-from bot.domain.merging import completed
-from bot.domain.races import FEW_MINUTES, Course, OffTime, Race, Runner, plain_name
-from bot.webhooks.payload import read_payload
+from bot.events.merge import completed
+from bot.events.races import FEW_MINUTES, Course, OffTime, Race, Runner, plain_name
 
 TODAY = "2026-11-20"
 NOW = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.events import TOPIC_OF, EventKind, RacingEvent, Topic
-from bot.domain.filters import ALL_REGIONS, ChannelFilter, Meeting, abandonments_taken, joint, overridden
-from bot.domain.races import Course, Race
+from bot.channels.filters import ALL_REGIONS, ChannelFilter, Meeting, abandonments_taken, joint, overridden
+from bot.events.event import TOPIC_OF, EventKind, RacingEvent, Topic
+from bot.events.races import Course, Race
 
 ASCOT = Course(course_id="cr_1", name="Ascot")
 YORK = Course(course_id="cr_2", name="York")

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.events import EventKind, RacingEvent
-from bot.domain.meetings import is_part_of, own_reason, says_all_of
-from bot.domain.merging import completed, filled_in, filled_in_from_meeting
-from bot.domain.races import Course, OffTime, Race, Runner
+from bot.events.event import EventKind, RacingEvent
+from bot.events.meeting_parts import is_part_of, own_reason, says_all_of
+from bot.events.merge import completed, filled_in, filled_in_from_meeting
+from bot.events.races import Course, OffTime, Race, Runner
 
 ASCOT = Race(course=Course(name="Ascot"), race_date="2026-11-20", region="GB")
 

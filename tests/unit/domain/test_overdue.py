@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.overdue import LONG_PAST, is_long_past, surely_began_after
-from bot.domain.races import OffTime, Race
+from bot.events.races import OffTime, Race
+from bot.operations.overdue import LONG_PAST, is_long_past, surely_began_after
 
 SECOND = timedelta(seconds=1)
 ZONES = st.integers(-12 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.quota import (
+from bot.racedata.month_quota import (
     commands_left,
     month_before,
     month_end,

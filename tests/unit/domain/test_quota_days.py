@@ -3,8 +3,8 @@ from datetime import UTC, date, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.quota import QuotaSource, month_key
-from bot.domain.quota_days import Sample, days_of
+from bot.racedata.month_quota import QuotaSource, month_key
+from bot.racedata.quota_by_day import Sample, days_of
 
 
 def sample(at, used, *, certain=True, source=QuotaSource.TOTAL, **figures):

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.domain.races import Course, OffTime, Race, Runner
-from bot.domain.reading import read_race
-from bot.domain.reading_values import note_text
+from bot.events.races import Course, OffTime, Race, Runner
+from bot.events.reading.json_values import note_text
+from bot.events.reading.race_record import read_race
 
 HALF_PAST_ONE_UTC = datetime(2025, 6, 17, 13, 30, tzinfo=UTC)
 

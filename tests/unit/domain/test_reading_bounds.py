@@ -2,9 +2,9 @@
 
 import json
 
-from bot.domain.reading_races import MOST_RACES
-from bot.domain.reading_runners import MOST_RUNNERS
-from bot.webhooks.payload import read_payload
+from bot.deliveries.payload import read_payload
+from bot.events.reading.race_list import MOST_RACES
+from bot.events.reading.runner_list import MOST_RUNNERS
 
 DAY = {"course": "Ascot", "date": "2026-11-20", "region": "GB"}
 

@@ -2,7 +2,7 @@ from itertools import pairwise
 
 import pytest
 
-from bot.domain.spending import TIERS, Purpose, tier_of
+from bot.racedata.quota_purposes import TIERS, Purpose, tier_of
 
 
 @pytest.mark.parametrize(

@@ -6,50 +6,50 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-from bot.book.card import Card, Coverage, Meeting, Outcome, Outcomes
-from bot.domain.drills import Drill
-from bot.domain.events import EventKind, RacingEvent, Topic
-from bot.domain.facts import VersionRemarks
-from bot.domain.filters import ALL_REGIONS, Abandonments, ChannelFilter, Overridden
-from bot.domain.filters import Meeting as MutedMeeting
-from bot.domain.forecast import forecast
-from bot.domain.quota import QuotaReading, QuotaSource, UsageRow
-from bot.domain.races import Course
+from bot.channels.audit_log import Page
+from bot.channels.filters import ALL_REGIONS, Abandonments, ChannelFilter, Overridden
+from bot.channels.filters import Meeting as MutedMeeting
+from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow
+from bot.deliveries.inbox import FirstWaiting
 from bot.errors import CommandError, StorageUnavailable
-from bot.operations.drill import Answered, Problem, Report, Stop
-from bot.operations.status import JobDone, Status
-from bot.outbox.held_lanes import PAUSED, UNDELIVERED, Held
+from bot.events.drill_mark import Drill
+from bot.events.event import EventKind, RacingEvent, Topic
+from bot.events.facts import VersionRemarks
+from bot.events.races import Course
+from bot.fanout.drill_records import KeptDrill
+from bot.operations.drill_run import Answered, Problem, Report, Stop
+from bot.operations.status_figures import JobDone, Status
+from bot.outbox.held_queues import PAUSED, UNDELIVERED, Held
 from bot.outbox.ledger import Outcome as Became
 from bot.outbox.ledger import Told, Trace, TracedDelivery, TracedVersion
-from bot.outbox.reopening import Waited
+from bot.outbox.resume import Waited
 from bot.outbox.traffic import Sent, WaitingChannel
-from bot.slack.commands.explain import explain
-from bot.slack.messages.audit import audit_page
-from bot.slack.messages.card import racecard
-from bot.slack.messages.changed import ended_by, muted_by, narrowed_by, paused_by, resumed_by, unmuted_by
-from bot.slack.messages.courses import courses
-from bot.slack.messages.coverage import coverage
-from bot.slack.messages.drill import drill, drill_report
-from bot.slack.messages.full_result import full_result
-from bot.slack.messages.help import command_help, usage_of
-from bot.slack.messages.mute import muted, unmuted
-from bot.slack.messages.pause import paused, resumed
-from bot.slack.messages.plain import sentence
-from bot.slack.messages.results_of_day import Shown, results_of_day
-from bot.slack.messages.status import Asked, status_answer
-from bot.slack.messages.subscription_list import Listed, ListPage, subscription_list
-from bot.slack.messages.subscriptions import Said, subscribed, unsubscribed
-from bot.slack.messages.trace import trace_answer
-from bot.slack.messages.usage import usage
-from bot.slack.messages.waited import waited
-from bot.slack.messages.welcome import welcome
-from bot.slack.views.subscribe_form import FormOf, Known, outdated, saved, subscribe_form
-from bot.storage.audit import Page
-from bot.storage.drills import KeptDrill
-from bot.storage.inbox import FirstWaiting
-from bot.storage.recent import Recent
-from bot.storage.reference import KnownCountry, KnownCourse
-from bot.storage.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow
+from bot.racedata.day_card import Card, Coverage, Meeting, Outcome, Outcomes
+from bot.racedata.forecast import forecast
+from bot.racedata.month_quota import QuotaReading, QuotaSource, UsageRow
+from bot.racedata.recent_races import Recent
+from bot.racedata.reference_store import KnownCountry, KnownCourse
+from bot.slack.commands.error_answers import explain
+from bot.slack.forms.subscribe_form import FormOf, Known, outdated, saved, subscribe_form
+from bot.slack.messages.alerts.backlog_summary import waited
+from bot.slack.messages.alerts.drill_message import drill, drill_report
+from bot.slack.messages.answers.audit_answer import audit_page
+from bot.slack.messages.answers.change_notice import ended_by, muted_by, narrowed_by, paused_by, resumed_by, unmuted_by
+from bot.slack.messages.answers.courses_answer import courses
+from bot.slack.messages.answers.coverage_answer import coverage
+from bot.slack.messages.answers.full_result_answer import full_result
+from bot.slack.messages.answers.help_answer import command_help, usage_of
+from bot.slack.messages.answers.mute_answer import muted, unmuted
+from bot.slack.messages.answers.pause_answer import paused, resumed
+from bot.slack.messages.answers.racecard_answer import racecard
+from bot.slack.messages.answers.results_answer import Shown, results_of_day
+from bot.slack.messages.answers.status_answer import Asked, status_answer
+from bot.slack.messages.answers.subscription_answers import Said, subscribed, unsubscribed
+from bot.slack.messages.answers.subscription_list import Listed, ListPage, subscription_list
+from bot.slack.messages.answers.trace_answer import trace_answer
+from bot.slack.messages.answers.usage_answer import usage
+from bot.slack.messages.answers.welcome import welcome
+from bot.slack.messages.kit.plain import sentence
 from tests.unit.messages.kept_events import ABANDONED, MEETING, ON_TIME, PARTLY, RACE, RACES, RECEIVED_AT, RESULT
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

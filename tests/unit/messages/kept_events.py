@@ -3,14 +3,14 @@
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from bot.domain import facts
-from bot.domain.events import EventKind, RacingEvent
-from bot.domain.message import Message
-from bot.domain.races import Course, OffTime, Race, Runner
+from bot.events import facts
+from bot.events.event import EventKind, RacingEvent
+from bot.events.races import Course, OffTime, Race, Runner
+from bot.outbox.message import Message
+from bot.racedata.reference_store import KnownCountry
 from bot.slack.messages import EVENT_MESSAGES, Corrected, MessageContext, SupersededBy
-from bot.slack.messages.unreadable import unreadable
-from bot.slack.messages.void_race import void_race
-from bot.storage.reference import KnownCountry
+from bot.slack.messages.alerts.unreadable import unreadable
+from bot.slack.messages.alerts.void_race import void_race
 
 OFF_AT = datetime(2026, 11, 20, 14, 30, tzinfo=UTC)
 RECEIVED_AT = datetime(2026, 11, 20, 14, 32, 10, tzinfo=UTC)

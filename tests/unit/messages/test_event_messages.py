@@ -3,11 +3,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.domain.events import EventKind, RacingEvent
-from bot.domain.facts import Change, VersionRemarks, changes_between
-from bot.domain.races import Course, OffTime, Race, Runner
+from bot.events.event import EventKind, RacingEvent
+from bot.events.facts import Change, VersionRemarks, changes_between
+from bot.events.races import Course, OffTime, Race, Runner
 from bot.slack.messages import EVENT_MESSAGES, Corrected, MessageContext, render
-from bot.slack.messages.unreadable import reference
+from bot.slack.messages.alerts.unreadable import reference
 
 NOW = datetime(2026, 11, 20, 14, 32, 10, tzinfo=UTC)
 CONTEXT = MessageContext(received_at=NOW, now=NOW, late_after_s=600)

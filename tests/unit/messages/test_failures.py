@@ -5,9 +5,9 @@ from datetime import date
 import pytest
 
 from bot.errors import StorageUnavailable
-from bot.racing.errors import Latched, QuotaExceeded, ServerFault, Unauthorized
-from bot.slack.commands.explain import explain
-from bot.slack.messages.failures import NOBODY_KNOWN, Reader, failure_words, shown_to
+from bot.racedata.client.service_errors import Latched, QuotaExceeded, ServerFault, Unauthorized
+from bot.slack.commands.error_answers import explain
+from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, Reader, failure_words, shown_to
 
 TODAY = date(2026, 11, 20)
 KEY = Latched("courses", code="unauthorized", request_id="req_7")

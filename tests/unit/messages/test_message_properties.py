@@ -9,14 +9,14 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from slack_sdk.models.blocks import Block
 
-from bot.domain.events import EventKind, RacingEvent
-from bot.domain.facts import DECLARATIONS, Change
-from bot.domain.races import Course, OffTime, Race, Runner
-from bot.sandbox.slack.blocks import block_problems
+from bot.events.event import EventKind, RacingEvent
+from bot.events.facts import DECLARATIONS, Change
+from bot.events.races import Course, OffTime, Race, Runner
+from bot.sandbox.slack.block_rules import block_problems
 from bot.slack.messages import Corrected, MessageContext, SupersededBy, render
-from bot.slack.messages.blocks import weight
-from bot.slack.messages.native import CELL_MAX, NATIVE
-from bot.slack.messages.text import MESSAGE_MAX, TEXT_MAX, size
+from bot.slack.messages.kit.blocks import weight
+from bot.slack.messages.kit.native import CELL_MAX, NATIVE
+from bot.slack.messages.kit.text import MESSAGE_MAX, TEXT_MAX, size
 from tests.said import as_posted
 
 OUR_TOKENS = re.compile(

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+import bot.slack.forms
 import bot.slack.messages
-import bot.slack.views
-from bot.domain.message import Message
-from bot.sandbox.slack.blocks import MESSAGE_BLOCKS, VIEW_BLOCKS, block_problems
-from bot.slack.commands.explain import explain
+from bot.outbox.message import Message
+from bot.sandbox.slack.block_rules import MESSAGE_BLOCKS, VIEW_BLOCKS, block_problems
+from bot.slack.commands.error_answers import explain
 from tests.unit.messages.kept_answers import ANSWERS, VIEWS
 from tests.unit.messages.kept_events import EVENTS
 
@@ -84,7 +84,7 @@ def test_every_builder_of_a_message_has_a_snapshot():
 
 
 def test_every_form_has_a_snapshot():
-    views = [import_module(f"bot.slack.views.{found.name}") for found in pkgutil.iter_modules(bot.slack.views.__path__)]
+    views = [import_module(f"bot.slack.forms.{found.name}") for found in pkgutil.iter_modules(bot.slack.forms.__path__)]
     forms = {
         function
         for module in views

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.slack.messages.text import clip, code, escape, flatten, is_as_it_is, plain, safe, size
+from bot.slack.messages.kit.text import clip, code, escape, flatten, is_as_it_is, plain, safe, size
 
 LOOK_ALIKES = {
     "STAR": "\N{ASTERISK OPERATOR}",

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.slack.commands.audit import read_target
-from bot.slack.messages.mentions import named
-from bot.slack.messages.plain import sentence
+from bot.slack.messages.alerts.mentions import named
+from bot.slack.messages.kit.plain import sentence
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,15 @@ from datetime import date
 
 import pytest
 
-from bot.book.card import Card, Coverage, Outcome, Outcomes
-from bot.domain.events import DEFAULT_TOPICS, Topic
-from bot.domain.filters import ALL_REGIONS, ChannelFilter
-from bot.domain.races import Course
-from bot.slack.messages.changed import ended_by
-from bot.slack.messages.filter_words import described, in_markup, in_plain_words, in_words
-from bot.slack.messages.results_of_day import Shown, results_of_day
-from bot.slack.messages.subscriptions import unsubscribed
-from bot.slack.messages.welcome import welcome
+from bot.channels.filters import ALL_REGIONS, ChannelFilter
+from bot.events.event import DEFAULT_TOPICS, Topic
+from bot.events.races import Course
+from bot.racedata.day_card import Card, Coverage, Outcome, Outcomes
+from bot.slack.messages.answers.change_notice import ended_by
+from bot.slack.messages.answers.filter_words import described, in_markup, in_plain_words, in_words
+from bot.slack.messages.answers.results_answer import Shown, results_of_day
+from bot.slack.messages.answers.subscription_answers import unsubscribed
+from bot.slack.messages.answers.welcome import welcome
 from tests.unit.messages.kept_answers import ANSWERS, KEMPTON
 
 EIGHTEEN = ["AUS", "BHR", "FR", "GB", "GER", "HK", "IRE", "ITY", "JPN", "KSA", "NOR", "NZ", "QAT", "SAF", "SIN", "SWE"]

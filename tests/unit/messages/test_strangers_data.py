@@ -5,15 +5,15 @@ from dataclasses import fields, is_dataclass, replace
 
 import pytest
 
-from bot.domain.events import RacingEvent
-from bot.domain.message import Message
-from bot.domain.quota import UsageRow
-from bot.domain.races import Course, OffTime, Race, Runner
-from bot.sandbox.slack.blocks import MESSAGE_BLOCKS, block_problems
-from bot.slack.messages.blocks import weight
-from bot.slack.messages.pages import Turning, turns
-from bot.slack.messages.text import MESSAGE_MAX, TEXT_MAX, size
-from bot.storage.reference import KnownCountry, KnownCourse
+from bot.events.event import RacingEvent
+from bot.events.races import Course, OffTime, Race, Runner
+from bot.outbox.message import Message
+from bot.racedata.month_quota import UsageRow
+from bot.racedata.reference_store import KnownCountry, KnownCourse
+from bot.sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems
+from bot.slack.messages.kit.blocks import weight
+from bot.slack.messages.kit.pages import Turning, turns
+from bot.slack.messages.kit.text import MESSAGE_MAX, TEXT_MAX, size
 from tests.unit.messages.kept_answers import ANSWERS
 from tests.unit.messages.kept_events import EVENTS
 

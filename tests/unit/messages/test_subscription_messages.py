@@ -9,22 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.events import EventKind, RacingEvent, Topic
-from bot.domain.filters import ALL_REGIONS, Abandonments, ChannelFilter, Meeting, Overridden
-from bot.domain.races import Course, OffTime, Race, Runner
-from bot.sandbox.slack.blocks import MESSAGE_BLOCKS, block_problems
-from bot.slack.messages.alert_buttons import alert_buttons
-from bot.slack.messages.audit import audit_page
-from bot.slack.messages.blocks import weight
-from bot.slack.messages.filter_words import in_words
-from bot.slack.messages.full_result import full_result
-from bot.slack.messages.mute import muted
-from bot.slack.messages.subscription_list import PER_PAGE, Listed, ListPage, page_of, subscription_list
-from bot.slack.messages.subscriptions import Said, subscribed, unsubscribed
-from bot.slack.messages.text import MESSAGE_MAX, TEXT_MAX, size
-from bot.storage.audit import PAGE, Page
-from bot.storage.recent import Recent
-from bot.storage.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow
+from bot.channels.audit_log import PAGE, Page
+from bot.channels.filters import ALL_REGIONS, Abandonments, ChannelFilter, Meeting, Overridden
+from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow
+from bot.events.event import EventKind, RacingEvent, Topic
+from bot.events.races import Course, OffTime, Race, Runner
+from bot.racedata.recent_races import Recent
+from bot.sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems
+from bot.slack.messages.alerts.alert_buttons import alert_buttons
+from bot.slack.messages.answers.audit_answer import audit_page
+from bot.slack.messages.answers.filter_words import in_words
+from bot.slack.messages.answers.full_result_answer import full_result
+from bot.slack.messages.answers.mute_answer import muted
+from bot.slack.messages.answers.subscription_answers import Said, subscribed, unsubscribed
+from bot.slack.messages.answers.subscription_list import PER_PAGE, Listed, ListPage, page_of, subscription_list
+from bot.slack.messages.kit.blocks import weight
+from bot.slack.messages.kit.text import MESSAGE_MAX, TEXT_MAX, size
 
 NOW = datetime(2026, 11, 20, 14, 32, tzinfo=UTC)
 GB = ChannelFilter(region="GB", topics=frozenset({Topic.RESULTS, Topic.ABANDONMENTS}))

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.domain.events import EventKind
-from bot.domain.facts import DECLARATIONS, Told, changes_between, only
+from bot.events.event import EventKind
+from bot.events.facts import DECLARATIONS, Told, changes_between, only
 from bot.slack.messages import MessageContext, render
-from bot.slack.messages.corrections import additions_in_words, changes_in_words
-from bot.slack.messages.full_result import full_result
+from bot.slack.messages.alerts.corrections import additions_in_words, changes_in_words
+from bot.slack.messages.answers.full_result_answer import full_result
 from tests.unit.domain.test_facts import DECLARED, EVENTS, event_with
 
 NOW = datetime(2026, 11, 20, 14, 32, tzinfo=UTC)

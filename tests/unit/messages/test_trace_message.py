@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from bot.domain.races import Course, OffTime, Race
+from bot.events.races import Course, OffTime, Race
 from bot.outbox.ledger import Outcome, Told, Trace
-from bot.slack.messages.trace import trace_answer
+from bot.slack.messages.answers.trace_answer import trace_answer
 from tests.unit.messages.kept_answers import TRACE, VERSION
 from tests.unit.messages.kept_events import RECEIVED_AT
 

@@ -4,14 +4,14 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.events import EventKind, RacingEvent
-from bot.domain.facts import VersionRemarks
-from bot.domain.races import Course, OffTime, Race, Runner
-from bot.outbox.held_lanes import PAUSED, Held
-from bot.outbox.reopening import ABANDONMENTS, Waited
-from bot.slack.messages.blocks import weight
-from bot.slack.messages.text import MESSAGE_MAX, SECTION_MAX, TEXT_MAX, size
-from bot.slack.messages.waited import COUNTED, waited
+from bot.events.event import EventKind, RacingEvent
+from bot.events.facts import VersionRemarks
+from bot.events.races import Course, OffTime, Race, Runner
+from bot.outbox.held_queues import PAUSED, Held
+from bot.outbox.resume import ABANDONMENTS, Waited
+from bot.slack.messages.alerts.backlog_summary import COUNTED, waited
+from bot.slack.messages.kit.blocks import weight
+from bot.slack.messages.kit.text import MESSAGE_MAX, SECTION_MAX, TEXT_MAX, size
 
 SINCE = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 NO_REMARKS = VersionRemarks()

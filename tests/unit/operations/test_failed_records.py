@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.events import EventKind
-from bot.operations.repair.record import Answered, name_of, read_record
-from bot.webhooks.payload import read_payload
+from bot.deliveries.payload import read_payload
+from bot.events.event import EventKind
+from bot.operations.repair.failed_record import Answered, name_of, read_record
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 TRIED = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.racing.address import check_base_url, fill_path
+from bot.racedata.client.address import check_base_url, fill_path
 
 
 @pytest.mark.parametrize(

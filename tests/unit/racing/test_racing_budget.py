@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bot.racing.budget import Budget
-from bot.racing.headers import RateReading, read_rate
+from bot.racedata.client.budget import Budget
+from bot.racedata.client.headers import RateReading, read_rate
 
 START = datetime(2025, 11, 20, 12, 0, tzinfo=UTC)
 

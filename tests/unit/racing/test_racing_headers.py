@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.racing.headers import LONGEST_RETRY_AFTER_S, WINDOW_S, read_rate, read_retry_after
+from bot.racedata.client.headers import LONGEST_RETRY_AFTER_S, WINDOW_S, read_rate, read_retry_after
 
 NOW = datetime(2025, 11, 20, 12, 0, 0, tzinfo=UTC)
 DATE = "Thu, 20 Nov 2025 12:00:00 GMT"

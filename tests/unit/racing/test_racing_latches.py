@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from bot.racing.errors import Latched, QuotaExceeded, Unauthorized
-from bot.racing.latches import QUOTA, UNAUTHORIZED, Latches
+from bot.racedata.client.latches import QUOTA, UNAUTHORIZED, Latches
+from bot.racedata.client.service_errors import Latched, QuotaExceeded, Unauthorized
 
 KEY = SecretStr("sk_recognisable_0123456789")
 NOVEMBER = datetime(2025, 11, 20, 12, tzinfo=UTC)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from bot.racing.records import (
+from bot.racedata.client.records import (
     CountryPage,
     CoursePage,
     CourseRecord,

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.racing import errors
-from bot.racing.refusals import read_refusal
-from bot.racing.transport import Answer
+from bot.racedata.client import service_errors
+from bot.racedata.client.refusals import read_refusal
+from bot.racedata.client.transport import Answer
 
 NOW = datetime(2025, 11, 20, 12, tzinfo=UTC)
 KEY = "sk_recognisable_0123456789"
@@ -31,29 +31,29 @@ def coded(status, code, **fields):
 
 
 TABLE = [
-    (401, "unauthorized", {}, errors.Unauthorized, "does not accept the bot's key"),
+    (401, "unauthorized", {}, service_errors.Unauthorized, "does not accept the bot's key"),
     (
         403,
         "upgrade_required",
         {"your_plan": "free", "reaches_on": ["archive", "complete"], "doc_url": "https://example.com/doc"},
-        errors.UpgradeRequired,
+        service_errors.UpgradeRequired,
         "not part of your plan (free). Plans that have it: archive, complete.",
     ),
     (
         403,
         "outside_window",
         {"window": "2023 → upcoming", "requested_date": "2019-01-01"},
-        errors.OutsideWindow,
+        service_errors.OutsideWindow,
         "2019-01-01 is outside your plan's window: 2023 → upcoming.",
     ),
-    (404, "not_found", {}, errors.NotFound, "has nothing there"),
-    (404, "whatever_else", {}, errors.NotFound, "has nothing there"),
-    (422, "invalid_param", {}, errors.InvalidParam, "does not take that value: Said so."),
-    (429, "rate_limited", {}, errors.RateLimited, "Try again in 12 s"),
-    (429, "quota_exceeded", {}, errors.QuotaExceeded, "allowance of requests is used up"),
-    (500, "server_error", {}, errors.ServerFault, "Quote the request id"),
-    (503, "maintenance", {}, errors.ServerFault, "The data service failed"),
-    (418, "teapot", {}, errors.UnknownRefusal, "refused (teapot). Said so."),
+    (404, "not_found", {}, service_errors.NotFound, "has nothing there"),
+    (404, "whatever_else", {}, service_errors.NotFound, "has nothing there"),
+    (422, "invalid_param", {}, service_errors.InvalidParam, "does not take that value: Said so."),
+    (429, "rate_limited", {}, service_errors.RateLimited, "Try again in 12 s"),
+    (429, "quota_exceeded", {}, service_errors.QuotaExceeded, "allowance of requests is used up"),
+    (500, "server_error", {}, service_errors.ServerFault, "Quote the request id"),
+    (503, "maintenance", {}, service_errors.ServerFault, "The data service failed"),
+    (418, "teapot", {}, service_errors.UnknownRefusal, "refused (teapot). Said so."),
 ]
 
 
@@ -68,26 +68,26 @@ def test_refusal_is_classed_by_its_code_and_told_in_words(status, code, fields, 
 
 
 def test_refusal_table_has_every_code_that_a_class_knows():
-    assert {code for _, code, *_ in TABLE} >= set(errors.BY_CODE)
+    assert {code for _, code, *_ in TABLE} >= set(service_errors.BY_CODE)
 
 
-@pytest.mark.parametrize("code", sorted(errors.BY_CODE))
+@pytest.mark.parametrize("code", sorted(service_errors.BY_CODE))
 def test_refusal_code_outweighs_the_status(code):
-    assert type(coded(400, code)) is errors.BY_CODE[code]
+    assert type(coded(400, code)) is service_errors.BY_CODE[code]
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>Not here</html>", {"detail": []}, {"error": None}, [], {"error": {}}])
 @pytest.mark.parametrize(
     ("status", "kind"),
     [
-        (301, errors.UnknownRefusal),
-        (401, errors.Unauthorized),
-        (403, errors.UnknownRefusal),
-        (404, errors.NotFound),
-        (422, errors.InvalidParam),
-        (429, errors.RateLimited),
-        (500, errors.ServerFault),
-        (502, errors.ServerFault),
+        (301, service_errors.UnknownRefusal),
+        (401, service_errors.Unauthorized),
+        (403, service_errors.UnknownRefusal),
+        (404, service_errors.NotFound),
+        (422, service_errors.InvalidParam),
+        (429, service_errors.RateLimited),
+        (500, service_errors.ServerFault),
+        (502, service_errors.ServerFault),
     ],
 )
 def test_refusal_without_a_code_is_classed_by_its_status(status, kind, body):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.racing.values import read_reference, suggest
+from bot.racedata.client.filter_values import read_reference, suggest
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.racing.errors import InvalidParam, OutsideWindow, WalkBroken
-from bot.racing.records import Meta, Page
-from bot.racing.walk import MOST_EMPTY_PAGES, collect, collect_any, joined, walk
+from bot.racedata.client.cursor_walk import MOST_EMPTY_PAGES, collect, collect_any, joined, walk
+from bot.racedata.client.records import Meta, Page
+from bot.racedata.client.service_errors import InvalidParam, OutsideWindow, WalkBroken
 
 
 def page(data, **meta):

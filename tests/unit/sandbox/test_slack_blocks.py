@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from slack_sdk.models.blocks import ButtonElement, HeaderBlock, SectionBlock
 
 from bot.sandbox.slack.block_data import data_table, data_visualization
-from bot.sandbox.slack.blocks import block_problems, shown_characters
+from bot.sandbox.slack.block_rules import block_problems, shown_characters
 from bot.sandbox.slack.methods.views import view_problems
 
 Json = dict[str, Any]

@@ -2,8 +2,8 @@
 
 import pytest
 
+from bot.deliveries.admission import Admission
 from bot.errors import QueueFull
-from bot.webhooks.admission import Admission
 
 
 def test_queue_that_is_full_refuses_until_a_place_is_given_back():

@@ -6,8 +6,8 @@ from hashlib import sha256
 
 import pytest
 
-from bot.domain.events import EventKind
-from bot.webhooks.payload import identify, read_payload
+from bot.deliveries.payload import identify, read_payload
+from bot.events.event import EventKind
 
 PLACED = {"course": "Ascot", "date": "2025-06-17", "off": "14:30"}
 NATURAL = "course=ascot|date=2025-06-17"

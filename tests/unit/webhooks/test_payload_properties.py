@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bot.domain.events import EventKind
-from bot.domain.facts import changes_between
-from bot.domain.reading import read_race
-from bot.webhooks.payload import identify, read_payload
+from bot.deliveries.payload import identify, read_payload
+from bot.events.event import EventKind
+from bot.events.facts import changes_between
+from bot.events.reading.race_record import read_race
 
 WORDS = [
     *("event", "type", "name", "data", "payload", "attributes", "race", "meeting", "meetings", "course", "venue"),

@@ -1,7 +1,7 @@
 """Which channel a call means, and whether the token may touch it."""
 
 from bot.sandbox.slack.arguments import Arguments
-from bot.sandbox.slack.refusals import Refused
+from bot.sandbox.slack.refused_calls import Refused
 from bot.sandbox.slack.state import WorkspaceState
 from bot.sandbox.slack.values import Channel
 

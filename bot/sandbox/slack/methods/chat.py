@@ -6,7 +6,7 @@ from bot.sandbox.slack.arguments import Arguments
 from bot.sandbox.slack.content import UPDATE_TEXT_LIMIT, read_blocks, read_content, read_metadata
 from bot.sandbox.slack.methods.access import known_channel, need_scope, writable_channel
 from bot.sandbox.slack.methods.shapes import message_shape
-from bot.sandbox.slack.refusals import Refused
+from bot.sandbox.slack.refused_calls import Refused
 from bot.sandbox.slack.state import WorkspaceState
 from bot.sandbox.slack.values import EphemeralMessage, Json, PostedMessage
 

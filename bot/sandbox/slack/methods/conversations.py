@@ -4,7 +4,7 @@ from bot.sandbox.slack.arguments import Arguments
 from bot.sandbox.slack.methods.access import known_channel, need_scope
 from bot.sandbox.slack.methods.paging import page_of
 from bot.sandbox.slack.methods.shapes import channel_shape
-from bot.sandbox.slack.refusals import Refused
+from bot.sandbox.slack.refused_calls import Refused
 from bot.sandbox.slack.state import WorkspaceState
 from bot.sandbox.slack.values import Channel, Json
 

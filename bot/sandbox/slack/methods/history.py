@@ -7,7 +7,7 @@ from bot.sandbox.slack.arguments import Arguments
 from bot.sandbox.slack.methods.access import readable_channel
 from bot.sandbox.slack.methods.paging import make_cursor, read_cursor
 from bot.sandbox.slack.methods.shapes import message_shape
-from bot.sandbox.slack.refusals import Refused
+from bot.sandbox.slack.refused_calls import Refused
 from bot.sandbox.slack.state import WorkspaceState
 from bot.sandbox.slack.timestamps import parse_ts
 from bot.sandbox.slack.values import Json, PostedMessage

@@ -3,7 +3,7 @@
 import base64
 import binascii
 
-from bot.sandbox.slack.refusals import Refused
+from bot.sandbox.slack.refused_calls import Refused
 from bot.sandbox.slack.values import Json
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from bot.sandbox.slack.arguments import Arguments
 from bot.sandbox.slack.block_checks import ID_LIMIT, Problems, objects, one_of, only, plain_in, problem, string
-from bot.sandbox.slack.blocks import VIEW_BLOCKS, block_problems
+from bot.sandbox.slack.block_rules import VIEW_BLOCKS, block_problems
 from bot.sandbox.slack.methods.shapes import blocks_with_ids
-from bot.sandbox.slack.refusals import Refused, refused_for
+from bot.sandbox.slack.refused_calls import Refused, refused_for
 from bot.sandbox.slack.state import WorkspaceState
 from bot.sandbox.slack.values import Json
 

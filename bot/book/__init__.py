@@ -1,1 +1,0 @@
-"""What the bot keeps of the data service's data: reference values, the race book, quota readings."""

@@ -1,0 +1,82 @@
+"""Meetings that channels muted. A mute that has ended is kept, with its end."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from functools import lru_cache
+
+from sqlalchemy import select, update
+from sqlmodel import Session, col
+
+from bot.channels import channel_lock
+from bot.channels.filters import QUIETED, Meeting
+from bot.db.engine import affected
+from bot.db.tables import MutedMeetingRow
+from bot.events.event import RacingEvent
+from bot.logs import get_logger
+
+log = get_logger(__name__)
+
+KEPT_FOR = timedelta(days=30)
+"""Racecards come days ahead and corrections days after; beyond this nothing of a meeting is expected."""
+
+
+def mute(session: Session, channel_id: str, meeting: Meeting, user_id: str, now: datetime) -> int:
+    """The number of the channel's mute of a meeting: the one there is, else a new one."""
+    channel_lock.take(session, channel_id)
+    for row in of_channel(session, channel_id, now):
+        if read(row).is_same(meeting):
+            return row.id or 0
+    row = MutedMeetingRow(channel_id=channel_id, meeting=meeting.model_dump_json(), muted_by=user_id, muted_at=now)
+    session.add(row)
+    session.flush()
+    return row.id or 0
+
+
+def end(session: Session, channel_id: str, number: int, now: datetime) -> Meeting | None:
+    """The meeting whose mute ended; None where that channel has no such mute, or not any longer."""
+    channel_lock.take(session, channel_id)
+    row = session.get(MutedMeetingRow, number)
+    if row is None or row.channel_id != channel_id:
+        return None
+    statement = update(MutedMeetingRow).where(
+        col(MutedMeetingRow.id) == number, col(MutedMeetingRow.ended_at).is_(None)
+    )
+    return read(row) if affected(session, statement.values(ended_at=now)) else None
+
+
+def of_channel(session: Session, channel_id: str, now: datetime) -> list[MutedMeetingRow]:
+    """A channel's mutes, the newest first."""
+    return [row for row in active(session, now) if row.channel_id == channel_id]
+
+
+def active(session: Session, now: datetime) -> Sequence[MutedMeetingRow]:
+    """All mutes that bear on what comes now, the newest first."""
+    statement = (
+        select(MutedMeetingRow)
+        .where(col(MutedMeetingRow.muted_at) > now - KEPT_FOR, col(MutedMeetingRow.ended_at).is_(None))
+        .order_by(col(MutedMeetingRow.muted_at).desc(), col(MutedMeetingRow.id).desc())
+    )
+    return session.execute(statement).scalars().all()
+
+
+def muting(rows: Sequence[MutedMeetingRow], event: RacingEvent) -> dict[str, str]:
+    """The channels that muted an event's meeting, each with whoever did; none for an abandonment."""
+    if event.topic not in QUIETED:
+        return {}
+    meetings = [(row, _meeting(row.meeting, row.channel_id)) for row in rows]
+    return {row.channel_id: row.muted_by for row, meeting in meetings if meeting and meeting.has(event.race)}
+
+
+@lru_cache(maxsize=4096)
+def _meeting(text: str, channel_id: str) -> Meeting | None:
+    """The stored meeting. One that can't be read holds nothing back, and is logged once in each process."""
+    try:
+        return Meeting.model_validate_json(text)
+    except ValueError:
+        log.exception("stored_mute_not_readable", channel_id=channel_id)
+        return None
+
+
+def read(row: MutedMeetingRow) -> Meeting:
+    """The meeting of a row."""
+    return Meeting.model_validate_json(row.meeting)

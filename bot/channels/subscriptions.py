@@ -1,0 +1,304 @@
+"""Channels' subscriptions. Each change takes the channel's lock (bot.channels.channel_lock)."""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+
+from sqlalchemy import delete, func, literal_column, or_, select, update
+from sqlmodel import Session, col
+
+from bot.channels import channel_lock
+from bot.channels.filters import ALL_REGIONS, ChannelFilter
+from bot.db.engine import affected, table_of
+from bot.db.tables import ChannelSubscriptionRow, EventVersion, OutboxMessage, SubscriptionState
+from bot.events.event import DEFAULT_TOPICS, RacingEvent
+from bot.logs import get_logger
+
+CLOSED = (SubscriptionState.WAITING, SubscriptionState.SUSPENDED)
+"""States that end when the bot is in the channel (again)."""
+
+UNTIL_RESUMED = datetime(9999, 1, 1, tzinfo=UTC)
+"""The end of a pause that has none: a channel whose `paused_until` is set is paused, whatever has closed it besides."""
+
+
+log = get_logger(__name__)
+
+
+class UnreadFilter(ChannelFilter):
+    """Stands for a stored filter that can't be read."""
+
+
+LOOKED_BACK = 200
+"""Posts of a channel in which the last one of each of its subscriptions is looked for."""
+
+
+def of_channel(session: Session, channel_id: str) -> Sequence[ChannelSubscriptionRow]:
+    """A channel's subscriptions, by region."""
+    statement = (
+        select(ChannelSubscriptionRow)
+        .where(col(ChannelSubscriptionRow.channel_id) == channel_id)
+        .order_by(col(ChannelSubscriptionRow.region))
+    )
+    return session.execute(statement).scalars().all()
+
+
+def find(session: Session, channel_id: str, region: str) -> ChannelSubscriptionRow | None:
+    """A channel's subscription to a region, by the region exactly as stored."""
+    statement = select(ChannelSubscriptionRow).where(
+        col(ChannelSubscriptionRow.channel_id) == channel_id, col(ChannelSubscriptionRow.region) == region
+    )
+    return session.execute(statement).scalar_one_or_none()
+
+
+_IS_UNCHECKED = col(ChannelSubscriptionRow.filter).contains('"unchecked_since":"', autoescape=True)
+"""As pydantic writes the field, where it is set."""
+
+
+def has_unchecked(session: Session) -> bool:
+    """Whether a filter was stored with words that could not be checked yet."""
+    return session.execute(select(col(ChannelSubscriptionRow.id)).where(_IS_UNCHECKED).limit(1)).first() is not None
+
+
+def to_be_checked(session: Session, regions: Sequence[str]) -> Sequence[ChannelSubscriptionRow]:
+    """The subscriptions that are unchecked, or to a region that is none of these, nor all of them.
+
+    Those that wait for the bot are left out.
+    """
+    row = ChannelSubscriptionRow
+    statement = (
+        select(row)
+        .where(
+            or_(_IS_UNCHECKED, col(row.region).not_in([ALL_REGIONS, *regions])),
+            col(row.state) != SubscriptionState.WAITING,
+        )
+        .order_by(col(row.id))
+    )
+    return session.execute(statement).scalars().all()
+
+
+def unchecked_and_waiting(session: Session) -> Sequence[ChannelSubscriptionRow]:
+    """The subscriptions that are unchecked and wait for the bot."""
+    row = ChannelSubscriptionRow
+    waiting = select(row).where(_IS_UNCHECKED, col(row.state) == SubscriptionState.WAITING)
+    return session.execute(waiting.order_by(col(row.id))).scalars().all()
+
+
+def put_filter(session: Session, row: ChannelSubscriptionRow, chosen: ChannelFilter, now: datetime) -> None:
+    """Let a subscription be one to this filter, whose region no other subscription of the channel has."""
+    channel_lock.take(session, row.channel_id)
+    row.filter = chosen.model_dump_json()
+    row.region = chosen.region
+    row.updated_at = now
+    session.add(row)
+    session.flush()
+
+
+def save(
+    session: Session, channel_id: str, chosen: ChannelFilter, *, user_id: str, now: datetime
+) -> ChannelSubscriptionRow:
+    """Subscribe a channel to a region, or replace the filter of the subscription it has, whose state stays.
+
+    A new one is closed or paused as the channel's others are, else live.
+    """
+    channel_lock.take(session, channel_id)
+    row = find(session, channel_id, chosen.region) or _new(session, channel_id, chosen, user_id, now)
+    row.filter = chosen.model_dump_json()
+    row.updated_at = now
+    session.add(row)
+    session.flush()
+    return row
+
+
+def remove(session: Session, channel_id: str, regions: Iterable[str] | None = None) -> int:
+    """How many subscriptions were removed: of these regions, or all of the channel's."""
+    channel_lock.take(session, channel_id)
+    statement = delete(ChannelSubscriptionRow).where(col(ChannelSubscriptionRow.channel_id) == channel_id)
+    if regions is not None:
+        statement = statement.where(col(ChannelSubscriptionRow.region).in_(list(regions)))
+    return affected(session, statement)
+
+
+def set_state(
+    session: Session,
+    channel_id: str,
+    state: SubscriptionState,
+    now: datetime,
+    *,
+    reason: str | None = None,
+    only: Iterable[SubscriptionState] = tuple(SubscriptionState),
+) -> int:
+    """How many of a channel's subscriptions moved to `state`, of those in one of the states `only`."""
+    channel_lock.take(session, channel_id)
+    statement = (
+        update(ChannelSubscriptionRow)
+        .where(col(ChannelSubscriptionRow.channel_id) == channel_id)
+        .where(col(ChannelSubscriptionRow.state).in_([str(one) for one in only]))
+        .values(state=state, state_reason=reason, updated_at=now)
+    )
+    return affected(session, statement)
+
+
+def let_wait(session: Session, channel_id: str, now: datetime) -> int:
+    """How many of a channel's subscriptions wait for the bot, which is not in the channel."""
+    return set_state(
+        session,
+        channel_id,
+        SubscriptionState.WAITING,
+        now,
+        reason="the bot is not in the channel",
+        only=(SubscriptionState.LIVE,),
+    )
+
+
+def suspend(session: Session, channel_id: str, reason: str, now: datetime) -> int:
+    """How many of a closed channel's subscriptions were suspended; a pause is remembered."""
+    open_to_us = (SubscriptionState.LIVE, SubscriptionState.PAUSED)
+    return set_state(session, channel_id, SubscriptionState.SUSPENDED, now, reason=reason, only=open_to_us)
+
+
+def reopen(session: Session, channel_id: str, now: datetime) -> int:
+    """How many subscriptions start, or go back to their pause, now that the bot is in the channel (again)."""
+    channel_lock.take(session, channel_id)
+    paused = paused_until(session, channel_id, now) is not None
+    state = SubscriptionState.PAUSED if paused else SubscriptionState.LIVE
+    return set_state(session, channel_id, state, now, only=CLOSED)
+
+
+def pause(session: Session, channel_id: str, until: datetime | None, now: datetime) -> int:
+    """How many subscriptions are paused until then (None: until resumed); closed ones once their channel is back."""
+    channel_lock.take(session, channel_id)
+    statement = update(ChannelSubscriptionRow).where(col(ChannelSubscriptionRow.channel_id) == channel_id)
+    paused = affected(session, statement.values(paused_until=until or UNTIL_RESUMED, updated_at=now))
+    set_state(session, channel_id, SubscriptionState.PAUSED, now, only=(SubscriptionState.LIVE,))
+    return paused
+
+
+def end_pause(session: Session, channel_id: str, now: datetime) -> int:
+    """How many subscriptions are no longer paused."""
+    channel_lock.take(session, channel_id)
+    statement = update(ChannelSubscriptionRow).where(
+        col(ChannelSubscriptionRow.channel_id) == channel_id, col(ChannelSubscriptionRow.paused_until).is_not(None)
+    )
+    ended = affected(session, statement.values(paused_until=None, updated_at=now))
+    set_state(session, channel_id, SubscriptionState.LIVE, now, only=(SubscriptionState.PAUSED,))
+    return ended
+
+
+def paused_until(session: Session, channel_id: str, now: datetime) -> datetime | None:
+    """When the channel's pause ends (UNTIL_RESUMED where somebody has to end it); None where it is not paused."""
+    statement = select(func.max(col(ChannelSubscriptionRow.paused_until))).where(
+        col(ChannelSubscriptionRow.channel_id) == channel_id, col(ChannelSubscriptionRow.paused_until) > now
+    )
+    until: datetime | None = session.execute(statement).scalar_one_or_none()
+    return until
+
+
+def closed_channels(session: Session, limit: int) -> list[str]:
+    """Some of the channels with a subscription that is CLOSED, other ones each time."""
+    statement = (
+        select(col(ChannelSubscriptionRow.channel_id))
+        .where(col(ChannelSubscriptionRow.state).in_([str(state) for state in CLOSED]))
+        .group_by(col(ChannelSubscriptionRow.channel_id))
+        .order_by(func.random())
+        .limit(limit)
+    )
+    return list(session.execute(statement).scalars())
+
+
+def listening(session: Session) -> list[tuple[str, ChannelFilter]]:
+    """Every (channel, filter) that is posted to, or will be when its channel is back: all but those that wait.
+
+    A suspended or paused channel's posts are made and held in its lane, so that nothing is lost meanwhile.
+    """
+    row = table_of(ChannelSubscriptionRow).c
+    statement = select(row.channel_id, row.filter, row.region).where(row.state != SubscriptionState.WAITING)
+    found = session.connection().execute(statement.order_by(row.id))
+    return [(channel_id, _filter(text, region)) for channel_id, text, region in found]
+
+
+def every(session: Session) -> list[tuple[str, ChannelFilter]]:
+    """Every (channel, filter), whatever the state, by channel and region."""
+    row = ChannelSubscriptionRow
+    found = session.execute(select(row).order_by(col(row.channel_id), col(row.region))).scalars()
+    return [(one.channel_id, read_filter(one)) for one in found]
+
+
+def waiting(session: Session) -> list[tuple[str, ChannelFilter]]:
+    """Every (channel, filter) that waits for the bot to be invited."""
+    row = ChannelSubscriptionRow
+    statement = select(row).where(col(row.state) == SubscriptionState.WAITING).order_by(col(row.id))
+    return [(found.channel_id, read_filter(found)) for found in session.execute(statement).scalars()]
+
+
+def mentioning(session: Session, channel_ids: Iterable[str]) -> dict[str, list[ChannelFilter]]:
+    """The filters of these channels that mention somebody."""
+    wanted = sorted(channel_ids)
+    if not wanted:
+        return {}
+    row = ChannelSubscriptionRow
+    statement = (
+        select(col(row.channel_id), col(row.filter), col(row.region))
+        .where(col(row.channel_id).in_(wanted))
+        .order_by(col(row.id))
+    )
+    found: dict[str, list[ChannelFilter]] = {}
+    for channel_id, text, region in session.execute(statement):
+        if (chosen := _filter(text, region)).mentions:
+            found.setdefault(channel_id, []).append(chosen)
+    return found
+
+
+def last_posts(session: Session, channel_id: str, filters: Sequence[ChannelFilter]) -> list[OutboxMessage | None]:
+    """Of each filter the newest post of the channel that it takes, among the last LOOKED_BACK."""
+    statement = (
+        select(OutboxMessage, EventVersion)
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        # As a literal, and as the index says it: otherwise SQLite does not use an index over some states only.
+        .where(col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.state) == literal_column("'sent'"))
+        .order_by(col(OutboxMessage.id).desc())
+        .limit(LOOKED_BACK)
+    )
+    sent = [(post, RacingEvent.model_validate_json(event.data)) for post, event in session.execute(statement)]
+    return [next((post for post, event in sent if chosen.matches(event)), None) for chosen in filters]
+
+
+def creators(session: Session, channel_id: str) -> list[str]:
+    """Who made a channel's subscriptions."""
+    return sorted({row.created_by for row in of_channel(session, channel_id)})
+
+
+def read_filter(row: ChannelSubscriptionRow) -> ChannelFilter:
+    """The filter of a row."""
+    return _filter(row.filter, row.region)
+
+
+@lru_cache(maxsize=4096)
+def _filter(text: str, region: str) -> ChannelFilter:
+    """The stored filter. One that can't be read takes what its region's channels take unless they say otherwise.
+
+    So nobody else waits for it, and nothing is lost; it is logged once in each process.
+    """
+    try:
+        return ChannelFilter.model_validate_json(text)
+    except ValueError:
+        log.exception("stored_filter_not_readable", region=region)
+        return UnreadFilter(region=region, topics=DEFAULT_TOPICS)
+
+
+def _new(
+    session: Session, channel_id: str, chosen: ChannelFilter, user_id: str, now: datetime
+) -> ChannelSubscriptionRow:
+    pause_ends = paused_until(session, channel_id, now)
+    closed = next((row for row in of_channel(session, channel_id) if row.state in CLOSED), None)
+    state = SubscriptionState.PAUSED if pause_ends else SubscriptionState.LIVE
+    return ChannelSubscriptionRow(
+        channel_id=channel_id,
+        region=chosen.region,
+        filter=chosen.model_dump_json(),
+        state=closed.state if closed else state,
+        state_reason=closed.state_reason if closed else None,
+        paused_until=pause_ends,
+        created_by=user_id,
+        created_at=now,
+        updated_at=now,
+    )

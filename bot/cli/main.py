@@ -1,0 +1,355 @@
+"""`racing-bot`: the command line. Each command reads the settings it needs, and says every problem at once.
+
+Stdout has what a script would read, and nothing else. Stderr has the log, and why a command did not do what was asked.
+Exit codes: 0 done, 1 failed, 2 for wrong words or settings; of `doctor` 0 well, 1 warnings, 2 failures.
+"""
+
+import gc
+import sys
+from enum import StrEnum
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from bot.errors import SettingsError
+
+if TYPE_CHECKING:
+    from bot.settings import Settings
+
+
+class Latch(StrEnum):
+    """What keeps the bot from asking the data service."""
+
+    QUOTA = "quota"
+    KEY = "key"
+
+
+class Event(StrEnum):
+    """The events of the data service, here because to load `bot.events.event` takes longer than `--help` may."""
+
+    RESULT_RECEIVED = "result.received"
+    RACE_ABANDONED = "race.abandoned"
+    MEETING_ABANDONED = "meeting.abandoned"
+    RACECARD_PUBLISHED = "racecard.published"
+
+
+Word = TypeVar("Word", Latch, Event)
+
+app = typer.Typer(
+    name="racing-bot",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    # Plain lines, in a terminal, in a log and in a script alike.
+    rich_markup_mode=None,
+)
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"racing-bot {version('racing-bot')}")
+        raise typer.Exit
+
+
+@app.callback()
+def racing_bot(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Race results and abandonments, in the Slack channels that asked for them."""
+
+
+@app.command()
+def serve() -> None:
+    """Run the service. It takes deliveries, posts messages and answers commands."""
+    # Nothing of what is loaded now is garbage, and to look for some takes a fifth of the start; on again in bot.app.
+    gc.disable()
+    from bot.cli.server import serve as run
+    from bot.logs import configure_logging
+    from bot.settings import load_settings
+
+    settings = load_settings()
+    configure_logging(settings.log_level, settings.log_format, settings.secret_values)
+    run(settings)
+
+
+@app.command(hidden=find_spec("bot.sandbox") is None)
+def demo(
+    speed: Annotated[float, typer.Option(min=0.1, max=100, help="Play the day this many times quicker.")] = 1.0,
+    stay: Annotated[bool, typer.Option(help="Stay up until Ctrl-C when the day is over, or end with the day.")] = True,
+) -> None:
+    """Play a day's racing on this machine. No account and no settings are needed."""
+    # The one line that knows of the sandbox: it is no part of the wheel.
+    try:
+        from bot.sandbox.demo import run_demo
+    except ModuleNotFoundError as error:
+        sys.exit(f"The demo is not part of an installed package ({error}): run it from a clone, as the README says.")
+
+    sys.exit(run_demo(speed=speed, stay=stay))
+
+
+@app.command()
+def subscribe(
+    region: Annotated[
+        str | None, typer.Option(metavar="REGION", help="Only deliveries from this region, such as GB. Else from all.")
+    ] = None,
+    event: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="EVENT",
+            help=f"Only this event. Give the option again for more. Else all four: {', '.join(Event)}.",
+        ),
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Subscribe even if deliveries will come twice.")] = False,
+    retire: Annotated[
+        int | None,
+        typer.Option(metavar="NUMBER", min=1, help="Accept no more deliveries of this subscription."),
+    ] = None,
+) -> None:
+    """Subscribe to deliveries. The data service sends them to PUBLIC_URL; the signing secret is stored and shown."""
+    import asyncio
+
+    from bot.cli.subscribe_command import run_subscribe
+    from bot.errors import RacingBotError
+
+    events = [_one_of(Event, one, "--event") for one in event or []]
+    if retire is not None and (region is not None or events or again):
+        raise typer.BadParameter("goes without other options.", param_hint="--retire")
+    if region is not None and not region.strip():
+        raise typer.BadParameter("is empty. Leave the option out for all regions.", param_hint="--region")
+    settings = _settings_of_a_tool()
+    try:
+        print(asyncio.run(run_subscribe(settings, region=region, events=events, again=again, retire=retire)))
+    except RacingBotError as error:
+        if isinstance(error, SettingsError):
+            raise
+        sys.exit(str(error))
+
+
+@app.command()
+def unlatch(
+    which: Annotated[
+        str | None,
+        typer.Argument(metavar="quota|key", help="What the data service refused. Without it: both."),
+    ] = None,
+) -> None:
+    """Ask the data service again. The bot stops asking when the month's quota or the key is refused."""
+    import asyncio
+
+    from bot.cli.unlatch_command import run_unlatch
+    from bot.errors import StorageError
+
+    latch = None if which is None else _one_of(Latch, which, "quota|key")
+    settings = _settings_of_a_tool()
+    try:
+        print(asyncio.run(run_unlatch(settings, latch)))
+    except StorageError as error:
+        sys.exit(f"Nothing was changed: {error}")
+
+
+subscriptions = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(subscriptions, name="subscriptions", help="All channels' subscriptions, as a file.")
+
+
+@subscriptions.command("export")
+def export_subscriptions(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")] = False,
+) -> None:
+    """Print all channels' subscriptions as YAML. `racing-bot subscriptions apply` takes the file back."""
+    import asyncio
+
+    from bot.cli.subscriptions_command import run_export
+    from bot.errors import StorageError
+
+    settings = _settings_of_a_tool()
+    try:
+        print(asyncio.run(run_export(settings, as_json=as_json)), end="")
+    except StorageError as error:
+        sys.exit(f"Nothing was exported: {error}")
+
+
+@subscriptions.command("apply")
+def apply_subscriptions(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file as `racing-bot subscriptions export` prints.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Make the changes without a question.")] = False,
+) -> None:
+    """Make all channels' subscriptions those of the file. The difference is shown first."""
+    import asyncio
+
+    from bot.cli.subscriptions_command import run_apply
+    from bot.errors import StorageError, SubscriptionFileWrong, SubscriptionsNotApplied
+
+    settings = _settings_of_a_tool()
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise typer.BadParameter(f"{file} can't be read: {reason}.", param_hint="FILE") from error
+
+    def agree() -> bool:
+        if yes:
+            return True
+        if not sys.stdin.isatty():
+            raise SubscriptionsNotApplied("Nothing was changed: nobody is there to be asked. Give --yes.")
+        return typer.confirm("Make these changes?", err=True)
+
+    def warn(told: str) -> None:
+        print(f"{file}: {told}", file=sys.stderr)
+
+    try:
+        print(asyncio.run(run_apply(settings, text, show=print, warn=warn, agree=agree)))
+    except SubscriptionFileWrong as error:
+        print(f"{file} can't be applied, and nothing was changed:\n{error}", file=sys.stderr)
+        sys.exit(2)
+    except SubscriptionsNotApplied as error:
+        sys.exit(str(error))
+    except StorageError as error:
+        sys.exit(f"Nothing was changed: {error}")
+
+
+@app.command()
+def restored() -> None:
+    """Settle an older copy of the database. Nothing old is posted again, if this is done before the bot starts."""
+    import asyncio
+
+    from bot.cli.restored_command import run_restored
+    from bot.errors import StorageError
+
+    settings = _settings_of_a_tool()
+    try:
+        print(asyncio.run(run_restored(settings)))
+    except StorageError as error:
+        sys.exit(f"Nothing is settled yet: {error}")
+
+
+@app.command()
+def doctor(
+    json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON, for a script.")] = False,
+) -> None:
+    """Check the deployment and say how to mend it. Nothing is changed, and no quota is spent.
+
+    The exit code is 0 when all is well, 1 with warnings, 2 with failures.
+    """
+    import asyncio
+    import os
+
+    from bot.cli.doctor_command import run_doctor
+    from bot.logs import configure_logging
+
+    async def run() -> None:
+        report = await run_doctor(_settings_of_a_tool)
+        print(report.as_json() if json else report.as_text(), flush=True)
+        # A thread that still waits for a name server can't be ended, and would keep the process for minutes.
+        os._exit(report.exit_code)
+
+    # Until the settings are read: they may be wrong.
+    configure_logging(TOOL_LOG_LEVEL, "console")
+    asyncio.run(run())
+
+
+@app.command()
+def repair(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be posted where.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON, for scripts.")] = False,
+) -> None:
+    """Post the events of failed deliveries now. `serve` does so by itself every REPAIR_CHECK_S."""
+    import asyncio
+
+    from bot.cli.repair_command import run_repair, why_not
+    from bot.errors import ServiceError, StorageError
+
+    settings = _settings_of_a_tool()
+    try:
+        print(asyncio.run(run_repair(settings, dry_run=dry_run, as_json=as_json)))
+    except (ServiceError, StorageError) as error:
+        sys.exit(why_not(error))
+
+
+@app.command()
+def migrate() -> None:
+    """Bring the database up to date. On SQLite `serve` does this by itself."""
+    from sqlalchemy.exc import DBAPIError
+
+    from bot.db.engine import TOOL_BUSY_S, Database, reason_of
+    from bot.db.migrate import upgrade
+    from bot.errors import StorageError
+    from bot.logs import configure_logging
+    from bot.settings import load_database_url
+
+    configure_logging(TOOL_LOG_LEVEL, "console")
+    database = Database(load_database_url(), busy_s=TOOL_BUSY_S)
+    shown = database.url.render_as_string(hide_password=True)
+    try:
+        print(f"{shown}: {upgrade(database).told}")
+    except DBAPIError as error:
+        sys.exit(f"{shown} can't be migrated: {reason_of(error)}")
+    except StorageError as error:
+        sys.exit(f"{shown} can't be migrated: {error}")
+
+
+@app.command()
+def manifest(
+    url: Annotated[str | None, typer.Option(metavar="URL", help="Slack reaches the bot at this https address.")] = None,
+    socket: Annotated[
+        bool, typer.Option("--socket", help="Socket Mode: the bot connects to Slack, and needs no address.")
+    ] = False,
+) -> None:
+    """Print the Slack app's manifest. Paste it at api.slack.com/apps: Create New App, From a manifest."""
+    from bot.manifest import for_http, for_socket_mode
+
+    if bool(url) == socket:
+        raise typer.BadParameter("give one of the two.", param_hint=["--url", "--socket"])
+    try:
+        print(for_socket_mode() if socket or url is None else for_http(url), end="")
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}.", param_hint="--url") from error
+
+
+def _one_of(words: type[Word], typed: str, where: str) -> Word:
+    """The word that was typed; a usage error says which words there are."""
+    try:
+        return words(typed)
+    except ValueError:
+        known = f"{', '.join(list(words)[:-1])} or {list(words)[-1]}"
+        raise typer.BadParameter(f'there is no "{typed}". Give {known}.', param_hint=where) from None
+
+
+TOOL_LOG_LEVEL = "warning"
+"""What a command says is its answer. Its log tells only of trouble, unless LOG_LEVEL asks for more than `info`."""
+
+
+def _settings_of_a_tool() -> "Settings":
+    """The settings, with the log on stderr: for every command that ends by itself."""
+    from bot.logs import configure_logging
+    from bot.settings import load_settings
+
+    settings = load_settings()
+    level = TOOL_LOG_LEVEL if settings.log_level == "info" else settings.log_level
+    configure_logging(level, settings.log_format, settings.secret_values)
+    return settings
+
+
+def main() -> None:
+    """Run the command line; settings that are wrong are told in full, without a traceback."""
+    try:
+        app()
+    except SettingsError as error:
+        print("racing-bot can't run with these settings:", file=sys.stderr)
+        for problem in error.problems:
+            print(f"  - {problem}", file=sys.stderr)
+        print(
+            f"Set them in the environment, or as NAME=value in the file {Path('.env').absolute()}.\n"
+            "The README says what each setting means, and where to find its value. When they are set, "
+            "`racing-bot doctor` checks all of them.",
+            file=sys.stderr,
+        )
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

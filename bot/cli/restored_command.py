@@ -1,0 +1,57 @@
+"""`racing-bot restored`: the operator has put back an older copy of the database. No old message is posted twice."""
+
+import asyncio
+
+from bot.clock import Clock, utc_now
+from bot.db import replicas
+from bot.db.database_clock import database_now
+from bot.db.engine import TOOL_BUSY_S, Database
+from bot.db.schema import Schema
+from bot.deliveries.ingest import Ingest
+from bot.deliveries.payload import read_payload
+from bot.errors import StorageUnavailable
+from bot.fanout.fanout import Fanout
+from bot.outbox.claim_at_fanout import QueuedOnly
+from bot.outbox.notices import Notices
+from bot.outbox.restored import Doubted, doubt_unsent
+from bot.settings import Settings
+from bot.slack.messages.kit.plain import sentence
+
+
+async def run_restored(settings: Settings) -> str:
+    """The answer of the command. Raises StorageError; the command can then be repeated."""
+    database = Database(settings.database_url.get_secret_value(), busy_s=TOOL_BUSY_S)
+    notices = Notices(settings.admin_channel, sentence, clock=utc_now, admin_users=settings.admin_users)
+    try:
+        if not await Schema(database).prepare():
+            raise StorageUnavailable("the database is not ready; see `racing-bot migrate`.")
+        if await database.read(lambda session: replicas.living(session, database_now(session, utc_now))):
+            raise StorageUnavailable("a bot runs on this database, or ran until half a minute ago: stop the bot first.")
+        return _told(await restored(database, notices, utc_now))
+    finally:
+        await database.close()
+
+
+async def restored(database: Database, notices: Notices, clock: Clock) -> Doubted:
+    """Have the copy's unsent messages looked for, including the messages of deliveries without fan-out."""
+    fanout = Fanout(
+        database,
+        read_payload,
+        arrivals=Ingest(database),
+        outbox=QueuedOnly(),
+        notices=notices,
+        clock=clock,
+        wake=asyncio.Event(),
+    )
+    while await fanout.run_once():
+        continue
+    return await database.write(lambda session: doubt_unsent(session, database_now(session, clock)))
+
+
+def _told(doubted: Doubted) -> str:
+    if doubted.oldest is None:
+        return "Nothing waited in this copy. Start the bot."
+    return (
+        f"Messages that waited in this copy: {doubted.messages}, the oldest from {doubted.oldest:%Y-%m-%d %H:%M} UTC. "
+        "Start the bot: it looks for each of them in its channel, and posts those that are not there."
+    )

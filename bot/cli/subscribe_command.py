@@ -1,0 +1,249 @@
+"""`racing-bot subscribe`: our subscription with the data service, made once, its secret stored before it is shown."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from sqlmodel import Session
+
+from bot.clock import Clock, utc_now
+from bot.db import named_values
+from bot.db.engine import TOOL_BUSY_S, Database
+from bot.db.named_value_store import DatabaseStateStore
+from bot.db.schema import Schema
+from bot.db.tables import WebhookSubscriptionRow
+from bot.db.vault import Vault
+from bot.deliveries.endpoint import PATH
+from bot.errors import CommandError, SettingsError, StorageError, SubscribingFailed
+from bot.events.event import EventKind
+from bot.logs import get_logger
+from bot.racedata import webhook_subscriptions
+from bot.racedata.client.service_client import RacingClient, open_client
+from bot.racedata.client.service_errors import (
+    AnswerUnreadable,
+    Latched,
+    ServerFault,
+    ServiceFailure,
+    ServiceUnreachable,
+)
+from bot.racedata.reference_book import ReferenceBook
+from bot.settings import Settings
+
+log = get_logger(__name__)
+
+REGION_CHECK_S = 30.0
+"""For the lists against which --region is checked. Nobody's ack waits here."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """A subscription just made: its number, and what must be shown, since the service will not show it again.
+
+    That is its secret, or the service's whole answer where no secret was recognised in it (Spec gap G3).
+    """
+
+    number: int
+    shown: str
+    recognised: bool
+
+    @property
+    def told(self) -> str:
+        """What whoever typed the command is told."""
+        if self.recognised:
+            return (
+                f"Subscription {self.number} is made and its secret stored, encrypted: a running bot takes it by "
+                f"itself.\nThe service will not show it again:\n{self.shown}"
+            )
+        return (
+            f"Subscription {self.number} is made, but no signing secret was recognised in the service's answer. All of "
+            "the answer is stored, encrypted. Find the secret in it, put it into RACING_WEBHOOK_SECRETS and start the "
+            f"bot again: until then deliveries are refused. The service will not show it again:\n{self.shown}"
+        )
+
+
+@dataclass(frozen=True)
+class Twice:
+    """What a new subscription would have delivered a second time: events that the live one `row` delivers already."""
+
+    row: WebhookSubscriptionRow
+    events: tuple[EventKind, ...]
+    region: str | None
+
+    @property
+    def told(self) -> str:
+        """The same in words: "race.abandoned and meeting.abandoned from GB"."""
+        return f"{' and '.join(self.events)} from {self.region or 'all regions'}"
+
+
+def come_twice(live: Iterable[WebhookSubscriptionRow], events: Sequence[EventKind], region: str | None) -> list[Twice]:
+    """What would come twice with a new subscription to these events from a region (None: from all regions)."""
+    found = []
+    for row in live:
+        shared = tuple(event for event in events if event in row.events.split(","))
+        if shared and (row.region is None or region is None or row.region == region):
+            found.append(Twice(row, shared, row.region or region))
+    return found
+
+
+def _refusal(twice: Sequence[Twice], events: Sequence[EventKind], region: str | None) -> str:
+    """Why there is no second subscription, and how to have what does not come yet."""
+    shared = {event for one in twice for event in one.events}
+    new = "".join(f" --event {event}" for event in events if event not in shared)
+    where = f" --region {region}" if region else ""
+    return "\n".join(
+        [
+            "These live subscriptions deliver some of it already:",
+            described([one.row for one in twice]),
+            "With another one the service would deliver twice, and the bot would post once:",
+            *(f"  {one.told}" for one in twice),
+            *([f"For the other events alone: racing-bot subscribe{where}{new}"] if new else []),
+            "To subscribe all the same, give --again. To stop accepting an old subscription, give --retire NUMBER.",
+        ]
+    )
+
+
+@dataclass(frozen=True)
+class Subscribing:
+    """Makes and retires subscriptions."""
+
+    database: Database
+    vault: Vault
+    client: RacingClient
+    clock: Clock
+
+    async def subscribe(self, public_url: str, events: Sequence[EventKind], region: str | None, *, again: bool) -> Made:
+        """The new subscription.
+
+        The database and the encryption are proved to work before the service is asked: it shows the secret only once.
+        """
+        await self._prove_storage()
+        twice = come_twice(await self.database.read(webhook_subscriptions.live), events, region)
+        if twice and not again:
+            raise SubscribingFailed(_refusal(twice, events, region))
+        row = WebhookSubscriptionRow(
+            url=public_url + PATH, events=",".join(events), region=region, created_at=self.clock()
+        )
+        shown = await self._ask(row, events)
+        recognised = row.secret is not None
+        try:
+            return Made(await self.database.write(partial(webhook_subscriptions.add, row=row)), shown, recognised)
+        except StorageError as error:
+            # The service shows it only once: what can't be stored must at least be seen.
+            raise SubscribingFailed(
+                f"The subscription was made, but could not be stored ({error}). Put its signing secret into "
+                f"RACING_WEBHOOK_SECRETS yourself; this is all there is of it:\n{shown}"
+            ) from error
+
+    async def retire(self, number: int) -> None:
+        """Stop accepting a subscription's secret. The service has no way to end it (Spec gap G15)."""
+        if not await self.database.write(
+            partial(webhook_subscriptions.retire, subscription_id=number, now=self.clock())
+        ):
+            live = await self.database.read(webhook_subscriptions.live)
+            raise SubscribingFailed(f"There is no live subscription {number}. Live are:\n{described(live) or '(none)'}")
+
+    async def _prove_storage(self) -> None:
+        proof = self.vault.lock("proof")
+
+        def prove(session: Session) -> None:
+            named_values.put(session, "vault_proof", proof.decode(), self.clock())
+
+        await self.database.write(prove)
+        kept = await self.database.read(partial(named_values.get, name="vault_proof"))
+        if kept is None or self.vault.open(kept[0].encode()) != "proof":
+            raise SubscribingFailed("What was stored could not be read back: nothing was asked of the service.")
+
+    async def _ask(self, row: WebhookSubscriptionRow, events: Sequence[EventKind]) -> str:
+        try:
+            page = await self.client.subscribe_webhook(row.url, [str(event) for event in events], row.region)
+        except ServiceFailure as error:
+            raise SubscribingFailed(f"{_told(error)}{_doubt(error)}") from error
+        secret = page.data.secret
+        if secret is not None:
+            row.secret = self.vault.lock(secret.get_secret_value())
+            return secret.get_secret_value()
+        answer = page.model_dump_json()
+        row.answer = self.vault.lock(answer)
+        return answer
+
+
+def _told(error: ServiceFailure) -> str:
+    """What went wrong. The command asks once, so it does not say that trying again did not help."""
+    if isinstance(error, Latched):
+        return f"{error.told} If you know better: {error.unlatch}."
+    if not isinstance(error, ServerFault):
+        return error.told
+    request = f" Quote the request id when you report it. (request {error.request_id})" if error.request_id else ""
+    return f"The data service failed.{request}"
+
+
+def _doubt(error: ServiceFailure) -> str:
+    """That the subscription may have been made although no answer tells its secret; nothing where it was not."""
+    unseen = isinstance(error, ServerFault | AnswerUnreadable) or (
+        isinstance(error, ServiceUnreachable) and error.may_have_arrived
+    )
+    if not unseen:
+        return " No subscription was made."
+    return (
+        " The subscription may have been made all the same, with a secret that nobody has seen; it was asked for once "
+        "and is not asked for again by itself. To ask again, type the same command again."
+    )
+
+
+def described(rows: Sequence[WebhookSubscriptionRow]) -> str:
+    """Subscriptions, one a line."""
+    return "\n".join(
+        f"  {row.id}: {row.url}, {row.events}, {row.region or 'all regions'}, since {row.created_at:%Y-%m-%d %H:%M} UTC"
+        + ("" if row.secret else " (no signing secret was recognised in the service's answer)")
+        for row in rows
+    )
+
+
+async def run_subscribe(
+    settings: Settings, *, region: str | None, events: Sequence[str], again: bool, retire: int | None
+) -> str:
+    """What to tell whoever typed the command. Raises SettingsError, SubscribingFailed and StorageError."""
+    chosen = _check(settings, events) if retire is None else []
+    database = Database(settings.database_url.get_secret_value(), busy_s=TOOL_BUSY_S)
+    store = DatabaseStateStore(database, utc_now)
+    client = open_client(settings.racing_api_url, settings.racing_api_key, store)
+    vault = Vault([key.get_secret_value() for key in settings.encryption_keys])
+    subscribing = Subscribing(database, vault, client, utc_now)
+    try:
+        if not await Schema(database).prepare():
+            raise SubscribingFailed("The database is not ready: run `racing-bot migrate`. Nothing was asked.")
+        if retire is not None:
+            await subscribing.retire(retire)
+            return f"Subscription {retire} is retired: deliveries signed with its secret are refused from now on."
+        assert settings.public_url
+        if region is not None:
+            await _check_region(ReferenceBook(database, client, utc_now), region)
+        return (await subscribing.subscribe(settings.public_url, chosen, region, again=again)).told
+    finally:
+        await client.aclose()
+        await database.close()
+
+
+async def _check_region(reference: ReferenceBook, region: str) -> None:
+    """Raise SubscribingFailed for a region that the service does not have: nothing would ever be delivered."""
+    try:
+        checked = await reference.check_region(region, timeout_s=REGION_CHECK_S)
+    except CommandError as error:
+        raise SubscribingFailed(f"{error} Nothing was asked.") from error
+    if not checked.known:
+        log.warning("region_not_checked", region=region, reason="the data service gave no list to check it against")
+
+
+def _check(settings: Settings, events: Sequence[str]) -> list[EventKind]:
+    """The events that were asked for, all unless given. Raises SettingsError with everything that is missing."""
+    problems = []
+    if not settings.public_url:
+        problems.append("PUBLIC_URL is missing: the https address at which the data service reaches this bot.")
+    if not settings.encryption_keys:
+        problems.append(
+            "ENCRYPTION_KEYS is missing: the secret is stored encrypted. Make one with: "
+            'python -c "from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())"'
+        )
+    if problems:
+        raise SettingsError(problems)
+    return list(dict.fromkeys(EventKind(one) for one in events)) or list(EventKind)

@@ -1,0 +1,322 @@
+"""`racing-bot subscriptions`: all channels' subscriptions to a file, and from a file; beside a running bot too."""
+
+import getpass
+import os
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+from itertools import groupby
+from typing import TypeVar
+
+from sqlmodel import Session
+
+from bot.channels import channel_lock, subscriptions
+from bot.channels.filters import ALL_REGIONS, ChannelFilter
+from bot.clock import Clock, utc_now
+from bot.db.engine import TOOL_BUSY_S, Database
+from bot.db.named_value_store import DatabaseStateStore
+from bot.db.schema import Schema, check_is_there
+from bot.errors import StorageUnavailable, SubscriptionFileWrong, SubscriptionsNotApplied
+from bot.events.races import Course
+from bot.fanout.unchecked_filters import course_of
+from bot.logs import get_logger
+from bot.operations import subscription_file
+from bot.operations.subscription_file import Wanted
+from bot.outbox import backlog
+from bot.racedata.client.filter_values import suggest
+from bot.racedata.client.service_client import open_client
+from bot.racedata.lexicon import Lexicon
+from bot.racedata.reference_book import ReferenceBook
+from bot.racedata.reference_store import KnownCourse
+from bot.settings import Settings
+from bot.slack.channel_membership import is_member
+from bot.slack.commands.invocation import Invocation
+from bot.slack.commands.subscription_changes import audited
+from bot.slack.messages.answers.filter_words import in_words, name_of, region_named
+from bot.slack.web_client import SlackClient, make_session, make_web_client
+
+log = get_logger(__name__)
+
+T = TypeVar("T")
+
+LISTS_S = 5.0
+"""For asking the data service for its lists, where none are kept."""
+
+ACTION = "apply"
+"""The audit's word."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One channel's subscription to one region, before and after; None: no subscription."""
+
+    channel_id: str
+    before: ChannelFilter | None
+    after: ChannelFilter | None
+
+    @property
+    def key(self) -> tuple[str, str | None, str | None]:
+        """Equal for equal changes, the check of words aside."""
+        return (
+            self.channel_id,
+            self.before.fingerprint() if self.before else None,
+            self.after.fingerprint() if self.after else None,
+        )
+
+
+@dataclass(frozen=True)
+class Applying:
+    """Compares a file with the stored subscriptions, and makes the changes.
+
+    `is_member` says whether the bot is in a channel; None: Slack did not say. `who` is the operator, for the audit.
+    """
+
+    database: Database
+    settings: Settings
+    clock: Clock
+    who: str
+    is_member: Callable[[str], Awaitable[bool | None]]
+    reference: str = field(default_factory=lambda: f"apply-{secrets.token_hex(4)}")
+
+    async def changes(self, wanted: Sequence[Wanted]) -> list[Change]:
+        """The file's changes."""
+        return difference(await self.database.read(subscriptions.every), wanted)
+
+    async def carry_out(self, wanted: Sequence[Wanted], shown: Sequence[Change]) -> None:
+        """Make the shown changes, all or none.
+
+        Raises SubscriptionsNotApplied where somebody has changed a subscription since the changes were shown.
+        """
+        uninvited = await self._uninvited(shown)
+        await self.database.write(partial(self._apply, wanted=wanted, shown=shown, uninvited=uninvited))
+        log.info("subscriptions_applied", reference=self.reference, changes=len(shown), who=self.who)
+
+    async def _uninvited(self, shown: Sequence[Change]) -> frozenset[str]:
+        """The channels with a new subscription and without the bot. After a silence Slack is asked no more."""
+        found = set[str]()
+        for channel_id in dict.fromkeys(one.channel_id for one in shown if one.before is None):
+            member = await self.is_member(channel_id)
+            if member is None:
+                log.warning("slack_did_not_say", advice="new subscriptions are live; the first post finds out")
+                break
+            if not member:
+                found.add(channel_id)
+                log.warning("bot_not_in_channel", channel_id=channel_id, advice="invite the bot there")
+        return frozenset(found)
+
+    def _apply(
+        self, session: Session, *, wanted: Sequence[Wanted], shown: Sequence[Change], uninvited: frozenset[str]
+    ) -> None:
+        channel_lock.take(session, *sorted({one.channel_id for one in shown}))
+        found = difference(subscriptions.every(session), wanted)
+        if {one.key for one in found} != {one.key for one in shown}:
+            raise SubscriptionsNotApplied(
+                "Somebody has changed a subscription since the difference was shown, so nothing was changed. Type the "
+                "command again."
+            )
+        for channel_id, changes in groupby(found, key=lambda one: one.channel_id):
+            self._change_channel(session, channel_id, list(changes))
+            if channel_id in uninvited:
+                subscriptions.let_wait(session, channel_id, self.clock())
+
+    def _change_channel(self, session: Session, channel_id: str, changes: Sequence[Change]) -> None:
+        now = self.clock()
+        with audited(session, self, Invocation("", channel_id, self.who, self.reference), ACTION):
+            for one in changes:
+                if one.after is not None:
+                    subscriptions.save(session, channel_id, _with_check(one, one.after), user_id=self.who, now=now)
+            ended = [one.before.region for one in changes if one.before is not None and one.after is None]
+            subscriptions.remove(session, channel_id, ended)
+        if not subscriptions.of_channel(session, channel_id):
+            # Of a paused channel this may be much.
+            backlog.drop(session, channel_id, now)
+
+
+def difference(there: Iterable[tuple[str, ChannelFilter]], wanted: Iterable[Wanted]) -> list[Change]:
+    """The changes from the stored subscriptions to the file's, by channel and region."""
+    before = {(channel_id, chosen.region): chosen for channel_id, chosen in there}
+    after = {(one.channel_id, one.chosen.region): one.chosen for one in wanted}
+    changes = [Change(key[0], before.get(key), after.get(key)) for key in sorted(before.keys() | after.keys())]
+    return [one for one in changes if one.key[1] != one.key[2]]
+
+
+def _with_check(change: Change, after: ChannelFilter) -> ChannelFilter:
+    """The new filter; an unchecked filter stays unchecked since its beginning: missed events are still to be posted."""
+    before = change.before
+    if before is None or before.unchecked_since is None:
+        return after
+    return after.model_copy(update={"unchecked_since": before.unchecked_since, "typed_region": before.typed_region})
+
+
+def in_lines(changes: Sequence[Change]) -> str:
+    """The difference for an operator's eye: by channel, a line with - or + for each filter, and the sum."""
+    lines: list[str] = []
+    for channel_id, of_channel in groupby(changes, key=lambda one: one.channel_id):
+        lines.append(channel_id)
+        for one in of_channel:
+            lines += [f"  - {in_words(one.before)}"] if one.before else []
+            lines += [f"  + {in_words(one.after)}"] if one.after else []
+    counts = (
+        (sum(one.before is None for one in changes), "new"),
+        (sum(None not in {one.before, one.after} for one in changes), "changed"),
+        (sum(one.after is None for one in changes), "ended"),
+    )
+    return "\n".join([*lines, ", ".join(f"{count} {what}" for count, what in counts if count)])
+
+
+def checked(
+    wanted: Iterable[Wanted], there: Iterable[tuple[str, ChannelFilter]], lists: Lexicon, now: datetime
+) -> tuple[list[Wanted], list[str]]:
+    """The file's subscriptions with published names, and a warning for each unknown word.
+
+    A stored subscription was checked before and stays as stored. Raises SubscriptionFileWrong where two subscriptions
+    of a channel turn out to be of one region.
+    """
+    stored = {(channel_id, chosen.fingerprint()) for channel_id, chosen in there}
+    warnings: list[str] = []
+    found: dict[tuple[str, str], Wanted] = {}
+    problems: list[tuple[int, str]] = []
+    for one in wanted:
+        is_stored = (one.channel_id, one.chosen.fingerprint()) in stored
+        mended = one if is_stored else _checked(one, lists, now, warnings)
+        key = (one.channel_id, mended.chosen.region)
+        if key in found:
+            told = f"{one.channel_id} has the region {mended.chosen.region} on line {found[key].line} already"
+            problems.append((one.line, told))
+        found[key] = mended
+    if problems:
+        raise SubscriptionFileWrong(problems)
+    return list(found.values()), warnings
+
+
+def _checked(one: Wanted, lists: Lexicon, now: datetime, warnings: list[str]) -> Wanted:
+    """A subscription with published names; with words that could not be found it is unchecked since now."""
+    words = _Words(lists, warnings)
+    region = words.region(one.chosen.region, one.line)
+    courses = (*one.chosen.courses, *one.chosen.not_courses)
+    found = tuple(words.course(course, region, line) for course, line in zip(courses, one.lines, strict=True))
+    only = len(one.chosen.courses)
+    update = {"region": region, "courses": found[:only], "not_courses": found[only:]}
+    chosen = one.chosen.model_copy(update=update | ({"unchecked_since": now} if words.is_unchecked else {}))
+    return replace(one, chosen=chosen)
+
+
+@dataclass
+class _Words:
+    """Looks words of the file up in the lists; `is_unchecked`: a missing word was kept as written."""
+
+    lists: Lexicon
+    warnings: list[str]
+    is_unchecked: bool = False
+
+    def region(self, typed: str, line: int) -> str:
+        """The published region of a word, or the word itself."""
+        if typed == ALL_REGIONS or self.lists.is_region(typed):
+            return typed
+        if not self.lists.regions:
+            return self._kept(typed, line, f"{typed} could not be checked: no list of regions is known")
+        called = self.lists.region_called(typed)
+        if called is not None:
+            self.warnings.append(f"line {line}: {typed} is {called} here")
+            return called
+        meant = self.lists.parts_of(typed) or suggest(typed, self.lists.regions)
+        return self._kept(typed, line, f"there is no region {typed}, so nothing from there arrives{_question(meant)}")
+
+    def course(self, typed: Course, region: str, line: int) -> Course:
+        """The published course of a name or id, or the course as written."""
+        if not self.lists.courses:
+            told = f"{name_of(typed)} could not be checked: no list of courses is known"
+            return typed if typed.course_id else self._kept(typed, line, told)
+        within = [one for one in self.lists.courses if region in {ALL_REGIONS, one.region}]
+        if typed.course_id is not None:
+            return self._by_id(typed, within, line)
+        found = course_of(typed, within)
+        if found is not None:
+            return found
+        meant = suggest(name_of(typed), [one.name for one in within if one.name])
+        told = f"there is no course {name_of(typed)} in {region_named(region)}{_question(meant)}"
+        return self._kept(typed, line, told)
+
+    def _by_id(self, typed: Course, within: Sequence[KnownCourse], line: int) -> Course:
+        known = next((one for one in within if one.course_id == typed.course_id), None)
+        if known is None:
+            self.warnings.append(f"line {line}: there is no course with the id {typed.course_id} there")
+            return typed
+        return typed if typed.name else Course(course_id=known.course_id, name=known.name, country=known.country)
+
+    def _kept(self, typed: T, line: int, told: str) -> T:
+        self.is_unchecked = True
+        self.warnings.append(f"line {line}: {told}")
+        return typed
+
+
+def _question(meant: Sequence[str]) -> str:
+    return f"; did you mean {' or '.join(meant)}?" if meant else ""
+
+
+def operator() -> str:
+    """Who types in the shell, for the audit."""
+    try:
+        return f"operator {getpass.getuser()}"
+    except (KeyError, OSError):
+        return f"operator {os.getuid()}"
+
+
+async def run_export(settings: Settings, *, as_json: bool) -> str:
+    """All channels' subscriptions as a file. Raises StorageError."""
+    async with _opened(settings, reads_only=True) as database:
+        data = subscription_file.as_data(await database.read(subscriptions.every))
+    return subscription_file.as_json(data) if as_json else subscription_file.as_yaml(data)
+
+
+Say = Callable[[str], None]
+
+
+async def run_apply(settings: Settings, text: str, *, show: Say, warn: Say, agree: Callable[[], bool]) -> str:
+    """Show the difference, ask, and make the changes. Returns the answer.
+
+    Raises SubscriptionFileWrong, SubscriptionsNotApplied and StorageError; then nothing was changed.
+    """
+    wanted = subscription_file.read(text)
+    async with _opened(settings) as database, make_session() as session:
+        slack = SlackClient(
+            make_web_client(settings.slack_bot_token.get_secret_value(), settings.slack_api_url, session)
+        )
+        applying = Applying(database, settings, utc_now, operator(), partial(is_member, slack))
+        there = await database.read(subscriptions.every)
+        wanted, warnings = checked(wanted, there, await _lists(settings, database), utc_now())
+        for one in warnings:
+            warn(one)
+        changes = await applying.changes(wanted)
+        if not changes:
+            return "Nothing to change: the subscriptions are as the file has them."
+        show(in_lines(changes))
+        if not agree():
+            raise SubscriptionsNotApplied("Nothing was changed.")
+        await applying.carry_out(wanted, changes)
+        return f"Done ({applying.reference}). /racing audit all shows the changes; a running bot has taken them."
+
+
+async def _lists(settings: Settings, database: Database) -> Lexicon:
+    """The published lists, as kept, or asked for anew."""
+    client = open_client(settings.racing_api_url, settings.racing_api_key, DatabaseStateStore(database, utc_now))
+    try:
+        return await ReferenceBook(database, client, utc_now).lexicon(LISTS_S)
+    finally:
+        await client.aclose()
+
+
+@asynccontextmanager
+async def _opened(settings: Settings, *, reads_only: bool = False) -> AsyncIterator[Database]:
+    database = Database(settings.database_url.get_secret_value(), busy_s=TOOL_BUSY_S)
+    try:
+        if reads_only:
+            check_is_there(database)
+        if not await Schema(database).prepare():
+            raise StorageUnavailable("the database is not ready; see `racing-bot migrate`.")
+        yield database
+    finally:
+        await database.close()

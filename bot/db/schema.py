@@ -1,0 +1,98 @@
+"""Getting the database ready while the service runs: it may be unreachable at start, and be there later."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from sqlalchemy.exc import DBAPIError
+
+from bot.db import migrate
+from bot.db.engine import Database, is_damage, reason_of
+from bot.errors import SchemaUnknown, StorageUnavailable
+from bot.logs import get_logger
+
+log = get_logger(__name__)
+
+TRY_AGAIN_S = 2.0
+
+
+class Schema:
+    """Whether the schema is current. SQLite is brought there; on PostgreSQL that is for `racing-bot migrate`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.problem: str | None = "the database has not been looked at yet"
+
+    async def prepare(self) -> bool:
+        """Whether the schema is current now."""
+        try:
+            self.problem = await asyncio.to_thread(self._prepare)
+        except SchemaUnknown as error:
+            self.problem = str(error)
+        except DBAPIError as error:
+            # `/readyz` is for strangers too: what the driver says besides is for the log alone.
+            self.problem = f"the database can't be opened: {type(error.orig).__name__}"
+            if is_damage(error):
+                self.problem = "the file is damaged, or no database: put a copy in its place, or move it away"
+            elif not_writable := why_not_writable(self._database):
+                self.problem = "the database's file or folder can't be written"
+                log.error("database_not_writable", reason=not_writable)  # noqa: TRY400  a traceback says less
+            log.warning("database_not_opened", reason=reason_of(error))
+        if self.problem:
+            log.error("schema_not_ready", reason=self.problem)
+        return self.problem is None
+
+    async def run(self) -> None:
+        """Try until the schema is current."""
+        while self.problem:
+            await asyncio.sleep(TRY_AGAIN_S)
+            await self.prepare()
+
+    def _prepare(self) -> str | None:
+        if self._database.is_sqlite:
+            migrate.upgrade(self._database)
+            return None
+        with self._database.writer.connect() as connection:
+            if migrate.is_current(connection):
+                return None
+        return "the schema is not current: run `racing-bot migrate`"
+
+
+def is_there(database: Database) -> bool:
+    """Whether SQLite's file has contents. PostgreSQL, memory and a file that can't be looked at are for the driver."""
+    if not database.is_sqlite or not database.url.database:
+        return True
+    try:
+        return Path(database.url.database).stat().st_size > 0
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+
+
+def check_is_there(database: Database) -> None:
+    """Raise StorageUnavailable where a command that only reads would make an empty database."""
+    if not is_there(database):
+        where = Path(database.url.database or "").absolute()
+        raise StorageUnavailable(
+            f"there is no database at {where}. Type the command in the folder of the bot, or set DATABASE_URL; "
+            "`racing-bot migrate` makes a new database."
+        )
+
+
+def why_not_writable(database: Database) -> str | None:
+    """Which path this process may not write, as which user, and whose the path is; None where SQLite may write."""
+    if not database.is_sqlite or database.url.database is None or sys.platform == "win32":
+        return None
+    file, uid = Path(database.url.database).absolute(), os.getuid()
+    # The folder first: a file in a folder that is closed to this user can't even be looked for.
+    needed = ((file.parent, os.W_OK | os.X_OK), (file, os.W_OK))
+    wrong = next((path for path, rights in needed if path.exists() and not os.access(path, rights)), None)
+    if wrong is None:
+        return None
+    status = wrong.stat()
+    return (
+        f"uid {uid} can't write {wrong}, which belongs to uid {status.st_uid} (mode {status.st_mode & 0o7777:o}): "
+        f"give uid {uid} the right to write there, and mount the folder without read-only"
+    )

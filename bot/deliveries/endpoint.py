@@ -1,0 +1,134 @@
+"""`POST /webhooks/racing`: size, then signature over the raw bytes, then one committed row; only then 2xx."""
+
+import hashlib
+import secrets
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+
+from bot.clock import Clock
+from bot.deliveries.admission import Admission
+from bot.deliveries.inbox import Arrival
+from bot.deliveries.inbox import reference as inbox_reference
+from bot.deliveries.payload import Payload
+from bot.deliveries.signature import HEADER, is_signed, read_signature
+from bot.deliveries.signature_mismatches import MismatchRun
+from bot.deliveries.signing_secrets import SigningSecrets
+from bot.errors import BodyBudgetSpent, BodyRefused, BodyTooLarge, QueueFull, StorageError, StorageUnavailable
+from bot.logs import get_logger
+from bot.web.json_answers import RETRY_AFTER_S, refuse
+from bot.web.request_body import BodyReader
+
+log = get_logger(__name__)
+
+PATH = "/webhooks/racing"
+
+ACCEPTED, DUPLICATE = b'{"status":"accepted"}', b'{"status":"duplicate"}'
+
+
+class Counts(Protocol):
+    """Counts deliveries; see bot.operations.metrics."""
+
+    def delivery(self, status: str) -> None:
+        """A request was answered."""
+
+    def event(self, name: str | None, outcome: str) -> None:
+        """A signed delivery was "accepted", a "duplicate" or "not_stored"."""
+
+    def signature_failure(self, reason: str) -> None:
+        """The signature was "missing", or a "mismatch" with every secret."""
+
+
+@dataclass(frozen=True)
+class WebhookEndpoint:
+    """Receives deliveries.
+
+    `store` commits a delivery and gives the number of a new delivery; `tell_too_large` tells admins of a 413.
+    """
+
+    bodies: BodyReader
+    signing_secrets: SigningSecrets
+    mismatches: MismatchRun
+    store: Callable[[Arrival], Awaitable[int | None]]
+    admission: Admission
+    tell_too_large: Callable[[], Awaitable[None]]
+    clock: Clock
+    counts: Counts
+
+    async def __call__(self, request: Request) -> Response:
+        """200 accepted or duplicate, 401, 408, 413 or 503."""
+        reference = f"req-{secrets.token_hex(4)}"
+        try:
+            # First of all: in a flood, the work for each refused delivery keeps the admitted ones waiting.
+            self.admission.check()
+            response = await self._receive(request, reference)
+        except ClientDisconnect:
+            log.info("delivery_cut_off", reference=reference)
+            response = refuse(400, "the connection ended before the body did", reference=reference)
+        except BodyRefused as error:
+            response = await self._refuse_body(error, reference)
+        except QueueFull as error:
+            if count := self.admission.refusals_to_log():
+                log.warning("deliveries_turned_away", reference=reference, count=count, reason=str(error))
+            response = refuse(503, "too many at once; send it again", retry_after_s=RETRY_AFTER_S, reference=reference)
+        except StorageError as error:
+            log.warning("delivery_not_taken", reference=reference, reason=str(error))
+            response = refuse(503, "not stored; send it again", retry_after_s=RETRY_AFTER_S, reference=reference)
+        self.counts.delivery(str(response.status_code))
+        return response
+
+    async def _receive(self, request: Request, reference: str) -> Response:
+        self.bodies.check_length(request)
+        signature = read_signature(request.headers.getlist(HEADER))
+        if signature is None:
+            log.warning("delivery_unsigned", reference=reference, signatures=len(request.headers.getlist(HEADER)))
+            self.counts.signature_failure("missing")
+            return refuse(401, f"exactly one {HEADER} of 64 hex digits is needed", reference=reference)
+        async with self.bodies.read(request) as body:
+            # A place in the queue is taken only now, so that slow senders hold none.
+            with self.admission.admitted():
+                return await self._accept(body, signature, reference)
+
+    async def _accept(self, body: bytes, signature: str, reference: str) -> Response:
+        if not await self._is_signed(body, signature):
+            log.warning("signature_matches_no_secret", reference=reference, run=self.mismatches.count)
+            self.counts.signature_failure("mismatch")
+            return refuse(401, "the signature matches no active secret", reference=reference)
+        payload = Payload(body)
+        event_key, event_name = payload.identity
+        sha256 = hashlib.sha256(body).hexdigest()
+        arrival = Arrival(event_key, event_name, sha256, body, self.clock(), read=payload.read)
+        try:
+            number = await self.store(arrival)
+        except StorageError:
+            self.counts.event(event_name, "not_stored")
+            raise
+        outcome = "duplicate" if number is None else "accepted"
+        self.counts.event(event_name, outcome)
+        stored_as = reference if number is None else inbox_reference(number)
+        log.info("delivery", outcome=outcome, reference=stored_as, request=reference, event_key=event_key)
+        return Response(DUPLICATE if number is None else ACCEPTED, media_type="application/json")
+
+    async def _is_signed(self, body: bytes, signature: str) -> bool:
+        signed = is_signed(self.signing_secrets.active, body, signature)
+        if not signed and await self.signing_secrets.reread():
+            signed = is_signed(self.signing_secrets.active, body, signature)
+        if not signed and self.signing_secrets.unread:
+            raise StorageUnavailable("the stored secrets can't be read, and the signature may be by one of them")
+        if signed:
+            self.mismatches.matched()
+        else:
+            await self.mismatches.missed()
+        return signed
+
+    async def _refuse_body(self, error: BodyRefused, reference: str) -> JSONResponse:
+        log.warning("body_refused", reference=reference, reason=str(error))
+        if isinstance(error, BodyTooLarge):
+            await self.tell_too_large()
+            return refuse(413, str(error), reference=reference)
+        if isinstance(error, BodyBudgetSpent):
+            return refuse(503, str(error), retry_after_s=RETRY_AFTER_S, reference=reference)
+        return refuse(408, str(error), reference=reference)

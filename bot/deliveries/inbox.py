@@ -1,0 +1,347 @@
+"""The inbox: deliveries as they came, each stored once for ever."""
+
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from itertools import islice
+from typing import Any
+
+from sqlalchemy import ColumnElement, bindparam, exists, func, literal_column, or_, select, update
+from sqlalchemy.sql.dml import ReturningInsert
+from sqlmodel import Session, col
+
+from bot.clock import Clock
+from bot.db import generation
+from bot.db.engine import affected, dialect_of, insert_into, table_of
+from bot.db.tables import InboxDelivery, InboxState
+from bot.events import drill_mark
+from bot.events.event import EventKind, RacingEvent
+
+RETRY_AFTER_S = 5.0
+"""A delivery whose fan-out failed is tried again after this, doubled each time up to ten minutes."""
+
+
+LONGEST_ERROR = 200
+
+KEYS_TOGETHER = 500
+"""Keys of one look-up: SQLite takes a limited number of values."""
+
+FANOUT_LOCK = 7_228_464_116
+"""PostgreSQL's advisory lock of the replica that fans out."""
+
+_IS_NEW = col(InboxDelivery.state) == literal_column("'new'")
+"""As a literal: the index of new deliveries is of no use to a statement whose state is a parameter."""
+
+_IS_URGENT = col(InboxDelivery.event_name).in_(
+    [literal_column(f"'{kind}'") for kind in (EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED)]
+)
+"""As literals, and as the index says it."""
+
+
+_INBOX = table_of(InboxDelivery)
+_OTHER = _INBOX.alias("other")
+_TAKE = (
+    update(_INBOX)
+    .where(_INBOX.c.id.in_(bindparam("numbers", expanding=True)), _IS_NEW)
+    .values(state=InboxState.DONE, done_at=bindparam("done_at"), error=None)
+    .returning(
+        _INBOX.c.id,
+        generation.current(),
+        exists().where(
+            _OTHER.c.state == literal_column("'new'"),
+            _OTHER.c.not_before.is_(None),
+            _OTHER.c.received_at < bindparam("last"),
+            _OTHER.c.id.not_in(bindparam("numbers", expanding=True)),
+        ),
+    )
+)
+"""The statement of `take`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Arrival:
+    """A delivery that was received and whose signature was right."""
+
+    event_key: str
+    event_name: str | None
+    body_sha256: str
+    body: bytes
+    received_at: datetime
+    read: Callable[[], RacingEvent] | None = None
+    """Gives the event of a body that was parsed already."""
+
+
+@dataclass(frozen=True)
+class StoredDelivery:
+    """A delivery of the inbox, its body whole again. `read` gives the event of a body that was parsed already."""
+
+    inbox_id: int
+    event_key: str
+    event_name: str | None
+    body: bytes
+    received_at: datetime
+    attempts: int
+    read: Callable[[], RacingEvent] | None = None
+
+
+@dataclass(frozen=True)
+class Depth:
+    """How many rows wait in a state, and since when the oldest row waits."""
+
+    count: int = 0
+    oldest_at: datetime | None = None
+
+    def age_s(self, now: datetime) -> float:
+        """Age of the oldest in seconds; 0 where nothing waits, or where the clock was set back."""
+        return max(0.0, (now - self.oldest_at).total_seconds()) if self.oldest_at else 0.0
+
+
+@dataclass(frozen=True)
+class FirstWaiting:
+    """The delivery that has waited longest for its fan-out, and why the last try failed, where there was one."""
+
+    inbox_id: int
+    error: str | None
+
+
+def reference(inbox_id: int) -> str:
+    """How a delivery is called in the log and towards admins."""
+    return f"inbox-{inbox_id}"
+
+
+def stored(arrival: Arrival, inbox_id: int) -> StoredDelivery:
+    """The delivery as the inbox has it."""
+    return StoredDelivery(
+        inbox_id,
+        arrival.event_key,
+        arrival.event_name,
+        arrival.body,
+        arrival.received_at,
+        attempts=0,
+        read=arrival.read,
+    )
+
+
+def store(session: Session, arrivals: Sequence[Arrival]) -> dict[Arrival, int | None]:
+    """The number of each; None where it is not new: a body that the inbox has under its key is not stored again."""
+    unique = {(arrival.event_key, arrival.body_sha256): arrival for arrival in reversed(arrivals)}
+    # In one order everywhere: two replicas that insert the same keys would otherwise wait for each other.
+    rows = [_as_row(unique[key]) for key in sorted(unique)]
+    # On the connection: the session would make objects of rows that nobody needs.
+    stored = session.connection().execute(_stored(dialect_of(session)), rows)
+    numbers = {unique[key, sha256]: number for key, sha256, number in stored}
+    return {arrival: numbers.get(arrival) for arrival in arrivals}
+
+
+@cache
+def _stored(dialect: str) -> ReturningInsert[str, str, int]:
+    """The statement of `store`."""
+    insert, row = insert_into(dialect, InboxDelivery), table_of(InboxDelivery).c
+    once = insert.on_conflict_do_nothing(index_elements=["event_key", "body_sha256"])
+    return once.returning(row.event_key, row.body_sha256, row.id)
+
+
+def _as_row(arrival: Arrival) -> dict[str, Any]:
+    return {
+        "event_key": arrival.event_key,
+        "event_name": arrival.event_name,
+        "body_sha256": arrival.body_sha256,
+        "body": zlib.compress(arrival.body, level=1),
+        "received_at": arrival.received_at,
+        "state": InboxState.NEW,
+        "attempts": 0,
+    }
+
+
+def waiting(session: Session, now: datetime, limit: int) -> list[StoredDelivery]:
+    """Deliveries that wait for their fan-out: abandonments first, but not before what waits of their races.
+
+    Then by receipt. That only decides which are taken: they come by receipt, since a meeting's abandonment is not to be
+    told before the result of one of its races that came earlier. Nothing is locked: see `take`.
+    """
+    urgent = _waiting(session, now, limit, _IS_URGENT)
+    names = {key for delivery in urgent for key in _keys_of_its_race(delivery)}
+    before = _waiting(session, now, limit, _INBOX.c.event_key.in_(sorted(names))) if names else []
+    first = {delivery.inbox_id: delivery for delivery in [*before, *urgent]}
+    first = {delivery.inbox_id: delivery for delivery in sorted(first.values(), key=receipt)}
+    if len(first) < limit:
+        first |= {
+            delivery.inbox_id: delivery for delivery in _waiting(session, now, limit) if delivery.inbox_id not in first
+        }
+    return sorted(list(first.values())[:limit], key=receipt)
+
+
+def results_waiting(session: Session, now: datetime, race_ids: Sequence[str], limit: int) -> list[StoredDelivery]:
+    """The results of these races that wait for their fan-out."""
+    keys = sorted({f"{EventKind.RESULT_RECEIVED}:{race_id}" for race_id in race_ids})
+    return _waiting(session, now, limit, _INBOX.c.event_key.in_(keys)) if keys else []
+
+
+def receipt(delivery: StoredDelivery) -> tuple[datetime, int]:
+    """Sorts deliveries by receipt."""
+    return delivery.received_at, delivery.inbox_id
+
+
+def take_turn(session: Session, clock: Clock) -> datetime | None:
+    """The database's moment, if no other replica fans out until this transaction ends; else None.
+
+    What one replica does not see, it can't compare with. The turn is not waited for, as waiting would hold up the units
+    that share the transaction. SQLite has one writer.
+    """
+    if dialect_of(session) == "sqlite":
+        return clock()
+    turn = select(func.pg_try_advisory_xact_lock(FANOUT_LOCK), func.clock_timestamp())
+    taken, now = session.connection().execute(turn).one()
+    return now.astimezone(UTC) if taken else None
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The deliveries that were still new, and the generation (`bot/db/generation.py`) of this transaction.
+
+    `overtakes`: other deliveries, received before the last of these, wait too.
+    """
+
+    inbox_ids: frozenset[int]
+    mark: str | None
+    overtakes: bool
+
+
+def take(session: Session, deliveries: Sequence[StoredDelivery], now: datetime) -> Taken:
+    """Mark deliveries done whose posts are made in the same transaction, but for those that another replica has done.
+
+    Comes after `take_turn`: so the generation is that of whatever the turn before has committed.
+    """
+    numbers = [delivery.inbox_id for delivery in deliveries]
+    last = max(delivery.received_at for delivery in deliveries)
+    rows = session.connection().execute(_TAKE, {"numbers": numbers, "last": last, "done_at": now}).all()
+    mark, overtakes = (rows[0][1], bool(rows[0][2])) if rows else (None, False)
+    return Taken(frozenset(number for number, _, _ in rows), mark, overtakes)
+
+
+def put_back(session: Session, inbox_ids: Sequence[int]) -> None:
+    """Deliveries that were taken are left for the next transaction."""
+    of_these = col(InboxDelivery.id).in_(inbox_ids)
+    session.execute(update(InboxDelivery).where(of_these).values(state=InboxState.NEW, done_at=None))
+
+
+def _waiting(
+    session: Session, now: datetime, limit: int, which: ColumnElement[bool] | None = None
+) -> list[StoredDelivery]:
+    row = _INBOX.c
+    is_due = or_(row.not_before.is_(None), row.not_before <= now)
+    statement = (
+        select(row.id, row.event_key, row.event_name, row.body, row.received_at, row.attempts)
+        .where(_IS_NEW, is_due, *([] if which is None else [which]))
+        # By receipt: those that shared a commit were inserted in the order of their keys.
+        .order_by(row.received_at, row.id)
+        .limit(limit)
+    )
+    found = session.connection().execute(statement)
+    return [
+        StoredDelivery(number, key, name, zlib.decompress(body or b""), received_at, attempts)
+        for number, key, name, body, received_at, attempts in found
+    ]
+
+
+def _keys_of_its_race(delivery: StoredDelivery) -> list[str]:
+    """The keys under which the other events of an abandoned race are stored: an abandonment does not overtake them."""
+    named = delivery.event_key.removeprefix(f"{EventKind.RACE_ABANDONED}:")
+    if named == delivery.event_key:
+        return []
+    return [f"{kind}:{named}" for kind in (EventKind.RESULT_RECEIVED, EventKind.RACECARD_PUBLISHED)]
+
+
+def mark_failed(session: Session, delivery: StoredDelivery, now: datetime, error: str) -> None:
+    """Fan-out raised; it is tried again later, and later each time."""
+    wait_s = min(RETRY_AFTER_S * 2**delivery.attempts, 600.0)
+    session.execute(
+        update(InboxDelivery)
+        .where(col(InboxDelivery.id) == delivery.inbox_id)
+        .values(
+            state=InboxState.NEW,
+            done_at=None,
+            attempts=delivery.attempts + 1,
+            not_before=now + timedelta(seconds=wait_s),
+            error=error,
+        )
+    )
+
+
+def bodies_of(session: Session, event_keys: Iterable[str]) -> set[tuple[str, str]]:
+    """The key and the body's SHA-256 of each delivery with one of the keys."""
+    row = _INBOX.c
+    keys, found = iter(sorted(set(event_keys))), set[tuple[str, str]]()
+    while some := list(islice(keys, KEYS_TOGETHER)):
+        rows = session.connection().execute(select(row.event_key, row.body_sha256).where(row.event_key.in_(some)))
+        found |= {(key, sha256) for key, sha256 in rows}
+    return found
+
+
+def first_waiting(session: Session) -> FirstWaiting | None:
+    """The delivery that has waited longest; None where none waits."""
+    row = InboxDelivery
+    statement = select(col(row.id), col(row.error)).where(_IS_NEW).order_by(col(row.received_at), col(row.id)).limit(1)
+    found = session.execute(statement).first()
+    if found is None or found[0] is None:
+        return None
+    number, error = found
+    # A driver's message may go on with the statement.
+    return FirstWaiting(number, error.splitlines()[0][:LONGEST_ERROR] if error else None)
+
+
+def count_received(session: Session, since: datetime) -> dict[str, int]:
+    """How many deliveries were received since, by the event's name; "" for an unknown name. Drills are left out."""
+    row = InboxDelivery
+    name = func.coalesce(col(row.event_name), "")
+    statement = select(name, func.count()).where(col(row.received_at) >= since, name != drill_mark.NAME)
+    rows = session.execute(statement.group_by(col(row.event_name)))
+    return {str(name): number for name, number in rows}
+
+
+def first_received_at(session: Session) -> datetime | None:
+    """When the first delivery that there is was received; None before the first."""
+    first = select(col(InboxDelivery.received_at)).order_by(col(InboxDelivery.id)).limit(1)
+    moment: datetime | None = session.execute(first).scalar_one_or_none()
+    return moment
+
+
+def count_waiting(session: Session) -> int:
+    """How many deliveries wait for their fan-out."""
+    statement = select(func.count()).select_from(InboxDelivery).where(_IS_NEW)
+    count: int = session.execute(statement).scalar_one()
+    return count
+
+
+def depths(session: Session) -> dict[str, Depth]:
+    """The deliveries that wait for their fan-out: "new", and "failed" where a fan-out failed before."""
+    row = _INBOX.c
+    failed = (row.attempts > literal_column("0")).label("failed")
+    statement = select(failed, func.count(), func.min(row.received_at)).where(_IS_NEW).group_by(failed)
+    return {
+        "failed" if has_failed else "new": Depth(count, oldest_at)
+        for has_failed, count, oldest_at in session.connection().execute(statement)
+    }
+
+
+def received_before(session: Session, before: datetime, *, after_id: int, limit: int) -> list[int]:
+    """The next deliveries by number that were received before a moment; none once the next is younger."""
+    statement = (
+        select(col(InboxDelivery.id), col(InboxDelivery.received_at))
+        .where(col(InboxDelivery.id) > after_id)
+        .order_by(col(InboxDelivery.id))
+        .limit(limit)
+    )
+    return [number for number, received_at in session.execute(statement) if number and received_at < before]
+
+
+def forget_bodies(session: Session, inbox_ids: Sequence[int]) -> int:
+    """How many bodies were forgotten: those of deliveries that are done."""
+    statement = (
+        update(InboxDelivery)
+        .where(col(InboxDelivery.id).in_(inbox_ids), col(InboxDelivery.state) == InboxState.DONE)
+        .values(body=None)
+    )
+    return affected(session, statement)

@@ -1,0 +1,217 @@
+"""The database: there, current, writable, roomy, quick, stored secrets readable. Nothing in the database changes."""
+
+import asyncio
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError
+
+from bot.db import migrate
+from bot.db.engine import Database, is_damage, reason_of
+from bot.db.schema import is_there
+from bot.db.tables import WebhookSubscriptionRow
+from bot.db.vault import Vault
+from bot.deliveries.ingest import PATIENCE_S
+from bot.doctor.deployment import Patient
+from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
+from bot.errors import SchemaUnknown, SecretsUnreadable, StorageError
+from bot.racedata import webhook_subscriptions
+from bot.settings import MIB
+
+PROOF = "doctor.proof"
+PROOF_BYTES = 256 * 1024
+"""Bytes written and rolled back: more than SQLite holds in memory with a cache of a single page."""
+
+ROOM_BODIES = 16
+"""Deliveries of the largest size must still fit, as many as the bot takes at once."""
+
+LITTLE_ROOM_BYTES = 1024 * MIB
+
+COMMITS = 3
+SLOW_COMMIT_S = 0.25
+"""Many deliveries share a commit, and a delivery is refused when the commit takes longer than PATIENCE_S."""
+
+MIGRATE = "Run `racing-bot migrate`."
+MAKE_KEY = 'python -c "from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())"'
+
+
+async def database(patient: Patient) -> Seen:
+    """Whether the database answers."""
+    found = patient.deployment.database
+    where = found.url.render_as_string(hide_password=True)
+    if not is_there(found):
+        told = f"There is no database yet at {where}."
+        return Seen(where, (failed("database_missing", told, "Run `racing-bot migrate`: all tables are made."),))
+    try:
+        await found.read(lambda session: session.execute(text("SELECT 1")))
+        if found.is_sqlite:
+            await found.read(lambda session: session.execute(text("SELECT count(*) FROM sqlite_master")))
+    except StorageError as error:
+        return Seen(where, (_not_opened(found, error),))
+    return Seen(where)
+
+
+def _not_opened(found: Database, error: StorageError) -> Finding:
+    if error.__cause__ is not None and is_damage(error.__cause__):
+        mend = "Put a copy from the backup in its place, or move the file away and run `racing-bot migrate`."
+        return failed("database_damaged", f"The file is damaged, or no database ({error}).", mend)
+    mend = (
+        f"Let the bot's user read and write {_file(found)} and the folder around the file."
+        if found.is_sqlite
+        else "Start PostgreSQL, or correct the host, the port, the user or the password in DATABASE_URL."
+    )
+    return failed("database_unreachable", f"The database does not answer ({error}).", mend)
+
+
+async def schema(patient: Patient) -> Seen:
+    """Whether every migration of this version has been applied."""
+    head = migrate.head()
+    try:
+        found = await patient.deployment.read(lambda session: migrate.applied(session.connection()))
+    except SchemaUnknown as error:
+        told = f"{str(error)[:1].upper()}{str(error)[1:]}"
+        mend = "Run the newer version of racing-bot again, or put back a copy of the database from before."
+        return Seen(f"newer than {head}", (failed("schema_newer", told, mend),))
+    if found == head:
+        return Seen(f"revision {head}")
+    told = f"The schema is at revision {found or 'none'}, and this version of racing-bot needs {head}."
+    return Seen(f"revision {found or 'none'}", (failed("schema_older", told, MIGRATE),))
+
+
+async def writable(patient: Patient) -> Seen:
+    """Whether a delivery could be stored: a row is written to the disk, and rolled back."""
+    try:
+        await asyncio.to_thread(_write_and_roll_back, patient.deployment.database)
+    except DBAPIError as error:
+        return Seen("refused", (_not_written(patient.deployment.database, error),))
+    return Seen("a row was written and rolled back")
+
+
+def _write_and_roll_back(found: Database) -> None:
+    with found.writer.connect() as connection:
+        if found.is_sqlite:
+            # A page beyond the cache goes to the disk before the commit, so a full disk shows.
+            connection.exec_driver_sql("PRAGMA cache_size=1")
+        values = {"name": PROOF, "value": "x" * PROOF_BYTES}
+        insert = "INSERT INTO stored_state (name, value, updated_at) VALUES (:name, :value, CURRENT_TIMESTAMP)"
+        connection.execute(text(insert), values)
+        connection.rollback()
+
+
+def _not_written(found: Database, error: DBAPIError) -> Finding:
+    """The finding, by the driver's words."""
+    reason = reason_of(error)
+    told = f"The database takes no write ({reason}). Every delivery is answered with 503 meanwhile."
+    code = getattr(error.orig, "sqlstate", None) or ""
+    if "full" in reason or code.startswith("53"):
+        place = f"the disk of {_file(found)}" if found.is_sqlite else "the disk of the PostgreSQL server"
+        return failed("disk_full", told, f"Make room on {place}. The bot goes on by itself.")
+    if "locked" in reason or code == "55P03":
+        mend = "End the process or the session that holds the lock, such as a shell with an open transaction."
+        return failed("database_locked", told, mend)
+    mend = (
+        f"Let the bot's user write {_file(found)} and the folder around the file."
+        if found.is_sqlite
+        else "Point DATABASE_URL at the primary server, with a user that may write."
+    )
+    return failed("database_read_only", told, mend)
+
+
+async def free_space(patient: Patient) -> Seen | NotApplicable:
+    """Whether the disk of the database has room."""
+    found = patient.deployment.database
+    if not found.is_sqlite:
+        return NotApplicable("PostgreSQL does not tell the free space of the server: watch the server's own disk")
+    folder = _file(found).parent
+    free = shutil.disk_usage(folder).free
+    needed = ROOM_BODIES * patient.deployment.settings.max_body_bytes
+    told = f"{free / MIB:,.0f} MiB are free in {folder.absolute()}"
+    mend = f"Make room on the disk of {folder.absolute()}, or move the database to a larger disk."
+    if free < needed:
+        cost = f"{told}: less than {ROOM_BODIES} deliveries of MAX_BODY_BYTES."
+        return Seen(told, (failed("disk_nearly_full", cost, mend),))
+    if free < LITTLE_ROOM_BYTES:
+        return Seen(told, (warning("disk_little_room", f"{told}: less than 1 GiB.", mend),))
+    return Seen(told)
+
+
+async def commit(patient: Patient) -> Seen:
+    """Whether a commit is quick enough. Each commit leaves the contents as before."""
+    found = patient.deployment.database
+    try:
+        slowest_s = await asyncio.to_thread(_slowest_commit_s, found)
+    except DBAPIError as error:
+        return Seen("refused", (_not_written(found, error),))
+    told = f"the slowest of {COMMITS} commits took {slowest_s * 1000:.0f} ms"
+    if slowest_s < SLOW_COMMIT_S:
+        return Seen(told)
+    cost = f"{told[:1].upper()}{told[1:]}. A delivery waits {PATIENCE_S:g} s at most and is then answered with 503."
+    mend = (
+        "Put the database on a local disk (no network share), and end other processes that hold its lock."
+        if found.is_sqlite
+        else "Put the bot near the PostgreSQL server, and look at the server's disk and load."
+    )
+    finding = (failed if slowest_s >= PATIENCE_S else warning)("commits_slow", cost, mend)
+    return Seen(told, (finding,))
+
+
+def _slowest_commit_s(found: Database) -> float:
+    return max(_timed(found, _rewrite_a_header if found.is_sqlite else _write_a_log_record) for _ in range(COMMITS))
+
+
+def _timed(found: Database, change: Callable[[Connection], Any]) -> float:
+    started = time.monotonic()
+    with found.writer.connect() as connection:
+        change(connection)
+        connection.commit()
+    return time.monotonic() - started
+
+
+def _rewrite_a_header(connection: Connection) -> None:
+    """Set SQLite's number for applications to the present value: the commit is real."""
+    number = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+    connection.exec_driver_sql(f"PRAGMA user_version={int(number)}")
+
+
+def _write_a_log_record(connection: Connection) -> None:
+    """Put a message into the write-ahead log alone: the commit is real, and no table changes."""
+    connection.execute(text("SELECT pg_logical_emit_message(true, 'racing-bot', 'doctor')"))
+
+
+async def encryption_keys(patient: Patient) -> Seen:
+    """Whether ENCRYPTION_KEYS open the stored secrets."""
+    deployment = patient.deployment
+    keys = [key.get_secret_value() for key in deployment.settings.encryption_keys]
+    locked = [row for row in await deployment.read(webhook_subscriptions.live) if row.secret or row.answer]
+    closed = _not_opened_by(Vault(keys), locked)
+    told = f"{len(locked) - len(closed)} of {len(locked)} stored secrets can be opened"
+    if closed:
+        numbers = ", ".join(str(row.id) for row in closed)
+        cost = f"No key opens the secret of subscription {numbers}: deliveries signed with the secret are refused."
+        mend = (
+            "Add the key of that time to ENCRYPTION_KEYS, after the newest. Is the key lost: "
+            f"`racing-bot subscribe --again`, then `racing-bot subscribe --retire {closed[0].id}`."
+        )
+        return Seen(told, (failed("secrets_not_opened", cost, mend),))
+    if not keys and not deployment.settings.racing_webhook_secrets:
+        cost = "ENCRYPTION_KEYS is not set, and `racing-bot subscribe` stores no secret without a key."
+        return Seen(told, (warning("no_encryption_key", cost, f"Set ENCRYPTION_KEYS to a key made by: {MAKE_KEY}"),))
+    return Seen(told)
+
+
+def _not_opened_by(vault: Vault, rows: list[WebhookSubscriptionRow]) -> list[WebhookSubscriptionRow]:
+    closed = []
+    for row in rows:
+        try:
+            vault.open(row.secret or row.answer or b"")
+        except SecretsUnreadable:
+            closed.append(row)
+    return closed
+
+
+def _file(found: Database) -> Path:
+    return Path(found.url.database or "")

@@ -1,0 +1,160 @@
+"""The data service: reached, key, plan, window, quota. The single request, to `/account/usage`, costs no quota."""
+
+from typing import Any
+
+from bot.db.named_value_store import DatabaseStateStore
+from bot.doctor.deployment import Deployment, Patient
+from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
+from bot.racedata.client.latches import UNAUTHORIZED, Latches, LatchRecord
+from bot.racedata.client.records import Meta
+from bot.racedata.client.service_errors import (
+    UNLATCH,
+    AnswerUnreadable,
+    NotFound,
+    RateLimited,
+    ServiceFailure,
+    ServiceUnreachable,
+    Unauthorized,
+    UpgradeRequired,
+)
+from bot.racedata.month_quota import month_after, month_key
+from bot.racedata.plans import PLANS
+from bot.racedata.usage_reading import read_usage
+
+LITTLE_LEFT_PERCENT = 80
+"""From here on the quota is a warning."""
+
+UPCOMING = "upcoming"
+"""The end of an open window (Interface, Response envelope)."""
+
+
+async def data_service(patient: Patient) -> Seen:
+    """Whether RACING_API_URL is the data service, and answers."""
+    deployment = patient.deployment
+    address = deployment.settings.racing_api_url
+    try:
+        await deployment.usage()
+    except (Unauthorized, UpgradeRequired):
+        # An answer of the data service's own: the next checks judge the answer.
+        return Seen(address)
+    except ServiceFailure as error:
+        return Seen(address, (_not_answered(error),))
+    return Seen(address)
+
+
+def _not_answered(error: ServiceFailure) -> Finding:
+    if isinstance(error, ServiceUnreachable):
+        mend = "Let this machine reach RACING_API_URL (DNS, firewall, proxy), or correct the address."
+        return failed("service_unreachable", f"The data service can't be reached ({error.message}).", mend)
+    if isinstance(error, NotFound | AnswerUnreadable):
+        mend = "Correct RACING_API_URL: the base address with its version segment, as the data service's pages say."
+        return failed("service_elsewhere", f"RACING_API_URL does not answer as the data service ({error}).", mend)
+    if isinstance(error, RateLimited):
+        wait_s = round(error.retry_after_s or 60)
+        told = "The key has made all requests of this minute."
+        return failed("service_busy", told, f"Run `racing-bot doctor` again in {wait_s} seconds.")
+    mend = "Wait, and run `racing-bot doctor` again; report the request id to the data service if the fault stays."
+    return failed("service_fault", f"The data service failed ({error}).", mend)
+
+
+async def key(patient: Patient) -> Seen:
+    """Whether the data service takes RACING_API_KEY."""
+    try:
+        await patient.deployment.usage()
+    except Unauthorized as error:
+        told = f"The data service does not accept RACING_API_KEY ({error})."
+        mend = "Set RACING_API_KEY to the key on the data service's account page, and start the bot again."
+        return Seen("refused", (failed("key_refused", told, mend),))
+    except UpgradeRequired:
+        return Seen("accepted")
+    return Seen("accepted")
+
+
+async def latches(patient: Patient) -> Seen:
+    """Whether the running bot asks the data service. After a refusal the bot stops asking until something changes."""
+    deployment = patient.deployment
+    store = DatabaseStateStore(deployment.database, deployment.clock)
+    shut = await Latches(store, deployment.clock, deployment.settings.racing_api_key).shut()
+    findings = tuple(_latched(record) for record in shut)
+    return Seen("the bot asks the data service as usual" if not shut else "the bot has stopped asking", findings)
+
+
+def _latched(record: LatchRecord) -> Finding:
+    word = "key" if record.code == UNAUTHORIZED else "quota"
+    told = f"The bot has not asked the data service since {record.since:%Y-%m-%d %H:%M} UTC: {record.code}."
+    return failed(
+        "service_not_asked", told, f"Mend the {word} if the check of that name fails; then `{UNLATCH} {word}`."
+    )
+
+
+async def plan(patient: Patient) -> Seen:
+    """Whether the plan is known and reaches `/account/usage`, the source of quota warnings."""
+    deployment = patient.deployment
+    try:
+        meta = (await deployment.usage()).meta
+    except UpgradeRequired as error:
+        told = (
+            f"The plan {error.your_plan or ''} does not reach /account/usage: nobody is warned of the quota.".replace(
+                "  ", " "
+            )
+        )
+        plans = ", ".join(error.reaches_on) or "see the data service's account page"
+        return Seen("without usage", (warning("plan_lacks_usage", told, f"Take a plan with usage: {plans}."),))
+    if meta.plan in PLANS or deployment.settings.monthly_quota is not None:
+        return Seen(meta.plan or "not named")
+    told = f"The allowance of the plan {meta.plan or '(not named)'} is not known, so nobody is warned of the quota."
+    mend = "Set MONTHLY_QUOTA to the requests a month that the plan allows."
+    return Seen(meta.plan or "not named", (warning("plan_unknown", told, mend),))
+
+
+async def window(patient: Patient) -> Seen | NotApplicable:
+    """Whether the plan reads the days ahead."""
+    meta = await _meta(patient.deployment)
+    if meta is None or meta.window is None:
+        return NotApplicable("the data service did not name the window")
+    if UPCOMING in meta.window.lower():
+        return Seen(meta.window)
+    told = f"The plan reads {meta.window}: cards of days after the window are refused, and nothing is filled in there."
+    mend = "Take a plan with a window that ends in `upcoming`, or expect no cards of the days ahead."
+    return Seen(meta.window, (warning("window_ends", told, mend),))
+
+
+async def quota(patient: Patient) -> Seen | NotApplicable:
+    """How much of the month's quota is used."""
+    deployment = patient.deployment
+    meta = await _meta(deployment)
+    if meta is None:
+        return NotApplicable("the plan does not reach /account/usage")
+    month = month_key(deployment.clock())
+    known = PLANS.get(meta.plan or "")
+    limit = deployment.settings.monthly_quota or (known.requests_per_month if known else None)
+    used = _used_in((await deployment.usage()).data, month)
+    if used is None or limit is None:
+        return NotApplicable(f"use or allowance of {month} can't be told from the answer of /account/usage")
+    told = f"{used:,} of {limit:,} requests of {month} are used ({used * 100 // limit}%)"
+    turn = f"{month_after(month):%Y-%m-%d}"
+    if used >= limit:
+        mend = f"Wait for {turn}, or take a larger plan; deliveries and posts go on."
+        return Seen(told, (failed("quota_spent", f"{told}: commands that read are refused.", mend),))
+    if used * 100 >= limit * LITTLE_LEFT_PERCENT:
+        mend = f"Lower COMMAND_QUOTA_SHARE or take a larger plan; the month turns on {turn}."
+        return Seen(told, (warning("quota_low", f"{told}.", mend),))
+    return Seen(told)
+
+
+def _used_in(data: Any, month: str) -> int | None:
+    """Requests of the month; None where the answer does not tell the month's (Spec gap G5). No rows are no requests."""
+    usage = read_usage(data)
+    if data == []:
+        return 0
+    dated = usage.in_month(month)
+    if dated is not None and dated.requests is not None:
+        return dated.requests
+    return usage.total if usage.period == month else None
+
+
+async def _meta(deployment: Deployment) -> Meta | None:
+    try:
+        return (await deployment.usage()).meta
+    except UpgradeRequired:
+        return None

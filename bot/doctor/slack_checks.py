@@ -1,0 +1,184 @@
+"""Slack: token, scopes, admins, channels, history, Socket Mode. Nothing is posted, and no connection is opened."""
+
+import asyncio
+from functools import partial
+
+from bot.channels import subscriptions
+from bot.doctor.deployment import HTTP_TIMEOUT_S, Deployment, Patient
+from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
+from bot.errors import SlackChannelClosed, SlackCredentialsDead, SlackError, SlackScopeMissing, SlackWait
+from bot.manifest import read_manifest
+from bot.outbox.notices import is_person
+from bot.settings import DoubtfulPosts
+from bot.slack.channel_membership import DIRECT_MESSAGE, GRANTED, is_member, problem_of_channel, problem_of_person
+from bot.slack.socket_mode import OPEN_METHOD
+
+_DOUBTFUL = "a post that Slack may or may not have taken can't be looked for in {}: `DOUBTFUL_POSTS` decides"
+_UNHEARD = "the bot does not hear that it was invited to a {} channel, removed, or that it was archived"
+WITHOUT: dict[str, str] = {
+    "commands": "there are no commands",
+    "chat:write": "nothing can be posted",
+    "channels:read": _UNHEARD.format("public"),
+    "groups:read": _UNHEARD.format("private"),
+    "channels:history": _DOUBTFUL.format("a public channel"),
+    "groups:history": _DOUBTFUL.format("a private channel"),
+    "im:history": _DOUBTFUL.format("direct messages with the bot"),
+    "usergroups:read": "the form of `/racing subscribe` offers no user groups to mention, only people and `@here`",
+    "users:read": "the workspace's own admins are not known: only `ADMIN_USERS` are admins",
+}
+"""Scope → the cost of the scope's absence, as in the README's row."""
+
+REINSTALL = "on api.slack.com/apps add the scope under OAuth & Permissions, then Install App, Reinstall to Workspace"
+
+MOST_CHANNELS = 40
+"""Channels in the question at most: conversations.info allows about fifty calls a minute."""
+
+AT_ONCE = 8
+
+
+async def slack_token(patient: Patient) -> Seen:
+    """Whether Slack takes SLACK_BOT_TOKEN."""
+    try:
+        answer = await patient.deployment.whoami()
+    except SlackError as error:
+        return Seen("refused", (_refused(error),))
+    return Seen(f"{answer.get('user')} in {answer.get('team')}")
+
+
+def _refused(error: SlackError) -> Finding:
+    if isinstance(error, SlackCredentialsDead):
+        mend = "Set SLACK_BOT_TOKEN to the token on Slack's page Install App, and start the bot again."
+        return failed("slack_token_refused", f"Slack does not accept SLACK_BOT_TOKEN ({error}).", mend)
+    if isinstance(error, SlackWait):
+        mend = f"Run `racing-bot doctor` again in {error.retry_after_s:.0f} seconds."
+        return failed("slack_busy", f"Slack asks for a wait ({error}).", mend)
+    mend = "Let this machine reach SLACK_API_URL (DNS, firewall, proxy), or correct the address; see status.slack.com."
+    return failed("slack_unreachable", f"Slack gave no answer that can be used ({error}).", mend)
+
+
+async def scopes(patient: Patient) -> Seen | NotApplicable:
+    """Whether the token has the scopes of the manifest."""
+    headers = (await patient.deployment.whoami()).headers or {}
+    if GRANTED not in headers:
+        return NotApplicable("Slack did not name the scopes of the token")
+    granted = {scope.strip() for scope in headers[GRANTED].split(",")}
+    wanted = read_manifest()["oauth_config"]["scopes"]
+    missing = [scope for scope in wanted["bot"] if scope not in granted]
+    told = f"{len(wanted['bot']) - len(missing)} of {len(wanted['bot'])} are granted"
+    return Seen(told, tuple(_missing(scope, optional=scope in wanted["bot_optional"]) for scope in missing))
+
+
+def _missing(scope: str, *, optional: bool) -> Finding:
+    if optional:
+        return warning("scope_optional", f"Without {scope}: {WITHOUT[scope]}.", f"To have {scope}, {REINSTALL}.")
+    return failed("scope_needed", f"Without {scope}: {WITHOUT[scope]}.", f"For {scope}, {REINSTALL}.")
+
+
+async def admins(patient: Patient) -> Seen:
+    """Whether warnings reach somebody."""
+    deployment = patient.deployment
+    channel_id, people = deployment.settings.admin_channel, deployment.settings.admin_users
+    if channel_id is None and not people:
+        told = "Neither ADMIN_CHANNEL nor ADMIN_USERS is set: warnings go to the log alone."
+        mend = "Set ADMIN_CHANNEL to a channel's id or ADMIN_USERS to people's ids."
+        return Seen("nobody", (warning("nobody_is_warned", told, mend),))
+    places = [one for one in (channel_id, *people) if one]
+    findings = [finding for place in places if (finding := await _place(deployment, place))]
+    return Seen(", ".join(places), tuple(findings))
+
+
+async def _place(deployment: Deployment, place: str) -> Finding | None:
+    """Why a warning does not get to a channel or a person; None where a warning does, or Slack does not say."""
+    if place.startswith(DIRECT_MESSAGE):
+        return None
+    try:
+        if is_person(place):
+            problem = await problem_of_person(deployment.slack, place)
+            mend = f"Take {place} out of ADMIN_USERS and ADMIN_CHANNEL, or correct the id."
+            return failed("admin_not_reached", f"No warning reaches {place}: {problem}.", mend) if problem else None
+        problem = await problem_of_channel(deployment.slack, place)
+    except SlackScopeMissing:
+        return None
+    mend = f"Type `/invite @racing-bot` in {place}, or set ADMIN_CHANNEL to a channel with the bot in it."
+    return failed("admin_channel_closed", f"Slack takes no post in {place}: {problem}.", mend) if problem else None
+
+
+async def channels(patient: Patient) -> Seen:
+    """Whether the bot is in the channels with subscriptions."""
+    deployment = patient.deployment
+    known = await _subscribed(deployment)
+    asked, limit = known[:MOST_CHANNELS], asyncio.Semaphore(AT_ONCE)
+
+    async def ask(channel_id: str) -> bool | None:
+        async with limit:
+            return await is_member(deployment.slack, channel_id)
+
+    answers = await asyncio.gather(*map(ask, asked))
+    left = [channel_id for channel_id, is_in in zip(asked, answers, strict=True) if is_in is False]
+    beyond = f"; {len(known) - len(asked)} more were not asked about" if len(known) > len(asked) else ""
+    unknown = f"; Slack did not say of {answers.count(None)}" if None in answers else ""
+    told = f"the bot is in {answers.count(True)} of {len(asked)} channels with subscriptions{unknown}{beyond}"
+    return Seen(told, tuple(_left(channel_id) for channel_id in left))
+
+
+async def _subscribed(deployment: Deployment) -> list[str]:
+    """The channels with subscriptions, whatever the subscriptions' states."""
+    return sorted({channel_id for channel_id, _ in await deployment.read(subscriptions.every)})
+
+
+def _left(channel_id: str) -> Finding:
+    told = f"The bot is not in {channel_id}, or the channel is archived: nothing arrives there."
+    mend = f"Type `/invite @racing-bot` in {channel_id}; or there `/racing unsubscribe all`."
+    return warning("channel_left", told, mend)
+
+
+async def history(patient: Patient) -> Seen | NotApplicable:
+    """Whether a post of unknown outcome can be looked for."""
+    deployment = patient.deployment
+    places = [deployment.settings.admin_channel or "", *await _subscribed(deployment)]
+    for place in (place for place in places[:MOST_CHANNELS] if place.startswith(("C", "G"))):
+        try:
+            await deployment.slack.call(
+                "conversations.history",
+                partial(deployment.slack.web.conversations_history, channel=place, limit=1, include_all_metadata=True),
+            )
+        except SlackChannelClosed:
+            continue
+        except SlackScopeMissing as error:
+            return Seen(place, (_unread_history(deployment, error),))
+        return Seen(f"the history of {place} can be read")
+    return NotApplicable("there is no channel with the bot in it to try")
+
+
+def _unread_history(deployment: Deployment, error: SlackScopeMissing) -> Finding:
+    repeats = deployment.settings.doubtful_posts is DoubtfulPosts.REPEAT
+    cost = "is repeated with a mark" if repeats else "is held until an admin looks"
+    told = f"The history can't be read ({error}): a post of unknown outcome {cost}."
+    return warning("history_not_readable", told, f"For the history, {REINSTALL}.")
+
+
+async def socket_mode(patient: Patient) -> Seen | NotApplicable:
+    """Whether Slack gives a ticket for a connection. The ticket is not used."""
+    deployment = patient.deployment
+    app_token = deployment.settings.slack_app_token
+    if app_token is None:
+        return NotApplicable("SLACK_APP_TOKEN is not set: Slack comes by HTTP")
+    web = deployment.slack.web
+    try:
+        await deployment.slack.call(
+            OPEN_METHOD,
+            lambda: web.apps_connections_open(app_token=app_token.get_secret_value()),
+            timeout_s=HTTP_TIMEOUT_S,
+        )
+    except SlackError as error:
+        return Seen("refused", (_no_connection(error),))
+    return Seen("Slack gives a ticket for a connection")
+
+
+def _no_connection(error: SlackError) -> Finding:
+    told = f"Slack gives no connection ({error}): commands, buttons and events do not arrive."
+    mend = (
+        "Set SLACK_APP_TOKEN to an App-Level Token with connections:write (Basic Information), and paste the manifest "
+        "of `racing-bot manifest --socket`."
+    )
+    return failed("socket_mode_refused", told, mend)

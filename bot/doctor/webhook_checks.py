@@ -1,0 +1,265 @@
+"""The ways in: our subscription with the data service, PUBLIC_URL, and both endpoints behind PUBLIC_URL."""
+
+import json
+import secrets
+import ssl
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+import httpx
+from pydantic_core import from_json
+from sqlalchemy import func, select
+from sqlmodel import Session, col
+
+from bot.channels import subscriptions
+from bot.channels.filters import ALL_REGIONS, ChannelFilter
+from bot.db.tables import InboxDelivery, WebhookSubscriptionRow
+from bot.deliveries import endpoint
+from bot.doctor.deployment import Deployment, Patient
+from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
+from bot.events.event import TOPIC_OF
+from bot.racedata import webhook_subscriptions
+from bot.slack import request_guard
+from bot.slack.messages.kit.text import counted
+
+CERTIFICATE_LEFT_S = 14 * 24 * 3600
+"""Automatic renewal comes earlier."""
+
+SUBSCRIBE = "racing-bot subscribe"
+_EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104  compared with, not listened at
+_PROXY_GAVE_UP = (502, 503, 504)
+NO_ADDRESS = NotApplicable("PUBLIC_URL is not set")
+
+
+async def webhook_subscription(patient: Patient) -> Seen:
+    """Whether the data service was asked to deliver, here, and every event wanted by a channel."""
+    deployment = patient.deployment
+    live = await deployment.read(webhook_subscriptions.live)
+    in_settings = len(deployment.settings.racing_webhook_secrets)
+    with_secret = [row for row in live if row.secret is not None]
+    last = await deployment.read(_last_delivery)
+    received = f"last delivery {last:%Y-%m-%d %H:%M} UTC" if last else "no delivery so far"
+    told = f"{len(live)} made by `{SUBSCRIBE}`, {counted(in_settings, 'secret')} in the settings, {received}"
+    if not with_secret and not in_settings:
+        return Seen(told, (_no_secret(live),))
+    missing = await deployment.read(_missing_events)
+    return Seen(told, (*_elsewhere(deployment, live), *missing))
+
+
+def _no_secret(live: Sequence[WebhookSubscriptionRow]) -> Finding:
+    mend = (
+        "Put the secret that `racing-bot subscribe` showed into RACING_WEBHOOK_SECRETS, and start the bot again."
+        if live
+        else f"Run `{SUBSCRIBE}`, or set RACING_WEBHOOK_SECRETS if the subscription was made elsewhere."
+    )
+    return failed("no_signing_secret", "There is no signing secret, so every delivery is refused with 401.", mend)
+
+
+def _elsewhere(deployment: Deployment, live: Iterable[WebhookSubscriptionRow]) -> Iterator[Finding]:
+    """The subscriptions whose deliveries go to another address than ours."""
+    address = deployment.settings.public_url
+    for row in live:
+        if address is not None and row.url != address + endpoint.PATH:
+            told = f"Subscription {row.id} delivers to {row.url}, and PUBLIC_URL is {address}."
+            mend = (
+                f"Set PUBLIC_URL to {row.url.removesuffix(endpoint.PATH)} if that address is right; "
+                f"else `{SUBSCRIBE} --again`, then `{SUBSCRIBE} --retire {row.id}`."
+            )
+            yield failed("subscription_elsewhere", told, mend)
+
+
+def _missing_events(session: Session) -> tuple[Finding, ...]:
+    """The events chosen by channels and brought by no live subscription of ours."""
+    missing: dict[str, set[str | None]] = {}
+    for filter_ in {filter_ for _, filter_ in subscriptions.listening(session)}:
+        region = None if filter_.region == ALL_REGIONS else filter_.region
+        for event in webhook_subscriptions.uncovered(session, region, _events_of(filter_)):
+            missing.setdefault(event, set()).add(region)
+    return tuple(_not_delivered(event, regions) for event, regions in sorted(missing.items()))
+
+
+def _events_of(filter_: ChannelFilter) -> list[str]:
+    return [event for event, topic in TOPIC_OF.items() if topic in filter_.topics]
+
+
+def _not_delivered(event: str, regions: set[str | None]) -> Finding:
+    where = "all regions" if None in regions else ", ".join(sorted(filter(None, regions)))
+    only = f" --region {next(iter(regions))}" if len(regions) == 1 and None not in regions else ""
+    told = f"Channels want {event} from {where}, and no live subscription brings the event."
+    return warning("events_not_delivered", told, f"Run `{SUBSCRIBE} --event {event}{only}`.")
+
+
+def _last_delivery(session: Session) -> datetime | None:
+    last: datetime | None = session.execute(select(func.max(col(InboxDelivery.received_at)))).scalar_one()
+    return last
+
+
+async def public_address(patient: Patient) -> Seen:
+    """Whether PUBLIC_URL leads to a running bot, as far as this machine can tell."""
+    deployment = patient.deployment
+    address = deployment.settings.public_url
+    if address is None:
+        told = "PUBLIC_URL is not set: `racing-bot subscribe` and this check need the address."
+        finding = warning("public_url_missing", told, "Set PUBLIC_URL to the https address that strangers reach.")
+        return Seen("not set", (finding,))
+    try:
+        response = await deployment.public_health()
+    except httpx.HTTPError as error:
+        return Seen(address, (_not_reached(error),))
+    if not _is_healthy(response):
+        return Seen(address, (_answered_otherwise(deployment, response),))
+    return Seen(f"{address} leads to a running bot, seen from this machine", tuple(_certificate(deployment, response)))
+
+
+def _not_reached(error: httpx.HTTPError) -> Finding:
+    if isinstance(_cause(error), ssl.SSLError):
+        told = f"The certificate of PUBLIC_URL is not valid ({error}). Slack and the data service refuse the address."
+        return failed(
+            "tls_invalid", told, "Renew the certificate in the reverse proxy, the chain to the root included."
+        )
+    told = f"PUBLIC_URL can't be reached from this machine ({type(error).__name__})."
+    mend = "Start the reverse proxy, and check the DNS name, the port and the firewall of PUBLIC_URL."
+    return failed("public_url_dead", told, mend)
+
+
+def _cause(error: BaseException) -> BaseException:
+    while (before := error.__cause__ or error.__context__) is not None:
+        error = before
+    return error
+
+
+def _answered_otherwise(deployment: Deployment, response: httpx.Response) -> Finding:
+    status = response.status_code
+    if response.next_request is not None:
+        told = f"PUBLIC_URL answers with a redirect ({status}), and senders of deliveries follow none."
+        target = response.next_request.url
+        mend = f"Set PUBLIC_URL to the address behind the redirect, or take the redirect to {target} away."
+        return failed("public_url_redirects", told, mend)
+    told = f"GET {deployment.settings.public_url}/healthz answers {status}, and not as the bot does."
+    if status in _PROXY_GAVE_UP:
+        mend = f"Start `racing-bot serve`, and let the reverse proxy pass on to port {deployment.settings.port}."
+    else:
+        mend = "Let the reverse proxy pass /healthz, /webhooks/racing and /slack/events on to the bot."
+    return failed("public_url_elsewhere", told, mend)
+
+
+def _certificate(deployment: Deployment, response: httpx.Response) -> Iterator[Finding]:
+    """Whether the certificate ends soon. On loopback there may be no certificate."""
+    stream = response.extensions.get("network_stream")
+    tls = stream.get_extra_info("ssl_object") if stream is not None else None
+    if tls is None:
+        return
+    ends = ssl.cert_time_to_seconds(tls.getpeercert()["notAfter"])
+    left_s = ends - deployment.clock().timestamp()
+    if left_s < CERTIFICATE_LEFT_S:
+        told = f"The certificate of PUBLIC_URL ends in {left_s / 86400:.1f} days."
+        yield warning("certificate_ends", told, "Renew the certificate, and see why the renewal did not run by itself.")
+
+
+async def webhook_endpoint(patient: Patient) -> Seen | NotApplicable:
+    """Whether deliveries reach the bot through PUBLIC_URL: an unsigned delivery is refused with the bot's own 401."""
+    deployment = patient.deployment
+    if deployment.settings.public_url is None:
+        return NO_ADDRESS
+    address = deployment.settings.public_url + endpoint.PATH
+    try:
+        response = await deployment.ask("POST", address, body=b"{}", content_type="application/json")
+    except httpx.HTTPError as error:
+        return Seen(address, (_no_delivery(address, type(error).__name__),))
+    if response.status_code == httpx.codes.UNAUTHORIZED and "error" in _object_of(response):
+        return Seen(f"{address} refuses an unsigned delivery, as the bot does")
+    return Seen(address, (_no_delivery(address, str(response.status_code)),))
+
+
+def _no_delivery(address: str, answer: str) -> Finding:
+    told = f"An unsigned POST to {address} is answered with {answer} in place of the bot's 401."
+    mend = f"Let the reverse proxy pass POST {endpoint.PATH} on to the bot, with the body unchanged and no login."
+    return failed("webhooks_not_reached", told, mend)
+
+
+async def slack_endpoint(patient: Patient) -> Seen | NotApplicable:
+    """Whether Slack reaches the bot through PUBLIC_URL: a challenge signed as Slack signs is answered."""
+    deployment, settings = patient.deployment, patient.deployment.settings
+    if settings.public_url is None:
+        return NO_ADDRESS
+    secret = settings.slack_signing_secret
+    if settings.slack_app_token is not None or secret is None:
+        return NotApplicable("Slack comes by Socket Mode")
+    address = settings.public_url + request_guard.PATH
+    challenge = secrets.token_hex(8)
+    body = json.dumps({"type": "url_verification", "challenge": challenge, "token": "doctor"}).encode()
+    timestamp = str(int(deployment.clock().timestamp()))
+    signed = {"x_slack_request_timestamp": timestamp, "x_slack_signature": request_guard.sign(secret, timestamp, body)}
+    try:
+        response = await deployment.ask("POST", address, body=body, content_type="application/json", **signed)
+    except httpx.HTTPError as error:
+        return Seen(address, (_no_slack(address, type(error).__name__),))
+    if response.is_success and challenge in response.text:
+        return Seen(f"{address} answers a challenge signed with SLACK_SIGNING_SECRET")
+    if response.status_code == httpx.codes.UNAUTHORIZED:
+        told = f"The bot at {address} refuses a challenge that is signed with SLACK_SIGNING_SECRET."
+        mend = (
+            "Start the bot again with the signing secret of Slack's page Basic Information, App Credentials; "
+            "mend the clock first if the check of the clock fails."
+        )
+        return Seen(address, (failed("slack_secret_differs", told, mend),))
+    return Seen(address, (_no_slack(address, str(response.status_code)),))
+
+
+def _no_slack(address: str, answer: str) -> Finding:
+    told = f"A signed challenge to {address} is answered with {answer}: commands and buttons do not arrive."
+    mend = f"Let the reverse proxy pass POST {request_guard.PATH} on to the bot, with the body unchanged and no login."
+    return failed("slack_not_reached", told, mend)
+
+
+async def bot(patient: Patient) -> Seen:
+    """Whether a bot runs on this machine, and the state by `/readyz`."""
+    deployment = patient.deployment
+    address = _own_address(deployment)
+    try:
+        response = await deployment.ask("GET", f"{address}/readyz")
+    except httpx.HTTPError as error:
+        told = f"No bot answers at {address} ({type(error).__name__})."
+        mend = "Start `racing-bot serve`. Does the bot run on another machine: run `racing-bot doctor` there."
+        return Seen(address, (warning("bot_not_running", told, mend),))
+    answer = _object_of(response)
+    if answer.get("status") not in {"ready", "degraded", "unready"}:
+        told = f"Another program answers at {address} ({response.status_code})."
+        mend = "Set PORT to a free port, or end the other program."
+        return Seen(address, (failed("port_taken", told, mend),))
+    return Seen(f"{address} is {answer['status']}", tuple(_state_of(answer)))
+
+
+def _state_of(answer: dict[str, Any]) -> Iterator[Finding]:
+    if answer["status"] == "unready":
+        reason = answer.get("reason", "the reason stands at METRICS_HOST:METRICS_PORT")
+        mend = "Mend the database, as the checks of the database say. The bot goes on by itself."
+        yield failed("bot_unready", f"The running bot stores no delivery: {reason}.", mend)
+    reasons = answer.get("degraded") or {}
+    for name, reason in reasons.items() if isinstance(reasons, dict) else ():
+        mend = "See docs/operations/README.md, What to watch, for this name. Mend any other failing check first."
+        yield warning("bot_degraded", f"The running bot says of {name}: {reason}.", mend)
+
+
+def _own_address(deployment: Deployment) -> str:
+    """The local address of `/readyz` with the reasons."""
+    settings = deployment.settings
+    host, port = settings.host, settings.port
+    if settings.metrics_host is not None and settings.metrics_port is not None:
+        host, port = settings.metrics_host, settings.metrics_port
+    host = "127.0.0.1" if host in _EVERYWHERE else host
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def _is_healthy(response: httpx.Response) -> bool:
+    return response.status_code == httpx.codes.OK and _object_of(response).get("status") == "ok"
+
+
+def _object_of(response: httpx.Response) -> dict[str, Any]:
+    """The JSON object of an answer; empty where the answer has no object."""
+    try:
+        found = from_json(response.content)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

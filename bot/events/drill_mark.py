@@ -1,0 +1,52 @@
+"""Drills: marked test alerts that the bot sends through its own public address.
+
+A drill's body names the drill and says nothing else. Who is told, and in which words, stands in the bot's database
+alone: a signed drill of somebody else's tells no channel. A drill's body is fixed byte for byte, so no delivery of the
+data service is ever taken for a drill.
+"""
+
+import re
+import secrets
+
+from bot.events.races import Value
+
+NAME = "racing-bot.drill"
+"""The event's name in a drill's body."""
+
+KIND = "drill"
+"""The kind of a drill's stored version, beside the kinds of the data service's events."""
+
+_BODY = re.compile(rb'\{"event":"racing-bot\.drill","drill":"([0-9a-f]{16})"\}')
+
+
+class Drill(Value):
+    """A drill, as far as the database knows the drill: `begun_by` is None for an unknown drill.
+
+    `only_channel` None: all channels with abandonments are told. `is_open`: channels are still to be told.
+    """
+
+    drill_id: str
+    begun_by: str | None = None
+    only_channel: str | None = None
+    is_open: bool = False
+
+
+def new_id() -> str:
+    """An id beyond guessing."""
+    return secrets.token_hex(8)
+
+
+def key_of(drill_id: str) -> str:
+    """The key of a drill's event, for the ledger."""
+    return f"{KIND}:{drill_id}"
+
+
+def body_of(drill_id: str) -> bytes:
+    """The body of a drill's delivery."""
+    return f'{{"event":"{NAME}","drill":"{drill_id}"}}'.encode()
+
+
+def read_body(body: bytes) -> str | None:
+    """The id in a drill's body; None for every other body."""
+    found = _BODY.fullmatch(body)
+    return found[1].decode() if found else None

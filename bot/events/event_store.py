@@ -1,0 +1,347 @@
+"""Events and their versions: what deliveries said, each version once."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import lru_cache
+
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Select,
+    Text,
+    and_,
+    bindparam,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    union,
+)
+from sqlalchemy.orm import make_transient_to_detached
+from sqlmodel import Session, col
+
+from bot.db.engine import dialect_of, table_of
+from bot.db.tables import BookRace, EventVersion, NamedRace
+from bot.events import drill_mark
+from bot.events.event import EventKind, RacingEvent
+from bot.events.facts import VersionRemarks
+from bot.events.races import Course, Race
+from bot.logs import get_logger
+
+log = get_logger(__name__)
+
+_EVENT = table_of(EventVersion)
+
+PAGE = 500
+NOT_READ = "its stored form can't be read"
+
+FAR_AHEAD = datetime(9999, 1, 1, tzinfo=UTC)
+
+Place = tuple[str, Course]
+"""A day and a course: a meeting, or several, and maybe a namesake of the course in another region."""
+
+OF_MEETINGS = frozenset({EventKind.MEETING_ABANDONED, EventKind.RACECARD_PUBLISHED})
+"""Events of a whole meeting. A racecard can also be about a single race."""
+
+_LINKED = (EventKind.RACE_ABANDONED, EventKind.RACECARD_PUBLISHED)
+"""Events whose messages link an abandoned meeting's."""
+
+
+def latest(session: Session, event_keys: Iterable[str]) -> dict[str, EventVersion]:
+    """The newest version that is stored of each event."""
+    return {key: rows[-1] for key, rows in versions(session, event_keys).items()}
+
+
+def versions(session: Session, event_keys: Iterable[str]) -> dict[str, list[EventVersion]]:
+    """The stored versions of each event, the earliest first; events that are not stored are left out."""
+    of_these = col(EventVersion.event_key).in_(sorted(event_keys))
+    return _by_key(session.execute(select(EventVersion).where(of_these).order_by(col(EventVersion.version))).scalars())
+
+
+def kinds_of_races(session: Session, race_ids: Iterable[str]) -> set[tuple[str, EventKind]]:
+    """Which kinds of event are stored of each race, whatever key they came under."""
+    ids = sorted(race_ids)
+    if not ids:
+        return set()
+    statement = (
+        select(col(EventVersion.race_id), col(EventVersion.kind)).where(col(EventVersion.race_id).in_(ids)).distinct()
+    )
+    return {(race_id, EventKind(kind)) for race_id, kind in session.execute(statement) if race_id and kind}
+
+
+def kinds_of_meetings(session: Session, meeting_ids: Iterable[str]) -> set[tuple[str, EventKind]]:
+    """The kinds of event of a whole meeting that are stored of each meeting, under whatever key."""
+    ids, row = sorted(meeting_ids), EventVersion
+    if not ids:
+        return set()
+    of_these = (col(row.meeting_id).in_(ids), col(row.kind).in_(OF_MEETINGS), col(row.race_id).is_(None))
+    found = session.execute(select(col(row.meeting_id), col(row.kind)).where(*of_these).distinct())
+    return {(meeting_id, EventKind(kind)) for meeting_id, kind in found if meeting_id and kind}
+
+
+@dataclass(frozen=True)
+class Around:
+    """The races, meetings and places of a transaction's events, for finding the events around them.
+
+    A place is a day and a course. Of `places`, the abandoned meetings are found, and every event received since
+    `recent`. Of `whole_places`, the places of meetings and cards, all racecards and abandoned races are found.
+    """
+
+    race_ids: frozenset[str] = frozenset()
+    meeting_ids: frozenset[str] = frozenset()
+    places: frozenset[Place] = frozenset()
+    whole_places: frozenset[Place] = frozenset()
+    keys: frozenset[str] = frozenset()
+    recent: datetime = FAR_AHEAD
+
+    def with_(self, other: "Around") -> "Around":
+        """Both together."""
+        return replace(
+            self,
+            race_ids=self.race_ids | other.race_ids,
+            meeting_ids=self.meeting_ids | other.meeting_ids,
+            places=self.places | other.places,
+            whole_places=self.whole_places | other.whole_places,
+            keys=self.keys | other.keys,
+        )
+
+    def without(self, other: "Around") -> "Around":
+        """This without the races, meetings and places of the other."""
+        return replace(
+            self,
+            race_ids=self.race_ids - other.race_ids,
+            meeting_ids=self.meeting_ids - other.meeting_ids,
+            places=self.places - other.places,
+            whole_places=self.whole_places - other.whole_places,
+            keys=self.keys - other.keys,
+        )
+
+
+def keys_of(about: Iterable[RacingEvent]) -> frozenset[str]:
+    """The keys of these events, and of those that would contradict them."""
+    return frozenset(key for event in about for key in (event.key, event.contradicting_key) if key)
+
+
+def around_of(about: Iterable[RacingEvent], recent: datetime = FAR_AHEAD) -> Around:
+    """The keys, races, meetings and places of these events."""
+    about = list(about)
+    keys = keys_of(about)
+    about = [event for event in about if event.kind is not None]
+    of_meetings = [event for event in about if event.kind in OF_MEETINGS]
+    return Around(
+        race_ids=frozenset(race.race_id for event in about for race in (event.race, *event.races) if race.race_id),
+        meeting_ids=frozenset(event.race.meeting_id for event in about if event.race.meeting_id),
+        places=places_of(event.race for event in about),
+        whole_places=places_of(event.race for event in of_meetings),
+        keys=keys,
+        recent=recent,
+    )
+
+
+def places_of(races: Iterable[Race]) -> frozenset[Place]:
+    """The days and courses of races that have both."""
+    return frozenset((race.race_date, race.course) for race in races if race.race_date and race.course != Course())
+
+
+def is_at(session: Session, row: type[EventVersion] | type[BookRace], places: Iterable[Place]) -> ColumnElement[bool]:
+    """Whether a row is of one of these days, and its JSON names a course of that day.
+
+    Narrows the rows only, for whoever compares the courses: to read a whole day's rows would take long.
+    """
+    _, values = _words_of(places)
+    return _is_at(dialect_of(session), row, [[literal(word, Text()) for word in of_day] for of_day in values])
+
+
+Words = tuple[int, ...]
+"""How many words of courses are looked for on each day."""
+
+
+def _words_of(places: Iterable[Place]) -> tuple[Words, list[list[str]]]:
+    """The shape of a look for these places, and for each day the day and the words that name its courses in JSON."""
+    names: dict[str, set[str]] = {}
+    for on_day, course in places:
+        words = {word for word in (course.course_id, course.name) if word}
+        names.setdefault(on_day, set()).update(json.dumps(word, ensure_ascii=False) for word in words)
+    values = [[on_day, *sorted(names[on_day])] for on_day in sorted(names)]
+    return tuple(len(of_day) - 1 for of_day in values), values
+
+
+def _named(prefix: str, values: Sequence[Sequence[str]]) -> dict[str, str]:
+    """Those values, by the names of `_parameters`."""
+    return {
+        f"{prefix}_{number}_{word}": value for number, of_day in enumerate(values) for word, value in enumerate(of_day)
+    }
+
+
+def _parameters(prefix: str, shape: Words) -> list[list[BindParameter[str]]]:
+    """The parameters for places of this shape."""
+    return [
+        [bindparam(f"{prefix}_{number}_{word}", type_=Text()) for word in range(1 + words)]
+        for number, words in enumerate(shape)
+    ]
+
+
+def _is_at(
+    dialect: str, row: type[EventVersion] | type[BookRace], days: Sequence[Sequence[ColumnElement[str]]]
+) -> ColumnElement[bool]:
+    """Whether a row is of one of the days and has one of the day's words; a day stands before its words."""
+    found = func.instr if dialect == "sqlite" else func.strpos
+    day, data = col(row.race_date), col(row.data)
+    return or_(*(and_(day == on_day, or_(*(found(data, word) > 0 for word in words))) for on_day, *words in days))
+
+
+def around(session: Session, about: Around) -> dict[str, list[EventVersion]]:
+    """The versions of each event of these keys, races, meetings and places, the earliest first.
+
+    One statement, by indexes.
+    """
+    places, values = _words_of(about.places)
+    whole, whole_values = _words_of(about.whole_places)
+    asked = (bool(about.keys), bool(about.race_ids), bool(about.meeting_ids))
+    if not (any(asked) or places or whole):
+        return {}
+    statement = _around(dialect_of(session), asked, places, whole)
+    named: dict[str, object] = {
+        "keys": sorted(about.keys),
+        "races": sorted(about.race_ids),
+        "meetings": sorted(about.meeting_ids),
+        "recent": about.recent,
+    }
+    rows = session.execute(statement, named | _named("place", values) | _named("whole", whole_values))
+    return _by_key(rows.scalars())
+
+
+@lru_cache(maxsize=256)
+def _around(dialect: str, asked: tuple[bool, bool, bool], places: Words, whole: Words) -> Select[EventVersion]:
+    """The statement of `around`, which takes longer to put together than to carry out."""
+    row, named = EventVersion, NamedRace
+    ways: list[Select[str]] = []
+    key, kind = col(row.event_key), col(row.kind)
+    by_key, by_race, by_meeting = asked
+    if by_key:
+        ways.append(select(key).where(key.in_(_many("keys"))))
+    if by_race:
+        ways.append(select(key).where(col(row.race_id).in_(_many("races"))))
+        ways.append(select(col(named.event_key)).where(col(named.race_id).in_(_many("races"))))
+    if by_meeting:
+        ways.append(select(key).where(col(row.meeting_id).in_(_many("meetings")), kind != EventKind.RESULT_RECEIVED))
+    if places:
+        is_there = _is_at(dialect, row, _parameters("place", places))
+        ways.append(select(key).where(kind == EventKind.MEETING_ABANDONED, is_there))
+        is_recent = col(row.received_at) > bindparam("recent")
+        ways.append(select(key).where(kind.in_(_LINKED), is_recent, is_there))
+        ways.append(select(key).where(col(row.race_id).is_(None), is_recent, is_there))
+    if whole:
+        ways.append(select(key).where(kind.in_(_LINKED), _is_at(dialect, row, _parameters("whole", whole))))
+    return select(row).where(key.in_(union(*ways))).order_by(col(row.version))
+
+
+def _many(name: str) -> BindParameter[Sequence[str]]:
+    return bindparam(name, expanding=True)
+
+
+def _by_key(rows: Iterable[EventVersion]) -> dict[str, list[EventVersion]]:
+    found: dict[str, list[EventVersion]] = {}
+    for row in rows:
+        found.setdefault(row.event_key, []).append(row)
+    return found
+
+
+def received_since(session: Session, since: datetime) -> list[EventVersion]:
+    """The versions that were received at that moment or later, oldest first.
+
+    They are among the newest by number: the look ends at the first page that has none.
+    """
+    found: list[EventVersion] = []
+    before: int | None = None
+    while True:
+        statement = select(EventVersion).order_by(col(EventVersion.id).desc()).limit(PAGE)
+        if before is not None:
+            statement = statement.where(col(EventVersion.id) < before)
+        page = session.execute(statement).scalars().all()
+        young = [row for row in page if row.received_at >= since]
+        found += young
+        if not young:
+            return sorted(found, key=lambda row: row.id or 0)
+        before = page[-1].id
+
+
+def make(
+    event: RacingEvent,
+    version: int,
+    *,
+    remarks: VersionRemarks,
+    inbox_id: int,
+    received_at: datetime,
+) -> EventVersion:
+    """A version of an event, to be stored (`add`)."""
+    return EventVersion(
+        event_key=event.key,
+        version=version,
+        kind=event.kind or (drill_mark.KIND if event.drill else None),
+        region=event.race.region,
+        race_id=event.race.race_id,
+        meeting_id=event.race.meeting_id,
+        race_date=event.race.race_date,
+        data=event.model_dump_json(exclude_defaults=True),
+        remarks=remarks.model_dump_json(exclude_defaults=True) if remarks != VersionRemarks() else None,
+        inbox_id=inbox_id,
+        received_at=received_at,
+    )
+
+
+def add(session: Session, rows: Sequence[EventVersion]) -> None:
+    """Store new versions by one statement. From then on the session writes down what changes in a row."""
+    if not rows:
+        return
+    values = [row.model_dump(exclude={"id"}) for row in rows]
+    numbers = {(key, version): number for number, key, version in session.connection().execute(_INSERT, values)}
+    for row in rows:
+        row.id = numbers[row.event_key, row.version]
+        make_transient_to_detached(row)
+        session.add(row)
+
+
+_INSERT = insert(_EVENT).returning(_EVENT.c.id, _EVENT.c.event_key, _EVENT.c.version)
+"""The statement of `add`."""
+
+
+def amend(row: EventVersion, event: RacingEvent) -> None:
+    """Store the event of a version with newly filled-in fields; the version's number stays the same."""
+    row.region = event.race.region
+    row.meeting_id = event.race.meeting_id
+    row.race_date = event.race.race_date
+    row.data = event.model_dump_json(exclude_defaults=True)
+
+
+def read(row: EventVersion) -> tuple[RacingEvent, VersionRemarks]:
+    """The event of a row, and what is to be said of that version."""
+    return RacingEvent.model_validate_json(row.data), remarks_of(row)
+
+
+def remarks_of(row: EventVersion) -> VersionRemarks:
+    """What is to be said of a version, beside the event."""
+    return VersionRemarks.model_validate_json(row.remarks or "{}")
+
+
+def contradicted_by(row: EventVersion) -> EventKind | None:
+    """The kind of event that a version contradicts; None where the row's remarks name no event or can't be read."""
+    try:
+        return remarks_of(row).contradicts
+    except ValueError:
+        log.exception("stored_remarks_not_readable", event_key=row.event_key, version=row.version)
+        return None
+
+
+def known(row: EventVersion) -> tuple[RacingEvent, VersionRemarks]:
+    """As `read`; of a row that can't be read what its columns say, so that what comes after it is told all the same."""
+    try:
+        return read(row)
+    except ValueError:
+        log.exception("stored_event_not_readable", event_key=row.event_key, version=row.version)
+        race = Race(race_id=row.race_id, meeting_id=row.meeting_id, region=row.region, race_date=row.race_date)
+        kind = next((kind for kind in EventKind if kind == row.kind), None)
+        return RacingEvent(key=row.event_key, kind=kind, race=race, unreadable_because=NOT_READ), VersionRemarks()

@@ -1,0 +1,263 @@
+"""Fields that a delivery leaves out: taken from an earlier version of the event, or from the race book."""
+
+from collections.abc import Iterable, Sequence
+
+from bot.events.event import EventKind, RacingEvent
+from bot.events.facts import WHOLE_LISTS
+from bot.events.pairs import Places, is_shorter, is_whole, paired_races, paired_runners
+from bot.events.races import FEW_MINUTES, OF_COURSE, Course, OffTime, Race, Runner, letters
+from bot.events.spellings import by_place
+
+_PUT_TOGETHER = frozenset({"abandoned", "course", "off", "off_told", "runners", "from_book", "region", "said_region"})
+"""Fields of a race that are not simply kept where the later version lacks them."""
+
+_SHARED = ("meeting_id", "region", "race_date")
+"""Fields that all races of a meeting share, beside the course."""
+
+_OF_RACE = (
+    *_SHARED,
+    "off",
+    "title",
+    "number",
+    "race_class",
+    "race_type",
+    "distance",
+    "going",
+    "surface",
+)
+"""Fields of a race that the race book fills in. A race's status comes from the race's own events only."""
+
+
+def filled_in(
+    race: Race, known: Race, *, kind: EventKind | None = None, named: bool = False, is_sure: bool = False
+) -> Race:
+    """The race of an event of this kind, completed from `known`; `from_book` names the added fields.
+
+    An abandonment takes the reason too, a racecard the runners, a result placed runners. `named`: a meeting or card
+    names the race. Placed runners then mark the race as settled. `is_sure`: an id says that `known` is this race. Only
+    then is a region filled in where the delivery has a region in words that nobody understands.
+    """
+    names = list(_OF_RACE)
+    if kind in {EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED}:
+        names.append("reason")
+    if kind is EventKind.RACECARD_PUBLISHED and not named:
+        names += ["runners", *_size(race)]
+    elif (named or kind is EventKind.RESULT_RECEIVED) and known.placed():
+        names += ["runners", "winning_time"]
+    if named:
+        names += ["race_id", *_size(race)]
+        known = known.model_copy(update={"field_size": known.field_size or len(known.runners) or None})
+    return _filled(race, known, names, is_sure=is_sure)
+
+
+def _size(race: Race) -> list[str]:
+    """The number of runners is filled in where the race names none: it would hide that one is gone."""
+    return [] if race.runners else ["field_size"]
+
+
+def filled_in_from_meeting(race: Race, races: Iterable[Race], *, is_meeting: bool, is_sure: bool = False) -> Race:
+    """The race, or a meeting's shared fields, completed from the fields that all `races` of the meeting have in common.
+
+    Two meetings can share course and day, so only a meeting takes the meeting's id, never a race. `is_sure`: ids say
+    that the races are of this meeting.
+    """
+    races = sorted(races, key=lambda known: known.race_id or "")
+    names = _SHARED if is_meeting else _SHARED[1:]
+    common = {name: _only(getattr(known, name) for known in races) for name in names}
+    return _filled(race, Race(course=_common_course(races), **common), names, is_sure=is_sure)
+
+
+def in_common(races: Sequence[Race]) -> Race:
+    """The fields that all the races have, with the same value in each."""
+    first, *others = races
+    same = {
+        name: getattr(first, name)
+        for name in Race.model_fields
+        if name != "course" and all(getattr(other, name) == getattr(first, name) for other in others)
+    }
+    return Race(**same, course=_common_course(races))
+
+
+def _filled(race: Race, known: Race, names: Iterable[str], *, is_sure: bool) -> Race:
+    added = {
+        name: value
+        for name in names
+        if getattr(race, name) == Race.model_fields[name].default
+        and (value := getattr(known, name)) != Race.model_fields[name].default
+        and (is_sure or name != "region" or race.said_region is None)
+    }
+    course = _course(race.course, known.course)
+    of_course = [
+        f"{OF_COURSE}{name}" for name in Course.model_fields if getattr(course, name) != getattr(race.course, name)
+    ]
+    if not added and not of_course:
+        return race
+    marks = tuple(sorted({*race.from_book, *added, *of_course}))
+    return race.model_copy(update={**added, "course": course, "from_book": marks})
+
+
+def _common_course(races: Iterable[Race]) -> Course:
+    """The course of all the races; an empty course where the races name several."""
+    common = Course()
+    for course in (race.course for race in races):
+        if any(now and before and now != before for now, before in zip(_named(course), _named(common), strict=True)):
+            return Course()
+        common = _course(common, course)
+    return common
+
+
+def _named(course: Course) -> tuple[str | None, str | None]:
+    return course.course_id, course.name
+
+
+def _only(values: Iterable[str | None]) -> str | None:
+    """The value, where all values are equal; else None."""
+    found = {value for value in values if value is not None}
+    return found.pop() if len(found) == 1 else None
+
+
+def completed(event: RacingEvent, earlier: RacingEvent) -> RacingEvent:
+    """The event with what only the earlier version said, and the latest order of both."""
+    are_all = event.kind in WHOLE_LISTS
+    races, in_parts = _card(event, earlier, are_all=are_all)
+    return event.model_copy(
+        update={
+            "race": completed_race(event.race, earlier.race, are_all=are_all),
+            "races": races,
+            "in_parts": in_parts,
+            "reason": event.reason or earlier.reason,
+            **event.latest_order(earlier),
+        }
+    )
+
+
+def _card(event: RacingEvent, earlier: RacingEvent, *, are_all: bool) -> tuple[tuple[Race, ...], bool]:
+    """The races of both versions, and whether the races came in parts. `are_all`: lists are whole."""
+    pairs = paired_races(earlier.races, event.races)
+    takes_off = are_all and bool(event.races) and is_shorter(earlier.races, pairs, in_parts=earlier.in_parts)
+    races = united(event.races, earlier.races, are_all=are_all, takes_off=takes_off)
+    is_left_out = any(now is None for _, now in pairs) and not takes_off
+    is_part = earlier.in_parts or any(before is None for before, _ in pairs)
+    return races, are_all and is_left_out and is_part
+
+
+def completed_race(race: Race, earlier: Race, *, are_all: bool = False) -> Race:
+    """The race, completed from the earlier race. `are_all`: a list of runners is whole."""
+    kept = {
+        name: getattr(earlier, name)
+        for name, field in Race.model_fields.items()
+        if name not in _PUT_TOGETHER and getattr(race, name) == field.default
+    }
+    if race.region is None and race.said_region is None:
+        # A region is kept with the words for this region: else one region would have the words for another.
+        kept |= {"region": earlier.region, "said_region": earlier.said_region}
+    takes_off = are_all and bool(race.runners) and is_whole(earlier.runners, race.runners)
+    if takes_off and race.field_size is None:
+        # The earlier figure would hide that a runner is gone.
+        kept.pop("field_size", None)
+    return race.model_copy(
+        update={
+            **kept,
+            "abandoned": _abandoned(race, earlier),
+            "course": _course(race.course, earlier.course),
+            "off": _off(race.off, earlier.off),
+            "off_told": _off_told(race.off, earlier),
+            "runners": completed_runners(race.runners, earlier.runners, are_all=takes_off, is_card=are_all),
+        }
+    )
+
+
+def _abandoned(race: Race, earlier: Race) -> bool | None:
+    """Whether the race is abandoned. A later flag decides, or a later status where only a status said so before."""
+    by_status_alone = letters(earlier.status).startswith(("abandoned", "calledoff"))
+    if race.abandoned is None and not (race.status and by_status_alone):
+        return earlier.abandoned
+    return race.abandoned
+
+
+def _off(off: OffTime, earlier: OffTime) -> OffTime:
+    """The later off time. Where both say the same time, text and moment of both."""
+    if off == OffTime():
+        return earlier
+    if not off.is_same_time(earlier):
+        return off
+    return OffTime(text=off.text or earlier.text, off_at=off.off_at or earlier.off_at)
+
+
+def _off_told(off: OffTime, earlier: Race) -> OffTime | None:
+    """The off time told before the race moved by a few minutes; None where the current off time was told."""
+    if off == OffTime():
+        return earlier.off_told
+    told = earlier.off_told or earlier.off
+    return told if 0 < (off.minutes_from(told) or 0) <= FEW_MINUTES else None
+
+
+def _course(course: Course, earlier: Course) -> Course:
+    """The course, whole where nothing that both say of it differs: the name of another would be a wrong one."""
+    if any(now and before and now != before for now, before in zip(_named(course), _named(earlier), strict=True)):
+        return course
+    return Course(
+        course_id=course.course_id or earlier.course_id,
+        name=course.name or earlier.name,
+        country=course.country or earlier.country,
+    )
+
+
+def completed_runners(
+    runners: Sequence[Runner], earlier: Sequence[Runner], *, are_all: bool = False, is_card: bool = False
+) -> tuple[Runner, ...]:
+    """The later runners, each completed, then those that only the earlier version named, unless the later `are_all`.
+
+    A place that another horse has by now is nobody else's. A runner known by number alone gives way to a named horse
+    that has its place by now; on a card (`is_card`) it does not.
+    """
+    if not runners:
+        return tuple(earlier)
+    pairs = paired_runners(earlier, runners)
+    places = Places(pairs, takes_off=are_all)
+    return tuple(
+        _runner(now, before, places)
+        for before, now in pairs
+        if now is not None or not (are_all or (places.is_named_now(before) and not is_card))
+    )
+
+
+def _runner(now: Runner | None, before: Runner | None, places: Places) -> Runner:
+    if before is None and now is not None:
+        return now
+    known, before = (now or Runner()).model_dump(exclude_none=True), before or Runner()
+    kept = before.model_dump(exclude_none=True)
+    if places.is_still_shared(before, now):
+        known.pop("position")
+    is_other = "position" in known and by_place(known["position"]) != by_place(before.position)
+    if is_other or places.lost(before, now):
+        # A reason is that of its own position.
+        kept = {name: value for name, value in kept.items() if name not in {"position", "position_reason", "beaten"}}
+    return Runner(**{**kept, **known})
+
+
+def united(
+    races: tuple[Race, ...], earlier: tuple[Race, ...], *, are_all: bool = False, takes_off: bool = False
+) -> tuple[Race, ...]:
+    """The later races, each completed, then those that only the earlier version named, unless the later takes them off.
+
+    `are_all`: the lists of runners are whole.
+    """
+    if not races:
+        return earlier
+    pairs = paired_races(earlier, races)
+    both = [completed_race(now, before, are_all=are_all) if before else now for before, now in pairs if now]
+    return (*both, *(before for before, now in pairs if before and not now and not takes_off))
+
+
+def is_same_of_card(one: Race, other: Race) -> bool:
+    """Whether two races of a meeting are the same race, by the surest field that both have."""
+    for left, right in zip(_names(one), _names(other), strict=True):
+        if left and right:
+            return left == right
+    return one == other
+
+
+def _names(race: Race) -> tuple[str | None, ...]:
+    """What tells a meeting's races apart, the surest first."""
+    return race.race_id, race.off.text, race.number, race.title

@@ -1,0 +1,202 @@
+"""Which runners, and which races of a card, two versions of an event both name; and which places changed hands."""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Sized
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from bot.events.races import Race, Runner, Value, finishing_position, is_shared, plain_name
+
+V = TypeVar("V", bound=Value)
+Pair = tuple[V | None, V | None]
+
+
+@dataclass(frozen=True)
+class _By(Generic[V]):
+    """A way to pair entries: by an equal value, unless `may_be_same` refuses.
+
+    `only`: the value is unique in both lists.
+    """
+
+    value: Callable[[V], Hashable | None]
+    may_be_same: Callable[[V, V], bool]
+    only: bool = False
+
+
+def paired_runners(earlier: Sequence[Runner], later: Sequence[Runner]) -> list[Pair[Runner]]:
+    """(earlier, later) of each runner: those of the later version in its order, then those that only the earlier has.
+
+    The pairs go by name and number, then by name, then by number and place, then by number where a version names no
+    horse.
+    """
+    return _paired(earlier, later, _RUNNERS)
+
+
+def paired_races(earlier: Sequence[Race], later: Sequence[Race]) -> list[Pair[Race]]:
+    """(earlier, later) of each race of a card, in the order of `paired_runners`.
+
+    The pairs go by id, then by number, then by title, then by off time. A moved race keeps its number and title, and a
+    renamed race its time.
+    """
+    return _paired(earlier, later, _RACES)
+
+
+def is_whole(earlier: Sized, later: Sized) -> bool:
+    """Whether the later list of a card's races or runners can be the whole list.
+
+    A list of a single entry is an update of the entry, unless the earlier list has no more than two entries.
+    """
+    return len(later) > 1 or len(earlier) <= 2
+
+
+def is_shorter(earlier: Sequence[Race], pairs: Sequence[Pair[Race]], *, in_parts: bool) -> bool:
+    """Whether the later races are the card with races taken off: some of the earlier races, and no other races.
+
+    Of a card that came `in_parts` the answer is no: each part leaves out the races of the other parts.
+    """
+    later = [now for _, now in pairs if now]
+    return not in_parts and is_whole(earlier, later) and all(before for before, _ in pairs)
+
+
+class Places:
+    """The places of two versions of a result.
+
+    `had` are the places of the earlier version. `taken` are the places with a new holder: only a taken place is lost by
+    silence. `kept` are the places of runners without a place in the later version. `takes_off`: a runner left out of
+    the later version runs no more.
+    """
+
+    def __init__(self, pairs: Iterable[Pair[Runner]], *, takes_off: bool = False) -> None:
+        pairs = list(pairs)
+        came = [now for before, now in pairs if now and _place(now) and _place(now) != _place(before)]
+        self.had = {_place(before) for before, _ in pairs} - {None}
+        self.taken = {_place(now) for now in came}
+        self._taken_by_name = {_place(now) for now in came if now.horse and not now.number}
+        stayed = [(before, now) for before, now in pairs if _place(before) and (now or not takes_off)]
+        self.kept = {_place(before) for before, now in stayed if not (now and now.position)} - self.taken
+
+    def lost(self, before: Runner | None, now: Runner | None) -> bool:
+        """Whether a runner without a position in the later version has lost the place to another runner."""
+        return _place(before) in self.taken and not (now and now.position)
+
+    def is_still_shared(self, before: Runner | None, now: Runner | None) -> bool:
+        """Whether the later version leaves out the other holder of a shared place, and the mark of sharing."""
+        is_same = now is not None and _place(now) == _place(before) and _place(now) in self.kept
+        return bool(is_same and before and is_shared(before.position) and now and not is_shared(now.position))
+
+    def is_named_now(self, before: Runner | None) -> bool:
+        """Whether a runner known by number alone gave the place to a horse known by name alone."""
+        return before is not None and not before.horse and _place(before) in self._taken_by_name
+
+
+def _place(runner: Runner | None) -> int | None:
+    return finishing_position(runner.position) or None if runner else None
+
+
+def _paired(earlier: Sequence[V], later: Sequence[V], ways: Sequence[_By[V]]) -> list[Pair[V]]:
+    found: dict[int, int] = {}
+    left = set(range(len(earlier)))
+    for way in ways:
+        if not left or len(found) == len(later):
+            break
+        by_value, wanted = _by_value(earlier, way), _by_value(later, way)
+        for value, places in wanted.items():
+            candidates = by_value.get(value, [])
+            if way.only and (len(places) > 1 or len(candidates) > 1):
+                continue
+            for place, same in _same(earlier, later, way, [at for at in places if at not in found], candidates, left):
+                found[place] = same
+                left.remove(same)
+    pairs: list[Pair[V]] = [(earlier[found[place]] if place in found else None, one) for place, one in enumerate(later)]
+    return pairs + [(earlier[place], None) for place in sorted(left)]
+
+
+def _by_value(entries: Sequence[V], way: _By[V]) -> dict[Hashable, list[int]]:
+    by_value: dict[Hashable, list[int]] = {}
+    for place, one in enumerate(entries):
+        if (value := way.value(one)) is not None:
+            by_value.setdefault(value, []).append(place)
+    return by_value
+
+
+def _same(  # noqa: PLR0917  two lists and what is left of each
+    earlier: Sequence[V],
+    later: Sequence[V],
+    way: _By[V],
+    places: Iterable[int],
+    candidates: Iterable[int],
+    left: set[int],
+) -> Iterator[tuple[int, int]]:
+    """The later and the earlier place of the entries that are the same by this way."""
+    free = [place for place in candidates if place in left]
+    for place in places:
+        same = next((at for at in free if way.may_be_same(earlier[at], later[place])), None)
+        if same is not None:
+            free.remove(same)
+            yield place, same
+
+
+def _may_be_same_runner(one: Runner, other: Runner) -> bool:
+    return not (one.horse and other.horse) or _horse(one) == _horse(other)
+
+
+def _may_be_same_race(one: Race, other: Race) -> bool:
+    if one.race_id and other.race_id:
+        return one.race_id == other.race_id
+    if one.number and other.number and one.number != other.number:
+        return _off_and_title(one) is not None and _off_and_title(one) == _off_and_title(other)
+    return True
+
+
+def _always(_one: Runner, _other: Runner) -> bool:
+    return True
+
+
+def _published_horse(runner: Runner) -> str | None:
+    return " ".join(runner.horse.split()).casefold() if runner.horse else None
+
+
+def _horse(runner: Runner) -> str | None:
+    return plain_name(runner.horse).casefold() if runner.horse else None
+
+
+def _horse_and_number(runner: Runner) -> tuple[str | None, str] | None:
+    return (_horse(runner), runner.number) if runner.horse and runner.number else None
+
+
+def _number_and_place(runner: Runner) -> tuple[str, int] | None:
+    place = _place(runner)
+    return (runner.number, place) if runner.number and place else None
+
+
+def _off_and_title(race: Race) -> tuple[str | int, str] | None:
+    off = _off(race)
+    return (off, race.title) if off is not None and race.title else None
+
+
+def _off(race: Race) -> str | int | None:
+    minute = race.off.minute_of_day
+    return race.off.text if minute is None else minute
+
+
+def _number_and_title(race: Race) -> tuple[str, str] | None:
+    return (race.number, race.title) if race.number and race.title else None
+
+
+_RUNNERS: Sequence[_By[Runner]] = (
+    _By(lambda runner: runner, _always),
+    _By(_horse_and_number, _always),
+    _By(_published_horse, _always),
+    _By(_horse, _always),
+    _By(_number_and_place, _always),
+    _By(lambda runner: runner.number, _may_be_same_runner),
+)
+_RACES: Sequence[_By[Race]] = (
+    _By(lambda race: race, _may_be_same_race),
+    _By(lambda race: race.race_id, _may_be_same_race),
+    _By(_number_and_title, _may_be_same_race),
+    _By(lambda race: race.number, _may_be_same_race, only=True),
+    _By(_off_and_title, _may_be_same_race),
+    _By(lambda race: race.title, _may_be_same_race, only=True),
+    _By(_off, _may_be_same_race),
+)
+"""The surest way first."""

@@ -1,0 +1,58 @@
+"""Spellings of a value that say the same: "1" and "1st", "Weighed In" and "weighed_in".
+
+Each function gives a key. Two values with the same key are no change.
+"""
+
+from collections.abc import Callable, Hashable
+
+from bot.events.races import VOID_STATUSES, finishing_position, is_settled_status, is_shared, letters, plain_name
+
+By = Callable[[str | None], Hashable]
+
+YES, NO = "yes", "no"
+"""A flag as text."""
+
+_TO_COME = frozenset(
+    {"declared", "declarations", "confirmed", "scheduled", "upcoming", "open", "published", "entries", "pending"}
+)
+"""Plain statuses of a race to come, in letters alone."""
+
+
+def as_published(value: str | None) -> Hashable:
+    """Every spelling is a value of its own."""
+    return value
+
+
+def by_name(horse: str | None) -> Hashable:
+    """The horse's name without the country of birth and without apostrophes."""
+    return plain_name(horse) if horse else None
+
+
+def by_place(position: str | None) -> Hashable:
+    """The place, and whether several share the place; any other position in letters: "P.U." is "PU"."""
+    place = finishing_position(position)
+    return (place, is_shared(position)) if place else (letters(position) or position or None)
+
+
+def by_status(status: str | None) -> Hashable:
+    """A result's status in letters. Every word for "settled" is the same as no status; every word for void is one."""
+    said = letters(status)
+    if said in VOID_STATUSES:
+        return "void"
+    return "" if is_settled_status(status) else said
+
+
+def by_lost_status(status: str | None) -> Hashable:
+    """An abandonment's status in letters. "Abandoned" is the same as no status."""
+    return letters(status).removeprefix("abandoned")
+
+
+def by_card_status(status: str | None) -> Hashable:
+    """A racecard's status in letters. A plain status of a race to come is the same as no status."""
+    said = letters(status)
+    return "" if said in _TO_COME or is_settled_status(status) else by_lost_status(status)
+
+
+def by_flag(flag: str | None) -> Hashable:
+    """Whether the flag is set. A flag that did not come is not set."""
+    return flag == YES

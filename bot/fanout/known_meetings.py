@@ -1,0 +1,115 @@
+"""The stored events of the same races and meetings as the events of a transaction."""
+
+from collections.abc import Collection, Iterable
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot.db.tables import EventVersion
+from bot.events import event_store
+from bot.events.event import EventKind, RacingEvent
+from bot.events.event_store import Around
+from bot.events.meeting_parts import is_part_of, names_race
+from bot.events.races import Race
+
+
+class KnownMeetings:
+    """Abandoned meetings, their racecards, and races' events, each in its newest version; kept up to date.
+
+    Of the same days and courses, events received since `recent` are read too: their messages may have to be edited.
+    """
+
+    def __init__(self, session: Session, recent: datetime) -> None:
+        self._session = session
+        self._recent = recent
+        self._read = Around(recent=recent)
+        self._events: dict[str, RacingEvent] = {}
+        self._rows: dict[str, EventVersion] = {}
+        self._versions: dict[str, list[EventVersion]] = {}
+        self._made: set[str] = set()
+
+    def read(self, about: Iterable[RacingEvent]) -> list[RacingEvent]:
+        """The stored events around these events, read in one statement; events that were read before are left out."""
+        return self._found(event_store.around_of(about, self._recent))
+
+    def read_around(self, races: Iterable[Race]) -> list[RacingEvent]:
+        """The stored events around these races of the race book; events that were read before are left out."""
+        races = list(races)
+        wanted = Around(
+            race_ids=frozenset(race.race_id for race in races if race.race_id),
+            meeting_ids=frozenset(race.meeting_id for race in races if race.meeting_id),
+            places=event_store.places_of(races),
+            recent=self._recent,
+        )
+        return self._found(wanted)
+
+    def _found(self, wanted: Around) -> list[RacingEvent]:
+        versions = event_store.around(self._session, wanted.without(self._read))
+        self._read = self._read.with_(wanted)
+        found = {key: event_store.known(rows[-1])[0] for key, rows in versions.items()}
+        self._rows |= {key: rows[-1] for key, rows in versions.items()}
+        self._versions |= versions
+        self._events |= found
+        return list(found.values())
+
+    def versions_of(self, keys: Collection[str]) -> dict[str, list[EventVersion]]:
+        """The stored versions of these events, which were read; those that are not stored are left out."""
+        return {key: list(self._versions[key]) for key in keys if key in self._versions}
+
+    def has_other_of_race(self, event: RacingEvent) -> bool:
+        """Whether another event of the same race is known."""
+        race_id = event.race.race_id
+        return any(
+            other.key != event.key and race_id in {other.race.race_id, *(race.race_id for race in other.races)}
+            for other in self._events.values()
+        )
+
+    def learn(self, event: RacingEvent, version: EventVersion) -> None:
+        """Count this event in, with its newest version."""
+        self._events[event.key] = event
+        self._rows[event.key] = version
+
+    def made(self, event: RacingEvent, version: EventVersion) -> None:
+        """Count this event in, whose newest version was made just now, with all that is known."""
+        self.learn(event, version)
+        self._made.add(event.key)
+
+    def told_lately(self) -> list[tuple[RacingEvent, EventVersion]]:
+        """The earlier events received since `recent`, with their newest versions: their messages are edited."""
+        lately = [
+            (self._events[key], row)
+            for key, row in self._rows.items()
+            if row.received_at > self._recent and key not in self._made
+        ]
+        # A stored event that can't be read stays as stored.
+        return [(event, row) for event, row in lately if event.unreadable_because is None]
+
+    def events(self) -> list[RacingEvent]:
+        """All of the known events."""
+        return list(self._events.values())
+
+    def row_of(self, event: RacingEvent) -> EventVersion:
+        """The newest version of one of the known events."""
+        return self._rows[event.key]
+
+    def of(self, event: RacingEvent) -> list[RacingEvent]:
+        """The abandoned meetings of a race or card; first the meetings that name the race by id."""
+        found = [meeting for meeting in self._of_kind(EventKind.MEETING_ABANDONED) if is_part_of(event, meeting)]
+        return sorted(found, key=lambda meeting: names_race(meeting, event.race.race_id) is None)
+
+    def pairs(self, keys: Collection[str]) -> list[tuple[RacingEvent, RacingEvent]]:
+        """Pairs of an abandoned meeting with a race's abandonment or a racecard, one of the two in `keys`."""
+        return [
+            (meeting, part)
+            for meeting in self._of_kind(EventKind.MEETING_ABANDONED)
+            for part in [*self._of_kind(EventKind.RACE_ABANDONED), *self._of_kind(EventKind.RACECARD_PUBLISHED)]
+            if (meeting.key in keys or part.key in keys) and is_part_of(part, meeting)
+        ]
+
+    def naming(self, race_id: str | None) -> list[str]:
+        """The keys of the meetings that name this race by its id."""
+        meetings = self._of_kind(EventKind.MEETING_ABANDONED)
+        return [meeting.key for meeting in meetings if names_race(meeting, race_id)]
+
+    def _of_kind(self, kind: EventKind) -> list[RacingEvent]:
+        return [event for event in self._events.values() if event.kind is kind]

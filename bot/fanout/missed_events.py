@@ -1,0 +1,79 @@
+"""Posts the events that a channel has missed while its filter was wrong: to this channel alone, each event once.
+
+The events are coded and filled in anew, because an event can be older than the list of regions.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot.channels import mutes, subscriptions
+from bot.channels.filters import ChannelFilter
+from bot.db.tables import EventVersion
+from bot.events import event_store
+from bot.events.event import RacingEvent
+from bot.fanout.known_meetings import KnownMeetings
+from bot.fanout.news import News
+from bot.fanout.plan import Plan
+from bot.outbox import message_store
+from bot.racedata.event_completion import KnownElsewhere, lacks
+from bot.racedata.lists import read_lists
+
+
+def post_missed(session: Session, channel_id: str, chosen: ChannelFilter, *, since: datetime, now: datetime) -> int:
+    """How many posts were made: for events received since `since`, taken by the filter, and not posted here before.
+
+    The newest version of an event is matched and shown.
+    """
+    first = {row.event_key: row for row in reversed(event_store.received_since(session, since))}
+    newest = event_store.latest(session, first)
+    anew = _anew(session, newest)
+    missed = {key: event for key, event in anew.items() if chosen.matches(event)}
+    for key in message_store.keys_known(session, channel_id, missed):
+        del missed[key]
+    muted = mutes.active(session, now)
+    meetings = KnownMeetings(session, now)
+    meetings.read(missed.values())
+    plan = Plan(session, meetings)
+    for key in sorted(missed, key=lambda key: first[key].id or 0):
+        event = missed[key]
+        holding = {channel: by for channel, by in mutes.muting(muted, event).items() if channel == channel_id}
+        for news in _told(first[key], newest[key], event):
+            news.version.posts += 1
+            plan.add(news, [channel_id], {} if news.remarks.contradicts else holding)
+    plan.link()
+    plan.carry_out()
+    message_store.hurry_races(session, [event.race.race_id for event in missed.values() if event.is_abandonment])
+    return len(missed)
+
+
+def _told(first: EventVersion, newest: EventVersion, event: RacingEvent) -> list[News]:
+    """What the channel is told: a message of the first missed version, edited by the newest before it is sent.
+
+    The message then calls nothing corrected in the heading. A contradiction of another event is told by a message of
+    the newest version alone.
+    """
+    remarks = {row.version: event_store.remarks_of(row) for row in (first, newest)}
+    if first.version == newest.version or remarks[newest.version].contradicts:
+        return [News(newest, event, remarks[newest.version], rings=True, moves=False)]
+    return [
+        News(first, event, remarks[first.version], rings=True, moves=False),
+        News(newest, event, remarks[newest.version], rings=False, moves=False),
+    ]
+
+
+def _anew(session: Session, newest: Mapping[str, EventVersion]) -> dict[str, RacingEvent]:
+    """The events, coded by the lists of now and filled in; a difference is stored."""
+    elsewhere = KnownElsewhere(session, read_lists(session), [chosen for _, chosen in subscriptions.listening(session)])
+    stored = {key: event_store.known(row)[0] for key, row in newest.items()}
+    readable = {key: event for key, event in stored.items() if event.unreadable_because is None}
+    coded = {key: elsewhere.coded(event) for key, event in readable.items()}
+    lacking = {key: event for key, event in coded.items() if lacks(event)}
+    elsewhere.listen(coded.values())
+    elsewhere.read(list(lacking.values()))
+    filled = {key: elsewhere.filled(event.as_delivered(), event) for key, event in lacking.items()}
+    changed = {key: event for key, event in (coded | filled).items() if event != stored[key]}
+    for key, event in changed.items():
+        event_store.amend(newest[key], event)
+    return stored | changed

@@ -1,0 +1,277 @@
+"""Which channel is told of a version in which way: by a new message, by an edit, or not at all because one says it."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot.db.tables import EventVersion, MessageKind
+from bot.events import event_store, named_races
+from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
+from bot.events.facts import VersionRemarks
+from bot.events.meeting_parts import says_all_of
+from bot.fanout.known_meetings import KnownMeetings
+from bot.fanout.news import News
+from bot.outbox import message_store
+from bot.outbox.claim_at_fanout import Tells
+from bot.outbox.message_store import NewPost, Priority
+
+
+@dataclass(frozen=True)
+class Place:
+    """The message in which a channel is to have a version; `folded`: it says it already."""
+
+    post_id: int
+    folded: bool = False
+
+
+class Plan:
+    """The posts of a transaction: a statement for all, but where a version is to find messages made before it.
+
+    `posts` counts the channels that are told of versions, `written` the messages that are written down.
+    """
+
+    def __init__(self, session: Session, meetings: KnownMeetings) -> None:
+        self._session = session
+        self._meetings = meetings
+        self._new: list[tuple[News, dict[str, Place | None], Mapping[str, str]]] = []
+        self._versions: list[EventVersion] = []
+        self._linked: set[str] = set()
+        self.posts = 0
+        self.written = 0
+
+    def add(self, news: News, channels: list[str], muted: Mapping[str, str]) -> None:
+        """Tell these channels of a version, and mend the messages of others that it bears on.
+
+        `muted` are those that muted its meeting, and who did: they get no new message, but what stands there is edited.
+        """
+        if news.version.id is None:
+            self._versions.append(news.version)
+        if news.event.kind is EventKind.MEETING_ABANDONED:
+            named_races.add(self._session, news.event.key, (race.race_id for race in news.event.races))
+        places = self._places(news, muted)
+        superseded = self._superseded(news)
+        self._new.append((news, {channel: places.get(channel) for channel in channels}, muted))
+        self.posts += len(channels)
+        if news.event.kind in event_store.OF_MEETINGS:
+            self._linked.add(news.event.key)
+        elif news.remarks.contradicts and news.event.kind is EventKind.RESULT_RECEIVED:
+            self._take_out(news)
+        told = set(channels) - set(places)
+        self._mend(
+            news.event,
+            news.version,
+            [one for one in superseded if one[0] in told],
+            version=news.version.version,
+        )
+
+    def misled(self, news: News) -> set[str]:
+        """The channels that have to hear of a version, whatever they take.
+
+        They were told what it contradicts, or have the event by a region or course that it has no longer, or have a
+        message that shows a value which has changed since.
+        """
+        race_id, contradicted = news.event.race.race_id, news.remarks.contradicts
+        keys = {news.event.key} if news.moves or (news.version.version > 1 and not news.rings) else set[str]()
+        if contradicted is not None:
+            keys |= {news.event.contradicting_key or news.event.key}
+        if contradicted is EventKind.MEETING_ABANDONED:
+            keys |= set(self._meetings.naming(race_id))
+        if not keys:
+            return set()
+        self.carry_out()
+        told = message_store.channels_told(self._session, keys)
+        if contradicted is not None and race_id is not None:
+            told |= message_store.channels_told_of_race(self._session, race_id, contradicted)
+        return told
+
+    def carry_out(self) -> None:
+        """Write down what is planned so far."""
+        new, _ = self.rest()
+        self._write(new)
+
+    def rest(self) -> tuple[list[NewPost], Tells]:
+        """The messages that are planned and not written down yet, and what they tell."""
+        event_store.add(self._session, self._versions)
+        self._versions.clear()
+        new = [
+            _post(news, channel, place, muted.get(channel))
+            for news, places, muted in self._new
+            for channel, place in places.items()
+        ]
+        tells = Tells(
+            {news.version.id or 0: news.version for news, _, _ in self._new},
+            {news.version.id or 0: news.event for news, _, _ in self._new},
+            self._meetings.events(),
+        )
+        self._new.clear()
+        return new, tells
+
+    def _write(self, new: Sequence[NewPost]) -> None:
+        self.written += message_store.add(self._session, new)
+
+    def _places(self, news: News, muted: Mapping[str, str]) -> dict[str, Place]:
+        """The channels that have a message which this version only changes."""
+        places: dict[str, Place] = {}
+        if news.event.kind is EventKind.RACE_ABANDONED and not news.remarks.contradicts and not self._changed(news):
+            for meeting in reversed(self._meetings.of(news.event)):
+                folded = says_all_of(meeting, news.event)
+                messages = self._messages(meeting.key, locked=folded)
+                places |= {channel: Place(post_id, folded) for channel, post_id in messages.items()}
+        if muted or not news.rings:
+            own = self._messages(news.event.key)
+            having = {channel for channel in own if channel in muted or not news.rings}
+            places |= {channel: Place(own[channel], folded=not news.remarks.changes) for channel in having}
+        if news.only_adds:
+            # Where it was told within another message there is nothing to add.
+            said = message_store.said_by(self._session, news.event.key)
+            places = {channel: Place(post_id, folded=True) for channel, post_id in said.items()} | places
+        return places
+
+    def _superseded(self, news: News) -> list[tuple[str, int]]:
+        """The messages that a new one supersedes or contradicts: each is to say so, with a link."""
+        if not news.rings or (news.version.version == 1 and not news.remarks.contradicts):
+            return []
+        earlier = list(self._messages(news.event.key).items())
+        if news.remarks.contradicts in CONTRADICTIONS:
+            key, race_id = news.event.contradicting_key, news.event.race.race_id
+            earlier += message_store.messages_of_race(self._session, news.remarks.contradicts, key, race_id).items()
+        return earlier
+
+    @staticmethod
+    def _changed(news: News) -> bool:
+        return news.rings and news.version.version > 1
+
+    def amend(
+        self,
+        event: RacingEvent,
+        row: EventVersion,
+        moved: set[str],
+        muted: Mapping[str, str],
+        *,
+        seen_at: datetime | None,
+    ) -> None:
+        """Edit the messages of this version of an event, after the race book filled in more of the event.
+
+        `moved` are the channels that match the event now; a channel that was not told of the event gets a message.
+        `seen_at` is now; None where no message shows the difference.
+        """
+        self.carry_out()
+        if event.kind is EventKind.MEETING_ABANDONED:
+            named_races.add(self._session, event.key, (race.race_id for race in event.races))
+        if seen_at is not None:
+            self._mend_seen(event, row, seen_at)
+        news = News(row, event, VersionRemarks(), rings=False, moves=True)
+        if new := moved - (message_store.channels_told(self._session, {event.key}) if moved else set()):
+            places = self._places(news, muted)
+            self._new.append((news, {channel: places.get(channel) for channel in sorted(new)}, muted))
+            self.posts += len(new)
+            row.posts += len(new)
+        self._linked.add(event.key)
+
+    def _mend_seen(self, event: RacingEvent, row: EventVersion, seen_at: datetime) -> None:
+        known = f"{seen_at.timestamp():.3f}-{hashlib.sha256(row.data.encode()).hexdigest()[:16]}"
+        if event.kind is EventKind.RACE_ABANDONED:
+            messages = message_store.bearers(self._session, event.key)
+        else:
+            messages = {post_id: channel for channel, post_id in self._messages(event.key).items()}
+        self._write(
+            [
+                NewPost(
+                    channel,
+                    f"{event.key}#{row.version}+{known}@{channel}~{post_id}",
+                    MessageKind.EDIT,
+                    _priority(event),
+                    row.received_at,
+                    row.id,
+                    edits_id=post_id,
+                )
+                for post_id, channel in messages.items()
+            ],
+        )
+
+    def link(self) -> None:
+        """Edit the messages of an abandoned meeting's races and racecards: each links the meeting's message."""
+        keys, self._linked = self._linked, set()
+        pairs = self._meetings.pairs(keys)
+        if not pairs:
+            return
+        self.carry_out()
+        ids = {part.race.race_id for _, part in pairs if part.race.race_id}
+        kinds = event_store.kinds_of_races(self._session, ids)
+        messages = message_store.messages_of(self._session, {event.key for pair in pairs for event in pair})
+        for meeting, part in pairs:
+            if (part.race.race_id, EventKind.RESULT_RECEIVED) in kinds:
+                continue
+            # A racecard is marked in every channel; a race's message only beside the meeting's message.
+            is_card = part.kind is EventKind.RACECARD_PUBLISHED
+            here = messages.get(meeting.key, {})
+            found = messages.get(part.key, {}).items()
+            of_both = [(channel, post_id) for channel, post_id in found if is_card or channel in here]
+            self._mend(meeting, self._meetings.row_of(meeting), of_both)
+
+    def _messages(self, event_key: str, *, locked: bool = False) -> dict[str, int]:
+        self.carry_out()
+        return message_store.messages_of(self._session, {event_key}, locked=locked).get(event_key, {})
+
+    def _take_out(self, news: News) -> None:
+        """Let the messages of abandoned meetings say no longer that this race, which has a result, is lost."""
+        race_id = news.event.race.race_id
+        self.carry_out()
+        lost = message_store.meetings_saying(self._session, race_id, news.event.contradicting_key or news.event.key)
+        saying = {(channel, post_id) for post_id, channel in lost.items()}
+        for key in self._meetings.naming(race_id):
+            saying |= set(self._messages(key).items())
+        self._mend(news.event, news.version, sorted(saying, key=lambda one: one[1]))
+
+    def _mend(
+        self,
+        event: RacingEvent,
+        row: EventVersion,
+        messages: Iterable[tuple[str, int]],
+        *,
+        version: int | None = None,
+    ) -> None:
+        """Edits of earlier messages: one for each message, whatever versions follow, or one for this `version`."""
+        messages = list(messages)
+        if not messages:
+            return
+        self.carry_out()
+        mark = f"#{version}" if version else ""
+        self._write(
+            [
+                NewPost(
+                    channel,
+                    f"{event.key}{mark}@{channel}~{post_id}",
+                    MessageKind.EDIT,
+                    _priority(event),
+                    row.received_at,
+                    row.id,
+                    edits_id=post_id,
+                )
+                for channel, post_id in messages
+            ],
+        )
+
+
+def _priority(event: RacingEvent) -> Priority:
+    if event.drill is not None:
+        # After real abandonments, however many channels the drill tells.
+        return Priority.ADMIN
+    return Priority.ABANDONMENT if event.is_abandonment else Priority.OTHER
+
+
+def _post(news: News, channel_id: str, place: Place | None, muted_by: str | None) -> NewPost:
+    return NewPost(
+        channel_id,
+        f"{news.event.key}#{news.version.version}@{channel_id}",
+        MessageKind.EDIT if place else MessageKind.EVENT,
+        _priority(news.event),
+        news.version.received_at,
+        news.version.id,
+        edits_id=place.post_id if place else None,
+        folded=place is not None and place.folded,
+        muted_by=None if place else muted_by,
+    )

@@ -1,0 +1,209 @@
+"""Notices when accepted deliveries are not told, whatever the cause, and tells admins in a way not broken itself.
+
+While the database and the poster work, admins are told through the durable queue. Else Slack is called directly.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from sqlmodel import Session
+
+from bot.db.engine import Database
+from bot.deliveries import inbox
+from bot.deliveries.inbox import FirstWaiting
+from bot.errors import SlackDoubtful, SlackError
+from bot.fanout.fanout import Fanout
+from bot.logs import get_logger
+from bot.outbox import channel_queues
+from bot.outbox.message import Message
+from bot.outbox.notices import Notices
+from bot.outbox.poster import Poster
+
+log = get_logger(__name__)
+
+STANDS_STILL_S = 60.0
+"""A delivery waiting longer is a standstill; so is a loop without a good turn for longer."""
+
+ANSWERED_S = 5.0
+"""A working database has answered by then."""
+
+DIRECTLY_EVERY_S = 3_600.0
+"""Admins hear of standstills past the queue once in this time, however often they come and go."""
+
+TRY_EVERY_S = 60.0
+"""How often Slack is tried directly while Slack takes nothing."""
+
+
+NONE_IS_POSTED = "Deliveries are taken and none is posted"
+
+NOT_READ = "The database can't be read, so nothing is posted and new deliveries may be refused"
+
+SILENT = "it gives no sign of life"
+
+
+class PostDirectly(Protocol):
+    """Posts at once, past the queue. Raises the classes of SlackError."""
+
+    async def __call__(self, channel_id: str, message: Message, *, post_key: str, timeout_s: float) -> str: ...
+
+
+@dataclass
+class _Unchanged:
+    """For how long a value has been the same."""
+
+    value: object = None
+    since_s: float | None = None
+
+    def lasted_s(self, value: object, now_s: float) -> float:
+        if self.since_s is None or value != self.value:
+            self.value, self.since_s = value, now_s
+        return now_s - self.since_s
+
+
+class Standstill:
+    """Looks whether accepted deliveries are told.
+
+    For `/readyz`: `problem` says why deliveries are not told, `not_taken` names a post tried for long.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        notices: Notices,
+        *,
+        fanout: Fanout,
+        poster: Poster,
+        post_directly: PostDirectly,
+        monotonic: Callable[[], float],
+    ) -> None:
+        self.problem: str | None = None
+        self.not_taken: str | None = None
+        self._database = database
+        self._notices = notices
+        self._fanout = fanout
+        self._poster = poster
+        self._post_directly = post_directly
+        self._monotonic = monotonic
+        self._fanout_turns = _Unchanged()
+        self._poster_turns = _Unchanged()
+        self._delivery = _Unchanged()
+        self._post = _Unchanged()
+        self._is_told = False
+        self._is_read = True
+        self._told_directly_at_s: float | None = None
+        self._tried_directly_at_s: float | None = None
+
+    async def look(self) -> None:
+        """Look once; tell admins once a standstill. Never raises."""
+        await self._look_at_posts()
+        found = await self._find()
+        if found is None:
+            if self.problem is not None:
+                log.info("standstill_over")
+            self.problem, self._is_told = None, False
+            return
+        if self.problem is None:
+            log.error("standstill", reason=found)
+        self.problem = found
+        if not self._is_told:
+            self._is_told = await self._tell(found)
+
+    async def _look_at_posts(self) -> None:
+        """Note a post tried for long. Telling admins would take Slack too, so only `/readyz` says so."""
+        try:
+            async with asyncio.timeout(ANSWERED_S):
+                tried = await self._database.read_for_alerts(channel_queues.tried_longest)
+        except Exception as error:  # noqa: BLE001  the poster meets the same error, and says so
+            log.info("tried_posts_not_read", reason=str(error))
+            return
+        lasted_s = self._post.lasted_s(tried and tried[0], self._monotonic())
+        is_long = tried is not None and lasted_s >= STANDS_STILL_S
+        self.not_taken = f"{tried[0]} is tried for more than a minute ({tried[1]})" if tried and is_long else None
+
+    async def _find(self) -> str | None:
+        """A sentence, without its full stop, on the standstill and its known cause; None without a standstill."""
+        self._is_read = True
+        first = await self._first_waiting()
+        head = NONE_IS_POSTED if self._is_read else NOT_READ
+        now_s = self._monotonic()
+        waits_s = self._delivery.lasted_s(first and first.inbox_id, now_s)
+        fanout_s = self._fanout_turns.lasted_s(self._fanout.good_turns, now_s)
+        poster_s = self._poster_turns.lasted_s(self._poster.good_turns, now_s)
+        if fanout_s >= STANDS_STILL_S:
+            return f"{head}: fan-out gets nothing done ({self._fanout.problem or SILENT})"
+        if poster_s >= STANDS_STILL_S:
+            return f"{head}: the poster gets nothing done ({self._poster.problem or SILENT})"
+        if first is not None and waits_s >= STANDS_STILL_S:
+            why = first.error or self._fanout.problem or "more deliveries came than could be told"
+            return f"{inbox.reference(first.inbox_id)} was accepted more than a minute ago, and nobody is told ({why})"
+        return None
+
+    async def _first_waiting(self) -> FirstWaiting | None:
+        try:
+            async with asyncio.timeout(ANSWERED_S):
+                return await self._database.read_for_alerts(inbox.first_waiting)
+        except Exception as error:  # noqa: BLE001  fan-out and poster meet the same error, and say so
+            self._is_read = False
+            log.info("first_waiting_not_read", reason=str(error))
+            return None
+
+    async def _tell(self, reason: str) -> bool:
+        """Whether this standstill is told, or needs no more tries."""
+        if self._poster.problem is None and await self._queue(reason):
+            return True
+        now_s = self._monotonic()
+        if _is_within(self._told_directly_at_s, DIRECTLY_EVERY_S, now_s):
+            return True
+        if _is_within(self._tried_directly_at_s, TRY_EVERY_S, now_s):
+            return False
+        self._tried_directly_at_s = now_s
+        if not await self._tell_directly(reason):
+            return False
+        self._told_directly_at_s = now_s
+        return True
+
+    async def _queue(self, reason: str) -> bool:
+        """Whether the database took the notice."""
+        is_late = False
+
+        def tell(session: Session) -> None:
+            # A stuck writer may run this long after admins were told directly.
+            if not is_late:
+                self._notices.stands_still(session, reason)
+
+        try:
+            async with asyncio.timeout(ANSWERED_S):
+                await self._database.write(tell)
+        except Exception as error:  # noqa: BLE001  whatever the error, there is another way
+            is_late = True
+            log.warning("standstill_not_queued", reason=str(error))
+            return False
+        self._poster.wake.set()
+        return True
+
+    async def _tell_directly(self, reason: str) -> bool:
+        """Whether Slack took the message, in the admins' channel or else directly; true too where no admin is set."""
+        message = self._notices.standstill_message(reason)
+        ways = [way for way in self._notices.ways() if way]
+        for way in ways:
+            if any([await self._post_at(place, message) for place in way]):
+                return True
+        log.error("standstill_told_to_the_log_alone", reason=reason)
+        return not ways
+
+    async def _post_at(self, place: str, message: Message) -> bool:
+        try:
+            await self._post_directly(place, message, post_key=f"standstill@{place}", timeout_s=ANSWERED_S)
+        except SlackDoubtful as error:
+            # Slack may have the message: saying the same twice helps nobody.
+            log.warning("standstill_may_be_told", channel_id=place, reason=str(error))
+        except SlackError as error:
+            log.warning("standstill_not_told", channel_id=place, reason=str(error))
+            return False
+        return True
+
+
+def _is_within(at_s: float | None, long_s: float, now_s: float) -> bool:
+    return at_s is not None and now_s - at_s < long_s

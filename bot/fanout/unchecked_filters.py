@@ -1,0 +1,233 @@
+"""Checks the filters whose words were typed while no list was known to check the words by.
+
+A word that differs from a published name in letter case only is mended, and so is another name or code of a region.
+Of any other wrong word the channel is told. A channel is told of a filter's region and courses at once, when both are
+checked. Events that the channel has missed meanwhile are posted with the check.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from functools import partial
+
+from sqlmodel import Session
+
+from bot.channels import audit_log, channel_lock, subscriptions
+from bot.channels.filters import ALL_REGIONS, ChannelFilter, joint
+from bot.channels.subscriptions import UnreadFilter
+from bot.db.tables import ChannelSubscriptionRow
+from bot.deliveries import inbox
+from bot.events.races import Course
+from bot.fanout.missed_events import post_missed
+from bot.logs import get_logger
+from bot.outbox.notices import Notices
+from bot.racedata import reference_store
+from bot.racedata.client.filter_values import suggest
+from bot.racedata.lexicon import Lexicon, kept
+from bot.racedata.reference_store import KnownCourse
+
+log = get_logger(__name__)
+
+BOT = "the bot"
+"""Who the audit says changed it."""
+
+
+def check_filters(session: Session, notices: Notices, now: datetime) -> bool:
+    """Check all unchecked filters, as far as the lists are known. False while another replica fans out.
+
+    Fan-out must not run beside the check: an event matched with the old filter would be missed by both.
+    A subscription that waits for the bot is left until the channel is open: nobody can be told there.
+    """
+    if inbox.take_turn(session, lambda: now) is None:
+        return False
+    for row in _locked(session, subscriptions.unchecked_and_waiting):
+        since_now = subscriptions.read_filter(row).model_copy(update={"unchecked_since": now})
+        subscriptions.put_filter(session, row, since_now, row.updated_at)
+    if reference_store.regions(session) is not None:
+        lists = kept(session)
+        for row in _locked(session, partial(subscriptions.to_be_checked, regions=lists.regions)):
+            _check(session, notices, row, lists, now)
+    return True
+
+
+def _locked(
+    session: Session, find: Callable[[Session], Sequence[ChannelSubscriptionRow]]
+) -> Sequence[ChannelSubscriptionRow]:
+    """The subscriptions that are found, of channels that no other replica changes before the commit."""
+    channel_ids = sorted({row.channel_id for row in find(session)})
+    channel_lock.take(session, *channel_ids)
+    # What was read before the locks were ours may have changed since.
+    session.expire_all()
+    return [row for row in find(session) if row.channel_id in channel_ids]
+
+
+def _check(session: Session, notices: Notices, row: ChannelSubscriptionRow, lists: Lexicon, now: datetime) -> None:
+    before = subscriptions.read_filter(row)
+    region = _region_of(session, row, lists)
+    if region is None:
+        if before.unchecked_since is not None:
+            subscriptions.put_filter(session, row, before.model_copy(update={"unchecked_since": None}), now)
+        notices.tell_channel(session, _key(row, row.region), row.channel_id, _no_region(row.region, lists))
+        return
+    mended = before.model_copy(update={"region": region})
+    if before.unchecked_since is not None and _typed_courses(before) and not lists.courses:
+        _mend_silently(session, row, mended, now)
+        return
+    after, wrong = _with_courses(mended, lists.courses) if before.unchecked_since is not None else (mended, ())
+    if after == before:
+        return
+    is_joined = _store(session, row, after, now)
+    missed = _post_missed(session, row, before, after, now)
+    typed = before.model_copy(update={"region": before.typed_region or before.region})
+    if said := _said(typed, after, wrong, missed, is_joined=is_joined):
+        key = _key(row, f"{_moment(before.unchecked_since)}:{_words(typed)}")
+        notices.tell_channel(session, key, row.channel_id, said)
+    _audit(session, row, before, after, now)
+    log.info("filter_checked", channel_id=row.channel_id, region=after.region, missed=missed)
+
+
+def _mend_silently(session: Session, row: ChannelSubscriptionRow, mended: ChannelFilter, now: datetime) -> None:
+    """Mend the region while no list of courses is known. The channel is told with the courses.
+
+    A subscription that would become one with another of the channel is left as typed until then.
+    """
+    before = subscriptions.read_filter(row)
+    if mended.region == before.region or subscriptions.find(session, row.channel_id, mended.region):
+        return
+    after = mended.model_copy(update={"typed_region": before.typed_region or before.region})
+    subscriptions.put_filter(session, row, after, now)
+    _audit(session, row, before, after, now)
+
+
+def _audit(
+    session: Session, row: ChannelSubscriptionRow, before: ChannelFilter, after: ChannelFilter, now: datetime
+) -> None:
+    if _words(after) == _words(before):
+        return
+    audit_log.add(
+        session,
+        at=now,
+        user_id=BOT,
+        channel_id=row.channel_id,
+        action="mend region" if after.region != before.region else "mend course",
+        before=f"the region {_words(before)}",
+        after=f"the region {_words(after)}",
+        reference=f"subscription-{row.id}",
+    )
+
+
+def _region_of(session: Session, row: ChannelSubscriptionRow, lists: Lexicon) -> str | None:
+    """The region as published; None where no region can be meant for certain.
+
+    A part of a country is asked about: its region would be more than was typed.
+    """
+    if row.region == ALL_REGIONS or lists.is_region(row.region):
+        return row.region
+    meant = lists.region_called(row.region)
+    if meant is None:
+        return None
+    # Admins are told of a filter that can't be read (Notices.unread_filters). A mend would write over the filter.
+    there = [one for one in (row, subscriptions.find(session, row.channel_id, meant)) if one]
+    return None if any(isinstance(subscriptions.read_filter(one), UnreadFilter) for one in there) else meant
+
+
+def _store(session: Session, row: ChannelSubscriptionRow, after: ChannelFilter, now: datetime) -> bool:
+    """Store the mended filter. True where the channel had the region already: two subscriptions become one."""
+    other = subscriptions.find(session, row.channel_id, after.region)
+    if other is None or other.id == row.id:
+        subscriptions.put_filter(session, row, after, now)
+        return False
+    subscriptions.put_filter(session, other, joint(subscriptions.read_filter(other), after), now)
+    subscriptions.remove(session, row.channel_id, [row.region])
+    return True
+
+
+def _typed_courses(chosen: ChannelFilter) -> list[Course]:
+    return [one for one in (*chosen.courses, *chosen.not_courses) if one.course_id is None]
+
+
+def _with_courses(chosen: ChannelFilter, courses: Sequence[KnownCourse]) -> tuple[ChannelFilter, tuple[Course, ...]]:
+    """The checked filter, with published courses, and the typed courses not found."""
+    there = [one for one in courses if chosen.region in {ALL_REGIONS, one.region}]
+    found = {one: course_of(one, there) for one in _typed_courses(chosen)}
+    changes = {
+        "courses": tuple(found.get(one) or one for one in chosen.courses),
+        "not_courses": tuple(found.get(one) or one for one in chosen.not_courses),
+        "unchecked_since": None,
+        "typed_region": None,
+    }
+    return chosen.model_copy(update=changes), tuple(one for one, course in found.items() if course is None)
+
+
+def course_of(typed: Course, courses: Sequence[KnownCourse]) -> Course | None:
+    """The only course of this id, name or shortcode, exactly or else in another letter case; else None."""
+    word = typed.name or ""
+    for read in (str, str.casefold):
+        for field in ("course_id", "name", "shortcode"):
+            found = [one for one in courses if read(getattr(one, field) or "") == read(word)]
+            if len(found) == 1:
+                return Course(course_id=found[0].course_id, name=found[0].name, country=found[0].country)
+    return None
+
+
+def _post_missed(
+    session: Session, row: ChannelSubscriptionRow, before: ChannelFilter, after: ChannelFilter, now: datetime
+) -> int | None:
+    """How many missed messages were queued; None where nobody knows since when the channel misses messages."""
+    if before.unchecked_since is None:
+        return None
+    return post_missed(session, row.channel_id, after, since=before.unchecked_since, now=now)
+
+
+def _said(
+    before: ChannelFilter, after: ChannelFilter, wrong: Sequence[Course], missed: int | None, *, is_joined: bool
+) -> str:
+    """The words for the channel; empty where every word was right."""
+    typed, published = _words(before), _words(after)
+    said = []
+    if typed != published:
+        said.append(
+            f"This channel was subscribed to {typed} while I could not check that. The data service calls it "
+            f"{published}, so the subscription is to {published} now."
+        )
+    if is_joined:
+        said.append(
+            f"This channel had a subscription to {after.region} already. The two are one now, with everything that "
+            "either took."
+        )
+    said += [
+        f"This channel's subscription to {after.region} names the course {one.name}, but the data service publishes no "
+        "such course there. Edit in /racing list changes it."
+        for one in wrong
+    ]
+    if missed:
+        messages = "1 message" if missed == 1 else f"{missed} messages"
+        said.append(f"What came meanwhile and was not posted here follows now, late: {messages}.")
+    elif missed is None and said:
+        said.append(
+            "What came from there until now was not posted here: /results abandonments lists what is abandoned today."
+        )
+    return " ".join(said)
+
+
+def _no_region(typed: str, lists: Lexicon) -> str:
+    meant = lists.parts_of(typed) or suggest(typed, lists.regions)
+    question = f" Did you mean {' or '.join(meant)}?" if meant else ""
+    return (
+        f"This channel is subscribed to {typed}, but the data service publishes no such region, so nothing from it "
+        f"arrives.{question} Edit and Remove in /racing list change it."
+    )
+
+
+def _words(chosen: ChannelFilter) -> str:
+    """The words that were checked: the region, and courses by name."""
+    courses = [one.name or one.course_id or "?" for one in (*chosen.courses, *chosen.not_courses)]
+    return ", ".join([chosen.region, *courses])
+
+
+def _key(row: ChannelSubscriptionRow, about: str) -> str:
+    """The key of a notice, without the row's id: SQLite gives the id of a removed row to a new row."""
+    return f"region:{row.channel_id}:{_moment(row.created_at)}:{about}"
+
+
+def _moment(at: datetime | None) -> str:
+    return at.astimezone(UTC).isoformat() if at else ""

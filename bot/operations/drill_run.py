@@ -1,0 +1,220 @@
+"""A drill: a marked test alert is sent through our own public address and followed into the channels."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from sqlmodel import Session
+
+from bot.channels import subscriptions
+from bot.clock import Clock
+from bot.db.database_clock import database_now
+from bot.db.engine import Database
+from bot.errors import StorageError
+from bot.events import drill_mark
+from bot.events.drill_mark import Drill
+from bot.fanout import drill_records as kept_drills
+from bot.fanout.drill_fanout import takes_drills
+from bot.fanout.drill_records import KeptDrill
+from bot.logs import get_logger
+from bot.outbox import backlog, ledger
+from bot.outbox.ledger import Outcome, Told, Trace
+
+log = get_logger(__name__)
+
+FANNED_OUT_S = 10.0
+"""An accepted delivery is fanned out within this time, or fan-out stands still."""
+
+SENT_S = 12.0
+SENT_EACH_S = 0.25
+SENT_AT_MOST_S = 35.0
+"""The wait for posts: a time for Slack, and a time for each channel (Slack takes some 280 posts a minute).
+
+With FANNED_OUT_S and the call of our own address, this stays below `bot.fanout.drill_records.LASTS`.
+"""
+
+LOOK_EVERY_S = 0.25
+
+OVER = "the drill was over before its turn came"
+
+_UNDER_WAY = (Outcome.SENDING, Outcome.DOUBTFUL, Outcome.WAITING)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A failure in words, and the line that mends the failure."""
+
+    told: str
+    mend: str
+
+
+@dataclass(frozen=True)
+class Answered:
+    """How our own public address answered, after how many seconds; `problem` is None after a good answer."""
+
+    address: str
+    took_s: float
+    problem: Problem | None = None
+
+
+class Stop(Enum):
+    """How far a drill came."""
+
+    NOT_DELIVERED = auto()
+    """Our public address did not take the delivery."""
+    NOT_STORED = auto()
+    """The address answered, and our database lacks the delivery: another bot uses the address."""
+    NOT_FANNED_OUT = auto()
+    """The delivery is stored, and fan-out did not take the delivery."""
+    TOLD = auto()
+    """Each channel has its outcome."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """The outcome of a drill. `told` are the channels' outcomes; `uninvited` are channels without the bot."""
+
+    kept: KeptDrill
+    answered: Answered
+    stop: Stop
+    told: Sequence[Told] = ()
+    uninvited: Sequence[str] = ()
+
+
+Deliver = Callable[[bytes], Awaitable[Answered]]
+"""Signs a body and posts the body to our own public address."""
+
+
+@dataclass
+class Drills:
+    """Begins drills, follows and ends them."""
+
+    database: Database
+    deliver: Deliver
+    clock: Clock
+    wake: asyncio.Event
+    monotonic: Callable[[], float] = time.monotonic
+    pause: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep)
+
+    async def begin(self, begun_by: str, only_channel: str | None) -> KeptDrill | None:
+        """A new drill; None while the latest is too young."""
+        drill = Drill(drill_id=drill_mark.new_id(), begun_by=begun_by, only_channel=only_channel)
+
+        def begin(session: Session) -> KeptDrill | None:
+            return kept_drills.begin(session, drill, database_now(session, self.clock))
+
+        kept = await self.database.write(begin)
+        if kept is not None:
+            log.info("drill_begun", event_key=drill_mark.key_of(drill.drill_id), user_id=begun_by, only=only_channel)
+        return kept
+
+    async def latest(self) -> KeptDrill | None:
+        """The latest drill; None before the first."""
+        return await self.database.read(kept_drills.latest)
+
+    async def run(self, kept: KeptDrill) -> Report:
+        """Deliver a drill, wait for its posts, and end it. Raises StorageError."""
+        answered = await self.deliver(drill_mark.body_of(kept.drill.drill_id))
+        if answered.problem is not None:
+            await self._end_quietly(kept)
+            return Report(kept, answered, Stop.NOT_DELIVERED)
+        found = await self._follow(kept)
+        ended = await self.end(kept)
+        stop = _stop(found)
+        uninvited = await self._uninvited() if kept.drill.only_channel is None else ()
+        told = ended if ended is not None else _told(found)
+        log.info("drill_ended", event_key=_key(kept), stop=stop.name, channels=len(told))
+        return Report(kept, answered, stop, told, uninvited)
+
+    async def how_far(self, kept: KeptDrill) -> tuple[int, int]:
+        """How many channels have the drill by now, and how many are to have the drill."""
+        told = _told(await self._trace(kept))
+        return sum(one.outcome is Outcome.SENT for one in told), len(told)
+
+    async def end(self, kept: KeptDrill) -> Sequence[Told] | None:
+        """Give up the drill's waiting posts, so that no channel hears of the drill later.
+
+        Returns the outcomes before the end; None where the drill had no version yet. A post under way settles by
+        itself: the drill is over only afterwards (`end_left_over`).
+        """
+
+        def end(session: Session) -> Sequence[Told] | None:
+            now = database_now(session, self.clock)
+            found = ledger.trace(session, _key(kept), now)
+            told = _told(found)
+            backlog.withdraw(session, _key(kept), OVER, now)
+            if not any(one.outcome in {Outcome.SENDING, Outcome.DOUBTFUL} for one in told):
+                kept_drills.end(session, kept)
+            return told if found.versions else None
+
+        return await self.database.write(end)
+
+    async def end_left_over(self) -> bool:
+        """True if a drill was ended after its process died, or after its last post settled. For a job."""
+        kept = await self.latest()
+        if kept is None or kept.is_over or kept.is_open(self.clock()):
+            return False
+        await self.end(kept)
+        return True
+
+    async def _end_quietly(self, kept: KeptDrill) -> None:
+        """End an undelivered drill: a late arrival tells nobody. After a failure the job ends the drill."""
+        try:
+            await self.end(kept)
+        except StorageError as error:
+            log.warning("drill_not_ended", event_key=_key(kept), reason=str(error))
+
+    async def _follow(self, kept: KeptDrill) -> Trace:
+        """The ledger's trace, once each channel has its outcome or the time is over."""
+        self.wake.set()
+        began_s = self.monotonic()
+        while True:
+            found = await self._trace(kept)
+            passed_s = self.monotonic() - began_s
+            if _is_settled(found) or passed_s >= _patience_s(found):
+                return found
+            await self.pause(LOOK_EVERY_S)
+
+    async def _trace(self, kept: KeptDrill) -> Trace:
+        def trace(session: Session) -> Trace:
+            return ledger.trace(session, _key(kept), database_now(session, self.clock))
+
+        return await self.database.read(trace)
+
+    async def _uninvited(self) -> Sequence[str]:
+        """The channels with abandonments that wait for the bot's invitation: no drill reaches these channels."""
+        waiting = await self.database.read(subscriptions.waiting)
+        return sorted({channel_id for channel_id, chosen in waiting if takes_drills(chosen)})
+
+
+async def end_drills(drills_: Drills) -> None:
+    """End a drill that was left over."""
+    await drills_.end_left_over()
+
+
+def _key(kept: KeptDrill) -> str:
+    return drill_mark.key_of(kept.drill.drill_id)
+
+
+def _told(found: Trace) -> Sequence[Told]:
+    return [told for version in found.versions for told in version.told]
+
+
+def _stop(found: Trace) -> Stop:
+    if found.versions:
+        return Stop.TOLD
+    return Stop.NOT_FANNED_OUT if found.deliveries else Stop.NOT_STORED
+
+
+def _is_settled(found: Trace) -> bool:
+    """True if waiting longer changes nothing: each post has ended, or is held in a closed or paused channel."""
+    if not found.versions:
+        return False
+    return all(one.outcome not in _UNDER_WAY or one.is_held for one in _told(found))
+
+
+def _patience_s(found: Trace) -> float:
+    told = _told(found)
+    return min(SENT_AT_MOST_S, SENT_S + SENT_EACH_S * len(told)) if found.versions else FANNED_OUT_S

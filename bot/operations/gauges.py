@@ -1,0 +1,42 @@
+"""The state of the service in the database, read in a single transaction for the gauges of `/metrics`."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot.deliveries import inbox
+from bot.deliveries.inbox import Depth
+from bot.operations.jobs import job_runs
+from bot.operations.jobs.table import JOBS
+from bot.outbox import message_store
+from bot.racedata import quota_store
+from bot.racedata.forecast import Forecast
+from bot.racedata.month_quota import QuotaReading, month_key
+
+
+@dataclass(frozen=True)
+class Look:
+    """The state at a moment. `shut`: the codes of open circuit breakers. `last_done`: the last success of each job."""
+
+    now: datetime
+    inbox: Mapping[str, Depth] = field(default_factory=dict)
+    messages: Mapping[str, Depth] = field(default_factory=dict)
+    quota: QuotaReading | None = None
+    forecast: Forecast | None = None
+    last_done: Mapping[str, datetime] = field(default_factory=dict)
+    shut: Collection[str] = ()
+    replicas: int = 1
+
+
+def read_look(session: Session, now: datetime) -> Look:
+    """The state as of now. `forecast`, `shut` and `replicas` are left at their defaults."""
+    latest = quota_store.latest(session, month_key(now))
+    return Look(
+        now=now,
+        inbox=inbox.depths(session),
+        messages=message_store.depths(session),
+        quota=latest.reading if latest else None,
+        last_done=job_runs.last_done(session, [job.id for job in JOBS]),
+    )

@@ -1,0 +1,104 @@
+"""Compares failed deliveries with the inbox, puts missing deliveries in order, and finds the races to look up."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from sqlmodel import Session
+
+from bot.deliveries import inbox
+from bot.events import event_store
+from bot.events.event import EventKind, RacingEvent
+from bot.operations.repair.failed_record import Failed
+from bot.racedata import race_book_store
+
+
+def in_order(failed: Sequence[Failed]) -> tuple[Failed, ...]:
+    """Abandonments first, with everything about their races and meetings, by when the service had the event.
+
+    Within these events no abandonment overtakes an earlier result. A record without a payload is left out where another
+    record has the payload of the event.
+    """
+    lost = {mark for one in failed if one.event.is_abandonment for mark in _marks(one.event)}
+    whole = {one.event.key for one in failed if one.has_payload}
+
+    def place(numbered: tuple[int, Failed]) -> tuple[bool, bool, float, int]:
+        number, one = numbered
+        had_at = one.event.occurred_at or one.tried_at
+        return lost.isdisjoint(_marks(one.event)), had_at is None, had_at.timestamp() if had_at else 0.0, number
+
+    kept = [one for one in failed if one.has_payload or one.event.key not in whole]
+    return tuple(one for _, one in sorted(enumerate(kept), key=place))
+
+
+def _marks(event: RacingEvent) -> set[tuple[str | None, ...]]:
+    """The key of an event, the ids of the races and the meeting, and the course with the day."""
+    race = event.race
+    marks: set[tuple[str | None, ...]] = {("event", event.key), ("meeting", race.meeting_id)}
+    marks |= {("race", one.race_id) for one in (race, *event.races)}
+    marks.add(("place", race.course.course_id or race.course.name, race.race_date))
+    return {mark for mark in marks if None not in mark}
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """The stored deliveries of the same events: by key and body, and the kinds of event of each race and meeting."""
+
+    bodies: set[tuple[str, str]]
+    races: set[tuple[str, EventKind]]
+    meetings: set[tuple[str, EventKind]]
+
+    def has(self, one: Failed) -> bool:
+        """True if the delivery is stored: found by the body, or without a payload by the event and the race."""
+        event, race = one.event, one.event.race
+        if one.has_payload or event.kind is None:
+            return any((event.key, digest) in self.bodies for digest in one.digests)
+        if any(key == event.key for key, _ in self.bodies):
+            return True
+        by_race = race.race_id is not None and (race.race_id, event.kind) in self.races
+        by_meeting = race.race_id is None and race.meeting_id is not None
+        return by_race or (by_meeting and (race.meeting_id, event.kind) in self.meetings)
+
+
+def find_missing(session: Session, failed: Sequence[Failed]) -> list[Failed]:
+    """The deliveries not in the inbox, each body once."""
+    races = [one.event.race for one in failed if not one.has_payload]
+    stored = _Stored(
+        inbox.bodies_of(session, (one.event.key for one in failed)),
+        event_store.kinds_of_races(session, {race.race_id for race in races if race.race_id}),
+        event_store.kinds_of_meetings(session, {race.meeting_id for race in races if race.meeting_id}),
+    )
+    return list({(one.event.key, one.sha256): one for one in failed if not stored.has(one)}.values())
+
+
+def find_lacking(session: Session, missing: Sequence[Failed]) -> list[Failed]:
+    """The deliveries without a payload whose place, or finishing order, the race book lacks too."""
+    bare = [one for one in missing if not one.has_payload]
+    ids = {one.event.race.race_id for one in bare if one.event.race.race_id}
+    meetings = {one.event.race.meeting_id for one in bare if one.event.race.meeting_id}
+    book = race_book_store.find(session, ids, meetings)
+    in_book = {race.meeting_id for race in book.values()}
+
+    def is_lacking(one: Failed) -> bool:
+        race = one.event.race
+        known = book.get(race.race_id or "")
+        if one.event.kind is EventKind.RESULT_RECEIVED:
+            return known is None or not known.placed()
+        return known is None and race.meeting_id not in in_book
+
+    return [one for one in bare if is_lacking(one)]
+
+
+def days_of(lacking: Iterable[Failed]) -> list[tuple[str | None, date]]:
+    """The regions and days of the races to look up, each once.
+
+    A card without a date has no day: the card is of a later day than the delivery.
+    """
+    found: dict[tuple[str | None, date], None] = {}
+    for one in lacking:
+        race = one.event.race
+        if race.race_date:
+            found[race.region, date.fromisoformat(race.race_date)] = None
+        elif one.tried_at and one.event.kind is not EventKind.RACECARD_PUBLISHED:
+            found[race.region, one.tried_at.date()] = None
+    return list(found)

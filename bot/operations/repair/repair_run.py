@@ -1,0 +1,390 @@
+"""Makes failed deliveries good: each goes through the inbox and the outbox, once.
+
+A delivery in the inbox is left alone. The other deliveries are stored and fanned out in one transaction. A crash leaves
+all of the transaction or nothing. Events of hours ago come as one summary a channel.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from sqlmodel import Session
+
+from bot.clock import Clock
+from bot.db.engine import Database
+from bot.db.tables import EventVersion
+from bot.deliveries import inbox
+from bot.deliveries.inbox import Arrival
+from bot.errors import ServiceError, StorageError
+from bot.events import event_store
+from bot.fanout.fanout import TURN_S, Fanout, Line, log_lines
+from bot.logs import get_logger
+from bot.operations.repair import outage
+from bot.operations.repair.failed_record import Failed, ReadPayload, name_of, read_record
+from bot.operations.repair.missing_deliveries import days_of, find_lacking, find_missing, in_order
+from bot.outbox.notices import Notices
+from bot.outbox.resume import SUMMARY_AFTER, Reopening
+from bot.racedata import quota_store
+from bot.racedata.client.service_client import DELIVERIES_PATH, RacingClient
+from bot.racedata.client.service_errors import (
+    Latched,
+    QuotaExceeded,
+    ServiceFailure,
+    Spared,
+    Unauthorized,
+    UpgradeRequired,
+    WalkBroken,
+)
+from bot.racedata.month_quota import month_key
+from bot.racedata.quota_book import QuotaBook
+from bot.racedata.race_book import Budget, RaceBook
+
+log = get_logger(__name__)
+
+TOGETHER = 50
+"""Deliveries of a transaction, and so of a summary. Ingest waits for the transaction, so the number is small."""
+
+PAGES = 200
+"""Pages of records read at most: each page costs quota, and cursors may lead on for ever."""
+
+WALK_S = 600.0
+"""The records are read for so long at most: the records read by then must not wait for a slow service."""
+
+LOOK_UP_S = 30.0
+"""The time to look up races, for all deliveries together: abandonments wait meanwhile."""
+
+PAGES_A_DAY = 25
+"""Pages of the race book's walk for one day of failed deliveries, at most."""
+
+REFUSED = (Latched, QuotaExceeded, Spared, Unauthorized, UpgradeRequired, WalkBroken)
+"""Failures for admins to hear of: without the records nobody knows of missed events."""
+
+SAME_AGAIN = (UpgradeRequired, WalkBroken)
+"""Failures that come again within minutes: the next slot is early enough, and a broken walk costs quota each time."""
+
+
+@dataclass(frozen=True)
+class Repaired:
+    """The outcome of one look at the failed deliveries.
+
+    `known` were left alone. `unread` are the names of records without an event. `made` are the deliveries stored and
+    told, and `events` the keys of the events with news. `requests`: of the data service, for the records.
+    """
+
+    records: int = 0
+    known: int = 0
+    unread: tuple[str, ...] = ()
+    made: tuple[Failed, ...] = ()
+    events: tuple[str, ...] = ()
+    requests: int = 0
+
+
+Preview = Callable[[Session, Sequence[EventVersion]], None]
+"""Looks at the versions of a transaction before the rollback."""
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The failed deliveries of the records."""
+
+    records: int = 0
+    failed: tuple[Failed, ...] = ()
+    unread: tuple[str, ...] = ()
+    requests: int = 0
+    broken: ServiceError | None = None
+    """Why the walk of the list broke off."""
+
+
+@dataclass(frozen=True)
+class _Made:
+    """The deliveries of one transaction, the keys of the events with news, and the lines for the log."""
+
+    deliveries: Sequence[Failed] = ()
+    events: Sequence[str] = ()
+    lines: Sequence[Line] = ()
+
+
+class _TooMany(Exception):
+    """The deliveries make too many posts for one transaction: `room` of them can be done together."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        super().__init__(f"{room} deliveries fit into one transaction")
+
+
+class _TriedOut(Exception):
+    """Rolls back a transaction after a preview."""
+
+    def __init__(self, made: _Made) -> None:
+        self.made = made
+        super().__init__("tried out")
+
+
+class Repair:
+    """Looks up failed deliveries and makes the deliveries good. For the job, and for `racing-bot repair`."""
+
+    def __init__(
+        self,
+        database: Database,
+        client: RacingClient,
+        *,
+        quota_book: QuotaBook,
+        races: RaceBook,
+        fanout: Fanout,
+        reopening: Reopening,
+        notices: Notices,
+        read_payload: ReadPayload,
+        clock: Clock,
+        wake: asyncio.Event,
+    ) -> None:
+        self._database = database
+        self._client = client
+        self._quota_book = quota_book
+        self._races = races
+        self._fanout = fanout
+        self._reopening = reopening
+        self._notices = notices
+        self._read_payload = read_payload
+        self._clock = clock
+        self._wake = wake
+
+    async def as_job(self) -> None:
+        """Look once. Admins are told of a refusal or of a broken list; the next slot tries again."""
+        try:
+            await self.run()
+        except REFUSED as error:
+            await self._database.write(partial(self._tell_refused, error=error))
+            self._wake.set()
+            # A failed job is tried again within minutes.
+            if not isinstance(error, SAME_AGAIN):
+                raise
+
+    async def run(self) -> Repaired:
+        """Make failed deliveries good. Raises ServiceError where the bot can't read all records."""
+        found = await self._find()
+        await self._database.write(partial(self._count, requests=found.requests))
+        missing = await self._database.read(partial(find_missing, failed=found.failed))
+        await self._look_up(missing)
+        made = await self._make_all_good(missing)
+        await self._tell_rest(found)
+        repaired = _repaired(found, missing, made)
+        if made:
+            log.info("failed_deliveries_made_good", deliveries=len(repaired.made), events=len(repaired.events))
+            self._wake.set()
+        if found.broken is not None:
+            raise found.broken
+        return repaired
+
+    async def try_out(self, preview: Preview) -> Repaired:
+        """The outcome of a `run` without a look-up of races. Nothing is changed."""
+        found = await self._find()
+        missing = await self._database.read(partial(find_missing, failed=found.failed))
+        return _repaired(found, missing, await self._make_all_good(missing, preview))
+
+    async def _find(self) -> _Found:
+        """The failed deliveries of all pages of the records. A broken walk gives the pages before the break."""
+        if held_back := await self._quota_book.held_back():
+            raise held_back
+        records, requests = list[dict[str, Any]](), 0
+        broken: ServiceError | None = None
+        try:
+            async with asyncio.timeout(WALK_S):
+                async for step in self._client.walk_deliveries("failed"):
+                    page = [record.fields for record in step.page.data]
+                    requests += 1
+                    broken = _broken(page, records, requests, is_last=step.is_last)
+                    records += page
+                    if broken is not None:
+                        break
+        except ServiceError as error:
+            if not requests:
+                raise
+            broken = error
+        except TimeoutError:
+            broken = WalkBroken(DELIVERIES_PATH, message=f"not read to the end within {WALK_S:g} s")
+        # Hundreds of records take a while: commands and deliveries must not wait.
+        read = await asyncio.to_thread(self._read, records)
+        failed = [one for _, one in read if one is not None]
+        unread = tuple(name for name, one in read if one is None)
+        return _Found(len(records), in_order(failed), unread, requests, broken)
+
+    def _read(self, records: Iterable[Mapping[str, Any]]) -> list[tuple[str, Failed | None]]:
+        now = self._clock()
+        return [(name_of(record), self._read_one(record, now)) for record in records]
+
+    def _read_one(self, record: Mapping[str, Any], now: datetime) -> Failed | None:
+        """The delivery of a record. Admins hear of a record that our code fails on: no other record waits."""
+        try:
+            return read_record(record, self._read_payload, now)
+        except Exception:
+            log.exception("failed_delivery_not_read", delivery_id=name_of(record))
+            return None
+
+    def _count(self, session: Session, *, requests: int) -> None:
+        """Count the requests: the endpoint is not said to be free of quota."""
+        now = self._clock()
+        quota_store.spend(session, month_key(now), requests, now)
+
+    async def _look_up(self, missing: Sequence[Failed]) -> None:
+        """Read the races of records without a payload into the race book, as far as time and quota allow."""
+        lacking = await self._database.read(partial(find_lacking, missing=missing))
+        if not lacking:
+            return
+        try:
+            async with asyncio.timeout(LOOK_UP_S):
+                for one in lacking:
+                    await self._look_up_race(one)
+                still = await self._database.read(partial(find_lacking, missing=lacking))
+                for region, day in days_of(still):
+                    await self._races.top_up(region, day, Budget(pages=PAGES_A_DAY, seconds=LOOK_UP_S))
+        except TimeoutError:
+            log.info("races_not_looked_up", deliveries=len(lacking), after_s=LOOK_UP_S)
+
+    async def _look_up_race(self, one: Failed) -> None:
+        if one.event.race.race_id is None:
+            return
+        try:
+            await self._races.race(one.event.race.race_id)
+        except ServiceError as error:
+            log.info("race_not_looked_up", race_id=one.event.race.race_id, reason=str(error))
+
+    async def _make_all_good(self, missing: Sequence[Failed], preview: Preview | None = None) -> list[_Made]:
+        made, rest = list[_Made](), missing
+        while rest:
+            one, rest = await self._together(rest, preview)
+            made.append(one)
+        return made
+
+    async def _together(self, missing: Sequence[Failed], preview: Preview | None) -> tuple[_Made, Sequence[Failed]]:
+        """The outcome of one transaction, and the deliveries left."""
+        size = TOGETHER
+        while True:
+            some, rest = missing[:size], missing[size:]
+            work = partial(self._make_good, failed=some, is_last=not rest, preview=preview)
+            try:
+                return await self._in_turn(work), rest
+            except _TriedOut as tried:
+                return tried.made, rest
+            except _TooMany as error:
+                size = error.room
+            except StorageError:
+                raise
+            except Exception:
+                if preview is not None:
+                    raise
+                # Our code fails on a delivery: fan-out finds the delivery, and tells the others.
+                log.exception("failed_deliveries_left_to_fanout", deliveries=len(some))
+                return await self._database.write(partial(self._only_store, failed=some, is_last=not rest)), rest
+
+    async def _in_turn(self, work: Callable[[Session], _Made | None]) -> _Made:
+        """The outcome of a transaction in this process's turn to fan out."""
+        while (made := await self._database.write(work)) is None:  # noqa: ASYNC110  another process has the turn
+            await asyncio.sleep(TURN_S)
+        log_lines(made.lines)
+        return made
+
+    def _make_good(
+        self, session: Session, *, failed: Sequence[Failed], is_last: bool, preview: Preview | None
+    ) -> _Made | None:
+        """Store deliveries and fan them out; None where another replica has its turn."""
+        now = inbox.take_turn(session, self._clock)
+        if now is None:
+            return None
+        # A second look: another process may have been quicker.
+        failed = find_missing(session, failed)
+        versions, lines = self._fan_out(session, failed, now)
+        self._summarise(session, versions, now)
+        news = tuple(dict.fromkeys(row.event_key for row in versions))
+        if preview is not None:
+            preview(session, versions)
+            raise _TriedOut(_Made(failed, news))
+        told = [one for one in failed if one.event.key in news]
+        outage.note(session, self._notices, outage.outage_of(told, now) if told else None, now, is_last=is_last)
+        return _Made(failed, news, lines)
+
+    def _fan_out(
+        self, session: Session, failed: Sequence[Failed], now: datetime
+    ) -> tuple[Sequence[EventVersion], Sequence[Line]]:
+        """The new versions, in the order of the deliveries, and the lines for the log."""
+        if not failed:
+            return (), ()
+        arrivals = [_arrival(one, now) for one in failed]
+        numbers = inbox.store(session, arrivals)
+        stored = [inbox.stored(one, number) for one in arrivals if (number := numbers[one]) is not None]
+        if not stored:
+            return (), ()
+        done = self._fanout.post_within(session, stored, now)
+        if done.deliveries < len(stored):
+            raise _TooMany(done.deliveries)
+        rows = event_store.versions(session, {one.event.key for one in failed}).values()
+        made = {one.inbox_id for one in stored}
+        versions = (row for of_key in rows for row in of_key if row.inbox_id in made)
+        return sorted(versions, key=lambda row: row.id or 0), done.lines
+
+    def _only_store(self, session: Session, *, failed: Sequence[Failed], is_last: bool) -> _Made:
+        """Store deliveries for fan-out. Fan-out does deliveries one by one where necessary."""
+        now = self._clock()
+        failed = find_missing(session, failed)
+        if failed:
+            inbox.store(session, [_arrival(one, now) for one in failed])
+        found = outage.outage_of(failed, now) if failed else None
+        outage.note(session, self._notices, found, now, is_last=is_last)
+        return _Made(failed)
+
+    def _summarise(self, session: Session, versions: Sequence[EventVersion], now: datetime) -> None:
+        """Say events of hours ago in one message a channel."""
+        had = {row.id: event_store.remarks_of(row).had_at or now for row in versions}
+        old = [number for number, had_at in had.items() if number is not None and had_at <= now - SUMMARY_AFTER]
+        if old:
+            self._reopening.summarise_late(session, old, min(had[number] for number in old), now)
+
+    async def _tell_rest(self, found: _Found) -> None:
+        """Tell admins of unreadable records, and of an outage left untold by a killed run."""
+        if await self._database.read(partial(outage.has_news, unread=found.unread)):
+            await self._database.write(partial(self._tell_now, unread=found.unread))
+            self._wake.set()
+
+    def _tell_now(self, session: Session, *, unread: Sequence[str]) -> None:
+        now = self._clock()
+        outage.note(session, self._notices, None, now, is_last=True)
+        if unread:
+            outage.note_unread(session, self._notices, unread, now)
+
+    def _tell_refused(self, session: Session, *, error: ServiceFailure) -> None:
+        """Say once a month why the bot can't look up all failed deliveries."""
+        now = self._clock()
+        which = "all deliveries" if isinstance(error, WalkBroken) else "deliveries"
+        self._notices.tell(
+            session,
+            f"repair-refused:{error.code or type(error).__name__}:{month_key(now)}",
+            f"I can't look up {which} that the data service gave up. {error.told} I try again by "
+            "myself: what was given up meanwhile is posted as soon as I can look it up, for 30 days.",
+        )
+
+
+def _broken(
+    page: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]], pages: int, *, is_last: bool
+) -> WalkBroken | None:
+    """Why the walk ends at this page before the end of the list; None where the walk goes on."""
+    if page and page == before[-len(page) :]:
+        return WalkBroken(DELIVERIES_PATH, message="a page came twice under two cursors")
+    return None if is_last or pages < PAGES else WalkBroken(DELIVERIES_PATH, message=f"{PAGES} pages and no end")
+
+
+def _arrival(one: Failed, now: datetime) -> Arrival:
+    return Arrival(one.event.key, one.event.name, one.sha256, one.body, now, read=lambda: one.event)
+
+
+def _repaired(found: _Found, missing: Sequence[Failed], made: Sequence[_Made]) -> Repaired:
+    deliveries = tuple(one for part in made for one in part.deliveries)
+    return Repaired(
+        records=found.records,
+        known=found.records - len(found.unread) - len(missing),
+        unread=found.unread,
+        made=deliveries,
+        events=tuple(dict.fromkeys(key for part in made for key in part.events)),
+        requests=found.requests,
+    )

@@ -1,0 +1,98 @@
+"""The state of the bot in figures, for `/racing status`. A single transaction reads by indexes and changes no row."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cache
+from importlib.metadata import version
+
+from sqlmodel import Session
+
+from bot.clock import Clock
+from bot.db import migrate, replicas
+from bot.db.database_clock import database_now
+from bot.deliveries import inbox
+from bot.deliveries.inbox import FirstWaiting
+from bot.operations import missing_rows
+from bot.operations.jobs import job_runs
+from bot.operations.jobs.table import JOBS
+from bot.outbox import traffic
+from bot.outbox.traffic import Sent, WaitingChannel
+from bot.racedata import quota_store
+from bot.racedata.forecast import Forecast
+from bot.racedata.month_quota import QuotaReading, month_key
+from bot.racedata.quota_book import expected_by
+
+LATELY = timedelta(days=1)
+"""The time that the figures cover."""
+
+CHANNELS_AT_MOST = 5
+"""Channels with waiting messages to name, at most."""
+
+REPAIR = "repair"
+
+
+@dataclass(frozen=True)
+class JobDone:
+    """A job, and when a run was last done. `done_at` is None without a finished run in the last week."""
+
+    job: str
+    done_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Status:
+    """The state of the bot. `deliveries` are of the last day, by event. `missing` is by kind.
+
+    `waiting_posts` are of all channels, or of the channel asked for. `repaired_at` is None without a recent repair.
+    """
+
+    at: datetime
+    deliveries: dict[str, int]
+    sent: Sent
+    waiting_deliveries: int
+    first_waiting: FirstWaiting | None
+    waiting_posts: int
+    waiting_channels: Sequence[WaitingChannel]
+    missing: dict[str, int]
+    reading: QuotaReading | None
+    expected: Forecast | None
+    jobs: Sequence[JobDone]
+    repaired_at: datetime | None
+    replicas: int
+    schema: str | None
+    version: str
+
+
+def read_status(session: Session, clock: Clock, *, channel_id: str | None = None) -> Status:
+    """The status of now. With a channel, waiting messages are of the channel alone."""
+    now = clock()
+    # Leases and holds go by the database's clock.
+    database_at = database_now(session, clock)
+    waiting_posts, channels = traffic.waiting(session, database_at, at_most=CHANNELS_AT_MOST, channel_id=channel_id)
+    latest = quota_store.latest(session, month_key(now))
+    last_done = job_runs.last_done(session, [job.id for job in JOBS])
+    done = [JobDone(job.id, last_done.get(job.id)) for job in JOBS]
+    reading = latest.reading if latest else None
+    return Status(
+        at=now,
+        deliveries=inbox.count_received(session, now - LATELY),
+        sent=traffic.sent_since(session, now - LATELY),
+        waiting_deliveries=inbox.count_waiting(session),
+        first_waiting=inbox.first_waiting(session),
+        waiting_posts=waiting_posts,
+        waiting_channels=channels,
+        missing=missing_rows.count_told(session),
+        reading=reading,
+        expected=expected_by(session, reading) if reading else None,
+        jobs=done,
+        repaired_at=next((one.done_at for one in done if one.job == REPAIR), None),
+        replicas=replicas.living(session, database_at),
+        schema=migrate.applied(session.connection()),
+        version=_version(),
+    )
+
+
+@cache
+def _version() -> str:
+    return version("racing-bot")

@@ -1,0 +1,198 @@
+"""What waits in lanes that are held: given up after a time, or said in one message once its channel is back."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import delete, func, literal_column, select
+from sqlmodel import Session, col
+
+from bot.db.tables import ChannelQueue, EventVersion, MessageKind, MessageState, OutboxMessage, QueueState, Reason
+from bot.outbox import held_queues, message_store
+from bot.outbox.held_queues import Held
+from bot.outbox.message_store import IS_UNSENT
+from bot.outbox.states import Happened, move
+
+TOGETHER = 1_000
+"""Numbers of one statement: SQLite takes some thirty thousand, and a lane can hold more."""
+
+UNSUBSCRIBED = "the channel unsubscribed while it waited"
+
+WAITING_STATES = (QueueState.PAUSED, QueueState.CLOSED)
+
+_IS_QUEUED = (IS_UNSENT, col(OutboxMessage.state) == MessageState.QUEUED)
+
+
+@dataclass(frozen=True)
+class WaitingPost:
+    """An event's post that waits in a lane, or an edit that waits with it."""
+
+    post_id: int
+    event_id: int
+    event_key: str
+    version: int
+    kind: str | None
+    edits_id: int | None
+
+
+def of_lane(session: Session, channel_id: str, before: datetime) -> list[WaitingPost]:
+    """What a lane holds that was received before a moment, in its order; edits only of messages that wait too."""
+    statement = (
+        select(
+            col(OutboxMessage.id),
+            col(EventVersion.id),
+            col(EventVersion.event_key),
+            col(EventVersion.version),
+            col(EventVersion.kind),
+            col(OutboxMessage.edits_id),
+            col(OutboxMessage.received_at),
+        )
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        .where(col(OutboxMessage.channel_id) == channel_id, *_IS_QUEUED)
+        .order_by(col(OutboxMessage.priority), col(OutboxMessage.id))
+    )
+    rows = session.execute(statement).all()
+    old = {row[0] for row in rows if row[5] is None and row[6] < before}
+    return [WaitingPost(*row[:6]) for row in rows if row[0] in old or row[5] in old]
+
+
+def of_versions(session: Session, event_ids: Sequence[int]) -> dict[str, list[WaitingPost]]:
+    """The waiting posts of versions, by channel, in the order of the lane.
+
+    A held lane is left out: the lane gets a summary when the lane goes on.
+    """
+    found: dict[str, list[tuple[int, WaitingPost]]] = {}
+    for some in _in_parts(event_ids):
+        statement = (
+            select(
+                col(OutboxMessage.channel_id),
+                col(OutboxMessage.priority),
+                col(OutboxMessage.id),
+                col(EventVersion.id),
+                col(EventVersion.event_key),
+                col(EventVersion.version),
+                col(EventVersion.kind),
+                col(OutboxMessage.edits_id),
+            )
+            .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+            .join(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
+            .where(col(OutboxMessage.event_id).in_(some), *_IS_QUEUED, col(ChannelQueue.state).not_in(WAITING_STATES))
+        )
+        for channel_id, priority, *post in session.execute(statement):
+            found.setdefault(channel_id, []).append((priority, WaitingPost(*post)))
+    in_order = {name: sorted(posts, key=lambda one: (one[0], one[1].post_id)) for name, posts in found.items()}
+    return {name: _whole([post for _, post in posts]) for name, posts in sorted(in_order.items())}
+
+
+def _whole(posts: list[WaitingPost]) -> list[WaitingPost]:
+    """The messages, and the edits of the same messages. The edit of another message is left out."""
+    own = {one.post_id for one in posts if one.edits_id is None}
+    return [one for one in posts if one.post_id in own or one.edits_id in own]
+
+
+def versions(session: Session, event_ids: Sequence[int]) -> Sequence[EventVersion]:
+    """The versions of events by their numbers."""
+    found: list[EventVersion] = []
+    for some in _in_parts(event_ids):
+        found += session.execute(select(EventVersion).where(col(EventVersion.id).in_(some))).scalars()
+    return found
+
+
+def fold(session: Session, post_ids: Sequence[int], into: int) -> None:
+    """A summary says these, messages with their edits: they need none of their own. An edit stays its message's."""
+    for some in _in_parts(post_ids):
+        move(session, Happened.SUMMARISED, col(OutboxMessage.id).in_(some), folded_into=into, detail=None)
+
+
+def unfold(session: Session, channel_id: str) -> None:
+    """Summaries that were not posted are taken back: what they would have said waits by itself again."""
+    statement = select(col(OutboxMessage.id)).where(
+        col(OutboxMessage.channel_id) == channel_id, *_IS_QUEUED, col(OutboxMessage.kind) == MessageKind.SUMMARY
+    )
+    summaries = list(session.execute(statement).scalars())
+    if not summaries:
+        return
+    message_store.unfold(session, summaries)
+    session.execute(delete(OutboxMessage).where(col(OutboxMessage.id).in_(summaries)))
+
+
+def post_ids(session: Session, idempotency_keys: Sequence[str]) -> dict[str, int]:
+    """The number of each post by its name."""
+    statement = select(col(OutboxMessage.idempotency_key), col(OutboxMessage.id)).where(
+        col(OutboxMessage.idempotency_key).in_(idempotency_keys)
+    )
+    return {key: number for key, number in session.execute(statement) if number}
+
+
+def give_up(session: Session, before: datetime, limit: int, now: datetime) -> dict[str, tuple[Held, int]]:
+    """The next event posts of held lanes that were received before a moment are parked: channel → why, how many.
+
+    A lane that another replica is at is left for the next time.
+    """
+    statement = (
+        select(col(OutboxMessage.id), ChannelQueue)
+        .select_from(ChannelQueue)
+        .join(OutboxMessage, col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id))
+        .where(col(ChannelQueue.state).in_(WAITING_STATES), *_IS_QUEUED)
+        .where(col(OutboxMessage.event_id).is_not(None), col(OutboxMessage.received_at) < before)
+        .order_by(col(ChannelQueue.channel_id), col(OutboxMessage.id))
+        .limit(limit)
+        .with_for_update(of=ChannelQueue, skip_locked=True)
+    )
+    found: dict[tuple[str, Held], list[int]] = {}
+    for post_id, queue in session.execute(statement):
+        found.setdefault((queue.channel_id, held_queues.held(queue)), []).append(post_id)
+    for (_, held), ids in found.items():
+        move(
+            session,
+            Happened.EXPIRED,
+            col(OutboxMessage.id).in_(ids),
+            reason=Reason.WAITED_TOO_LONG,
+            detail=f"it waited too long for its channel ({held.because})",
+            given_up_at=now,
+        )
+        # What they would have said of other events is younger, and waits by itself.
+        message_store.unfold(session, ids)
+    return {channel_id: (held, len(ids)) for (channel_id, held), ids in found.items()}
+
+
+def drop(session: Session, channel_id: str, now: datetime) -> int:
+    """How many of a channel's waiting event posts are given up: nobody there wants them any more."""
+    return move(
+        session,
+        Happened.EXPIRED,
+        col(OutboxMessage.channel_id) == channel_id,
+        col(OutboxMessage.event_id).is_not(None),
+        reason=Reason.UNSUBSCRIBED,
+        detail=UNSUBSCRIBED,
+        given_up_at=now,
+    )
+
+
+def withdraw(session: Session, event_key: str, detail: str, now: datetime) -> int:
+    """How many waiting messages of an event are given up: nobody wants them any more. `detail` is for the ledger."""
+    of_event = select(col(EventVersion.id)).where(col(EventVersion.event_key) == event_key)
+    return move(
+        session,
+        Happened.EXPIRED,
+        col(OutboxMessage.event_id).in_(of_event),
+        reason=Reason.UNSUBSCRIBED,
+        detail=detail,
+        given_up_at=now,
+    )
+
+
+def count_given_up(session: Session, channel_id: str, held: Held) -> int:
+    """How many messages of a channel waited too long since its queue was held."""
+    statement = select(func.count()).where(
+        col(OutboxMessage.channel_id) == channel_id,
+        col(OutboxMessage.state) == literal_column("'dead_letter'"),
+        col(OutboxMessage.reason) == Reason.WAITED_TOO_LONG,
+        col(OutboxMessage.given_up_at) >= held.since,
+    )
+    count: int = session.execute(statement).scalar_one()
+    return count
+
+
+def _in_parts(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
+    return (numbers[start : start + TOGETHER] for start in range(0, len(numbers), TOGETHER))

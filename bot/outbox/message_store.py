@@ -1,0 +1,461 @@
+"""Posts: what is to be said in which channel, each once."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import IntEnum
+from functools import cache
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, case, func, literal_column, or_, select, update
+from sqlalchemy.orm import aliased
+from sqlalchemy.sql.dml import ReturningInsert
+from sqlmodel import Session, col
+
+from bot.db.engine import dialect_of, insert_here, insert_into, table_of
+from bot.db.tables import (
+    ChannelQueue,
+    EventVersion,
+    MessageKind,
+    MessageState,
+    Notice,
+    OutboxMessage,
+    QueueState,
+    Reason,
+)
+from bot.deliveries.inbox import Depth
+from bot.events.event import EventKind
+from bot.outbox.message import Message
+from bot.outbox.states import SENT_WHILE_PAUSED, UNSENT, Happened, move
+
+IS_UNSENT = col(OutboxMessage.state).in_([literal_column(f"'{state}'") for state in UNSENT])
+"""As literals, and as the index says it: otherwise SQLite does not use an index over some states only."""
+
+
+LAST_POSTS = 20
+HEARD_WITHIN = timedelta(seconds=10)
+"""Of a channel's last posts, how many are looked at for one that Slack answered at once, and what that means."""
+
+_IS_TOLD = col(OutboxMessage.state).not_in([MessageState.DEAD_LETTER, MessageState.MUTED])
+
+STANDS_ALONE = and_(col(OutboxMessage.kind) == MessageKind.EVENT, col(OutboxMessage.state) != MessageState.FOLDED)
+"""Whether an event has this message to itself: neither an edit, nor said by a summary."""
+
+
+def bearer_of(message: type[OutboxMessage]) -> ColumnElement[int]:
+    """The number of the edited message, or of the message that this one is folded into, or else of this message."""
+    return func.coalesce(col(message.edits_id), col(message.folded_into), col(message.id))
+
+
+NOTICE = "notice:"
+"""How the names of notices begin."""
+
+
+ALWAYS = datetime(1970, 1, 1, tzinfo=UTC)
+"""When a new lane was free already. No process's own clock is good for it: leases go by the database's."""
+
+
+class Priority(IntEnum):
+    """What goes first within a lane, and across them; equal ones go by receipt."""
+
+    WAITED = -1
+    """The summary of what waited in a lane that was held: before what came later."""
+    ABANDONMENT = 0
+    ADMIN = 1
+    OTHER = 2
+
+
+@dataclass(frozen=True)
+class NewPost:
+    """A post to be made. `idempotency_key` names it: a second of the same name is never made.
+
+    `edits_id`: no new message, but an edit of that post's. `folded`: that message says it already. `muted_by`: it
+    is not to be posted, because that person muted its meeting in the channel.
+    """
+
+    channel_id: str
+    idempotency_key: str
+    kind: MessageKind
+    priority: Priority
+    received_at: datetime
+    event_id: int | None = None
+    content: Message | None = None
+    edits_id: int | None = None
+    folded: bool = False
+    muted_by: str | None = None
+
+
+@dataclass(frozen=True)
+class Sending:
+    """The channels whose queues are leased for their new message, and from when until when the message is sent."""
+
+    channels: frozenset[str]
+    at: datetime
+    deadline_at: datetime
+
+
+def add(session: Session, posts: Iterable[NewPost]) -> int:
+    """How many posts were new. Each gets its channel's queue, where there is none yet."""
+    rows = {post.idempotency_key: post for post in posts}
+    if rows:
+        make_queues(session, {post.channel_id for post in rows.values()})
+    return len(insert(session, list(rows.values())))
+
+
+def insert(session: Session, posts: Sequence[NewPost], sending: Sending | None = None) -> dict[str, int]:
+    """The numbers of the new messages, by their names; a name that there is already is left out.
+
+    Every channel has its queue. The messages of the channels of `sending` are being sent already.
+    """
+    if not posts:
+        return {}
+    rows = [row_of(post, sending) for post in posts]
+    made = session.connection().execute(_made(dialect_of(session)), rows)
+    return {name: number for number, name in made}
+
+
+def make_queues(session: Session, channel_ids: Iterable[str]) -> None:
+    """Make the queues of these channels, where there are none."""
+    rows = [
+        {"channel_id": channel_id, "state": QueueState.OPEN, "next_free_at": ALWAYS}
+        for channel_id in sorted(set(channel_ids))
+    ]
+    if rows:
+        made = insert_into(dialect_of(session), ChannelQueue).on_conflict_do_nothing(index_elements=["channel_id"])
+        session.connection().execute(made, rows)
+
+
+@cache
+def _made(dialect: str) -> ReturningInsert[int, str]:
+    """The statement of `insert`: it stays the same, and takes a while to put together."""
+    row = table_of(OutboxMessage).c
+    once = insert_into(dialect, OutboxMessage).on_conflict_do_nothing(index_elements=["idempotency_key"])
+    return once.returning(row.id, row.idempotency_key)
+
+
+def row_of(post: NewPost, sending: Sending | None) -> dict[str, Any]:
+    """The columns of a new message."""
+    state = MessageState.MUTED if post.muted_by else MessageState.FOLDED if post.folded else MessageState.QUEUED
+    begun = sending if sending and state is MessageState.QUEUED and post.channel_id in sending.channels else None
+    return {
+        "channel_id": post.channel_id,
+        "idempotency_key": post.idempotency_key,
+        "kind": post.kind,
+        "event_id": post.event_id,
+        "edits_id": post.edits_id,
+        "content": post.content.as_json() if post.content else None,
+        "priority": int(post.priority),
+        "state": MessageState.SENDING if begun else state,
+        "folded_into": post.edits_id if post.folded else None,
+        "muted_by": post.muted_by,
+        "plain": False,
+        "received_at": post.received_at,
+        "attempts": 1 if begun else 0,
+        "sending_at": begun.at if begun else None,
+        "deadline_at": begun.deadline_at if begun else None,
+        "looks": 0,
+        "failed_looks": 0,
+        "may_be_repeat": False,
+    }
+
+
+def messages_of(session: Session, event_keys: Collection[str], *, locked: bool = False) -> dict[str, dict[str, int]]:
+    """The message in which each channel has an event, sent or waiting: event → channel → the newest of its posts.
+
+    `locked`: none of them is given up before the transaction ends.
+    """
+    if not event_keys:
+        return {}
+    statement = (
+        select(col(EventVersion.event_key), col(OutboxMessage.channel_id), col(OutboxMessage.id))
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        .where(
+            col(EventVersion.event_key).in_(sorted(event_keys)),
+            STANDS_ALONE,
+            _IS_TOLD,
+        )
+        .order_by(col(OutboxMessage.id))
+    )
+    if locked:
+        statement = statement.with_for_update(read=True, of=OutboxMessage)
+    found: dict[str, dict[str, int]] = {}
+    for event_key, channel_id, post_id in session.execute(statement):
+        found.setdefault(event_key, {})[channel_id] = post_id or 0
+    return found
+
+
+def bearers(session: Session, event_key: str) -> dict[int, str]:
+    """The messages that show an event, summaries left out: post → channel."""
+    said, message = aliased(OutboxMessage), aliased(OutboxMessage)
+    statement = (
+        select(col(message.id), col(message.channel_id))
+        .select_from(EventVersion)
+        .join(said, col(said.event_id) == col(EventVersion.id))
+        .join(message, col(message.id) == func.coalesce(col(said.folded_into), col(said.edits_id), col(said.id)))
+        .where(
+            col(EventVersion.event_key) == event_key,
+            col(message.event_id).is_not(None),
+            col(message.edits_id).is_(None),
+            col(message.state).not_in([MessageState.DEAD_LETTER, MessageState.MUTED]),
+            col(said.state).not_in([MessageState.DEAD_LETTER, MessageState.MUTED]),
+        )
+        .order_by(col(message.id))
+    )
+    return {post_id: channel_id for post_id, channel_id in session.execute(statement) if post_id}
+
+
+def messages_of_race(session: Session, kind: str, event_key: str | None, race_id: str | None) -> dict[str, int]:
+    """The message in which each channel has a race's event of that kind, by the event's key or by the race's id."""
+    statement = (
+        select(col(OutboxMessage.channel_id), col(OutboxMessage.id))
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        .where(is_event_of_race(kind, event_key, race_id), STANDS_ALONE, _IS_TOLD)
+        .order_by(col(OutboxMessage.id))
+    )
+    return {channel_id: post_id for channel_id, post_id in session.execute(statement) if post_id}
+
+
+def is_event_of_race(kind: str, event_key: str | None, race_id: str | None) -> ColumnElement[bool]:
+    """Whether a version is of a race's event of that kind, under whatever key it came."""
+    names = ((col(EventVersion.event_key), event_key), (col(EventVersion.race_id), race_id))
+    # Compared with nothing, a race without an id would be every race without one.
+    return and_(col(EventVersion.kind) == kind, or_(*(column == value for column, value in names if value is not None)))
+
+
+def said_by(session: Session, event_key: str) -> dict[str, int]:
+    """By what each channel has an event, be it within another message: channel → the newest of the event's posts."""
+    statement = (
+        select(col(OutboxMessage.channel_id), col(OutboxMessage.id))
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        .where(col(EventVersion.event_key) == event_key, _IS_TOLD)
+        .order_by(col(OutboxMessage.id))
+    )
+    return {channel_id: post_id for channel_id, post_id in session.execute(statement) if post_id}
+
+
+def message_telling(session: Session, channel_id: str, event_key: str, *, since: int, but: int | None) -> int | None:
+    """The channel's newest message of an event, from the version `since` on; the message `but` is left out.
+
+    That message is the event's own, or the summary that names the event.
+    """
+    summary = aliased(OutboxMessage)
+    in_summary = and_(col(OutboxMessage.kind) == MessageKind.EVENT, col(summary.kind) == MessageKind.SUMMARY)
+    statement = (
+        select(func.coalesce(col(summary.id), col(OutboxMessage.id)))
+        .select_from(OutboxMessage)
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        .outerjoin(summary, col(summary.id) == col(OutboxMessage.folded_into))
+        .where(
+            col(EventVersion.event_key) == event_key,
+            col(EventVersion.version) >= since,
+            col(OutboxMessage.channel_id) == channel_id,
+            col(OutboxMessage.id) != but,
+            or_(STANDS_ALONE, in_summary),
+            _IS_TOLD,
+        )
+        .order_by(col(OutboxMessage.id).desc())
+        .limit(1)
+    )
+    number: int | None = session.execute(statement).scalar_one_or_none()
+    return number
+
+
+def has_edit_of(session: Session, message_id: int | None, event_id: int | None) -> bool:
+    """Whether an edit to this version of an event was made in a message."""
+    statement = select(col(OutboxMessage.id)).where(
+        col(OutboxMessage.edits_id) == message_id,
+        col(OutboxMessage.event_id) == event_id,
+        col(OutboxMessage.state) == MessageState.SENT,
+    )
+    return session.execute(statement.limit(1)).first() is not None
+
+
+def channels_told(session: Session, event_keys: Collection[str]) -> set[str]:
+    """The channels that were told of one of these events, or are about to be, in whatever message."""
+    return _told(session, col(EventVersion.event_key).in_(sorted(event_keys))) if event_keys else set()
+
+
+def keys_known(session: Session, channel_id: str, event_keys: Collection[str]) -> set[str]:
+    """The events of which a channel has a post, whatever became of it."""
+    statement = (
+        select(col(EventVersion.event_key))
+        .join(OutboxMessage, col(OutboxMessage.event_id) == col(EventVersion.id))
+        .where(col(EventVersion.event_key).in_(sorted(event_keys)), col(OutboxMessage.channel_id) == channel_id)
+    )
+    return set(session.execute(statement).scalars()) if event_keys else set()
+
+
+def channels_told_of_race(session: Session, race_id: str, kind: str) -> set[str]:
+    """The channels that were told of a race's event of that kind, or are about to be, whatever key it came under."""
+    return _told(session, and_(col(EventVersion.race_id) == race_id, col(EventVersion.kind) == kind))
+
+
+def _told(session: Session, of: ColumnElement[bool]) -> set[str]:
+    statement = (
+        select(col(OutboxMessage.channel_id))
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        .where(of, _IS_TOLD)
+    )
+    return set(session.execute(statement).scalars())
+
+
+def slack_ahead(session: Session, channel_id: str) -> timedelta | None:
+    """By how much Slack's clock was ahead when it took one of the channel's last posts: a ts is the time by it.
+
+    None where none of them tells.
+    """
+    statement = (
+        select(col(OutboxMessage.message_ts), col(OutboxMessage.sending_at), col(OutboxMessage.sent_at))
+        .where(col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.state) == literal_column("'sent'"))
+        .where(STANDS_ALONE, col(OutboxMessage.message_ts).is_not(None))
+        .order_by(col(OutboxMessage.id).desc())
+        .limit(LAST_POSTS)
+    )
+    for message_ts, sending_at, sent_at in session.execute(statement):
+        # One that had to be looked for was written down as sent long after its ts.
+        if message_ts and sending_at and sent_at and timedelta(0) <= sent_at - sending_at < HEARD_WITHIN:
+            ahead: timedelta = datetime.fromtimestamp(float(message_ts), UTC) - sending_at
+            return ahead
+    return None
+
+
+def unfold(session: Session, summaries: Sequence[int]) -> None:
+    """What these summaries were to say waits by itself again: messages, each with its own edits."""
+    move(session, Happened.UNFOLDED, col(OutboxMessage.folded_into).in_(summaries), folded_into=None)
+
+
+def meetings_saying(session: Session, race_id: str | None, event_key: str) -> dict[int, str]:
+    """The messages of abandoned meetings that say of a race that it is called off: post → channel.
+
+    By the race's id, or by the key of its abandonment, which a race without an id has too.
+    """
+    said, message, meeting = aliased(OutboxMessage), aliased(OutboxMessage), aliased(EventVersion)
+    statement = (
+        select(col(message.id), col(message.channel_id))
+        .select_from(EventVersion)
+        .join(said, col(said.event_id) == col(EventVersion.id))
+        .join(message, col(message.id) == col(said.edits_id))
+        .join(meeting, col(meeting.id) == col(message.event_id))
+        .where(
+            is_event_of_race(EventKind.RACE_ABANDONED, event_key, race_id),
+            col(meeting.kind) == EventKind.MEETING_ABANDONED,
+        )
+    )
+    return {post_id: channel_id for post_id, channel_id in session.execute(statement) if post_id}
+
+
+def hurry_races(session: Session, race_ids: Iterable[str | None]) -> None:
+    """Give races' waiting posts an abandonment's priority, so that an abandonment does not overtake its own race's."""
+    ids = sorted({race_id for race_id in race_ids if race_id})
+    if not ids:
+        return
+    of_race = select(col(EventVersion.id)).where(col(EventVersion.race_id).in_(ids))
+    # An UPDATE locks in whatever order it finds them: two replicas that have some in common could wait for each other.
+    waiting = (
+        select(col(OutboxMessage.id))
+        .where(IS_UNSENT, col(OutboxMessage.event_id).in_(of_race))
+        .order_by(col(OutboxMessage.id))
+    )
+    found = list(session.execute(waiting.with_for_update()).scalars())
+    if found:
+        session.execute(
+            update(OutboxMessage).where(col(OutboxMessage.id).in_(found)).values(priority=int(Priority.ABANDONMENT))
+        )
+
+
+def add_notice(session: Session, key: str, channel_ids: Sequence[str], message: Message, now: datetime) -> bool:
+    """Whether this was news: a notice of a key is told once, in each of these channels or direct messages.
+
+    Without a channel the log alone is told, under a key of its own: once there is a channel, the notice goes there.
+    """
+    statement = insert_here(session, Notice).values(key=key if channel_ids else f"log:{key}", created_at=now)
+    statement = statement.on_conflict_do_nothing(index_elements=["key"])
+    # Asked by what comes back: a driver's row count of an INSERT is not to be relied on.
+    if session.execute(statement.returning(col(Notice.key))).first() is None:
+        return False
+    add(session, [_notice(f"{NOTICE}{key}", channel_id, message, now) for channel_id in channel_ids])
+    return True
+
+
+def _notice(name: str, channel_id: str, message: Message, now: datetime) -> NewPost:
+    return NewPost(channel_id, f"{name}@{channel_id}", MessageKind.NOTICE, Priority.ADMIN, now, content=message)
+
+
+def divert_notices(session: Session, channel_id: str, instead: Sequence[str], *, but: str) -> int:
+    """How many notices that waited in a channel's queue wait in each of the others' now.
+
+    A notice that may be under way stays where it is. So does one whose key begins with `but`.
+    """
+    waiting = select(OutboxMessage).where(
+        col(OutboxMessage.channel_id) == channel_id,
+        IS_UNSENT,
+        col(OutboxMessage.state) == MessageState.QUEUED,
+        col(OutboxMessage.kind) == MessageKind.NOTICE,
+        ~col(OutboxMessage.idempotency_key).startswith(NOTICE + but, autoescape=True),
+    )
+    found = session.execute(waiting.order_by(col(OutboxMessage.id)).with_for_update()).scalars().all()
+    first, *others = instead
+    for post in found:
+        resend_notice(session, post, others)
+        make_queues(session, [first])
+        post.channel_id, post.idempotency_key, post.detail = first, f"{_name_of(post)}@{first}", None
+    session.flush()
+    return len(found)
+
+
+def resend_notice(session: Session, post: OutboxMessage, channel_ids: Sequence[str]) -> None:
+    """Queue a notice for these channels too, each once."""
+    message = Message.from_json(post.content or "")
+    add(session, [_notice(_name_of(post), channel_id, message, post.received_at) for channel_id in channel_ids])
+
+
+def _name_of(post: OutboxMessage) -> str:
+    """The name of a notice's post without its channel."""
+    return post.idempotency_key.rpartition("@")[0]
+
+
+def is_noted(session: Session, key: str) -> bool:
+    """Whether a notice of this key was told, be it to the log."""
+    statement = select(col(Notice.key)).where(col(Notice.key).in_([key, f"log:{key}"]))
+    return session.execute(statement).first() is not None
+
+
+def count_by_state(session: Session) -> dict[str, int]:
+    """How many messages wait, are under way, are in doubt, and were given up. Of the sent there may be millions.
+
+    Given up messages that nobody wanted any more are left out: nobody misses them.
+    """
+    waiting = select(col(OutboxMessage.state), func.count()).where(IS_UNSENT).group_by(col(OutboxMessage.state))
+    dead = select(func.count()).where(
+        col(OutboxMessage.state) == literal_column("'dead_letter'"), col(OutboxMessage.reason) != Reason.UNSUBSCRIBED
+    )
+    found = {state: count for state, count in session.execute(waiting)}  # noqa: C416  rows are no pairs to mypy
+    given_up = session.execute(dead).scalar_one()
+    return found | ({MessageState.DEAD_LETTER.value: given_up} if given_up else {})
+
+
+HELD = "held"
+"""The state that `depths` gives to a queued message of a channel that is closed, on trial or paused."""
+
+_IS_HELD = and_(
+    col(OutboxMessage.state) == literal_column("'queued'"),
+    col(ChannelQueue.state) != QueueState.OPEN,
+    or_(col(ChannelQueue.state) != QueueState.PAUSED, col(OutboxMessage.kind).not_in(SENT_WHILE_PAUSED)),
+)
+
+
+def depths(session: Session) -> dict[str, Depth]:
+    """The messages that are not sent, by state, and the messages that were given up and wanted."""
+    state = case((_IS_HELD, literal_column(f"'{HELD}'")), else_=col(OutboxMessage.state)).label("shown_state")
+    unsent = (
+        select(state, func.count(), func.min(col(OutboxMessage.received_at)))
+        .outerjoin(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
+        .where(IS_UNSENT)
+        .group_by(state)
+    )
+    given_up = select(func.count(), func.min(col(OutboxMessage.given_up_at))).where(
+        col(OutboxMessage.state) == literal_column("'dead_letter'"), col(OutboxMessage.reason) != Reason.UNSUBSCRIBED
+    )
+    found = {name: Depth(count, oldest_at) for name, count, oldest_at in session.connection().execute(unsent)}
+    count, oldest_at = session.connection().execute(given_up).one()
+    return found | {MessageState.DEAD_LETTER.value: Depth(count, oldest_at)}

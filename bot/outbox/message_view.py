@@ -1,0 +1,430 @@
+"""What a message is to show as of now: its event in the newest version, and what edits have to say besides.
+
+A message is rendered from this whether it is posted or edited, so that any edit of it says all that there is to say.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, and_, or_, select
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, col
+
+from bot.channels import subscriptions
+from bot.channels.filters import mentions
+from bot.db.tables import EventVersion, MessageKind, MessageState, NamedRace, OutboxMessage
+from bot.events import event_store
+from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
+from bot.events.facts import VersionRemarks
+from bot.events.meeting_parts import is_part_of
+from bot.logs import get_logger
+from bot.outbox import message_store
+from bot.outbox.memory import Known
+from bot.racedata import event_completion, reference_store
+from bot.racedata.event_completion import KnownElsewhere
+from bot.racedata.lists import read_lists
+from bot.racedata.reference_store import KnownCountry
+
+log = get_logger(__name__)
+
+Said = tuple[OutboxMessage, EventVersion]
+
+_BEARER = aliased(OutboxMessage)
+_IS_BEARER = col(_BEARER.id) == message_store.bearer_of(OutboxMessage)
+"""The message itself, the one that it edits, or the one that it is folded into."""
+
+_IN_SUMMARY = and_(col(OutboxMessage.state) == MessageState.FOLDED, col(_BEARER.kind) == MessageKind.SUMMARY)
+_IS_MESSAGE = or_(message_store.STANDS_ALONE, _IN_SUMMARY)
+"""A version's own message, or a summary that says it."""
+
+ABANDONMENTS = (EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the message of `post` shows.
+
+    `own` is the version it was made for and `newest` the one that shares it by now; `later` are all that came to share
+    it, in order. `event` is the event of `newest`, filled in; None where the stored event can't be read. `lost` are the
+    abandonments of an abandoned meeting's races, each in its newest version; `settled` the ids of its races that have a
+    result.
+    `in_meeting`: it is of a race whose meeting was abandoned, by a message at `meeting_ts` where that is sent.
+    `edits` are the waiting edits that are done with once it is sent. `mentions` are who the channel has an abandonment
+    ring. `country` is a result's, where that is known to publish no full finishing order. `previous_ts` is where the
+    channel has the earlier message that this one corrects or contradicts; `superseded` is the later message that
+    corrects or contradicts this one.
+    """
+
+    post: OutboxMessage
+    own: EventVersion
+    newest: EventVersion
+    event: RacingEvent | None = None
+    lost: tuple[RacingEvent, ...] = ()
+    settled: frozenset[str] = frozenset()
+    in_meeting: bool = False
+    meeting_ts: str | None = None
+    edits: tuple[int, ...] = ()
+    mentions: tuple[str, ...] = ()
+    country: KnownCountry | None = None
+    previous_ts: str | None = None
+    superseded: "Superseded | None" = None
+    later: tuple[EventVersion, ...] = ()
+
+    @property
+    def same(self) -> tuple[object, ...]:
+        """What is equal where two messages say the same, but for what `meeting_ts` is in each channel."""
+        versions = (self.own.id, *(version.id for version in self.later), self.event, self.lost)
+        post = (self.post.received_at, self.post.may_be_repeat, self.in_meeting, self.mentions, self.superseded)
+        return (versions, post, self.settled, self.country)
+
+
+@dataclass(frozen=True)
+class Superseded:
+    """The message that supersedes an earlier one: when its version was received, and its ts where it is sent.
+
+    `by` is the event that contradicts the earlier message; None where the later message is of the same event.
+    `disagrees`: nothing tells which of the two is the newer. `is_posted`: the later message was not given up.
+    """
+
+    version: int
+    at: datetime
+    message_ts: str | None
+    by: EventKind | None = None
+    disagrees: bool = False
+    is_posted: bool = True
+
+
+def shown(session: Session, heads: Sequence[Said]) -> dict[int, Shown]:
+    """What is to be shown by posts that are to be sent, each with its event: a few statements for all of them.
+
+    By the id of the post that was passed, be it a message of its own or an edit. What was folded into a message that is
+    no event's, and is to be said after all, shows itself.
+    """
+    targets = _read(session, [post.edits_id for post, _ in heads if post.edits_id])
+    messages = {post.id or 0: targets.get(post.edits_id or 0, (post, event)) for post, event in heads}
+    edits = _edits(session, {post.id or 0 for post, _ in messages.values()})
+    meetings = _meetings(session, [edit for edit_list in edits.values() for edit in edit_list])
+    later = _later(session, messages.values(), edits)
+    said = {
+        number: _said(post, own, edits.get(post.id or 0, ()), meetings, later)
+        for number, (post, own) in messages.items()
+    }
+    return _completed(session, said, None)
+
+
+@dataclass(frozen=True)
+class Anew:
+    """What is in memory where messages are made: their events, by the number of the version, filled in a moment ago.
+
+    `around` are the stored events of the same races and meetings.
+    """
+
+    events: Mapping[int, RacingEvent]
+    around: Sequence[RacingEvent]
+    known: Known
+
+
+def shown_anew(session: Session, heads: Sequence[Said], anew: Anew) -> dict[int, Shown]:
+    """As `shown`, for messages that were made in this transaction: no edit of them waits yet."""
+    return _completed(session, {post.id or 0: _said(post, own, (), {}, {}) for post, own in heads}, anew)
+
+
+def _completed(session: Session, said: Mapping[int, Shown], anew: Anew | None) -> dict[int, Shown]:
+    said = {number: replace(one, previous_ts=_previous_ts(session, one)) for number, one in said.items()}
+    said = _without_settled(session, _with_events(session, said, anew))
+    known = anew.known if anew else None
+    return _with_countries(session, _with_mentions(session, said, known), known)
+
+
+def _read(session: Session, post_ids: Sequence[int]) -> dict[int, Said]:
+    if not post_ids:
+        return {}
+    statement = select(OutboxMessage, EventVersion).join(
+        EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id)
+    )
+    rows = session.execute(statement.where(col(OutboxMessage.id).in_(post_ids)))
+    return {post.id or 0: (post, event) for post, event in rows}
+
+
+def _edits(session: Session, post_ids: Iterable[int]) -> dict[int, list[Said]]:
+    """The edits of each message, those given up left out, in the order of their versions."""
+    found: dict[int, list[Said]] = {}
+    statement = (
+        select(OutboxMessage, EventVersion)
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        .where(
+            col(OutboxMessage.edits_id).in_(sorted(post_ids)),
+            col(OutboxMessage.state) != MessageState.DEAD_LETTER,
+        )
+        .order_by(col(EventVersion.version), col(OutboxMessage.id))
+    )
+    for edit, event in session.execute(statement):
+        found.setdefault(edit.edits_id or 0, []).append((edit, event))
+    return found
+
+
+def _meetings(session: Session, edits: Iterable[Said]) -> dict[tuple[str, str], str]:
+    """Where the messages of abandoned meetings stand that edits are about: (channel, key) → ts."""
+    wanted = {(edit.channel_id, event.event_key) for edit, event in edits if event.kind == EventKind.MEETING_ABANDONED}
+    if not wanted:
+        return {}
+    statement = (
+        select(col(OutboxMessage.channel_id), col(EventVersion.event_key), col(_BEARER.message_ts))
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        .join(_BEARER, _IS_BEARER)
+        .where(
+            col(EventVersion.event_key).in_(sorted({key for _, key in wanted})),
+            col(OutboxMessage.channel_id).in_(sorted({channel_id for channel_id, _ in wanted})),
+            _IS_MESSAGE,
+            col(_BEARER.message_ts).is_not(None),
+        )
+        .order_by(col(OutboxMessage.id))
+    )
+    return {(channel_id, key): ts for channel_id, key, ts in session.execute(statement) if ts}
+
+
+Later = Mapping[tuple[str, str], Sequence[Superseded]]
+"""The messages that may supersede an earlier one, by channel and event key, the earliest version first."""
+
+
+def _later(session: Session, messages: Iterable[Said], edits: Mapping[int, Sequence[Said]]) -> Later:
+    """The messages of the events that edits are about, of the same event or of one that contradicts the message."""
+    about = {
+        (edit.channel_id, event.event_key)
+        for post, own in messages
+        for edit, event in edits.get(post.id or 0, ())
+        if event.event_key == own.event_key or _contradicts(event, own)
+    }
+    if not about:
+        return {}
+    statement = (
+        select(
+            col(OutboxMessage.channel_id),
+            col(EventVersion.event_key),
+            col(EventVersion.version),
+            col(EventVersion.received_at),
+            col(_BEARER.message_ts),
+            col(EventVersion.kind),
+            col(EventVersion.remarks),
+        )
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        .join(_BEARER, _IS_BEARER)
+        .where(
+            col(EventVersion.event_key).in_(sorted({key for _, key in about})),
+            col(OutboxMessage.channel_id).in_(sorted({channel_id for channel_id, _ in about})),
+            _IS_MESSAGE,
+            col(OutboxMessage.state).not_in([MessageState.DEAD_LETTER, MessageState.MUTED]),
+        )
+        .order_by(col(EventVersion.version), col(OutboxMessage.id))
+    )
+    found: dict[tuple[str, str], list[Superseded]] = {}
+    for channel_id, key, version, received_at, ts, kind, remarks in session.execute(statement):
+        disagrees = VersionRemarks.model_validate_json(remarks or "{}").order_unknown
+        found.setdefault((channel_id, key), []).append(
+            Superseded(version, received_at, ts, EventKind(kind) if kind else None, disagrees)
+        )
+    return found
+
+
+def _superseded(message: OutboxMessage, own: EventVersion, edit: EventVersion, later: Later) -> Superseded | None:
+    """The message by which the channel has what the edit is about, where that is a later one than `message`."""
+    messages = later.get((message.channel_id, edit.event_key), ())
+    if edit.event_key == own.event_key:
+        found = next((one for one in messages if own.version < one.version <= edit.version), None)
+        return replace(found, by=None) if found else None
+    found = next((one for one in messages if one.version == edit.version), None)
+    if found is None and edit.kind and _contradicts(edit, own):
+        return Superseded(edit.version, edit.received_at, None, EventKind(edit.kind), is_posted=False)
+    return found
+
+
+def _contradicts(version: EventVersion, other: EventVersion) -> bool:
+    """Whether these are of kinds that can't both be true of a race."""
+    kind = EventKind(other.kind) if other.kind else None
+    return kind is not None and kind in CONTRADICTIONS and CONTRADICTIONS[kind] == version.kind
+
+
+def _said(
+    message: OutboxMessage,
+    own: EventVersion,
+    edits: Iterable[Said],
+    meetings: Mapping[tuple[str, str], str],
+    later: Later,
+) -> Shown:
+    versions = [own]
+    in_meeting, meeting_ts = False, None
+    superseded: Superseded | None = None
+    waiting: list[int] = []
+    for edit, event in edits:
+        by = _superseded(message, own, event, later)
+        if by is not None:
+            superseded = by
+            if by.message_ts is None and by.is_posted:
+                # The later message comes first; then the edit is made that links it.
+                continue
+        elif event.event_key == own.event_key:
+            versions.append(event)
+        elif event.kind == EventKind.MEETING_ABANDONED:
+            in_meeting, meeting_ts = True, meetings.get((message.channel_id, event.event_key))
+            if meeting_ts is None:
+                # The meeting's own message comes first; then the edit is made that links it.
+                continue
+        if edit.state == MessageState.QUEUED and edit.id is not None:
+            waiting.append(edit.id)
+    shared = {version.version: version for version in versions if version.version > own.version}
+    return Shown(
+        message,
+        own,
+        max(versions, key=lambda version: version.version),
+        later=tuple(shared[number] for number in sorted(shared)),
+        in_meeting=in_meeting,
+        meeting_ts=meeting_ts,
+        edits=tuple(waiting),
+        superseded=superseded,
+    )
+
+
+def _previous_ts(session: Session, one: Shown) -> str | None:
+    """Where the channel has the message of an earlier version of the same event, or of the event it contradicts."""
+    own = one.own
+    contradicts = event_store.contradicted_by(own)
+    ways: list[ColumnElement[bool]] = []
+    if own.version > 1:
+        ways.append(and_(col(EventVersion.event_key) == own.event_key, col(EventVersion.version) < own.version))
+    if contradicts is EventKind.MEETING_ABANDONED:
+        naming = select(col(NamedRace.event_key)).where(col(NamedRace.race_id) == own.race_id)
+        ways.append(col(EventVersion.event_key).in_(naming))
+    elif contradicts is not None:
+        key = own.event_key.replace(own.kind or "", contradicts, 1)
+        ways.append(
+            and_(message_store.is_event_of_race(contradicts, key, own.race_id), col(OutboxMessage.id) < one.post.id)
+        )
+    if not ways:
+        return None
+    borne = aliased(EventVersion)
+    # A race's abandonment may be said by its meeting's message alone.
+    in_meeting = and_(
+        col(EventVersion.kind) == EventKind.RACE_ABANDONED, col(borne.kind) == EventKind.MEETING_ABANDONED
+    )
+    statement = (
+        select(col(_BEARER.message_ts))
+        .select_from(OutboxMessage)
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        .join(_BEARER, _IS_BEARER)
+        .outerjoin(borne, col(borne.id) == col(_BEARER.event_id))
+        .where(
+            or_(*ways),
+            or_(_IS_MESSAGE, in_meeting),
+            col(OutboxMessage.channel_id) == one.post.channel_id,
+            col(_BEARER.message_ts).is_not(None),
+        )
+        .order_by(col(_BEARER.id) != col(OutboxMessage.id), col(OutboxMessage.id).desc())
+        .limit(1)
+    )
+    message_ts: str | None = session.execute(statement).scalar_one_or_none()
+    return message_ts
+
+
+def _with_events(session: Session, said: Mapping[int, Shown], anew: Anew | None) -> dict[int, Shown]:
+    """With the events of the messages, filled in once more, and with the abandoned races of abandoned meetings.
+
+    The race book is asked only for events without place, time or races, and not for those filled in a moment ago.
+    """
+    told = anew.events if anew else {}
+    stored = {one.newest.id: event for one in said.values() if (event := _newest_event(one, told))}
+    lacking = [event for event in stored.values() if event_completion.lacks(event)] if anew is None else []
+    meetings = [event for event in stored.values() if event.kind is EventKind.MEETING_ABANDONED]
+    if not (lacking or meetings):
+        return {number: replace(one, event=stored.get(one.newest.id)) for number, one in said.items()}
+    around = anew.around if anew else _around(session, [*lacking, *meetings])
+    if lacking:
+        known = KnownElsewhere(session, read_lists(session))
+        known.listen(around)
+        known.read(lacking)
+        # Of other events the race book was not read: their fields stay.
+        stored |= {
+            number: known.filled(event.as_delivered(), event) for number, event in stored.items() if event in lacking
+        }
+    called_off = [event for event in around if event.kind is EventKind.RACE_ABANDONED]
+    lost = {
+        event.key: tuple(race for race in called_off if is_part_of(race, event))
+        for event in stored.values()
+        if event.kind is EventKind.MEETING_ABANDONED
+    }
+    return {
+        number: replace(one, event=stored.get(one.newest.id), lost=lost.get(one.newest.event_key, ()))
+        for number, one in said.items()
+    }
+
+
+def _around(session: Session, about: Sequence[RacingEvent]) -> list[RacingEvent]:
+    found = event_store.around(session, event_store.around_of(about))
+    return [event_store.known(rows[-1])[0] for _, rows in sorted(found.items())]
+
+
+def _without_settled(session: Session, said: Mapping[int, Shown]) -> dict[int, Shown]:
+    """With the results of abandoned meetings' races: a race that has one is not lost, whatever else was delivered."""
+    meetings = {number: one.event for number, one in said.items() if one.event and one.event.kind == ABANDONMENTS[1]}
+    named = {race.race_id for event in meetings.values() for race in event.races if race.race_id}
+    lost = [event for number in meetings for event in said[number].lost]
+    kinds = event_store.kinds_of_races(session, named.union(event.race.race_id for event in lost if event.race.race_id))
+    with_result = frozenset(race_id for race_id, kind in kinds if kind is EventKind.RESULT_RECEIVED)
+    without_id = _results_without_id(session, lost)
+    return dict(said) | {
+        number: replace(
+            said[number],
+            settled=with_result,
+            lost=tuple(event for event in said[number].lost if event.key not in without_id),
+        )
+        for number in meetings
+    }
+
+
+def _results_without_id(session: Session, lost: Iterable[RacingEvent]) -> set[str]:
+    """The keys of those abandonments of races without an id whose race has a result, under the key that names it."""
+    results = {
+        event.contradicting_key: event.key for event in lost if event.race.race_id is None and event.contradicting_key
+    }
+    return {results[key] for key in event_store.latest(session, results)} if results else set()
+
+
+def _with_mentions(session: Session, said: Mapping[int, Shown], known: Known | None) -> dict[int, Shown]:
+    """With whom the channels of abandonments want to be rung, by the filters that take them as of now."""
+    abandoned = {number: one for number, one in said.items() if one.newest.kind in ABANDONMENTS}
+    channels = {one.post.channel_id for one in abandoned.values()}
+    filters = known.mentioning if known else subscriptions.mentioning(session, channels)
+    mentioning = {number: one for number, one in abandoned.items() if one.post.channel_id in filters}
+    return dict(said) | {
+        number: replace(one, mentions=mentions(filters[one.post.channel_id], event))
+        for number, one in mentioning.items()
+        if (event := one.event)
+    }
+
+
+def _with_countries(session: Session, said: Mapping[int, Shown], known: Known | None) -> dict[int, Shown]:
+    """With the countries of results that publish no full finishing order, so that the message can say so."""
+    results = {number: one for number, one in said.items() if one.newest.kind == EventKind.RESULT_RECEIVED}
+    countries = (known.lists.countries if known else _countries(session)) if results else None
+    partly = {one.country_code: one for one in countries or () if one.full_result_order is False}
+    return dict(said) | {
+        number: replace(one, country=partly.get(one.event.race.region if one.event else None))
+        for number, one in results.items()
+    }
+
+
+def _countries(session: Session) -> Sequence[KnownCountry] | None:
+    kept = reference_store.countries(session)
+    return kept[0] if kept else None
+
+
+def _newest_event(one: Shown, told: Mapping[int, RacingEvent]) -> RacingEvent | None:
+    """What the newest version says; None where what is stored of it can't be read, which must keep nobody waiting."""
+    if (event := told.get(one.newest.id or 0)) is not None:
+        return event
+    try:
+        event, _ = event_store.read(one.newest)
+    except ValueError:
+        log.exception("stored_event_not_readable", post=one.post.idempotency_key)
+        return None
+    return event

@@ -1,0 +1,215 @@
+"""One call, whole: latch, throttle, request, answer, and the decision whether to repeat it."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from bot.errors import StorageError
+from bot.logs import get_logger
+from bot.racedata.client.envelope import failure_of, read_page
+from bot.racedata.client.headers import RateReading, read_rate
+from bot.racedata.client.latches import USAGE_PATH, Latches
+from bot.racedata.client.records import Meta, Page
+from bot.racedata.client.retry import Patience, Retry, decide, rate_wait_s
+from bot.racedata.client.service_errors import QuotaExceeded, RateLimited, ServiceFailure, ServiceUnreachable, Spared
+from bot.racedata.client.throttle import Slot, Throttle
+from bot.racedata.client.timing import Timing
+from bot.racedata.client.transport import Answer, Request, Transport
+from bot.racedata.plans import PLANS
+from bot.racedata.quota_purposes import Purpose
+
+log = get_logger(__name__)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class AccountState:
+    """What the service last said of the account; None until it has."""
+
+    plan: str | None = None
+    window: str | None = None
+    data_as_of: str | None = None
+
+
+OnMeta = Callable[[AccountState, AccountState], Awaitable[bool | None]]
+"""Told the state before and now, when the plan or the window is another (the first time, the state before is empty).
+
+What it raises fails the call that saw the change.
+"""
+
+OnLatch = Callable[[ServiceFailure], Awaitable[None]]
+"""Told of the refusal that shut a latch. What it raises takes the refusal's place."""
+
+
+MaySpend = Callable[[Purpose], Awaitable[bool]]
+"""Whether the month's quota may be spent on a purpose now."""
+
+
+async def spend_freely(_purpose: Purpose) -> bool:
+    """The rule that is there where none was passed in: everything may be spent."""
+    return True
+
+
+OnAnswer = Callable[[str, ServiceFailure | None], None]
+"""Told of each request that was sent: its path, and the failure where it failed."""
+
+
+def count_nothing(_path: str, _failure: ServiceFailure | None) -> None:
+    """The observer of requests that is there where none was passed in."""
+
+
+async def tell_nobody(*_: object) -> None:
+    """The observer that is there where none was passed in."""
+
+
+class Calls:
+    """Makes calls; what calls share (throttle, latches, the account's state) is here."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        throttle: Throttle,
+        latches: Latches,
+        timing: Timing,
+        *,
+        on_meta: OnMeta = tell_nobody,
+        on_latch: OnLatch = tell_nobody,
+        may_spend: MaySpend = spend_freely,
+        on_answer: OnAnswer = count_nothing,
+    ) -> None:
+        self.transport = transport
+        self.latches = latches
+        self.state = AccountState()
+        self._told: tuple[str | None, str | None] = (None, None)
+        self._repeated: dict[int, ServiceFailure] = {}
+        self._throttle = throttle
+        self._timing = timing
+        self._on_meta = on_meta
+        self._on_latch = on_latch
+        self._may_spend = may_spend
+        self._on_answer = on_answer
+
+    async def ask(
+        self, request: Request, page: type[Page[T]], *, patience: Patience, background: bool, bare: bool = False
+    ) -> Page[T]:
+        """The answer's page. Raises a ServiceFailure once no further attempt is due."""
+        try:
+            return await self._ask(request, page, patience=patience, background=background, bare=bare)
+        finally:
+            self._repeated.pop(id(request), None)
+
+    async def check_spending(self, path: str, purpose: Purpose) -> None:
+        """Raise Spared where the month has too little left for this purpose. The usage endpoint is free of quota."""
+        if path != USAGE_PATH and not await self._may_spend(purpose):
+            raise Spared(path)
+
+    def held_up(self, path: str) -> ServiceFailure:
+        """Why a call that is under way has no answer so far: a failure that is tried again, the pace, or silence."""
+        if self._repeated:
+            return next(reversed(self._repeated.values()))
+        if wait_s := self._throttle.wait_s():
+            return RateLimited(path, code=RateLimited.known_code, retry_after_s=wait_s)
+        return ServiceUnreachable(path, message="no answer so far", may_have_arrived=True)
+
+    async def _ask(
+        self, request: Request, page: type[Page[T]], *, patience: Patience, background: bool, bare: bool
+    ) -> Page[T]:
+        started, attempt = self._timing.monotonic(), 0
+        while True:
+            attempt += 1
+            left_s = patience.deadline_s - (self._timing.monotonic() - started)
+            try:
+                async with self.latches.gate(request.path) as leave:
+                    answer = await self._attempt(request, leave.recheck, background=background, patience_s=left_s)
+                    return await self._read(answer, request, page, bare=bare, finds_out=leave.finds_out)
+            except ServiceFailure as error:
+                elapsed_s = self._timing.monotonic() - started
+                after_s = self._wait_before_next(error, request, attempt, elapsed_s, patience)
+                if after_s is None:
+                    raise
+                self._repeated[id(request)] = error
+            await self._timing.sleep(after_s)
+
+    def _wait_before_next(
+        self, error: ServiceFailure, request: Request, attempt: int, elapsed_s: float, patience: Patience
+    ) -> float | None:
+        decision = decide(
+            error,
+            attempt,
+            elapsed_s,
+            patience=patience,
+            repeatable=request.repeatable,
+            chance=self._timing.chance(),
+        )
+        log.info(
+            "data service failed",
+            path=request.path,
+            failure=type(error).__name__,
+            code=error.code,
+            status=error.status,
+            request_id=error.request_id,
+            attempt=attempt,
+            decision=str(decision),
+        )
+        return decision.after_s if isinstance(decision, Retry) else None
+
+    async def _attempt(
+        self, request: Request, recheck: Callable[[], None], *, background: bool, patience_s: float
+    ) -> Answer:
+        """The answer, if it is a success. Sends one request, or none."""
+        async with self._throttle.slot(request.path, background=background, patience_s=patience_s) as slot:
+            recheck()
+            answer = await self._send(request)
+            failure = failure_of(answer, request.path, self._timing.clock(), self.transport.mask)
+            _note_rate(slot, answer, failure)
+        if failure is None:
+            return answer
+        self._on_answer(request.path, failure)
+        if await self.latches.refused(failure, self.state.plan):
+            await self._on_latch(failure)
+        raise failure
+
+    async def _send(self, request: Request) -> Answer:
+        try:
+            return await self.transport.send(request)
+        except ServiceFailure as failure:
+            self._on_answer(request.path, failure)
+            raise
+
+    async def _read(
+        self, answer: Answer, request: Request, page: type[Page[T]], *, bare: bool, finds_out: bool
+    ) -> Page[T]:
+        found = read_page(answer, request.path, page, self.transport.mask, bare=bare)
+        if isinstance(found, ServiceFailure):
+            self._on_answer(request.path, found)
+            raise found
+        self._on_answer(request.path, None)
+        if found.meta.plan in PLANS and read_rate(answer.headers).limit is None:
+            self._throttle.learn_limit(PLANS[found.meta.plan].requests_per_minute)
+        try:
+            await self._remember(found.meta, finds_out=finds_out)
+        except StorageError as error:
+            if request.repeatable:
+                raise
+            # It can't be asked for again, so what it says outweighs what we could not note of it.
+            log.warning("answer_not_noted", path=request.path, reason=str(error))
+        return found
+
+    async def _remember(self, meta: Meta, *, finds_out: bool) -> None:
+        """Keep what the answer says of the account, open what it disproves, and tell of a change."""
+        await self.latches.answered(meta.plan, finds_out=finds_out)
+        old = self.state
+        self.state = AccountState(
+            plan=meta.plan or old.plan, window=meta.window or old.window, data_as_of=meta.data_as_of or old.data_as_of
+        )
+        account = (self.state.plan, self.state.window)
+        if account != self._told and await self._on_meta(old, self.state) is not False:
+            self._told = account
+
+
+def _note_rate(slot: Slot, answer: Answer, failure: ServiceFailure | None) -> None:
+    """What the answer means for the pace. A proxy's own error page says nothing of the service's count."""
+    reading = read_rate(answer.headers)
+    slot.reading = reading if answer.status < 500 or reading != RateReading() else None
+    if answer.status == 429 and failure is not None and not isinstance(failure, QuotaExceeded):
+        slot.hold_s = rate_wait_s(failure)

@@ -1,0 +1,181 @@
+"""What the endpoints return: the envelope and its records, every field under its specified name.
+
+Read tolerantly: fields that are not specified are kept, a field that is missing, null or of another type is None, and
+an item of a list that is no object is left out.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Generic, TypeVar
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    SecretStr,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
+
+T = TypeVar("T")
+
+SECRET_NAMES = frozenset(
+    {
+        "secret",
+        "secretkey",
+        "signingsecret",
+        "signingkey",
+        "signaturesecret",
+        "webhooksecret",
+        "webhooksigningsecret",
+        "subscriptionsecret",
+        "endpointsecret",
+        "sharedsecret",
+        "hmacsecret",
+    }
+)
+"""Names that can mean nothing but the signing secret (Spec gap G3), letters and digits alone."""
+
+
+def _or_none(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
+    try:
+        return read(value)
+    except ValidationError:
+        return None
+
+
+def _objects_only(value: Any) -> Any:
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else value
+
+
+def _listed(value: Any) -> Any:
+    """The list itself, or the only list of an object around it: the shape is not shown."""
+    lists = [item for item in value.values() if isinstance(item, list)] if isinstance(value, Mapping) else []
+    return _objects_only(lists[0] if len(lists) == 1 else value)
+
+
+Text = Annotated[str | None, WrapValidator(_or_none)]
+Whole = Annotated[int | None, WrapValidator(_or_none)]
+Number = Annotated[float | None, WrapValidator(_or_none)]
+Flag = Annotated[bool | None, WrapValidator(_or_none)]
+Rows = Annotated[list[T], BeforeValidator(_objects_only)]
+ListedRows = Annotated[list[T], BeforeValidator(_listed)]
+
+
+class Record(BaseModel):
+    """One object of the service."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", coerce_numbers_to_str=True, protected_namespaces=())
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields that are not specified, as they came."""
+        return dict(self.model_extra or {})
+
+
+class Meta(Record):
+    """What every answer says of itself. `has_more` and `next_cursor` only where a list is paginated by cursor."""
+
+    request_id: Text = None
+    data_as_of: Text = None
+    plan: Text = None
+    window: Text = None
+    count: Whole = None
+    has_more: Flag = None
+    next_cursor: Text = None
+
+
+class Page(BaseModel, Generic[T]):
+    """A successful answer: the envelope `{ meta, data }`. A list that can be paginated is one page of it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    meta: Meta
+    data: T
+
+
+class CountryRecord(Record):
+    """A country (Interface, Country). `position_pct` is a fraction from 0 to 1."""
+
+    country_code: Text = None
+    name: Text = None
+    races: Whole = None
+    full_result_order: Flag = None
+    position_pct: Number = None
+    official_rating: Flag = None
+    race_class: Flag = None
+    winning_times: Flag = None
+    note: Any = None
+
+
+class CourseRecord(Record):
+    """A course (Interface, Course). `country` is a label and can differ from `region`, the filter's code."""
+
+    course_id: Text = None
+    name: Text = None
+    shortcode: Text = None
+    country: Text = None
+    region: Text = None
+    races: Whole = None
+    meetings: Whole = None
+    first_meeting: Text = None
+    last_meeting: Text = None
+
+
+class RaceRecord(Record):
+    """A race as it came, in `fields`: what it holds is not shown (Spec gap G2)."""
+
+
+class DeliveryRecord(Record):
+    """A webhook delivery as it came, in `fields`: their names are not shown (Spec gap G4).
+
+    bot.operations.repair.failed_record reads them.
+    """
+
+
+class SubscriptionRecord(Record):
+    """A webhook subscription just made. Its field names are not shown (Spec gap G3); its repr shows no value."""
+
+    @property
+    def secret(self) -> SecretStr | None:
+        """The signing secret, shown this once: the only text under a name that means it, at any depth.
+
+        None where there is none, or several: a wrong one would be taken for it, and the right one lost.
+        """
+        found = set(_signing_secrets(self.model_extra))
+        return SecretStr(found.pop()) if len(found) == 1 else None
+
+    def __repr__(self) -> str:
+        return f"SubscriptionRecord(fields={sorted(self.fields)})"
+
+    __str__ = __repr__
+
+
+def _signing_secrets(value: Any) -> Iterator[str]:
+    """Every text under a name that means a signing secret, or under `value` or `key` in an object of that name."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _signing_secrets(item)
+    elif isinstance(value, Mapping):
+        for name, item in value.items():
+            if "".join(char for char in name.lower() if char.isalnum()) in SECRET_NAMES:
+                yield from _texts(item)
+            else:
+                yield from _signing_secrets(item)
+
+
+def _texts(item: Any) -> Iterator[str]:
+    if isinstance(item, str) and item:
+        yield item
+    elif isinstance(item, Mapping):
+        yield from (text for name, text in item.items() if name in {"value", "key"} and isinstance(text, str) and text)
+        yield from _signing_secrets(item)
+
+
+CountryPage = Page[Rows[CountryRecord]]
+CoursePage = Page[Rows[CourseRecord]]
+RacePage = Page[Rows[RaceRecord]]
+DeliveryPage = Page[ListedRows[DeliveryRecord]]
+SubscriptionPage = Page[SubscriptionRecord]
+AnyPage = Page[Any]
+"""For answers whose shape is not shown: reference (Spec gap G6), usage (G5)."""

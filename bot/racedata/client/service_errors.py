@@ -1,0 +1,265 @@
+"""The data service's failures, one class for each code of the interface, readable as one tree.
+
+ServiceError                      (bot.errors)
+└── ServiceFailure                what every failure carries, and what a person is told of it
+    ├── Unauthorized              401 unauthorized: no key or an unknown one; latches; never retried
+    ├── UpgradeRequired           403 upgrade_required: names the plans that reach it; never retried
+    ├── OutsideWindow             403 outside_window: names the window and the date; never retried
+    ├── NotFound                  404: never retried
+    ├── InvalidParam              422 invalid_param: never retried
+    ├── RateLimited               429 rate_limited: a retry helps after `retry_after_s`
+    ├── QuotaExceeded             429 quota_exceeded: latches until the month turns; never retried
+    ├── ServerFault               500 server_error, and any other 5xx: a retry may help
+    ├── UnknownRefusal            a code or status that the interface does not have; never retried
+    ├── ServiceUnreachable        no answer: connection, protocol or time limit; a retry may help
+    ├── AnswerUnreadable          an answer that is not the envelope, or too large; never retried
+    ├── Latched                   not asked, because an earlier refusal says what the answer would be
+    ├── Spared                    not asked, because the month has too little left for this purpose
+    └── WalkBroken                a cursor that is missing, came twice, or leads through nothing but empty pages
+
+The class follows from the body's `code` (refusals.py). No failure holds a key, a header or a whole address.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from bot.errors import ServiceError
+
+UNLATCH = "racing-bot unlatch"
+"""The command by which an admin has the service asked again."""
+
+
+class ServiceFailure(ServiceError):
+    """What every failure carries.
+
+    `path` is relative to the base address and has no query. `code` and `message` are the service's, `extras` the other
+    fields of its error object. `request_id` is what the service asks to be quoted. What did not come is None.
+    """
+
+    known_code: ClassVar[str | None] = None
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        code: str | None = None,
+        status: int | None = None,
+        request_id: str | None = None,
+        message: str | None = None,
+        extras: Mapping[str, Any] | None = None,
+        retry_after_s: float | None = None,
+    ) -> None:
+        self.path = path
+        self.code = code
+        self.status = status
+        self.request_id = request_id
+        self.message = message
+        self.extras: Mapping[str, Any] = MappingProxyType(dict(extras or {}))
+        self.retry_after_s = retry_after_s
+        super().__init__(self._summary())
+
+    def _summary(self) -> str:
+        what = " ".join(str(part) for part in (self.status, self.code or self.known_code) if part is not None)
+        request = f" (request {self.request_id})" if self.request_id else ""
+        message = f": {self.message}" if self.message else ""
+        return f"{self.path}: {what or type(self).__name__}{message}{request}"
+
+    @property
+    def told(self) -> str:
+        """What a person is told, in a sentence or two, with the request id to quote where there is one."""
+        return self._sentences() + (f" (request {self.request_id})" if self.request_id else "")
+
+    def _sentences(self) -> str:
+        return "The data service did not do what was asked."
+
+    def extra_text(self, *words: str) -> str | None:
+        """The first extra whose name is, or else holds, one of `words`, as text."""
+        exact = [self.extras[word] for word in words if word in self.extras]
+        holding = [value for name, value in self.extras.items() if any(word in name.lower() for word in words)]
+        return next((text for text in map(_as_text, exact + holding) if text), None)
+
+
+class Unauthorized(ServiceFailure):
+    """The key is missing, unknown or rotated out (Interface, Authentication 3)."""
+
+    known_code = "unauthorized"
+
+    def _sentences(self) -> str:
+        return "The data service does not accept the bot's key. An admin must set the right one."
+
+
+class UpgradeRequired(ServiceFailure):
+    """The plan does not reach the endpoint."""
+
+    known_code = "upgrade_required"
+
+    @property
+    def your_plan(self) -> str | None:
+        """The plan the key is on."""
+        return self.extra_text("your_plan")
+
+    @property
+    def reaches_on(self) -> tuple[str, ...]:
+        """Every plan that reaches the endpoint."""
+        plans = self.extras.get("reaches_on")
+        return tuple(plan for plan in plans if isinstance(plan, str)) if isinstance(plans, list | tuple) else ()
+
+    def _sentences(self) -> str:
+        plan = f" ({self.your_plan})" if self.your_plan else ""
+        plans = f" Plans that have it: {', '.join(self.reaches_on)}." if self.reaches_on else ""
+        return f"This is not part of your plan{plan}.{plans}"
+
+
+class OutsideWindow(ServiceFailure):
+    """The date asked for is outside the plan's window. The names of the body's fields are not shown (Spec gap G8)."""
+
+    known_code = "outside_window"
+
+    @property
+    def window(self) -> str | None:
+        """The window that the plan reads."""
+        return self.extra_text("window")
+
+    @property
+    def requested_date(self) -> str | None:
+        """The date that was asked for."""
+        return self.extra_text("requested_date", "date", "requested")
+
+    def _sentences(self) -> str:
+        date = f"{self.requested_date} is" if self.requested_date else "This is"
+        window = f": {self.window}" if self.window else ""
+        said = f" {self.message}" if self.message and not window else ""
+        return f"{date} outside your plan's window{window}.{said}"
+
+
+class NotFound(ServiceFailure):
+    """There is nothing there. The code and body of a 404 are not shown (Spec gap G7)."""
+
+    def _sentences(self) -> str:
+        return "The data service has nothing there." + (f" {self.message}" if self.message else "")
+
+
+class InvalidParam(ServiceFailure):
+    """A parameter is not valid: a filter's value, or a cursor that the service did not issue."""
+
+    known_code = "invalid_param"
+
+    def _sentences(self) -> str:
+        return f"The data service does not take that value{f': {self.message}' if self.message else '.'}"
+
+
+class RateLimited(ServiceFailure):
+    """More requests this minute than the key may make; or our own count says that there would be."""
+
+    known_code = "rate_limited"
+
+    def _sentences(self) -> str:
+        when = f"in {max(1, round(self.retry_after_s))} s" if self.retry_after_s is not None else "in a minute"
+        return f"Too many requests this minute. Try again {when}."
+
+
+class QuotaExceeded(ServiceFailure):
+    """The month's allowance is used up."""
+
+    known_code = "quota_exceeded"
+
+    def _sentences(self) -> str:
+        return "This month's allowance of requests is used up. It resets on the first of the month."
+
+
+class ServerFault(ServiceFailure):
+    """The service, or a proxy before it, failed."""
+
+    known_code = "server_error"
+
+    def _sentences(self) -> str:
+        quote = " Quote the request id when you report it." if self.request_id else ""
+        return f"The data service failed, and trying again did not help.{quote}"
+
+
+class UnknownRefusal(ServiceFailure):
+    """A refusal that the interface does not name."""
+
+    def _sentences(self) -> str:
+        what = self.code or (f"status {self.status}" if self.status else "no reason given")
+        return f"The data service refused ({what}).{f' {self.message}' if self.message else ''}"
+
+
+class ServiceUnreachable(ServiceFailure):
+    """No answer came. `may_have_arrived` is False only where the request certainly was not sent."""
+
+    def __init__(self, path: str, *, message: str, may_have_arrived: bool) -> None:
+        super().__init__(path, message=message)
+        self.may_have_arrived = may_have_arrived
+
+    def _sentences(self) -> str:
+        what = "did not answer" if self.may_have_arrived else "could not be reached"
+        return f"The data service {what}. Try again in a few minutes."
+
+
+class AnswerUnreadable(ServiceFailure):
+    """The answer is not what the interface describes. `message` says in what way; nothing of the body is kept."""
+
+    def _sentences(self) -> str:
+        return "The data service answered with something the bot can't read."
+
+
+class Latched(ServiceFailure):
+    """The service was not asked. `code` is that of the refusal which latched, `request_id` that refusal's."""
+
+    @property
+    def unlatch(self) -> str:
+        """The command by which an admin has the service asked again."""
+        return f"{UNLATCH} {'key' if self.code == Unauthorized.known_code else 'quota'}"
+
+    def _sentences(self) -> str:
+        if self.code == Unauthorized.known_code:
+            return "The data service does not accept the bot's key, and is not asked again until an admin changes it."
+        return (
+            "This month's allowance of requests is used up, so the data service is not asked again "
+            "until the month turns, the plan or the key changes, or usage reads below the allowance."
+        )
+
+
+class Spared(ServiceFailure):
+    """The service was not asked: what is left of the month is kept for weightier purposes (quota_purposes.py)."""
+
+    def _sentences(self) -> str:
+        return (
+            "Almost all of this month's requests to the data service are used, so the bot asks for nothing more until "
+            "the month turns or the plan allows more. Alerts go on."
+        )
+
+
+class WalkBroken(ServiceFailure):
+    """The service's cursors lead nowhere. What was read before it stands; the list is not known to be whole."""
+
+    def _sentences(self) -> str:
+        return "The data service's list broke off, so what was read may not be all."
+
+
+BY_CODE: dict[str, type[ServiceFailure]] = {
+    kind.known_code: kind
+    for kind in (
+        Unauthorized,
+        UpgradeRequired,
+        OutsideWindow,
+        InvalidParam,
+        RateLimited,
+        QuotaExceeded,
+        ServerFault,
+    )
+    if kind.known_code
+}
+"""The class for each code of the interface (Interface, Errors)."""
+
+
+def _as_text(value: Any) -> str | None:
+    if isinstance(value, str | int | float):
+        return str(value)
+    if isinstance(value, list | tuple):
+        return ", ".join(str(item) for item in value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {item}" for name, item in value.items())
+    return None

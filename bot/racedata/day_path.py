@@ -1,0 +1,167 @@
+"""A day's races by RACING_DAY_PATH, and a race by RACING_RACE_PATH: for those who know the paths (Spec gaps G9, G10).
+
+"Walking whole days by date needs no cursor: one request for a day returns everything that ran" (Interface, Limits 9).
+The shape of the answer is not shown: a list of races, or of meetings, or an object that holds either.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from pydantic import AwareDatetime
+from sqlmodel import Session
+
+from bot.clock import Clock
+from bot.db import named_values
+from bot.db.engine import Database
+from bot.events.days import day_before
+from bot.events.races import Race, Value
+from bot.events.reading.json_values import fields_of, fold
+from bot.events.reading.race_list import CARD_LISTS, MEETING_LISTS, RACE_LISTS, lists_races, read_races
+from bot.events.reading.race_record import read_race
+from bot.logs import get_logger
+from bot.racedata import quota_store, race_book_store, reference_store
+from bot.racedata.client.records import AnyPage
+from bot.racedata.client.service_client import RacingClient
+from bot.racedata.client.service_errors import AnswerUnreadable, InvalidParam, NotFound
+from bot.racedata.month_quota import month_key
+from bot.racedata.race_book_reader import ALL, Errand
+
+log = get_logger(__name__)
+
+
+class Paths(NamedTuple):
+    """The paths that an operator knows; None: not known."""
+
+    race: str | None = None
+    day: str | None = None
+
+
+class DayRead(Value):
+    """A day that was read by its path: when, how old the data were, and the plan's window."""
+
+    read_at: AwareDatetime
+    data_as_of: str | None = None
+    window: str | None = None
+
+    def proves(self, errand: Errand) -> bool:
+        """Whether it is all of the errand's day: read lately enough, or when the day was settled already."""
+        settled = errand.day.isoformat() < day_before(self.read_at.date())
+        return settled or self.read_at >= errand.fresh_since
+
+
+class PathReader:
+    """Reads by the paths that are known, into the race book."""
+
+    def __init__(self, database: Database, client: RacingClient, clock: Clock, paths: Paths) -> None:
+        self._database = database
+        self._client = client
+        self._clock = clock
+        self._paths = paths
+
+    async def load(self, errand: Errand) -> DayRead | None:
+        """The last reading of the errand's day; None where there is none, or no path."""
+        if self._paths.day is None:
+            return None
+        kept = await self._database.read(lambda session: named_values.get(session, _name(errand)))
+        return DayRead.model_validate(kept[0]) if kept else None
+
+    async def read_day(self, errand: Errand, requests: int) -> DayRead | None:
+        """The reading of the errand's day, its races in the book; None where the path does not tell.
+
+        Raises ServiceError for what asking by another way would not mend.
+        """
+        day, known = errand.day.isoformat(), await self._known_regions()
+        regions = self._regions_to_ask(errand, known)
+        if self._paths.day is None or not 0 < len(regions) <= requests:
+            return None
+        read = None
+        for region in regions:
+            asked_at = self._clock()
+            page = await self._ask(self._paths.day, date=day, **({"region": region} if region else {}))
+            races = None if page is None else read_day(page.data, Race(region=region, race_date=day))
+            if page is None or races is None or not _tells_region(errand, races, known):
+                return None
+            read = DayRead(
+                read_at=read.read_at if read else asked_at, data_as_of=page.meta.data_as_of, window=page.meta.window
+            )
+            await self._keep(races, region or race_book_store.REGION_UNKNOWN)
+        await self._database.write(lambda session: self._note(session, errand, read))
+        return read
+
+    async def read_race(self, race_id: str, known: Race) -> Race | None:
+        """The race by its path, over what was `known`, and put into the book; None where the path has nothing."""
+        page = None if self._paths.race is None else await self._ask(self._paths.race, race_id=race_id)
+        record = _only(page.data) if page else None
+        if record is None:
+            return None
+        race = race_book_store.merged(known, read_race(record).model_copy(update={"race_id": race_id}), whole=True)
+        await self._keep((race,), None)
+        return race
+
+    def _regions_to_ask(self, errand: Errand, known: tuple[str, ...]) -> tuple[str | None, ...]:
+        """The regions for which the path is asked. Without a place for the region its answer is of all of them."""
+        if self._paths.day is None or "{region}" not in self._paths.day:
+            return (None,)
+        return known if errand.region is None else (errand.region,)
+
+    async def _known_regions(self) -> tuple[str, ...]:
+        kept = await self._database.read(reference_store.regions)
+        return kept[0] if kept else ()
+
+    async def _ask(self, path: str, **values: str) -> AnyPage | None:
+        """The answer; None where the path is not what the operator took it for: there is another way to read."""
+        try:
+            page = await self._client.read_path(path, **values)
+        except (NotFound, InvalidParam, AnswerUnreadable, ValueError) as error:
+            log.warning("path_not_read", path=path, reason=str(error))
+            page = None
+        now = self._clock()
+        await self._database.write(lambda session: quota_store.spend(session, month_key(now), 1, now, by_commands=1))
+        return page
+
+    async def _keep(self, races: tuple[Race, ...], region: str | None) -> None:
+        now = self._clock()
+        await self._database.write(lambda session: race_book_store.put(session, races, now, region=region))
+
+    def _note(self, session: Session, errand: Errand, read: DayRead | None) -> None:
+        if read is not None:
+            named_values.put(session, _name(errand), read.model_dump(mode="json"), self._clock())
+
+
+def read_day(data: Any, shared: Race) -> tuple[Race, ...] | None:
+    """The races of a day's answer, with what they share; None where its shape tells nothing."""
+    listed = list(_lists(data))
+    if not listed:
+        return None
+    races: list[Race] = []
+    for entries in listed:
+        of_meetings = any(isinstance(entry, Mapping) and lists_races(fields_of(entry)) for entry in entries)
+        races += read_races([{"meetings" if of_meetings else "races": entries}], shared)
+    return tuple(races)
+
+
+def _lists(data: Any) -> Iterator[list[Any]]:
+    """The lists of races or meetings: the answer itself, or what an object holds, under a region's name too."""
+    if isinstance(data, list) and (not data or any(isinstance(entry, Mapping) for entry in data)):
+        yield [entry for entry in data if isinstance(entry, Mapping)]
+    elif isinstance(data, Mapping):
+        below = [item for value in data.values() if isinstance(value, Mapping) for item in value.items()]
+        for name, value in [*data.items(), *below]:
+            # An empty list proves something only where its name says that races would be in it.
+            if isinstance(value, list) and (value or fold(str(name)) in RACE_LISTS + CARD_LISTS + MEETING_LISTS):
+                yield from _lists(value)
+
+
+def _only(data: Any) -> Mapping[str, Any] | None:
+    """The one object that an answer is, or holds in a list."""
+    one = data[0] if isinstance(data, list) and len(data) == 1 else data
+    return one if isinstance(one, Mapping) else None
+
+
+def _tells_region(errand: Errand, races: Sequence[Race], known: Collection[str]) -> bool:
+    """Whether a card of the errand's region can be made of the races: each says a region that is one."""
+    return errand.region is None or all(race.region and (not known or race.region in known) for race in races)
+
+
+def _name(errand: Errand) -> str:
+    return f"racebook.day.{ALL if errand.region is None else errand.region}.{errand.day.isoformat()}"

@@ -1,0 +1,387 @@
+"""Fills in the fields that a delivery leaves out: from the race book, the list of courses and other deliveries.
+
+Fan-out fills in events before filters are asked, and again after news. The renderer fills in each message once more.
+`Race.from_book` names the filled-in fields; no filled-in field is a fact of the delivery.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from functools import cached_property, reduce
+from itertools import combinations
+from typing import NamedTuple
+
+from sqlmodel import Session
+
+from bot.channels import subscriptions
+from bot.channels.filters import ALL_REGIONS, ChannelFilter
+from bot.db.engine import is_damage, is_unavailable
+from bot.errors import RacingBotError
+from bot.events.event import EventKind, RacingEvent
+from bot.events.event_store import Place, places_of
+from bot.events.merge import completed_race, filled_in, filled_in_from_meeting, in_common, is_same_of_card, united
+from bot.events.races import Course, OffTime, Race, is_same_course
+from bot.logs import get_logger
+from bot.racedata import race_book_store
+from bot.racedata.lexicon import codes_of
+from bot.racedata.lists import Lists
+
+log = get_logger(__name__)
+
+_SHARED = ("meeting_id", "region", "race_date", "course")
+"""Fields that the races of a meeting take over from the meeting."""
+
+
+IN_BOOK = ""
+"""Stands for the race book in `_Known.by`, and sorts before every event's key."""
+
+
+class BookFailed(RacingBotError):
+    """The race book is damaged, or our code fails on it. The transaction can be done again, carefully."""
+
+
+class _Known(NamedTuple):
+    """A race, and the source: the key of an event, or IN_BOOK."""
+
+    by: str
+    race: Race
+
+
+class KnownElsewhere:
+    """The known races and regions. `read` reads races in bulk; `learn` and `listen` take races from the caller.
+
+    A region that the delivery does not say is filled in by ids, or by a course that has races in one region only. Two
+    courses of the same name, in two regions, can race on the same day: only with the region do course and day tell
+    the races.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        lists: Lists,
+        subscribed: Sequence[ChannelFilter] | None = None,
+        *,
+        careful: bool = True,
+    ) -> None:
+        """`lists` are the data service's. `subscribed` are the filters of channels; read where needed and not passed.
+
+        `careful`: an error of the race book is survived, by a savepoint. Otherwise the error ends the transaction.
+        """
+        self._session = session
+        self._is_careful = careful
+        self._lists = lists
+        self._regions = lists.regions
+        self._passed = subscribed
+        self._races: dict[str, Race] = {}
+        self._read_meetings: set[str] = set()
+        self._read_places: set[Place] = set()
+        self._by_name: dict[tuple[str, ...], list[_Known]] = {}
+
+    def coded(self, event: RacingEvent) -> RacingEvent:
+        """The event with codes of the filter as its regions; what the delivery said instead stays as `said_region`.
+
+        The shape of a payload's region is not shown (Spec gap G1). Words that mean no code for certain leave the region
+        unknown: an abandonment then goes to every channel.
+        """
+        if event.kind is None:
+            return event
+        races = tuple(self._coded(named) for named in event.races)
+        return event.model_copy(update={"race": self._coded(event.race), "races": races})
+
+    def _coded(self, race: Race) -> Race:
+        if "region" in race.from_book:
+            return race
+        said = race.said_region or race.region
+        code = self._code_of(said)
+        return race.model_copy(update={"region": code, "said_region": said if code != said else None})
+
+    def for_book(self, event: RacingEvent) -> RacingEvent:
+        """The coded event for the race book: races with the said region until there is a list of regions."""
+        races = tuple(self._for_book(race) for race in event.races)
+        return event.model_copy(update={"race": self._for_book(event.race), "races": races})
+
+    def _for_book(self, race: Race) -> Race:
+        region = race.region if self._regions is not None else race.region or race.said_region
+        return race.model_copy(update={"region": region, "said_region": None})
+
+    def learn(self, races: Mapping[str, Race]) -> None:
+        """Add races of the race book, by id."""
+        for race_id, race in races.items():
+            self._races[race_id] = race.model_copy(update={"region": self._code_of(race.region), "said_region": None})
+            self._add(_Known(IN_BOOK, self._races[race_id]))
+
+    def listen(self, events: Iterable[RacingEvent]) -> None:
+        """Add the races of other events, as delivered."""
+        for event in events:
+            said = self.coded(event.as_delivered())
+            races = said.races if _is_of_meeting(said) else (said.race,)
+            shared = Race(**{name: getattr(said.race, name) for name in _SHARED})
+            for race in races:
+                self._add(_Known(said.key, completed_race(race, shared)))
+
+    def read(self, events: Sequence[RacingEvent]) -> bool:
+        """Look up the fields that these events lack in the race book: by the ids of races, and by meetings.
+
+        Whether anything had to be looked up.
+        """
+        race_ids: set[str] = set()
+        meeting_ids: set[str] = set()
+        of_places: list[Race] = []
+        for event in events:
+            said = event.as_delivered()
+            race_ids |= {race.race_id for race in (said.race, *event.races) if race.race_id}
+            by_id = event.race if said.race.race_id in self._races else said.race
+            if not (_lists_races(said) or _lacks_place(by_id) or _has_races_without_id(said)):
+                continue
+            if event.race.meeting_id:
+                meeting_ids.add(event.race.meeting_id)
+            of_places.append(event.race)
+        race_ids -= self._races.keys()
+        meeting_ids -= self._read_meetings
+        places = places_of(of_places) - self._read_places
+        if not (race_ids or meeting_ids or places):
+            return False
+        self._read_meetings |= meeting_ids
+        self._read_places |= places
+        self.look_up(lambda: race_book_store.find(self._session, race_ids, meeting_ids, places), events)
+        return True
+
+    def look_up(self, find: Callable[[], Mapping[str, Race]], events: Sequence[RacingEvent]) -> None:
+        """Add the races of the race book that `find` gives. Raises BookFailed where errors are not survived here."""
+        try:
+            with self._session.begin_nested() if self._is_careful else nullcontext():
+                self.learn(find())
+        except Exception as error:
+            # The book is a convenience, damaged too; the alert is what people pay for.
+            if is_unavailable(error) and not is_damage(error):
+                raise
+            if not self._is_careful:
+                raise BookFailed("the race book can't be read or written") from error
+            log.exception("race_book_failed", events=[event.key for event in events])
+
+    def filled(self, event: RacingEvent, before: RacingEvent | None = None) -> RacingEvent:
+        """The event, filled in. Fields that were filled in `before` stay where nothing else is known.
+
+        Never raises: an error here would hold up every channel.
+        """
+        if event.kind is None:
+            return event
+        try:
+            return self._filled(event, before)
+        except Exception:
+            log.exception("event_not_filled_in", event_key=event.key)
+            return before or event
+
+    def _filled(self, event: RacingEvent, before: RacingEvent | None) -> RacingEvent:
+        # The region is coded anew: the list of regions may be younger than a stored event.
+        event = self.coded(event) if self._regions is not None else event
+        event = event.model_copy(update={"race": self._placed(event)})
+        at_place = self._at_place(event.race, event)
+        if _is_of_meeting(event):
+            return self._filled_meeting(event, at_place, before)
+        race, earlier = event.race, before.race if before else Race()
+        if race.race_id is None and (same := _same_of_card(race, at_place)):
+            race = filled_in(race, reduce(completed_race, same.races), kind=event.kind)
+            earlier = earlier if same.is_one else _place_of(earlier)
+        of_meeting, _ = self._of_meeting(race, at_place, event)
+        race = filled_in_from_meeting(race, of_meeting, is_meeting=False)
+        return event.model_copy(update={"race": filled_in(race, earlier, kind=event.kind)})
+
+    def _filled_meeting(self, event: RacingEvent, at_place: Sequence[Race], before: RacingEvent | None) -> RacingEvent:
+        """A meeting or card: the races that it names filled in, else the known races of the meeting."""
+        of_meeting, is_one = self._of_meeting(event.race, at_place, event)
+        race = filled_in_from_meeting(event.race, of_meeting, is_meeting=True)
+        earlier = before or RacingEvent(key=event.key)
+        earlier_races = [
+            one for one in earlier.races if is_one or (one.meeting_id and one.meeting_id == race.meeting_id)
+        ]
+        if event.races:
+            near = [*of_meeting, *(one for one in at_place if _may_share_meeting(one, race)), *earlier_races]
+            races = tuple(self._filled_race(named, event, near) for named in event.races)
+        else:
+            races = _listed([*of_meeting, *earlier_races], event.kind)
+        race = filled_in_from_meeting(race, races, is_meeting=True, is_sure=bool(event.races))
+        race = filled_in(race, earlier.race if is_one else _place_of(earlier.race), kind=event.kind)
+        if race.region:
+            races = tuple(filled_in(named, Race(region=race.region)) for named in races)
+        from_book = bool(races) and not event.races
+        return event.model_copy(update={"race": race, "races": races, "races_from_book": from_book})
+
+    def _placed(self, event: RacingEvent) -> Race:
+        """The race with all that ids tell, and with the region of a course that has one region."""
+        race, is_meeting = event.race, _is_of_meeting(event)
+        if not is_meeting and (same := self._with_id(race, event)):
+            race = filled_in(race, reduce(completed_race, same), kind=event.kind, is_sure=True)
+        race = filled_in_from_meeting(race, self._with_ids(race, event), is_meeting=is_meeting, is_sure=True)
+        return filled_in(race, Race(region=self._region_of(race)))
+
+    def _filled_race(self, race: Race, event: RacingEvent, known: Sequence[Race]) -> Race:
+        """A race that a meeting names, filled in."""
+        for one in self._with_id(race, event):
+            race = filled_in(race, one, kind=event.kind, named=True, is_sure=True)
+        same = _same_of_card(race, known)
+        for one in same.races if same else ():
+            race = filled_in(race, one, kind=event.kind, named=True)
+        return race
+
+    def _of_meeting(self, race: Race, at_place: Sequence[Race], event: RacingEvent) -> tuple[list[Race], bool]:
+        """The known races of the meeting, and whether course and day have one meeting. Of several, ids decide alone."""
+        by_id = self._with_ids(race, event)
+        is_one = len({one.meeting_id for one in (race, *at_place) if one.meeting_id}) <= 1
+        found = [*by_id, *at_place] if is_one else by_id
+        return list({id(one): one for one in found}.values()), is_one
+
+    def _at_place(self, race: Race, event: RacingEvent) -> list[Race]:
+        """The known races of the same day at the same course, of all its meetings."""
+        return [known for known in self._near(_places(race), event) if self._is_same_place(known, race)]
+
+    def _is_same_place(self, known: Race, race: Race) -> bool:
+        if not is_same_course(known.course, race.course):
+            return False
+        region = self._region_of(known)
+        if region and race.region:
+            return region == race.region
+        return known.course.course_id is not None and known.course.course_id == race.course.course_id
+
+    def _region_of(self, race: Race) -> str | None:
+        """The race's region, else the only region of the race's course unless the delivery said another region."""
+        if race.region or race.said_region or race.course == Course():
+            return race.region
+        return self._lists.region_of_course(race.course)
+
+    def _with_ids(self, race: Race, event: RacingEvent) -> list[Race]:
+        """The known races of a meeting by ids: the ids of the races that it names, and its own."""
+        named = [one for named in event.races for one in self._with_id(named, event)]
+        return [*named, *self._near([("meeting", race.meeting_id)], event)]
+
+    def _with_id(self, race: Race, event: RacingEvent) -> list[Race]:
+        return self._near([("race", race.race_id)], event)
+
+    def _near(self, names: Iterable[tuple[str | None, ...]], event: RacingEvent) -> list[Race]:
+        """The races under these names, of the race book first, without the event's own; always in the same order."""
+        lists = [self._by_name.get(tuple(part for part in name if part), ()) for name in names if all(name)]
+        found = {id(one): one for known in lists for one in known}
+        return [one.race for one in sorted(found.values(), key=lambda one: one.by) if one.by != event.key]
+
+    def _add(self, known: _Known) -> None:
+        race = known.race
+        for name in (("race", race.race_id), ("meeting", race.meeting_id), *_places(race)):
+            if all(name):
+                self._by_name.setdefault(tuple(part for part in name if part), []).append(known)
+
+    def _code_of(self, region: str | None) -> str | None:
+        """The published code that the delivery's region is or means.
+
+        Before the list of regions was read: the region itself where every channel that may have chosen the region
+        takes this spelling, or where the region is the code of a country that no channel's word can mean.
+        """
+        if region is None or (self._regions is not None and region in self._regions):
+            return region
+        if self._regions is None:
+            return region if self._is_chosen(region) or self._is_of_no_channel(region) else None
+        return self._lists.lexicon.region_meant(region)
+
+    def _is_chosen(self, region: str) -> bool:
+        same = self._chosen_spellings.get(region.casefold(), set())
+        return bool(same) and all(spelling == region or is_unchecked for spelling, is_unchecked in same)
+
+    @cached_property
+    def _chosen_spellings(self) -> dict[str, set[tuple[str, bool]]]:
+        """The regions that channels chose, and whether unchecked, by the spelling without letter case."""
+        found: dict[str, set[tuple[str, bool]]] = {}
+        for chosen in self._subscribed:
+            is_unchecked = chosen.unchecked_since is not None
+            found.setdefault(chosen.region.casefold(), set()).add((chosen.region, is_unchecked))
+        return found
+
+    def _is_of_no_channel(self, region: str) -> bool:
+        codes = codes_of(region)
+        return region in codes and frozenset() not in self._codes_chosen and codes not in self._codes_chosen
+
+    @cached_property
+    def _codes_chosen(self) -> set[frozenset[str]]:
+        return {codes_of(region) for region in {one.region for one in self._subscribed} if region != ALL_REGIONS}
+
+    @cached_property
+    def _subscribed(self) -> Sequence[ChannelFilter]:
+        if self._passed is not None:
+            return self._passed
+        return [chosen for _, chosen in subscriptions.listening(self._session)]
+
+
+class _Same(NamedTuple):
+    """The known races that are the same race, or else their common fields and `is_one` False."""
+
+    races: Sequence[Race]
+    is_one: bool
+
+
+def _same_of_card(race: Race, known: Iterable[Race]) -> _Same | None:
+    """The known races of this time, number or title; None where there are none.
+
+    Two races of a day can share number or title. Then only the fields that both have in common are known.
+    """
+    same = [one for one in known if is_same_of_card(one, race)]
+    if not same:
+        return None
+    is_one = all(is_same_of_card(one, other) for one, other in combinations(same, 2))
+    return _Same(same if is_one else [in_common(same)], is_one)
+
+
+def _listed(known: Iterable[Race], kind: EventKind | None) -> tuple[Race, ...]:
+    """The races of a meeting whose delivery names no races."""
+    listed: tuple[Race, ...] = ()
+    for race in known:
+        listed = united(listed, (race,))
+    return tuple(sorted((filled_in(Race(), race, kind=kind, named=True) for race in listed), key=_order))
+
+
+def _place_of(race: Race) -> Race:
+    return Race(region=race.region, race_date=race.race_date, course=race.course)
+
+
+def _places(race: Race) -> tuple[tuple[str | None, ...], ...]:
+    """The names under which the races of a day at a course are kept: by the course's id, and by the course's name."""
+    day, course = race.race_date, race.course
+    return ("course", day, course.course_id), ("name", day, course.name)
+
+
+def lacks(event: RacingEvent) -> bool:
+    """Whether a message of the event would leave out place, time or races."""
+    if event.kind is None:
+        return False
+    races = event.races if _is_of_meeting(event) else (event.race,)
+    return _lacks_place(event.race) or not races or any(race.off == OffTime() for race in races)
+
+
+def _is_of_meeting(event: RacingEvent) -> bool:
+    return event.kind is EventKind.MEETING_ABANDONED or (
+        event.kind is EventKind.RACECARD_PUBLISHED and not event.race.race_id
+    )
+
+
+def _lists_races(event: RacingEvent) -> bool:
+    """Whether the races of a meeting have to be found, because the delivery names no races."""
+    return _is_of_meeting(event) and (not event.races or event.races_from_book)
+
+
+def _has_races_without_id(event: RacingEvent) -> bool:
+    if _is_of_meeting(event):
+        return any(race.race_id is None and _lacks(race) for race in event.races)
+    return event.kind is not None and event.race.race_id is None and _lacks(event.race)
+
+
+def _lacks(race: Race) -> bool:
+    """Whether the race's place, time or title is missing."""
+    return _lacks_place(race) or race.off == OffTime() or race.title is None
+
+
+def _lacks_place(race: Race) -> bool:
+    return race.region is None or race.race_date is None or race.course.name is None
+
+
+def _may_share_meeting(known: Race, race: Race) -> bool:
+    return not (known.meeting_id and race.meeting_id) or known.meeting_id == race.meeting_id
+
+
+def _order(race: Race) -> tuple[str, str, str]:
+    return (race.off.text or "").rjust(5), race.race_id or "", race.title or ""

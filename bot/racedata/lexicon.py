@@ -1,0 +1,248 @@
+"""The published lists, looked up as people type: region codes, names of countries, courses.
+
+Codes and courses are found exactly as published first. In another letter case a code or a course is found where
+exactly one published spelling fits. Names of countries are understood in any letter case. A name stands for a code
+that the data service publishes as a region, or for nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from sqlmodel import Session
+
+from bot.racedata import reference_store
+from bot.racedata.reference_store import KnownCountry, KnownCourse
+
+# A group has the codes that are in use for one country, and its common names. Codes that are English words (NO, IN, IT)
+# are left out: nobody who types "NO racecards" means Norway.
+_COMMON: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
+    (frozenset(codes.split()), frozenset(name.strip() for name in names.split(",")))
+    for codes, names in (
+        ("GB GBR", "great britain, britain, british, united kingdom, uk"),
+        ("IRE IE IRL", "ireland, irish, republic of ireland, eire, éire"),
+        ("FR FRA", "france"),
+        ("AUS AU", "australia, oz"),
+        ("HK HKG", "hong kong, hongkong"),
+        ("USA US", "united states, united states of america, america, usa"),
+        ("JPN JP JAP", "japan"),
+        ("GER DE DEU", "germany"),
+        ("UAE AE ARE", "united arab emirates, emirates, dubai, uae"),
+        ("SAF RSA ZA ZAF", "south africa"),
+        ("ITY ITA", "italy"),
+        ("NZ NZL", "new zealand"),
+        ("SWE SE", "sweden"),
+        ("NOR", "norway"),
+        ("DEN DK DNK", "denmark"),
+        ("SIN SG SGP SNG", "singapore"),
+        ("KSA SAU", "saudi arabia"),
+        ("QAT QA", "qatar"),
+        ("BHR BRN", "bahrain"),
+        ("CAN CA", "canada"),
+        ("ARG AR", "argentina"),
+        ("BRZ BRA BR", "brazil"),
+        ("CHI CL CHL", "chile"),
+        ("TUR TR", "turkey, türkiye"),
+        ("SPA ESP ES", "spain"),
+        ("BEL", "belgium"),
+        ("SWI SUI CH CHE", "switzerland"),
+        ("IND", "india"),
+        ("KOR KR", "south korea, korea"),
+    )
+)
+_PARTS = {"england": "GB", "scotland": "GB", "wales": "GB"}
+"""Names without a region of their own, each with a code of the country around them."""
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """The published lists; empty where they are not known."""
+
+    regions: Sequence[str] = ()
+    courses: Sequence[KnownCourse] = ()
+    countries: Sequence[KnownCountry] = ()
+
+    def is_region(self, typed: str) -> bool:
+        """Whether the text is a region code, exactly as published."""
+        return typed in self._codes
+
+    def region_named(self, typed: str) -> str | None:
+        """The published code of the country that is called so; None for any other text.
+
+        A code in another letter case is a near miss, and no name.
+        """
+        if self._is_nearly_code(typed):
+            return None
+        return self._by_name.get(_plain(typed)) or self._by_code.get(typed)
+
+    def region_meant(self, said: str) -> str | None:
+        """The published code that a delivery's region in other words means; None where no code is meant for certain.
+
+        The words are those of `region_called`, or a part of a country: what is in England is in GB.
+        """
+        parts = self.parts_of(said)
+        return self.region_called(said) or (parts[0] if len(parts) == 1 and not self._is_nearly_code(said) else None)
+
+    def region_called(self, typed: str) -> str | None:
+        """The published code that is called so, for certain: a code, or a name or another code of a whole country.
+
+        Letter case doesn't count, unless published codes differ in nothing else.
+        """
+        if typed in self._codes:
+            return typed
+        if self._is_nearly_code(typed):
+            same = [code for code in self.regions if code.casefold() == typed.casefold()]
+            return same[0] if len(same) == 1 else None
+        return self.region_named(typed) or self.region_named(typed.upper())
+
+    def region_in_any_case(self, typed: str) -> str | None:
+        """The published code, where exactly one published spelling differs from the text in letter case alone."""
+        found = self._spelled_in_any_case(typed)
+        return found if found in self._codes else None
+
+    def course_in_any_case(self, typed: str) -> str | None:
+        """The published name of a course, where exactly one published spelling differs in letter case alone."""
+        found = self._spelled_in_any_case(typed)
+        return found if found in self._names else None
+
+    def has_course(self, typed: str) -> bool:
+        """Whether a course has this name, exactly as published."""
+        return typed in self._names
+
+    def has_course_word(self, typed: str) -> bool:
+        """Whether a course has this name, id or shortcode, exactly as published."""
+        return typed in self._names or typed in self._ids
+
+    def has_name_from(self, word: str) -> bool:
+        """Whether any name of several words begins with this word."""
+        return _plain(word).partition(" ")[0] in self._first_words
+
+    def is_nearly_course(self, typed: str) -> bool:
+        """Whether a course has this name but for letter case."""
+        return typed.casefold() in self._folded_names
+
+    def parts_of(self, typed: str) -> tuple[str, ...]:
+        """The regions of courses with this country label ("Scotland"); () for any other text."""
+        folded = _plain(typed)
+        found = self._labels.get(folded, ())
+        whole = self._region_of_group(_PARTS.get(folded, ""))
+        return tuple(found) or ((whole,) if whole else ())
+
+    def is_country(self, typed: str) -> bool:
+        """Whether the text is the name of a country at all, with or without a region at the data service.
+
+        A code that the data service has for a country is such a name, where the country has no region. A code in use
+        elsewhere is no name, nor is a published region in another letter case.
+        """
+        if self._is_nearly_code(typed):
+            return False
+        if typed in self._country_codes:
+            return True
+        return _plain(typed) in self._country_names and not any(typed in codes for codes, _ in _COMMON)
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """Every name for a region, published or in common use, with the code."""
+        published = {one.name: one.country_code for one in self.countries if one.name and one.country_code}
+        found = {name: code for name, code in published.items() if code in self._codes}
+        return {name.title(): code for name, code in self._by_name.items()} | found
+
+    @cached_property
+    def _first_words(self) -> frozenset[str]:
+        names = (*self.regions, *self._names, *self._country_names, *self._labels, *_PARTS)
+        return frozenset(_plain(name).partition(" ")[0] for name in names if " " in _plain(name))
+
+    @cached_property
+    def _codes(self) -> frozenset[str]:
+        return frozenset(self.regions)
+
+    @cached_property
+    def _folded_codes(self) -> frozenset[str]:
+        return frozenset(code.casefold() for code in self.regions)
+
+    def _is_nearly_code(self, typed: str) -> bool:
+        return typed.casefold() in self._folded_codes
+
+    def _spelled_in_any_case(self, typed: str) -> str | None:
+        spellings = self._spellings.get(typed.casefold(), frozenset())
+        return next(iter(spellings)) if len(spellings) == 1 else None
+
+    @cached_property
+    def _spellings(self) -> dict[str, frozenset[str]]:
+        found: dict[str, set[str]] = {}
+        for spelling in (*self.regions, *self._names, *self._ids):
+            found.setdefault(spelling.casefold(), set()).add(spelling)
+        return {folded: frozenset(spellings) for folded, spellings in found.items()}
+
+    @cached_property
+    def _country_codes(self) -> frozenset[str]:
+        return frozenset(one.country_code for one in self.countries if one.country_code)
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(course.name for course in self.courses if course.name)
+
+    @cached_property
+    def _ids(self) -> frozenset[str]:
+        return frozenset(word for one in self.courses for word in (one.course_id, one.shortcode) if word)
+
+    @cached_property
+    def _folded_names(self) -> frozenset[str]:
+        return frozenset(name.casefold() for name in self._names)
+
+    @cached_property
+    def _labels(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for course in self.courses:
+            if course.country and course.region in self._codes and course.country != course.region:
+                regions = found.setdefault(_plain(course.country), [])
+                regions += [course.region] if course.region and course.region not in regions else []
+        return found
+
+    @cached_property
+    def _by_name(self) -> dict[str, str]:
+        """Folded names with their published codes; names of the data service count before common names."""
+        found = {}
+        for codes, names in _COMMON:
+            if code := self._region_of_group(next(iter(codes))):
+                found.update(dict.fromkeys(names, code))
+        own = {_plain(one.name): one.country_code for one in self.countries if one.name}
+        return found | {name: code for name, code in own.items() if code in self._codes and code is not None}
+
+    @cached_property
+    def _by_code(self) -> dict[str, str]:
+        """Codes in use elsewhere, each with the published code of the same country."""
+        groups = [(codes, self._region_of_group(next(iter(codes)))) for codes, _ in _COMMON]
+        return {other: code for codes, code in groups if code for other in codes}
+
+    @cached_property
+    def _country_names(self) -> frozenset[str]:
+        own = (_plain(one.name) for one in self.countries if one.name)
+        return frozenset(own).union(*(names for _, names in _COMMON))
+
+    def _region_of_group(self, code: str) -> str | None:
+        """The published code of a code's group; None where the group has no published code, or several."""
+        found = [one for codes, _ in _COMMON if code in codes for one in codes if one in self._codes]
+        return found[0] if len(found) == 1 else None
+
+
+def kept(session: Session) -> Lexicon:
+    """The lists as they were last read."""
+    regions, courses, countries = (
+        reference_store.regions(session),
+        reference_store.courses(session),
+        reference_store.countries(session),
+    )
+    return Lexicon(regions[0] if regions else (), courses[0] if courses else (), countries[0] if countries else ())
+
+
+def codes_of(word: str) -> frozenset[str]:
+    """The codes in use for the country of this code or common name, in any letter case; empty for any other word."""
+    plain = _plain(word)
+    whole = _PARTS.get(plain, word.upper())
+    return next((codes for codes, names in _COMMON if whole in codes or plain in names), frozenset())
+
+
+def _plain(name: str) -> str:
+    """A name for comparing: letter case, dots ("U.K."), hyphens and "&" don't count."""
+    return " ".join(name.casefold().replace(".", "").replace("-", " ").replace("&", " and ").split())

@@ -1,0 +1,224 @@
+"""The quota book: what `/account/usage` says, read for the current month, with how sure that is.
+
+The endpoint's period and names are not shown (Spec gap G5). Dated rows are summed over the month in UTC; a total counts
+as the month's if it names the month, or has been seen to fall at a month's turn; else what we saw is a lower bound.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta
+from functools import partial
+from typing import Any
+
+from sqlmodel import Session
+
+from bot.clock import Clock
+from bot.db import named_values
+from bot.db.engine import Database
+from bot.events.races import Value
+from bot.racedata import quota_store
+from bot.racedata.client.records import Page
+from bot.racedata.client.service_client import RACES_PATH, RacingClient
+from bot.racedata.client.service_errors import InvalidParam, QuotaExceeded, ServiceFailure, Spared
+from bot.racedata.forecast import Forecast, forecast
+from bot.racedata.month_quota import QuotaReading, QuotaSource, UsageRow, commands_left, month_key, staleness_s
+from bot.racedata.plans import PLANS
+from bot.racedata.quota_by_day import Sample, days_of
+from bot.racedata.quota_purposes import TIERS, Purpose, Tier, tier_of
+from bot.racedata.usage_reading import Usage, read_usage
+from bot.settings import Settings
+
+BY_DAY, BY_ENDPOINT = "day", "endpoint"
+
+_TOTAL = "quota.total"
+
+
+class TotalSeen(Value):
+    """What totals of an unknown period were seen: the month's first, the last, and whether they fall as months turn.
+
+    `monthly` is True once a total fell at a turn, False for good once it fell at another time. `turned` is False right
+    after the turn in UTC, until the total has fallen: the service's month may turn later (Spec gap G13).
+    """
+
+    month: str
+    first: int
+    last: int
+    monthly: bool | None = None
+    turned: bool = True
+
+    def then(self, total: int, month: str, *, near_turn: bool) -> "TotalSeen":
+        """What was seen, with one more total."""
+        fell = total < self.last
+        monthly = self.monthly
+        if fell and not near_turn and month == self.month:
+            monthly = False
+        elif fell and monthly is None:
+            monthly = True
+        first = total if month != self.month or fell else self.first
+        turned = fell or not near_turn or (month == self.month and self.turned)
+        return TotalSeen(month=month, first=first, last=total, monthly=monthly, turned=turned)
+
+
+async def usage_by_day(client: RacingClient) -> Page[Any]:
+    """Usage by day. "Grouping by day is also offered", but the value for `by` is not shown (Spec gap G5)."""
+    try:
+        return await client.usage(by=BY_DAY)
+    except InvalidParam:
+        return await client.usage()
+
+
+class QuotaBook:
+    """Reads the quota, and keeps what it read."""
+
+    def __init__(self, database: Database, client: RacingClient, settings: Settings, clock: Clock) -> None:
+        self._database = database
+        self._client = client
+        self._settings = settings
+        self._clock = clock
+
+    async def read(self, by: str = BY_DAY) -> QuotaReading:
+        """The reading of this moment, with rows by day or by endpoint. Costs no quota. Raises ServiceError."""
+        page = await usage_by_day(self._client)
+        usage = read_usage(page.data)
+        plan = page.meta.plan or self._client.state.plan
+        reading = await self._database.write(lambda session: self._keep(session, usage, plan))
+        if reading.certain and reading.limit is not None:
+            await self._client.latches.usage_reads(reading.used, reading.limit)
+        if by == BY_ENDPOINT:
+            return reading.model_copy(update={"rows": await self.by_endpoint(), "grouped_by": BY_ENDPOINT})
+        return reading.model_copy(update={"rows": usage.rows})
+
+    async def by_endpoint(self) -> tuple[UsageRow, ...]:
+        """The use by endpoint, as the service gives it. Costs no quota. Raises ServiceError."""
+        return read_usage((await self._client.usage(by=BY_ENDPOINT)).data).rows
+
+    async def forecast(self, reading: QuotaReading) -> Forecast | None:
+        """The month's forecast by this reading; None while too few days are known."""
+        return await self._database.read(partial(expected_by, reading=reading))
+
+    async def tier(self) -> Tier:
+        """On what the month's quota is spent by the latest reading; on everything before the first."""
+        latest = await self.latest()
+        return tier_of(latest.left, latest.limit) if latest else TIERS[0]
+
+    async def may_spend(self, purpose: Purpose) -> bool:
+        """Whether requests are made for this purpose now."""
+        return purpose in (await self.tier()).purposes
+
+    async def latest(self) -> QuotaReading | None:
+        """This month's latest reading, without rows and without asking; None before the first."""
+        month = month_key(self._clock())
+        found = await self._database.read(lambda session: quota_store.latest(session, month))
+        return found.reading if found else None
+
+    async def commands_left(self) -> int | None:
+        """Requests that commands may still make by COMMAND_QUOTA_SHARE; None where the quota is not known."""
+        month = month_key(self._clock())
+        found, spent = await self._database.read(
+            lambda session: (quota_store.latest(session, month), quota_store.spent(session, month))
+        )
+        if found is None:
+            return None
+        reading = found.reading
+        if Purpose.PEOPLE not in tier_of(reading.left, reading.limit).purposes:
+            return 0
+        return commands_left(
+            reading.limit,
+            reading.used,
+            spent=spent.by_commands,
+            spent_at_reading=found.spent_by_commands,
+            share=self._settings.command_quota_share,
+        )
+
+    async def held_back(self) -> ServiceFailure | None:
+        """Why commands may ask for nothing: the month is spent, or almost. None where commands spent their share."""
+        latest = await self.latest()
+        if latest and latest.is_spent:
+            return QuotaExceeded(RACES_PATH, code=QuotaExceeded.known_code)
+        return None if await self.may_spend(Purpose.PEOPLE) else Spared(RACES_PATH)
+
+    async def staleness_s(self) -> int:
+        """Seconds for which what was read counts as fresh, by what the month has left."""
+        latest = await self.latest()
+        return staleness_s(latest.left if latest else None)
+
+    def _keep(self, session: Session, usage: Usage, plan: str | None) -> QuotaReading:
+        now = self._clock()
+        month = month_key(now)
+        used, certain, source = self._figure(session, usage, month)
+        known, sums = PLANS.get(plan or ""), usage.in_month(month) or usage
+        reading = QuotaReading(
+            taken_at=now,
+            month=month,
+            used=used,
+            certain=certain,
+            source=source,
+            limit=self._settings.monthly_quota or (known.requests_per_month if known else None),
+            plan=plan,
+            window=self._client.state.window,
+            errors=sums.errors,
+            refusals=sums.refusals,
+            refusal_kinds=sums.refusal_kinds,
+        )
+        is_whole_month = certain and source is QuotaSource.ROWS
+        quota_store.put_reading(session, reading, _ends_of_days(usage, now) if is_whole_month else ())
+        return reading
+
+    def _figure(self, session: Session, usage: Usage, month: str) -> tuple[int, bool, QuotaSource]:
+        """Requests of the month, whether that is certain, and where it is from."""
+        own = quota_store.spent(session, month).requests
+        dated = usage.in_month(month)
+        if dated is not None and dated.requests is not None:
+            # Rows that reach back only some days lose the month's first ones: their sum falls, and is not the month's.
+            highest = quota_store.most_used(session, month)
+            return max(dated.requests, highest), dated.requests >= highest, QuotaSource.ROWS
+        if usage.total is None:
+            return own, False, QuotaSource.OWN_COUNT
+        if usage.period == month:
+            return usage.total, True, QuotaSource.TOTAL
+        seen = self._see_total(session, usage.total, month)
+        if seen.monthly and seen.turned:
+            return usage.total, True, QuotaSource.TOTAL
+        # However long the total's period is, it grew by no more than what was used since the month's first reading.
+        grown = usage.total - seen.first
+        return (grown, False, QuotaSource.TOTAL) if grown > own else (own, False, QuotaSource.OWN_COUNT)
+
+    def _see_total(self, session: Session, total: int, month: str) -> TotalSeen:
+        now = self._clock()
+        kept = named_values.get(session, _TOTAL)
+        first = TotalSeen(month=month, first=total, last=total)
+        # Where the service keeps another zone, its month turns some hours before or after ours (Spec gap G13).
+        near_turn = now.day == 1 or (now + timedelta(days=1)).day == 1
+        seen = TotalSeen.model_validate(kept[0]).then(total, month, near_turn=near_turn) if kept else first
+        named_values.put(session, _TOTAL, seen.model_dump(), now)
+        return seen
+
+
+def _ends_of_days(usage: Usage, now: datetime) -> Iterator[Sample]:
+    """The month's figures at the end of each day before today, from the first day that the service names.
+
+    A day without a row had no use. Rows of whole months tell nothing of days.
+    """
+    month, days = month_key(now), sorted(row.label for row in usage.rows if len(row.label) == len("2026-11-20"))
+    if any(row.label == month for row in usage.rows):
+        return
+    for number in range(1, now.astimezone(UTC).day):
+        day = f"{month}-{number:02}"
+        if not days or day < days[0]:
+            continue
+        so_far = Usage(rows=tuple(row for row in usage.rows if row.label <= day)).in_month(month)
+        sums = so_far or UsageRow(label=month)
+        yield Sample(
+            at=datetime.combine(date.fromisoformat(day), time.min, UTC) + timedelta(days=1),
+            month=month,
+            used=sums.requests or 0,
+            certain=True,
+            source=QuotaSource.ROWS,
+            errors=sums.errors,
+            refusals=sums.refusals,
+        )
+
+
+def expected_by(session: Session, reading: QuotaReading) -> Forecast | None:
+    """The month's forecast by a reading and the samples so far; None while too few days are known."""
+    days = days_of(quota_store.samples(session), lambda one: one.used).whole
+    return forecast(reading.used, reading.limit, reading.taken_at, days)

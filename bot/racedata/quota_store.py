@@ -1,0 +1,140 @@
+"""Quota readings: samples, the latest in full, our own count of requests, and the warnings that were given."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from sqlalchemy import delete, func, or_, select
+from sqlmodel import Session, col
+
+from bot.db import named_values
+from bot.db.engine import insert_here
+from bot.db.tables import Notice, QuotaSample
+from bot.events.races import Value
+from bot.racedata.month_quota import QuotaReading, QuotaSource
+from bot.racedata.quota_by_day import Sample
+
+KEEP_SAMPLES = timedelta(days=100)
+
+TURNED = "turned"
+"""What the notice of a new month is called in its key."""
+
+_SPENT, _LATEST = "quota.spent", "quota.latest"
+
+
+class Spent(Value):
+    """Requests that this bot made in a month, and those of them that commands made."""
+
+    month: str
+    requests: int = 0
+    by_commands: int = 0
+
+
+class Latest(Value):
+    """The latest reading, without its rows, and what commands had spent by then."""
+
+    reading: QuotaReading
+    spent_by_commands: int = 0
+
+
+def spent(session: Session, month: str) -> Spent:
+    """What was spent in a month. A month that is not the stored one begins at nothing."""
+    kept = named_values.get(session, _SPENT)
+    found = Spent.model_validate(kept[0]) if kept else None
+    return found if found and found.month == month else Spent(month=month)
+
+
+def spend(session: Session, month: str, requests: int, now: datetime, *, by_commands: int = 0) -> None:
+    """Count requests. Replicas that count in the same instant may lose one: the figure is a lower bound anyway."""
+    before = spent(session, month)
+    after = Spent(month=month, requests=before.requests + requests, by_commands=before.by_commands + by_commands)
+    named_values.put(session, _SPENT, after.model_dump(), now)
+
+
+def put_reading(session: Session, reading: QuotaReading, settled: Iterable[Sample] = ()) -> None:
+    """Keep a reading: as the latest, and as the sample of its day. `settled` are samples of the ends of days before."""
+    latest = Latest(
+        reading=reading.model_copy(update={"rows": ()}), spent_by_commands=spent(session, reading.month).by_commands
+    )
+    named_values.put(session, _LATEST, latest.model_dump(mode="json"), reading.taken_at)
+    _forget_earlier_today(session, reading)
+    known = {sample.at for sample in samples(session)}
+    now = Sample(
+        at=reading.taken_at,
+        month=reading.month,
+        used=reading.used,
+        certain=reading.certain,
+        source=reading.source,
+        errors=reading.errors,
+        refusals=reading.refusals,
+    )
+    for sample in (*(sample for sample in settled if sample.at not in known), now):
+        session.add(QuotaSample(taken_at=sample.at, **sample.model_dump(exclude={"at"})))
+    session.execute(delete(QuotaSample).where(col(QuotaSample.taken_at) < reading.taken_at - KEEP_SAMPLES))
+
+
+def samples(session: Session) -> list[Sample]:
+    """All samples that are kept, oldest first."""
+    rows = session.execute(select(QuotaSample).order_by(col(QuotaSample.taken_at))).scalars()
+    return [
+        Sample(
+            at=row.taken_at,
+            month=row.month,
+            used=row.used,
+            certain=row.certain,
+            source=QuotaSource(row.source) if row.source else None,
+            errors=row.errors,
+            refusals=row.refusals,
+        )
+        for row in rows
+    ]
+
+
+def _forget_earlier_today(session: Session, reading: QuotaReading) -> None:
+    """Keep the last sample of each day. The sample of midnight ends the day before; a higher figure stays known."""
+    midnight = reading.taken_at.replace(hour=0, minute=0, second=0, microsecond=0)
+    taken_at = col(QuotaSample.taken_at)
+    earlier = (taken_at > midnight, taken_at < reading.taken_at, col(QuotaSample.used) <= reading.used)
+    session.execute(delete(QuotaSample).where(*earlier))
+
+
+def latest(session: Session, month: str) -> Latest | None:
+    """The latest reading, if it is of that month."""
+    kept = named_values.get(session, _LATEST)
+    found = Latest.model_validate(kept[0]) if kept else None
+    return found if found and found.reading.month == month else None
+
+
+def last_read_at(session: Session) -> datetime | None:
+    """When the quota was last read, in whatever month; None before the first reading."""
+    kept = named_values.get(session, _LATEST)
+    return Latest.model_validate(kept[0]).reading.taken_at if kept else None
+
+
+def most_used(session: Session, month: str) -> int:
+    """The highest figure that was sampled in a month: use never goes down within one."""
+    highest: int | None = session.execute(
+        select(func.max(col(QuotaSample.used))).where(col(QuotaSample.month) == month)
+    ).scalar_one()
+    return highest or 0
+
+
+def notice_key(month: str, what: str | int) -> str:
+    """What a quota warning is told by, once: "quota:2026-11:80"."""
+    return f"quota:{month}:{what}"
+
+
+def warned(session: Session, month: str) -> bool:
+    """Whether admins were warned in a month: at a threshold, by the forecast, or of a refusal."""
+    prefix = notice_key(month, "")
+    of_month = or_(
+        col(Notice.key).startswith(prefix, autoescape=True), col(Notice.key) == f"refused:quota_exceeded:{month}"
+    )
+    keys = session.execute(select(col(Notice.key)).where(of_month)).scalars()
+    return any(key.removeprefix(prefix).split(":")[0] != TURNED for key in keys)
+
+
+def mark_told(session: Session, keys: Iterable[str], now: datetime) -> None:
+    """Note as told what a weightier warning made superfluous."""
+    for key in keys:
+        statement = insert_here(session, Notice).on_conflict_do_nothing(index_elements=["key"])
+        session.execute(statement.values(key=key, created_at=now))

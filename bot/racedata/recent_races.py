@@ -1,0 +1,87 @@
+"""What there was lately of what a channel asks for: from received deliveries and the race book, by published date."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from sqlalchemy import or_, select
+from sqlmodel import Session, col
+
+from bot.channels.filters import ALL_REGIONS, ChannelFilter
+from bot.db.tables import EventVersion, InboxDelivery
+from bot.events.event import EventKind, RacingEvent
+from bot.events.races import Race
+from bot.racedata import race_book_store
+
+DAYS = 7
+
+_KINDS = (EventKind.RESULT_RECEIVED, EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED)
+
+
+@dataclass(frozen=True)
+class Recent:
+    """How many races settled and how many races and meetings were abandoned in the last DAYS days, as far as is known.
+
+    `is_whole`: deliveries have been received for that long, so that it is all there was. `abandoned` are the
+    abandonments that are published for today.
+    """
+
+    results: int
+    abandonments: int
+    is_whole: bool
+    abandoned: tuple[RacingEvent, ...]
+
+
+def recent(session: Session, filters: Sequence[ChannelFilter], today: date, now: datetime) -> Recent:
+    """What these filters take together."""
+    days = [(today - timedelta(days=ago)).isoformat() for ago in range(DAYS)]
+    found = [*_delivered(session, filters, days), *_in_book(session, filters, days)]
+    taken = [event for event in found if any(chosen.matches(event) for chosen in filters)]
+    settled = {_name(event) for event in taken if event.kind is EventKind.RESULT_RECEIVED}
+    # By name, so that a race that both tell of is one; and a meeting's races are said by it.
+    lost = {_name(event): event for event in reversed(taken) if event.is_abandonment}
+    of_meetings = {race.race_id for event in lost.values() for race in event.races if race.race_id}
+    lost = {name: event for name, event in lost.items() if name not in of_meetings and name not in settled}
+    first = session.execute(select(col(InboxDelivery.received_at)).order_by(col(InboxDelivery.id)).limit(1))
+    since = first.scalar_one_or_none()
+    return Recent(
+        results=len(settled),
+        abandonments=len(lost),
+        is_whole=since is not None and since <= now - timedelta(days=DAYS),
+        abandoned=tuple(event for event in lost.values() if event.race.race_date == today.isoformat()),
+    )
+
+
+def _delivered(session: Session, filters: Sequence[ChannelFilter], days: Sequence[str]) -> Iterator[RacingEvent]:
+    """The events of these days that may be taken, each in its newest version."""
+    statement = (
+        select(col(EventVersion.event_key), col(EventVersion.data))
+        .where(col(EventVersion.race_date).in_(days), col(EventVersion.kind).in_([str(kind) for kind in _KINDS]))
+        .order_by(col(EventVersion.version))
+    )
+    regions = {chosen.region for chosen in filters}
+    if ALL_REGIONS not in regions:
+        region = col(EventVersion.region)
+        statement = statement.where(or_(region.in_(sorted(regions)), region.is_(None)))
+    newest = {key: data for key, data in session.execute(statement)}  # noqa: C416  rows are no pairs to mypy
+    return (RacingEvent.model_validate_json(data) for data in newest.values())
+
+
+def _in_book(session: Session, filters: Sequence[ChannelFilter], days: Sequence[str]) -> Iterator[RacingEvent]:
+    """What the race book knows of these days, as the events that it would have been."""
+    regions = {chosen.region for chosen in filters}
+    for day in days:
+        for region in [None] if ALL_REGIONS in regions else sorted(regions):
+            for race, _ in race_book_store.of_day(session, day, region):
+                if kind := _kind(race):
+                    yield RacingEvent(key=f"{kind}:{race.race_id}", kind=kind, race=race)
+
+
+def _kind(race: Race) -> EventKind | None:
+    if race.abandoned:
+        return EventKind.RACE_ABANDONED
+    return EventKind.RESULT_RECEIVED if any(runner.finishing_position for runner in race.runners) else None
+
+
+def _name(event: RacingEvent) -> str:
+    return event.race.race_id or event.key

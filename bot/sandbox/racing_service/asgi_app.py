@@ -1,0 +1,81 @@
+"""Puts the service together as an ASGI app that describes itself at /openapi.json."""
+
+from functools import lru_cache
+
+from fastapi import FastAPI, Request, Security
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from fastapi.security import APIKeyHeader, APIKeyQuery
+from starlette.exceptions import HTTPException
+
+from bot.sandbox.racing_service import account_endpoints, endpoints, error_answers_table
+from bot.sandbox.racing_service.endpoint_answers import call_of, state_of
+from bot.sandbox.racing_service.gate import OPENAPI_PATH, Gate
+from bot.sandbox.racing_service.request_log import BASE_PATH
+from bot.sandbox.racing_service.service_state import State
+
+
+def build_app(state: State) -> Gate:
+    """The whole service, the gate in front."""
+    return Gate(_endpoints(), state)
+
+
+@lru_cache
+def _endpoints() -> FastAPI:
+    """The endpoints, of every service of this process: to describe them takes long."""
+    app = FastAPI(
+        title="Horse Racing Data Service (stand-in)",
+        version="1.0.0",
+        openapi_url=OPENAPI_PATH,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    # The gate looks at the key; these two only describe it.
+    described = [
+        Security(APIKeyHeader(name="X-API-Key", auto_error=False)),
+        Security(APIKeyQuery(name="key", auto_error=False)),
+    ]
+    for router in (endpoints.router, account_endpoints.router):
+        app.include_router(router, prefix=BASE_PATH, dependencies=described)
+    app.add_exception_handler(error_answers_table.Refusal, _on_refusal)
+    app.add_exception_handler(RequestValidationError, _on_invalid)
+    app.add_exception_handler(HTTPException, _on_http_error)
+    return app
+
+
+async def _on_refusal(request: Request, error: Exception) -> Response:
+    assert isinstance(error, error_answers_table.Refusal)
+    return _refused(request, error)
+
+
+async def _on_invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    return _refused(request, _invalid(error))
+
+
+async def _on_http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return _refused(request, _refusal_of(error))
+
+
+def _refused(request: Request, refusal: error_answers_table.Refusal) -> Response:
+    call = call_of(request)
+    call.code = refusal.code
+    return error_answers_table.refusal_response(refusal, call.request_id, state_of(request).switches)
+
+
+def _invalid(error: RequestValidationError) -> error_answers_table.Refusal:
+    first = error.errors()[0]
+    # A name may be a stranger's and no valid text; neither it nor the value is to break the answer.
+    param = ".".join(str(part).encode("ascii", "backslashreplace").decode() for part in first["loc"][1:])
+    return error_answers_table.invalid_param(param or "body", first["msg"].removeprefix("Value error, "))
+
+
+def _refusal_of(error: HTTPException) -> error_answers_table.Refusal:
+    """What the framework refuses by itself: an unknown address, a wrong method, a body that is no JSON."""
+    if error.status_code == 404:
+        return error_answers_table.not_found()
+    if error.status_code == 405:
+        return error_answers_table.method_not_allowed(error.headers or {})
+    return error_answers_table.invalid_param("body", "can't be read")

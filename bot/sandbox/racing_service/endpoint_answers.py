@@ -1,0 +1,116 @@
+"""What the endpoints share: the envelope, the parameters they take, and the errors they document."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from fastapi import Request
+from pydantic import BaseModel, ConfigDict
+
+from bot.sandbox.racing_day import in_utc
+from bot.sandbox.racing_service.error_answers_table import invalid_param
+from bot.sandbox.racing_service.request_log import Call
+from bot.sandbox.racing_service.service_state import State
+
+Record = dict[str, Any]
+
+
+class Meta(BaseModel):
+    """The envelope's `meta` (Interface, Response envelope)."""
+
+    request_id: str
+    data_as_of: str
+    plan: str
+    window: str
+    count: int
+    has_more: bool | None = None
+    next_cursor: str | None = None
+
+
+class Answer(BaseModel):
+    """The envelope of every success."""
+
+    model_config = ConfigDict(extra="allow")
+
+    meta: Meta
+    data: Any = None
+
+
+class ErrorBody(BaseModel):
+    """The error object (Interface, Errors); some codes have more fields."""
+
+    model_config = ConfigDict(extra="allow")
+
+    code: str
+    message: str
+
+
+class ErrorMeta(BaseModel):
+    """What an error says of its request."""
+
+    request_id: str
+
+
+class ErrorAnswer(BaseModel):
+    """The body of every error."""
+
+    error: ErrorBody
+    meta: ErrorMeta
+
+
+_MEANINGS = {
+    401: "unauthorized: no key, or one that is not recognised",
+    403: "upgrade_required or outside_window",
+    404: "not found",
+    422: "invalid_param",
+    429: "rate_limited (wait Retry-After) or quota_exceeded (stop)",
+    500: "server_error",
+}
+ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"description": meaning, "model": ErrorAnswer} for status, meaning in _MEANINGS.items()
+}
+
+ENVELOPED: dict[str, Any] = {"response_model": Answer, "response_model_exclude_unset": True, "responses": ERRORS}
+"""What every endpoint's decorator is told: the envelope without what it doesn't carry, and the documented errors."""
+
+
+def call_of(request: Request) -> Call:
+    """The call that the gate made of the request."""
+    return cast("Call", request.state.call)
+
+
+def state_of(request: Request) -> State:
+    """The service that the request was sent to: the gate says which, as the endpoints are the same for all."""
+    return cast("State", request.state.service)
+
+
+def meta(request: Request, count: int, paging: Mapping[str, object] | None = None) -> Record:
+    """The `meta` of a success; `paging` only on cursor lists."""
+    state = state_of(request)
+    return {
+        "request_id": call_of(request).request_id,
+        "data_as_of": in_utc(state.clock()),
+        "plan": state.account.plan.name,
+        "window": str(state.window),
+        "count": count,
+        **(paging or {}),
+    }
+
+
+def enveloped(request: Request, data: Any, paging: Mapping[str, object] | None = None) -> Record:
+    """The whole body of a success."""
+    return {"meta": meta(request, len(data), paging), "data": data}
+
+
+def takes(*names: str) -> Callable[[Request], None]:
+    """A dependency that refuses parameters the endpoint doesn't have, and any that is sent twice."""
+
+    async def refuse_others(request: Request) -> None:
+        seen: set[str] = set()
+        for name, _ in request.query_params.multi_items():
+            if name not in names:
+                raise invalid_param("query", f"this endpoint takes {', '.join(names) or 'no parameters'}")
+            if name in seen:
+                raise invalid_param(name, "was sent more than once")
+            seen.add(name)
+
+    return cast("Callable[[Request], None]", refuse_others)

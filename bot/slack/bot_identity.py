@@ -1,0 +1,53 @@
+"""Who the bot is in its workspace: asked once at start, and again until Slack answers."""
+
+from dataclasses import dataclass
+
+from slack_bolt.authorization import AuthorizeResult
+
+from bot.errors import SlackError
+from bot.logs import get_logger
+from bot.slack.web_client import SlackClient
+
+log = get_logger(__name__)
+
+
+@dataclass
+class Identity:
+    """What auth.test said. Empty until it did: commands and posts work without it."""
+
+    token: str
+    bot_id: str | None = None
+    bot_user_id: str | None = None
+    name: str = "racing-bot"
+    workspace_url: str | None = None
+    problem: str | None = "Slack has not answered yet"
+
+    def __repr__(self) -> str:
+        return f"Identity({self.name!r}, bot_user_id={self.bot_user_id!r})"
+
+    async def ask(self, slack: SlackClient) -> bool:
+        """Whether Slack said who we are."""
+        try:
+            answer = await slack.call("auth.test", slack.web.auth_test)
+        except SlackError as error:
+            self.problem = str(error)
+            return False
+        self.bot_id = answer.get("bot_id")
+        self.bot_user_id = answer.get("user_id")
+        self.name = answer.get("user") or self.name
+        self.workspace_url = answer.get("url")
+        self.problem = None
+        log.info("slack_knows_us", bot_user_id=self.bot_user_id, team=answer.get("team"))
+        return True
+
+    async def authorize(self) -> AuthorizeResult:
+        """What Bolt wants for each request; said without asking Slack, which would cost time that a command lacks."""
+        return AuthorizeResult(
+            enterprise_id=None, team_id=None, bot_token=self.token, bot_id=self.bot_id, bot_user_id=self.bot_user_id
+        )
+
+    def permalink(self, channel_id: str, message_ts: str) -> str | None:
+        """The address of a message, or None before Slack has told the workspace's."""
+        if self.workspace_url is None:
+            return None
+        return f"{self.workspace_url.rstrip('/')}/archives/{channel_id}/p{message_ts.replace('.', '')}"

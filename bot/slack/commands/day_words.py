@@ -1,0 +1,281 @@
+"""The words after `/racecard` and `/results`: a region, a day and a course, in any order, each as it was typed.
+
+A day is a published race date. "today" is the date in UTC, because the zone of the service's dates is not shown
+(Spec gap G16): every answer names the date that it took.
+"""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+
+from bot.errors import CommandError
+from bot.events.days import is_day_phrase, likely_day, parse_day
+from bot.events.races import Course
+from bot.racedata.day_card import Meeting
+from bot.racedata.guess import GUESSED_MAX, Vocabulary, guess
+from bot.racedata.lexicon import Lexicon
+from bot.racedata.near_misses import COURSE, course_words, find_courses, named, quoted
+from bot.racedata.reference_book import ReferenceBook
+from bot.racedata.reference_store import KnownCourse
+from bot.slack.commands.filter_choice import no_region
+from bot.slack.commands.phrases import JOINING, THINGS, Kind, Phrase, Reader
+from bot.slack.commands.tokens import SINGLE_QUOTES, Word, join, parted, read_page, words_of
+
+ALL = "all"
+
+_LIKE_A_REGION = re.compile("[A-Z]{2,4}")
+
+MeetingsOf = Callable[[date], Awaitable[Sequence[Meeting]]]
+"""A day → the meetings that are known of it by now."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The day, and the other words as typed.
+
+    `command` and `own` are the command and its own words, each with what it stands for; `flags` are those that came.
+    `page` is what a button to turn the page says. `is_day_named`: the day was typed.
+    """
+
+    day: date
+    words: tuple[Word, ...]
+    command: str = ""
+    flags: frozenset[str] = frozenset()
+    page: int = 1
+    own: Vocabulary = field(default_factory=dict)
+    is_day_named: bool = False
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The other words, each by itself."""
+        return tuple(word.text for word in self.words)
+
+    def line(self, *words: str) -> str:
+        """The command line with these words in the place of the others."""
+        day = [self.day.isoformat()] if self.is_day_named else []
+        return join([self.command, *words, *day, *sorted(self.flags)])
+
+
+@dataclass(frozen=True)
+class Place:
+    """A region (None: all) and a course (None: all). `unchecked` are words taken as typed, for want of a list."""
+
+    region: str | None = None
+    course: Course | None = None
+    unchecked: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Read:
+    """The words of a line that are no day, read by the published lists."""
+
+    asked: Asked
+    lexicon: Lexicon
+    phrases: Sequence[Phrase]
+
+    @property
+    def regions(self) -> list[str]:
+        """The regions, each once; where there is no list of them, what has the form of one."""
+        return list(dict.fromkeys(phrase.value for phrase in self.phrases if self._is_region(phrase)))
+
+    @property
+    def left(self) -> list[Phrase]:
+        """What is to be a course: all but regions and joining words."""
+        return [phrase for phrase in self.phrases if phrase.kind in THINGS and not self._is_region(phrase)]
+
+    @property
+    def but_regions(self) -> list[str]:
+        """All that was typed, joining words too, but for the regions: a course that no list has may be called so."""
+        return [phrase.typed for phrase in self.phrases if not self._is_region(phrase)]
+
+    def courses_of(self, typed: str) -> list[KnownCourse]:
+        """The courses that are called so."""
+        return find_courses(self.lexicon.courses, typed)
+
+    def check(self) -> None:
+        """Raise CommandError for words that say more than a card can be."""
+        places = [*self.regions, *(one.value for one in self.left if one.kind is Kind.COURSE)]
+        each = {place: self.asked.line(place) for place in places}
+        # The command's own words may be what was to be left out.
+        plain = replace(self.asked, flags=frozenset())
+        if any(phrase.kind is Kind.NOT for phrase in self.phrases):
+            told = f"I can leave nothing out here. /{self.asked.command} shows a region, a course, or all there is."
+            raise CommandError(told, lines={place: plain.line(place) for place in places})
+        if len(self.regions) > 1:
+            raise CommandError(f"One region at a time: you named {' and '.join(self.regions)}.", lines=each)
+
+    def not_understood(self, days: Collection[str]) -> CommandError:
+        """That the words are no region and course together, with what they may have meant, the days among it."""
+        if error := no_region(self.lexicon, [one.value for one in self.left if one.kind is Kind.UNKNOWN]):
+            return error
+        words = [one.value for one in self.left]
+        found = guess(words, self._vocabulary(words, days, self.regions))
+        if found.wrong and not found.offers and self.regions:
+            # No course there is like it: it may be that of another region.
+            found = guess(words, self._vocabulary(words, days, ()))
+        if not found.wrong:
+            lines = {word: self.asked.line(*self.regions, word) for word in dict.fromkeys(words)}
+            return CommandError(f"One course at a time: you named {named(words, 'and')}.", lines=lines)
+        no_days = [one.typed for one in found.wrong if one.meant and one.meant[0] in days]
+        no_places = [one.typed for one in found.wrong if one.typed not in no_days]
+        told = [f"I know no day {named(no_days)}."] if no_days else []
+        if no_places:
+            known = "Nor do I know a" if told else "I know no"
+            told.append(f"{known} region or course {named(no_places)}.")
+        if not found.offers:
+            told.append(self._understood())
+        return CommandError(" ".join(told), offers=found.offers, asks=True)
+
+    def _vocabulary(self, words: Sequence[str], days: Collection[str], regions: Sequence[str]) -> Vocabulary:
+        """What is understood, each with what is typed for it; of courses those of the regions, if there are any."""
+        lists = self.lexicon
+        there = [one for one in lists.courses if not regions or one.region in {None, *regions}]
+        called = {name for one in lists.courses for name in (one.course_id, one.name, one.shortcode) if name}
+        as_typed = [*lists.regions, *days, *called.intersection(words)]
+        countries = {name: code for name, code in lists.names.items() if name not in lists.regions}
+        return countries | course_words(there) | dict(self.asked.own) | {word: word for word in as_typed}
+
+    def _is_region(self, phrase: Phrase) -> bool:
+        return phrase.kind is Kind.REGION or (
+            not self.lexicon.regions and phrase.kind in THINGS and bool(_LIKE_A_REGION.fullmatch(phrase.value))
+        )
+
+    def _understood(self) -> str:
+        example = f" such as {self.lexicon.regions[0]}" if self.lexicon.regions else ""
+        return (
+            f"I understand a region{example}, today, tomorrow, a weekday or a date, and a course, exactly as the data "
+            "service writes them."
+        )
+
+
+def read_words(
+    text: str, today: date, *, command: str = "", looks_back: bool = False, flags: Mapping[str, str] | None = None
+) -> Asked:
+    """The words of a text. CommandError where there are two days, or one that is no day.
+
+    A weekday is the coming one, or where the command `looks_back` the last one. `flags` are words of the command's
+    own, each with what it stands for.
+    """
+    flags = flags or {}
+    days: list[date] = []
+    others: list[Word] = []
+    found: set[str] = set()
+    page = 1
+    for word in _joined([word for word in map(_bare, words_of(text)) if word.text]):
+        day = _day(word.text, today, looks_back=looks_back)
+        folded = word.text.lower()
+        if day is not None:
+            days.append(day)
+        elif folded in flags:
+            found.add(flags[folded])
+        elif turned := read_page(word.text):
+            page = turned
+        elif folded != ALL:
+            others.append(word)
+    if len(set(days)) > 1:
+        lines = {
+            day.isoformat(): Asked(day, tuple(others), command, frozenset(found), is_day_named=True) for day in days
+        }
+        raise CommandError(
+            f"One day at a time: you named {' and '.join(day.isoformat() for day in days)}.",
+            lines={label: one.line(*_but_joining(one.others)) for label, one in lines.items()},
+        )
+    return Asked(days[0] if days else today, tuple(others), command, frozenset(found), page, flags, bool(days))
+
+
+async def find_place(reference: ReferenceBook, meetings: MeetingsOf, asked: Asked, timeout_s: float) -> Place:
+    """The region and the course that the words name. CommandError where they name neither, or two regions.
+
+    A course that no list has is one all the same where the day has a meeting there.
+    """
+    if not asked.words:
+        return Place()
+    lexicon = await reference.lexicon(timeout_s)
+    whole = " ".join(asked.others)
+    if not lexicon.is_region(whole) and find_courses(lexicon.courses, whole):
+        return await _at_course(reference, whole, None, (), timeout_s)
+    read = _Read(asked, lexicon, Reader(lexicon, {}).read(asked.words))
+    read.check()
+    region = next(iter(read.regions), None)
+    unchecked = () if lexicon.regions or region is None else (region,)
+    rest = " ".join(phrase.value for phrase in read.left)
+    if not rest:
+        return Place(region=region, unchecked=unchecked)
+    if not read.courses_of(rest):
+        whole = " ".join(read.but_regions)
+        there = await meetings(asked.day)
+        if seen := _seen(there, rest, region) or _seen(there, whole, region):
+            return Place(region or seen.region, seen.course, unchecked)
+        days = {day for one in read.left[:GUESSED_MAX] if (day := likely_day(one.value))}
+        folded = {code.casefold() for code in lexicon.regions}
+        if lexicon.courses or days or any(one.value.casefold() in folded for one in read.left):
+            # To look for what is alike takes as long as many deliveries do.
+            raise await asyncio.to_thread(read.not_understood, days)
+    try:
+        return await _at_course(reference, rest, region, unchecked, timeout_s)
+    except CommandError as error:
+        typed = {phrase.value: phrase.typed for phrase in read.phrases}
+        raise error.of_words(typed | {f"{COURSE}{value}": f"{COURSE}{word}" for value, word in typed.items()}) from None
+
+
+def _but_joining(words: Sequence[str]) -> Sequence[str]:
+    """The words without joining words at either end, which joined what is not there any more."""
+    places = [place for place, word in enumerate(words) if word.casefold() not in JOINING]
+    return words[places[0] : places[-1] + 1] if places else ()
+
+
+def _seen(meetings: Sequence[Meeting], typed: str, region: str | None) -> Meeting | None:
+    """The meeting at a course of that id or name, in the region if one was typed; None where there is none."""
+    here = [one for one in meetings if region is None or one.region in {region, None}]
+    return next((one for one in here if typed in {one.course.course_id, _as_typed(one.course.name)}), None)
+
+
+def _as_typed(name: str | None) -> str:
+    """A course's name as it comes back from a button."""
+    return " ".join((name or "").replace('"', "").split()).strip(SINGLE_QUOTES + " ")
+
+
+async def _at_course(
+    reference: ReferenceBook, typed: str, region: str | None, unchecked: tuple[str, ...], timeout_s: float
+) -> Place:
+    """The place of a course: in the region that was typed, else in its own, whose list is the shorter one."""
+    course = await reference.check_course(typed, timeout_s, regions=[region] if region else ())
+    if course.course_id is None:
+        return Place(region, course, (*unchecked, typed))
+    own = await reference.region_of(course)
+    if region is not None and own is not None and region != own:
+        raise CommandError(f"{course.name or typed} is in {own}, not in {region}.", typed=region, meant={own: own})
+    return Place(region or own, course, unchecked)
+
+
+def _joined(words: Sequence[Word]) -> Iterator[Word]:
+    """The words, those that are one day together as one: "last friday", "21 nov 2026"."""
+    start = 0
+    while start < len(words):
+        sizes = [size for size in (4, 3, 2) if start + size <= len(words)]
+        phrases = [" ".join(word.text for word in words[start : start + size]) for size in sizes]
+        size, phrase = next(((n, one) for n, one in zip(sizes, phrases, strict=True) if is_day_phrase(one)), (1, ""))
+        yield words[start + size - 1]._replace(text=phrase) if phrase else words[start]
+        start += size
+
+
+def _bare(word: Word) -> Word:
+    """The word without single quotes around it, and without the name of what it is: `course:Ascot` is `Ascot`."""
+    name, rest = parted(word.text)
+    return Word(rest.strip(SINGLE_QUOTES + " "), word.is_quoted or bool(name), word.has_comma)
+
+
+def _day(word: str, today: date, *, looks_back: bool) -> date | None:
+    try:
+        return parse_day(word, today, looks_back=looks_back)
+    except (ValueError, OverflowError) as error:
+        meant = [day.isoformat() for day in getattr(error, "meant", ())]
+        raise CommandError(
+            f"{quoted(word)} is not a day. Write today, tomorrow, yesterday, a weekday, or a date as "
+            f"{today.isoformat()}.",
+            typed=word,
+            meant={day: day for day in meant},
+            asks=True,
+        ) from None

@@ -1,0 +1,135 @@
+"""The one place that turns an exception into what the person who typed the command is told."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from bot.errors import CommandError, ServiceError, SlackError, StorageError
+from bot.logs import get_logger
+from bot.outbox.message import Message
+from bot.racedata.near_misses import COURSE
+from bot.slack.commands.tokens import SINGLE_QUOTES, join, parted, split
+from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, Reader, failure_words
+from bot.slack.messages.answers.filter_words import region_named
+from bot.slack.messages.answers.subscription_buttons import edit_button
+from bot.slack.messages.kit.buttons import VALUE_MAX, actions, command_button
+from bot.slack.messages.kit.plain import sentence
+
+log = get_logger(__name__)
+
+
+def explain(error: Exception, reference: str, line: str = "", reader: Reader = NOBODY_KNOWN) -> Message:
+    """What went wrong and what to do; with a reference that the log has too, where it was not the person's doing.
+
+    `line` is what was typed after /racing: with the wrong word replaced, it is what a button runs.
+    """
+
+    def told(words: str) -> Message:
+        return sentence(words, reader.admins)
+
+    match error:
+        case CommandError():
+            return _with_offers(error, line)
+        case ServiceError():
+            log.info("command_refused_by_service", reference=reference, reason=str(error))
+            return told(f"{failure_words(error, reader)} (reference {reference})")
+        case StorageError():
+            log.warning("command_not_stored", reference=reference, reason=str(error))
+            return told(
+                "I could not reach my own storage, so this may not have been saved: /racing list shows what is. "
+                f"Try again in a moment; if it stays so, {hand_on(reader, reference)}."
+            )
+        case SlackError():
+            log.warning("command_refused_by_slack", reference=reference, reason=str(error))
+            return sentence(f"Slack did not answer as it should ({error}). Reference {reference}.")
+        case TimeoutError():
+            log.warning("command_too_slow", reference=reference)
+            return sentence(f"The data service has not answered in time. Try again shortly. Reference {reference}.")
+        case _:
+            log.error("command_failed", reference=reference, exc_info=error)
+            return told(f"Something went wrong on my side. Please {hand_on(reader, reference)}.")
+
+
+def hand_on(reader: Reader, reference: str) -> str:
+    """How the log's reference gets to an admin."""
+    if reader.is_admin:
+        return f"look into the log for the reference {reference}"
+    return f"give {reader.whom_to_tell} the reference {reference}: the log has it"
+
+
+def _with_offers(error: CommandError, line: str) -> Message:
+    """What was wrong, and a button for each thing that it may have meant, or for what is in its way."""
+    told = sentence(str(error))
+    buttons = [command_button(label, right, in_place=True) for label, right in offered_lines(error, line).items()]
+    if error.edits is not None:
+        buttons.append(edit_button(error.edits, f"Edit {region_named(error.edits)}"))
+    row = actions(buttons)
+    return replace(told, blocks=(*told.blocks, row)) if row else told
+
+
+def offered_lines(error: CommandError, line: str) -> dict[str, str]:
+    """The command lines that a refusal of a line offers, by how they are shown."""
+    mended = {label: retyped(line, right) for label, right in error.offers.items()}
+    whole = {label: one for label, one in error.lines.items() if len(one) <= VALUE_MAX}
+    return {label: right for label, right in mended.items() if right} | whole
+
+
+def retyped(line: str, right: Mapping[str, str]) -> str | None:
+    """The line with each wrong word replaced; None where one is not found, or what came of it can't be typed.
+
+    A word that is wrong as a course is given as `course:Ascto`, and replaced where it is called a course; any other
+    where it is called none. Where it stands only in the other way, it is replaced there.
+    """
+    # What came of a longer line would fit no button either.
+    words = split(line) if len(line) <= VALUE_MAX else []
+    for typed, value in right.items():
+        name, phrase = parted(" ".join(typed.split()))
+        words = _replaced(words, name, phrase, value) or _gathered(words, name, phrase.split(), value)
+    shown = join(words)
+    return shown if words and split(shown) == words and len(shown) <= VALUE_MAX else None
+
+
+def _replaced(words: Sequence[str], name: str, phrase: str, value: str) -> list[str]:
+    """The words with a value in the place of a phrase, wherever that is as wrong; none where it is not found.
+
+    Words that are called courses come first where the phrase's `name` says that it is one, and else after the others;
+    the command itself, the first of them, is looked at last.
+    """
+    found = [(start, *place) for start in range(len(words)) if (place := _place(words, start, phrase, value))]
+    ranks = [(start == 0, _is_course(words, start) != name.endswith(COURSE)) for start, _, _ in found]
+    best = min(ranks, default=None)
+    right: list[str] = []
+    at = 0
+    for (start, end, instead), rank in zip(found, ranks, strict=True):
+        if rank == best and start >= at:
+            right += [*words[at:start], *instead]
+            at = end
+    return [*right, *words[at:]] if found else []
+
+
+def _place(words: Sequence[str], start: int, phrase: str, value: str) -> tuple[int, list[str]] | None:
+    """Where the phrase that begins with a word ends, and the words that stand there instead; None where none does.
+
+    What a word is called ("course:") stays, unless the value says what it is called.
+    """
+    name, first = parted(words[start])
+    for end in (start + 1, start + len(phrase.split())):
+        if phrase and " ".join([first, *words[start + 1 : end]]).strip(SINGLE_QUOTES + " ") == phrase:
+            return end, [value if parted(value)[0] else name + value]
+    among = [] if _is_course(words, start) else first.split(",")
+    return (start + 1, [value if part == phrase else part for part in among if part]) if phrase in among else None
+
+
+def _is_course(words: Sequence[str], start: int) -> bool:
+    """Whether a word is called a course: `course:Ascot`, or with a space between."""
+    name, value = parted(words[start - 1]) if start else ("", "")
+    return (parted(words[start])[0] or (name if not value else "")).lower().endswith(COURSE)
+
+
+def _gathered(words: Sequence[str], name: str, apart: Sequence[str], value: str) -> list[str]:
+    """The words with a value in the place of the first of several that stand apart; none where one is not found."""
+    left = list(words)
+    for one in apart[1:]:
+        if one not in left:
+            return []
+        left.remove(one)
+    return _replaced(left, name, apart[0], value) if apart else []

@@ -1,0 +1,285 @@
+"""What is chosen for a channel, typed or in the form: whether it can match, and what it adds to what there was."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from bot.channels.filters import ALL_REGIONS, ChannelFilter
+from bot.errors import CommandError
+from bot.events.event import Topic
+from bot.events.races import Course, is_same_course
+from bot.racedata.guess import GUESSED_MAX
+from bot.racedata.lexicon import Lexicon
+from bot.racedata.near_misses import COURSE, quoted
+from bot.slack.commands.everyday_words import everyday
+from bot.slack.commands.invocation import Desk
+from bot.slack.commands.tokens import join
+from bot.slack.forms.subscribe_form import COURSES, NOT_COURSES, REGIONS
+from bot.slack.messages.answers.filter_words import (
+    courses_named,
+    listed,
+    name_of,
+    region_named,
+    region_words,
+    topics_in_order,
+)
+
+CHECK_S = 1.2
+"""For looking up regions and courses before the ack, which Slack wants within three seconds."""
+
+
+@dataclass
+class Check:
+    """Looks words up, all within one deadline, and gathers what is wrong with them by the form's fields.
+
+    `notes` are sentences on what was not used; `places` has the courses' regions, as far as they are known.
+    `typed` has what regions were typed as, by code, and courses, by name with `course:` before.
+    `no_more_than` are the topics that were asked for with "only" or "no": the answer says which others still come.
+    """
+
+    desk: Desk
+    errors: dict[str, list[CommandError]] = field(default_factory=dict)
+    unchecked: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    places: dict[Course, str | None] = field(default_factory=dict)
+    no_more_than: frozenset[Topic] | None = None
+    typed: dict[str, str] = field(default_factory=dict)
+    _lexicon: Lexicon | None = None
+    until_s: float = field(default_factory=lambda: asyncio.get_running_loop().time() + CHECK_S)
+
+    async def lexicon(self) -> Lexicon:
+        """The lists that words are looked up in, the same ones for all words of a line."""
+        self._lexicon = self._lexicon or await self.desk.reference.lexicon(self.left_s())
+        return self._lexicon
+
+    async def regions(self, typed: Sequence[str], other_words: Mapping[str, str] | None = None) -> list[str]:
+        """The regions; none where one of them is none, with what else they may have meant: `check_regions`."""
+        if error := no_region(await self.lexicon(), typed):
+            self._add(REGIONS, error)
+            return []
+        try:
+            checked = await self.desk.reference.check_regions(typed, self.left_s(), other_words=other_words)
+        except CommandError as error:
+            self._add(REGIONS, error)
+            return []
+        self.unchecked += [one.region for one in checked if not one.known]
+        return [one.region for one in checked]
+
+    async def courses(self, name: str, typed: Sequence[str], regions: Sequence[str]) -> tuple[Course, ...]:
+        """The courses of a field; of those that share a name, the one in the regions."""
+        found = []
+        within = [region for region in regions if region != ALL_REGIONS]
+        for one in typed:
+            try:
+                guessing = sum(map(len, self.errors.values())) < GUESSED_MAX
+                found.append(
+                    await self.desk.reference.check_course(one, self.left_s(), regions=within, guessing=guessing)
+                )
+            except CommandError as error:
+                self._add(name, error)
+        # Without a list they are taken as typed.
+        self.unchecked += [course.name for course in found if course.course_id is None and course.name]
+        return tuple(found)
+
+    async def regions_of(self, courses: Sequence[Course]) -> list[str]:
+        """Where the courses are, each region once; all regions without any course, or where one's is not known."""
+        regions = await self.desk.reference.regions(self.left_s()) or ()
+        found = [await self.desk.reference.region_of(course) for course in courses]
+        known = [region for region in found if region in regions and region is not None]
+        return list(dict.fromkeys(known)) if known and len(known) == len(found) else [ALL_REGIONS]
+
+    async def arriving(self, courses: Sequence[Course], not_courses: Sequence[Course], regions: Sequence[str]) -> None:
+        """Look whether anything would ever arrive of these together, where each by itself is right."""
+        if self.errors:
+            return
+        if both := [one for one in courses if _has(not_courses, one)]:
+            told = f"{name_of(both[0])} is among the only courses, and left out too: nothing of it would ever arrive."
+            self._add(NOT_COURSES, CommandError(told))
+        if not regions or ALL_REGIONS in regions:
+            return
+        self.places = {one: await self.desk.reference.region_of(one) for one in (*courses, *not_courses)}
+        if error := self._elsewhere("course:", courses, regions) or self._without_course(courses, regions):
+            self._add(COURSES, error)
+        if error := self._elsewhere("-course:", not_courses, regions):
+            self._add(NOT_COURSES, error)
+
+    def instead_of_all(self, regions: Sequence[str]) -> list[str]:
+        """All regions alone, where they are among the regions."""
+        others = [region for region in regions if region != ALL_REGIONS]
+        if others and len(others) < len(regions):
+            named = " and ".join(others)
+            self.notes.append(f"All regions take in {named}, so nothing was subscribed for {named} alone.")
+        return [ALL_REGIONS] if len(others) < len(regions) else others
+
+    def filters(self, regions: Sequence[str], chosen: ChannelFilter) -> list[ChannelFilter]:
+        """The filter for each of the regions, with those of its courses that can be of that region."""
+        filters = [
+            chosen.model_copy(
+                update={
+                    "region": region,
+                    "courses": self._within(region, chosen.courses),
+                    "not_courses": self._within(region, chosen.not_courses),
+                }
+            )
+            for region in regions
+        ]
+        now = self.desk.clock()
+        return [one.model_copy(update={"unchecked_since": now}) if self._is_unchecked(one) else one for one in filters]
+
+    def _is_unchecked(self, chosen: ChannelFilter) -> bool:
+        courses = {course.name for course in (*chosen.courses, *chosen.not_courses) if course.course_id is None}
+        return not courses.union({chosen.region}).isdisjoint(self.unchecked)
+
+    def raise_for_all(self) -> None:
+        """Raise CommandError for all that is wrong together, so that one click mends it."""
+        errors = [error.of_words(self.typed) for some in self.errors.values() for error in some]
+        if len(errors) == 1:
+            raise errors[0]
+        if errors:
+            told, after = (" ".join(filter(None, (getattr(one, part) for one in errors))) for part in ("told", "after"))
+            if not all(error.offers for error in errors):
+                raise CommandError(told, after=after)
+            likeliest = [next(iter(error.offers.items())) for error in errors]
+            right = {typed: value for _, offer in likeliest for typed, value in offer.items()}
+            raise CommandError(told, offers={" ".join(label for label, _ in likeliest): right}, asks=True, after=after)
+
+    def left_s(self) -> float:
+        """What is left of the time."""
+        return max(0.01, self.until_s - asyncio.get_running_loop().time())
+
+    def _within(self, region: str, courses: Sequence[Course]) -> tuple[Course, ...]:
+        return tuple(one for one in courses if self.places.get(one) in {None, region})
+
+    def _elsewhere(self, word: str, courses: Sequence[Course], regions: Sequence[str]) -> CommandError | None:
+        """That a course is in none of the regions; `word` is what it is called by where it is typed."""
+        for course in courses:
+            region = self.places[course]
+            if region is not None and region not in regions:
+                line = join(["subscribe", region, f"{word}{name_of(course)}"])
+                return CommandError(
+                    f"{name_of(course)} is a course of {region}, not of {' or '.join(regions)}. /racing {line} would "
+                    "be right.",
+                    typed=regions[0] if len(regions) == 1 else "",
+                    meant={region: region} if len(regions) == 1 else None,
+                )
+        return None
+
+    def _without_course(self, courses: Sequence[Course], regions: Sequence[str]) -> CommandError | None:
+        """That a region has none of the only courses: nothing from it would arrive."""
+        there = {self.places[course] for course in courses}
+        empty = [region for region in regions if region not in there]
+        if not courses or None in there or not empty:
+            return None
+        return CommandError(
+            f"{' or '.join(map(name_of, courses))} is not in {' or '.join(empty)}, so nothing from there would arrive. "
+            f"One at a time, please: /racing {join(['subscribe', empty[0]])} takes all courses of {empty[0]}."
+        )
+
+    def _add(self, name: str, error: CommandError) -> None:
+        self.errors.setdefault(name, []).append(error)
+
+
+def no_region(lexicon: Lexicon, typed: Sequence[str]) -> CommandError | None:
+    """Of the first word that names a place without a region, or an everyday word, why; None without such a word."""
+    for word in typed:
+        if lexicon.is_region(word):
+            continue
+        if parts := lexicon.parts_of(word):
+            told = f"{quoted(word)} is no region by itself: the data service has its courses in {listed(parts)}."
+            return CommandError(told, typed=word, meant={part: part for part in parts}, asks=True)
+        if lexicon.is_country(word) and not lexicon.region_named(word):
+            why = "publishes no region for it" if lexicon.regions else "is away, so I can't look up its code"
+            return CommandError(f"I know the country {quoted(word)}, but the data service {why}.")
+    because = everyday(word for word in typed if not lexicon.is_region(word))
+    return CommandError(because) if because else None
+
+
+def still_brought(before: ChannelFilter, check: Check) -> str | None:
+    """A sentence on topics that come as before, though "only" or "no" was typed; None where there are none."""
+    more = topics_in_order(before.topics - check.no_more_than) if check.no_more_than is not None else []
+    if not more:
+        return None
+    line = join(["unsubscribe", before.region, *more])
+    ends = "Edit in /racing list changes that." if before.region == ALL_REGIONS else f"/racing {line} ends that."
+    return f"From {region_named(before.region)} {listed(more)} come as before: {ends}"
+
+
+def added(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> ChannelFilter:
+    """Both filters together: events are added, and courses where they are named; the later word on a course counts.
+
+    All courses are taken where they were before, and where the region was asked for as a `whole`: by itself, without
+    events or courses. Raises CommandError where the only courses would all be left out, and where events would come of
+    other courses than they were asked for.
+    """
+    _check_one_filter(before, chosen, whole=whole)
+    is_narrow = bool(before.courses) and not whole
+    courses = _but(_union(before.courses, chosen.courses), chosen.not_courses) if is_narrow else ()
+    if is_narrow and not courses:
+        raise CommandError(
+            f"From {region_named(before.region)} this channel receives only "
+            f"{' and '.join(map(name_of, before.courses))}: without that, nothing would be left. Remove in "
+            "/racing list ends it."
+        )
+    return chosen.model_copy(
+        update={
+            "topics": before.topics | chosen.topics,
+            "courses": courses,
+            "not_courses": _union(_but(before.not_courses, chosen.courses), chosen.not_courses),
+            "mentions": tuple(dict.fromkeys((*before.mentions, *chosen.mentions))),
+            "unchecked_since": min(filter(None, (before.unchecked_since, chosen.unchecked_since)), default=None),
+            "typed_region": before.typed_region,
+        }
+    )
+
+
+def _check_one_filter(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> None:
+    """Raise CommandError where new events are for some courses and the old ones for all, or the other way round.
+
+    A filter has the same courses for all its events: together they would be more than was asked for, or less.
+    """
+    topics = topics_in_order(chosen.topics - before.topics)
+    names_none = not (chosen.courses or chosen.not_courses or whole)
+    region, new = region_words(before.region), listed(topics)
+    if topics and chosen.courses and not before.courses:
+        there, asked = "all courses", f"{courses_named(chosen.courses)} alone"
+        line, brings = join(["subscribe", region, *topics]), "all courses"
+    elif topics and before.courses and names_none:
+        there, asked = f"{courses_named(before.courses)} alone", "all courses"
+        line = join(["subscribe", region, *topics, f"{COURSE}{name_of(before.courses[0])}"])
+        brings = courses_named(before.courses)
+    else:
+        return
+    old = listed(topics_in_order(before.topics))
+    raise CommandError(
+        f"From {region_named(before.region)} this channel receives {old} of {there}. A subscription has the same "
+        f"courses for all that it brings: {new} of {asked} can't be added, so nothing was changed. Edit in /racing "
+        f"list opens it; /racing {line} would add {new} of {brings}.",
+        edits=before.region,
+    )
+
+
+def told_of_courses(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> str | None:
+    """A sentence on what `added` did about courses, where somebody may have expected otherwise."""
+    where = region_named(chosen.region)
+    if before.courses and whole:
+        return f"It takes all courses from {where} now, not {', '.join(map(name_of, before.courses))} alone."
+    if before.courses and not chosen.courses:
+        return f"Its courses from {where} stay as they were: Edit in /racing list changes them."
+    lifted = [course for course in chosen.courses if _has(before.not_courses, course)]
+    if lifted:
+        return f"No longer left out from {where}: {', '.join(map(name_of, lifted))}."
+    if chosen.courses and not before.courses:
+        return f"It received all courses from {where}, and still does: Edit in /racing list leaves some out."
+    return None
+
+
+def _but(courses: Sequence[Course], left_out: Sequence[Course]) -> tuple[Course, ...]:
+    return tuple(one for one in courses if not _has(left_out, one))
+
+
+def _union(one: Sequence[Course], other: Sequence[Course]) -> tuple[Course, ...]:
+    return (*one, *_but(other, one))
+
+
+def _has(courses: Sequence[Course], sought: Course) -> bool:
+    return any(is_same_course(one, sought) for one in courses)

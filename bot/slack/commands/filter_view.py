@@ -1,0 +1,54 @@
+"""A channel's filters as people are shown them: courses of one name told apart, and what others bring all the same."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from functools import cache
+
+from sqlmodel import Session
+
+from bot.channels import subscriptions
+from bot.channels.filters import Abandonments, ChannelFilter, Meeting, Overridden, abandonments_taken, overridden
+from bot.events.races import Course
+from bot.racedata import reference_store
+
+
+def as_shown(session: Session, filters: Iterable[ChannelFilter]) -> tuple[ChannelFilter, ...]:
+    """The filters for a message, and for nothing else: a course's name says which of several it is."""
+    return tuple(
+        one.model_copy(
+            update={
+                "courses": reference_store.told_apart(session, one.courses),
+                "not_courses": reference_store.told_apart(session, one.not_courses),
+            }
+        )
+        for one in filters
+    )
+
+
+def abandonments_here(session: Session, channel_id: str, meeting: Meeting, now: datetime) -> Abandonments:
+    """What becomes of a meeting's abandonments in a channel, by the channel's filters and state."""
+    rows = subscriptions.of_channel(session, channel_id)
+    region = meeting.region or reference_store.region_of_course(session, meeting.course)
+    taken = abandonments_taken(map(subscriptions.read_filter, rows), meeting.model_copy(update={"region": region}))
+    if not taken:
+        return Abandonments.NOT_ASKED_FOR if taken is False else Abandonments.DEPENDS_ON_REGION
+    if any(row.state in subscriptions.CLOSED for row in rows):
+        return Abandonments.ONCE_OPEN
+    is_paused = subscriptions.paused_until(session, channel_id, now) is not None
+    return Abandonments.AFTER_THE_PAUSE if is_paused else Abandonments.POSTED
+
+
+def overridden_in(session: Session, pairs: Iterable[tuple[ChannelFilter, ChannelFilter]]) -> tuple[Overridden, ...]:
+    """Of pairs of a channel's filters, what the second overrides of the first; for a message too."""
+
+    @cache
+    def region_of(course: Course) -> str | None:
+        return reference_store.region_of_course(session, course)
+
+    found = [overridden(chosen, by, region_of) for chosen, by in pairs]
+    return tuple(_shown(session, one) for one in found if one)
+
+
+def _shown(session: Session, found: Overridden) -> Overridden:
+    (by,) = as_shown(session, [found.by])
+    return found.model_copy(update={"by": by, "courses": reference_store.told_apart(session, found.courses)})

@@ -1,0 +1,362 @@
+"""The words of `/racing subscribe` and `unsubscribe`: regions, topics and courses, in any order, in plain English."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from enum import StrEnum
+from itertools import pairwise
+
+from bot.errors import CommandError
+from bot.events.days import is_day
+from bot.events.event import DEFAULT_TOPICS, Topic
+from bot.racedata.lexicon import Lexicon
+from bot.racedata.near_misses import COURSE
+from bot.slack.commands.line_parses import (
+    ALL,
+    JOINTS,
+    clauses,
+    is_topic,
+    joins_topics_to_places,
+    left_out_together,
+    without_not_only,
+)
+from bot.slack.commands.phrases import THINGS, Kind, Phrase, Reader
+from bot.slack.commands.tokens import Word, join, parted, words_of
+from bot.slack.messages.answers.filter_words import listed, topics_in_order
+
+TOPIC_WORDS: dict[str, Topic] = {
+    "result": Topic.RESULTS,
+    "results": Topic.RESULTS,
+    "abandonment": Topic.ABANDONMENTS,
+    "abandonments": Topic.ABANDONMENTS,
+    "abandoned": Topic.ABANDONMENTS,
+    "declarations": Topic.RACECARDS,
+    "racecard": Topic.RACECARDS,
+    "racecards": Topic.RACECARDS,
+    "cards": Topic.RACECARDS,
+}
+
+NOT_COURSE = f"-{COURSE}"
+
+EVERYTHING = "everything"
+"""All regions, or all topics of a region: "everything from GB"."""
+
+OWN = {word: topic.value for word, topic in TOPIC_WORDS.items()} | {ALL: ALL, EVERYTHING: ALL}
+"""The words of these commands, each with the word in full."""
+
+NO_LISTS = Lexicon()
+
+_CLOCK = re.compile(r"[0-9]{1,2}[.:][0-9]{2}")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The words, sorted by kind. `regions` are not checked yet; `everything` is the word "all".
+
+    `not_topics` and `not_regions` came after "no" or "except"; `is_negated` says that such a word was typed. `days` are
+    words for a day. `is_only`: the word "only" was typed. `named` are regions typed by another name, with their codes.
+    """
+
+    regions: tuple[str, ...] = ()
+    everything: bool = False
+    topics: frozenset[Topic] = frozenset()
+    courses: tuple[str, ...] = ()
+    not_courses: tuple[str, ...] = ()
+    not_topics: frozenset[Topic] = frozenset()
+    not_regions: tuple[str, ...] = ()
+    not_everything: bool = False
+    is_negated: bool = False
+    days: tuple[str, ...] = ()
+    is_only: bool = False
+    named: tuple[tuple[str, str], ...] = ()
+    spelled: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    """Courses typed in another letter case, with their published names."""
+    readings: tuple[tuple[str, "Wanted"], ...] = field(default=(), compare=False)
+    """The readings by label, where the words have several."""
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether nothing was typed."""
+        return not (self.line("") or self.not_topics or self.not_regions or self.not_everything or self.days)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing but regions was typed: each is meant with all its courses."""
+        return not (self.topics or self.not_topics or self.courses or self.not_courses)
+
+    @property
+    def all_topics(self) -> frozenset[Topic]:
+        """The topics of a new subscription: the typed topics, else the usual two, without the topics after "no"."""
+        return (self.topics or DEFAULT_TOPICS) - self.not_topics
+
+    def line(self, command: str) -> str:
+        """The command line with the same meaning, without days and without the topics and regions after "no"."""
+        return join(
+            filter(
+                None,
+                [
+                    command,
+                    *([ALL] if self.everything else []),
+                    *self.regions,
+                    *topics_in_order(self.topics),
+                    *(f"{COURSE}{one}" for one in self.courses),
+                    *(f"{NOT_COURSE}{one}" for one in self.not_courses),
+                ],
+            )
+        )
+
+
+def read_wanted(text: str, lexicon: Lexicon = NO_LISTS) -> Wanted:
+    """The words of a text, by kind. CommandError where nothing follows "course:" or "except"."""
+    typed = Reader(lexicon, OWN, is_day=_is_day).read(_together(words_of(text)))
+    ways = without_not_only(typed, lexicon)
+    phrases = ways[0]
+    ways = ways if len(ways) > 1 else left_out_together(phrases, lexicon)
+    wanted = _sorted(phrases, lexicon)
+    each = [_sorted(way, lexicon) for way in ways]
+    readings = _labelled(each, lexicon) if ways else _readings(phrases, lexicon, wanted)
+    if lexicon.regions and any(phrase.kind is Kind.UNKNOWN for phrase in phrases):
+        # A word that is no name comes first: with the right word there may be a single reading.
+        readings = ()
+    return replace(wanted, is_negated=any(phrase.kind is Kind.NOT for phrase in typed), readings=readings)
+
+
+def check_readings(command: str, wanted: Wanted) -> None:
+    """Raise CommandError with a button for each reading, where there are several."""
+    if wanted.readings:
+        told = "That can be read in several ways, so nothing was changed. What is meant?"
+        raise CommandError(told, lines={label: one.line(command) for label, one in wanted.readings})
+
+
+def says_codes(named: Iterable[tuple[str, str]]) -> list[str]:
+    """A sentence with the code for each region typed by another name, letter case aside."""
+    return [f"{name} is {code} here." for name, code in dict(named).items() if name.casefold() != code.casefold()]
+
+
+def day_or_time(typed: str) -> str:
+    """The kind of moment that a word is: 2.30 is a time, and 2.3.2026 a day."""
+    return "time" if _CLOCK.fullmatch(typed) else "day"
+
+
+def _is_day(typed: str) -> bool:
+    return is_day(typed, date.min.replace(year=2000))
+
+
+class _Reach(StrEnum):
+    """How far "no" reaches: to further things of the same kind, to the first topic alone, or to all that is joined.
+
+    Things are joined by "and", "or" and commas.
+    """
+
+    KIND = "kind"
+    FIRST = "first"
+    JOINED = "joined"
+
+
+def _sorted(phrases: Sequence[Phrase], lexicon: Lexicon, reach: _Reach = _Reach.KIND) -> Wanted:
+    """The phrases by kind. The phrase after "no" is left out, and so are further phrases in its reach."""
+    taken: dict[Kind, list[str]] = {kind: [] for kind in THINGS}
+    left_out: dict[Kind, list[str]] = {kind: [] for kind in THINGS}
+    for phrase, is_out in _with_reach(phrases, lexicon, reach):
+        if phrase.kind in THINGS:
+            (left_out if is_out else taken)[phrase.kind].append(phrase.value)
+    topics, not_topics = (frozenset(map(Topic, set(some[Kind.OWN]) - {ALL})) for some in (taken, left_out))
+    regions = _in_order(phrases, [*taken[Kind.REGION], *taken[Kind.UNKNOWN], *left_out[Kind.UNKNOWN]])
+    return Wanted(
+        regions=regions,
+        everything=ALL in taken[Kind.OWN] and not (regions and (_is_of_topics(phrases) or _is_of_racing(phrases))),
+        topics=topics,
+        courses=tuple(dict.fromkeys(taken[Kind.COURSE])),
+        not_courses=_in_order(phrases, [*taken[Kind.NO_COURSE], *left_out[Kind.COURSE]]),
+        not_topics=not_topics,
+        not_regions=tuple(dict.fromkeys(left_out[Kind.REGION])),
+        not_everything=ALL in left_out[Kind.OWN],
+        is_negated=any(phrase.kind is Kind.NOT for phrase in phrases),
+        days=tuple(taken[Kind.DAY] + left_out[Kind.DAY]),
+        is_only=any(phrase.kind is Kind.ONLY for phrase in phrases),
+        named=tuple((phrase.typed, phrase.value) for phrase in phrases if phrase.is_renamed),
+        spelled=tuple((phrase.typed, phrase.value) for phrase in phrases if phrase.is_respelled),
+    )
+
+
+def _with_reach(phrases: Sequence[Phrase], lexicon: Lexicon, reach: _Reach) -> list[tuple[Phrase, bool]]:
+    """The phrases, each with whether a "no" leaves it out. CommandError where nothing follows a "no"."""
+    found: list[tuple[Phrase, bool]] = []
+    negation: Phrase | None = None
+    negated: Kind | None = None
+    for before, phrase in zip([None, *phrases], phrases, strict=False):
+        if phrase.kind is Kind.NOT:
+            negation, negated = phrase, None
+        is_out = False
+        if phrase.kind in THINGS:
+            kind = _kind(phrase, lexicon, is_negated=negation is not None)
+            is_out = negation is not None and _is_reached(reach, negated, kind, before)
+            negation, negated = (negation, kind) if is_out else (None, None)
+            phrase = replace(phrase, kind=kind)  # noqa: PLW2901  as it is read here
+        found.append((phrase, is_out))
+    if negation is not None and negated is None:
+        raise CommandError(f'Nothing follows "{negation.typed}". Write what is to be left out after it.')
+    return found
+
+
+def _kind(phrase: Phrase, lexicon: Lexicon, *, is_negated: bool) -> Kind:
+    """The kind of a phrase. After "no", a word that can't be looked up is most likely a course."""
+    if is_negated and phrase.kind is Kind.NO_COURSE:
+        return Kind.COURSE
+    if is_negated and phrase.kind is Kind.UNKNOWN and not lexicon.courses:
+        return Kind.COURSE
+    return phrase.kind
+
+
+def _is_reached(reach: _Reach, negated: Kind | None, kind: Kind, before: Phrase | None) -> bool:
+    """Whether a "no" leaves out a phrase too, after a phrase of a kind (None: the first) and a joining word."""
+    joint = before.kind if before else None
+    if negated in {None, kind}:
+        return negated is None or kind is not Kind.OWN or reach is not _Reach.FIRST or joint is Kind.OR
+    is_joined = joint in JOINTS or bool(before and before.has_comma)
+    return is_joined and {negated, kind} <= {Kind.OWN, Kind.COURSE, Kind.REGION} and reach is _Reach.JOINED
+
+
+def _in_order(phrases: Sequence[Phrase], values: Sequence[str]) -> tuple[str, ...]:
+    """The values in the order in which they were typed, each once."""
+    wanted = set(values)
+    return tuple(dict.fromkeys(phrase.value for phrase in phrases if phrase.value in wanted))
+
+
+def _is_of_topics(phrases: Sequence[Phrase]) -> bool:
+    """Whether "all" belongs to "all results", and so says nothing of regions."""
+    follows = {(one.value, other.kind, other.value) for one, other in pairwise(phrases) if one.kind is Kind.OWN}
+    return any(kind is Kind.OWN and value != ALL for all_, kind, value in follows if all_ == ALL)
+
+
+def _is_of_racing(phrases: Sequence[Phrase]) -> bool:
+    """Whether "all" belongs to "all Irish racing", and so says nothing of other regions."""
+    return any(phrase.kind is Kind.FILLER and phrase.value == "racing" for phrase in phrases)
+
+
+def _readings(phrases: Sequence[Phrase], lexicon: Lexicon, wanted: Wanted) -> tuple[tuple[str, Wanted], ...]:
+    """The ways to read the words, where there are two: "no cards and results", and "GB and Ascot"."""
+    if (wanted.regions or wanted.courses) and any(phrase.typed.casefold() == EVERYTHING for phrase in phrases):
+        of_place = replace(wanted, everything=False, topics=frozenset(Topic) - wanted.not_topics)
+        everywhere = replace(wanted, everything=True, regions=(), courses=())
+        return (
+            (f"Everything from {listed([*wanted.regions, *wanted.courses])}", of_place),
+            ("All regions", everywhere),
+        )
+    is_taken = [phrase.kind is not Kind.NOT and not out for phrase, out in _with_reach(phrases, lexicon, _Reach.KIND)]
+    typed = [phrase for phrase, taken in zip(phrases, is_taken, strict=True) if taken]
+    left_out = [phrase for phrase, taken in zip(phrases, is_taken, strict=True) if not taken]
+    if found := clauses(typed, lexicon):
+        if left_out:
+            return _labelled([*(_sorted([*one, *left_out], lexicon) for one in found), wanted], lexicon)
+        return _of_clauses(found, lexicon, wanted)
+    if joins_topics_to_places(phrases) and not wanted.topics >= DEFAULT_TOPICS:
+        return _labelled([wanted, replace(wanted, topics=wanted.topics | DEFAULT_TOPICS)], lexicon)
+    each = [wanted, *(_sorted(phrases, lexicon, reach) for reach in (_Reach.FIRST, _Reach.JOINED))]
+    each = [one for one in each if one.regions or one.everything or not wanted.regions]
+    if len(set(each)) > 1:
+        return _labelled([*each, *_whole_beside(each, wanted)], lexicon)
+    if wanted.courses and any(_joins_region_and_course(typed, place) for place in range(len(typed))):
+        return (
+            (f"All of {listed(wanted.regions)}", replace(wanted, courses=())),
+            (f"Only {listed(wanted.courses)}", wanted if _fitting(wanted, lexicon) else replace(wanted, regions=())),
+        )
+    return ()
+
+
+def _of_clauses(found: Sequence[Sequence[Phrase]], lexicon: Lexicon, wanted: Wanted) -> tuple[tuple[str, Wanted], ...]:
+    """A reading for each clause, and the reading that gives each clause the topics of all."""
+    each = {" ".join(one.value for one in sorted(clause, key=is_topic)): _sorted(clause, lexicon) for clause in found}
+    is_of_all = any(one.value == ALL for clause in found for one in clause)
+    if not wanted.courses and not is_of_all:
+        return (*each.items(), ("All of that for each", wanted))
+    whole = [replace(wanted, courses=())] if wanted.courses and wanted.regions else []
+    lines = {one.line("") for one in each.values()}
+    together = [wanted, *whole] if wanted.topics and _fitting(wanted, lexicon) else []
+    more = [one for one in together if one.line("") not in lines]
+    return (*each.items(), *_labelled(more, lexicon, has_places=is_of_all))
+
+
+def _fitting(wanted: Wanted, lexicon: Lexicon) -> Wanted | None:
+    """The same without exclusions that leave nothing out; None where courses are in none of the regions."""
+    places = {one: _regions_of(one, lexicon) for one in (*wanted.courses, *wanted.not_courses)}
+    of_courses = {region for one in wanted.courses for region in places[one]}
+    regions = set() if wanted.everything else set(wanted.regions) or of_courses
+    elsewhere = {one for one, there in places.items() if regions and there and regions.isdisjoint(there)}
+    not_courses = tuple(one for one in wanted.not_courses if one not in elsewhere)
+    if elsewhere.intersection(wanted.courses) or set(not_courses).intersection(wanted.courses):
+        return None
+    return replace(wanted, not_courses=not_courses)
+
+
+def _regions_of(course: str, lexicon: Lexicon) -> set[str]:
+    """The regions of courses with this name, id or shortcode."""
+    found = (one for one in lexicon.courses if course in {one.name, one.course_id, one.shortcode})
+    return {one.region for one in found if one.region}
+
+
+def _whole_beside(each: Sequence[Wanted], wanted: Wanted) -> list[Wanted]:
+    """For "GB no results, IRE": all of IRE."""
+    joined = {region for one in each for region in one.not_regions if region in wanted.regions}
+    regions = tuple(region for region in wanted.regions if region in joined)
+    return [Wanted(regions=regions, named=wanted.named)] if wanted.not_topics and regions else []
+
+
+def _labelled(each: Sequence[Wanted], lexicon: Lexicon, *, has_places: bool = False) -> tuple[tuple[str, Wanted], ...]:
+    """The readings that leave anything over, each once, with labels."""
+    fitting = [_fitting(one, lexicon) for one in each]
+    full = [replace(one, topics=one.all_topics) for one in fitting if one and one.all_topics]
+    spelled = {one.line(""): (one, named) for one, named in ((_spelled(one, lexicon), one) for one in full) if one}
+    has_places = has_places or any(one is not named for one, named in spelled.values())
+    has_places = has_places or len({(one.regions, one.everything) for one, _ in spelled.values()}) > 1
+    return tuple((_label(named, has_places=has_places), one) for one, named in spelled.values())
+
+
+def _spelled(wanted: Wanted, lexicon: Lexicon) -> Wanted | None:
+    """The same with all regions but some named one by one; None where they are not known."""
+    if not (wanted.everything and wanted.not_regions):
+        return wanted
+    others = tuple(region for region in lexicon.regions if region not in wanted.not_regions)
+    return replace(wanted, everything=False, regions=others, not_regions=()) if others else None
+
+
+def _label(wanted: Wanted, *, has_places: bool) -> str:
+    """A reading in few words."""
+    regions = "all regions" if wanted.everything else listed(wanted.regions)
+    but = f" but {listed(wanted.not_regions)}" if wanted.everything and wanted.not_regions else ""
+    where = f" from {regions}{but}" if has_places and regions else ""
+    only = f", only {listed(wanted.courses)}" if wanted.courses else ""
+    without = f", without {listed(wanted.not_courses)}" if wanted.not_courses else ""
+    return f"Only {listed(topics_in_order(wanted.topics))}{where}{only}{without}"
+
+
+def _joins_region_and_course(phrases: Sequence[Phrase], place: int) -> bool:
+    """Whether an "and" stands between a region and a course, or a comma after the region.
+
+    "York, GB" is one place, and so is a region with `course:York`.
+    """
+    before, here, after = (phrases[at] if 0 <= at < len(phrases) else None for at in (place - 1, place, place + 1))
+    if here is None or after is None or any(one and one.is_named for one in (before, here, after)):
+        return False
+    if here.kind is Kind.REGION:
+        return here.has_comma and after.kind is Kind.COURSE
+    return here.kind in {Kind.AND, Kind.OR} and {before and before.kind, after.kind} == {Kind.REGION, Kind.COURSE}
+
+
+def _together(words: Sequence[Word]) -> list[Word]:
+    """The words, with `course:` joined to the name after a space: `course: Ascot` is `course:Ascot`."""
+    found: list[Word] = []
+    left = iter(words)
+    for word in left:
+        name, value = parted(word.text)
+        if name and not value:
+            follows = next(left, Word(""))
+            if not follows.text or parted(follows.text)[0]:
+                raise CommandError(
+                    f'Nothing follows "{word.text}". Write {word.text}"Name", as /racing courses shows the name.'
+                )
+            found.append(Word(f"{name}{follows.text}", is_quoted=True, has_comma=follows.has_comma))
+        else:
+            found.append(word)
+    return found

@@ -1,0 +1,64 @@
+"""The form is opened: by `/racing subscribe` without a word, and by the Edit button of a subscription."""
+
+from sqlmodel import Session
+
+from bot.channels.filters import ChannelFilter
+from bot.errors import CommandError, SlackDoubtful, SlackError, SlackScopeMissing
+from bot.logs import get_logger
+from bot.racedata import reference_store
+from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.forms.subscribe_form import FormOf, Known, subscribe_form
+
+log = get_logger(__name__)
+
+OPEN_S = 1.5
+"""What is left of the three seconds of a trigger."""
+
+
+async def open_form(desk: Desk, invocation: Invocation, chosen: ChannelFilter | None) -> None:
+    """Show the form to whoever asked for it. Raises CommandError, with what to do instead, where Slack does not."""
+    known = await desk.database.read(_known)
+    form = FormOf(
+        channel_id=invocation.channel_id,
+        editing=chosen.region if chosen else None,
+        was=chosen.fingerprint() if chosen else None,
+    )
+    view = subscribe_form(form, chosen, known)
+    try:
+        await desk.slack.call(
+            "views.open",
+            lambda: desk.slack.web.views_open(trigger_id=invocation.trigger_id or "", view=view),
+            timeout_s=invocation.left_s(OPEN_S),
+        )
+    except SlackError as error:
+        log.warning("form_not_opened", reference=invocation.reference, reason=str(error))
+        raise CommandError(f"{_why(error)} {_instead(error, chosen)}".strip()) from None
+
+
+def _why(error: SlackError) -> str:
+    """What Slack did."""
+    match error:
+        case SlackScopeMissing():
+            return f"I lack a scope for opening forms ({error.details or error.code}): an admin has to grant it."
+        case SlackDoubtful():
+            return "Slack did not say in time whether a form has opened. If there is none,"
+        case _:
+            return "Slack did not let me open the form:"
+
+
+def _instead(error: SlackError, chosen: ChannelFilter | None) -> str:
+    """What to do. To type it anew would add to a subscription, and not edit it."""
+    lacks_scope = isinstance(error, SlackScopeMissing)
+    if chosen is not None:
+        return "" if lacks_scope else "click Edit again."
+    say = "Meanwhile say" if lacks_scope else "try again, or say"
+    return (
+        f"{say} what this channel should receive, for example: /racing subscribe GB IRE results abandonments, or "
+        "/racing subscribe all."
+    )
+
+
+def _known(session: Session) -> Known:
+    """What there is in the database: the service is not asked while a form waits."""
+    regions, courses = reference_store.regions(session), reference_store.courses(session)
+    return Known(regions[0] if regions and regions[0] else None, courses=bool(courses and courses[0]))

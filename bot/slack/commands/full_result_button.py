@@ -1,0 +1,38 @@
+"""The button below a result: all that is known of the race, shown to whoever asks."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlmodel import Session
+
+from bot.errors import CommandError, ServiceError
+from bot.events import event_store
+from bot.events.event import RacingEvent
+from bot.logs import get_logger
+from bot.outbox.message import Message
+from bot.slack import corrections_since
+from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.messages.alerts.alert_context import Corrected
+from bot.slack.messages.answers.full_result_answer import full_result
+
+log = get_logger(__name__)
+
+
+async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
+    """The race whose result's key the button carries: by the race book or the service, else as it was delivered."""
+    found = await desk.database.read(lambda session: _delivered(session, invocation.text))
+    if found is None:
+        raise CommandError("I have no result of that race any more.")
+    event, changed, received_at = found
+    try:
+        known = await desk.races.race(event.race.race_id) if event.race.race_id else None
+    except ServiceError as error:
+        log.info("full_result_as_delivered", reference=invocation.reference, reason=str(error))
+        known = None
+    return full_result(event, known, received_at, await desk.reference.known_countries(), changed)
+
+
+def _delivered(session: Session, event_key: str) -> tuple[RacingEvent, Corrected | None, datetime] | None:
+    """The event, what was corrected since its first version, and when its newest was received."""
+    rows = event_store.versions(session, [event_key]).get(event_key)
+    return (event_store.read(rows[-1])[0], corrections_since.corrected(rows), rows[-1].received_at) if rows else None

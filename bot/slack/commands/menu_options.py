@@ -1,0 +1,61 @@
+"""What the menus of forms offer while people type: courses from the database, user groups from Slack."""
+
+import asyncio
+from collections.abc import Iterable
+
+from bot.channels.filters import HERE
+from bot.errors import SlackError
+from bot.logs import get_logger
+from bot.outbox.message import Block
+from bot.racedata import reference_store
+from bot.racedata.client.filter_values import suggest
+from bot.racedata.near_misses import TYPED_MAX
+from bot.racedata.reference_store import KnownCourse
+from bot.slack.commands.invocation import Desk
+from bot.slack.forms.options import options
+from bot.slack.forms.subscribe_form import course_value
+
+log = get_logger(__name__)
+
+ASK_S = 1.5
+
+
+async def course_options(desk: Desk, typed: str) -> list[Block]:
+    """The courses that have the typed letters in them, those that begin so first; else the likeliest."""
+    kept = await desk.database.read(reference_store.courses)
+    # To look for what is alike takes as long as many deliveries do.
+    found = await asyncio.to_thread(_found, kept[0] if kept else (), typed[:TYPED_MAX].strip())
+    return options(_named(found))
+
+
+async def group_options(desk: Desk, typed: str) -> list[Block]:
+    """@here, and the user groups that have the typed letters in their name; only @here where Slack tells of none."""
+    sought = typed.strip().removeprefix("@").casefold()
+    named = [("@here: whoever is active in the channel", HERE), *await _groups(desk)]
+    return options((label, value) for label, value in named if sought in label.casefold())
+
+
+async def _groups(desk: Desk) -> list[tuple[str, str]]:
+    try:
+        answer = await desk.slack.call("usergroups.list", desk.slack.web.usergroups_list, timeout_s=ASK_S)
+    except SlackError as error:
+        log.info("user_groups_not_known", reason=str(error))
+        return []
+    groups = (one for one in answer.get("usergroups") or () if isinstance(one, dict))
+    return [(f"@{one.get('handle')}: {one.get('name')}", str(one.get("id"))) for one in groups]
+
+
+def _found(courses: Iterable[KnownCourse], typed: str) -> list[KnownCourse]:
+    sought = typed.casefold()
+    named = [(course, (course.name or course.course_id or "").casefold()) for course in courses]
+    found = [course for course, name in named if sought in name or sought == (course.shortcode or "").casefold()]
+    if not found:
+        likely = set(suggest(typed, [course.name for course, _ in named if course.name]))
+        found = [course for course, _ in named if course.name in likely]
+    return sorted(found, key=lambda one: (not (one.name or "").casefold().startswith(sought), one.name or ""))
+
+
+def _named(courses: Iterable[KnownCourse]) -> Iterable[tuple[str, str]]:
+    for course in courses:
+        region = f" ({course.region})" if course.region else ""
+        yield f"{course.name or course.course_id}{region}", course_value(course)

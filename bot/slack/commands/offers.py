@@ -1,0 +1,106 @@
+"""Offers after a refusal: each offered command line was read as a typed line is read, so its button works."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from bot.errors import WITHOUT, CommandError, ServiceError
+from bot.logs import get_logger
+from bot.slack.commands.error_answers import offered_lines
+from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.commands.table import find_command
+from bot.slack.messages.answers.filter_words import listed
+from bot.slack.messages.kit.buttons import ENDING
+
+log = get_logger(__name__)
+
+MENDED_MAX = 2
+"""How often a refused offer is replaced by the offers of the second refusal."""
+
+OFFERED_MAX = 10
+"""So many lines are tried."""
+
+
+async def with_working_offers(
+    error: CommandError, desk: Desk, invocation: Invocation, line: str, within_s: float | None = None
+) -> CommandError:
+    """The refusal of a line, with only the offers whose lines pass the check and change something.
+
+    After `within_s` the offers that have passed by then are kept, and no further ones are tried. Where every offer
+    would leave the channel as it is, the refusal says so.
+    """
+    trying = _Trying(desk, invocation, line)
+    try:
+        async with asyncio.timeout(within_s):
+            await trying.work(offered_lines(error, line), MENDED_MAX)
+    except TimeoutError:
+        log.warning("offers_not_all_checked", reference=invocation.reference, within_s=within_s)
+    told = error.offering(trying.found)
+    if trying.idle and not trying.found:
+        lines = listed([f"/racing {line}" for line in dict.fromkeys(trying.idle)])
+        told.after = f"This channel has that already: {lines}. {error.after}".strip()
+    return told.offering(trying.found)
+
+
+@dataclass(frozen=True)
+class _Trying:
+    """Tries the offers after a refused line.
+
+    `found` gathers the lines that pass, by label, and `idle` the lines that would change nothing.
+    """
+
+    desk: Desk
+    invocation: Invocation
+    refused: str
+    found: dict[str, str] = field(default_factory=dict)
+    idle: list[str] = field(default_factory=list)
+
+    async def work(self, lines: Mapping[str, str], tries: int, before: str = "") -> None:
+        """Try the lines. A line that fails is replaced by its mended lines, labelled after the label `before`."""
+        for label, line in list(lines.items())[:OFFERED_MAX]:
+            shown = _label(before, label) if before else label
+            error, changes = await self._try(line)
+            if error is None and not changes:
+                self.idle.append(line)
+            elif error is None and line not in self.found.values():
+                self.found.setdefault(shown, line)
+            elif error is not None and tries and not self._would_turn(line):
+                await self.work(offered_lines(error, line), tries - 1, shown)
+
+    async def _try(self, line: str) -> tuple[CommandError | None, bool]:
+        """Why a line would be refused, and whether the line would change something or only reads."""
+        command, text = find_command(line)
+        if command is None or command.changes is None:
+            return await refusal(self.desk, self.invocation, line), True
+        try:
+            return None, await command.changes(self.desk, replace(self.invocation, text=text))
+        except CommandError as error:
+            return error, True
+        except (ServiceError, TimeoutError):
+            return None, True
+
+    def _would_turn(self, line: str) -> bool:
+        """Whether a wrong offer subscribes where an end was asked for: mended, it might bring another region."""
+        return self.refused.startswith(ENDING) and not line.startswith(ENDING)
+
+
+async def refusal(desk: Desk, invocation: Invocation, line: str) -> CommandError | None:
+    """Why a line would be refused, as typed after /racing; None where the line passes."""
+    command, text = find_command(line)
+    if command is None:
+        return CommandError("That is no command.")
+    if command.check is None:
+        return None
+    try:
+        await command.check(desk, replace(invocation, text=text))
+    except CommandError as error:
+        return error
+    except (ServiceError, TimeoutError):
+        # A list that can't be read now says nothing against the words.
+        return None
+    return None
+
+
+def _label(label: str, more: str) -> str:
+    is_whole = more.startswith(label) or label.startswith((WITHOUT, "until "))
+    return more if is_whole else f"{label} {more}"

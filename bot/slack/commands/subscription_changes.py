@@ -1,0 +1,144 @@
+"""Every change of a channel's subscriptions passes through here, into the audit, and is announced in the channel.
+
+No other replica changes the same channel meanwhile (`change`).
+
+Announced are pauses, mutes and their ends, and subscriptions narrowed or ended. A wider subscription announces itself
+by its messages.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol, TypeVar
+
+from sqlmodel import Session
+
+from bot.channels import audit_log, channel_lock, subscriptions
+from bot.channels.filters import ChannelFilter
+from bot.clock import Clock
+from bot.db.engine import Work
+from bot.db.tables import SubscriptionState
+from bot.outbox import message_store
+from bot.outbox.message import Message
+from bot.settings import Settings
+from bot.slack.channel_membership import DIRECT_MESSAGE
+from bot.slack.commands.filter_view import as_shown
+from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.messages.answers.change_notice import ended_by, narrowed_by, paused_by, resumed_by
+from bot.slack.messages.answers.filter_words import in_words
+
+T = TypeVar("T")
+
+
+class Books(Protocol):
+    """What a change needs beside the session: a command's desk has both, and so has the shell."""
+
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def clock(self) -> Clock: ...
+
+
+@dataclass(frozen=True)
+class _Held:
+    """A subscription of a channel: the filter, the end of the pause, and the state."""
+
+    chosen: ChannelFilter
+    paused_until: datetime | None
+    state: str
+
+
+async def change(desk: Desk, invocation: Invocation, work: Work[T]) -> T:
+    """What `work` returns, committed. What it reads of the channel no other replica changes before the commit."""
+
+    def alone(session: Session) -> T:
+        channel_lock.take(session, invocation.channel_id)
+        return work(session)
+
+    changed: T = await desk.database.write(alone)
+    return changed
+
+
+@contextmanager
+def audited(session: Session, desk: Books, invocation: Invocation, action: str) -> Iterator[None]:
+    """Write the block's changes of the channel's subscriptions into the audit; announce the channel's losses."""
+    before = _subscriptions(session, invocation.channel_id)
+    yield
+    session.flush()
+    after = _subscriptions(session, invocation.channel_id)
+    note(session, desk, invocation, action, before=_words(before, after), after=_words(after, before))
+    # A channel that has not invited the bot yet has received nothing, and loses nothing.
+    if any(one.state != SubscriptionState.WAITING for one in before):
+        told = _told(session, invocation.user_id, before, after)
+        if told is not None:
+            announce(session, desk, invocation, told)
+
+
+def note(
+    session: Session, desk: Books, invocation: Invocation, action: str, *, before: str | None, after: str | None
+) -> None:
+    """Write a change into the audit, also of something else than a subscription."""
+    audit_log.add(
+        session,
+        at=desk.clock(),
+        user_id=invocation.user_id,
+        channel_id=invocation.channel_id,
+        action=action,
+        before=before,
+        after=after,
+        reference=invocation.reference,
+    )
+
+
+def announce(session: Session, desk: Books, invocation: Invocation, told: Message) -> None:
+    """Post the line in the channel, unless ANNOUNCE_CHANGES is off. Direct messages get no line.
+
+    The post passes a pause. In a channel closed to the bot the post waits.
+    """
+    if not desk.settings.announce_changes or invocation.channel_id.startswith(DIRECT_MESSAGE):
+        return
+    now = desk.clock()
+    key = f"changed:{invocation.reference}:{invocation.channel_id}:{now.isoformat()}"
+    message_store.add_notice(session, key, [invocation.channel_id], told, now)
+
+
+def _subscriptions(session: Session, channel_id: str) -> list[_Held]:
+    rows = subscriptions.of_channel(session, channel_id)
+    return [_Held(subscriptions.read_filter(row), row.paused_until, row.state) for row in rows]
+
+
+def _words(of: Sequence[_Held], others: Sequence[_Held]) -> str | None:
+    """The subscriptions missing among the others, in words; regions with equal filters are listed together."""
+    known = {(held.chosen, held.paused_until) for held in others}
+    by_pause: dict[datetime | None, list[ChannelFilter]] = {}
+    for held in of:
+        if (held.chosen, held.paused_until) not in known:
+            by_pause.setdefault(held.paused_until, []).append(held.chosen)
+    return "; ".join(f"{in_words(*filters)}{_pause_words(until)}" for until, filters in by_pause.items()) or None
+
+
+def _pause_words(until: datetime | None) -> str:
+    if until is None:
+        return ""
+    return f" (paused{'' if until >= subscriptions.UNTIL_RESUMED else f' until {until:%Y-%m-%d %H:%M} UTC'})"
+
+
+def _told(session: Session, user_id: str, before: Sequence[_Held], after: Sequence[_Held]) -> Message | None:
+    """The line on a change; None where the channel gets as much as before."""
+    was, now = [one.chosen for one in before], [one.chosen for one in after]
+    lost = [chosen for chosen in was if not any(one.covers(chosen) for one in now)]
+    if lost:
+        left = [one for one in now if one.region in {chosen.region for chosen in lost}]
+        if left:
+            return narrowed_by(user_id, as_shown(session, lost), as_shown(session, left))
+        return ended_by(user_id, as_shown(session, lost), as_shown(session, now))
+    paused, resumed = _until(after), _until(before)
+    if paused == resumed:
+        return None
+    return paused_by(user_id, now, paused) if paused else resumed_by(user_id)
+
+
+def _until(held: Iterable[_Held]) -> datetime | None:
+    """The end of a channel's pause."""
+    return max((one.paused_until for one in held if one.paused_until), default=None)

@@ -1,0 +1,127 @@
+"""What a post says: the message of an event's version, or the notice that was stored with it."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import lru_cache
+
+from bot.deliveries import inbox
+from bot.events import event_store
+from bot.events.event import EventKind
+from bot.logs import get_logger
+from bot.outbox.channel_queues import Claim
+from bot.outbox.message import Message
+from bot.outbox.message_view import Shown
+from bot.slack.bot_identity import Identity
+from bot.slack.corrections_since import corrected
+from bot.slack.messages import Corrected, MessageContext, SupersededBy, render
+from bot.slack.messages.kit.plain import sentence
+
+log = get_logger(__name__)
+
+KEPT = 64
+"""Messages that are kept: an event is told to many channels in one second, and a message is most of the work of it."""
+
+
+class PostRenderer:
+    """Makes messages at the moment they are sent, so that they can say how late they are."""
+
+    def __init__(self, identity: Identity, late_after_s: float) -> None:
+        self.identity = identity
+        self._late_after_s = late_after_s
+        self._message = lru_cache(maxsize=KEPT)(_message)
+
+    def __call__(self, claim: Claim, now: datetime) -> Message:
+        """The message of a claim. Never raises: a message that can't be built is said in words."""
+        try:
+            return self._render(claim, now)
+        except Exception:
+            # A bug in a builder must not cost anybody the news that there was an event.
+            log.exception("message_not_built", post=claim.post.idempotency_key)
+            about = claim.event.event_key if claim.event else claim.post.idempotency_key
+            kind = "ABANDONED: " if claim.event and "abandoned" in (claim.event.kind or "") else ""
+            return sentence(f"{kind}an event came that I could not show: {about}. The log of the bot has more.")
+
+    def _render(self, claim: Claim, now: datetime) -> Message:
+        shown = claim.shown
+        if shown is None:
+            return Message.from_json(claim.post.content or "")
+        # How late it came does not change when it is edited.
+        made_at = max(shown.post.sent_at or now, shown.post.received_at).replace(microsecond=0)
+        later = shown.superseded.message_ts if shown.superseded else None
+        links = (
+            self._link(claim, shown.previous_ts),
+            self._link(claim, shown.meeting_ts),
+            self._link(claim, later),
+        )
+        return self._message(_Telling(shown.own.id, shown.same, made_at, self._late_after_s, links, shown))
+
+    def _link(self, claim: Claim, message_ts: str | None) -> str | None:
+        return self.identity.permalink(claim.channel_id, message_ts) if message_ts else None
+
+
+@dataclass(frozen=True)
+class _Telling:
+    """All that a message depends on: equal ones are one message. `event_id` is a part of `same` that is soon hashed."""
+
+    event_id: int | None
+    same: tuple[object, ...] = field(hash=False)
+    made_at: datetime
+    late_after_s: float
+    links: tuple[str | None, str | None, str | None]
+    """Of the earlier message, of the abandoned meeting's, and of the later message."""
+    shown: Shown = field(compare=False)
+
+
+def _message(telling: _Telling) -> Message:
+    shown, post = telling.shown, telling.shown.post
+    previous_link, meeting_link, later_link = telling.links
+    event = shown.event or event_store.read(shown.newest)[0]
+    remarks = event_store.remarks_of(shown.own)
+    context = MessageContext(
+        received_at=post.received_at,
+        now=max(telling.made_at, post.received_at),
+        late_after_s=telling.late_after_s,
+        had_at=remarks.had_at,
+        changes=remarks.changes,
+        corrected=_corrected(shown),
+        repeated=_repeated(shown),
+        order_unknown=remarks.order_unknown,
+        contradicts=remarks.contradicts,
+        previous_link=previous_link,
+        superseded=_superseded(shown, later_link),
+        in_meeting=shown.in_meeting and event.kind is not EventKind.RACECARD_PUBLISHED,
+        card_lost=shown.in_meeting and event.kind is EventKind.RACECARD_PUBLISHED,
+        meeting_link=meeting_link,
+        lost=shown.lost,
+        settled=shown.settled,
+        data_as_of=event.data_as_of,
+        may_be_repeat=post.may_be_repeat,
+        reference=inbox.reference(shown.own.inbox_id),
+        mentions=shown.mentions,
+        country=shown.country,
+    )
+    return render(event, context)
+
+
+def _corrected(shown: Shown) -> Corrected | None:
+    """What later versions changed in a message that was made for an earlier one, all of them together."""
+    later = [row for row in shown.later if event_store.remarks_of(row).again is None]
+    return corrected([shown.own, *later])
+
+
+def _repeated(shown: Shown) -> Corrected | None:
+    """That an earlier version was delivered again, and what it says otherwise."""
+    found = [(row, remarks) for row in shown.later if (remarks := event_store.remarks_of(row)).again is not None]
+    if not found:
+        return None
+    row, remarks = found[-1]
+    return Corrected(at=row.received_at, changes=remarks.changes, order_unknown=True)
+
+
+def _superseded(shown: Shown, link: str | None) -> SupersededBy | None:
+    later = shown.superseded
+    if later is None:
+        return None
+    return SupersededBy(
+        at=later.at, contradicted_by=later.by, disagrees=later.disagrees, is_posted=later.is_posted, link=link
+    )

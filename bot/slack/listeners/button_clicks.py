@@ -1,0 +1,84 @@
+"""Buttons: each runs a command, the way a typed one runs, as whoever clicked it, in the channel of the click."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from slack_bolt.async_app import AsyncAck, AsyncApp
+
+from bot.logs import get_logger
+from bot.outbox.message import Message
+from bot.slack.commands.invocation import Command, Desk, Invocation
+from bot.slack.commands.table import BUTTON_COMMANDS, find_command
+from bot.slack.listeners.command_runner import CommandRunner, new_reference
+from bot.slack.messages.kit.buttons import RUN_COMMAND, RUN_IN_PLACE
+from bot.slack.messages.kit.plain import sentence
+from bot.slack.response_url import Reply
+
+log = get_logger(__name__)
+
+ReadValue = Callable[[str], tuple[Command | None, str]]
+"""A button's value → what it runs, and with which words."""
+
+
+def _with_value(command: Command) -> ReadValue:
+    return lambda value: (command, value)
+
+
+ACTIONS: Mapping[str, ReadValue] = {
+    RUN_COMMAND: find_command,
+    RUN_IN_PLACE: find_command,
+    **{name: _with_value(command) for name, command in BUTTON_COMMANDS.items()},
+}
+"""By what an action_id begins with, before its colon."""
+
+
+async def _say_outdated(_desk: Desk, _invocation: Invocation, _committed: Any) -> Message:
+    """What to do in its place."""
+    return sentence(
+        "This button is of another version of me, so nothing was done. /racing help shows what I understand."
+    )
+
+
+OUTDATED = Command("outdated", "", "What a button does that this version does not know", _say_outdated)
+
+
+@dataclass(frozen=True)
+class ActionListener:
+    """Answers every button that was clicked."""
+
+    runner: CommandRunner
+
+    def register(self, bolt: AsyncApp) -> None:
+        """Make Bolt call us for every action, also of a message that another version has posted."""
+        bolt.action(re.compile(""))(self.on_action)
+
+    async def on_action(self, ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
+        """Commit, ack, and leave the answer to a task."""
+        name = str(action.get("action_id")).partition(":")[0]
+        reference = new_reference()
+        command, text = ACTIONS.get(name, _with_value(OUTDATED))(str(action.get("value") or ""))
+        invocation = read_click(body, text, reference)
+        log.info("action", reference=reference, action=name, channel_id=invocation.channel_id)
+        reply = Reply(str(body.get("response_url") or ""), reference, in_place=_is_in_place(name, body))
+        answer = await self.runner.commit(command, invocation, reply)
+        await ack()
+        self.runner.answer_later(answer, reference)
+
+
+def read_click(body: dict[str, Any], text: str, reference: str) -> Invocation:
+    """Who clicked, and where, with the words that the click stands for."""
+    channel, container = body.get("channel") or {}, body.get("container") or {}
+    return Invocation(
+        text=text,
+        channel_id=str(channel.get("id") or container.get("channel_id") or ""),
+        user_id=str((body.get("user") or {}).get("id") or ""),
+        reference=reference,
+        trigger_id=body.get("trigger_id"),
+    )
+
+
+def _is_in_place(name: str, body: dict[str, Any]) -> bool:
+    """Whether the answer replaces the message that was clicked: never a channel's, which others read."""
+    return name == RUN_IN_PLACE and bool((body.get("container") or {}).get("is_ephemeral"))

@@ -1,0 +1,127 @@
+"""A channel's life: the bot is invited or removed, the channel archived, brought back, deleted or given another id."""
+
+import asyncio
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from slack_bolt.async_app import AsyncApp
+from sqlmodel import Session
+
+from bot.channels import subscriptions
+from bot.clock import Clock
+from bot.db.engine import Database
+from bot.db.tables import MessageKind
+from bot.logs import get_logger
+from bot.outbox import message_store
+from bot.outbox.channel_move import move_channel
+from bot.outbox.hold import close_channel
+from bot.outbox.message_store import NewPost, Priority
+from bot.outbox.notices import DELETED, Notices
+from bot.outbox.resume import Reopening
+from bot.slack.bot_identity import Identity
+from bot.slack.commands.filter_view import as_shown
+from bot.slack.messages.answers.welcome import welcome
+
+log = get_logger(__name__)
+
+CLOSING_EVENTS = {
+    "channel_left": "the bot was removed from the channel",
+    "group_left": "the bot was removed from the channel",
+    "channel_archive": "is_archived",
+    "group_archive": "is_archived",
+    "channel_deleted": DELETED,
+    "group_deleted": DELETED,
+}
+OPENING_EVENTS = ("channel_unarchive", "group_unarchive")
+"""After these the bot is in the channel or not; the next post finds out."""
+
+MOVING_EVENT = "channel_id_changed"
+"""A private channel that is shared with another company gets another id, docs.slack.dev/reference/events.
+
+A rename, or a public channel made private, changes no id, and so nothing here.
+"""
+
+
+@dataclass(frozen=True)
+class ChannelListener:
+    """Lets a channel's subscriptions follow what happens to it. Nothing is ever deleted here."""
+
+    database: Database
+    identity: Identity
+    notices: Notices
+    reopening: Reopening
+    clock: Clock
+    wake: asyncio.Event
+
+    def register(self, bolt: AsyncApp) -> None:
+        """Make Bolt call us."""
+        bolt.event("member_joined_channel")(self.on_joined)
+        bolt.event("member_left_channel")(self.on_left)
+        for event in CLOSING_EVENTS:
+            bolt.event(event)(self.on_closed)
+        for event in OPENING_EVENTS:
+            bolt.event(event)(self.on_opened)
+        bolt.event(MOVING_EVENT)(self.on_id_changed)
+
+    async def on_joined(self, event: dict[str, Any], body: dict[str, Any]) -> None:
+        """The bot was invited: what waited for that starts, and the channel is told what it receives."""
+        if str(event.get("user")) in self._ourselves(body):
+            # Slack sends an event again under the same id.
+            invitation = str(body.get("event_id") or event.get("event_ts"))
+            await self._open(str(event.get("channel")), invitation)
+
+    async def on_left(self, event: dict[str, Any], body: dict[str, Any]) -> None:
+        """The bot was removed."""
+        if str(event.get("user")) in self._ourselves(body):
+            await self._close(str(event.get("channel")), CLOSING_EVENTS["channel_left"])
+
+    async def on_closed(self, event: dict[str, Any]) -> None:
+        """The channel is closed to us."""
+        await self._close(str(event.get("channel")), CLOSING_EVENTS[str(event.get("type"))])
+
+    async def on_opened(self, event: dict[str, Any]) -> None:
+        """The channel is there again."""
+        await self._open(str(event.get("channel")))
+
+    async def on_id_changed(self, event: dict[str, Any]) -> None:
+        """The channel goes on under another id, and with it all that we have of it."""
+        old_id, new_id = str(event.get("old_channel_id")), str(event.get("new_channel_id"))
+        moved = await self.database.write(partial(move_channel, old_id=old_id, new_id=new_id))
+        log.info("channel_moved", channel_id=new_id, old_channel_id=old_id, subscriptions=moved)
+        await self._open(new_id)
+
+    async def _open(self, channel_id: str, invitation: str | None = None) -> None:
+        started = await self.database.write(partial(self._reopen, channel_id=channel_id, invitation=invitation))
+        log.info("channel_open", channel_id=channel_id, subscriptions_started=started)
+        self.wake.set()
+
+    def _reopen(self, session: Session, channel_id: str, invitation: str | None) -> int:
+        """How many subscriptions start. A welcome comes with each invitation, once."""
+        now = self.clock()
+        started = self.reopening.reopen(session, channel_id, now)
+        if invitation is not None:
+            rows = subscriptions.of_channel(session, channel_id)
+            filters = as_shown(session, map(subscriptions.read_filter, rows))
+            is_paused = subscriptions.paused_until(session, channel_id, now) is not None
+            said = welcome(filters, is_paused=is_paused)
+            key = f"welcome:{invitation}@{channel_id}"
+            message_store.add(
+                session, [NewPost(channel_id, key, MessageKind.WELCOME, Priority.ADMIN, now, content=said)]
+            )
+        return started
+
+    async def _close(self, channel_id: str, reason: str) -> None:
+        await self.database.write(partial(self._close_known, channel_id=channel_id, reason=reason))
+        self.wake.set()
+
+    def _close_known(self, session: Session, channel_id: str, reason: str) -> None:
+        """Of a channel that receives nothing there is nothing to hold, and nothing to tell."""
+        if channel_id == self.notices.admin_channel or subscriptions.of_channel(session, channel_id):
+            close_channel(session, self.notices, channel_id, reason, self.clock())
+
+    def _ourselves(self, body: dict[str, Any]) -> set[str]:
+        """Our user ids: as Slack told us at start, and as the event itself says."""
+        authorizations = body.get("authorizations") or []
+        ids = {one.get("user_id") for one in authorizations if isinstance(one, dict) and one.get("is_bot")}
+        return {str(one) for one in {*ids, self.identity.bot_user_id} if one}

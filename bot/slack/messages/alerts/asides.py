@@ -1,0 +1,163 @@
+"""What every message can say beside its facts: lateness, contradiction, the earlier message, and the small print."""
+
+import re
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from bot.events.event import EventKind, RacingEvent
+from bot.events.facts import only
+from bot.events.races import Race
+from bot.outbox.message import Block, Blocks, Message
+from bot.slack.messages.alerts.alert_context import MessageContext, SupersededBy
+from bot.slack.messages.alerts.corrections import DISAGREE, corrected_in_words, repeated_in_words
+from bot.slack.messages.alerts.finishing_order import order_note
+from bot.slack.messages.kit.blocks import context as context_block
+from bot.slack.messages.kit.blocks import mrkdwn, plain_text, section
+from bot.slack.messages.kit.names import ID_MAX, SHORT_MAX, race_date, region_in_words
+from bot.slack.messages.kit.text import TEXT_MAX, clip, plain, safe
+from bot.slack.messages.kit.times import in_readers_zone, minutes_late, utc_clock
+
+_LINK = re.compile(r"https://[!-;=?-{}~]{1,500}")
+"""Printable ASCII without the three characters that would end a link's address."""
+
+_BOOK_WORDS = {
+    "region": "region",
+    "course.name": "course",
+    "race_date": "date",
+    "off": "time",
+    "title": "name",
+    "race_class": "class",
+    "race_type": "type",
+    "distance": "distance",
+    "going": "going",
+    "surface": "surface",
+    "reason": "reason",
+    "runners": "runners",
+}
+"""The field's words for the fields that the race book fills in."""
+
+_CONTRADICTED = {
+    EventKind.RACE_ABANDONED: "this race was reported abandoned",
+    EventKind.MEETING_ABANDONED: "this meeting was reported abandoned",
+    EventKind.RESULT_RECEIVED: "a result was reported",
+    EventKind.RACECARD_PUBLISHED: "this card was reported on",
+}
+
+
+def late_mark(context: MessageContext) -> str:
+    """What ends a late message's text, " (alert 42 min late)", or nothing."""
+    minutes = minutes_late(context)
+    return f" (alert {minutes} min late)" if minutes else ""
+
+
+def asides(context: MessageContext, *, in_text: bool = False) -> list[str]:
+    """Sentences on what was corrected in this message, and how it stands to others; times are plain in `text`."""
+    said: list[str] = []
+    if context.corrected:
+        clock = utc_clock(context.corrected.at) if in_text else in_readers_zone(context.corrected.at)
+        said.append(corrected_in_words(context.corrected, clock))
+    if context.repeated:
+        clock = utc_clock(context.repeated.at) if in_text else in_readers_zone(context.repeated.at)
+        said.append(repeated_in_words(context.repeated, clock))
+    if context.in_meeting or context.card_lost:
+        words = "This meeting was abandoned" if context.card_lost else "Part of the abandoned meeting"
+        link = _linked(context.meeting_link, "see its message")
+        said.append(f"{words}: {link}" if link else words)
+    if context.contradicts is not None:
+        said.append(
+            f"CONFLICT: check which is true. Contradicts an earlier message: {_contradicted(context.contradicts)}"
+        )
+    if link := _linked(context.previous_link, "earlier message"):
+        said.append(f"See the {link}")
+    return said
+
+
+def superseded(message: Message, context: MessageContext) -> Message:
+    """The message with the mark of a later one at its beginning: "Superseded 14:32: see the later message"."""
+    if context.superseded is None:
+        return message
+    mark = section(_superseded(context.superseded, in_readers_zone(context.superseded.at)))
+    text = f"{_superseded(context.superseded, utc_clock(context.superseded.at))}. {message.text}"
+    return message.changed(clip(text, TEXT_MAX), partial(_after, mark))
+
+
+def _superseded(later: SupersededBy, clock: str) -> str:
+    link = _linked(later.link, "later message") or "later message"
+    if later.contradicted_by is None:
+        disagrees = f"{DISAGREE.lower()}, " if later.disagrees else ""
+        return f"Superseded {clock}: {disagrees}see the {link}"
+    see = f", see the {link}" if later.is_posted else ""
+    return f"Contradicted {clock}: {_CONTRADICTED[later.contradicted_by]}{see}"
+
+
+def _after(mark: Block | None, blocks: Blocks) -> Blocks:
+    return tuple(block for block in (mark, *blocks) if block) if blocks else ()
+
+
+def _linked(address: str | None, words: str) -> str | None:
+    """Our words with a link behind them; None where there is no address, or none that can be shown as one."""
+    return f"<{address.replace('&', '&amp;')}|{words}>" if address and _LINK.fullmatch(address) else None
+
+
+def small_print(event: RacingEvent, context: MessageContext, *, details_filled_in: bool = False) -> Block | None:
+    """The last line of every message: region, date, ids, and when it came.
+
+    `details_filled_in`: the lines of races show filled-in fields (`shows_filled_in`).
+    """
+    received = mrkdwn(f"received {in_readers_zone(context.received_at, seconds=True)}")
+    elements = [*_of_the_event(event, details_filled_in), received, *_of_the_post(context)]
+    return context_block(elements)
+
+
+def shows_filled_in(races: Iterable[Race], line: Callable[[Race], str]) -> bool:
+    """True where the line of one of the races shows a field that the race book filled in.
+
+    A filled-in field can be missing in the line: a race's reason is left out where the meeting's reason is the same.
+    """
+    return any(line(race) != line(race.as_delivered()) for race in races if race.from_book)
+
+
+def _of_the_event(event: RacingEvent, details_filled_in: bool) -> list[Block]:
+    # Ids stand as plain text, exactly as they came, because people copy them into commands.
+    race_id, meeting_id = plain(event.race.race_id, ID_MAX), plain(event.race.meeting_id, ID_MAX)
+    texts = (region_in_words(event), race_date(event.race), _from_book(event, details_filled_in))
+    ids = (f"race {race_id}" if race_id else None, f"meeting {meeting_id}" if meeting_id and not race_id else None)
+    return [mrkdwn(text) for text in texts if text] + [plain_text(text) for text in ids if text]
+
+
+def _from_book(event: RacingEvent, details_filled_in: bool) -> str | None:
+    """The filled-in fields: "course, time and class from the race book"; None where there are no such fields."""
+    words = [words for name, words in _BOOK_WORDS.items() if name in event.race.from_book]
+    if event.races_from_book:
+        words.append("races")
+    elif details_filled_in:
+        words.append("details of races")
+    return f"{_enumerated(words)} from the race book" if words else None
+
+
+def _enumerated(words: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+def _of_the_post(context: MessageContext) -> list[Block]:
+    as_of = safe(context.data_as_of, SHORT_MAX)
+    minutes, country = minutes_late(context), context.country
+    said = (
+        order_note((country,), {country.country_code}) if country else None,
+        f"data as of {as_of}" if as_of else None,
+        f"{_kind_of_change(context)} {in_readers_zone(context.received_at)}"
+        if only(context.changes, additions=False)
+        else None,
+        f"alert {minutes} min late" if minutes else None,
+        "may be a repeat" if context.may_be_repeat else None,
+    )
+    return [mrkdwn(text) for text in said if text]
+
+
+def _kind_of_change(context: MessageContext) -> str:
+    return "another version" if context.order_unknown else "corrected"
+
+
+def _contradicted(by: str) -> str:
+    known = {kind.value: words for kind, words in _CONTRADICTED.items()}
+    return known.get(by) or safe(by) or "what it said is not known"

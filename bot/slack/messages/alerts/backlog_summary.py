@@ -1,0 +1,144 @@
+"""The summary of events that waited in a closed or paused channel, or that the data service could not deliver.
+
+Every abandonment is said by name, the rest in short.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from bot.events.event import EventKind, RacingEvent
+from bot.events.facts import VersionRemarks
+from bot.outbox.held_queues import PAUSED, UNDELIVERED
+from bot.outbox.message import Message
+from bot.outbox.resume import ABANDONMENTS, Waited
+from bot.slack.messages.alerts.mentions import mentions_in_markup, with_mentions
+from bot.slack.messages.alerts.unreadable import NAME_MAX
+from bot.slack.messages.answers.filter_words import listed
+from bot.slack.messages.kit.blocks import context, header, message, mrkdwn, section
+from bot.slack.messages.kit.names import course_name, horse_name, race_date, race_name, reason, region_mark
+from bot.slack.messages.kit.text import code, counted, joined, safe, size
+from bot.slack.messages.kit.times import moment_for_readers, off_text
+
+NAMED_MAX = 3_000
+"""Of one message's text is left to the abandonments that it names: what would be cut goes into a further message."""
+
+LINE_MAX = 500
+
+COUNTED: Mapping[str | None, tuple[str, str]] = {
+    EventKind.RACE_ABANDONED: ("abandoned race", "abandoned races"),
+    EventKind.MEETING_ABANDONED: ("abandoned meeting", "abandoned meetings"),
+    EventKind.RESULT_RECEIVED: ("result", "results"),
+    EventKind.RACECARD_PUBLISHED: ("racecard", "racecards"),
+    None: ("delivery that could not be read", "deliveries that could not be read"),
+}
+"""How each kind is counted: one of them, and more. An event of any other kind is counted as another event, by name."""
+
+OTHERS_NAMED = 3
+
+
+def waited(summary: Waited) -> list[tuple[Message, int]]:
+    """Messages with the number of abandonments that each names; the last has results and counts too."""
+    rung = mentions_in_markup(summary.mentions)
+    named = [_abandonment(event, remarks) + _had(summary, remarks) for event, remarks in summary.abandonments]
+    parts = _parts(named, NAMED_MAX - size(rung))
+    return [
+        (
+            _message(summary, named, summary.mentions if number == 1 else (), is_last=number == len(parts)),
+            len(named),
+        )
+        for number, named in enumerate(parts, start=1)
+    ]
+
+
+def _message(summary: Waited, named: Sequence[str], mentions: Sequence[str], *, is_last: bool) -> Message:
+    rest = _rest(summary) if is_last else None
+    lines = [_result(event, remarks) + _had(summary, remarks) for event, remarks in summary.results] if is_last else []
+    results = summary.counts.get(EventKind.RESULT_RECEIVED, 0) if is_last else 0
+    text = ". ".join(filter(None, [f"ABANDONED: {'; '.join(named)}" if named else None, _why(summary), rest]))
+    head = [
+        header(_heading(summary, is_urgent=bool(named))),
+        section(mentions_in_markup(mentions)),
+        *(section("\n".join(f"ABANDONED: {line}" for line in some)) for some in _parts(named, LINE_MAX * 5)),
+        section(rest or ""),
+    ]
+    since = f"{_why(summary)}, since {moment_for_readers(summary.held.since)}"
+    return message(with_mentions(text, mentions), head, lines, results, [context([mrkdwn(since)])])
+
+
+def _parts(lines: Sequence[str], room: int) -> list[list[str]]:
+    """The lines in lots that each fit; one empty lot where there are none."""
+    lots: list[list[str]] = [[]]
+    for line in lines:
+        if lots[-1] and sum(size(one) + 12 for one in [*lots[-1], line]) > room:
+            lots.append([])
+        lots[-1].append(line)
+    return lots
+
+
+def _abandonment(event: RacingEvent, remarks: VersionRemarks) -> str:
+    """Course, time, date, region and reason; what did not come is said, because a hole would be read over."""
+    race = event.race
+    is_meeting = event.kind is EventKind.MEETING_ABANDONED
+    time = "whole meeting" if is_meeting else off_text(race.off) or "time not given"
+    place = f"{course_name(race) or 'course not given'}, {time}, {race_date(race) or 'date not given'}"
+    contradicts = "though a result was reported" if remarks.contradicts else None
+    return ", ".join(filter(None, [f"{place}{region_mark(event)}", reason(event), contradicts]))
+
+
+def _result(event: RacingEvent, remarks: VersionRemarks) -> str:
+    """The race with its winner, or winners, where they are known."""
+    race = event.race
+    winners = [horse_name(runner) for runner in race.placed() if runner.finishing_position == 1]
+    won = f"won by {' and '.join(winners[:3])}" if winners else "result in"
+    said = [
+        f"{joined([race_name(race), race_date(race)], ', ')}{region_mark(event)}: {'VOID' if race.is_void else won}",
+        "corrected" if remarks.changes else None,
+        "though it was reported abandoned" if remarks.contradicts else None,
+    ]
+    return ", ".join(filter(None, said))
+
+
+def _rest(summary: Waited) -> str:
+    """What else waited, in figures: "12 results and 3 racecards came meanwhile. 40 messages were given up"."""
+    others = _in_figures({kind: count for kind, count in summary.counts.items() if kind not in ABANDONMENTS})
+    said = [f"{others} came meanwhile"] if others else []
+    if summary.given_up:
+        said.append(f"{counted(summary.given_up, 'message')} had waited too long and will not be posted")
+    return ". ".join(said)
+
+
+def _in_figures(counts: Mapping[str | None, int]) -> str:
+    """Every count in words: "12 results, 3 racecards and 1 other event (`race.delayed`)"."""
+    said = [
+        f"{counts[kind]} {one if counts[kind] == 1 else more}"
+        for kind, (one, more) in COUNTED.items()
+        if counts.get(kind)
+    ]
+    others = {kind: count for kind, count in counts.items() if kind not in COUNTED}
+    return listed([*said, *([_others(others)] if others else [])])
+
+
+def _others(counts: Mapping[str | None, int]) -> str:
+    """Events of kinds that this version does not know: how many, and the names that came with them."""
+    names = [code(name, NAME_MAX) or "no name" for name in counts]
+    more = [f"{len(names) - OTHERS_NAMED} more"] if len(names) > OTHERS_NAMED else []
+    return f"{counted(sum(counts.values()), 'other event')} ({listed([*names[:OTHERS_NAMED], *more])})"
+
+
+def _had(summary: Waited, remarks: VersionRemarks) -> str:
+    """When the data service had an undelivered event: ", known since 20 Nov 14:32"; else nothing."""
+    if summary.held.because != UNDELIVERED or remarks.had_at is None:
+        return ""
+    return f", known since {moment_for_readers(remarks.had_at, seconds=False)}"
+
+
+def _heading(summary: Waited, *, is_urgent: bool) -> str:
+    if summary.held.because == UNDELIVERED:
+        return "ABANDONED, told late" if is_urgent else "Told late"
+    return "ABANDONED while nothing could be posted here" if is_urgent else "While nothing could be posted here"
+
+
+def _why(summary: Waited) -> str:
+    because = summary.held.because
+    if because == UNDELIVERED:
+        return "Late: the data service could not deliver this to me in time"
+    return "This channel was paused" if because == PAUSED else f"I could not post here ({safe(because)})"

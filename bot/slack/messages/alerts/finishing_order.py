@@ -1,0 +1,34 @@
+"""The label of a partial finishing order: the countries without everybody's place (Interface, Country)."""
+
+from collections.abc import Collection, Sequence
+
+from bot.racedata.reference_store import KnownCountry
+from bot.slack.messages.kit.names import SHORT_MAX
+from bot.slack.messages.kit.text import joined, safe
+
+
+def order_note(countries: Sequence[KnownCountry], regions: Collection[str | None]) -> str | None:
+    """A sentence on the regions without the full finishing order; None where every region publishes the order."""
+    partly = [one for one in countries if one.full_result_order is False and one.country_code in regions]
+    if not partly:
+        return None
+    if len(partly) > 1:
+        named = ", ".join(map(_with_share, partly))
+        return f"The full finishing order is not published by {named}."
+    (one,) = partly
+    return f"{joined([f'{_name(one)} does not publish the full finishing order', share_recorded(one)], ': ')}."
+
+
+def share_recorded(country: KnownCountry, decimals: int = 0) -> str | None:
+    """The share of runners with a recorded finishing position (Interface, Country), in words."""
+    share = country.position_pct
+    return None if share is None else f"{share:.{decimals}%} of runners have a recorded position"
+
+
+def _name(country: KnownCountry) -> str:
+    return safe(country.name, SHORT_MAX) or safe(country.country_code, SHORT_MAX) or "This country"
+
+
+def _with_share(country: KnownCountry) -> str:
+    share = share_recorded(country)
+    return joined([_name(country), f"({share})" if share else None], " ")

@@ -1,0 +1,103 @@
+"""The message for meeting.abandoned: a whole card is lost."""
+
+from functools import partial
+
+from bot.events.event import RacingEvent
+from bot.events.meeting_parts import own_reason
+from bot.events.merge import completed_race, is_same_of_card
+from bot.events.races import Race
+from bot.outbox.message import Message
+from bot.slack.messages.alerts.alert_buttons import alert_buttons
+from bot.slack.messages.alerts.alert_context import MessageContext
+from bot.slack.messages.alerts.asides import asides, late_mark, shows_filled_in, small_print
+from bot.slack.messages.alerts.corrections import correction
+from bot.slack.messages.alerts.mentions import mentions_in_markup, with_mentions
+from bot.slack.messages.kit.blocks import fields, header, message, section
+from bot.slack.messages.kit.names import course_name, race_date, race_line, reason, region_mark
+from bot.slack.messages.kit.text import counted, joined, safe
+
+
+def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
+    """Which meeting, why, and the races that are lost; those that were run before are counted."""
+    races = _races(event, context)
+    lost = [race for race in races if not _settled(race, context)]
+    run = len(races) - len(lost)
+    corrected = correction(context, ())
+    race = event.race
+    named = [
+        ("Course", course_name(race) or "course not given"),
+        ("Date", race_date(race) or "date not given"),
+        ("Races", _races_in_figures(event, len(lost), run)),
+        ("Reason", reason(event)),
+    ]
+    head = [
+        header(f"ABANDONED: {_meeting(race, run)}{region_mark(event)}"),
+        section(mentions_in_markup(context.mentions)),
+        fields(named),
+        section("\n".join([*_run_in_words(run), *corrected, *asides(context)])),
+    ]
+    line = partial(_line, event=event)
+    details = shows_filled_in(lost, line)
+    foot = [small_print(event, context, details_filled_in=details), alert_buttons(event)]
+    notes = [*corrected, *asides(context, in_text=True)]
+    text = with_mentions(_text(event, context, (len(lost), run), notes), context.mentions)
+    return message(text, head, map(line, lost), len(lost), foot)
+
+
+def _text(event: RacingEvent, context: MessageContext, races: tuple[int, int], notes: list[str]) -> str:
+    lost, run = races
+    facts = [
+        f"ABANDONED: {_meeting(event.race, run)}{region_mark(event)}",
+        _races_in_figures(event, lost, run),
+        reason(event),
+    ]
+    return ". ".join([", ".join(filter(None, facts)), *notes]) + late_mark(context)
+
+
+def _meeting(race: Race, run: int) -> str:
+    """The meeting, "Ascot, whole meeting, 2026-11-21"; its rest where some were run; what is missing is said to be."""
+    lost = "rest of the meeting" if run else "whole meeting"
+    return f"{course_name(race) or 'course not given'}, {lost}, {race_date(race) or 'date not given'}"
+
+
+def _races_in_figures(event: RacingEvent, lost: int, run: int) -> str | None:
+    """How many races are lost: "6 races", or "6 races lost, 1 run"; None where not all of them may be known."""
+    # A list from the race book may lack races, so no number is given.
+    if not lost or not event.races or event.races_from_book:
+        return None
+    return f"{counted(lost, 'race')} lost, {run} run" if run else counted(lost, "race")
+
+
+def _races(event: RacingEvent, context: MessageContext) -> list[Race]:
+    """The races of the meeting, then further races that were called off singly; each with its own reason."""
+    left = [lost.race.model_copy(update={"reason": lost.reason or lost.race.reason}) for lost in context.lost]
+    races: list[Race] = []
+    for named in event.races:
+        same = next((one for one in left if is_same_of_card(named, one)), None)
+        races.append(named if same is None else _with_reason_of(same, completed_race(named, same), event))
+        left = [one for one in left if one is not same]
+    return [*races, *sorted(left, key=_by_time)]
+
+
+def _with_reason_of(lost: Race, race: Race, event: RacingEvent) -> Race:
+    """The race with its own abandonment's reason, where the meeting gives that race another."""
+    return race.model_copy(update={"reason": own_reason(lost.reason, event, race) or race.reason})
+
+
+def _by_time(race: Race) -> tuple[str, str, str]:
+    return (race.off.text or "").rjust(5), race.race_id or "", race.title or ""
+
+
+def _line(race: Race, event: RacingEvent) -> str:
+    """The race, with its reason where it has another than the meeting."""
+    return joined([race_line(race), safe(own_reason(race.reason, event))])
+
+
+def _settled(race: Race, context: MessageContext) -> bool:
+    return race.race_id in context.settled or any(runner.finishing_position for runner in race.runners)
+
+
+def _run_in_words(run: int) -> list[str]:
+    if not run:
+        return []
+    return [f"{counted(run, 'race')} of this meeting {'was' if run == 1 else 'were'} run"]

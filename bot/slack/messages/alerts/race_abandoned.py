@@ -1,0 +1,81 @@
+"""The message for race.abandoned: a race is called off."""
+
+from bot.events.event import RacingEvent
+from bot.events.races import Race
+from bot.outbox.message import Message
+from bot.slack.messages.alerts.alert_buttons import alert_buttons
+from bot.slack.messages.alerts.alert_context import MessageContext
+from bot.slack.messages.alerts.asides import asides, late_mark, small_print
+from bot.slack.messages.alerts.corrections import correction
+from bot.slack.messages.alerts.mentions import mentions_in_markup, with_mentions
+from bot.slack.messages.kit.blocks import fields, header, message, section
+from bot.slack.messages.kit.names import ID_MAX, SHORT_MAX, course_name, race_date, race_details, reason, region_mark
+from bot.slack.messages.kit.text import safe
+from bot.slack.messages.kit.times import off_for_readers, off_text
+
+
+def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
+    """Which race, where and when, and why; `text` begins with "ABANDONED: ", whatever else there is to say."""
+    race = event.race
+    corrected = correction(context, race.runners)
+    named = [
+        ("Course", course_name(race) or "course not given"),
+        ("Off", off_for_readers(race.off) or "time not given"),
+        ("Date", race_date(race)),
+        ("Reason", reason(event)),
+        ("Status", _status(race)),
+    ]
+    head = [
+        header(_headline(event, context)),
+        section(mentions_in_markup(context.mentions)),
+        section(race_details(race)),
+        fields(named),
+        section("\n".join([*corrected, *asides(context)])),
+    ]
+    notes = [*corrected, *asides(context, in_text=True)]
+    text = with_mentions(_text(event, context, notes), context.mentions)
+    return message(text, head, foot=[small_print(event, context), alert_buttons(event)])
+
+
+def _headline(event: RacingEvent, context: MessageContext) -> str:
+    """The race; where a result was reported too, that the two conflict."""
+    conflict = "" if context.contradicts is None else ". CONFLICT: reported as run too"
+    return f"ABANDONED: {_course_and_time(event.race)}{region_mark(event)}{conflict}"
+
+
+def _text(event: RacingEvent, context: MessageContext, notes: list[str]) -> str:
+    facts = [
+        f"ABANDONED: {_course_and_time(event.race)}{region_mark(event)}",
+        _else_named(event.race),
+        reason(event),
+        _other_day(event, context),
+    ]
+    return ". ".join([", ".join(filter(None, facts)), *notes]) + late_mark(context)
+
+
+def _course_and_time(race: Race) -> str:
+    """The race, "Kempton 14:30"; what is missing is said to be, because a hole would be read over."""
+    course, off = course_name(race), off_text(race.off)
+    return f"{course} {off}" if course and off else f"{course or 'course not given'}, {off or 'time not given'}"
+
+
+def _status(race: Race) -> str | None:
+    """The race's status where it says more than that the race is abandoned."""
+    status = safe(race.status, SHORT_MAX)
+    return status if status and status.casefold() != "abandoned" else None
+
+
+def _else_named(race: Race) -> str | None:
+    """What else tells the race from others, where course or time doesn't."""
+    if course_name(race) and off_text(race.off):
+        return None
+    race_id = safe(race.race_id, ID_MAX)
+    named = safe(race.title) or (f"race {race_id}" if race_id else None)
+    nothing_said = course_name(race) is None and off_text(race.off) is None
+    return named or ("the delivery did not say which race" if nothing_said else None)
+
+
+def _other_day(event: RacingEvent, context: MessageContext) -> str | None:
+    """The race's date where it is not the day of receipt: "14:30" alone would be taken for today's."""
+    date = race_date(event.race)
+    return f"on {date}" if date and date != f"{context.received_at:%Y-%m-%d}" else None

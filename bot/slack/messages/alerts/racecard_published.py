@@ -1,0 +1,102 @@
+"""The message for racecard.published: declarations are available for a future day."""
+
+from collections.abc import Iterator
+
+from bot.events.event import RacingEvent
+from bot.events.races import Race
+from bot.events.spellings import by_card_status
+from bot.outbox.message import Message
+from bot.slack.messages.alerts.alert_buttons import alert_buttons
+from bot.slack.messages.alerts.alert_context import MessageContext
+from bot.slack.messages.alerts.asides import asides, late_mark, shows_filled_in, small_print
+from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words
+from bot.slack.messages.kit.blocks import header, message, section
+from bot.slack.messages.kit.names import (
+    SHORT_MAX,
+    card_name,
+    race_date,
+    race_details,
+    race_line,
+    race_name,
+    reason,
+    region_mark,
+    runner_line,
+    runners_count,
+)
+from bot.slack.messages.kit.text import counted, joined, safe
+from bot.slack.messages.kit.times import off_for_readers, off_text
+
+_LOST_NAMED = 3
+
+
+def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
+    """The races of a card, or the runners of a race where the delivery is about one."""
+    changed = changes_in_words(context.changes, event.race.runners, disagree=context.order_unknown)
+    off = off_for_readers(event.race.off)
+    lost = _lost(event)
+    head = [
+        header(f"Racecard: {_name(event.race)}{region_mark(event)}"),
+        section(lost),
+        section(joined([f"Off {off}" if off else None, race_details(event.race)])),
+        section("\n".join([*([f"{_changed(context)}: {changed}"] if changed else []), *asides(context)])),
+    ]
+    total = len(event.races or event.race.runners)
+    details = shows_filled_in(event.races, _line)
+    foot = [small_print(event, context, details_filled_in=details), alert_buttons(event)]
+    return message(_text(event, context, changed, lost), head, _lines(event), total, foot)
+
+
+def _text(event: RacingEvent, context: MessageContext, changed: str, lost: str) -> str:
+    card = f"Racecard: {_name(event.race)}{region_mark(event)}: {_declared(event)}"
+    kind = DISAGREE if context.order_unknown else "CORRECTION"
+    first = f"{kind}: {card}. {_changed(context)}: {changed}" if changed else card
+    return ". ".join([first, *filter(None, [lost]), *asides(context, in_text=True)]) + late_mark(context)
+
+
+def _changed(context: MessageContext) -> str:
+    return DISAGREE if context.order_unknown else "Changed"
+
+
+def _name(race: Race) -> str:
+    """A race's own name and date where it has an off time, else the card's."""
+    return joined([race_name(race), race_date(race)], ", ") if off_text(race.off) else card_name(race)
+
+
+def _declared(event: RacingEvent) -> str:
+    if event.races_from_book:
+        # A list from the race book may lack races, so no number is given.
+        return "declarations available"
+    declared = counted(len(event.races), "race") if event.races else runners_count(event.race)
+    return f"{declared} declared" if declared else "declarations available"
+
+
+def _lost(event: RacingEvent) -> str:
+    """What the delivery itself says has become of the card or of its races; "" where nothing has."""
+    said = joined([*_became(event.race, "this card" if event.races else "this race"), reason(event)])
+    lost = [joined([race_line(race), safe(race.reason)]) for race in event.races if race.abandoned]
+    if not lost:
+        return said
+    named = "; ".join(lost[:_LOST_NAMED]) + (f"; and {len(lost) - _LOST_NAMED} more" if len(lost) > _LOST_NAMED else "")
+    return joined([said, f"The delivery marks {counted(len(lost), 'race')} abandoned: {named}"], ". ")
+
+
+def _became(race: Race, name: str) -> list[str]:
+    status = safe(race.status, SHORT_MAX) if by_card_status(race.status) else None
+    return [f"The delivery marks {name} abandoned"] * bool(race.abandoned) + [f"Status: {status}"] * bool(status)
+
+
+def _line(race: Race) -> str:
+    """The race, and what became of it where the card says so: "14:30  Hurdle · ABANDONED · fog"."""
+    status = safe(race.status, SHORT_MAX) if by_card_status(race.status) else None
+    lost = "ABANDONED" if race.abandoned else None
+    return joined([race_line(race), lost, f"Status: {status}" if status else None, safe(race.reason)])
+
+
+def _lines(event: RacingEvent) -> Iterator[str]:
+    """A line for each race of the card, or else for each runner of the race."""
+    if event.races:
+        return map(_line, event.races)
+    return (
+        joined([runner_line(runner, safe(runner.number, SHORT_MAX)), safe(runner.position, SHORT_MAX)])
+        for runner in event.race.runners
+    )

@@ -1,0 +1,138 @@
+"""The message for result.received: a race was run, or is void, or was a walkover."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice, takewhile
+from operator import itemgetter
+
+from bot.events.event import RacingEvent
+from bot.events.races import WALKOVER_STATUSES, Race, Runner, is_settled_status, letters
+from bot.outbox.message import Message
+from bot.slack.messages.alerts.alert_buttons import alert_buttons
+from bot.slack.messages.alerts.alert_context import MessageContext
+from bot.slack.messages.alerts.asides import asides, late_mark, small_print
+from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words
+from bot.slack.messages.alerts.runner_table import RESULT, runners_table
+from bot.slack.messages.alerts.void_race import void_race
+from bot.slack.messages.kit.blocks import header, message, room_beside, section
+from bot.slack.messages.kit.names import SHORT_MAX, horse_name, race_details, race_name, region_mark, runner_line
+from bot.slack.messages.kit.native import with_native
+from bot.slack.messages.kit.text import clip, joined, safe
+from bot.slack.messages.kit.times import off_for_readers
+
+NO_ORDER = "Result in, placings not received"
+
+_NO_PLACINGS = "placings not received"
+
+_NAMED_IN_TEXT = 6
+_OTHERS_NAMED = 60
+_OTHERS_MAX = 1_500
+_POSITION_MAX = 12
+_LOST = "abandoned"
+
+
+def result(event: RacingEvent, context: MessageContext) -> Message:
+    """The placed runners best first, then the others; of a corrected result first what changed."""
+    race = event.race
+    if race.is_void:
+        return void_race(event, context)
+    placed, others = _split(race)
+    changed = changes_in_words(context.changes, race.runners, disagree=context.order_unknown)
+    kind = _kind(changed, context)
+    head = [
+        header(_headline(event, context, kind)),
+        section(joined([race_details(race), joined([_off(race), _winning_time(race), _unusual_status(race)])], "\n")),
+        section("\n".join([*([f"{_changed(context)}: {changed}"] if changed else []), *asides(context)])),
+        None if placed else section(NO_ORDER),
+    ]
+    text = _text(event, context, placed, changed)
+    foot = [small_print(event, context), alert_buttons(event)]
+
+    def in_sections() -> Message:
+        lines = (runner_line(runner, safe(runner.position, _POSITION_MAX)) for runner in placed)
+        unplaced = section(clip("\n".join(_others_lines(others)), _OTHERS_MAX))
+        return message(text, head, lines, len(placed), [unplaced, *foot])
+
+    table = runners_table("Finishing order", [*placed, *others], RESULT, room_beside([*head, *foot])) if placed else []
+    return with_native(message(text, [*head, *table], foot=foot), in_sections) if table else in_sections()
+
+
+def _text(event: RacingEvent, context: MessageContext, placed: Sequence[Runner], changed: str) -> str:
+    name = f"{race_name(event.race)}{region_mark(event)}"
+    order = _order_in_text(placed)
+    now = "The later delivery says" if context.order_unknown else "Now"
+    first = f"{_kind(changed, context)}: {name}: " + (f"{changed}. {now} {order}" if changed else order)
+    said = [first, *filter(None, [_unusual_status(event.race)]), *asides(context, in_text=True)]
+    return ". ".join(said) + late_mark(context)
+
+
+def _headline(event: RacingEvent, context: MessageContext, kind: str) -> str:
+    """The race, "Result: Ascot 14:30 (GB)"; of a race that was reported abandoned too, that the two conflict."""
+    name = f"{race_name(event.race)}{region_mark(event)}"
+    return f"{kind}: {name}" if context.contradicts is None else f"CONFLICT: {name} reported abandoned and run"
+
+
+def _kind(changed: str, context: MessageContext) -> str:
+    if not changed and not any(change.rings for change in context.changes):
+        return "Result"
+    return DISAGREE if context.order_unknown else "CORRECTION"
+
+
+def _changed(context: MessageContext) -> str:
+    return DISAGREE if context.order_unknown else "Changed"
+
+
+def _order_in_text(placed: Sequence[Runner]) -> str:
+    """The first three places: "1 Horse A, 2 Horse B, 3 Horse C"; dead heats can make them more."""
+    if not placed:
+        return _NO_PLACINGS
+    front = list(takewhile(lambda runner: (runner.finishing_position or 0) <= 3, placed)) or placed[:1]
+    named = [f"{safe(runner.position, _POSITION_MAX)} {horse_name(runner)}" for runner in front[:_NAMED_IN_TEXT]]
+    more = len(front) - len(named)
+    return ", ".join(named + ([f"and {more} more"] if more else []))
+
+
+def _split(race: Race) -> tuple[list[Runner], list[Runner]]:
+    """The placed runners, best first, and the rest; a position of 0 is how some say unplaced."""
+    places = [(runner.finishing_position, runner) for runner in race.runners]
+    placed = sorted(((place, runner) for place, runner in places if place), key=itemgetter(0))
+    return [runner for _, runner in placed], [runner for place, runner in places if not place]
+
+
+def _others_lines(others: Sequence[Runner]) -> Iterator[str]:
+    """The runners without a place, grouped by what came instead of one: "PU: Horse D, Horse E"."""
+    groups: dict[str, list[str]] = {}
+    for runner in islice(others, _OTHERS_NAMED):
+        reason = safe(runner.position_reason, SHORT_MAX)
+        named = f"{horse_name(runner)} ({reason})" if reason else horse_name(runner)
+        groups.setdefault(safe(runner.position, _POSITION_MAX) or "No position", []).append(named)
+    for position, horses in groups.items():
+        yield f"{position}: {', '.join(horses)}"
+    if len(others) > _OTHERS_NAMED:
+        yield f"and {len(others) - _OTHERS_NAMED} more"
+
+
+def _off(race: Race) -> str | None:
+    off = off_for_readers(race.off)
+    return f"Off {off}" if off else None
+
+
+def _winning_time(race: Race) -> str | None:
+    time = safe(race.winning_time, SHORT_MAX)
+    return f"Winning time {time}" if time else None
+
+
+def _unusual_status(race: Race) -> str | None:
+    """What the race is called where that is not simply settled, and whether it is marked abandoned."""
+    walkover = _walkover(race)
+    status = None if is_settled_status(race.status) or walkover else safe(race.status, SHORT_MAX)
+    is_said = letters(race.status).startswith(_LOST)
+    lost = "The delivery marks this race abandoned" if race.abandoned and not is_said else None
+    return joined([walkover, f"Status: {status}" if status else None, lost], ". ") or None
+
+
+def _walkover(race: Race) -> str | None:
+    """Who walked over: "Walkover: Horse A"; None where the status says otherwise, or several may have run."""
+    if letters(race.status) not in WALKOVER_STATUSES:
+        return None
+    alone = race.placed() or race.runners
+    return f"Walkover: {horse_name(alone[0])}" if len(alone) == 1 else None

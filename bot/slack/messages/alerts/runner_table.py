@@ -1,0 +1,41 @@
+"""The runners of a race as a native table: only the columns of which something was published."""
+
+from collections.abc import Callable, Sequence
+
+from bot.events.races import Runner
+from bot.outbox.message import Block
+from bot.slack.messages.kit.blocks import CONTAINER, section
+from bot.slack.messages.kit.native import TABLE_ROWS_MAX, cell, data_table
+
+HORSE = "Horse"
+
+RESULT: dict[str, Callable[[Runner], str | None]] = {
+    # As published, so as text: "2=", "PU".
+    "Position": lambda runner: runner.position,
+    HORSE: lambda runner: runner.horse or (f"no. {runner.number}" if runner.number else None),
+    "Jockey": lambda runner: runner.jockey,
+    "Trainer": lambda runner: runner.trainer,
+    "Starting price": lambda runner: runner.starting_price,
+    "Why": lambda runner: runner.position_reason,
+}
+FULL_RESULT = RESULT | {
+    "Number": lambda runner: runner.number,
+    "Draw": lambda runner: runner.draw,
+    "Official rating": lambda runner: runner.official_rating,
+    "Beaten": lambda runner: runner.beaten,
+}
+
+_FOR_THE_REST = CONTAINER + 40
+
+
+def runners_table(
+    caption: str, runners: Sequence[Runner], columns: dict[str, Callable[[Runner], str | None]], room: int
+) -> list[Block | None]:
+    """The table, and how many runners more there are where it can't hold them; nothing where it can hold none."""
+    listed = runners[: TABLE_ROWS_MAX - 1]
+    cells = {title: [cell(value(runner)) for runner in listed] for title, value in columns.items()}
+    made = data_table(caption, cells, HORSE, room - _FOR_THE_REST)
+    if made is None:
+        return []
+    table, shown = made
+    return [table, section(f"and {len(runners) - shown} more" if shown < len(runners) else "")]

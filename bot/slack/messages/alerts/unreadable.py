@@ -1,0 +1,34 @@
+"""The message for a payload that could not be read: nothing that was signed is thrown away (Spec gap G1)."""
+
+import re
+from hashlib import sha256
+
+from bot.events.event import RacingEvent
+from bot.outbox.message import Message
+from bot.slack.messages.alerts.alert_buttons import alert_buttons
+from bot.slack.messages.alerts.alert_context import MessageContext
+from bot.slack.messages.alerts.asides import asides, late_mark, small_print
+from bot.slack.messages.kit.blocks import message, section
+from bot.slack.messages.kit.text import code, safe
+
+NAME_MAX = 80
+WHAT_TO_DO = "It may be an abandonment: check your other source. Admins were told."
+_REFERENCE_LENGTH = 12
+_HASH = re.compile(r"[0-9a-f]{64}\Z")
+
+
+def unreadable(event: RacingEvent, context: MessageContext) -> Message:
+    """A plain line: what to do, and the reference by which an admin finds the delivery."""
+    name, because = code(event.name, NAME_MAX), safe(event.unreadable_because)
+    line = f"A delivery could not be read. {WHAT_TO_DO} Reference {safe(context.reference) or reference(event.key)}"
+    line += f" (event {name})" if name else ""
+    text = ". ".join([line, *asides(context, in_text=True)]) + late_mark(context)
+    said = [line, *([f"Because: {because}"] if because else []), *asides(context)]
+    return message(text, [section("\n".join(said))], foot=[small_print(event, context), alert_buttons(event)])
+
+
+def reference(key: str) -> str:
+    """The start of the hash that the event's key ends in, or of the key's own: "inbox-0123456789ab"."""
+    found = _HASH.search(key)
+    digest = found.group() if found else sha256(key.encode("utf-8", "replace")).hexdigest()
+    return f"inbox-{digest[:_REFERENCE_LENGTH]}"

@@ -1,0 +1,31 @@
+"""The answer of `/racing audit`: who changed what a channel receives, and when."""
+
+from bot.channels.audit_log import Page
+from bot.db.tables import AuditEntry
+from bot.outbox.message import Message
+from bot.slack.messages.alerts.mentions import named
+from bot.slack.messages.kit.blocks import message, section
+from bot.slack.messages.kit.pages import Turning, turns
+from bot.slack.messages.kit.text import code, counted, safe
+from bot.slack.messages.kit.times import moment_for_readers
+
+SIDE_MAX = 220
+
+
+def audit_page(page: Page, what: str, command: str) -> Message:
+    """A page of the changes; `what` says of whom or where, `command` is what is typed for them."""
+    if not page.total:
+        return message(text := f"Nobody has changed anything {what} yet.", [section(text)])
+    where = f" (page {page.number} of {page.pages})" if page.pages > 1 else ""
+    title = f"*{counted(page.total, 'change')} {what}*{where}"
+    lines = [_line(entry) for entry in page.entries]
+    text = "\n".join([title, *lines])
+    return message(text, [section(title)], lines, len(lines), [turns(Turning(command), page.number, page.pages)])
+
+
+def _line(entry: AuditEntry) -> str:
+    before, after = (safe(side, SIDE_MAX) or "nothing" for side in (entry.before, entry.after))
+    who = f"{named(entry.user_id)} in {named(entry.channel_id)}"
+    return (
+        f"• {moment_for_readers(entry.at)} {who}: *{safe(entry.action)}*, {before} → {after} ({code(entry.reference)})"
+    )

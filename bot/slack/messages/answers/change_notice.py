@@ -1,0 +1,100 @@
+"""The lines a channel reads when somebody changes its subscriptions: who did it, and how much is left."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+
+from bot.channels.filters import Abandonments, ChannelFilter, Meeting
+from bot.channels.subscriptions import UNTIL_RESUMED
+from bot.events.event import Topic
+from bot.outbox.message import Message
+from bot.slack.messages.alerts.mentions import named
+from bot.slack.messages.answers.filter_words import (
+    WORDS_MAX,
+    courses_named,
+    described,
+    listed,
+    region_named,
+    topics_in_order,
+)
+from bot.slack.messages.answers.mute_answer import abandonments_words, meeting_words
+from bot.slack.messages.kit.blocks import message, section
+from bot.slack.messages.kit.text import SECTION_MAX, clip, safe
+from bot.slack.messages.kit.times import moment_for_readers
+
+
+def paused_by(user_id: str, filters: Sequence[ChannelFilter], until: datetime) -> Message:
+    """Somebody paused the channel."""
+    topics = listed(topics_in_order(frozenset[Topic]().union(*(chosen.topics for chosen in filters))))
+    ends = moment_for_readers(until, seconds=False) if until < UNTIL_RESUMED else "somebody types `/racing resume`"
+    return _line(f"{named(user_id)} paused {topics} here until {ends}.")
+
+
+def resumed_by(user_id: str) -> Message:
+    """Somebody ended the channel's pause."""
+    return _line(f"{named(user_id)} ended the pause here: what waited is posted now.")
+
+
+def muted_by(user_id: str, meeting: Meeting, abandonments: Abandonments) -> Message:
+    """Somebody muted a meeting in the channel."""
+    still = abandonments_words(abandonments)
+    words = f"{named(user_id)} muted {meeting_words(meeting)} here: its results and racecards are not posted."
+    return _line(f"{words} {still}".strip())
+
+
+def unmuted_by(user_id: str, meeting: Meeting) -> Message:
+    """Somebody ended the mute of a meeting."""
+    return _line(f"{named(user_id)} unmuted {meeting_words(meeting)}: its results and racecards are posted here again.")
+
+
+def ended_by(user_id: str, ended: Sequence[ChannelFilter], left: Sequence[ChannelFilter]) -> Message:
+    """Somebody ended subscriptions of the channel."""
+    rest = f"This channel still receives {described(left)}." if left else "This channel receives nothing now."
+    return _line(f"{named(user_id)} ended {described(ended)} here. {rest}")
+
+
+def narrowed_by(user_id: str, before: Sequence[ChannelFilter], after: Sequence[ChannelFilter]) -> Message:
+    """Somebody narrowed subscriptions: only the losses are named, and the topics that still come."""
+    left = {chosen.region: chosen for chosen in after}
+    regions: dict[str, list[str]] = {}
+    for was in before:
+        for loss in _losses(was, left.get(was.region)):
+            regions.setdefault(loss, []).append(region_named(was.region))
+    if not regions:
+        return _line(f"{named(user_id)} changed whom abandonments mention here. `/racing list` shows it.")
+    lost = listed([f"{loss} from {listed(where)}" for loss, where in regions.items()])
+    still = (
+        f" Still coming: {_still(before, left)}."
+        if any(_topics_lost(was, left.get(was.region)) for was in before)
+        else ""
+    )
+    return _line(f"{named(user_id)} {safe(lost, WORDS_MAX)} here.{still}")
+
+
+def _losses(was: ChannelFilter, now: ChannelFilter | None) -> Iterator[str]:
+    """The lost topics and courses of a subscription, each as the beginning of "… from GB"."""
+    if topics := _topics_lost(was, now):
+        yield f"ended {listed(topics_in_order(topics))}"
+    if now is None:
+        return
+    if left_out := [one for one in now.not_courses if was.takes_course(one)]:
+        yield f"left out {courses_named(left_out)}"
+    if now.courses and not was.courses:
+        yield f"ended all courses but {courses_named(now.courses)}"
+    elif ended := [one for one in was.courses if now.courses and not now.takes_course(one) and one not in left_out]:
+        yield f"ended {courses_named(ended)}"
+
+
+def _topics_lost(was: ChannelFilter, now: ChannelFilter | None) -> frozenset[Topic]:
+    return was.topics - now.topics if now else was.topics
+
+
+def _still(before: Sequence[ChannelFilter], left: Mapping[str, ChannelFilter]) -> str:
+    """The topics that still come; the subscriptions in words, where these differ in topics or some have ended."""
+    topics = {chosen.topics for chosen in left.values()}
+    is_short = len(topics) == 1 and all(was.region in left for was in before)
+    return ", ".join(topics_in_order(topics.pop())) if is_short else described(left.values())
+
+
+def _line(words: str) -> Message:
+    text = clip(words, SECTION_MAX)
+    return message(text, [section(text)])

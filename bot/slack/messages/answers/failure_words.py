@@ -1,0 +1,69 @@
+"""The words on a failure of the data service, by who reads them: only admins are told to type in a shell."""
+
+from dataclasses import dataclass
+from datetime import date
+
+from bot.errors import ServiceError
+from bot.racedata.client.service_errors import Latched, QuotaExceeded, ServiceFailure, Unauthorized
+from bot.racedata.month_quota import month_after
+from bot.slack.messages.alerts.mentions import with_names
+from bot.slack.messages.kit.text import safe
+from bot.slack.messages.kit.times import day_in_words
+
+ADMINS_NAMED = 3
+
+WORDS_MAX = 600
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Who reads an answer, and when: `admins` are the ids of ADMIN_USERS, for people to turn to."""
+
+    is_admin: bool = False
+    admins: tuple[str, ...] = ()
+    today: date | None = None
+
+    @property
+    def whom_to_tell(self) -> str:
+        """The admins by their ids, the first few; without ADMIN_USERS "whoever runs this bot"."""
+        named = self.admins[:ADMINS_NAMED]
+        return " or ".join(filter(None, [", ".join(named[:-1]), *named[-1:]])) or "whoever runs this bot"
+
+
+NOBODY_KNOWN = Reader()
+"""Somebody who is no admin, of a bot without ADMIN_USERS."""
+
+
+def failure_words(error: Exception, reader: Reader) -> str:
+    """A failure in plain words for this reader. Admins' ids stand in the words as ids: see `shown_to`."""
+    if not isinstance(error, ServiceFailure):
+        return str(error) if isinstance(error, ServiceError) else "The data service has not answered in time."
+    unlatch = error.unlatch if isinstance(error, Latched) else None
+    if error.code == QuotaExceeded.known_code or isinstance(error, QuotaExceeded):
+        words = _month_spent(reader, unlatch)
+    elif error.code == Unauthorized.known_code or isinstance(error, Unauthorized):
+        words = _key_refused(reader, unlatch)
+    else:
+        return error.told
+    return f"{words} (request {error.request_id})" if error.request_id else words
+
+
+def shown_to(words: str, reader: Reader) -> str:
+    """Plain words as markup, with the admins in them by their names."""
+    return with_names(safe(words, WORDS_MAX) or "", reader.admins)
+
+
+def _month_spent(reader: Reader, unlatch: str | None) -> str:
+    turns = f"on {day_in_words(month_after(f'{reader.today:%Y-%m}'))}" if reader.today else "on the first of the month"
+    words = f"This month's requests to the data service are used up; the month turns {turns}. Alerts go on."
+    sooner = "If there are requests again, and I have not noticed, type in a shell:"
+    return f"{words} {sooner} {unlatch}." if reader.is_admin and unlatch else words
+
+
+def _key_refused(reader: Reader, unlatch: str | None) -> str:
+    words = "The data service does not accept the bot's key."
+    if not reader.is_admin:
+        return f"{words} Tell {reader.whom_to_tell}: the right key has to be set. Alerts go on."
+    right = "Set the right one in RACING_API_KEY and start the bot again."
+    mistaken = f" If the key is right, and was refused by mistake, type in a shell: {unlatch}." if unlatch else ""
+    return f"{words} {right}{mistaken}"

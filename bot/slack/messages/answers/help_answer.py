@@ -1,0 +1,57 @@
+"""The help: every command with its usage, from the table that registers them."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from bot.outbox.message import Message
+from bot.slack.messages.kit.plain import listing
+from bot.slack.messages.kit.text import escape
+
+
+class Helped(Protocol):
+    """What help says of a command."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def usage(self) -> str: ...
+    @property
+    def summary(self) -> str: ...
+    @property
+    def examples(self) -> Sequence[str]: ...
+    @property
+    def mistakes(self) -> str: ...
+
+
+FIRST = ("subscribe", "unsubscribe", "racecard", "results", "pause")
+"""The commands whose examples open the help."""
+
+DATES = (
+    "Dates: `today`, `tomorrow`, `yesterday`, a weekday, `last friday`, `next friday`, `21 nov`, `21/11/2026` or "
+    "`2026-11-21`. Regions are codes or names of countries (`GB`, `Hong Kong`), courses have their whole name:"
+    " `/racing coverage` and `/racing courses` list them. Words such as `and`, `for`, "
+    "`only`, `except` and `no` are understood."
+)
+
+
+def command_help(commands: Sequence[Helped], alone: Sequence[str]) -> Message:
+    """Every command, one a line; `alone` are those that work without /racing too."""
+    typed = [f"• `/racing {command.examples[0]}`" for command in commands if command.name in FIRST]
+    lines = [f"• {_usage(one)}" for one in commands]
+    named = " and ".join([", ".join(f"`{name}`" for name in alone[:-1]), f"`{alone[-1]}`"])
+    return listing(
+        "*For example*",
+        [*typed, "*All commands*", *lines, DATES],
+        f"{named} work by themselves too. Answers are seen by you only.",
+    )
+
+
+def usage_of(command: Helped) -> Message:
+    """One command with examples and what people get wrong, and where the others are."""
+    examples = [f"• `/racing {one}`" for one in command.examples]
+    worth = [f"Worth knowing: {command.mistakes}"] if command.mistakes else []
+    return listing(_usage(command), ["For example:", *examples, *worth, "`/racing help` lists all commands."])
+
+
+def _usage(command: Helped) -> str:
+    return f"`{f'/racing {command.name} {command.usage}'.strip()}` — {escape(command.summary)}"

@@ -1,0 +1,48 @@
+"""What is said of a muted meeting."""
+
+from bot.channels.filters import Abandonments, Meeting
+from bot.outbox.message import Block, Message
+from bot.slack.messages.kit.blocks import message, section
+from bot.slack.messages.kit.buttons import action_button, actions
+from bot.slack.messages.kit.text import joined, safe
+
+UNMUTE = "unmute_meeting"
+
+_ABANDONMENTS = {
+    Abandonments.POSTED: "Abandonments of it still are.",
+    Abandonments.AFTER_THE_PAUSE: "Abandonments of it are kept until the pause of this channel ends.",
+    Abandonments.ONCE_OPEN: "Abandonments of it wait until I can post in this channel again.",
+    Abandonments.NOT_ASKED_FOR: "Abandonments of it are not posted here either: this channel does not receive them.",
+    Abandonments.DEPENDS_ON_REGION: "I don't know its region, so I can't say whether its abandonments come here.",
+}
+
+
+def abandonments_words(abandonments: Abandonments) -> str:
+    """A sentence on a muted meeting's abandonments in the channel."""
+    return _ABANDONMENTS[abandonments]
+
+
+def meeting_words(meeting: Meeting) -> str:
+    """A meeting by course and date, else by its id."""
+    name = joined([safe(meeting.course.name or meeting.course.course_id), safe(meeting.race_date)], ", ")
+    return name or f"meeting {safe(meeting.meeting_id)}"
+
+
+def muted(meeting: Meeting, number: int, abandonments: Abandonments) -> Message:
+    """The answer to the button: `number` is the mute's, by which it is undone."""
+    text = (
+        f"Muted: results and racecards of {meeting_words(meeting)} are no longer posted in this channel. "
+        f"{abandonments_words(abandonments)} `/racing list` shows what is muted here."
+    )
+    return message(text, [section(text), actions([undo_button(number)])])
+
+
+def unmuted(meeting: Meeting) -> Message:
+    """The answer to undoing it."""
+    text = f"Results and racecards of {meeting_words(meeting)} are posted here again, from now on."
+    return message(text, [section(text)])
+
+
+def undo_button(number: int) -> Block:
+    """The button that ends a mute."""
+    return action_button("Undo", UNMUTE, str(number))

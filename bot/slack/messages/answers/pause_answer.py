@@ -1,0 +1,56 @@
+"""What is said of a pause: until when, and what becomes of what comes meanwhile."""
+
+from datetime import datetime, timedelta
+
+from bot.events.days import UTC_NAME, zone_of
+from bot.outbox.message import Block, Message
+from bot.outbox.resume import SUMMARY_AFTER
+from bot.slack.messages.kit.blocks import message, section
+from bot.slack.messages.kit.buttons import actions, command_button
+from bot.slack.messages.kit.text import counted, safe
+from bot.slack.messages.kit.times import moment_for_readers
+
+
+def paused(until: datetime | None, now: datetime, keep_hours: int, zone: str | None = None) -> Message:
+    """The answer of `/racing pause`. `zone` is the time zone in which a day or a time of day was read."""
+    ends = f"until {moment_for_readers(until, seconds=False)}" if until else "until somebody types `/racing resume`"
+    hours, kept = counted(int(SUMMARY_AFTER.total_seconds()) // 3600, "hour"), counted(keep_hours, "hour")
+    words = (
+        f"PAUSED {ends}. Abandonments are held too.{_too_long(until, now, keep_hours)}{_in_zone(until, zone)} When the "
+        f"pause is over, the last {hours} are posted as usual, and one summary names every older abandonment and the "
+        f"results. Alerts that have waited more than {kept} are not posted."
+    )
+    return message(words, [section(words), actions([resume_button()])])
+
+
+def resume_button() -> Block:
+    """Ends the pause."""
+    return command_button("Resume", "resume")
+
+
+def _too_long(until: datetime | None, now: datetime, keep_hours: int) -> str:
+    """A sentence on what the pause loses, after a space; "" where the pause is short enough to lose nothing."""
+    hours = counted(keep_hours, "hour")
+    if until is None:
+        return f" If the pause is longer than {hours}, older alerts, abandonments included, will be dropped."
+    if until - now <= timedelta(hours=keep_hours):
+        return ""
+    return f" This is longer than {hours}: older alerts, abandonments included, will be dropped."
+
+
+def _in_zone(until: datetime | None, zone: str | None) -> str:
+    """A sentence on the zone in which the words were read, after a space; "" where no zone matters."""
+    if until is None or zone is None:
+        return ""
+    moment = f"{until.astimezone(zone_of(zone)):%Y-%m-%d %H:%M}"
+    if zone == UTC_NAME:
+        return f" That is {moment} UTC: I don't know your time zone."
+    return f" That is {moment} in {safe(zone)}, your time zone in Slack."
+
+
+def resumed(subscriptions: int) -> Message:
+    """The answer of `/racing resume`."""
+    if not subscriptions:
+        return message(words := "This channel was not paused: `/racing list` shows what it receives.", [section(words)])
+    words = "The pause is over. What waited is posted now, the older of it in one summary."
+    return message(words, [section(words)])

@@ -1,0 +1,158 @@
+"""The answer of `/results`: which results are in, what was abandoned, and what is not known yet, meeting by meeting."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from bot.events.races import Race
+from bot.outbox.message import Block, Message
+from bot.racedata.day_card import Card, Outcome
+from bot.racedata.reference_store import KnownCountry
+from bot.slack.messages.alerts.finishing_order import order_note
+from bot.slack.messages.alerts.result import NO_ORDER
+from bot.slack.messages.answers.abandoned_of_day import (
+    abandoned_in_figures,
+    abandoned_in_text,
+    abandoned_lines,
+    abandoned_units,
+)
+from bot.slack.messages.answers.day_answer import (
+    command_line,
+    coverage,
+    nowhere_else,
+    place_of,
+    small_print,
+    unchecked_words,
+)
+from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, Reader
+from bot.slack.messages.answers.racecard_answer import LINE_MAX, conflict_words, course_button, listed, meeting_title
+from bot.slack.messages.kit.blocks import header, section
+from bot.slack.messages.kit.names import SHORT_MAX, horse_name, race_line, runner_line
+from bot.slack.messages.kit.pages import Turning, paged
+from bot.slack.messages.kit.text import clip, counted, joined, safe, sentences
+from bot.slack.messages.kit.times import off_text
+
+ABANDONMENTS = "abandonments"
+"""The word that asks for these alone, as the command's line has it."""
+
+POSITION_MAX = 12
+PLACES = 3
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A day's question, its reader, and what the known countries publish."""
+
+    today: date
+    unchecked: Sequence[str] = ()
+    page: int = 1
+    only_abandonments: bool = False
+    countries: Sequence[KnownCountry] = ()
+    reader: Reader = NOBODY_KNOWN
+
+
+def results_of_day(card: Card, shown: Shown) -> Message:
+    """The day's results, a page at a time; the abandoned first, in the text and in the blocks."""
+    kind = "Abandonments" if shown.only_abandonments else "Results"
+    title = f"{kind}: {place_of(card.region, card.course)}, {card.day.isoformat()}"
+    lost = abandoned_lines(card.outcomes, card.region)
+    summary = _summary(card, shown)
+    notes = [
+        words
+        for words in (
+            coverage(card, shown.today, shown.unchecked, shown.reader) or _none_lost(card, lost, shown),
+            unchecked_words(shown.unchecked),
+            None if shown.only_abandonments else order_note(shown.countries, _settled_in(card)),
+        )
+        if words
+    ]
+    text = sentences([joined([title, summary], ": "), abandoned_in_text(lost), *notes])
+    head = [header(title), section("\n".join([*([summary] if summary else []), *notes]))]
+    units = [] if shown.only_abandonments else _units(card)
+    words = (ABANDONMENTS,) if shown.only_abandonments else ()
+    turn = Turning(command_line("results", card, *words), shown.page)
+    return paged(text, head, [*abandoned_units(lost), *units], small_print(card), turn)
+
+
+def _summary(card: Card, shown: Shown) -> str | None:
+    """How many races have a result, were abandoned, were declared void, and are not known yet."""
+    outcomes = card.outcomes
+    settled = outcomes.count(Outcome.SETTLED, Outcome.BOTH)
+    void, still_open = outcomes.count(Outcome.VOID), outcomes.count(Outcome.OPEN)
+    figures = [abandoned_in_figures(outcomes)]
+    if not shown.only_abandonments:
+        figures = [
+            *figures,
+            counted(settled, "result") + " in" if settled else None,
+            f"{void} void" if void else None,
+            f"{still_open} not known yet" if still_open else None,
+        ]
+    return joined(figures, ", ") or None
+
+
+def _none_lost(card: Card, lost: Sequence[str], shown: Shown) -> str | None:
+    """That nothing was abandoned, for who asked for that alone."""
+    if lost or not shown.only_abandonments:
+        return None
+    return f"No abandonment is known {nowhere_else(card.region, card.course)} on {card.day.isoformat()}."
+
+
+def _settled_in(card: Card) -> set[str | None]:
+    """The regions of the races that have a result."""
+    places = range(len(card.meetings))
+    races = (one for place in places for one in card.outcomes.of_meeting(place))
+    return {race.region or card.region for race, outcome in races if outcome in {Outcome.SETTLED, Outcome.BOTH}}
+
+
+def _units(card: Card) -> list[Block]:
+    """A section for each meeting, those with results first; of a single course one for each race, with all who ran."""
+    places = range(len(card.meetings))
+    if card.course is None:
+        return [_meeting(place, card) for place in sorted(places, key=lambda place: not _has_results(place, card))]
+    return [_whole_race(race, outcome) for place in places for race, outcome in card.outcomes.of_meeting(place)]
+
+
+def _has_results(place: int, card: Card) -> bool:
+    return any(outcome in {Outcome.SETTLED, Outcome.BOTH} for _, outcome in card.outcomes.of_meeting(place))
+
+
+def _meeting(place: int, card: Card) -> Block:
+    meeting, races = card.meetings[place], card.outcomes.of_meeting(place)
+    block = listed(meeting_title(meeting, card), [_race(race, outcome) for race, outcome in races], len(races))
+    is_settled = any(outcome is Outcome.SETTLED for _, outcome in races)
+    button = course_button("All placings", "results", meeting, card) if is_settled else None
+    return block | ({"accessory": button} if button else {})
+
+
+def _race(race: Race, outcome: Outcome) -> str:
+    """A race on one line: its off time, and the first three, or what else is known of it."""
+    name = off_text(race.off) or safe(race.title) or race_line(race)
+    return clip(joined([name, _said(race, outcome)], "  "), LINE_MAX)
+
+
+def _said(race: Race, outcome: Outcome) -> str:
+    lost = joined(["*ABANDONED*", safe(race.reason, SHORT_MAX * 2)], ", ")
+    placed = [runner for runner in race.placed() if runner.finishing_position]
+    front = [runner for runner in placed if (runner.finishing_position or 0) <= PLACES][: PLACES * 2]
+    places = ", ".join(f"{safe(runner.position, POSITION_MAX)} {horse_name(runner)}" for runner in front or placed[:1])
+    settled = places or NO_ORDER.lower()
+    return {
+        Outcome.SETTLED: settled,
+        Outcome.ABANDONED: lost,
+        Outcome.BOTH: f"{settled}. {conflict_words(race)}",
+        Outcome.VOID: "*VOID*",
+        Outcome.OPEN: "not known yet",
+    }[outcome]
+
+
+def _whole_race(race: Race, outcome: Outcome) -> Block:
+    """A race with everybody who is placed, then those who are not, by what came in place of a position."""
+    placed = [runner for runner in race.placed() if runner.finishing_position]
+    first = joined([f"*{off_text(race.off)}*" if off_text(race.off) else None, safe(race.title)], "  ") or race_line(
+        race
+    )
+    if outcome is not Outcome.SETTLED or not placed:
+        return listed(first, [_said(race, outcome)], 1)
+    others = [runner for runner in race.runners if not runner.finishing_position and runner.position]
+    lines = [clip(runner_line(runner, safe(runner.position, POSITION_MAX)), LINE_MAX) for runner in [*placed, *others]]
+    return listed(first, lines, len(lines))

@@ -1,0 +1,165 @@
+"""The answer of `/racing status`: whether all is well, the last day in figures, waiting posts and the reasons."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from bot.db.tables import MissingKind
+from bot.deliveries.inbox import reference
+from bot.operations.status_figures import Status
+from bot.outbox.message import Message
+from bot.outbox.traffic import WaitingChannel
+from bot.slack.messages.alerts.mentions import named
+from bot.slack.messages.answers.trace_answer import why_not_posted
+from bot.slack.messages.answers.usage_answer import in_short
+from bot.slack.messages.kit.blocks import context, fields, header, message, mrkdwn, section
+from bot.slack.messages.kit.text import code, counted, joined, safe
+from bot.slack.messages.kit.times import moment_for_readers
+
+REASON_MAX = 300
+EVENTS_MAX = 8
+
+DELIVERIES = ("delivery", "deliveries")
+POSTS = ("post", "posts")
+
+_MISSING = {
+    MissingKind.RACE: ("past race without an outcome", "past races without an outcome"),
+    MissingKind.DELIVERY: ("race that was not delivered", "races that were not delivered"),
+    MissingKind.DAY: ("racing day without a delivery", "racing days without a delivery"),
+    MissingKind.SUBSCRIPTION: ("webhook subscription that fell silent", "webhook subscriptions that fell silent"),
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The parts of the answer beside the status. `only_channel`: the channel where a non-admin asks."""
+
+    degraded: Mapping[str, str]
+    only_channel: str | None = None
+
+
+def status_answer(found: Status, asked: Asked) -> Message:
+    """The status for an admin; without reasons, jobs, versions and other channels for anybody else."""
+    for_admins = asked.only_channel is None
+    health = _health(found, asked)
+    traffic = _traffic(found)
+    waits = _waits(found, asked.only_channel)
+    text = joined([health, traffic, f"Waiting: {waits}."], " ")
+    head = [
+        header("Status"),
+        section(f"*{health}*"),
+        section("\n".join(_reasons(asked.degraded)) if for_admins else ""),
+        fields(
+            [
+                ("Deliveries, last 24 hours", _deliveries(found.deliveries)),
+                ("Posts, last 24 hours", _posts(found)),
+                ("Waiting", waits),
+                ("Quota", in_short(found.reading, found.expected) if found.reading else "not read this month yet"),
+                ("Last repair", moment_for_readers(found.repaired_at) if found.repaired_at else None),
+            ]
+        ),
+    ]
+    lines = [*(_failing(found) if for_admins else ()), *_waiting(found), *(_jobs(found) if for_admins else ())]
+    return message(text, head, lines, len(lines), [_small_print(found, asked.only_channel)])
+
+
+def _health(found: Status, asked: Asked) -> str:
+    """Whether all is well; else how much is wrong or missing."""
+    if not asked.degraded and not found.missing:
+        return "All is well."
+    wrong = len(asked.degraded)
+    words = "1 thing is not as it should be." if wrong == 1 else f"{wrong} things are not as they should be."
+    missing = [_many(found.missing[kind], *_MISSING[kind]) for kind in MissingKind if found.missing.get(kind)]
+    return joined(
+        [
+            words if wrong else None,
+            f"Missing: {', '.join(missing)}." if missing else None,
+            "An admin can see why." if asked.only_channel and wrong else None,
+        ],
+        " ",
+    )
+
+
+def _reasons(degraded: Mapping[str, str]) -> Iterator[str]:
+    for name, reason in degraded.items():
+        yield f"• *{safe(name)}*: {safe(reason, REASON_MAX)}"
+
+
+def _traffic(found: Status) -> str:
+    deliveries = _many(sum(found.deliveries.values()), *DELIVERIES)
+    return f"Last 24 hours: {deliveries}, {_posts(found)}."
+
+
+def _posts(found: Status) -> str:
+    sent = found.sent
+    if sent.p50_s is None or sent.p95_s is None:
+        return "0 posts"
+    times = f"half of them within {_seconds(sent.p50_s)} of receipt, 95% within {_seconds(sent.p95_s)}"
+    return f"{_many(sent.posts, *POSTS)}, {times}"
+
+
+def _seconds(took_s: float) -> str:
+    """A time in a fitting unit: "0.4 s", "12 s", "3 min", "2.5 h"."""
+    if took_s < 10:
+        return f"{took_s:.1f} s"
+    if took_s < 120:
+        return f"{took_s:.0f} s"
+    return f"{took_s / 60:.0f} min" if took_s < 7_200 else f"{took_s / 3_600:.1f} h"
+
+
+def _deliveries(by_event: Mapping[str, int]) -> str:
+    if not by_event:
+        return "0"
+    most = sorted(by_event.items(), key=lambda one: (-one[1], one[0]))
+    shown = [f"{count:,} {code(name, 60) or 'without an event'}" for name, count in most[:EVENTS_MAX]]
+    more = sum(count for _, count in most[EVENTS_MAX:])
+    return f"{sum(by_event.values()):,}: {', '.join([*shown, *([f'{more:,} others'] if more else [])])}"
+
+
+def _waits(found: Status, only_channel: str | None) -> str:
+    where = f" for {named(only_channel)}" if only_channel else ""
+    deliveries = _many(found.waiting_deliveries, *DELIVERIES) if found.waiting_deliveries else None
+    return joined([deliveries, f"{_many(found.waiting_posts, *POSTS)}{where}"], ", ")
+
+
+def _failing(found: Status) -> Iterator[str]:
+    """The first delivery whose fan-out failed, and why."""
+    if found.first_waiting is not None and found.first_waiting.error:
+        why = safe(found.first_waiting.error, REASON_MAX)
+        yield f"• {reference(found.first_waiting.inbox_id)} is tried again: {why}"
+
+
+def _waiting(found: Status) -> Iterator[str]:
+    """The channels with waiting posts, and the reasons."""
+    for channel in found.waiting_channels:
+        yield f"• {named(channel.channel_id)}: {_channel(channel)}"
+    if rest := found.waiting_posts - sum(one.count for one in found.waiting_channels):
+        yield f"• other channels: {_many(rest, *POSTS)}"
+
+
+def _channel(channel: WaitingChannel) -> str:
+    since = moment_for_readers(channel.since)
+    return f"{_many(channel.count, *POSTS)}, the first since {since}: {why_not_posted(channel.outcome, channel.why)}"
+
+
+def _jobs(found: Status) -> Iterator[str]:
+    yield "*Jobs, and when each was last done*"
+    for one in found.jobs:
+        done = moment_for_readers(one.done_at) if one.done_at else "not in the last week"
+        yield f"• {code(one.job)}: {done}"
+
+
+def _small_print(found: Status, only_channel: str | None) -> dict[str, object] | None:
+    if only_channel:
+        return context([mrkdwn("Admins see reasons, jobs and all channels.")])
+    words = [
+        f"racing-bot {safe(found.version)}",
+        f"schema {safe(found.schema) or 'unknown'}",
+        counted(found.replicas, "replica"),
+        f"read {moment_for_readers(found.at)}",
+    ]
+    return context([mrkdwn(one) for one in words])
+
+
+def _many(number: int, one: str, more: str) -> str:
+    """The number with the noun: "1 delivery", "1,293 deliveries"."""
+    return f"1 {one}" if number == 1 else f"{number:,} {more}"

@@ -1,0 +1,167 @@
+"""The answers of subscribe and unsubscribe: what a channel receives now."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bot.channels.filters import ChannelFilter, Overridden
+from bot.events.event import EventKind, RacingEvent, Topic
+from bot.outbox.message import Message
+from bot.racedata.recent_races import DAYS, Recent
+from bot.slack.messages.answers.filter_words import (
+    WORDS_MAX,
+    all_courses_are_shown,
+    in_markup,
+    listed,
+    region_words,
+    still_arrives,
+)
+from bot.slack.messages.answers.subscription_buttons import abandonments_buttons, no_abandonments, overriding_buttons
+from bot.slack.messages.kit.blocks import message, section
+from bot.slack.messages.kit.buttons import actions
+from bot.slack.messages.kit.names import course_name, race_name
+from bot.slack.messages.kit.text import TEXT_MAX, clip, code, counted, safe, size
+
+NAMED_MAX = 20
+"""Abandonments of today that are named; more are counted."""
+
+ABANDONED_MAX = 120
+"""Of the name of one, so that a section holds them all."""
+
+OVERRIDDEN_MAX = 3
+"""Filters of which it is said that another one overrides them; the list says it of each."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What `subscribe` has to say back.
+
+    `is_member` None: Slack does not say whether the bot is in the channel; `suspended` is why that was closed to us,
+    where it was. `unchecked` words were taken as typed, and `uncovered` is what the data service does not deliver to
+    us. `notes` are sentences on words and courses that somebody may have expected to do otherwise; `overridden` is what
+    arrives whatever these filters, or others of the channel because of these, leave out. `lacking` are the filters
+    whose abandonments are not posted in the channel.
+    """
+
+    filters: Sequence[ChannelFilter]
+    unchecked: Sequence[str]
+    uncovered: Sequence[str]
+    recent: Recent
+    is_member: bool | None
+    is_paused: bool
+    bot_name: str
+    is_direct: bool = False
+    suspended: str | None = None
+    notes: Sequence[str] = ()
+    overridden: Sequence[Overridden] = ()
+    lacking: Sequence[ChannelFilter] = ()
+
+
+def subscribed(said: Said) -> Message:
+    """What will arrive and when that begins, how much of it there was, and what is abandoned today."""
+    first, rest, abandoned = _first(said), _rest(said), abandoned_today(said)
+    # The beginning gives way, so that no abandonment is cut off the text.
+    head = clip(" ".join(first), TEXT_MAX - size(abandoned) - 1)
+    text = " ".join(filter(None, [head, abandoned, *rest]))
+    buttons = actions([*abandonments_buttons(said.lacking), *overriding_buttons(said.overridden[:OVERRIDDEN_MAX])])
+    return message(text, [section(" ".join([*first, *rest])), section(abandoned), buttons])
+
+
+def _first(said: Said) -> list[str]:
+    """What arrives, and what does so all the same."""
+    what = in_markup(*said.filters)
+    receives = f"This channel receives {what}."
+    if said.is_member is False:
+        receives = f"Saved, but I am not in this channel yet: type {_invite(said)} here. Then it receives {what}."
+    overridden = [still_arrives(found) for found in said.overridden[:OVERRIDDEN_MAX]]
+    more = [f"`/racing list` shows {number} more." for number in [len(said.overridden) - OVERRIDDEN_MAX] if number > 0]
+    none = [safe(no_abandonments(said.lacking), WORDS_MAX) or ""] if said.lacking else []
+    return [receives, *none, *overridden, *more]
+
+
+def _rest(said: Said) -> list[str]:
+    """What else is to be known of it."""
+    parts = [*(safe(words, WORDS_MAX) or "" for words in said.notes), *_where_courses_are(said.filters)]
+    if said.unchecked:
+        words = listed([safe(word) or "?" for word in said.unchecked])
+        parts.append(f"I could not check {words} against the data service just now: it was taken as typed.")
+    if said.uncovered:
+        events = listed([code(one) or "?" for one in said.uncovered])
+        parts.append(f"But the data service is not asked to deliver {events}: an admin has to subscribe to it.")
+    if said.is_paused:
+        parts.append("The channel is paused, though: what comes is kept until the pause ends, or `/racing resume`.")
+    topics = frozenset().union(*(chosen.topics for chosen in said.filters))
+    return [*parts, *_doubts(said), *_lately(said.recent, topics)]
+
+
+def _doubts(said: Said) -> list[str]:
+    """What Slack did not say of the channel."""
+    if said.is_member is not None:
+        return []
+    if said.suspended:
+        why = safe(said.suspended)
+        return [f"But Slack did not let me post here lately ({why}): what comes waits until it does."]
+    if said.is_direct:
+        return ["I could not see whether these are the direct messages with me: I can post in no others."]
+    return [f"I could not see whether I am in this channel: if nothing arrives, type {_invite(said)}."]
+
+
+def _invite(said: Said) -> str:
+    return f"`/invite @{said.bot_name}`"
+
+
+def abandoned_today(said: Said) -> str:
+    """What is abandoned today already of what was asked for, by name, and where the rest is; "" where nothing is."""
+    if not any(Topic.ABANDONMENTS in chosen.topics for chosen in said.filters) or not said.recent.abandoned:
+        return ""
+    names = sorted(clip(_abandoned(event), ABANDONED_MAX) for event in said.recent.abandoned)
+    more = [f"{len(names) - NAMED_MAX} more"] if len(names) > NAMED_MAX else []
+    regions = {region_words(chosen.region) for chosen in said.filters}
+    where = safe(regions.pop()) if len(regions) == 1 else "all"
+    see = f" `/results {where} abandonments` lists them all." if more else ""
+    return f"Already abandoned today: {listed(names[:NAMED_MAX] + more)}.{see}"
+
+
+def unsubscribed(
+    ended: int,
+    left: Sequence[ChannelFilter],
+    *,
+    changed: int = 0,
+    notes: Sequence[str] = (),
+    lacking: Sequence[ChannelFilter] = (),
+) -> Message:
+    """How many ended, how many have changed and go on, and what is left; and sentences on words that were typed.
+
+    `lacking` are the filters whose abandonments are not posted in the channel.
+    """
+    numbers = {"ended": ended, "changed": changed}
+    several = listed([f"{counted(number, 'subscription')} {what}" for what, number in numbers.items() if number])
+    done = "Done." if ended + changed == 1 else f"Done: {several}."
+    if not left:
+        text = f"{done} This channel has no subscriptions left."
+    else:
+        text = " ".join([f"{done} This channel still receives {in_markup(*left)}.", *_where_courses_are(left)])
+    said = [*([no_abandonments(lacking)] if lacking else []), *notes]
+    text = " ".join([text, *(safe(words, WORDS_MAX) or "" for words in said)])
+    return message(text, [section(text), actions(abandonments_buttons(lacking))])
+
+
+def _lately(recent: Recent, topics: frozenset[Topic]) -> list[str]:
+    """How much there was of the topics that are counted; nothing where the bot has listened for less."""
+    figures = {Topic.RESULTS: (recent.results, "result"), Topic.ABANDONMENTS: (recent.abandonments, "abandonment")}
+    shown = [figure for topic, figure in figures.items() if topic in topics]
+    if not shown or not recent.is_whole:
+        return []
+    counts = listed([counted(number, name) if number else f"no {name}s" for number, name in shown])
+    verb = "was" if shown[0][0] == 1 else "were"
+    return [f"In the last {DAYS} days there {verb} {counts} of these."]
+
+
+def _abandoned(event: RacingEvent) -> str:
+    if event.kind is EventKind.MEETING_ABANDONED:
+        return f"{course_name(event.race) or 'course not given'}, whole meeting"
+    return race_name(event.race)
+
+
+def _where_courses_are(filters: Sequence[ChannelFilter]) -> list[str]:
+    """Where the rest of the courses can be seen."""
+    return [] if all_courses_are_shown(*filters) else ["Edit in `/racing list` shows all courses."]

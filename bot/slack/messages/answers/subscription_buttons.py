@@ -1,0 +1,61 @@
+"""The buttons of subscriptions, also those for what arrives because another one overrides what was chosen."""
+
+from collections.abc import Sequence
+
+from bot.channels.filters import ChannelFilter, Overridden
+from bot.events.event import Topic
+from bot.outbox.message import Block
+from bot.slack.messages.answers.filter_words import listed, name_of, region_named, region_words
+from bot.slack.messages.kit.buttons import action_button, command_button
+
+EDIT = "edit_subscription"
+REMOVE = "remove_subscription"
+
+LACKING_MAX = 5
+"""Buttons of a message that add abandonments."""
+
+
+def edit_button(region: str, label: str = "Edit") -> Block:
+    """Opens the form of the channel's subscription to a region, as it is by then."""
+    return action_button(label, EDIT, region)
+
+
+def no_abandonments(lacking: Sequence[ChannelFilter]) -> str:
+    """A sentence on the regions whose abandonments are not posted in the channel; "" without such a region."""
+    return f"No abandonments from {listed([region_named(one.region) for one in lacking])} will be posted here."
+
+
+def abandonments_buttons(lacking: Sequence[ChannelFilter]) -> list[Block]:
+    """Adds the abandonments of each subscription without them, for the same courses."""
+    return [
+        command_button(
+            "Add abandonments" if len(lacking) == 1 else f"Add abandonments from {region_named(one.region)}",
+            " ".join(["subscribe", _quoted(region_words(one.region)), Topic.ABANDONMENTS, *_courses(one)]),
+        )
+        for one in lacking[:LACKING_MAX]
+    ]
+
+
+def overriding_buttons(overridden: Sequence[Overridden]) -> list[Block]:
+    """Opens the form of each subscription that overrides another, each once.
+
+    It changes nothing by itself: what one leaves out by region, topic and course another can seldom leave out alone.
+    """
+    regions = dict.fromkeys(found.by.region for found in overridden)
+    return [edit_button(region, f"Edit {region_named(region)}") for region in regions]
+
+
+def remove_button(region: str) -> Block:
+    """Ends it. It carries the region, and not the subscription's number, which a later one can have."""
+    question = f"This channel would no longer receive its subscription to {region_named(region)}."
+    return action_button("Remove", REMOVE, region, confirm=question)
+
+
+def _courses(chosen: ChannelFilter) -> list[str]:
+    return [f"course:{_quoted(course.course_id or name_of(course))}" for course in chosen.courses]
+
+
+def _quoted(word: str) -> str:
+    """A word as it is typed in a command."""
+    bare = word.replace('"', "")
+    return f'"{bare}"' if " " in bare else bare

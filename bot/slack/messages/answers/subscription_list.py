@@ -1,0 +1,147 @@
+"""The answer of `/racing list`: what a channel receives, a page at a time, each with its state and its buttons."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot.channels.filters import Abandonments, ChannelFilter, Meeting, Overridden
+from bot.channels.subscriptions import UNTIL_RESUMED
+from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, SubscriptionState
+from bot.outbox.message import Block, Message
+from bot.outbox.notices import closed_words
+from bot.slack.messages.alerts.mentions import named
+from bot.slack.messages.answers.filter_words import all_courses_are_shown, describe, in_markup, still_arrives
+from bot.slack.messages.answers.mute_answer import abandonments_words, meeting_words, undo_button
+from bot.slack.messages.answers.pause_answer import resume_button
+from bot.slack.messages.answers.subscription_buttons import edit_button, overriding_buttons, remove_button
+from bot.slack.messages.kit.blocks import context, message, mrkdwn, section
+from bot.slack.messages.kit.buttons import actions
+from bot.slack.messages.kit.pages import Turning, turns
+from bot.slack.messages.kit.text import clip, counted, safe
+from bot.slack.messages.kit.times import moment_for_readers
+
+PER_PAGE = 5
+WORDS_MAX = 1_400
+"""Of one subscription: a page of the longest ones is still a message that Slack takes."""
+
+MUTES_SHOWN = 4
+
+OVERRIDING_MAX = 3
+"""Others that bring what a subscription leaves out, with a button beside its own."""
+
+STATE_WORDS = {
+    SubscriptionState.LIVE: "live",
+    SubscriptionState.WAITING: "waiting for me to be invited",
+    SubscriptionState.PAUSED: "paused",
+    SubscriptionState.SUSPENDED: "suspended",
+}
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One subscription; `orphaned` says what it lacks, `overridden` what others of the channel bring all the same."""
+
+    row: ChannelSubscriptionRow
+    chosen: ChannelFilter
+    last_post_at: datetime | None = None
+    last_post_link: str | None = None
+    orphaned: Sequence[str] = ()
+    overridden: Sequence[Overridden] = ()
+
+
+@dataclass(frozen=True)
+class ListPage:
+    """A page of a channel's subscriptions, its mutes, and for admins its last change."""
+
+    listed: Sequence[Listed]
+    number: int
+    pages: int
+    total: int
+    mutes: Sequence[tuple[MutedMeetingRow, Meeting, Abandonments]]
+    last_change: AuditEntry | None = None
+
+
+def subscription_list(page: ListPage) -> Message:
+    """What the channel receives, in which state, by whom, and how to change it."""
+    head: list[Block | None] = []
+    if page.total:
+        count = counted(page.total, "subscription")
+        here = f", {len(page.listed)} of them on this page" if page.pages > 1 else ""
+        text = f"This channel has {count}{here}: {'; '.join(map(_in_text, page.listed))}"
+        arriving = [still_arrives(found) for one in page.listed for found in one.overridden]
+        text = " ".join([f"{text}.", *arriving]) if arriving else text
+        where = f" (page {page.number} of {page.pages})" if page.pages > 1 else ""
+        head.append(section(f"*What this channel receives*{where}"))
+    else:
+        text = "This channel has no subscriptions. For example: /racing subscribe GB results abandonments"
+        head.append(section(text))
+    for one in page.listed:
+        head += [section(_subscription(one)), _buttons(one)]
+    for row, meeting, abandonments in page.mutes[:MUTES_SHOWN]:
+        head += [section(_muted(row, meeting, abandonments)), actions([undo_button(row.id or 0)])]
+    if more := page.mutes[MUTES_SHOWN:]:
+        head.append(section(f"and {counted(len(more), 'more muted meeting')}"))
+    return message(text, head, foot=[turns(Turning("list"), page.number, page.pages), context(_small(page))])
+
+
+def page_of(typed: str) -> int:
+    """The page that was asked for: "3", or "page:3"; the first for anything else."""
+    digits = typed.strip().lower().removeprefix("page:").strip()
+    return max(1, int(digits)) if digits.isascii() and digits.isdecimal() and len(digits) <= 6 else 1
+
+
+def _subscription(one: Listed) -> str:
+    row = one.row
+    made = f"by {named(row.created_by)} on {row.created_at.date().isoformat()}"
+    state = _state_words(row, moment_for_readers)
+    lines = [f"• {in_markup(one.chosen)}", f"{state}, {made} · {_last_post(one)}"]
+    if not all_courses_are_shown(one.chosen):
+        lines.append("Edit shows all courses.")
+    arriving = map(still_arrives, one.overridden)
+    return clip("\n".join([*lines, *(f":warning: {safe(words)}" for words in one.orphaned), *arriving]), WORDS_MAX)
+
+
+def _last_post(one: Listed) -> str:
+    if one.last_post_at is None:
+        return "no post of it lately"
+    when = moment_for_readers(one.last_post_at)
+    return f"last post <{one.last_post_link}|{_plain(when)}>" if one.last_post_link else f"last post {when}"
+
+
+def _plain(moment: str) -> str:
+    """What a date token falls back to: a link's words can hold no token."""
+    return moment.rpartition("|")[2].removesuffix(">")
+
+
+def _in_text(one: Listed) -> str:
+    """A subscription as the text has it: the state too, where it is not live, with times in UTC."""
+    is_live = one.row.state == SubscriptionState.LIVE
+    state = [] if is_live else [_state_words(one.row, lambda moment: _plain(moment_for_readers(moment)))]
+    return ", ".join([safe(describe(one.chosen), WORDS_MAX) or "?", *state])
+
+
+def _state_words(row: ChannelSubscriptionRow, shown: Callable[[datetime], str]) -> str:
+    """The state of a subscription, and why or until when, the time `shown` so."""
+    state = STATE_WORDS[SubscriptionState(row.state)]
+    if row.state == SubscriptionState.PAUSED and row.paused_until is not None and row.paused_until < UNTIL_RESUMED:
+        return f"{state} until {shown(row.paused_until)}"
+    return f"{state} ({safe(closed_words(row.state_reason))})" if row.state_reason and row.state != "waiting" else state
+
+
+def _buttons(one: Listed) -> Block | None:
+    region, others = one.row.region, overriding_buttons(one.overridden)
+    resume = [resume_button()] if one.row.state == SubscriptionState.PAUSED else []
+    return actions([*resume, edit_button(region), remove_button(region), *others[:OVERRIDING_MAX]])
+
+
+def _muted(row: MutedMeetingRow, meeting: Meeting, abandonments: Abandonments) -> str:
+    what = f"results and racecards of {meeting_words(meeting)} are not posted"
+    return f"Muted here by <@{safe(row.muted_by)}>: {what}. {abandonments_words(abandonments)}"
+
+
+def _small(page: ListPage) -> list[Block]:
+    said = ["Change it here, or by `/racing subscribe` and `/racing unsubscribe`."]
+    if change := page.last_change:
+        by = f"{named(change.user_id)} {moment_for_readers(change.at)}"
+        said.append(f"Last changed by {by} ({safe(change.action)}); `/racing audit` shows all.")
+    return [mrkdwn(words) for words in said]

@@ -1,0 +1,199 @@
+"""The answer of `/racing trace`: of each event who was told, when and where, or why not; the untold channels first."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+
+from bot.deliveries.inbox import reference
+from bot.events import drill_mark
+from bot.events.event import EventKind
+from bot.outbox.ledger import Outcome, Told, Trace, TracedDelivery, TracedVersion
+from bot.outbox.message import Message
+from bot.slack.messages.alerts.mentions import named
+from bot.slack.messages.kit.blocks import context, message, mrkdwn, section
+from bot.slack.messages.kit.names import ID_MAX, card_name, course_name, race_name
+from bot.slack.messages.kit.text import clip, code, counted, joined, safe
+from bot.slack.messages.kit.times import moment_for_readers
+
+LINES = 60
+"""Channels named in all; each event names a share of the lines, and counts all channels."""
+
+LINES_LEAST = 3
+WHY_MAX = 200
+KEYS_MAX = 5
+"""Events whose keys stand in the small print."""
+KEY_MAX = 120
+
+_KINDS: dict[str, str] = {
+    EventKind.RESULT_RECEIVED: "Result",
+    EventKind.RACE_ABANDONED: "Race abandoned",
+    EventKind.MEETING_ABANDONED: "Meeting abandoned",
+    EventKind.RACECARD_PUBLISHED: "Racecard",
+    drill_mark.KIND: "Drill",
+}
+
+_NOT_YET = {
+    Outcome.PARKED: "not posted",
+    Outcome.WAITING: "waiting",
+    Outcome.DOUBTFUL: "sent to Slack, and I am finding out whether it arrived",
+    Outcome.SENDING: "being posted now",
+}
+
+_CODE = re.compile("[a-z_]+")
+"""A code of Slack's: "is_archived"."""
+
+_CALL = re.compile(r"[a-z]+(?:\.[A-Za-z]+)+: ")
+"""A method of Slack's with its answer: "chat.postMessage: ratelimited"."""
+
+Link = Callable[[str, str], str | None]
+"""The address of a message, by its channel and its ts; None before Slack has told the workspace's."""
+
+
+def trace_answer(found: Trace, wanted: str, link: Link, only_channel: str | None) -> Message:
+    """Who was told of the `wanted` race, meeting, event or delivery; with `only_channel` of this channel alone."""
+    name = code(wanted, ID_MAX) or "it"
+    limited = f"Limited to this channel, {named(only_channel)}: admins see all." if only_channel else None
+    if not found.versions and not found.deliveries:
+        return message(text := _nothing(name, found.kept_since), [section(text)])
+    room = max(LINES_LEAST, LINES // max(1, len(found.versions)))
+    lines = [line for one in found.versions for line in _version(one, link, room, limited=bool(only_channel))]
+    lines += [_delivery(one) for one in found.deliveries]
+    named_race = next(filter(None, map(_race_named, found.versions)), None)
+    times = f"{named_race or name} came {_times(len(found.versions))}." if found.versions else f"{name}:"
+    text = f"{times} {_in_short(found, limited=bool(only_channel))}"
+    more = f"and {counted(found.more, 'earlier version')}" if found.more else None
+    keys = dict.fromkeys(code(one.event_key, KEY_MAX) for one in found.versions[:KEYS_MAX])
+    small = context([mrkdwn(words) for words in (limited, more, joined(list(keys), ", ")) if words])
+    title = next(filter(None, map(_race_named, found.versions)), None) or name
+    return message(text, [section(f"*What became of {title}*")], lines, len(lines), [small])
+
+
+def _nothing(name: str, kept_since: datetime | None) -> str:
+    since = f"since {moment_for_readers(kept_since)}" if kept_since else "and none of anything else so far"
+    return (
+        f"I have received no delivery about {name}, {since}. A race's id, a meeting's, an event's key or a reference "
+        "(inbox-1) is looked up exactly as it was published, letter case included."
+    )
+
+
+def _times(number: int) -> str:
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
+def _in_short(found: Trace, *, limited: bool) -> str:
+    """The outcome of all versions together; where nobody was told, why."""
+    told = [told for one in found.versions for told in one.told]
+    if told:
+        return _in_figures(told)
+    untold = [_why_untold(one, limited=limited) for one in found.versions]
+    waiting = [f"{reference(one.inbox_id)} {_delivered(one)}." for one in found.deliveries]
+    return " ".join(dict.fromkeys(untold or waiting))
+
+
+def _version(one: TracedVersion, link: Link, room: int, *, limited: bool) -> Iterator[str]:
+    kind = _KINDS.get(one.kind or "") or code(one.kind) or "A delivery that could not be read"
+    number = f", version {one.version}" if one.version > 1 else ""
+    received = f"received {moment_for_readers(one.received_at)}"
+    name = _race_named(one)
+    what = f"*{name}, {kind[0].lower()}{kind[1:]}*" if name else f"*{kind}*"
+    head = f"{what}{number}, {received} ({reference(one.inbox_id)})."
+    if not one.told:
+        yield f"{head} {_why_untold(one, limited=limited)}"
+        return
+    yield f"{head} {_in_figures(one.told)}" if len(one.told) > 1 else head
+    for told in one.told[:room]:
+        yield f"• {named(told.channel_id)}: {outcome_words(told, link)}."
+    if rest := one.told[room:]:
+        yield f"• and {len(rest)} more: {_figures(rest)}."
+
+
+def _race_named(one: TracedVersion) -> str | None:
+    """The race, or the meeting's course and date: "Les Landes 12:50"."""
+    if one.race is None or not course_name(one.race):
+        return None
+    is_of_day = one.kind in {EventKind.MEETING_ABANDONED, EventKind.RACECARD_PUBLISHED}
+    return card_name(one.race) if is_of_day else race_name(one.race)
+
+
+def _why_untold(one: TracedVersion, *, limited: bool) -> str:
+    if limited:
+        return "This channel had not asked for it."
+    if one.kind == drill_mark.KIND:
+        return "No channel was told: none takes abandonments, or the drill was over."
+    return "No message was made for it." if one.posts else "Nobody was subscribed to it."
+
+
+def why_not_posted(outcome: Outcome, why: str | None) -> str:
+    """The outcome of a message that Slack does not have, with the reason, as a clause."""
+    return joined([_NOT_YET[outcome], f"because {_clause(why)}" if why else None], ", ")
+
+
+def outcome_words(told: Told, link: Link) -> str:
+    """The outcome in a channel: "posted 2026-11-20 14:32:10 UTC (ts `1763649130.000100`)", or why there is no post."""
+    if told.outcome is Outcome.MUTED:
+        return f"not posted, because <@{safe(told.muted_by)}> muted the meeting there"
+    tries = f"after {counted(told.attempts, 'attempt')}" if told.attempts > 1 else None
+    why = f"because {_clause(told.why)}" if told.why else None
+    if told.outcome in {Outcome.SENT, Outcome.FOLDED}:
+        at = moment_for_readers(told.sent_at) if told.sent_at else None
+        return joined([joined([_how_said(told), at], " "), tries], ", ") + _where(told, link)
+    return joined([_how_not_yet(told), tries, why], ", ")
+
+
+def _how_said(told: Told) -> str:
+    said = {
+        (False, False): "posted",
+        (False, True): "shown by an edit of the message there,",
+        (True, False): "said in another message, posted",
+        (True, True): "said in another message, by an edit",
+    }
+    return said[told.within, told.by_edit]
+
+
+def _how_not_yet(told: Told) -> str:
+    """The outcome of a message before Slack's confirmation."""
+    words = _NOT_YET[told.outcome]
+    if told.within:
+        return f"to be said in another message, which is {words}"
+    return f"the edit of the message there is {words}" if told.by_edit else words
+
+
+def _clause(why: str) -> str:
+    """A reason as the rest of a sentence. Slack's codes are named as Slack's."""
+    if _CALL.match(why):
+        return f"the last call ended with {code(why, WHY_MAX)}"
+    return f"Slack said {code(why, WHY_MAX)}" if _CODE.fullmatch(why) else safe(why, WHY_MAX) or "?"
+
+
+def _where(told: Told, link: Link) -> str:
+    """The message's ts, and a link to the message."""
+    if told.message_ts is None:
+        return ""
+    address, shown = link(told.channel_id, told.message_ts), code(told.message_ts)
+    return f" (ts {shown}, <{address}|see it>)" if address else f" (ts {shown})"
+
+
+def _delivery(one: TracedDelivery) -> str:
+    received = moment_for_readers(one.received_at)
+    return f"{reference(one.inbox_id)} ({code(one.event_key, KEY_MAX)}), received {received}, {_delivered(one)}."
+
+
+def _delivered(one: TracedDelivery) -> str:
+    """The outcome of a delivery without a version."""
+    if not one.waits:
+        return "said nothing new, so nobody was told again"
+    if not one.error:
+        return "waits to be read, and nobody is told yet"
+    again = f", and is tried again {moment_for_readers(one.not_before)}" if one.not_before else ""
+    return clip(f"failed {counted(one.attempts, 'time')}{again}: {safe(one.error, WHY_MAX)}", WHY_MAX * 2)
+
+
+def _in_figures(told: Sequence[Told]) -> str:
+    """How many messages there are, and of each outcome how many: "3 messages: 2 posted, 1 waiting."."""
+    return f"{counted(len(told), 'message')}: {_figures(told)}."
+
+
+def _figures(told: Sequence[Told]) -> str:
+    counts = Counter(str(one.outcome) for one in told)
+    return ", ".join(f"{count} {outcome}" for outcome, count in counts.items())

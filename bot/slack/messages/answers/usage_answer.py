@@ -1,0 +1,191 @@
+"""The answer of `/usage`: used, left, the forecast, its certainty, and a line for each day or endpoint."""
+
+from collections import Counter
+from contextlib import suppress
+from datetime import date
+from itertools import accumulate
+
+from bot.outbox.message import Block, Message
+from bot.racedata.forecast import IN_TEN, Forecast
+from bot.racedata.month_quota import Kinds, QuotaReading, QuotaSource, UsageRow, month_after
+from bot.racedata.quota_by_day import LEAST_DAYS
+from bot.racedata.quota_purposes import tier_of
+from bot.slack.messages.kit.blocks import context, fields, header, message, mrkdwn, section
+from bot.slack.messages.kit.native import CATEGORIES_MAX, line_chart, with_native
+from bot.slack.messages.kit.text import counted, joined, safe
+from bot.slack.messages.kit.times import day_in_words, in_readers_zone
+
+KINDS_SHOWN = 8
+
+HOW_SURE = {
+    QuotaSource.ROWS: "Counted from the service's days of this month (UTC).",
+    QuotaSource.TOTAL: "The service's own total for the month.",
+    QuotaSource.OWN_COUNT: "",
+}
+LOWER_BOUND = {
+    QuotaSource.ROWS: "At least this: the service's days no longer reach back to the first of the month.",
+    QuotaSource.TOTAL: "At least this: by so much the service's total has grown since this month's first reading.",
+    QuotaSource.OWN_COUNT: "At least this: only what this bot itself counted, because the service names no period.",
+}
+
+
+def usage(reading: QuotaReading, expected: Forecast | None, failure: str | None = None) -> Message:
+    """The month's quota. `failure`, as markup, says why only an older reading can be shown."""
+    at_least = "" if reading.certain else "at least "
+    percent = f" ({reading.percent}%)" if reading.percent is not None else ""
+    used = f"{at_least}{reading.used:,}{percent}"
+    head = [
+        header(f"Quota, {reading.month}"),
+        fields(
+            [
+                ("Used", used),
+                ("Limit", _limit(reading)),
+                ("Left", None if reading.left is None else _left(reading)),
+                ("This month", _spent(reading)),
+                ("Forecast", _expected(reading, expected)),
+                ("Window of the plan", safe(reading.window, 80)),
+                ("Errors", _number(reading.errors)),
+                ("Refusals", joined([_number(reading.refusals), _by_kind(reading.refusal_kinds)], " ") or None),
+            ]
+        ),
+        section(joined([_how_sure(reading), tier_of(reading.left, reading.limit).words, _last_read(failure)], "\n")),
+    ]
+    text = joined(
+        [
+            f"Quota {reading.month}: {used} used",
+            f"limit {_limit(reading)}",
+            _spent(reading),
+            joined(["forecast", _expected(reading, expected)], " ") if expected and not reading.is_spent else None,
+            _last_read(failure),
+        ]
+    )
+    rows = _in_order(reading)
+    none = "" if failure else f"The service gave no rows by {reading.grouped_by}."
+    title = section(f"*By {reading.grouped_by}*" if rows else none)
+    foot = context([mrkdwn(f"read {in_readers_zone(reading.taken_at)}"), mrkdwn("reading it costs no quota")])
+
+    def made(*chart: Block) -> Message:
+        return message(text, [*head, *chart, title], map(_row, rows), len(rows), [foot])
+
+    chart = _chart(reading)
+    return with_native(made(chart), made) if chart else made()
+
+
+def in_short(reading: QuotaReading, expected: Forecast | None) -> str:
+    """The month's quota on one line: used, limit, percent, and how the month will end."""
+    at_least = "" if reading.certain else "at least "
+    of_limit = f" of {reading.limit:,} ({reading.percent}%)" if reading.limit is not None else ""
+    month_end = _expected(reading, expected)
+    return joined(
+        [
+            f"{at_least}{reading.used:,}{of_limit} used in {reading.month}",
+            _spent(reading),
+            f"forecast: {month_end}" if month_end else None,
+        ],
+        "; ",
+    )
+
+
+def _chart(reading: QuotaReading) -> Block | None:
+    """The month's growing use from day to day, against the limit; None with fewer than two days to draw."""
+    by_day = _days_of_the_month(reading)
+    if len(by_day) < 2:
+        return None
+    used = list(accumulate(by_day.values()))
+    # Each `step`-th day, back from the last day. The sums of later days include the days left out.
+    step = -(-len(by_day) // CATEGORIES_MAX)
+    shown = [str(day.day) for day in by_day][::-step][::-1]
+    series = {"Used": used[::-step][::-1]} | ({"Limit": [reading.limit] * len(shown)} if reading.limit else {})
+    return line_chart(f"Requests in {reading.month}", "Day of the month (UTC)", shown, series)
+
+
+def _days_of_the_month(reading: QuotaReading) -> dict[date, int]:
+    """The requests of each day of the month, in order, as far as the service named the days."""
+    days: Counter[date] = Counter()
+    for row in reading.rows if reading.grouped_by == "day" else ():
+        if row.label.startswith(reading.month) and row.requests is not None:
+            with suppress(ValueError):
+                days[date.fromisoformat(row.label[:10])] += row.requests
+    return dict(sorted(days.items()))
+
+
+def _last_read(failure: str | None) -> str | None:
+    return f"{failure} This is what was read last." if failure else None
+
+
+def _limit(reading: QuotaReading) -> str:
+    if reading.limit is None:
+        return "not known: an admin can set MONTHLY_QUOTA"
+    plan = safe(reading.plan, 40)
+    return f"{reading.limit:,}" + (f" ({plan})" if plan else "")
+
+
+def _left(reading: QuotaReading) -> str:
+    at_most = "" if reading.certain else "at most "
+    return f"{at_most}{reading.left:,}"
+
+
+def _spent(reading: QuotaReading) -> str | None:
+    """The day on which a spent month turns; None where requests are left."""
+    turns = day_in_words(month_after(reading.month))
+    return f"the month is spent, it turns on {turns}" if reading.is_spent else None
+
+
+def _expected(reading: QuotaReading, expected: Forecast | None) -> str | None:
+    """The forecast with its range, and the day on which the allowance runs out; None for a spent month."""
+    if reading.is_spent:
+        return None
+    if expected is None:
+        return f"none yet: it needs {LEAST_DAYS} whole days of use"
+    total = f"{expected.month_total:,} by the end of the month"
+    within = f"(in {IN_TEN} of 10 cases between {expected.low:,} and {expected.high:,})"
+    return joined([f"{total} {within}", _runs_out(expected)], ": ")
+
+
+def _runs_out(expected: Forecast) -> str | None:
+    """The expected and the earliest day on which the allowance runs out; None where the allowance lasts."""
+    if expected.may_run_out_on is None:
+        return None
+    earliest = day_in_words(expected.may_run_out_on)
+    if expected.runs_out_on is None:
+        return f"it may run out on {earliest}"
+    early = f", perhaps on {earliest}" if expected.may_run_out_on < expected.runs_out_on else ""
+    return f"it runs out on {day_in_words(expected.runs_out_on)}{early}"
+
+
+def _by_kind(kinds: Kinds) -> str | None:
+    """The number of refusals of each kind: "(3 rate_limited, 2 quota_exceeded)"."""
+    shown = [f"{count:,} {safe(kind, 40) or '?'}" for kind, count in kinds[:KINDS_SHOWN]]
+    more = sum(count for _, count in kinds[KINDS_SHOWN:])
+    return f"({', '.join([*shown, *([f'{more:,} of other kinds'] if more else [])])})" if shown else None
+
+
+def _how_sure(reading: QuotaReading) -> str:
+    return (HOW_SURE if reading.certain else LOWER_BOUND)[reading.source]
+
+
+def _in_order(reading: QuotaReading) -> list[UsageRow]:
+    """Days newest first, endpoints by their use."""
+    if reading.grouped_by == "day":
+        return sorted(reading.rows, key=lambda row: row.label, reverse=True)
+    return sorted(reading.rows, key=lambda row: (-(row.requests or 0), row.label))
+
+
+def _row(row: UsageRow) -> str:
+    label = safe(row.label, 80) or "?"
+    return f"• {label}: " + joined(
+        [
+            _counted(row.requests, "request"),
+            _counted(row.errors, "error") if row.errors else None,
+            joined([_counted(row.refusals, "refusal"), _by_kind(row.refusal_kinds)], " ") if row.refusals else None,
+        ],
+        ", ",
+    )
+
+
+def _counted(number: int | None, noun: str) -> str | None:
+    return None if number is None else counted(number, noun).replace(str(number), f"{number:,}", 1)
+
+
+def _number(number: int | None) -> str | None:
+    return None if number is None else f"{number:,}"

@@ -1,0 +1,20 @@
+"""What is said in a channel to which the bot was invited."""
+
+from collections.abc import Sequence
+
+from bot.channels.filters import ChannelFilter
+from bot.outbox.message import Message
+from bot.slack.messages.answers.filter_words import in_plain_words
+from bot.slack.messages.kit.plain import sentence
+
+
+def welcome(filters: Sequence[ChannelFilter], *, is_paused: bool) -> Message:
+    """What the channel receives from now on; where that is nothing, what to type."""
+    if not filters:
+        return sentence(
+            "Thank you for the invitation. I post horse racing results and abandonments: type /racing subscribe GB for "
+            "those of a region here, or /racing subscribe all. /racing help shows what else I understand."
+        )
+    receives = f"This channel receives {in_plain_words(filters)}."
+    paused = " It is paused, though: what comes is kept until the pause ends, or /racing resume." if is_paused else ""
+    return sentence(f"Thank you for the invitation. {receives}{paused} /racing list shows it.")

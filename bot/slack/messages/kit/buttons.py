@@ -1,0 +1,71 @@
+"""Buttons: one runs a command as if it had been typed, or an action of `bot/slack/commands/table.py`.
+
+What a button is to do stands in its `action_id`, before the colon, and its value: so it works after a restart too.
+"""
+
+from collections.abc import Sequence
+from zlib import crc32
+
+from bot.outbox.message import Block
+from bot.slack.messages.kit.blocks import plain_text
+from bot.slack.messages.kit.text import plain, size
+
+RUN_COMMAND = "run_command"
+RUN_IN_PLACE = "run_in_place"
+"""Runs a command too, and its answer replaces the message that the button is on, where only its reader sees that."""
+
+ENDING = "unsubscribe"
+"""The command that takes something away: a button that runs it asks first, whatever it is offered for."""
+
+LABEL_MAX = 75
+VALUE_MAX = 2_000
+"""https://docs.slack.dev/reference/block-kit/block-elements/button-element"""
+
+ELEMENTS_MAX = 25
+"""https://docs.slack.dev/reference/block-kit/blocks/actions-block"""
+
+CONFIRM_MAX = 300
+CONFIRM_LABEL_MAX = 30
+"""https://docs.slack.dev/reference/block-kit/composition-objects/confirmation-dialog-object"""
+
+
+def command_button(label: str, command: str, *, in_place: bool = False) -> Block:
+    """A button that runs a command: what would be typed after /racing."""
+    ends = command.partition(" ")[0] == ENDING
+    question = f"This channel would no longer receive it: /racing {command}." if ends else None
+    return action_button(label, RUN_IN_PLACE if in_place else RUN_COMMAND, command, confirm=question)
+
+
+def action_button(label: str, action: str, value: str, *, confirm: str | None = None) -> Block:
+    """A button for an action; with `confirm`, Slack asks that first. The value has at most VALUE_MAX characters."""
+    number = crc32(value.encode("utf-8", "replace"))
+    element = {
+        "type": "button",
+        "action_id": f"{action}:{number:08x}",
+        "text": plain_text(plain(label, LABEL_MAX) or "?"),
+        "value": value,
+    }
+    return element | ({"confirm": _confirmation(label, confirm)} if confirm else {})
+
+
+def actions(elements: Sequence[Block]) -> Block | None:
+    """A row of buttons, or None where there are none.
+
+    One whose value is longer than Slack takes is left out, and what a row has no room for.
+    """
+    shown = [element for element in elements if fits(element)]
+    return {"type": "actions", "elements": shown[:ELEMENTS_MAX]} if shown else None
+
+
+def fits(button: Block) -> bool:
+    """Whether Slack takes the button's value."""
+    return size(button["value"]) <= VALUE_MAX
+
+
+def _confirmation(label: str, question: str) -> Block:
+    return {
+        "title": plain_text("Are you sure?"),
+        "text": plain_text(plain(question, CONFIRM_MAX) or "?"),
+        "confirm": plain_text(plain(label, CONFIRM_LABEL_MAX) or "?"),
+        "deny": plain_text("No"),
+    }

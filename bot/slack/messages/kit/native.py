@@ -1,0 +1,119 @@
+"""Slack's native table and chart, for which slack_sdk has no class: the one place where their dicts are made.
+
+Not every workspace has them, so a message that has one can be made in plain sections too (`with_native`).
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from bot.logs import get_logger
+from bot.outbox.message import Block, Blocks, Message
+from bot.slack.messages.kit.text import clip, flatten, is_as_it_is, size
+
+log = get_logger(__name__)
+
+DATA_TABLE = "data_table"
+DATA_VISUALIZATION = "data_visualization"
+NATIVE = frozenset({DATA_TABLE, DATA_VISUALIZATION})
+
+TABLE_ROWS_MAX = 101
+TABLE_COLUMNS_MAX = 20
+TABLE_MAX = 8_000
+"""A table's rows with the header, its columns, and all its cells together, of 10,000 characters that Slack takes.
+
+https://docs.slack.dev/reference/block-kit/blocks/data-table-block
+"""
+
+PAGE_SIZE = 20
+"""Rows that are seen without turning a page: most fields are whole. Slack allows 1 to 100."""
+
+CHART_TITLE_MAX = 50
+SERIES_MAX = 6
+CATEGORIES_MAX = 20
+LABEL_MAX = 20
+"""Of a series' name and of a category: https://docs.slack.dev/reference/block-kit/blocks/data-visualization-block"""
+
+NOTHING_CAME = "\N{EN DASH}"
+"""Slack takes no empty cell."""
+
+CELL_MAX = 60
+
+
+def cell(value: str | None) -> str:
+    """The data for a table's cell: on one line and clipped. It is raw: nothing in it formats, so nothing is escaped."""
+    if value and is_as_it_is(value, CELL_MAX):
+        return value
+    return clip(flatten(value or "", CELL_MAX), CELL_MAX) or NOTHING_CAME
+
+
+def data_table(
+    caption: str, columns: Mapping[str, Sequence[str]], row_header: str, room: int
+) -> tuple[Block, int] | None:
+    """A table of columns by their title, and how many of the rows it has; None where there is no row or no room.
+
+    `columns` hold cells and are equally long; those in which nothing came are left out. `row_header` is the column that
+    tells the rows apart, for screen readers.
+    """
+    shown = {title: cells for title, cells in columns.items() if set(cells) - {NOTHING_CAME}}
+    header = list(shown)[:TABLE_COLUMNS_MAX]
+    rows = _that_fit(
+        header, zip(*(shown[title] for title in header), strict=True), min(room, TABLE_MAX) - size(caption)
+    )
+    if len(rows) < 2:
+        return None
+    block = {
+        "type": DATA_TABLE,
+        "caption": caption,
+        "page_size": PAGE_SIZE,
+        "row_header_column_index": header.index(row_header) if row_header in header else 0,
+        "rows": [[{"type": "raw_text", "text": text} for text in row] for row in rows],
+    }
+    return block, len(rows) - 1
+
+
+def line_chart(title: str, x_label: str, labels: Sequence[str], series: Mapping[str, Sequence[int]]) -> Block:
+    """A line for each series over the labels: one or more, of which only the last CATEGORIES_MAX are shown."""
+    categories = [clip(label, LABEL_MAX) for label in labels[-CATEGORIES_MAX:]]
+    return {
+        "type": DATA_VISUALIZATION,
+        "title": clip(title, CHART_TITLE_MAX),
+        "chart": {
+            "type": "line",
+            "series": [
+                {"name": clip(name, LABEL_MAX), "data": _points(categories, values)}
+                for name, values in list(series.items())[:SERIES_MAX]
+            ],
+            "axis_config": {"categories": categories, "x_label": clip(x_label, CHART_TITLE_MAX)},
+        },
+    }
+
+
+def with_native(native: Message, in_sections: Callable[[], Message]) -> Message:
+    """The message with native blocks, for which `in_sections` makes the plain one when that is needed."""
+    return replace(native, sections=partial(_sections, in_sections))
+
+
+def _sections(in_sections: Callable[[], Message]) -> Blocks:
+    try:
+        return in_sections().blocks
+    except Exception:
+        # The message is on its way by now. Without sections its text goes out, which is better than nothing.
+        log.exception("sections_not_built")
+        return ()
+
+
+def _points(categories: Sequence[str], values: Sequence[int]) -> list[Block]:
+    shown = values[-CATEGORIES_MAX:]
+    return [{"label": label, "value": value} for label, value in zip(categories, shown, strict=True)]
+
+
+def _that_fit(header: Sequence[str], rows: Iterable[Sequence[str]], room: int) -> list[Sequence[str]]:
+    """The header and as many of the rows as there is room for."""
+    fitting: list[Sequence[str]] = []
+    for row in (header, *rows):
+        room -= sum(map(size, row))
+        if room < 0 or len(fitting) == TABLE_ROWS_MAX:
+            break
+        fitting.append(row)
+    return fitting

@@ -1,0 +1,143 @@
+"""`POST /slack/events`: the guard in front of Bolt. Size, timestamp and signature are checked on the raw bytes.
+
+Bolt parses a body before it verifies it, so that anyone's broken body would be a 500, and it takes a form that has the
+word "payload" anywhere in it for something else. Here the body is verified first and parsed by its content type; Bolt
+gets it parsed, the way Socket Mode hands it over.
+"""
+
+import hashlib
+import hmac
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl
+
+from pydantic import SecretStr
+from pydantic_core import from_json
+from slack_bolt.async_app import AsyncApp
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from bot.clock import Clock
+from bot.errors import BodyBudgetSpent, BodyRefused, BodyTooLarge, BodyUnreadable
+from bot.logs import get_logger
+from bot.slack.reception import receive
+from bot.web.json_answers import RETRY_AFTER_S, refuse
+from bot.web.request_body import BodyReader
+
+log = get_logger(__name__)
+
+PATH = "/slack/events"
+MAX_BODY_BYTES = 1024 * 1024
+"""Slack's largest bodies, a modal's state, are a quarter of this."""
+
+BODY_BUDGET_BYTES = 32 * MAX_BODY_BYTES
+
+MAX_AGE_S = 5 * 60
+"""Either way; docs.slack.dev/authentication/verifying-requests-from-slack."""
+
+_TIMESTAMP = re.compile(r"[0-9]{1,15}")
+_SIGNATURE = re.compile(r"v0=[0-9a-fA-F]{64}")
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+_NUL_IN_TEXT = "the body has a NUL in it, which PostgreSQL does not take"
+
+
+@dataclass(frozen=True)
+class SlackEndpoint:
+    """Verifies what Slack sends and hands it to Bolt."""
+
+    bolt: AsyncApp
+    signing_secret: SecretStr | None
+    bodies: BodyReader
+    clock: Clock
+    count: Callable[[str], None]
+
+    async def __call__(self, request: Request) -> Response:
+        """What `receive` answers; or 400, 401, 408, 413 or 503."""
+        try:
+            self.bodies.check_length(request)
+            response = self._refuse_unread(request)
+            if response is None:
+                async with self.bodies.read(request) as body:
+                    response = await self._verified(request, body)
+        except ClientDisconnect:
+            response = refuse(400, "the connection ended before the body did")
+        except BodyBudgetSpent as error:
+            response = refuse(503, str(error), retry_after_s=RETRY_AFTER_S)
+        except BodyRefused as error:
+            response = refuse(413 if isinstance(error, BodyTooLarge) else 408, str(error))
+        if response.status_code >= 400:
+            log.warning("slack_request_refused", status=response.status_code)
+        self.count(str(response.status_code))
+        return response
+
+    def _refuse_unread(self, request: Request) -> Response | None:
+        """A 404 or 401 for what no body could make right, before the body is read."""
+        if self.signing_secret is None:
+            return refuse(404, "Slack comes by Socket Mode here: SLACK_SIGNING_SECRET is not set")
+        timestamps = request.headers.getlist("X-Slack-Request-Timestamp")
+        signatures = request.headers.getlist("X-Slack-Signature")
+        if len(timestamps) != 1 or len(signatures) != 1:
+            return refuse(401, "exactly one X-Slack-Request-Timestamp and one X-Slack-Signature are needed")
+        if not _TIMESTAMP.fullmatch(timestamps[0]) or not _SIGNATURE.fullmatch(signatures[0]):
+            return refuse(401, "the timestamp or the signature has not the form of Slack's")
+        if abs(self.clock().timestamp() - int(timestamps[0])) > MAX_AGE_S:
+            return refuse(401, "the timestamp is more than five minutes off: a replay, or a clock that is wrong")
+        return None
+
+    async def _verified(self, request: Request, body: bytes) -> Response:
+        timestamp = request.headers["X-Slack-Request-Timestamp"]
+        signature = request.headers["X-Slack-Signature"].lower()
+        secret = self.signing_secret
+        if secret is None or not hmac.compare_digest(sign(secret, timestamp, body), signature):
+            return refuse(401, "the signature does not match")
+        headers = {name: value for name, value in request.headers.items() if name.startswith("x-slack-retry")}
+        try:
+            answer = await receive(
+                self.bolt, read_body(body.decode(), request.headers.get("content-type", "")), headers
+            )
+        except UnicodeDecodeError:
+            return refuse(400, "the body is not UTF-8")
+        except BodyUnreadable as error:
+            return refuse(400, str(error))
+        return Response(answer.body, answer.status, answer.first_headers_without_set_cookie())
+
+
+def sign(secret: SecretStr, timestamp: str, body: bytes) -> str:
+    """Slack's signature of a body, over its bytes: slack_sdk's verifier decodes it first, and fails where it can't."""
+    base = b"v0:" + timestamp.encode() + b":" + body
+    return "v0=" + hmac.new(secret.get_secret_value().encode(), base, hashlib.sha256).hexdigest()
+
+
+def read_body(text: str, content_type: str) -> dict[str, Any]:
+    """The fields of a form, or the JSON object of its `payload` field, or of the body itself.
+
+    Raises BodyUnreadable for what Slack does not send.
+    """
+    if content_type.partition(";")[0].strip().lower() == "application/json":
+        return _object(text)
+    try:
+        fields = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=1000))
+    except ValueError:
+        raise BodyUnreadable("too many form fields") from None
+    if any("\0" in value for value in fields.values()):
+        raise BodyUnreadable(_NUL_IN_TEXT)
+    if "payload" in fields and "command" not in fields:
+        return _object(fields["payload"])
+    if not fields and text.lstrip().startswith("{"):
+        return _object(text)
+    return fields
+
+
+def _object(text: str) -> dict[str, Any]:
+    if _NUL.search(text):
+        raise BodyUnreadable(_NUL_IN_TEXT)
+    try:
+        # Unlike Python's own, it takes no half of a surrogate pair, which no database would.
+        value = from_json(text)
+    except ValueError:
+        raise BodyUnreadable("the body is not JSON that can be read") from None
+    if not isinstance(value, dict):
+        raise BodyUnreadable("the body is not a JSON object")
+    return value

@@ -1,1 +1,0 @@
-"""The database: tables, engine, one repository file for each aggregate, migrations."""

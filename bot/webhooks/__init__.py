@@ -1,1 +1,0 @@
-"""Receiving the data service's deliveries: signature, payload, endpoint."""
