@@ -113,7 +113,7 @@ def test_every_outcome_of_a_post_has_a_label():
 
 
 def test_every_status_of_the_webhook_endpoint_has_a_series():
-    text = next(path for path in production() if path.parts[-2:] == ("webhooks", "endpoint.py")).read_text("utf-8")
+    text = next(path for path in production() if path.parts[-2:] == ("deliveries", "endpoint.py")).read_text("utf-8")
     assert set(re.findall(r"refuse\(\s*(\d{3})", text)) | {"200"} == set(declared.STATUSES)
 
 

@@ -68,8 +68,8 @@ def test_snapshots_are_all_still_compared():
 
 
 def builders(package, gives):
-    """The package's public functions that return such a value."""
-    modules = [import_module(f"{package.__name__}.{found.name}") for found in pkgutil.iter_modules(package.__path__)]
+    """The public functions of the package, at any depth, that return such a value."""
+    modules = [import_module(found.name) for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
     for module in modules:
         for name, function in inspect.getmembers(module, inspect.isfunction):
             returned = str(inspect.signature(function).return_annotation)
