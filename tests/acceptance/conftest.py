@@ -97,14 +97,14 @@ class Bot:
             return await client.post(f"{self.url}/webhooks/racing", content=body, headers=headers)
 
 
-async def until(holds: Callable[[], bool], *, timeout_s: float = 20.0) -> None:
+async def until(holds: Callable[[], bool], *, timeout_s: float = 60.0) -> None:
     """Wait for what nothing tells of: it is looked at again and again."""
     async with asyncio.timeout(timeout_s):
         while not holds():  # noqa: ASYNC110  another process does it
             await asyncio.sleep(0.01)
 
 
-async def settled(answer: Answer, *, timeout_s: float = 30.0) -> SentResponse:
+async def settled(answer: Answer, *, timeout_s: float = 60.0) -> SentResponse:
     """What a command or click is answered with in the end: a slow machine is told of the progress first."""
     count = 0
     while True:
@@ -123,7 +123,7 @@ class World:
 
     async def say(self, command: str, text: str, *, channel: str, user: str = "UALICE") -> str:
         """The answer to a command, text and blocks. It is typed again where the bot was too busy, and says so."""
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(60):
             while True:
                 answer = await self.slack.command(self.bot.url, command, text, channel=channel, user=user)
                 assert answer.status == 200, answer
@@ -141,7 +141,7 @@ class World:
     def texts(self, channel: str) -> list[str]:
         return [message.text for message in self.slack.messages(channel)]
 
-    async def wait_for_posts(self, channel: str, count: int, *, timeout_s: float = 20) -> list[str]:
+    async def wait_for_posts(self, channel: str, count: int, *, timeout_s: float = 60.0) -> list[str]:
         await self.slack.wait_for(lambda: len(self.slack.messages(channel)) >= count, timeout_s=timeout_s)
         return self.texts(channel)
 

@@ -43,7 +43,7 @@ async def test_accepted_delivery_that_is_told_nobody_is_said_by_readyz_and_to_ad
         (told,) = await world.wait_for_posts("CADMIN", 1)
         assert "was accepted more than a minute ago, and nobody is told (IntegrityError" in told
         assert world.texts("CGB") == []
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(60):
             while "deliveries" not in (await readiness(world))[1]["degraded"]:  # noqa: ASYNC110  another process
                 await asyncio.sleep(0.1)
         assert (await readiness(world))[0] == 200

@@ -110,7 +110,7 @@ async def test_coverage_and_courses_say_what_their_fields_mean(world):
 
 async def hold_up_after_a_page(world):
     """Let the data service serve a page of races, and refuse each further one as too many a minute."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not any(request.endpoint == "/races/search" for request in world.service.requests):  # noqa: ASYNC110  before the next page is asked for
             await asyncio.sleep(0)
     world.service.fail_next("/races/search", "rate_limited", times=100)
@@ -123,7 +123,7 @@ async def test_second_racecard_of_a_long_reading_says_how_far_it_is_too(make_wor
         people = [world.person("UALICE"), world.person("UBOB")]
         first = await people[0].types("/racecard GB", channel=CHANNEL)
         await hold_up_after_a_page(world)
-        (progress,) = await first.responses(1, timeout_s=20)
+        (progress,) = await first.responses(1, timeout_s=60)
         assert "Reading the data service's list of GB: 1 page so far, and it has come to " in progress.text
         # No page comes while the second waits.
         second = await people[1].types("/racecard GB", channel=CHANNEL)

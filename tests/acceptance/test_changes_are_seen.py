@@ -72,7 +72,7 @@ async def test_changes_by_buttons_and_forms_are_told_there_too(world):
     await clicked(world, "Mute this meeting here", "CONE")
     await clicked(world, "Mute this meeting here", "CONE")
     await clicked(world, "Undo", "CONE")
-    await world.slack.wait_for(lambda: any("unmuted" in text for text in world.texts("CONE")), timeout_s=15)
+    await world.slack.wait_for(lambda: any("unmuted" in text for text in world.texts("CONE")), timeout_s=60)
     texts = world.texts("CONE")
     assert sum(" muted Ascot" in text for text in texts) == 1, texts
     assert sum(" unmuted Ascot" in text for text in texts) == 1, texts

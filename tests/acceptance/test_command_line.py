@@ -224,7 +224,7 @@ async def test_sigterm_ends_the_first_process_while_it_still_loads(make_world, l
             (bot,) = psutil.Process(process.pid).children()
             await until(lambda: any(loaded in one.path for one in bot.memory_maps()))
             bot.terminate()
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 code = await process.wait()
         finally:
             if process.returncode is None:

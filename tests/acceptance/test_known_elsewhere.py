@@ -52,7 +52,7 @@ async def found(world, channel, wanted):
     def those():
         return [message for message in world.slack.messages(channel) if wanted(message)]
 
-    await world.slack.wait_for(lambda: bool(those()), timeout_s=20)
+    await world.slack.wait_for(lambda: bool(those()), timeout_s=60)
     (message,) = those()
     return message
 

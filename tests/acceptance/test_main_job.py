@@ -78,7 +78,7 @@ async def test_message_arrives_after_kill_and_restart(make_world):
         assert world.texts("CGB") == []
         world.slack.script("chat.postMessage", [])
         await world.bot.start()
-        (text,) = await world.wait_for_posts("CGB", 1, timeout_s=40)
+        (text,) = await world.wait_for_posts("CGB", 1, timeout_s=60)
         assert "Blue Moon" in text
 
 

@@ -35,6 +35,6 @@ async def test_abandonment_is_told_where_no_temporary_file_can_be_made(make_worl
         for note in ("first", "second"):
             assert (await world.bot.deliver(card(note))).status_code == 200
         assert (await world.bot.deliver(abandoned())).status_code == 200
-        (text,) = await world.wait_for_posts("CGB", 1, timeout_s=15)
+        (text,) = await world.wait_for_posts("CGB", 1, timeout_s=60)
         assert text.startswith("ABANDONED")
         assert "unable to open" not in world.bot.log

@@ -14,7 +14,7 @@ async def test_starts_before_its_schema_and_takes_deliveries_once_it_is_there(ma
     url = new_postgres_database(postgres_server)
     async with make_world(start=False, DATABASE_URL=url) as world:
         await world.bot.start(ready=False)
-        async with httpx.AsyncClient() as client, asyncio.timeout(30):
+        async with httpx.AsyncClient() as client, asyncio.timeout(60):
             while True:
                 try:
                     answer = await client.get(f"{world.bot.url}/readyz")
@@ -50,8 +50,8 @@ async def test_two_replicas_are_one_bot(make_world, postgres_server, tmp_path):
             assert sorted(answer.json()["status"] for answer in answers) == ["accepted"] * 4 + ["duplicate"] * 20
             assert (await other.deliver(abandoned())).status_code == 200
             world.bot.kill()
-            texts = await world.wait_for_posts("CGB", 5, timeout_s=40)
-            await world.wait_for_posts("CALL", 5, timeout_s=40)
+            texts = await world.wait_for_posts("CGB", 5, timeout_s=60)
+            await world.wait_for_posts("CALL", 5, timeout_s=60)
             assert len(set(texts)) == 5
             assert await other.stop() == 0
         finally:

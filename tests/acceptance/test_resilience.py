@@ -37,7 +37,7 @@ async def test_starts_and_takes_deliveries_while_nothing_outside_answers(make_wo
         await world.bot.stop()
         world.bot.env["SLACK_API_URL"] = api_url
         await world.bot.start()
-        (text,) = await world.wait_for_posts("CGB", 1, timeout_s=40)
+        (text,) = await world.wait_for_posts("CGB", 1, timeout_s=60)
         assert text.startswith("ABANDONED")
 
 
@@ -114,7 +114,7 @@ async def test_posts_go_on_at_once_when_the_bot_starts_with_a_token_that_slack_t
         await world.subscribe("CGB", "GB")
         world.slack.script("chat.postMessage", [failures.slack_error("invalid_auth")])
         await world.bot.deliver(result())
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while "slack *" not in (await readiness(world))[1]["degraded"]:  # noqa: ASYNC110  another process
                 await asyncio.sleep(0.1)
         await world.bot.stop()
@@ -123,7 +123,7 @@ async def test_posts_go_on_at_once_when_the_bot_starts_with_a_token_that_slack_t
 
 
 async def test_service_that_can_not_be_reached_is_named_by_readyz(make_world):
-    async with make_world(RACING_API_URL="http://127.0.0.1:9/v1") as world, asyncio.timeout(30):
+    async with make_world(RACING_API_URL="http://127.0.0.1:9/v1") as world, asyncio.timeout(60):
         while "job check_quota" not in (await readiness(world))[1]["degraded"]:  # noqa: ASYNC110  another process
             await asyncio.sleep(0.2)
         assert (await readiness(world))[0] == 200
@@ -140,7 +140,7 @@ async def test_region_that_was_taken_as_typed_is_flagged_as_soon_as_the_service_
         await world.bot.start()
         flag = "publishes no region nowhere, so nothing from it arrives."
         # On a busy machine the first list comes before the service's regions have been read.
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while flag not in await world.say("/racing", "list", channel="CGB"):
                 continue
 

@@ -60,7 +60,7 @@ async def readiness(world):
 
 
 async def wait_degraded(world, name, *, is_there):
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while (name in (await readiness(world))["degraded"]) is not is_there:  # noqa: ASYNC110  another process
             await asyncio.sleep(0.1)
 
@@ -199,9 +199,9 @@ async def test_broken_connections_are_replaced_and_stop_neither_webhooks_nor_pos
     assert (await world.bot.deliver(abandoned())).status_code == 200
     await world.wait_for_posts("CGB", 1)
     assert (await world.person().types("/usage", channel="CGB")).error == "dispatch_failed"
-    await world.slack.wait_for(lambda: opened(world) >= 1 + len(trouble), timeout_s=30)
+    await world.slack.wait_for(lambda: opened(world) >= 1 + len(trouble), timeout_s=60)
     world.slack.script("apps.connections.open", [])
-    await world.slack.wait_for(lambda: world.slack.sockets.connections == 1, timeout_s=30)
+    await world.slack.wait_for(lambda: world.slack.sockets.connections == 1, timeout_s=60)
     assert "GB" in await world.say("/racing", "list", channel="CGB")
     await wait_degraded(world, "socket mode", is_there=False)
 
@@ -237,7 +237,7 @@ async def test_no_token_and_no_ticket_is_in_the_log(tmp_path):
         opened = world.slack.sockets.opened
         world.slack.script("apps.connections.open", [failures.slack_error("invalid_auth"), failures.html(502)])
         await world.slack.sockets.cut()
-        await world.slack.wait_for(lambda: world.slack.sockets.opened > opened, timeout_s=30)
+        await world.slack.wait_for(lambda: world.slack.sockets.opened > opened, timeout_s=60)
         await world.bot.stop()
         assert "socket_mode_not_connected" in world.bot.log
         assert APP_TOKEN not in world.bot.log

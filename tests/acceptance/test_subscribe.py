@@ -176,7 +176,7 @@ async def deliver_one(world) -> None:
     """Settle a race, and deliver its result by the newest subscription, as often as it takes."""
     race = next(race for race in world.service.racing.races() if world.service.racing.state(race).status == "declared")
     *_, delivery = world.service.settle(race.race_id)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         # The bot looks for new secrets every few seconds at most; what it refuses meanwhile is sent again.
         for hours in count():
             await world.service.deliver_due(datetime.now(UTC) + timedelta(hours=hours))
@@ -202,7 +202,7 @@ async def test_running_bot_takes_a_new_secret_and_keys_rotate(make_world):
 
 async def renewed(world, key) -> None:
     """Wait until the stored secret is under the key."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             try:
                 Fernet(key).decrypt(stored(world.bot)[0]["secret"] or b"")

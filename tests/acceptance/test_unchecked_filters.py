@@ -37,7 +37,7 @@ async def test_wrong_letter_while_the_service_is_away_loses_nothing(make_world):
             assert "could not check" in await world.say("/racing", f"subscribe {words}", channel=channel)
         there: dict[str, Any] = {"course": {"course_id": ascot.course_id, "name": ascot.name}}
         await world.bot.deliver(abandoned("rc_1", **there))
-        await asyncio.gather(*(wait_for_post(world, channel, "ABANDONED", timeout_s=10) for channel in ("CGB", "CALL")))
+        await asyncio.gather(*(wait_for_post(world, channel, "ABANDONED", timeout_s=60) for channel in ("CGB", "CALL")))
         # Results wait for the check, and are kept over a restart.
         for number in range(2):
             await world.bot.deliver(result(f"rc_result_{number}", **there))
@@ -58,9 +58,9 @@ async def test_wrong_letter_while_the_service_is_away_loses_nothing(make_world):
         await world.bot.stop()
         await world.bot.start()
         await world.bot.deliver(result("rc_after", **there))
-        await world.slack.wait_for(lambda: count(world, "CGB", "Result") == 4, timeout_s=20)
+        await world.slack.wait_for(lambda: count(world, "CGB", "Result") == 4, timeout_s=60)
         for channel, results in (("CGB", 4), ("CALL", 3), ("CIRE", 0)):
-            await world.slack.wait_for(lambda c=channel, n=results: count(world, c, "Result") == n, timeout_s=20)
+            await world.slack.wait_for(lambda c=channel, n=results: count(world, c, "Result") == n, timeout_s=60)
             assert count(world, channel, "ABANDONED") == (channel != "CIRE")
             assert count(world, channel, "This channel was subscribed") == 1
         said = await world.say("/racing", "list", channel="CGB")

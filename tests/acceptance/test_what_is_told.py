@@ -40,15 +40,15 @@ async def told(world, *versions, messages=1, channel="CGB"):
             now = {message.ts: message.edited for message in world.slack.messages(channel)}
             return len(now) > posted or now != edited
 
-        await world.slack.wait_for(is_shown, timeout_s=20)
-    await world.slack.wait_for(lambda: len(world.texts(channel)) >= before + messages, timeout_s=20)
+        await world.slack.wait_for(is_shown, timeout_s=60)
+    await world.slack.wait_for(lambda: len(world.texts(channel)) >= before + messages, timeout_s=60)
     return lambda: [
         f"{one.text}\n{json.dumps(one.blocks, ensure_ascii=False)}" for one in world.slack.messages(channel)[before:]
     ]
 
 
 async def until(world, stands):
-    await world.slack.wait_for(stands, timeout_s=20)
+    await world.slack.wait_for(stands, timeout_s=60)
 
 
 def race_id():

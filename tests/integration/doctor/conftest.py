@@ -112,7 +112,7 @@ class Clinic:
         await self.running.enter_async_context(serve(bot.app, int(self.settings["port"])))
         if "metrics_port" in self.settings:
             await self.running.enter_async_context(serve(bot.private_app(), int(self.settings["metrics_port"])))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while until is not None and set(bot.health.degraded()) != until:  # noqa: ASYNC110  nothing tells of a look
                 await asyncio.sleep(0.01)
 

@@ -37,11 +37,11 @@ class World:
         assert answer.json() == {"status": "accepted"}
 
     async def told(self, count):
-        await self.slack.wait_for(lambda: len(self.slack.messages("CADMIN")) >= count, timeout_s=20)
+        await self.slack.wait_for(lambda: len(self.slack.messages("CADMIN")) >= count, timeout_s=60)
         return self.slack.messages("CADMIN")[-1].text
 
     async def fanned_out(self):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while await self.service.database.read(inbox.count_waiting):  # noqa: ASYNC110  the service's own loop does it
                 await asyncio.sleep(0.01)
 

@@ -36,7 +36,7 @@ def body(number):
 
 
 async def until(condition):
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while not condition():  # noqa: ASYNC110  a request has no event for the place that it takes
             await asyncio.sleep(0)
 
