@@ -18,7 +18,7 @@ from bot.events.races import Course, OffTime, Race, Runner
 from bot.racedata.client.calls import AccountState
 from bot.racedata.client.service_client import PAGE_SIZE
 from bot.racedata.race_book import RaceBook
-from bot.racedata.walk_state import Order, Stretch, Walk
+from bot.racedata.race_walk import Order, Stretch, Walk
 from bot.slack.messages.answers.racecard_answer import racecard
 from bot.slack.messages.answers.results_answer import Shown, results_of_day
 

@@ -278,7 +278,7 @@ class Service:
             timing=Timing(clock=self.clock),
             replicas=lambda: self.replicas.count,
             on_meta=self.telling.account,
-            on_latch=self.telling.latch,
+            on_circuit_open=self.telling.circuit_open,
             may_spend=self._may_spend,
             on_answer=self.metrics.service_request,
         )
@@ -462,8 +462,8 @@ class Service:
     async def _find_degraded(self) -> dict[str, str]:
         now = self.clock()
         look = await self.database.read(partial(read_look, now=now))
-        shut = await self.racing.latches.shut()
-        codes = [latch.code for latch in shut]
+        open_breakers = await self.racing.breakers.open_now()
+        codes = [breaker.code for breaker in open_breakers]
         forecast = await self._forecast_of(look.quota)
         self.metrics.show(replace(look, forecast=forecast, shut=codes, replicas=self.replicas.count))
         holds = await self.database.read(partial(method_holds.method_holds, now=now))
@@ -472,8 +472,8 @@ class Service:
             found["admins"] = admins
         if not self.signing_secrets.active:
             found["webhooks"] = "no signing secret: every delivery is refused; set RACING_WEBHOOK_SECRETS or subscribe"
-        for latch in shut:
-            found[f"data service {latch.code}"] = f"not asked since {latch.since.isoformat()}"
+        for breaker in open_breakers:
+            found[f"data service {breaker.code}"] = f"not asked since {breaker.since.isoformat()}"
         found.update({f"job {job}": reason for job, reason in self.jobs.failing.items()})
         return found
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bot.settings import Settings
 
 
-class Latch(StrEnum):
+class Breaker(StrEnum):
     """What keeps the bot from asking the data service."""
 
     QUOTA = "quota"
@@ -35,7 +35,7 @@ class Event(StrEnum):
     RACECARD_PUBLISHED = "racecard.published"
 
 
-Word = TypeVar("Word", Latch, Event)
+Word = TypeVar("Word", Breaker, Event)
 
 app = typer.Typer(
     name="racing-bot",
@@ -144,10 +144,10 @@ def unlatch(
     from bot.cli.unlatch_command import run_unlatch
     from bot.errors import StorageError
 
-    latch = None if which is None else _one_of(Latch, which, "quota|key")
+    breaker = None if which is None else _one_of(Breaker, which, "quota|key")
     settings = _settings_of_a_tool()
     try:
-        print(asyncio.run(run_unlatch(settings, latch)))
+        print(asyncio.run(run_unlatch(settings, breaker)))
     except StorageError as error:
         sys.exit(f"Nothing was changed: {error}")
 

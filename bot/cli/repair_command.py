@@ -26,7 +26,7 @@ from bot.outbox.claim_at_fanout import QueuedOnly
 from bot.outbox.notices import Notices
 from bot.outbox.resume import Reopening
 from bot.racedata.client.service_client import open_client
-from bot.racedata.client.service_errors import Latched, ServiceFailure
+from bot.racedata.client.service_errors import CircuitOpen, ServiceFailure
 from bot.racedata.day_path import Paths
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.race_book import RaceBook
@@ -92,7 +92,7 @@ async def run_repair(settings: Settings, *, dry_run: bool, as_json: bool, clock:
 
 def why_not(error: ServiceError | StorageError) -> str:
     """Why the command failed, and what helps."""
-    if isinstance(error, Latched):
+    if isinstance(error, CircuitOpen):
         return f"Failed deliveries were not looked up. {error.told} If you know better: {error.unlatch}."
     if isinstance(error, ServiceFailure):
         return f"Not all failed deliveries could be looked up. {error.told}"

@@ -21,7 +21,7 @@ from bot.racedata import webhook_subscriptions
 from bot.racedata.client.service_client import RacingClient, open_client
 from bot.racedata.client.service_errors import (
     AnswerUnreadable,
-    Latched,
+    CircuitOpen,
     ServerFault,
     ServiceFailure,
     ServiceUnreachable,
@@ -169,7 +169,7 @@ class Subscribing:
 
 def _told(error: ServiceFailure) -> str:
     """What went wrong. The command asks once, so it does not say that trying again did not help."""
-    if isinstance(error, Latched):
+    if isinstance(error, CircuitOpen):
         return f"{error.told} If you know better: {error.unlatch}."
     if not isinstance(error, ServerFault):
         return error.told

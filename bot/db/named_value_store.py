@@ -1,4 +1,4 @@
-"""The client's small memory (latches), in the database."""
+"""The client's small memory (circuit breakers), in the database."""
 
 from functools import partial
 from typing import Any

@@ -387,7 +387,7 @@ class Notice(SQLModel, table=True):
 
 
 class StoredState(SQLModel, table=True):
-    """Small named values that outlive a restart: latches, the plan last seen, cached answers, the walk's positions."""
+    """Small named values that outlive a restart: open circuit breakers, the last plan, cached answers, walks."""
 
     __tablename__ = "stored_state"
 

@@ -5,7 +5,7 @@ from typing import Any
 from bot.db.named_value_store import DatabaseStateStore
 from bot.doctor.deployment import Deployment, Patient
 from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
-from bot.racedata.client.latches import UNAUTHORIZED, Latches, LatchRecord
+from bot.racedata.client.circuit_breakers import UNAUTHORIZED, CircuitBreakers, OpenBreaker
 from bot.racedata.client.records import Meta
 from bot.racedata.client.service_errors import (
     UNLATCH,
@@ -70,16 +70,16 @@ async def key(patient: Patient) -> Seen:
     return Seen("accepted")
 
 
-async def latches(patient: Patient) -> Seen:
+async def circuit_breakers(patient: Patient) -> Seen:
     """Whether the running bot asks the data service. After a refusal the bot stops asking until something changes."""
     deployment = patient.deployment
     store = DatabaseStateStore(deployment.database, deployment.clock)
-    shut = await Latches(store, deployment.clock, deployment.settings.racing_api_key).shut()
-    findings = tuple(_latched(record) for record in shut)
-    return Seen("the bot asks the data service as usual" if not shut else "the bot has stopped asking", findings)
+    breakers = await CircuitBreakers(store, deployment.clock, deployment.settings.racing_api_key).open_now()
+    findings = tuple(_open_breaker(record) for record in breakers)
+    return Seen("the bot asks the data service as usual" if not breakers else "the bot has stopped asking", findings)
 
 
-def _latched(record: LatchRecord) -> Finding:
+def _open_breaker(record: OpenBreaker) -> Finding:
     word = "key" if record.code == UNAUTHORIZED else "quota"
     told = f"The bot has not asked the data service since {record.since:%Y-%m-%d %H:%M} UTC: {record.code}."
     return failed(

@@ -314,7 +314,7 @@ class Fanout:
         if added is None:
             return
         self._outbox.begin(added)
-        if len(learnt) == race_book_store.TOGETHER:
+        if len(learnt) == race_book_store.RACES_PER_QUERY:
             self._is_behind = True
             self._wake.set()
 

@@ -30,7 +30,7 @@ from bot.events import drill_mark
 from bot.events.event import EventKind
 from bot.operations.gauges import Look
 from bot.operations.jobs.table import JOBS
-from bot.racedata.client.latches import CODES, USAGE_PATH
+from bot.racedata.client.circuit_breakers import CODES, USAGE_PATH
 from bot.racedata.client.service_client import DELIVERIES_PATH, RACES_PATH
 from bot.racedata.client.service_errors import (
     BY_CODE,

@@ -50,17 +50,17 @@ class Telling:
             "raise MAX_BODY_BYTES: it will send it again for about a day.",
         )
 
-    async def latch(self, error: ServiceFailure) -> None:
+    async def circuit_open(self, error: ServiceFailure) -> None:
         """A refusal after which the client asks no more."""
         period = self.clock().strftime("%Y-%m") if error.code == "quota_exceeded" else self._today()
         which = "quota" if error.code == "quota_exceeded" else "key"
         await self._tell(
             f"refused:{error.code}:{period}",
-            f"{error.told} Alerts are not affected. {self._latched_words(which)} run: {UNLATCH} {which}",
+            f"{error.told} Alerts are not affected. {self._until_words(which)} run: {UNLATCH} {which}",
             Urgency.CRITICAL,
         )
 
-    def _latched_words(self, which: str) -> str:
+    def _until_words(self, which: str) -> str:
         """Until when nothing new is read, and the beginning of what an admin can do."""
         if which == "key":
             return "/racecard and /results can read nothing new until the key is changed. If the key is right,"

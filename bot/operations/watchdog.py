@@ -21,8 +21,7 @@ from bot.operations import missing_rows, undelivered_outcomes
 from bot.operations.overdue import is_long_past, surely_began_after
 from bot.operations.undelivered_outcomes import Place
 from bot.racedata import webhook_subscriptions
-from bot.racedata.day_card import Outcome
-from bot.racedata.day_outcomes import outcomes_of
+from bot.racedata.day_card import Outcome, outcomes_of
 
 LOOK_BACK = timedelta(days=8)
 """Older days are left alone. The time holds two racing days of a region with racing once a week."""

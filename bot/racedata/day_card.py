@@ -1,4 +1,7 @@
-"""A day's cards as the book has them, and what is known of their being whole."""
+"""A day's card: its meetings, the outcomes of its races, and how complete the card is.
+
+Outcomes come from the race book and all deliveries: neither source has every race.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -6,22 +9,22 @@ from datetime import date, datetime
 from enum import StrEnum
 
 from bot.errors import ServiceError
-from bot.events.event import RacingEvent
+from bot.events.event import EventKind, RacingEvent
+from bot.events.meeting_parts import is_part_of
+from bot.events.merge import completed
 from bot.events.races import Course, OffTime, Race, is_same_course, may_be_same_course
 
 
 class Coverage(StrEnum):
-    """What is known of a card's being whole."""
-
     COMPLETE = "complete"
     """Everything that the service lists of the day was read, and lately enough. Without races: there are none."""
     PARTIAL = "partial"
-    """Some races of the day are known; the list was not read past the day."""
+    """Some races are known; the list was not read past the day."""
     UNREAD = "unread"
-    """Nothing of the day is known, and the list was not read past it."""
+    """No race is known, and the list was not read past the day."""
     OUTSIDE_WINDOW = "outside_window"
     QUOTA = "quota"
-    """Reading was stopped by the month's quota, or by the share of it that commands may spend."""
+    """The month's quota, or the commands' share of the quota, stopped the reading."""
     FAILED = "failed"
     """The service refused or failed: `Card.failure`."""
 
@@ -32,56 +35,45 @@ STOPPED = frozenset({Coverage.QUOTA, Coverage.FAILED})
 
 @dataclass(frozen=True)
 class Meeting:
-    """A course's races of one day, in order. `going` is what they share of it, as published."""
-
     course: Course
     region: str | None
     races: tuple[Race, ...]
 
     @property
     def going(self) -> str | None:
-        """The going, or several, each once."""
         return " / ".join(dict.fromkeys(race.going for race in self.races if race.going)) or None
 
 
 class Outcome(StrEnum):
-    """What is known of a race."""
-
     SETTLED = "settled"
     ABANDONED = "abandoned"
     BOTH = "both"
-    """A result and an abandonment were published: they contradict each other."""
+    """A result and an abandonment contradict each other."""
     VOID = "void"
-    """A result came, and says that the race was declared void."""
+    """The result says that the race was declared void."""
     OPEN = "open"
 
 
 @dataclass(frozen=True)
 class Outcomes:
-    """A day's meetings with all races that are known of, and the meetings that were lost as a whole.
-
-    `of` is by a race's place in `meetings`: a race of a delivery may have no id.
-    """
+    """`of` is by the places of meeting and race in `meetings`: a race of a delivery may have no id."""
 
     meetings: tuple[Meeting, ...] = ()
     of: dict[tuple[int, int], Outcome] = field(default_factory=dict)
     lost: tuple[RacingEvent, ...] = ()
 
     def count(self, *which: Outcome) -> int:
-        """How many races have one of these outcomes."""
         return sum(outcome in which for outcome in self.of.values())
 
     def of_meeting(self, place: int) -> list[tuple[Race, Outcome]]:
-        """The races of a meeting, each with what is known of it."""
         return [(race, self.of[place, number]) for number, race in enumerate(self.meetings[place].races)]
 
 
 @dataclass(frozen=True)
 class Card:
-    """A day of one region or of all (None), at one course or at all, and what has become of its races.
+    """A day of a region (None: all) at a course (None: all).
 
-    `reached` is the day that the walk had come to, where the day asked for was not proven. `read_at` is when it was
-    last read, `data_as_of` and `window` are as published.
+    `reached` is the day that an unfinished walk had come to. `data_as_of` and `window` are as published.
     """
 
     day: date
@@ -97,24 +89,21 @@ class Card:
 
     @property
     def meetings(self) -> tuple[Meeting, ...]:
-        """The meetings that have races."""
         return self.outcomes.meetings
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing at all is known of the day, no abandoned meeting either."""
         return not self.meetings and not self.outcomes.lost
 
 
 def none_hidden(races: Iterable[Race], course: Course | None) -> bool:
-    """Whether every race that is not at the course (None: all) is known to be elsewhere."""
+    """Whether no race elsewhere may be at the course: then the course's card is complete."""
     if course is None:
         return True
     return all(is_same_course(race.course, course) or not may_be_same_course(race.course, course) for race in races)
 
 
 def by_meeting(races: Sequence[Race]) -> tuple[Meeting, ...]:
-    """The races by course, each course's in order of their off times, the courses by their names."""
     groups: dict[tuple[str, str], list[Race]] = {}
     for race in races:
         place = race.course.course_id or race.course.name or race.meeting_id or ""
@@ -127,21 +116,135 @@ def by_meeting(races: Sequence[Race]) -> tuple[Meeting, ...]:
 
 
 def _fullest(races: Sequence[Race]) -> Course:
-    """The course of the first race that names it."""
     return next((race.course for race in races if race.course.name), races[0].course)
 
 
 def _order_of(races: Sequence[Race]) -> Callable[[Race], tuple[str, int]]:
-    """By moment where all have one, else by the published time: the two can't be compared."""
+    """By moment if all races have one, else by the published time: the two cannot be compared."""
     if all(race.off.off_at for race in races):
         return lambda race: (race.off.off_at.isoformat() if race.off.off_at else "", _number(race))
     return lambda race: (_clock(race.off), _number(race))
 
 
 def _clock(off: OffTime) -> str:
-    """The published time so that "9:30" comes before "14:30"; of a moment alone, that in UTC."""
+    """The published time, padded: "9:30" sorts before "14:30"."""
     return (off.text or (f"{off.off_at:%H:%M}" if off.off_at else "")).rjust(5)
 
 
 def _number(race: Race) -> int:
     return int(race.number[:6]) if race.number and race.number.isdecimal() and race.number.isascii() else 0
+
+
+@dataclass
+class _Known:
+    race: Race
+    has_result: bool = False
+    is_lost: bool = False
+
+    @property
+    def outcome(self) -> Outcome:
+        settled = self.has_result or self.race.is_settled
+        is_void = self.race.is_void
+        if self.is_lost or self.race.abandoned:
+            return Outcome.BOTH if settled and not is_void else Outcome.ABANDONED
+        if is_void:
+            return Outcome.VOID
+        return Outcome.SETTLED if settled else Outcome.OPEN
+
+
+def outcomes_of(
+    races: Iterable[Race], told: Sequence[RacingEvent], region: str | None, course: Course | None
+) -> Outcomes:
+    """The outcomes in a region (None: all) and at a course (None: all).
+
+    An abandonment of unknown region or course counts as being there. A race with a result is not lost with its meeting.
+    A race with a result and an abandonment of its own counts as both.
+    """
+    known = [_Known(race) for race in races]
+    by_id = {one.race.race_id: one for one in known if one.race.race_id}
+    here = [event for event in told if _is_of(event, region, by_id)]
+    lost = [event for event in here if event.kind is EventKind.MEETING_ABANDONED]
+    for event in here:
+        _add(event, known, by_id)
+    for meeting in lost:
+        _lose(meeting, known)
+    at = [one for one in known if _is_at(one, course)]
+    meetings = by_meeting([one.race for one in at])
+    outcome_of = {id(one.race): one.outcome for one in at}
+    return Outcomes(
+        meetings,
+        {
+            (place, number): outcome_of[id(race)]
+            for place, meeting in enumerate(meetings)
+            for number, race in enumerate(meeting.races)
+        },
+        tuple(event for event in lost if course is None or may_be_same_course(event.race.course, course)),
+    )
+
+
+def _is_of(event: RacingEvent, region: str | None, by_id: dict[str, _Known]) -> bool:
+    if region is None or event.race.region == region or event.race.race_id in by_id:
+        return True
+    return event.is_abandonment and event.race.region is None
+
+
+def _add(event: RacingEvent, known: list[_Known], by_id: dict[str, _Known]) -> None:
+    told = event.races if event.kind is EventKind.MEETING_ABANDONED else (event.race,)
+    for race in told:
+        shared = {"reason": race.reason or event.reason, "region": race.region or event.race.region}
+        one = _find_or_add(race.model_copy(update=shared), known, by_id)
+        one.has_result = one.has_result or event.kind is EventKind.RESULT_RECEIVED
+        # A meeting's own delivery may name races that were run before the meeting was lost.
+        one.is_lost = one.is_lost or event.kind is EventKind.RACE_ABANDONED
+
+
+def _find_or_add(told: Race, known: list[_Known], by_id: dict[str, _Known]) -> _Known:
+    one = by_id.get(told.race_id or "") or next((one for one in known if _is_same_race(told, one.race)), None)
+    if one is not None:
+        one.race = _together(told, one.race)
+    else:
+        one = _Known(told)
+        known.append(one)
+    if told.race_id:
+        by_id[told.race_id] = one
+    return one
+
+
+def _is_same_race(one: Race, other: Race) -> bool:
+    """Whether two races are the same although an id is missing."""
+    if (one.race_id and other.race_id) or not is_same_course(one.course, other.course):
+        return False
+    for left, right in ((one.race_date, other.race_date), (one.region, other.region)):
+        if left and right and left != right:
+            return False
+    pairs = (
+        (one.off.off_at, other.off.off_at),
+        (one.off.text, other.off.text),
+        (one.number, other.number),
+        (one.title, other.title),
+    )
+    return next((left == right for left, right in pairs if left and right), False)
+
+
+def _lose(meeting: RacingEvent, known: list[_Known]) -> None:
+    for one in known:
+        if not (one.has_result or one.race.is_settled) and is_part_of(RacingEvent(key="", race=one.race), meeting):
+            one.is_lost = True
+            one.race = one.race.model_copy(
+                update={"reason": one.race.reason or meeting.reason or meeting.race.reason, "abandoned": True}
+            )
+
+
+def _together(told: Race, kept: Race) -> Race:
+    """The listed region stays."""
+    both = completed(RacingEvent(key="", race=told), RacingEvent(key="", race=kept)).race
+    region, abandoned = kept.region or told.region, told.abandoned or kept.abandoned
+    same_off = told.off.off_at is None and told.off.text == kept.off.text
+    off = kept.off if same_off else both.off
+    return both.model_copy(update={"region": region, "abandoned": abandoned, "off": off})
+
+
+def _is_at(one: _Known, course: Course | None) -> bool:
+    if course is None or is_same_course(one.race.course, course):
+        return True
+    return one.outcome is not Outcome.OPEN and one.is_lost and may_be_same_course(one.race.course, course)

@@ -1,7 +1,7 @@
-"""A day's races by RACING_DAY_PATH, and a race by RACING_RACE_PATH: for those who know the paths (Spec gaps G9, G10).
+"""Races by paths that the operator knows: RACING_DAY_PATH and RACING_RACE_PATH (Spec gaps G9, G10).
 
 "Walking whole days by date needs no cursor: one request for a day returns everything that ran" (Interface, Limits 9).
-The shape of the answer is not shown: a list of races, or of meetings, or an object that holds either.
+The answer's shape is not shown: a list of races, or of meetings, or an object with either.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -24,33 +24,29 @@ from bot.racedata.client.records import AnyPage
 from bot.racedata.client.service_client import RacingClient
 from bot.racedata.client.service_errors import AnswerUnreadable, InvalidParam, NotFound
 from bot.racedata.month_quota import month_key
-from bot.racedata.race_book_reader import ALL, Errand
+from bot.racedata.race_walk import ALL, Errand
 
 log = get_logger(__name__)
 
 
 class Paths(NamedTuple):
-    """The paths that an operator knows; None: not known."""
-
     race: str | None = None
     day: str | None = None
 
 
 class DayRead(Value):
-    """A day that was read by its path: when, how old the data were, and the plan's window."""
-
     read_at: AwareDatetime
     data_as_of: str | None = None
     window: str | None = None
 
     def proves(self, errand: Errand) -> bool:
-        """Whether it is all of the errand's day: read lately enough, or when the day was settled already."""
+        """Whether the reading is recent enough, or was made after the day was settled."""
         settled = errand.day.isoformat() < day_before(self.read_at.date())
         return settled or self.read_at >= errand.fresh_since
 
 
 class PathReader:
-    """Reads by the paths that are known, into the race book."""
+    """Reads into the race book."""
 
     def __init__(self, database: Database, client: RacingClient, clock: Clock, paths: Paths) -> None:
         self._database = database
@@ -59,17 +55,13 @@ class PathReader:
         self._paths = paths
 
     async def load(self, errand: Errand) -> DayRead | None:
-        """The last reading of the errand's day; None where there is none, or no path."""
         if self._paths.day is None:
             return None
         kept = await self._database.read(lambda session: named_values.get(session, _name(errand)))
         return DayRead.model_validate(kept[0]) if kept else None
 
     async def read_day(self, errand: Errand, requests: int) -> DayRead | None:
-        """The reading of the errand's day, its races in the book; None where the path does not tell.
-
-        Raises ServiceError for what asking by another way would not mend.
-        """
+        """None if the path cannot tell the day. Raises ServiceError for a failure that a walk would meet too."""
         day, known = errand.day.isoformat(), await self._known_regions()
         regions = self._regions_to_ask(errand, known)
         if self._paths.day is None or not 0 < len(regions) <= requests:
@@ -89,7 +81,6 @@ class PathReader:
         return read
 
     async def read_race(self, race_id: str, known: Race) -> Race | None:
-        """The race by its path, over what was `known`, and put into the book; None where the path has nothing."""
         page = None if self._paths.race is None else await self._ask(self._paths.race, race_id=race_id)
         record = _only(page.data) if page else None
         if record is None:
@@ -99,7 +90,7 @@ class PathReader:
         return race
 
     def _regions_to_ask(self, errand: Errand, known: tuple[str, ...]) -> tuple[str | None, ...]:
-        """The regions for which the path is asked. Without a place for the region its answer is of all of them."""
+        """An answer to a path without `{region}` covers all regions."""
         if self._paths.day is None or "{region}" not in self._paths.day:
             return (None,)
         return known if errand.region is None else (errand.region,)
@@ -109,7 +100,7 @@ class PathReader:
         return kept[0] if kept else ()
 
     async def _ask(self, path: str, **values: str) -> AnyPage | None:
-        """The answer; None where the path is not what the operator took it for: there is another way to read."""
+        """None for a path that does not work as the operator believed."""
         try:
             page = await self._client.read_path(path, **values)
         except (NotFound, InvalidParam, AnswerUnreadable, ValueError) as error:
@@ -129,7 +120,7 @@ class PathReader:
 
 
 def read_day(data: Any, shared: Race) -> tuple[Race, ...] | None:
-    """The races of a day's answer, with what they share; None where its shape tells nothing."""
+    """The races of a day's answer, over the facts in `shared`; None for an unreadable shape."""
     listed = list(_lists(data))
     if not listed:
         return None
@@ -141,25 +132,24 @@ def read_day(data: Any, shared: Race) -> tuple[Race, ...] | None:
 
 
 def _lists(data: Any) -> Iterator[list[Any]]:
-    """The lists of races or meetings: the answer itself, or what an object holds, under a region's name too."""
+    """Lists of races or meetings: the answer, or lists in an object, also below a region's name."""
     if isinstance(data, list) and (not data or any(isinstance(entry, Mapping) for entry in data)):
         yield [entry for entry in data if isinstance(entry, Mapping)]
     elif isinstance(data, Mapping):
         below = [item for value in data.values() if isinstance(value, Mapping) for item in value.items()]
         for name, value in [*data.items(), *below]:
-            # An empty list proves something only where its name says that races would be in it.
+            # An empty list proves something only under a name for races or meetings.
             if isinstance(value, list) and (value or fold(str(name)) in RACE_LISTS + CARD_LISTS + MEETING_LISTS):
                 yield from _lists(value)
 
 
 def _only(data: Any) -> Mapping[str, Any] | None:
-    """The one object that an answer is, or holds in a list."""
     one = data[0] if isinstance(data, list) and len(data) == 1 else data
     return one if isinstance(one, Mapping) else None
 
 
 def _tells_region(errand: Errand, races: Sequence[Race], known: Collection[str]) -> bool:
-    """Whether a card of the errand's region can be made of the races: each says a region that is one."""
+    """Whether each race names a known region."""
     return errand.region is None or all(race.region and (not known or race.region in known) for race in races)
 
 

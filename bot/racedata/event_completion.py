@@ -1,7 +1,7 @@
 """Fills in the fields that a delivery leaves out: from the race book, the list of courses and other deliveries.
 
-Fan-out fills in events before filters are asked, and again after news. The renderer fills in each message once more.
-`Race.from_book` names the filled-in fields; no filled-in field is a fact of the delivery.
+Fan-out fills in before filters are asked, and after news; the renderer once more. `Race.from_book` names the filled-in
+fields, which are no facts of the delivery.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,30 +28,29 @@ from bot.racedata.lists import Lists
 log = get_logger(__name__)
 
 _SHARED = ("meeting_id", "region", "race_date", "course")
-"""Fields that the races of a meeting take over from the meeting."""
+"""Fields that races take over from their meeting."""
 
 
 IN_BOOK = ""
-"""Stands for the race book in `_Known.by`, and sorts before every event's key."""
+"""The race book as a source in `_Known.by`; sorts before every event's key."""
 
 
 class BookFailed(RacingBotError):
-    """The race book is damaged, or our code fails on it. The transaction can be done again, carefully."""
+    """The race book is damaged, or our code fails on the book. Retry the transaction with `careful`."""
 
 
 class _Known(NamedTuple):
-    """A race, and the source: the key of an event, or IN_BOOK."""
+    """`by` is the source: an event's key, or IN_BOOK."""
 
     by: str
     race: Race
 
 
 class KnownElsewhere:
-    """The known races and regions. `read` reads races in bulk; `learn` and `listen` take races from the caller.
+    """The known races and regions: `read` from the race book, `learn` and `listen` from the caller.
 
-    A region that the delivery does not say is filled in by ids, or by a course that has races in one region only. Two
-    courses of the same name, in two regions, can race on the same day: only with the region do course and day tell
-    the races.
+    A missing region is filled in by ids, or by a course with races in one region only. Courses in two regions can share
+    a name, so course and day tell a race only together with the region.
     """
 
     def __init__(
@@ -62,10 +61,7 @@ class KnownElsewhere:
         *,
         careful: bool = True,
     ) -> None:
-        """`lists` are the data service's. `subscribed` are the filters of channels; read where needed and not passed.
-
-        `careful`: an error of the race book is survived, by a savepoint. Otherwise the error ends the transaction.
-        """
+        """`careful`: a savepoint survives errors of the race book. Otherwise such an error ends the transaction."""
         self._session = session
         self._is_careful = careful
         self._lists = lists
@@ -77,10 +73,10 @@ class KnownElsewhere:
         self._by_name: dict[tuple[str, ...], list[_Known]] = {}
 
     def coded(self, event: RacingEvent) -> RacingEvent:
-        """The event with codes of the filter as its regions; what the delivery said instead stays as `said_region`.
+        """The event with filter codes as regions; the delivery's own words stay in `said_region`.
 
-        The shape of a payload's region is not shown (Spec gap G1). Words that mean no code for certain leave the region
-        unknown: an abandonment then goes to every channel.
+        The shape of a payload's region is not shown (Spec gap G1). Without a certain code the region is unknown, and an
+        abandonment goes to every channel.
         """
         if event.kind is None:
             return event
@@ -95,7 +91,7 @@ class KnownElsewhere:
         return race.model_copy(update={"region": code, "said_region": said if code != said else None})
 
     def for_book(self, event: RacingEvent) -> RacingEvent:
-        """The coded event for the race book: races with the said region until there is a list of regions."""
+        """The coded event for the race book. Before the list of regions is known, races keep the said region."""
         races = tuple(self._for_book(race) for race in event.races)
         return event.model_copy(update={"race": self._for_book(event.race), "races": races})
 
@@ -104,13 +100,11 @@ class KnownElsewhere:
         return race.model_copy(update={"region": region, "said_region": None})
 
     def learn(self, races: Mapping[str, Race]) -> None:
-        """Add races of the race book, by id."""
         for race_id, race in races.items():
             self._races[race_id] = race.model_copy(update={"region": self._code_of(race.region), "said_region": None})
             self._add(_Known(IN_BOOK, self._races[race_id]))
 
     def listen(self, events: Iterable[RacingEvent]) -> None:
-        """Add the races of other events, as delivered."""
         for event in events:
             said = self.coded(event.as_delivered())
             races = said.races if _is_of_meeting(said) else (said.race,)
@@ -119,10 +113,7 @@ class KnownElsewhere:
                 self._add(_Known(said.key, completed_race(race, shared)))
 
     def read(self, events: Sequence[RacingEvent]) -> bool:
-        """Look up the fields that these events lack in the race book: by the ids of races, and by meetings.
-
-        Whether anything had to be looked up.
-        """
+        """Look up missing fields in the race book. False if no look-up was needed."""
         race_ids: set[str] = set()
         meeting_ids: set[str] = set()
         of_places: list[Race] = []
@@ -146,12 +137,12 @@ class KnownElsewhere:
         return True
 
     def look_up(self, find: Callable[[], Mapping[str, Race]], events: Sequence[RacingEvent]) -> None:
-        """Add the races of the race book that `find` gives. Raises BookFailed where errors are not survived here."""
+        """Raises BookFailed unless careful."""
         try:
             with self._session.begin_nested() if self._is_careful else nullcontext():
                 self.learn(find())
         except Exception as error:
-            # The book is a convenience, damaged too; the alert is what people pay for.
+            # The book is a convenience; the alert is what people pay for.
             if is_unavailable(error) and not is_damage(error):
                 raise
             if not self._is_careful:
@@ -159,7 +150,7 @@ class KnownElsewhere:
             log.exception("race_book_failed", events=[event.key for event in events])
 
     def filled(self, event: RacingEvent, before: RacingEvent | None = None) -> RacingEvent:
-        """The event, filled in. Fields that were filled in `before` stay where nothing else is known.
+        """The event, filled in. Fields filled in `before` stay where no source knows better.
 
         Never raises: an error here would hold up every channel.
         """
@@ -172,7 +163,7 @@ class KnownElsewhere:
             return before or event
 
     def _filled(self, event: RacingEvent, before: RacingEvent | None) -> RacingEvent:
-        # The region is coded anew: the list of regions may be younger than a stored event.
+        # The list of regions may be younger than a stored event.
         event = self.coded(event) if self._regions is not None else event
         event = event.model_copy(update={"race": self._placed(event)})
         at_place = self._at_place(event.race, event)
@@ -187,7 +178,7 @@ class KnownElsewhere:
         return event.model_copy(update={"race": filled_in(race, earlier, kind=event.kind)})
 
     def _filled_meeting(self, event: RacingEvent, at_place: Sequence[Race], before: RacingEvent | None) -> RacingEvent:
-        """A meeting or card: the races that it names filled in, else the known races of the meeting."""
+        """With its named races filled in, else with the known races of the meeting."""
         of_meeting, is_one = self._of_meeting(event.race, at_place, event)
         race = filled_in_from_meeting(event.race, of_meeting, is_meeting=True)
         earlier = before or RacingEvent(key=event.key)
@@ -207,7 +198,6 @@ class KnownElsewhere:
         return event.model_copy(update={"race": race, "races": races, "races_from_book": from_book})
 
     def _placed(self, event: RacingEvent) -> Race:
-        """The race with all that ids tell, and with the region of a course that has one region."""
         race, is_meeting = event.race, _is_of_meeting(event)
         if not is_meeting and (same := self._with_id(race, event)):
             race = filled_in(race, reduce(completed_race, same), kind=event.kind, is_sure=True)
@@ -215,7 +205,6 @@ class KnownElsewhere:
         return filled_in(race, Race(region=self._region_of(race)))
 
     def _filled_race(self, race: Race, event: RacingEvent, known: Sequence[Race]) -> Race:
-        """A race that a meeting names, filled in."""
         for one in self._with_id(race, event):
             race = filled_in(race, one, kind=event.kind, named=True, is_sure=True)
         same = _same_of_card(race, known)
@@ -224,14 +213,13 @@ class KnownElsewhere:
         return race
 
     def _of_meeting(self, race: Race, at_place: Sequence[Race], event: RacingEvent) -> tuple[list[Race], bool]:
-        """The known races of the meeting, and whether course and day have one meeting. Of several, ids decide alone."""
+        """Also whether course and day have one meeting. Among several only ids decide."""
         by_id = self._with_ids(race, event)
         is_one = len({one.meeting_id for one in (race, *at_place) if one.meeting_id}) <= 1
         found = [*by_id, *at_place] if is_one else by_id
         return list({id(one): one for one in found}.values()), is_one
 
     def _at_place(self, race: Race, event: RacingEvent) -> list[Race]:
-        """The known races of the same day at the same course, of all its meetings."""
         return [known for known in self._near(_places(race), event) if self._is_same_place(known, race)]
 
     def _is_same_place(self, known: Race, race: Race) -> bool:
@@ -243,13 +231,12 @@ class KnownElsewhere:
         return known.course.course_id is not None and known.course.course_id == race.course.course_id
 
     def _region_of(self, race: Race) -> str | None:
-        """The race's region, else the only region of the race's course unless the delivery said another region."""
+        """The race's region, else the only region of its course. A said region is never replaced."""
         if race.region or race.said_region or race.course == Course():
             return race.region
         return self._lists.region_of_course(race.course)
 
     def _with_ids(self, race: Race, event: RacingEvent) -> list[Race]:
-        """The known races of a meeting by ids: the ids of the races that it names, and its own."""
         named = [one for named in event.races for one in self._with_id(named, event)]
         return [*named, *self._near([("meeting", race.meeting_id)], event)]
 
@@ -257,7 +244,7 @@ class KnownElsewhere:
         return self._near([("race", race.race_id)], event)
 
     def _near(self, names: Iterable[tuple[str | None, ...]], event: RacingEvent) -> list[Race]:
-        """The races under these names, of the race book first, without the event's own; always in the same order."""
+        """The event's own races are left out, and the race book's come first."""
         lists = [self._by_name.get(tuple(part for part in name if part), ()) for name in names if all(name)]
         found = {id(one): one for known in lists for one in known}
         return [one.race for one in sorted(found.values(), key=lambda one: one.by) if one.by != event.key]
@@ -269,10 +256,10 @@ class KnownElsewhere:
                 self._by_name.setdefault(tuple(part for part in name if part), []).append(known)
 
     def _code_of(self, region: str | None) -> str | None:
-        """The published code that the delivery's region is or means.
+        """The published code that a region is or means.
 
-        Before the list of regions was read: the region itself where every channel that may have chosen the region
-        takes this spelling, or where the region is the code of a country that no channel's word can mean.
+        Before the list of regions is known: the region itself if every channel with this region uses this spelling, or
+        if no channel can mean its country.
         """
         if region is None or (self._regions is not None and region in self._regions):
             return region
@@ -286,7 +273,7 @@ class KnownElsewhere:
 
     @cached_property
     def _chosen_spellings(self) -> dict[str, set[tuple[str, bool]]]:
-        """The regions that channels chose, and whether unchecked, by the spelling without letter case."""
+        """By casefolded spelling: the chosen regions, each with whether unchecked."""
         found: dict[str, set[tuple[str, bool]]] = {}
         for chosen in self._subscribed:
             is_unchecked = chosen.unchecked_since is not None
@@ -309,17 +296,14 @@ class KnownElsewhere:
 
 
 class _Same(NamedTuple):
-    """The known races that are the same race, or else their common fields and `is_one` False."""
+    """Known versions of one race; or the common fields of several races, with `is_one` False."""
 
     races: Sequence[Race]
     is_one: bool
 
 
 def _same_of_card(race: Race, known: Iterable[Race]) -> _Same | None:
-    """The known races of this time, number or title; None where there are none.
-
-    Two races of a day can share number or title. Then only the fields that both have in common are known.
-    """
+    """Two races of a day can share number or title: then only their common fields are known."""
     same = [one for one in known if is_same_of_card(one, race)]
     if not same:
         return None
@@ -328,7 +312,6 @@ def _same_of_card(race: Race, known: Iterable[Race]) -> _Same | None:
 
 
 def _listed(known: Iterable[Race], kind: EventKind | None) -> tuple[Race, ...]:
-    """The races of a meeting whose delivery names no races."""
     listed: tuple[Race, ...] = ()
     for race in known:
         listed = united(listed, (race,))
@@ -340,13 +323,12 @@ def _place_of(race: Race) -> Race:
 
 
 def _places(race: Race) -> tuple[tuple[str | None, ...], ...]:
-    """The names under which the races of a day at a course are kept: by the course's id, and by the course's name."""
     day, course = race.race_date, race.course
     return ("course", day, course.course_id), ("name", day, course.name)
 
 
 def lacks(event: RacingEvent) -> bool:
-    """Whether a message of the event would leave out place, time or races."""
+    """Whether a message of the event would lack place, time or races."""
     if event.kind is None:
         return False
     races = event.races if _is_of_meeting(event) else (event.race,)
@@ -360,7 +342,6 @@ def _is_of_meeting(event: RacingEvent) -> bool:
 
 
 def _lists_races(event: RacingEvent) -> bool:
-    """Whether the races of a meeting have to be found, because the delivery names no races."""
     return _is_of_meeting(event) and (not event.races or event.races_from_book)
 
 
@@ -371,7 +352,6 @@ def _has_races_without_id(event: RacingEvent) -> bool:
 
 
 def _lacks(race: Race) -> bool:
-    """Whether the race's place, time or title is missing."""
     return _lacks_place(race) or race.off == OffTime() or race.title is None
 
 

@@ -1,7 +1,7 @@
-"""The month's forecast: requests by the end of the month, a range, and the day on which the allowance runs out.
+"""The forecast of the month: requests by the month's end, a range, and the day on which the allowance runs out.
 
-The method is simple exponential smoothing of the days' use, less a profile by weekday, with the variance of a sum of
-days to come. `docs/decisions/0016-a-forecast-by-smoothing.md` names the sources, and says how often the range held.
+Simple exponential smoothing of daily use, less a profile by weekday. Sources and results:
+`docs/decisions/0016-a-forecast-by-smoothing.md`.
 """
 
 from collections import defaultdict
@@ -18,24 +18,22 @@ from bot.racedata.quota_by_day import LEAST_DAYS
 IN_TEN = 8
 """The confidence: this many of ten months end within the range."""
 
-REACH = timedelta(days=56)
-"""Older days say nothing of this month: eight weeks show each weekday eight times."""
+HISTORY = timedelta(days=56)
+"""Older days are ignored: eight weeks show each weekday eight times."""
 
 SMOOTHING = 0.1
-"""The weight of the newest day in the level. A changed level is followed within some two weeks."""
+"""The weight of the newest day. The level follows a change within two weeks."""
 
 LEAST_OF_WEEKDAY = 2
-"""Days of each weekday. With fewer days all weekdays count as alike, and the range is wider."""
+"""Days of each weekday that a profile needs. Without a profile the range is wider."""
 
 WEEK = 7
 
 
 class Forecast(Value):
-    """Requests by the month's end: expected, and the range.
+    """`runs_out_on` is the expected day; `may_run_out_on` the day at the upper end of the range. None: not this month.
 
-    `runs_out_on` is the expected day on which the allowance runs out, and `may_run_out_on` the day at the upper end of
-    the range; None: not in this month. A spent month has neither day (`QuotaReading.is_spent`). `days`: how many whole
-    days the forecast is made from.
+    `days` counts the whole days behind the forecast.
     """
 
     month_total: int
@@ -48,22 +46,19 @@ class Forecast(Value):
 
 @dataclass(frozen=True)
 class _Model:
-    """The days so far in short: a level, each weekday's use above the level, and the spread of a day around both."""
-
     level: float
     profile: Mapping[int, float]
     spread: float
     quantile: float
 
     def day(self, day: date) -> float:
-        """The expected use of a whole day."""
         return max(0.0, self.level + self.profile[day.weekday()])
 
 
 def forecast(used: int, limit: int | None, now: datetime, days: Mapping[date, int]) -> Forecast | None:
-    """The month from now on, by the use of whole `days`; no forecast (None) while too few days are known."""
+    """None with too few days."""
     now = now.astimezone(UTC)
-    recent = {day: use for day, use in sorted(days.items()) if now.date() - REACH <= day < now.date()}
+    recent = {day: use for day, use in sorted(days.items()) if now.date() - HISTORY <= day < now.date()}
     if len(recent) < LEAST_DAYS:
         return None
     course = list(_course(_fit(recent), used, now))
@@ -78,17 +73,16 @@ def forecast(used: int, limit: int | None, now: datetime, days: Mapping[date, in
 
 
 def _course(model: _Model, used: int, now: datetime) -> Iterator[tuple[date, int, int, int]]:
-    """Each day of the rest of the month, with the month's use by the day's end: expected, lowest, highest."""
+    """Each day left, with the month's use by its end: expected, lowest, highest."""
     expected, parts = float(used), list(_parts_left(now))
     for number, (day, part) in enumerate(parts, start=1):
         expected += part * model.day(day)
         margin = model.quantile * model.spread * sqrt(_variance([part for _, part in parts[:number]]))
-        # Requests are never taken back.
         yield day, round(expected), round(max(used, expected - margin)), round(expected + margin)
 
 
 def _parts_left(now: datetime) -> Iterator[tuple[date, float]]:
-    """The rest of the month: each day with its part, today's rest first, then whole days."""
+    """The rest of today, then whole days."""
     day, end = now.date(), month_end(now).date()
     midnight = datetime.combine(day + timedelta(days=1), time.min, UTC)
     yield day, (midnight - now) / timedelta(days=1)
@@ -97,10 +91,10 @@ def _parts_left(now: datetime) -> Iterator[tuple[date, float]]:
 
 
 def _variance(parts: Sequence[float]) -> float:
-    """The variance of a sum of days to come, for a spread of 1.
+    """The variance of the sum of these days, for a spread of 1: one day's surprise moves the level of all later days.
 
-    The surprise of one day moves the level of all days after that day. Source: Snyder, Koehler, Hyndman and Ord,
-    "Exponential smoothing models: means and variances for lead-time demand", 2004.
+    Source: Snyder, Koehler, Hyndman and Ord, "Exponential smoothing models: means and variances for lead-time demand",
+    2004.
     """
     after, variance = 0.0, 0.0
     for part in reversed(parts):
@@ -110,7 +104,6 @@ def _variance(parts: Sequence[float]) -> float:
 
 
 def _fit(days: Mapping[date, int]) -> _Model:
-    """The model of these days, in order."""
     profile = _profile(days)
     level = mean(use - profile[day.weekday()] for day, use in list(days.items())[:WEEK])
     squares = 0.0
@@ -119,12 +112,12 @@ def _fit(days: Mapping[date, int]) -> _Model:
         squares += surprise * surprise
         level += SMOOTHING * surprise
     freedom = len(days) - (WEEK if any(profile.values()) else 1)
-    # Counts vary by the root of their mean at least (Poisson), however even the days were.
+    # The variance of a count is at least its mean (Poisson).
     return _Model(level, profile, sqrt(max(squares / freedom, level, 0.0)), _quantile(freedom))
 
 
 def _profile(days: Mapping[date, int]) -> Mapping[int, float]:
-    """Each weekday's use above or below the level; zero before each weekday is known twice."""
+    """Zeros until each weekday is known twice."""
     of_weekday: dict[int, list[int]] = defaultdict(list)
     for day, use in days.items():
         of_weekday[day.weekday()].append(use)

@@ -1,8 +1,7 @@
 """The published lists, looked up as people type: region codes, names of countries, courses.
 
-Codes and courses are found exactly as published first. In another letter case a code or a course is found where
-exactly one published spelling fits. Names of countries are understood in any letter case. A name stands for a code
-that the data service publishes as a region, or for nothing.
+An exact spelling comes first, then the only spelling that differs in letter case. Names of countries match in any case,
+and stand for a published code or for nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,8 +13,8 @@ from sqlmodel import Session
 from bot.racedata import reference_store
 from bot.racedata.reference_store import KnownCountry, KnownCourse
 
-# A group has the codes that are in use for one country, and its common names. Codes that are English words (NO, IN, IT)
-# are left out: nobody who types "NO racecards" means Norway.
+# The codes in use for a country, with its common names. English words (NO, IN, IT) are left out: "NO racecards" does
+# not mean Norway.
 _COMMON: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
     (frozenset(codes.split()), frozenset(name.strip() for name in names.split(",")))
     for codes, names in (
@@ -51,43 +50,31 @@ _COMMON: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
     )
 )
 _PARTS = {"england": "GB", "scotland": "GB", "wales": "GB"}
-"""Names without a region of their own, each with a code of the country around them."""
+"""Names without a region of their own, with a code of the surrounding country."""
 
 
 @dataclass(frozen=True)
 class Lexicon:
-    """The published lists; empty where they are not known."""
-
     regions: Sequence[str] = ()
     courses: Sequence[KnownCourse] = ()
     countries: Sequence[KnownCountry] = ()
 
     def is_region(self, typed: str) -> bool:
-        """Whether the text is a region code, exactly as published."""
         return typed in self._codes
 
     def region_named(self, typed: str) -> str | None:
-        """The published code of the country that is called so; None for any other text.
-
-        A code in another letter case is a near miss, and no name.
-        """
+        """None for a code in another letter case: a near miss is no name."""
         if self._is_nearly_code(typed):
             return None
         return self._by_name.get(_plain(typed)) or self._by_code.get(typed)
 
     def region_meant(self, said: str) -> str | None:
-        """The published code that a delivery's region in other words means; None where no code is meant for certain.
-
-        The words are those of `region_called`, or a part of a country: what is in England is in GB.
-        """
+        """The published code that a delivery's words mean for certain, as a region or part of one."""
         parts = self.parts_of(said)
         return self.region_called(said) or (parts[0] if len(parts) == 1 and not self._is_nearly_code(said) else None)
 
     def region_called(self, typed: str) -> str | None:
-        """The published code that is called so, for certain: a code, or a name or another code of a whole country.
-
-        Letter case doesn't count, unless published codes differ in nothing else.
-        """
+        """The published code of a code, a name, or another code of the country, in any case; None if ambiguous."""
         if typed in self._codes:
             return typed
         if self._is_nearly_code(typed):
@@ -96,43 +83,36 @@ class Lexicon:
         return self.region_named(typed) or self.region_named(typed.upper())
 
     def region_in_any_case(self, typed: str) -> str | None:
-        """The published code, where exactly one published spelling differs from the text in letter case alone."""
         found = self._spelled_in_any_case(typed)
         return found if found in self._codes else None
 
     def course_in_any_case(self, typed: str) -> str | None:
-        """The published name of a course, where exactly one published spelling differs in letter case alone."""
         found = self._spelled_in_any_case(typed)
         return found if found in self._names else None
 
     def has_course(self, typed: str) -> bool:
-        """Whether a course has this name, exactly as published."""
         return typed in self._names
 
     def has_course_word(self, typed: str) -> bool:
-        """Whether a course has this name, id or shortcode, exactly as published."""
         return typed in self._names or typed in self._ids
 
     def has_name_from(self, word: str) -> bool:
-        """Whether any name of several words begins with this word."""
         return _plain(word).partition(" ")[0] in self._first_words
 
     def is_nearly_course(self, typed: str) -> bool:
-        """Whether a course has this name but for letter case."""
         return typed.casefold() in self._folded_names
 
     def parts_of(self, typed: str) -> tuple[str, ...]:
-        """The regions of courses with this country label ("Scotland"); () for any other text."""
+        """The regions of courses with this country label ("Scotland")."""
         folded = _plain(typed)
         found = self._labels.get(folded, ())
         whole = self._region_of_group(_PARTS.get(folded, ""))
         return tuple(found) or ((whole,) if whole else ())
 
     def is_country(self, typed: str) -> bool:
-        """Whether the text is the name of a country at all, with or without a region at the data service.
+        """Whether the text names a country, with or without a region.
 
-        A code that the data service has for a country is such a name, where the country has no region. A code in use
-        elsewhere is no name, nor is a published region in another letter case.
+        The service's code of a country without a region counts. A code in use elsewhere does not.
         """
         if self._is_nearly_code(typed):
             return False
@@ -142,7 +122,6 @@ class Lexicon:
 
     @property
     def names(self) -> Mapping[str, str]:
-        """Every name for a region, published or in common use, with the code."""
         published = {one.name: one.country_code for one in self.countries if one.name and one.country_code}
         found = {name: code for name, code in published.items() if code in self._codes}
         return {name.title(): code for name, code in self._by_name.items()} | found
@@ -201,7 +180,7 @@ class Lexicon:
 
     @cached_property
     def _by_name(self) -> dict[str, str]:
-        """Folded names with their published codes; names of the data service count before common names."""
+        """The data service's names come before common names."""
         found = {}
         for codes, names in _COMMON:
             if code := self._region_of_group(next(iter(codes))):
@@ -211,7 +190,6 @@ class Lexicon:
 
     @cached_property
     def _by_code(self) -> dict[str, str]:
-        """Codes in use elsewhere, each with the published code of the same country."""
         groups = [(codes, self._region_of_group(next(iter(codes)))) for codes, _ in _COMMON]
         return {other: code for codes, code in groups if code for other in codes}
 
@@ -221,13 +199,12 @@ class Lexicon:
         return frozenset(own).union(*(names for _, names in _COMMON))
 
     def _region_of_group(self, code: str) -> str | None:
-        """The published code of a code's group; None where the group has no published code, or several."""
+        """The only published code in a code's group, else None."""
         found = [one for codes, _ in _COMMON if code in codes for one in codes if one in self._codes]
         return found[0] if len(found) == 1 else None
 
 
 def kept(session: Session) -> Lexicon:
-    """The lists as they were last read."""
     regions, courses, countries = (
         reference_store.regions(session),
         reference_store.courses(session),
@@ -237,12 +214,11 @@ def kept(session: Session) -> Lexicon:
 
 
 def codes_of(word: str) -> frozenset[str]:
-    """The codes in use for the country of this code or common name, in any letter case; empty for any other word."""
+    """The codes in use for the country of a code or common name, in any letter case."""
     plain = _plain(word)
     whole = _PARTS.get(plain, word.upper())
     return next((codes for codes, names in _COMMON if whole in codes or plain in names), frozenset())
 
 
 def _plain(name: str) -> str:
-    """A name for comparing: letter case, dots ("U.K."), hyphens and "&" don't count."""
     return " ".join(name.casefold().replace(".", "").replace("-", " ").replace("&", " and ").split())

@@ -1,4 +1,4 @@
-"""The lists of the data service (regions, courses, countries) in one value, as deliveries need them."""
+"""The data service's lists in one value, as deliveries need them."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,7 +13,7 @@ from bot.racedata.reference_store import KnownCountry, KnownCourse
 
 @dataclass(frozen=True)
 class Lists:
-    """The data service's lists, as last read: `regions` are codes. None: never read."""
+    """Regions (codes), courses and countries as last read. None: never read."""
 
     regions: frozenset[str] | None
     courses: tuple[KnownCourse, ...] | None
@@ -22,18 +22,15 @@ class Lists:
 
     @cached_property
     def lexicon(self) -> Lexicon:
-        """The same lists, looked up as people type."""
         return Lexicon(tuple(sorted(self.regions or ())), self.courses or (), self.countries or ())
 
     def region_of_course(self, course: Course) -> str | None:
-        """The region of a course; None where the list has several regions for the course's name."""
         if course not in self._regions_of_courses:
             self._regions_of_courses[course] = reference_store.region_among(self.courses or (), course)
         return self._regions_of_courses[course]
 
 
 def read_lists(session: Session) -> Lists:
-    """The lists of now."""
     regions, courses, countries = (
         reference_store.regions(session),
         reference_store.courses(session),

@@ -1,7 +1,4 @@
-"""The month's quota: what was used, how sure that is, and which warnings it has reached.
-
-Months are those of UTC (Spec gap G13).
-"""
+"""The month's quota: use, certainty of the use, and thresholds. Months are in UTC (Spec gap G13)."""
 
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
@@ -12,28 +9,22 @@ from pydantic import AwareDatetime
 from bot.events.races import Value
 
 STALENESS_S = ((100_000, 60), (15_001, 300))
-"""Requests left → seconds after which what was read is asked for again. With fewer left, or unknown: CAREFUL_S."""
+"""Requests left → seconds for which a reading stays fresh. With fewer left, or unknown: STALENESS_WHEN_LOW_S."""
 
-CAREFUL_S = 900
+STALENESS_WHEN_LOW_S = 900
 
 
 class QuotaSource(StrEnum):
-    """What a figure of use was taken from."""
-
     ROWS = "dated rows"
     TOTAL = "total"
     OWN_COUNT = "own count"
 
 
 Kinds = tuple[tuple[str, int], ...]
-"""Refusals by kind, each as published with its count."""
 
 
 class UsageRow(Value):
-    """A day or an endpoint of `/account/usage`; what did not come is None. `refusals` are all kinds together.
-
-    `refusal_kinds` are the refusals by kind, where kinds came.
-    """
+    """`refusals` is the sum of all kinds."""
 
     label: str
     requests: int | None = None
@@ -43,10 +34,10 @@ class UsageRow(Value):
 
 
 class QuotaReading(Value):
-    """What `/account/usage` came to.
+    """A reading of `/account/usage`.
 
-    `used` are requests in `month` ("2026-11"); a lower bound where it is not `certain`. `limit` is None where neither
-    MONTHLY_QUOTA nor a known plan says it. `window` is the plan's, as published. `grouped_by` is what `rows` are.
+    `used` counts requests in `month` ("2026-11"), and is a lower bound unless `certain`. `limit` is MONTHLY_QUOTA or
+    the known plan's. `rows` are grouped by `grouped_by`.
     """
 
     taken_at: AwareDatetime
@@ -65,60 +56,51 @@ class QuotaReading(Value):
 
     @property
     def left(self) -> int | None:
-        """Requests left this month, at most; None where the limit is not known."""
         return None if self.limit is None else max(0, self.limit - self.used)
 
     @property
     def is_spent(self) -> bool:
-        """Whether nothing is left of the month."""
         return self.left == 0
 
     @property
     def percent(self) -> int | None:
-        """Whole percent of the limit that are used, rounded down; None where the limit is not known."""
         return None if self.limit is None else self.used * 100 // self.limit
 
 
 def month_key(now: datetime) -> str:
-    """The month of a moment: "2026-11"."""
     return now.astimezone(UTC).strftime("%Y-%m")
 
 
 def month_before(month: str) -> str:
-    """The month before: "2026-12" for "2027-01"."""
     return (datetime.strptime(f"{month}-01", "%Y-%m-%d").replace(tzinfo=UTC) - timedelta(days=1)).strftime("%Y-%m")
 
 
 def month_after(month: str) -> date:
-    """The day on which the month after begins: 1 December for "2026-11"."""
+    """The first day of the next month: 1 December for "2026-11"."""
     return month_end(datetime.strptime(f"{month}-01", "%Y-%m-%d").replace(tzinfo=UTC)).date()
 
 
 def month_start(now: datetime) -> datetime:
-    """The moment at which the month began."""
     return now.astimezone(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
 
 
 def month_end(now: datetime) -> datetime:
-    """The moment at which the next month begins."""
     return (month_start(now) + timedelta(days=32)).replace(day=1)
 
 
 def thresholds_reached(used: int, limit: int, thresholds: Iterable[int]) -> tuple[int, ...]:
-    """The thresholds, in percent, that the use has reached, lowest first."""
     return tuple(sorted({threshold for threshold in thresholds if used * 100 >= threshold * limit}))
 
 
 def staleness_s(left: int | None) -> int:
-    """Seconds for which what was read counts as fresh: the less is left of the month's quota, the longer."""
-    return next((seconds for least, seconds in STALENESS_S if left is not None and left >= least), CAREFUL_S)
+    return next((seconds for least, seconds in STALENESS_S if left is not None and left >= least), STALENESS_WHEN_LOW_S)
 
 
 def commands_left(limit: int | None, used: int, *, spent: int, spent_at_reading: int, share: int) -> int | None:
-    """Requests that commands may still make; None where no limit is known.
+    """Requests that commands may still make; None without a known limit.
 
-    `share` percent of what the month would have left without commands, less what they have `spent` of it. `used` was
-    read when `spent_at_reading` had been spent, so that requests made since are not counted twice.
+    `share` percent of what the month would have left without commands, less the commands' own `spent`. `used` contains
+    the first `spent_at_reading` of `spent`.
     """
     if limit is None:
         return None

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class PlanLimits(NamedTuple):
-    """What a key of a plan may do; both limits hold per key."""
+    """Both limits hold per key."""
 
     requests_per_minute: int
     requests_per_month: int
@@ -17,4 +17,3 @@ PLANS: dict[str, PlanLimits] = {
     "complete": PlanLimits(180, 400_000),
     "analyst": PlanLimits(240, 1_000_000),
 }
-"""By plan name. A plan that is not here is no error: its limits are then unknown."""

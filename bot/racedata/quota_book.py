@@ -1,7 +1,7 @@
-"""The quota book: what `/account/usage` says, read for the current month, with how sure that is.
+"""The quota book: this month's use from `/account/usage`, with its certainty.
 
-The endpoint's period and names are not shown (Spec gap G5). Dated rows are summed over the month in UTC; a total counts
-as the month's if it names the month, or has been seen to fall at a month's turn; else what we saw is a lower bound.
+Period and names are not shown (Spec gap G5). Dated rows are summed over the month in UTC. A total counts as the month's
+after it names the month or was seen to fall at a month's turn. Otherwise the use is a lower bound.
 """
 
 from collections.abc import Iterator
@@ -33,10 +33,10 @@ _TOTAL = "quota.total"
 
 
 class TotalSeen(Value):
-    """What totals of an unknown period were seen: the month's first, the last, and whether they fall as months turn.
+    """Totals of an unknown period: the month's first total, the last, and whether totals fall as months turn.
 
-    `monthly` is True once a total fell at a turn, False for good once it fell at another time. `turned` is False right
-    after the turn in UTC, until the total has fallen: the service's month may turn later (Spec gap G13).
+    `monthly` becomes True when a total falls at a turn, and False for good when a total falls at another time. `turned`
+    is False after the turn in UTC until the total has fallen (Spec gap G13).
     """
 
     month: str
@@ -46,7 +46,6 @@ class TotalSeen(Value):
     turned: bool = True
 
     def then(self, total: int, month: str, *, near_turn: bool) -> "TotalSeen":
-        """What was seen, with one more total."""
         fell = total < self.last
         monthly = self.monthly
         if fell and not near_turn and month == self.month:
@@ -67,8 +66,6 @@ async def usage_by_day(client: RacingClient) -> Page[Any]:
 
 
 class QuotaBook:
-    """Reads the quota, and keeps what it read."""
-
     def __init__(self, database: Database, client: RacingClient, settings: Settings, clock: Clock) -> None:
         self._database = database
         self._client = client
@@ -76,42 +73,37 @@ class QuotaBook:
         self._clock = clock
 
     async def read(self, by: str = BY_DAY) -> QuotaReading:
-        """The reading of this moment, with rows by day or by endpoint. Costs no quota. Raises ServiceError."""
+        """Costs no quota. Raises ServiceError."""
         page = await usage_by_day(self._client)
         usage = read_usage(page.data)
         plan = page.meta.plan or self._client.state.plan
         reading = await self._database.write(lambda session: self._keep(session, usage, plan))
         if reading.certain and reading.limit is not None:
-            await self._client.latches.usage_reads(reading.used, reading.limit)
+            await self._client.breakers.usage_reads(reading.used, reading.limit)
         if by == BY_ENDPOINT:
             return reading.model_copy(update={"rows": await self.by_endpoint(), "grouped_by": BY_ENDPOINT})
         return reading.model_copy(update={"rows": usage.rows})
 
     async def by_endpoint(self) -> tuple[UsageRow, ...]:
-        """The use by endpoint, as the service gives it. Costs no quota. Raises ServiceError."""
         return read_usage((await self._client.usage(by=BY_ENDPOINT)).data).rows
 
     async def forecast(self, reading: QuotaReading) -> Forecast | None:
-        """The month's forecast by this reading; None while too few days are known."""
         return await self._database.read(partial(expected_by, reading=reading))
 
     async def tier(self) -> Tier:
-        """On what the month's quota is spent by the latest reading; on everything before the first."""
         latest = await self.latest()
         return tier_of(latest.left, latest.limit) if latest else TIERS[0]
 
     async def may_spend(self, purpose: Purpose) -> bool:
-        """Whether requests are made for this purpose now."""
         return purpose in (await self.tier()).purposes
 
     async def latest(self) -> QuotaReading | None:
-        """This month's latest reading, without rows and without asking; None before the first."""
         month = month_key(self._clock())
         found = await self._database.read(lambda session: quota_store.latest(session, month))
         return found.reading if found else None
 
     async def commands_left(self) -> int | None:
-        """Requests that commands may still make by COMMAND_QUOTA_SHARE; None where the quota is not known."""
+        """By COMMAND_QUOTA_SHARE; None with an unknown quota."""
         month = month_key(self._clock())
         found, spent = await self._database.read(
             lambda session: (quota_store.latest(session, month), quota_store.spent(session, month))
@@ -130,14 +122,13 @@ class QuotaBook:
         )
 
     async def held_back(self) -> ServiceFailure | None:
-        """Why commands may ask for nothing: the month is spent, or almost. None where commands spent their share."""
+        """None if the commands' share is spent."""
         latest = await self.latest()
         if latest and latest.is_spent:
             return QuotaExceeded(RACES_PATH, code=QuotaExceeded.known_code)
         return None if await self.may_spend(Purpose.PEOPLE) else Spared(RACES_PATH)
 
     async def staleness_s(self) -> int:
-        """Seconds for which what was read counts as fresh, by what the month has left."""
         latest = await self.latest()
         return staleness_s(latest.left if latest else None)
 
@@ -164,11 +155,11 @@ class QuotaBook:
         return reading
 
     def _figure(self, session: Session, usage: Usage, month: str) -> tuple[int, bool, QuotaSource]:
-        """Requests of the month, whether that is certain, and where it is from."""
+        """Requests of the month, certainty, source."""
         own = quota_store.spent(session, month).requests
         dated = usage.in_month(month)
         if dated is not None and dated.requests is not None:
-            # Rows that reach back only some days lose the month's first ones: their sum falls, and is not the month's.
+            # Rows that reach back only some days lose the month's first days, so their sum can fall.
             highest = quota_store.most_used(session, month)
             return max(dated.requests, highest), dated.requests >= highest, QuotaSource.ROWS
         if usage.total is None:
@@ -178,7 +169,7 @@ class QuotaBook:
         seen = self._see_total(session, usage.total, month)
         if seen.monthly and seen.turned:
             return usage.total, True, QuotaSource.TOTAL
-        # However long the total's period is, it grew by no more than what was used since the month's first reading.
+        # Whatever the total's period: its growth since the month's first reading is use of this month.
         grown = usage.total - seen.first
         return (grown, False, QuotaSource.TOTAL) if grown > own else (own, False, QuotaSource.OWN_COUNT)
 
@@ -186,7 +177,7 @@ class QuotaBook:
         now = self._clock()
         kept = named_values.get(session, _TOTAL)
         first = TotalSeen(month=month, first=total, last=total)
-        # Where the service keeps another zone, its month turns some hours before or after ours (Spec gap G13).
+        # In another time zone the month turns some hours before or after ours (Spec gap G13).
         near_turn = now.day == 1 or (now + timedelta(days=1)).day == 1
         seen = TotalSeen.model_validate(kept[0]).then(total, month, near_turn=near_turn) if kept else first
         named_values.put(session, _TOTAL, seen.model_dump(), now)
@@ -194,10 +185,7 @@ class QuotaBook:
 
 
 def _ends_of_days(usage: Usage, now: datetime) -> Iterator[Sample]:
-    """The month's figures at the end of each day before today, from the first day that the service names.
-
-    A day without a row had no use. Rows of whole months tell nothing of days.
-    """
+    """The month's figures at the end of each past day, from the first published day on."""
     month, days = month_key(now), sorted(row.label for row in usage.rows if len(row.label) == len("2026-11-20"))
     if any(row.label == month for row in usage.rows):
         return
@@ -219,6 +207,5 @@ def _ends_of_days(usage: Usage, now: datetime) -> Iterator[Sample]:
 
 
 def expected_by(session: Session, reading: QuotaReading) -> Forecast | None:
-    """The month's forecast by a reading and the samples so far; None while too few days are known."""
     days = days_of(quota_store.samples(session), lambda one: one.used).whole
     return forecast(reading.used, reading.limit, reading.taken_at, days)

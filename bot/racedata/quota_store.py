@@ -1,4 +1,4 @@
-"""Quota readings: samples, the latest in full, our own count of requests, and the warnings that were given."""
+"""Stored quota readings: samples, the latest reading, our own count of requests, and given warnings."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -16,13 +16,12 @@ from bot.racedata.quota_by_day import Sample
 KEEP_SAMPLES = timedelta(days=100)
 
 TURNED = "turned"
-"""What the notice of a new month is called in its key."""
 
 _SPENT, _LATEST = "quota.spent", "quota.latest"
 
 
 class Spent(Value):
-    """Requests that this bot made in a month, and those of them that commands made."""
+    """Requests of this bot in a month, with the commands' part."""
 
     month: str
     requests: int = 0
@@ -30,28 +29,27 @@ class Spent(Value):
 
 
 class Latest(Value):
-    """The latest reading, without its rows, and what commands had spent by then."""
+    """`spent_by_commands` are the commands' requests up to the reading."""
 
     reading: QuotaReading
     spent_by_commands: int = 0
 
 
 def spent(session: Session, month: str) -> Spent:
-    """What was spent in a month. A month that is not the stored one begins at nothing."""
     kept = named_values.get(session, _SPENT)
     found = Spent.model_validate(kept[0]) if kept else None
     return found if found and found.month == month else Spent(month=month)
 
 
 def spend(session: Session, month: str, requests: int, now: datetime, *, by_commands: int = 0) -> None:
-    """Count requests. Replicas that count in the same instant may lose one: the figure is a lower bound anyway."""
+    """Count requests. Replicas at the same instant may lose a request: the figure is a lower bound anyway."""
     before = spent(session, month)
     after = Spent(month=month, requests=before.requests + requests, by_commands=before.by_commands + by_commands)
     named_values.put(session, _SPENT, after.model_dump(), now)
 
 
 def put_reading(session: Session, reading: QuotaReading, settled: Iterable[Sample] = ()) -> None:
-    """Keep a reading: as the latest, and as the sample of its day. `settled` are samples of the ends of days before."""
+    """Keep a reading as the latest, and as the sample of its day. `settled` are the samples of past days' ends."""
     latest = Latest(
         reading=reading.model_copy(update={"rows": ()}), spent_by_commands=spent(session, reading.month).by_commands
     )
@@ -73,7 +71,6 @@ def put_reading(session: Session, reading: QuotaReading, settled: Iterable[Sampl
 
 
 def samples(session: Session) -> list[Sample]:
-    """All samples that are kept, oldest first."""
     rows = session.execute(select(QuotaSample).order_by(col(QuotaSample.taken_at))).scalars()
     return [
         Sample(
@@ -90,7 +87,7 @@ def samples(session: Session) -> list[Sample]:
 
 
 def _forget_earlier_today(session: Session, reading: QuotaReading) -> None:
-    """Keep the last sample of each day. The sample of midnight ends the day before; a higher figure stays known."""
+    """Keep only the last sample of each day, and any higher figure. A sample at midnight ends the day before."""
     midnight = reading.taken_at.replace(hour=0, minute=0, second=0, microsecond=0)
     taken_at = col(QuotaSample.taken_at)
     earlier = (taken_at > midnight, taken_at < reading.taken_at, col(QuotaSample.used) <= reading.used)
@@ -98,20 +95,18 @@ def _forget_earlier_today(session: Session, reading: QuotaReading) -> None:
 
 
 def latest(session: Session, month: str) -> Latest | None:
-    """The latest reading, if it is of that month."""
     kept = named_values.get(session, _LATEST)
     found = Latest.model_validate(kept[0]) if kept else None
     return found if found and found.reading.month == month else None
 
 
 def last_read_at(session: Session) -> datetime | None:
-    """When the quota was last read, in whatever month; None before the first reading."""
     kept = named_values.get(session, _LATEST)
     return Latest.model_validate(kept[0]).reading.taken_at if kept else None
 
 
 def most_used(session: Session, month: str) -> int:
-    """The highest figure that was sampled in a month: use never goes down within one."""
+    """The highest sampled figure of a month: use never falls within a month."""
     highest: int | None = session.execute(
         select(func.max(col(QuotaSample.used))).where(col(QuotaSample.month) == month)
     ).scalar_one()
@@ -119,12 +114,11 @@ def most_used(session: Session, month: str) -> int:
 
 
 def notice_key(month: str, what: str | int) -> str:
-    """What a quota warning is told by, once: "quota:2026-11:80"."""
+    """Such as "quota:2026-11:80"."""
     return f"quota:{month}:{what}"
 
 
 def warned(session: Session, month: str) -> bool:
-    """Whether admins were warned in a month: at a threshold, by the forecast, or of a refusal."""
     prefix = notice_key(month, "")
     of_month = or_(
         col(Notice.key).startswith(prefix, autoescape=True), col(Notice.key) == f"refused:quota_exceeded:{month}"
@@ -134,7 +128,6 @@ def warned(session: Session, month: str) -> bool:
 
 
 def mark_told(session: Session, keys: Iterable[str], now: datetime) -> None:
-    """Note as told what a weightier warning made superfluous."""
     for key in keys:
         statement = insert_here(session, Notice).on_conflict_do_nothing(index_elements=["key"])
         session.execute(statement.values(key=key, created_at=now))

@@ -1,4 +1,4 @@
-"""The race book's rows: races by day and region, put together field by field from whoever told of them."""
+"""The race book's rows: races by day and region, merged field by field from all sources."""
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
@@ -26,31 +26,28 @@ V = TypeVar("V", bound=Value)
 
 REGION_UNKNOWN = ""
 
-TOGETHER = 100
-"""Races that are looked up at once: SQLite takes a limited number of values."""
+RACES_PER_QUERY = 100
+"""Races per query: SQLite limits the number of values."""
 
 
-TELLING = timedelta(days=2)
-"""Lists bring older races by the thousand; events of older races are no longer told."""
+NEWS_MAX_AGE = timedelta(days=2)
+"""Races older than this are no news: lists bring old races by the thousand."""
 
 
 class Kept(NamedTuple):
-    """A race of the book, and when something was last learnt of it."""
-
     race: Race
     updated_at: datetime
 
 
 def put(session: Session, races: Iterable[Race], now: datetime, *, region: str | None = None) -> int:
-    """How many of the races are in the book now: races with a date, and with an id or a listed `region`.
+    """Store races with a date and with an id or a listed `region`; the number stored.
 
-    What was known of a race and did not come again is kept. `region` is the filter that listed the races, "" for the
-    list of all: a filter's code is true whatever the race itself says. A list is whole, so it also says who runs.
-    None: a race by itself. News of races younger than TELLING are noted for fan-out (`learnt`).
+    `region` is the filter of the list, "" for the list of all, or None for a single race. A list names all runners.
+    News are noted for fan-out (`learnt`).
     """
     named = ((race, region is not None) for race in races)
     done = [one for one in _put(session, named, now, region) if one.race.race_date]
-    since = (now - TELLING).date().isoformat()
+    since = (now - NEWS_MAX_AGE).date().isoformat()
     rows = [{"race_id": one.race_id} for one in done if one.is_news and (one.race.race_date or "") >= since]
     if rows:
         session.execute(insert_here(session, LearntRace).on_conflict_do_nothing(), rows)
@@ -58,10 +55,9 @@ def put(session: Session, races: Iterable[Race], now: datetime, *, region: str |
 
 
 def learn(session: Session, told: Iterable[RacingEvent], now: datetime) -> dict[str, Race]:
-    """The races of deliveries, by id, after the deliveries were put into the book: each with all that the book has.
+    """Store the races of deliveries; the races by id, each with everything known.
 
-    A racecard names all who run; any other delivery may name only some of a race's runners. A race without a date is
-    put only where the book knows the date.
+    A racecard names all runners; other deliveries may name only some. A race without a known date is not stored.
     """
     named = ((race, event.kind in WHOLE_LISTS) for event in told for race in (event.race, *event.races))
     return {one.race_id: one.race for one in _put(session, named, now, None) if one.race.race_date}
@@ -71,11 +67,10 @@ class _Put(NamedTuple):
     race_id: str
     race: Race
     is_news: bool
-    """Whether the book's row has changed."""
 
 
 class _Named(NamedTuple):
-    """A race that a list or a delivery names. `names_all`: with all who run."""
+    """`names_all`: the source names all runners."""
 
     race: Race
     names_all: bool
@@ -89,10 +84,10 @@ def _put(session: Session, races: Iterable[tuple[Race, bool]], now: datetime, re
         if race_id := race.race_id or (_own_id(race) if region is not None else None):
             news = _Named(race, names_all)
             by_id[race_id] = _both(by_id[race_id], news, region) if race_id in by_id else news
-    # In one order everywhere: two replicas that write the same races would otherwise wait for each other.
+    # A fixed order keeps two replicas from a deadlock over the same races.
     pairs = iter(sorted(by_id.items()))
     done: list[_Put] = []
-    while batch := dict(islice(pairs, TOGETHER)):
+    while batch := dict(islice(pairs, RACES_PER_QUERY)):
         done += _put_batch(session, batch, now, region)
     return done
 
@@ -103,23 +98,20 @@ def _both(known: _Named, news: _Named, region: str | None) -> _Named:
 
 
 def _takes_off(known: Race, news: _Named, region: str | None) -> bool:
-    """Whether who is not named runs no more. A card takes nobody off a race that has placed runners."""
+    """Whether runners without a mention are out. A card removes nobody from a race with placed runners."""
     if region is not None:
         return True
     return news.names_all and is_whole(known.runners, news.race.runners) and not known.placed()
 
 
 def learnt(session: Session) -> list[str]:
-    """The ids of the next races with news for fan-out, at most TOGETHER."""
-    return list(session.connection().execute(_LEARNT).scalars())
+    return list(session.connection().execute(_SELECT_NEWS).scalars())
 
 
-_LEARNT = select(table_of(LearntRace).c.race_id).order_by(table_of(LearntRace).c.race_id).limit(TOGETHER)
-"""The statement of `learnt`."""
+_SELECT_NEWS = select(table_of(LearntRace).c.race_id).order_by(table_of(LearntRace).c.race_id).limit(RACES_PER_QUERY)
 
 
 def looked_at(session: Session, race_ids: Collection[str]) -> None:
-    """Forget the news of these races: fan-out has told them."""
     session.execute(delete(LearntRace).where(col(LearntRace.race_id).in_(race_ids)))
 
 
@@ -129,12 +121,11 @@ def find(
     meeting_ids: Collection[str],
     places: Collection[event_store.Place] = (),
 ) -> dict[str, Race]:
-    """The races of the book by race ids, meeting ids, or days and courses."""
     row = BookRace
     ways = [
         *([col(row.race_id).in_(sorted(race_ids))] if race_ids else []),
         *([col(row.meeting_id).in_(sorted(meeting_ids))] if meeting_ids else []),
-        # Narrows the rows only; the caller compares the courses.
+        # The caller compares the courses themselves.
         *([event_store.is_at(session, row, places)] if places else []),
     ]
     if not ways:
@@ -145,7 +136,6 @@ def find(
 
 
 def _race(race_id: str, data: str) -> Race | None:
-    """The race of a row; None for a damaged row, which keeps no other row from being read."""
     try:
         return Race.model_validate_json(data)
     except ValueError:
@@ -154,13 +144,11 @@ def _race(race_id: str, data: str) -> Race | None:
 
 
 def read_row(race_id: str, region: str, data: str) -> Race | None:
-    """The race of a row's columns, with its region; None for a damaged row."""
     race = _race(race_id, data)
     return _with_region(race, region) if race else None
 
 
 def of_day(session: Session, day: str, region: str | None = None) -> list[Kept]:
-    """The races of a day in the book, of a region or of all."""
     statement = select(BookRace).where(col(BookRace.race_date) == day).order_by(col(BookRace.race_id))
     if region is not None:
         statement = statement.where(col(BookRace.region) == region)
@@ -169,16 +157,12 @@ def of_day(session: Session, day: str, region: str | None = None) -> list[Kept]:
 
 
 def by_id(session: Session, race_id: str) -> Race | None:
-    """A race of the book by its id; None where the book lacks it."""
     row = session.get(BookRace, race_id)
     return _with_region(Race.model_validate_json(row.data), row.region) if row else None
 
 
 def told_of_day(session: Session, day: str, since: datetime, until: datetime) -> list[RacingEvent]:
-    """The newest version of each result and abandonment of a day: of that race date, or received then without one.
-
-    "Then" is from `since` to `until`, both included.
-    """
+    """Results and abandonments of a race date, or received from `since` to `until` (included) without a date."""
     row = EventVersion
     of_these = col(row.kind).in_([kind for kind in EventKind if kind is not EventKind.RACECARD_PUBLISHED])
     undated = (col(row.race_date).is_(None), col(row.received_at) >= since, col(row.received_at) <= until)
@@ -191,9 +175,9 @@ def told_of_day(session: Session, day: str, since: datetime, until: datetime) ->
 
 
 def merged(known: Race, news: Race, *, whole: bool) -> Race:
-    """The race with what is new of it; what did not come stays. `whole`: the news name all who run, or nobody."""
+    """The known race with the news; fields without news stay. `whole`: the news name all runners, or none."""
     runners = completed_runners(news.runners, known.runners, are_all=whole)
-    # Only news that speak of the race's status take an abandonment back.
+    # Only news of the race's status take an abandonment back.
     is_kept = news.abandoned is None and news.status is None
     return _filled(known, news).model_copy(
         update={
@@ -202,19 +186,18 @@ def merged(known: Race, news: Race, *, whole: bool) -> Race:
             "runners": runners,
             "abandoned": known.abandoned if is_kept else news.abandoned,
         }
-        # The earlier figure would hide that a runner is gone.
+        # The earlier figure would hide the missing runner.
         | ({"field_size": None} if len(runners) < len(known.runners) and news.field_size is None else {})
     )
 
 
 def _filled(known: V, news: V) -> V:
-    """The news, and what they leave open as it was known."""
     said = {name for name in type(news).model_fields if getattr(news, name) is not None}
     return known.model_copy(update={name: getattr(news, name) for name in said})
 
 
 def _put_batch(session: Session, races: Mapping[str, _Named], now: datetime, region: str | None) -> list[_Put]:
-    rows = session.connection().execute(_KEPT, {"races": list(races)})
+    rows = session.connection().execute(_SELECT_BATCH, {"races": list(races)})
     known = {race_id: (kept_region, _race(race_id, data)) for race_id, kept_region, data in rows}
     values, done = [], []
     for race_id, news in races.items():
@@ -235,26 +218,26 @@ def _put_batch(session: Session, races: Mapping[str, _Named], now: datetime, reg
             }
         )
     if values:
-        # On the connection, which hands all rows to the driver at once.
+        # The bare connection hands all rows to the driver at once.
         session.connection().execute(_put_down(dialect_of(session)), values)
     return done
 
 
 @cache
 def _put_down(dialect: str) -> Insert:
-    """Puts races into the book, or over the races that the book has."""
     insert = insert_into(dialect, BookRace)
     changed = {name: insert.excluded[name] for name in ("region", "race_date", "meeting_id", "data", "updated_at")}
     return insert.on_conflict_do_update(index_elements=["race_id"], set_=changed)
 
 
 _RACE = table_of(BookRace).c
-_KEPT = select(_RACE.race_id, _RACE.region, _RACE.data).where(_RACE.race_id.in_(bindparam("races", expanding=True)))
-"""The races that a batch is about, as the book has them."""
+_SELECT_BATCH = select(_RACE.race_id, _RACE.region, _RACE.data).where(
+    _RACE.race_id.in_(bindparam("races", expanding=True))
+)
 
 
 def _region(listed_under: str | None, kept: str, race: Race) -> str:
-    """The region of a row. A filter's code is never replaced by what a race says, which may be a name."""
+    """A filter's code is never replaced by the race's own word, which may be a name."""
     return listed_under or kept or race.region or REGION_UNKNOWN
 
 
@@ -263,7 +246,7 @@ def _with_region(race: Race, region: str) -> Race:
 
 
 def _own_id(race: Race) -> str:
-    """A key of our own for a listed race whose id can't be read: without one it would be missing from its card."""
+    """A race without a readable id must not be missing from its card."""
     course = race.course.course_id or race.course.name
     off = race.off.off_at.isoformat() if race.off.off_at else race.off.text
     facts = "\n".join(str(fact) for fact in (course, race.race_date, off, race.number, race.title))

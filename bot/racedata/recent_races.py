@@ -1,4 +1,4 @@
-"""What there was lately of what a channel asks for: from received deliveries and the race book, by published date."""
+"""Recent races that filters take: from received deliveries and the race book, by published date."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,18 +13,14 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Race
 from bot.racedata import race_book_store
 
-DAYS = 7
+RECENT_DAYS = 7
 
 _KINDS = (EventKind.RESULT_RECEIVED, EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED)
 
 
 @dataclass(frozen=True)
 class Recent:
-    """How many races settled and how many races and meetings were abandoned in the last DAYS days, as far as is known.
-
-    `is_whole`: deliveries have been received for that long, so that it is all there was. `abandoned` are the
-    abandonments that are published for today.
-    """
+    """`is_whole`: deliveries cover all RECENT_DAYS days. `abandoned` are today's abandonments by published date."""
 
     results: int
     abandonments: int
@@ -33,12 +29,11 @@ class Recent:
 
 
 def recent(session: Session, filters: Sequence[ChannelFilter], today: date, now: datetime) -> Recent:
-    """What these filters take together."""
-    days = [(today - timedelta(days=ago)).isoformat() for ago in range(DAYS)]
+    days = [(today - timedelta(days=ago)).isoformat() for ago in range(RECENT_DAYS)]
     found = [*_delivered(session, filters, days), *_in_book(session, filters, days)]
     taken = [event for event in found if any(chosen.matches(event) for chosen in filters)]
     settled = {_name(event) for event in taken if event.kind is EventKind.RESULT_RECEIVED}
-    # By name, so that a race that both tell of is one; and a meeting's races are said by it.
+    # A race told by both sources counts once, and a lost meeting stands for its races.
     lost = {_name(event): event for event in reversed(taken) if event.is_abandonment}
     of_meetings = {race.race_id for event in lost.values() for race in event.races if race.race_id}
     lost = {name: event for name, event in lost.items() if name not in of_meetings and name not in settled}
@@ -47,13 +42,12 @@ def recent(session: Session, filters: Sequence[ChannelFilter], today: date, now:
     return Recent(
         results=len(settled),
         abandonments=len(lost),
-        is_whole=since is not None and since <= now - timedelta(days=DAYS),
+        is_whole=since is not None and since <= now - timedelta(days=RECENT_DAYS),
         abandoned=tuple(event for event in lost.values() if event.race.race_date == today.isoformat()),
     )
 
 
 def _delivered(session: Session, filters: Sequence[ChannelFilter], days: Sequence[str]) -> Iterator[RacingEvent]:
-    """The events of these days that may be taken, each in its newest version."""
     statement = (
         select(col(EventVersion.event_key), col(EventVersion.data))
         .where(col(EventVersion.race_date).in_(days), col(EventVersion.kind).in_([str(kind) for kind in _KINDS]))
@@ -68,7 +62,6 @@ def _delivered(session: Session, filters: Sequence[ChannelFilter], days: Sequenc
 
 
 def _in_book(session: Session, filters: Sequence[ChannelFilter], days: Sequence[str]) -> Iterator[RacingEvent]:
-    """What the race book knows of these days, as the events that it would have been."""
     regions = {chosen.region for chosen in filters}
     for day in days:
         for region in [None] if ALL_REGIONS in regions else sorted(regions):

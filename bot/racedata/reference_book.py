@@ -1,4 +1,4 @@
-"""The reference book: region codes, courses and countries as published, kept for a day; typed words checked by them."""
+"""The reference book: regions, courses and countries, kept for a day, and typed words checked by them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -22,7 +22,7 @@ from bot.racedata.client.records import CountryPage, CoursePage
 from bot.racedata.client.service_client import RacingClient
 from bot.racedata.client.service_errors import (
     AnswerUnreadable,
-    Latched,
+    CircuitOpen,
     NotFound,
     RateLimited,
     ServerFault,
@@ -39,23 +39,23 @@ from bot.racedata.reference_store import KnownCountry, KnownCourse
 log = get_logger(__name__)
 T = TypeVar("T")
 
-FRESH_FOR = timedelta(days=1)
+LISTS_FRESH_FOR = timedelta(days=1)
 
-ASK_AGAIN_AFTER = timedelta(minutes=1)
-"""After a refresh that failed, or that left one of the lists out, the service is not asked by every command."""
+REFRESH_PAUSE = timedelta(minutes=1)
+"""Pause after a failed or partial refresh: not every command asks the service."""
 
-ASK_AGAIN_AFTER_REFUSAL = timedelta(hours=1)
-"""A list that was refused, or came with nothing to be read, will be no other in a minute, and each try costs quota."""
+REFUSED_LIST_PAUSE = timedelta(hours=1)
+"""Pause after a refused or empty list: the next minute's answer would be the same, and each request costs quota."""
 
-PASSING = (RateLimited, ServerFault, ServiceUnreachable, Latched, Spared)
-"""Failures that asking again soon may mend; a client that is latched or spares is not asking the service at all."""
+TRANSIENT = (RateLimited, ServerFault, ServiceUnreachable, CircuitOpen, Spared)
+"""Failures that may pass soon."""
 
 LISTED_REGIONS = 30
 
 
 @dataclass(frozen=True)
 class RegionCheck:
-    """A region as it will be used. `known` is False where neither list could be had: it was taken as typed."""
+    """`known` is False if no list was available, and the region was taken as typed."""
 
     region: str
     known: bool
@@ -63,14 +63,12 @@ class RegionCheck:
 
 @dataclass(frozen=True)
 class _PutOff:
-    """A list that is not asked for again until later, and the refusal; without one it came with nothing in it."""
-
     until: datetime
     error: ServiceError | None
 
 
 class ReferenceBook:
-    """Region codes and courses. One refresh serves all who wait for it."""
+    """One refresh serves all who wait."""
 
     def __init__(self, database: Database, client: RacingClient, clock: Clock) -> None:
         self._database = database
@@ -83,15 +81,13 @@ class ReferenceBook:
         self._failures: dict[str, ServiceError | None] = {}
 
     async def regions(self, timeout_s: float | None = None) -> tuple[str, ...] | None:
-        """The region codes as published; the stale ones where new ones don't come in time; None without any."""
+        """The stale codes if new codes do not come in time; None without any."""
         return await self._kept(reference_store.regions, timeout_s)
 
     async def courses(self, timeout_s: float | None = None) -> tuple[KnownCourse, ...] | None:
-        """The courses; the stale ones where new ones don't come in time; None without any."""
         return await self._kept(reference_store.courses, timeout_s)
 
     async def countries(self, timeout_s: float | None = None) -> tuple[KnownCountry, ...] | None:
-        """What each country publishes; the stale ones where new ones don't come in time; None without any."""
         kept = await self._database.read(reference_store.countries)
         if not self._is_fresh(kept):
             try:
@@ -105,12 +101,12 @@ class ReferenceBook:
         return kept[0] if kept else None
 
     async def known_countries(self) -> tuple[KnownCountry, ...]:
-        """What each country publishes, as far as it is kept: nothing is asked for it."""
+        """Makes no request."""
         kept = await self._database.read(reference_store.countries)
         return kept[0] if kept else ()
 
     async def lexicon(self, timeout_s: float | None = None) -> Lexicon:
-        """All three lists for looking words up, within the time together; the countries as far as they are kept."""
+        """`timeout_s` covers all lists. The countries come from the store."""
         began_s = asyncio.get_running_loop().time()
         regions = await self.regions(timeout_s)
         waited_s = asyncio.get_running_loop().time() - began_s
@@ -118,29 +114,25 @@ class ReferenceBook:
         return Lexicon(regions or (), courses or (), await self.known_countries())
 
     def why_none(self, name: str) -> Exception:
-        """Why there is no list of that name ("courses", "countries"): what the service said, or that it has not yet."""
+        """The service's failure, or no answer yet."""
         if name not in self._failures:
             return TimeoutError(f"the list of {name} has not come")
         none = f"The data service's list of {name} could not be read. Try again in a few minutes."
         return self._failures[name] or CommandError(none)
 
     async def check_region(self, typed: str, timeout_s: float | None = None) -> RegionCheck:
-        """The region. CommandError where it isn't one, with those that it may have meant."""
         return (await self.check_regions([typed], timeout_s))[0]
 
     async def check_regions(
         self, typed: Sequence[str], timeout_s: float | None = None, *, other_words: Vocabulary | None = None
     ) -> list[RegionCheck]:
-        """The regions. CommandError where some are none, with what they may have meant.
-
-        `other_words` is what could stand in their place and may have been meant too, each with how it is typed.
-        """
+        """`other_words` may have been meant too, each with its typed form. CommandError with near misses."""
         regions = await self.regions(timeout_s)
         unknown = [one for one in typed if regions and one not in regions]
         if not unknown:
             return [RegionCheck(one, known=bool(regions)) for one in typed]
         right = {region: region for region in regions or ()} | dict(other_words or {})
-        # To look for what is alike takes as long as many deliveries do.
+        # The search for near misses takes as long as many deliveries.
         found = await asyncio.to_thread(guess, unknown, right)
         wrong = named(one.typed for one in found.wrong)
         listed = f"Regions: {', '.join(regions or ())}." if len(regions or ()) <= LISTED_REGIONS else ""
@@ -156,10 +148,10 @@ class ReferenceBook:
     async def check_course(
         self, typed: str, timeout_s: float | None = None, *, regions: Sequence[str] = (), guessing: bool = True
     ) -> Course:
-        """The course of a name, id or shortcode; without an id where there is no list to check it by.
+        """The course of a name, id or shortcode. Without a list the course has no id.
 
-        Of several that share a name it is the one in `regions`. CommandError where there is none, with those that it
-        may have meant unless nothing is to be guessed (`guessing`), or where there is more than one.
+        `regions` decide between courses of one name. CommandError for an unknown course, with near misses if
+        `guessing`, and for an ambiguous name.
         """
         courses = await self.courses(timeout_s)
         if not courses:
@@ -180,16 +172,12 @@ class ReferenceBook:
         return Course(course_id=chosen.course_id, name=chosen.name, country=chosen.country)
 
     async def region_of(self, course: Course) -> str | None:
-        """The region of a checked course."""
         kept = await self._database.read(reference_store.courses)
         found = {one.region for one in (kept[0] if kept else ()) if one.course_id and one.course_id == course.course_id}
         return found.pop() if len(found) == 1 else None
 
     async def refresh(self) -> None:
-        """Read anew what is older than a day and keep what came, by one request for each list.
-
-        Raises ServiceError where one of them did not come.
-        """
+        """Read stale lists anew, by one request for each. Raises ServiceError if a list did not come."""
         error = await self._refresh_together(self._client.in_one_try())
         if error is not None:
             raise error
@@ -198,7 +186,7 @@ class ReferenceBook:
         kept = await self._database.read(read)
         if kept and self._is_fresh(kept):
             return kept[0]
-        if self._refreshed_at is None or self._clock() - self._refreshed_at >= ASK_AGAIN_AFTER:
+        if self._refreshed_at is None or self._clock() - self._refreshed_at >= REFRESH_PAUSE:
             try:
                 async with asyncio.timeout(timeout_s):
                     await self._refresh_together(self._client)
@@ -210,22 +198,20 @@ class ReferenceBook:
         return kept[0] if kept else None
 
     async def _refresh_together(self, client: RacingClient) -> ServiceError | None:
-        """What went wrong with the refresh that is under way, or else with a new one."""
         if self._refreshing is None or self._refreshing.done():
             self._refreshing = asyncio.create_task(self._refresh(client))
-            self._refreshing.add_done_callback(_look_at)
-        # Whoever gives up waiting must not end it for the others.
+            self._refreshing.add_done_callback(_log_failure)
+        # The end of one caller's patience must not end the refresh for others.
         return await asyncio.shield(self._refreshing)
 
     async def _refresh(self, client: RacingClient) -> ServiceError | None:
         try:
             return await self._refresh_stale(client)
         finally:
-            # Also where what came could not be kept: the next command would ask for it all again.
+            # Also after a storage failure: the next command would request everything again.
             self._refreshed_at = self._clock()
 
     async def _refresh_stale(self, client: RacingClient) -> ServiceError | None:
-        """Ask for each list that is older than a day, and keep what came; or what went wrong."""
         kept_courses = await self._database.read(reference_store.courses)
         kept_regions = await self._database.read(reference_store.regions)
         new_courses: Sequence[KnownCourse] = ()
@@ -235,7 +221,7 @@ class ReferenceBook:
             new_courses, courses_error = await self._ask("courses", partial(_ask_courses, client))
         if not self._is_fresh(kept_regions):
             new_regions, regions_error = await self._ask("regions", partial(_ask_regions, client))
-            # A list that only failed to come leaves the one that was kept; where there is none, the courses tell.
+            # A kept list survives a failed request. Without a kept list the courses name the regions.
             if not new_regions and (kept_regions is None or _is_left_to_courses(regions_error)):
                 fresh_courses = kept_courses[0] if kept_courses and self._is_fresh(kept_courses) else ()
                 new_regions = _regions_of(new_courses or fresh_courses)
@@ -243,19 +229,18 @@ class ReferenceBook:
         return courses_error or (None if isinstance(regions_error, UpgradeRequired) else regions_error)
 
     async def _ask(self, name: str, ask: Callable[[], Awaitable[list[T]]]) -> tuple[Sequence[T], ServiceError | None]:
-        """The list, or why there is none; the refusal of before while it is put off."""
+        """During a pause the earlier refusal."""
         put_off = self._put_off.get(name)
         if put_off and self._clock() < put_off.until:
             return (), put_off.error
         found, error = await _attempt(ask)
         self._failures[name] = error
         self._put_off.pop(name, None)
-        if not found and not isinstance(error, PASSING):
-            self._put_off[name] = _PutOff(self._clock() + ASK_AGAIN_AFTER_REFUSAL, error)
+        if not found and not isinstance(error, TRANSIENT):
+            self._put_off[name] = _PutOff(self._clock() + REFUSED_LIST_PAUSE, error)
         return found or (), error
 
     async def _refresh_countries(self) -> None:
-        """Ask for the countries, unless that is put off, and keep what came."""
         found, _ = await self._ask("countries", self._ask_countries)
         now = self._clock()
         if found:
@@ -277,7 +262,7 @@ class ReferenceBook:
             await self._database.write(keep)
 
     def _is_fresh(self, kept: tuple[object, datetime] | None) -> bool:
-        return kept is not None and self._clock() - kept[1] < FRESH_FOR
+        return kept is not None and self._clock() - kept[1] < LISTS_FRESH_FOR
 
 
 async def _ask_courses(client: RacingClient) -> list[KnownCourse]:
@@ -289,7 +274,6 @@ async def _ask_regions(client: RacingClient) -> list[str]:
 
 
 async def _attempt(ask: Callable[[], Awaitable[T]]) -> tuple[T | None, ServiceError | None]:
-    """The answer, or why there is none."""
     try:
         return await ask(), None
     except ServiceError as error:
@@ -298,13 +282,12 @@ async def _attempt(ask: Callable[[], Awaitable[T]]) -> tuple[T | None, ServiceEr
 
 
 def _is_left_to_courses(error: ServiceError | None) -> bool:
-    """Whether `/reference` has no regions for this key: it came without (no error), or it is not there to be read."""
+    """Whether `/reference` has no regions for this key."""
     forbidden = isinstance(error, ServiceFailure) and error.status == HTTPStatus.FORBIDDEN
     return error is None or forbidden or isinstance(error, UpgradeRequired | NotFound | AnswerUnreadable)
 
 
 def _known_courses(page: CoursePage) -> list[KnownCourse]:
-    """The courses that have a name: nobody could tell or type another."""
     return [
         KnownCourse(
             course_id=record.course_id,
@@ -331,7 +314,6 @@ def _regions_of(courses: Sequence[KnownCourse]) -> list[str]:
     return sorted({course.region for course in courses if course.region})
 
 
-def _look_at(task: "asyncio.Task[ServiceError | None]") -> None:
-    """Take note of how the refresh ended, where all who waited for it have given up."""
+def _log_failure(task: "asyncio.Task[ServiceError | None]") -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
         log.warning("reference_not_refreshed", reason=str(error))

@@ -1,4 +1,4 @@
-"""What is kept of the service's lists: courses, regions and other filter values, countries; and what they tell."""
+"""The stored lists of the data service: courses, regions, countries."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -12,8 +12,6 @@ from bot.events.races import Course, Value
 
 
 class KnownCourse(Value):
-    """A course of `/courses`, as far as the bot needs it."""
-
     course_id: str | None = None
     name: str | None = None
     shortcode: str | None = None
@@ -26,7 +24,7 @@ class KnownCourse(Value):
 
 
 class KnownCountry(Value):
-    """A country of `/countries`: what it publishes. `position_pct` is a fraction from 0 to 1."""
+    """`position_pct` is a fraction from 0 to 1."""
 
     country_code: str | None = None
     name: str | None = None
@@ -39,63 +37,55 @@ class KnownCountry(Value):
     note: str | None = None
 
 
-# The lists change once a day, and are asked for with each event.
+# The lists change once a day, and are read with each event.
 _read_countries = lru_cache(maxsize=2)(TypeAdapter(tuple[KnownCountry, ...]).validate_json)
 _read_courses = lru_cache(maxsize=2)(TypeAdapter(tuple[KnownCourse, ...]).validate_json)
 _read_regions = lru_cache(maxsize=2)(TypeAdapter(tuple[str, ...]).validate_json)
 
 
 def put_courses(session: Session, courses: Sequence[KnownCourse], now: datetime) -> None:
-    """Keep the courses."""
     named_values.put(session, "courses", [course.model_dump(exclude_none=True) for course in courses], now)
 
 
 def courses(session: Session) -> tuple[tuple[KnownCourse, ...], datetime] | None:
-    """The courses as last read, and when."""
     kept = named_values.text(session, "courses")
     return (_read_courses(kept[0]), kept[1]) if kept else None
 
 
 def put_regions(session: Session, regions: Sequence[str], now: datetime) -> None:
-    """Keep the region codes, exactly as published."""
     named_values.put(session, "regions", list(regions), now)
 
 
 def regions(session: Session) -> tuple[tuple[str, ...], datetime] | None:
-    """The region codes as last read, and when."""
     kept = named_values.text(session, "regions")
     return (_read_regions(kept[0]), kept[1]) if kept else None
 
 
 def put_countries(session: Session, countries: Sequence[KnownCountry], now: datetime) -> None:
-    """Keep the countries."""
     named_values.put(session, "countries", [country.model_dump(exclude_none=True) for country in countries], now)
 
 
 def countries(session: Session) -> tuple[tuple[KnownCountry, ...], datetime] | None:
-    """The countries as last read, and when."""
     kept = named_values.text(session, "countries")
     return (_read_countries(kept[0]), kept[1]) if kept else None
 
 
 def put_failed_tries(session: Session, tries: int, now: datetime) -> None:
-    """Note how often in a row the lists were asked for in vain; 0 ends the row."""
     named_values.put(session, "failed_tries", tries, now)
 
 
 def failed_tries(session: Session) -> tuple[int, datetime] | None:
-    """How often in a row the lists were asked for in vain, and when the last time was; None where they never were."""
+    """Failed refreshes in a row, and the time of the last."""
     return named_values.get(session, "failed_tries")
 
 
 def region_of_course(session: Session, course: Course) -> str | None:
-    """The region of a course by the list of courses; None where the list has several regions for the course's name."""
     kept = courses(session)
     return region_among(kept[0], course) if kept else None
 
 
 def region_among(known: Sequence[KnownCourse], course: Course) -> str | None:
-    """The region of a course among these; None where they have several regions for the course's name."""
+    """None if the list has several regions for the course's name."""
     if course.course_id:
         found = {one.region for one in known if one.course_id == course.course_id}
     else:
@@ -105,10 +95,7 @@ def region_among(known: Sequence[KnownCourse], course: Course) -> str | None:
 
 
 def told_apart(session: Session, named: Sequence[Course]) -> tuple[Course, ...]:
-    """The courses as they are to be shown: where several known ones have a name, it has what tells them apart after it.
-
-    That is the region, else the country, else the id: "Ascot (AUS)".
-    """
+    """The courses as shown: namesakes get their region, else country, else id: "Ascot (AUS)"."""
     kept = courses(session) if named else None
     names = {one.name for one in named if one.name}
     known = [one for one in (kept[0] if kept else ()) if one.name in names]

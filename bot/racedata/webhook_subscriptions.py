@@ -1,4 +1,4 @@
-"""Our subscriptions with the data service. What is secret is stored encrypted, with the newest of ENCRYPTION_KEYS."""
+"""Our subscriptions with the data service. Secrets are encrypted with the newest of ENCRYPTION_KEYS."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -16,7 +16,6 @@ log = get_logger(__name__)
 
 
 def live(session: Session) -> Sequence[WebhookSubscriptionRow]:
-    """The subscriptions that have not been retired."""
     statement = (
         select(WebhookSubscriptionRow)
         .where(col(WebhookSubscriptionRow.retired_at).is_(None))
@@ -26,14 +25,12 @@ def live(session: Session) -> Sequence[WebhookSubscriptionRow]:
 
 
 def add(session: Session, row: WebhookSubscriptionRow) -> int:
-    """Store a subscription; returns its number."""
     session.add(row)
     session.flush()
     return row.id or 0
 
 
 def retire(session: Session, subscription_id: int, now: datetime) -> bool:
-    """Whether there was such a live subscription; its secret is no longer accepted."""
     statement = (
         update(WebhookSubscriptionRow)
         .where(col(WebhookSubscriptionRow.id) == subscription_id, col(WebhookSubscriptionRow.retired_at).is_(None))
@@ -43,9 +40,9 @@ def retire(session: Session, subscription_id: int, now: datetime) -> bool:
 
 
 def uncovered(session: Session, region: str | None, events: Iterable[str]) -> list[str]:
-    """Of these events, those that no live subscription of ours delivers for the region (None: for all of them).
+    """The events that no live subscription delivers for the region (None: all).
 
-    Nothing where we know of no subscription: it may have been made elsewhere, its secret standing in the settings.
+    Empty without any known subscription: one may exist elsewhere, with its secret in the settings.
     """
     rows = live(session)
     here = [row for row in rows if row.region is None or row.region == region]
@@ -54,16 +51,13 @@ def uncovered(session: Session, region: str | None, events: Iterable[str]) -> li
 
 
 def delivers_since(rows: Iterable[WebhookSubscriptionRow], region: str | None, event: str) -> datetime | None:
-    """Since when a subscription of these delivers the event for the region (None: for all); None where none does."""
+    """Since when the event is delivered for the region (None: all)."""
     made = [row.created_at for row in rows if row.region in {None, region} and event in row.events.split(",")]
     return min(made, default=None)
 
 
 def signing_secrets(session: Session, vault: Vault) -> list[str]:
-    """The signing secrets of the live subscriptions.
-
-    One that no key opens takes no other with it; raises SecretsUnreadable where not a single one can be opened.
-    """
+    """Raises SecretsUnreadable if no stored secret can be opened."""
     opened, failure = [], None
     for row in live(session):
         try:
@@ -77,7 +71,7 @@ def signing_secrets(session: Session, vault: Vault) -> list[str]:
 
 
 def renew(session: Session, vault: Vault) -> int:
-    """How many subscriptions' secrets were put under the newest key; the older keys can be dropped then."""
+    """Encrypt all secrets with the newest key; the number changed."""
     renewed = 0
     for row in session.execute(select(WebhookSubscriptionRow)).scalars():
         secret, answer = vault.renew(row.secret), vault.renew(row.answer)

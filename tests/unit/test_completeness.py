@@ -25,7 +25,7 @@ from bot.events.event import TOPIC_OF, EventKind
 from bot.manifest import read_manifest
 from bot.operations.jobs.table import JOBS
 from bot.racedata.client import service_errors
-from bot.racedata.client.refusals import BY_STATUS
+from bot.racedata.client.envelope import BY_STATUS
 from bot.racedata.plans import PLANS
 from bot.sandbox.demo_stage import COMMANDS
 from bot.sandbox.racing_service.account_endpoints import EventName

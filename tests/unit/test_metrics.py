@@ -11,7 +11,7 @@ from bot.events.event import EventKind
 from bot.operations import metrics as declared
 from bot.operations.metrics import PREFIX, Metrics, part_of
 from bot.racedata.client import service_errors
-from bot.racedata.client.service_errors import Latched, RateLimited, ServiceFailure, Spared, WalkBroken
+from bot.racedata.client.service_errors import CircuitOpen, RateLimited, ServiceFailure, Spared, WalkBroken
 from tests.promtool import needs_promtool, run_promtool
 from tests.unit.test_completeness import code_in, production, rows, settings
 
@@ -88,7 +88,7 @@ def test_every_failure_of_a_request_has_a_label():
     classes = {
         one for one in vars(service_errors).values() if isinstance(one, type) and issubclass(one, ServiceFailure)
     }
-    never_sent = {Latched, Spared, WalkBroken}
+    never_sent = {CircuitOpen, Spared, WalkBroken}
     assert classes - never_sent - {ServiceFailure} == set(declared.SERVICE_CODES)
 
 

@@ -15,7 +15,7 @@ from bot.operations.quota_warnings import QuotaWarning, find_warnings, most_used
 from bot.outbox import message_store
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata import quota_store
-from bot.racedata.client.service_errors import Latched, Unauthorized
+from bot.racedata.client.service_errors import CircuitOpen, Unauthorized
 from bot.racedata.month_quota import QuotaReading, UsageRow
 from bot.racedata.quota_book import QuotaBook
 from bot.settings import Settings
@@ -41,7 +41,7 @@ class QuotaCheck:
         try:
             reading = await self.quota_book.read()
         except ServiceError as error:
-            if not isinstance(error, Latched | Unauthorized):
+            if not isinstance(error, CircuitOpen | Unauthorized):
                 await self.database.write(partial(self._tell_unread, error=error))
             raise
         news = await self.database.read(partial(self._news, reading=reading))

@@ -30,7 +30,7 @@ from bot.outbox.resume import SUMMARY_AFTER, Reopening
 from bot.racedata import quota_store
 from bot.racedata.client.service_client import DELIVERIES_PATH, RacingClient
 from bot.racedata.client.service_errors import (
-    Latched,
+    CircuitOpen,
     QuotaExceeded,
     ServiceFailure,
     Spared,
@@ -59,7 +59,7 @@ LOOK_UP_S = 30.0
 PAGES_A_DAY = 25
 """Pages of the race book's walk for one day of failed deliveries, at most."""
 
-REFUSED = (Latched, QuotaExceeded, Spared, Unauthorized, UpgradeRequired, WalkBroken)
+REFUSED = (CircuitOpen, QuotaExceeded, Spared, Unauthorized, UpgradeRequired, WalkBroken)
 """Failures for admins to hear of: without the records nobody knows of missed events."""
 
 SAME_AGAIN = (UpgradeRequired, WalkBroken)

@@ -1,1 +1,1 @@
-"""Client of the data service: one method an endpoint, retry, throttle, cursor walk."""
+"""Client of the data service, with circuit breakers, throttle, retries and cursor walk."""

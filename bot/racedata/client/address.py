@@ -1,4 +1,4 @@
-"""The service's base address: what may be one, and how paths are joined to it."""
+"""The service's base address, and paths below the address."""
 
 import re
 from ipaddress import ip_address
@@ -6,7 +6,7 @@ from urllib.parse import SplitResult, quote, urlsplit
 
 
 def check_base_url(url: str) -> str | None:
-    """What is wrong with the address, or None: https (http on loopback), and a path that ends in the version."""
+    """The problem with the address, or None. Valid: https (http on loopback), with the version as last segment."""
     if not re.fullmatch(r"[\x21-\x7e]+", url) or "\\" in url:
         return "must be a whole address without spaces, such as https://api.example.com/v1"
     try:
@@ -33,7 +33,6 @@ def _check_parts(parts: SplitResult, url: str) -> str | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether the host is this machine, by its name or number."""
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
@@ -41,7 +40,7 @@ def is_loopback(host: str) -> bool:
 
 
 def fill_path(template: str, **values: str) -> str:
-    """The path with each `{name}` replaced by its value, quoted. ValueError where a value would leave the path."""
+    """The path with each `{name}` replaced. ValueError for an empty value, or a value of dots alone."""
     if any(value in {"", ".", ".."} for value in values.values()):
         raise ValueError("an empty value, or one of dots, can't stand in a path")
     return template.format(**{name: quote(value, safe="") for name, value in values.items()})

@@ -1,4 +1,4 @@
-"""One call, whole: latch, throttle, request, answer, and the decision whether to repeat it."""
+"""One call: circuit breaker, throttle, request, answer, and the decision to retry."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -6,9 +6,9 @@ from typing import TypeVar
 
 from bot.errors import StorageError
 from bot.logs import get_logger
+from bot.racedata.client.circuit_breakers import USAGE_PATH, CircuitBreakers
 from bot.racedata.client.envelope import failure_of, read_page
 from bot.racedata.client.headers import RateReading, read_rate
-from bot.racedata.client.latches import USAGE_PATH, Latches
 from bot.racedata.client.records import Meta, Page
 from bot.racedata.client.retry import Patience, Retry, decide, rate_wait_s
 from bot.racedata.client.service_errors import QuotaExceeded, RateLimited, ServiceFailure, ServiceUnreachable, Spared
@@ -24,87 +24,81 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class AccountState:
-    """What the service last said of the account; None until it has."""
-
     plan: str | None = None
     window: str | None = None
     data_as_of: str | None = None
 
 
 OnMeta = Callable[[AccountState, AccountState], Awaitable[bool | None]]
-"""Told the state before and now, when the plan or the window is another (the first time, the state before is empty).
+"""Called with the state before and now when plan or window change.
 
-What it raises fails the call that saw the change.
+An exception fails the call. After False the observer is called again.
 """
 
-OnLatch = Callable[[ServiceFailure], Awaitable[None]]
-"""Told of the refusal that shut a latch. What it raises takes the refusal's place."""
+OnCircuitOpen = Callable[[ServiceFailure], Awaitable[None]]
+"""Called with the refusal that opened a circuit breaker. An exception takes the refusal's place."""
 
 
 MaySpend = Callable[[Purpose], Awaitable[bool]]
-"""Whether the month's quota may be spent on a purpose now."""
 
 
 async def spend_freely(_purpose: Purpose) -> bool:
-    """The rule that is there where none was passed in: everything may be spent."""
     return True
 
 
 OnAnswer = Callable[[str, ServiceFailure | None], None]
-"""Told of each request that was sent: its path, and the failure where it failed."""
+"""Called for each request sent, with the path and any failure."""
 
 
-def count_nothing(_path: str, _failure: ServiceFailure | None) -> None:
-    """The observer of requests that is there where none was passed in."""
+def count_nothing(_path: str, _failure: ServiceFailure | None) -> None: ...
 
 
-async def tell_nobody(*_: object) -> None:
-    """The observer that is there where none was passed in."""
+async def tell_nobody(*_: object) -> None: ...
 
 
 class Calls:
-    """Makes calls; what calls share (throttle, latches, the account's state) is here."""
+    """Shared by all calls: throttle, circuit breakers, account."""
 
     def __init__(
         self,
         transport: Transport,
         throttle: Throttle,
-        latches: Latches,
+        breakers: CircuitBreakers,
         timing: Timing,
         *,
         on_meta: OnMeta = tell_nobody,
-        on_latch: OnLatch = tell_nobody,
+        on_circuit_open: OnCircuitOpen = tell_nobody,
         may_spend: MaySpend = spend_freely,
         on_answer: OnAnswer = count_nothing,
     ) -> None:
         self.transport = transport
-        self.latches = latches
+        self.breakers = breakers
         self.state = AccountState()
         self._told: tuple[str | None, str | None] = (None, None)
         self._repeated: dict[int, ServiceFailure] = {}
         self._throttle = throttle
         self._timing = timing
         self._on_meta = on_meta
-        self._on_latch = on_latch
+        self._on_circuit_open = on_circuit_open
         self._may_spend = may_spend
         self._on_answer = on_answer
 
     async def ask(
         self, request: Request, page: type[Page[T]], *, patience: Patience, background: bool, bare: bool = False
     ) -> Page[T]:
-        """The answer's page. Raises a ServiceFailure once no further attempt is due."""
+        """Raises a ServiceFailure when no further attempt is due."""
         try:
             return await self._ask(request, page, patience=patience, background=background, bare=bare)
         finally:
             self._repeated.pop(id(request), None)
 
     async def check_spending(self, path: str, purpose: Purpose) -> None:
-        """Raise Spared where the month has too little left for this purpose. The usage endpoint is free of quota."""
+        """Raise Spared if the month has too little left. The usage endpoint is free of quota."""
         if path != USAGE_PATH and not await self._may_spend(purpose):
             raise Spared(path)
 
     def held_up(self, path: str) -> ServiceFailure:
-        """Why a call that is under way has no answer so far: a failure that is tried again, the pace, or silence."""
+        """Why a call under way has no answer so far."""
         if self._repeated:
             return next(reversed(self._repeated.values()))
         if wait_s := self._throttle.wait_s():
@@ -119,9 +113,9 @@ class Calls:
             attempt += 1
             left_s = patience.deadline_s - (self._timing.monotonic() - started)
             try:
-                async with self.latches.gate(request.path) as leave:
-                    answer = await self._attempt(request, leave.recheck, background=background, patience_s=left_s)
-                    return await self._read(answer, request, page, bare=bare, finds_out=leave.finds_out)
+                async with self.breakers.permit(request.path) as permit:
+                    answer = await self._attempt(request, permit.recheck, background=background, patience_s=left_s)
+                    return await self._read(answer, request, page, bare=bare, is_probe=permit.is_probe)
             except ServiceFailure as error:
                 elapsed_s = self._timing.monotonic() - started
                 after_s = self._wait_before_next(error, request, attempt, elapsed_s, patience)
@@ -156,7 +150,6 @@ class Calls:
     async def _attempt(
         self, request: Request, recheck: Callable[[], None], *, background: bool, patience_s: float
     ) -> Answer:
-        """The answer, if it is a success. Sends one request, or none."""
         async with self._throttle.slot(request.path, background=background, patience_s=patience_s) as slot:
             recheck()
             answer = await self._send(request)
@@ -165,8 +158,8 @@ class Calls:
         if failure is None:
             return answer
         self._on_answer(request.path, failure)
-        if await self.latches.refused(failure, self.state.plan):
-            await self._on_latch(failure)
+        if await self.breakers.refused(failure, self.state.plan):
+            await self._on_circuit_open(failure)
         raise failure
 
     async def _send(self, request: Request) -> Answer:
@@ -177,7 +170,7 @@ class Calls:
             raise
 
     async def _read(
-        self, answer: Answer, request: Request, page: type[Page[T]], *, bare: bool, finds_out: bool
+        self, answer: Answer, request: Request, page: type[Page[T]], *, bare: bool, is_probe: bool
     ) -> Page[T]:
         found = read_page(answer, request.path, page, self.transport.mask, bare=bare)
         if isinstance(found, ServiceFailure):
@@ -187,17 +180,16 @@ class Calls:
         if found.meta.plan in PLANS and read_rate(answer.headers).limit is None:
             self._throttle.learn_limit(PLANS[found.meta.plan].requests_per_minute)
         try:
-            await self._remember(found.meta, finds_out=finds_out)
+            await self._remember(found.meta, is_probe=is_probe)
         except StorageError as error:
             if request.repeatable:
                 raise
-            # It can't be asked for again, so what it says outweighs what we could not note of it.
+            # The request must not be repeated, so its answer outweighs a failed note.
             log.warning("answer_not_noted", path=request.path, reason=str(error))
         return found
 
-    async def _remember(self, meta: Meta, *, finds_out: bool) -> None:
-        """Keep what the answer says of the account, open what it disproves, and tell of a change."""
-        await self.latches.answered(meta.plan, finds_out=finds_out)
+    async def _remember(self, meta: Meta, *, is_probe: bool) -> None:
+        await self.breakers.answered(meta.plan, is_probe=is_probe)
         old = self.state
         self.state = AccountState(
             plan=meta.plan or old.plan, window=meta.window or old.window, data_as_of=meta.data_as_of or old.data_as_of
@@ -208,7 +200,7 @@ class Calls:
 
 
 def _note_rate(slot: Slot, answer: Answer, failure: ServiceFailure | None) -> None:
-    """What the answer means for the pace. A proxy's own error page says nothing of the service's count."""
+    """A proxy's error page has no rate headers, and says nothing about the service's count."""
     reading = read_rate(answer.headers)
     slot.reading = reading if answer.status < 500 or reading != RateReading() else None
     if answer.status == 429 and failure is not None and not isinstance(failure, QuotaExceeded):

@@ -1,7 +1,4 @@
-"""The cursor walk: pages one after the other, with the position to go on from (Interface, Limits 6 to 8).
-
-Cursors are opaque: they are passed back as they came, compared, and never parsed.
-"""
+"""The cursor walk (Interface, Limits 6 to 8). Cursors are opaque: compared and passed back, never parsed."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -14,16 +11,15 @@ from bot.racedata.client.service_errors import InvalidParam, OutsideWindow, Walk
 T = TypeVar("T")
 
 MOST_EMPTY_PAGES = 1000
-"""After so many empty pages in a row the cursors are taken to lead nowhere: each page costs quota."""
+"""More empty pages in a row mean a broken walk: each page costs quota."""
 
 
 @dataclass(frozen=True)
 class Step(Generic[T]):
-    """One page of a walk.
+    """One page, read by `cursor` (None: the first page).
 
-    `cursor` read this page (None: the first); `resume_at` is where to go on later, in another process too. `is_last`
-    is True only where the service said that there is no more. `started_again` says that the stored cursor was refused,
-    so that what was read from it before is read once more.
+    `resume_at` continues the walk, in another process too. `is_last` is True only if the service said so.
+    `started_again`: the stored cursor was refused, and the walk starts from the beginning.
     """
 
     page: Page[list[T]]
@@ -36,11 +32,10 @@ class Step(Generic[T]):
 async def walk(
     path: str, fetch: Callable[[str | None], Awaitable[Page[list[T]]]], cursor: str | None = None
 ) -> AsyncGenerator[Step[T]]:
-    """The pages from `cursor` on, while the service says that there are more: a short or empty page is not the end.
+    """The pages from `cursor` on, until the service says that no page follows: a short or empty page is not the end.
 
-    `fetch` asks the same question each time and adds the cursor. Raises WalkBroken after the page whose next cursor is
-    missing or was seen before. A stored cursor that is refused, as none or as outside the plan's window by now, starts
-    the walk from the beginning, once.
+    `fetch` repeats the query with another cursor. A refused stored cursor restarts the walk, once. Raises WalkBroken
+    after a page whose next cursor is missing or was seen before.
     """
     seen, empty = {cursor}, 0
     started_again = False
@@ -65,7 +60,7 @@ async def walk(
 
 
 def has_more(meta: Meta) -> bool:
-    """Whether another page follows. Where `has_more` is missing beside a cursor, the cursor says that one does."""
+    """A cursor without `has_more` means yes."""
     return bool(meta.next_cursor) if meta.has_more is None else meta.has_more
 
 
@@ -80,14 +75,14 @@ def _problem(meta: Meta, seen: set[str | None], empty: int) -> str | None:
 
 
 async def collect_any(steps: AsyncGenerator[Step[Any]]) -> Page[Any]:
-    """All pages of an answer whose shape is not shown, as one: lists joined, objects merged by name."""
+    """All pages of an answer of unspecified shape as one page."""
     pages = [step.page async for step in steps]
     whole = reduce(joined, (page.data for page in pages))
     return Page[Any].model_construct(meta=pages[-1].meta, data=whole)
 
 
 def joined(one: Any, other: Any) -> Any:
-    """Two pages' data as one; where they are of different kinds, or neither list nor object, the later."""
+    """Lists joined, objects merged by name; otherwise the later data."""
     if isinstance(one, list) and isinstance(other, list):
         return one + other
     if isinstance(one, Mapping) and isinstance(other, Mapping):
@@ -96,7 +91,6 @@ def joined(one: Any, other: Any) -> Any:
 
 
 async def collect(steps: AsyncGenerator[Step[T]]) -> Page[list[T]]:
-    """All pages as one, with the last one's meta and the count of all."""
     items: list[T] = []
     meta = Meta()
     async for step in steps:

@@ -1,30 +1,54 @@
-"""A successful answer's body, read as the envelope `{ meta, data }`."""
+"""An answer's body: the envelope `{ meta, data }`, or the failure that the answer stands for."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
+from bot.racedata.client.headers import read_rate, read_retry_after
 from bot.racedata.client.records import Page
-from bot.racedata.client.refusals import Mask, read_json, read_refusal, request_id_of
-from bot.racedata.client.service_errors import AnswerUnreadable, ServiceFailure
+from bot.racedata.client.service_errors import (
+    BY_CODE,
+    AnswerUnreadable,
+    InvalidParam,
+    NotFound,
+    RateLimited,
+    ServerFault,
+    ServiceFailure,
+    Unauthorized,
+    UnknownRefusal,
+)
 from bot.racedata.client.transport import Answer
 
 T = TypeVar("T")
+REFUSAL_TEXT_MAX = 1000
+Mask = Callable[[str], str]
+
+BY_STATUS: dict[int, type[ServiceFailure]] = {
+    401: Unauthorized,
+    404: NotFound,
+    422: InvalidParam,
+    429: RateLimited,
+}
+"""For answers without a code: a proxy's HTML, an empty body, a 404 (Spec gap G7).
+
+A bare 403 can be either of two refusals. A bare 429 counts as `rate_limited`: a retry costs one request, a wrong
+`quota_exceeded` would silence the bot until the month turns.
+"""
 
 
 def failure_of(answer: Answer, path: str, now: datetime, mask: Mask) -> ServiceFailure | None:
-    """The failure that the answer stands for, or None where it is a success. Redirects are failures."""
     return None if 200 <= answer.status < 300 else read_refusal(answer, path, now, mask)
 
 
 def read_page(
     answer: Answer, path: str, page: type[Page[T]], mask: Mask, *, bare: bool = False
 ) -> Page[T] | AnswerUnreadable:
-    """The page, or the failure where there is no envelope; with `bare` whatever came will do as the data.
+    """The page, or the failure of a body without an envelope. With `bare` any body becomes the page's data.
 
-    The failure is the caller's to raise: a traceback from here could show the body.
+    The caller raises the failure: a traceback from here could show the body.
     """
     body = read_json(answer.body)
     found = _validated(_enveloped(body, answer.body) if bare else body, page)
@@ -37,10 +61,7 @@ def read_page(
 
 
 def _enveloped(body: Any, raw: bytes) -> dict[str, Any]:
-    """An envelope around an object, made of as much of one as came: for what is shown once and must not be dropped.
-
-    What stands beside `data` is kept with it. What is no JSON is kept as text, its broken bytes escaped.
-    """
+    """Every field is kept, and text that is no JSON too: a signing secret is shown once."""
     if body is None:
         return {"meta": {}, "data": {"body": raw.decode(errors="backslashreplace")}}
     parts = dict(body) if isinstance(body, Mapping) else {"data": body}
@@ -50,8 +71,80 @@ def _enveloped(body: Any, raw: bytes) -> dict[str, Any]:
 
 
 def _validated(body: Any, page: type[Page[T]]) -> Page[T] | None:
-    """The page, or None: a ValidationError quotes what it read, and must not be chained to what is raised."""
+    """A ValidationError quotes the body, so the error must not be chained to another."""
     try:
         return page.model_validate(body)
     except ValidationError:
         return None
+
+
+def read_refusal(answer: Answer, path: str, now: datetime, mask: Mask) -> ServiceFailure:
+    """An HTTP date in Retry-After is relative to the answer's Date, else to `now`."""
+    body = read_json(answer.body)
+    error = _error_object(body)
+    code = error.pop("code", None)
+    code = code if isinstance(code, str) and code else None
+    message = error.pop("message", None)
+    return _class_for(code, answer.status)(
+        path,
+        code=None if code is None else _clean(code, mask),
+        status=answer.status,
+        request_id=request_id_of(body, answer, mask),
+        message=_clean(message, mask) if isinstance(message, str) and message else None,
+        extras=_masked(error, mask),
+        retry_after_s=_retry_after_s(answer, now),
+    )
+
+
+def _class_for(code: str | None, status: int) -> type[ServiceFailure]:
+    if code in BY_CODE:
+        return BY_CODE[code]
+    if status == 404:
+        return NotFound  # Of any code: the interface does not show the code of a 404 (Spec gap G7).
+    if status >= 500:
+        return ServerFault
+    return UnknownRefusal if code else BY_STATUS.get(status, UnknownRefusal)
+
+
+def _retry_after_s(answer: Answer, now: datetime) -> float | None:
+    """Retry-After; for a 429 without it the time until the rate window resets."""
+    after_s = read_retry_after(answer.headers, now)
+    return read_rate(answer.headers).resets_in_s if after_s is None and answer.status == 429 else after_s
+
+
+def _error_object(body: Any) -> dict[str, Any]:
+    """A text counts as the code if known, else as the message."""
+    error = body.get("error") if isinstance(body, Mapping) else None
+    if isinstance(error, Mapping):
+        return dict(error)
+    return {"code" if error in BY_CODE else "message": error} if isinstance(error, str) else {}
+
+
+def request_id_of(body: Any, answer: Answer, mask: Mask) -> str | None:
+    parts = [body.get("meta"), body.get("error"), body] if isinstance(body, Mapping) else []
+    named = [part.get("request_id") for part in parts if isinstance(part, Mapping)]
+    found = next(
+        (value for value in [*named, answer.headers.get("x-request-id")] if isinstance(value, str) and value), None
+    )
+    return None if found is None else _clean(found, mask)[:200]
+
+
+def read_json(body: bytes) -> Any:
+    try:
+        return from_json(body)
+    except ValueError:
+        return None
+
+
+def _clean(text: str, mask: Mask) -> str:
+    return " ".join("".join(char if char.isprintable() else " " for char in mask(text)).split())[:REFUSAL_TEXT_MAX]
+
+
+def _masked(value: Any, mask: Mask) -> Any:
+    if isinstance(value, str):
+        return _clean(value, mask)
+    if isinstance(value, list):
+        return [_masked(item, mask) for item in value]
+    if isinstance(value, Mapping):
+        return {_clean(name, mask): _masked(item, mask) for name, item in value.items()}
+    return value

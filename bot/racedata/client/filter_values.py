@@ -1,4 +1,4 @@
-"""The valid values of the filters, from `/reference`, whose shape is not shown beyond its categories (Spec gap G6).
+"""Valid filter values from `/reference`, whose shape beyond the categories is not shown (Spec gap G6).
 
 Values are matched exactly, letter case included (Interface, Reference values).
 """
@@ -17,22 +17,22 @@ SINGULAR = {
     "casualty_reason": "casualty_reasons",
 }
 VALUE_FIELDS = ("value", "code", "region_code", "region", "id", "key", "name", "label")
-"""Codes before names: a value stands beside the name that people know it by, and filters take the value."""
+"""Codes before names: filters take the code."""
 
 CATEGORY_FIELDS = ("category", "filter", "type", "field", "name")
 LIST_FIELDS = ("values", "items", "data", "options")
 
 ALIKE = 0.6
-"""How like a value a typed word has to be, from 0 to 1, to be taken for a near miss of it."""
+"""The least likeness of a near miss, from 0 to 1."""
 
 SHORT, ALIKE_IF_LONGER = 3, 0.7
-"""A word of more letters than a region's code has to be more alike: "hello" is no "help", and "fast" no "Ascot"."""
+"""Words longer than a region's code need more likeness: "hello" is no "help", and "fast" no "Ascot"."""
 
 
 def read_reference(data: Any) -> dict[str, list[str]]:
-    """The values by category, as published and in order; categories that can't be found are absent.
+    """The values by category, as published and in order.
 
-    Understood are lists, counts by value, and objects with a value, under each category or in one list that names it.
+    Reads lists, counts by value, and objects with a value, under each category or in one list with categories.
     """
     found: dict[str, list[str]] = {}
     for category, value in _flattened(data):
@@ -43,12 +43,12 @@ def read_reference(data: Any) -> dict[str, list[str]]:
 
 
 def suggest(typed: str, values: Sequence[str], most: int = 3, *, alike: float = ALIKE) -> list[str]:
-    """The values that someone who typed `typed` may have meant, likeliest first; letter case counts for nothing."""
+    """The values most like `typed`, in any letter case."""
     by_fold: dict[str, list[str]] = {}
     for value in values:
         by_fold.setdefault(value.casefold(), []).append(value)
     for value in values:
-        # "Kemptn" is like "Kempton (AW)" as far as people type the name.
+        # People type "Kemptn" for "Kempton (AW)".
         bare = value.casefold().partition(" (")[0]
         if bare != value.casefold() and value not in by_fold.setdefault(bare, []):
             by_fold[bare].append(value)
@@ -60,7 +60,6 @@ def suggest(typed: str, values: Sequence[str], most: int = 3, *, alike: float = 
 
 
 def _flattened(data: Any) -> Iterable[tuple[str, str]]:
-    """Pairs of category and value."""
     if isinstance(data, Mapping):
         for name, content in data.items():
             category = category_of(name)
@@ -72,7 +71,6 @@ def _flattened(data: Any) -> Iterable[tuple[str, str]]:
 
 
 def _from_item(item: Any) -> Iterable[tuple[str, str]]:
-    """Pairs of one item of a list that names its category: one value, or a list of them."""
     if not isinstance(item, Mapping):
         return
     named = next((name for name in CATEGORY_FIELDS if category_of(item.get(name))), None)
@@ -85,7 +83,6 @@ def _from_item(item: Any) -> Iterable[tuple[str, str]]:
 
 
 def _values(content: Any, *, in_item: bool = False) -> list[str]:
-    """The values in a category's content."""
     if isinstance(content, list):
         return [value for item in content for value in _value(item)]
     if not isinstance(content, Mapping):
@@ -97,7 +94,6 @@ def _values(content: Any, *, in_item: bool = False) -> list[str]:
 
 
 def _value(item: Any) -> list[str]:
-    """The value that an item stands for: itself, or the first of its fields that can be one."""
     if isinstance(item, str):
         return [item]
     fields = item if isinstance(item, Mapping) else {}
@@ -105,7 +101,7 @@ def _value(item: Any) -> list[str]:
 
 
 def category_of(name: Any) -> str | None:
-    """The category that a name means ("Run type" is run_types), or None."""
+    """The category of a name ("Run type" is run_types), or None."""
     if not isinstance(name, str):
         return None
     plain = "_".join(name.replace("-", " ").replace("_", " ").casefold().split())

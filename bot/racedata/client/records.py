@@ -1,7 +1,6 @@
-"""What the endpoints return: the envelope and its records, every field under its specified name.
+"""Envelope and records, with every specified field.
 
-Read tolerantly: fields that are not specified are kept, a field that is missing, null or of another type is None, and
-an item of a list that is no object is left out.
+Unspecified fields are kept, a field of another type is None, and list items that are no objects are dropped.
 """
 
 from collections.abc import Iterator, Mapping
@@ -34,7 +33,7 @@ SECRET_NAMES = frozenset(
         "hmacsecret",
     }
 )
-"""Names that can mean nothing but the signing secret (Spec gap G3), letters and digits alone."""
+"""Names of the signing secret (Spec gap G3), as letters and digits."""
 
 
 def _or_none(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
@@ -49,7 +48,7 @@ def _objects_only(value: Any) -> Any:
 
 
 def _listed(value: Any) -> Any:
-    """The list itself, or the only list of an object around it: the shape is not shown."""
+    """The list itself, or the only list of an object: the shape is not shown."""
     lists = [item for item in value.values() if isinstance(item, list)] if isinstance(value, Mapping) else []
     return _objects_only(lists[0] if len(lists) == 1 else value)
 
@@ -63,19 +62,14 @@ ListedRows = Annotated[list[T], BeforeValidator(_listed)]
 
 
 class Record(BaseModel):
-    """One object of the service."""
-
     model_config = ConfigDict(frozen=True, extra="allow", coerce_numbers_to_str=True, protected_namespaces=())
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The fields that are not specified, as they came."""
         return dict(self.model_extra or {})
 
 
 class Meta(Record):
-    """What every answer says of itself. `has_more` and `next_cursor` only where a list is paginated by cursor."""
-
     request_id: Text = None
     data_as_of: Text = None
     plan: Text = None
@@ -86,8 +80,6 @@ class Meta(Record):
 
 
 class Page(BaseModel, Generic[T]):
-    """A successful answer: the envelope `{ meta, data }`. A list that can be paginated is one page of it."""
-
     model_config = ConfigDict(frozen=True)
 
     meta: Meta
@@ -95,7 +87,7 @@ class Page(BaseModel, Generic[T]):
 
 
 class CountryRecord(Record):
-    """A country (Interface, Country). `position_pct` is a fraction from 0 to 1."""
+    """Interface, Country. `position_pct` is a fraction from 0 to 1."""
 
     country_code: Text = None
     name: Text = None
@@ -109,7 +101,7 @@ class CountryRecord(Record):
 
 
 class CourseRecord(Record):
-    """A course (Interface, Course). `country` is a label and can differ from `region`, the filter's code."""
+    """Interface, Course. `country` is a label and can differ from `region`, the filter's code."""
 
     course_id: Text = None
     name: Text = None
@@ -123,24 +115,21 @@ class CourseRecord(Record):
 
 
 class RaceRecord(Record):
-    """A race as it came, in `fields`: what it holds is not shown (Spec gap G2)."""
+    """A race as it came: the fields are not shown (Spec gap G2)."""
 
 
 class DeliveryRecord(Record):
-    """A webhook delivery as it came, in `fields`: their names are not shown (Spec gap G4).
-
-    bot.operations.repair.failed_record reads them.
-    """
+    """A delivery as it came: the names are not shown (Spec gap G4)."""
 
 
 class SubscriptionRecord(Record):
-    """A webhook subscription just made. Its field names are not shown (Spec gap G3); its repr shows no value."""
+    """The field names are not shown (Spec gap G3). The repr shows no value."""
 
     @property
     def secret(self) -> SecretStr | None:
-        """The signing secret, shown this once: the only text under a name that means it, at any depth.
+        """The only text under a name of SECRET_NAMES, at any depth.
 
-        None where there is none, or several: a wrong one would be taken for it, and the right one lost.
+        None for several: a wrong secret would replace the right one.
         """
         found = set(_signing_secrets(self.model_extra))
         return SecretStr(found.pop()) if len(found) == 1 else None
@@ -152,7 +141,6 @@ class SubscriptionRecord(Record):
 
 
 def _signing_secrets(value: Any) -> Iterator[str]:
-    """Every text under a name that means a signing secret, or under `value` or `key` in an object of that name."""
     if isinstance(value, list):
         for item in value:
             yield from _signing_secrets(item)
@@ -178,4 +166,4 @@ RacePage = Page[Rows[RaceRecord]]
 DeliveryPage = Page[ListedRows[DeliveryRecord]]
 SubscriptionPage = Page[SubscriptionRecord]
 AnyPage = Page[Any]
-"""For answers whose shape is not shown: reference (Spec gap G6), usage (G5)."""
+"""For answers of unspecified shape: reference (Spec gap G6), usage (G5)."""

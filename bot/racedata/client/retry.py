@@ -1,7 +1,7 @@
-"""Whether a failed request is repeated, and when: a pure decision on the failure, the attempt and the time spent.
+"""The decision to retry a failed request.
 
-Interface, Authentication 3 and Errors: the refusals of the key, plan, window and quota are not transient. Only
-`rate_limited`, the service's own faults, and requests that got no answer are repeated, and a POST never is.
+Refusals of key, plan, window and quota are not transient (Interface, Authentication 3 and Errors). A POST is never
+retried.
 """
 
 from dataclasses import dataclass
@@ -12,21 +12,17 @@ from bot.racedata.client.service_errors import RateLimited, ServerFault, Service
 
 @dataclass(frozen=True)
 class Retry:
-    """Ask again after so many seconds."""
-
     after_s: float
 
 
 @dataclass(frozen=True)
 class GiveUp:
-    """Raise the failure."""
-
     because: str
 
 
 @dataclass(frozen=True)
 class Patience:
-    """How long a caller waits: `deadline_s` in all, from the first attempt on, pacing included."""
+    """`deadline_s` runs from the first attempt on, and includes the throttle's waits."""
 
     deadline_s: float
     fault_tries: int = 4
@@ -36,23 +32,19 @@ class Patience:
 
 
 FOR_COMMANDS = Patience(deadline_s=75)
-"""Somebody looks at the screen: one whole rate window, and no more."""
+"""A person waits: one whole rate window."""
 
 FOR_BACKGROUND = Patience(deadline_s=600)
-"""Nobody waits."""
 
 
 ONE_TRY = Patience(deadline_s=60, fault_tries=1, rate_tries=1)
-"""The caller itself asks again."""
+"""The caller repeats the work by itself."""
 
 
 def decide(
     error: ServiceFailure, attempt: int, elapsed_s: float, *, patience: Patience, repeatable: bool, chance: float
 ) -> Retry | GiveUp:
-    """What to do after attempt number `attempt` (from 1) failed, `elapsed_s` after the first began.
-
-    `repeatable` is False for what must not be done twice. `chance` (0 to 1) is the jitter's throw.
-    """
+    """The decision after attempt number `attempt` (from 1), `elapsed_s` after the first began. `chance` is 0 to 1."""
     if not repeatable:
         return GiveUp("must not be done twice")
     if isinstance(error, RateLimited):
@@ -69,11 +61,11 @@ def decide(
 
 
 def rate_wait_s(error: ServiceFailure) -> float:
-    """Seconds to wait after a 429: what the service said, at least a second; a whole window where it said nothing."""
+    """Retry-After, at least a second; without Retry-After a whole window."""
     return WINDOW_S if error.retry_after_s is None else max(1.0, error.retry_after_s)
 
 
 def _backoff_s(patience: Patience, attempt: int, chance: float) -> float:
-    """Half of it fixed and half thrown, so that replicas spread and none comes back at once."""
+    """Half fixed and half random, so that replicas spread."""
     whole_s = min(patience.longest_backoff_s, patience.backoff_s * 2.0 ** (attempt - 1))
     return whole_s * (1 + chance) / 2

@@ -1,23 +1,23 @@
 """The data service's failures, one class for each code of the interface, readable as one tree.
 
 ServiceError                      (bot.errors)
-└── ServiceFailure                what every failure carries, and what a person is told of it
-    ├── Unauthorized              401 unauthorized: no key or an unknown one; latches; never retried
-    ├── UpgradeRequired           403 upgrade_required: names the plans that reach it; never retried
-    ├── OutsideWindow             403 outside_window: names the window and the date; never retried
+└── ServiceFailure                the fields of every failure, and its words for people
+    ├── Unauthorized              401 unauthorized: opens a circuit breaker; never retried
+    ├── UpgradeRequired           403 upgrade_required: names the plans with the endpoint; never retried
+    ├── OutsideWindow             403 outside_window: names window and date; never retried
     ├── NotFound                  404: never retried
     ├── InvalidParam              422 invalid_param: never retried
     ├── RateLimited               429 rate_limited: a retry helps after `retry_after_s`
-    ├── QuotaExceeded             429 quota_exceeded: latches until the month turns; never retried
+    ├── QuotaExceeded             429 quota_exceeded: opens a circuit breaker; never retried
     ├── ServerFault               500 server_error, and any other 5xx: a retry may help
-    ├── UnknownRefusal            a code or status that the interface does not have; never retried
+    ├── UnknownRefusal            a code or status unknown to the interface; never retried
     ├── ServiceUnreachable        no answer: connection, protocol or time limit; a retry may help
-    ├── AnswerUnreadable          an answer that is not the envelope, or too large; never retried
-    ├── Latched                   not asked, because an earlier refusal says what the answer would be
-    ├── Spared                    not asked, because the month has too little left for this purpose
-    └── WalkBroken                a cursor that is missing, came twice, or leads through nothing but empty pages
+    ├── AnswerUnreadable          no envelope, or too large; never retried
+    ├── CircuitOpen               not asked: an open circuit breaker foretells the answer
+    ├── Spared                    not asked: too little of the month is left for this purpose
+    └── WalkBroken                a cursor is missing, came twice, or leads through empty pages alone
 
-The class follows from the body's `code` (refusals.py). No failure holds a key, a header or a whole address.
+The class follows from the body's `code` (envelope.py). No failure holds a key, a header or a whole address.
 """
 
 from collections.abc import Mapping
@@ -27,15 +27,10 @@ from typing import Any, ClassVar
 from bot.errors import ServiceError
 
 UNLATCH = "racing-bot unlatch"
-"""The command by which an admin has the service asked again."""
 
 
 class ServiceFailure(ServiceError):
-    """What every failure carries.
-
-    `path` is relative to the base address and has no query. `code` and `message` are the service's, `extras` the other
-    fields of its error object. `request_id` is what the service asks to be quoted. What did not come is None.
-    """
+    """`path` is relative and has no query. `code`, `message` and the other `extras` are the service's own."""
 
     known_code: ClassVar[str | None] = None
 
@@ -67,22 +62,20 @@ class ServiceFailure(ServiceError):
 
     @property
     def told(self) -> str:
-        """What a person is told, in a sentence or two, with the request id to quote where there is one."""
+        """The failure in words for people."""
         return self._sentences() + (f" (request {self.request_id})" if self.request_id else "")
 
     def _sentences(self) -> str:
         return "The data service did not do what was asked."
 
     def extra_text(self, *words: str) -> str | None:
-        """The first extra whose name is, or else holds, one of `words`, as text."""
+        """The first extra with, or else containing, one of `words` in its name."""
         exact = [self.extras[word] for word in words if word in self.extras]
         holding = [value for name, value in self.extras.items() if any(word in name.lower() for word in words)]
         return next((text for text in map(_as_text, exact + holding) if text), None)
 
 
 class Unauthorized(ServiceFailure):
-    """The key is missing, unknown or rotated out (Interface, Authentication 3)."""
-
     known_code = "unauthorized"
 
     def _sentences(self) -> str:
@@ -90,18 +83,14 @@ class Unauthorized(ServiceFailure):
 
 
 class UpgradeRequired(ServiceFailure):
-    """The plan does not reach the endpoint."""
-
     known_code = "upgrade_required"
 
     @property
     def your_plan(self) -> str | None:
-        """The plan the key is on."""
         return self.extra_text("your_plan")
 
     @property
     def reaches_on(self) -> tuple[str, ...]:
-        """Every plan that reaches the endpoint."""
         plans = self.extras.get("reaches_on")
         return tuple(plan for plan in plans if isinstance(plan, str)) if isinstance(plans, list | tuple) else ()
 
@@ -112,18 +101,16 @@ class UpgradeRequired(ServiceFailure):
 
 
 class OutsideWindow(ServiceFailure):
-    """The date asked for is outside the plan's window. The names of the body's fields are not shown (Spec gap G8)."""
+    """The names of the body's fields are not shown (Spec gap G8)."""
 
     known_code = "outside_window"
 
     @property
     def window(self) -> str | None:
-        """The window that the plan reads."""
         return self.extra_text("window")
 
     @property
     def requested_date(self) -> str | None:
-        """The date that was asked for."""
         return self.extra_text("requested_date", "date", "requested")
 
     def _sentences(self) -> str:
@@ -134,15 +121,13 @@ class OutsideWindow(ServiceFailure):
 
 
 class NotFound(ServiceFailure):
-    """There is nothing there. The code and body of a 404 are not shown (Spec gap G7)."""
+    """Code and body are not shown (Spec gap G7)."""
 
     def _sentences(self) -> str:
         return "The data service has nothing there." + (f" {self.message}" if self.message else "")
 
 
 class InvalidParam(ServiceFailure):
-    """A parameter is not valid: a filter's value, or a cursor that the service did not issue."""
-
     known_code = "invalid_param"
 
     def _sentences(self) -> str:
@@ -150,7 +135,7 @@ class InvalidParam(ServiceFailure):
 
 
 class RateLimited(ServiceFailure):
-    """More requests this minute than the key may make; or our own count says that there would be."""
+    """Raised by the throttle too, without a request."""
 
     known_code = "rate_limited"
 
@@ -160,8 +145,6 @@ class RateLimited(ServiceFailure):
 
 
 class QuotaExceeded(ServiceFailure):
-    """The month's allowance is used up."""
-
     known_code = "quota_exceeded"
 
     def _sentences(self) -> str:
@@ -169,8 +152,6 @@ class QuotaExceeded(ServiceFailure):
 
 
 class ServerFault(ServiceFailure):
-    """The service, or a proxy before it, failed."""
-
     known_code = "server_error"
 
     def _sentences(self) -> str:
@@ -179,15 +160,13 @@ class ServerFault(ServiceFailure):
 
 
 class UnknownRefusal(ServiceFailure):
-    """A refusal that the interface does not name."""
-
     def _sentences(self) -> str:
         what = self.code or (f"status {self.status}" if self.status else "no reason given")
         return f"The data service refused ({what}).{f' {self.message}' if self.message else ''}"
 
 
 class ServiceUnreachable(ServiceFailure):
-    """No answer came. `may_have_arrived` is False only where the request certainly was not sent."""
+    """`may_have_arrived` is False only for a request that was certainly not sent."""
 
     def __init__(self, path: str, *, message: str, may_have_arrived: bool) -> None:
         super().__init__(path, message=message)
@@ -199,18 +178,17 @@ class ServiceUnreachable(ServiceFailure):
 
 
 class AnswerUnreadable(ServiceFailure):
-    """The answer is not what the interface describes. `message` says in what way; nothing of the body is kept."""
+    """`message` says how the answer differs from the interface."""
 
     def _sentences(self) -> str:
         return "The data service answered with something the bot can't read."
 
 
-class Latched(ServiceFailure):
-    """The service was not asked. `code` is that of the refusal which latched, `request_id` that refusal's."""
+class CircuitOpen(ServiceFailure):
+    """`code` and `request_id` are those of the refusal that opened the circuit breaker."""
 
     @property
     def unlatch(self) -> str:
-        """The command by which an admin has the service asked again."""
         return f"{UNLATCH} {'key' if self.code == Unauthorized.known_code else 'quota'}"
 
     def _sentences(self) -> str:
@@ -223,8 +201,6 @@ class Latched(ServiceFailure):
 
 
 class Spared(ServiceFailure):
-    """The service was not asked: what is left of the month is kept for weightier purposes (quota_purposes.py)."""
-
     def _sentences(self) -> str:
         return (
             "Almost all of this month's requests to the data service are used, so the bot asks for nothing more until "
@@ -233,7 +209,7 @@ class Spared(ServiceFailure):
 
 
 class WalkBroken(ServiceFailure):
-    """The service's cursors lead nowhere. What was read before it stands; the list is not known to be whole."""
+    """Pages read before stand; the list may be incomplete."""
 
     def _sentences(self) -> str:
         return "The data service's list broke off, so what was read may not be all."
@@ -252,7 +228,7 @@ BY_CODE: dict[str, type[ServiceFailure]] = {
     )
     if kind.known_code
 }
-"""The class for each code of the interface (Interface, Errors)."""
+"""Interface, Errors."""
 
 
 def _as_text(value: Any) -> str | None:

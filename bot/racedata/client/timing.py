@@ -1,4 +1,4 @@
-"""Time and chance, passed in: the composition root takes the real ones, tests their own."""
+"""Time and chance, passed in: real in production, set by hand in tests."""
 
 import asyncio
 import random
@@ -11,7 +11,7 @@ from bot.clock import Clock, utc_now
 
 @dataclass(frozen=True)
 class Timing:
-    """What the client knows of time. `chance` gives a number from 0 to 1 for the jitter of retries."""
+    """`chance` gives a number from 0 to 1 for the jitter of retries."""
 
     clock: Clock = utc_now
     monotonic: Callable[[], float] = time.monotonic

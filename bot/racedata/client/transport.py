@@ -1,7 +1,7 @@
-"""One request, one answer, over httpx: the only place that knows the key, and the only one that sees httpx's errors.
+"""One request and one answer over httpx. Only this module knows the key.
 
-Nothing that leaves here shows the key, a header or a whole address. Failures are raised outside the `except` that saw
-httpx's own error, so that they are not chained to it: its text and its request carry both.
+httpx's errors hold the key and whole addresses. So failures are raised outside the `except` block, unchained, and no
+message, repr or log shows the key, a header or a whole address.
 """
 
 import asyncio
@@ -20,11 +20,11 @@ from bot.racedata.client.service_errors import AnswerUnreadable, ServiceFailure,
 
 MIB = 1024 * 1024
 MAX_ANSWER_BYTES = 32 * MIB
-"""Cap on an answer, unpacked. A page of 200 races of 40 runners at 1 KiB each is 8 MiB."""
+"""A page of 200 races of 40 runners at 1 KiB each is 8 MiB."""
 
 TIMEOUTS = httpx.Timeout(connect=5, read=30, write=10, pool=10)
 WHOLE_ANSWER_S = 60.0
-"""Time limit on an answer from first to last byte; the read timeout alone would wait for ever on a slow trickle."""
+"""Against a slow trickle the read timeout alone never ends."""
 
 MASK = "********"
 SURELY_NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
@@ -32,8 +32,6 @@ SURELY_NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, 
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked. `repeatable` is False for what must not be done twice."""
-
     method: str
     path: str
     params: tuple[tuple[str, str | int], ...] = ()
@@ -43,7 +41,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back. Header names are lower case. The repr shows neither headers nor body."""
+    """Header names are lower case."""
 
     status: int
     headers: Mapping[str, str] = field(repr=False)
@@ -51,7 +49,7 @@ class Answer:
 
 
 class Transport:
-    """Sends requests below a base address. A client that is passed in is not closed by `aclose`."""
+    """`aclose` leaves a passed-in `http` open."""
 
     def __init__(
         self,
@@ -66,23 +64,22 @@ class Transport:
         quieten_http()
         self._base_url = base_url.rstrip("/") + "/"
         self._key = key
-        # On loopback there is no proxy to go through, and http would show the key to it.
+        # On loopback a proxy is useless, and http would show the key to the proxy.
         self._http = http or httpx.AsyncClient(trust_env=urlsplit(base_url).scheme == "https")
         self._owns_http = http is None
         self._max_answer_bytes = max_answer_bytes
         self._whole_answer_s = whole_answer_s
 
     async def aclose(self) -> None:
-        """Close the connections that were made here."""
         if self._owns_http:
             await self._http.aclose()
 
     def mask(self, text: str) -> str:
-        """The text with the key blanked out: a service may quote it in a refusal."""
+        """A refusal may quote the key."""
         return text.replace(self._key.get_secret_value(), MASK)
 
     async def send(self, request: Request) -> Answer:
-        """The answer, whatever its status. Raises ServiceUnreachable, or AnswerUnreadable where it is too large."""
+        """Raises ServiceUnreachable, or AnswerUnreadable for an answer over the cap."""
         answer = await self._attempt(request)
         if isinstance(answer, ServiceFailure):
             raise answer
@@ -95,7 +92,7 @@ class Transport:
         except httpx.DecodingError:
             return AnswerUnreadable(request.path, message="its compression is broken")
         except httpx.InvalidURL:
-            # A cursor of tens of thousands of characters, say. It was not asked, and can't be.
+            # For example a cursor of tens of thousands of characters.
             return AnswerUnreadable(request.path, message="what it gave to go on with is too long to be asked for")
         except (httpx.HTTPError, OSError) as error:
             return _unreachable(request.path, error)
@@ -126,7 +123,6 @@ class Transport:
         return Answer(response.status_code, {name.lower(): value for name, value in response.headers.items()}, body)
 
     async def _read(self, response: httpx.Response) -> bytes | None:
-        """The body, or None as soon as it is over the cap."""
         body = bytearray()
         async for chunk in response.aiter_bytes():
             body += chunk
@@ -136,14 +132,14 @@ class Transport:
 
 
 def _unreachable(path: str, error: Exception) -> ServiceUnreachable:
-    """The failure, named by the error's class alone: its text may hold an address or a header."""
+    """Named by the error's class alone: its text may hold an address or a header."""
     return ServiceUnreachable(
         path, message=type(error).__name__, may_have_arrived=not isinstance(error, SURELY_NOT_SENT)
     )
 
 
 def _check(base_url: str, key: SecretStr) -> None:
-    """SettingsError where the address is none, or the key can't stand in a header (httpx's own error would show it)."""
+    """SettingsError for an unusable address or key: httpx's own error would show the key."""
     problem = check_base_url(base_url)
     problems = [f"RACING_API_URL {problem}"] if problem else []
     if not re.fullmatch(r"[\x21-\x7e]+", key.get_secret_value()):

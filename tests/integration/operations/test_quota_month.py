@@ -114,7 +114,7 @@ class World:
             http=self.http,
             timing=Timing(self.clock, self.seconds, sleep, lambda: 1.0),
             on_meta=telling.account,
-            on_latch=telling.latch,
+            on_circuit_open=telling.circuit_open,
             may_spend=may_spend,
         )
         book = QuotaBook(database, client, self.settings, self.clock)

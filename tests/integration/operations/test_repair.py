@@ -602,7 +602,7 @@ async def test_spent_month_is_said_and_asked_again_later(listening, outage, make
     (told,) = listening.texts("CADMIN")
     assert "can't look up deliveries that the data service gave up" in told
     assert len([one for one in outage.service.requests if one.endpoint == "/webhooks/deliveries"]) == 1
-    await repair._client.latches.open("quota_exceeded")
+    await repair._client.breakers.reset("quota_exceeded")
     outage.service.set_used(0)
     await repair.as_job()
     await listening.post_all()

@@ -210,19 +210,19 @@ async def test_client_of_one_try_repeats_nothing(service, client, fake_time, cod
     assert (len(service.seen), fake_time.slept) == (1, [])
 
 
-async def test_client_latches_the_quota_for_all_but_usage_and_over_a_restart(service, open_racing):
+async def test_client_breaks_the_circuit_of_the_quota_for_all_but_usage_and_over_a_restart(service, open_racing):
     told = []
 
-    async def on_latch(error):
+    async def on_circuit_open(error):
         told.append(type(error))
 
     service.refuse(429, "quota_exceeded")
     service.data([])
-    client = open_racing(on_latch=on_latch)
+    client = open_racing(on_circuit_open=on_circuit_open)
     with pytest.raises(service_errors.QuotaExceeded):
         await client.countries()
     for again in (client, open_racing()):
-        with pytest.raises(service_errors.Latched):
+        with pytest.raises(service_errors.CircuitOpen):
             await again.countries()
     await client.usage()
     assert [seen.path for seen in service.seen] == ["countries", "account/usage"]
@@ -234,16 +234,16 @@ async def test_client_asks_again_with_another_key(service, open_racing):
     service.data([])
     with pytest.raises(service_errors.Unauthorized):
         await open_racing().countries()
-    with pytest.raises(service_errors.Latched):
+    with pytest.raises(service_errors.CircuitOpen):
         await open_racing().usage()
     await open_racing(key="sk_rotated").countries()
     assert len(service.seen) == 2
 
 
-async def test_client_latch_stops_those_who_were_waiting_for_their_turn(service, client):
+async def test_client_circuit_breaker_stops_those_who_were_waiting_for_their_turn(service, client):
     service.refuse(429, "quota_exceeded")
     outcomes = await asyncio.gather(*(client.countries() for _ in range(5)), return_exceptions=True)
-    assert sorted(type(outcome).__name__ for outcome in outcomes) == ["Latched"] * 4 + ["QuotaExceeded"]
+    assert sorted(type(outcome).__name__ for outcome in outcomes) == ["CircuitOpen"] * 4 + ["QuotaExceeded"]
     assert len(service.seen) == 1
 
 

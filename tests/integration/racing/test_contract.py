@@ -191,22 +191,22 @@ async def test_path_that_is_not_there_is_not_found_in_one_request(backend, clien
     assert len(backend.asked) == 1
 
 
-async def test_used_up_quota_latches_all_but_usage(backend, client):
+async def test_used_up_quota_stops_all_but_usage(backend, client):
     await client.countries()
     backend.use_up()
     assert type(await failure(client.courses())) is service_errors.QuotaExceeded
     for _ in range(3):
-        assert type(await failure(client.courses())) is service_errors.Latched
+        assert type(await failure(client.courses())) is service_errors.CircuitOpen
     await client.usage("endpoint")
     assert [one.path for one in backend.asked] == ["countries", "courses", "account/usage"]
 
 
-async def test_rotated_key_latches_everything_at_once(backend, client):
+async def test_rotated_key_stops_everything_at_once(backend, client):
     await client.countries()
     backend.rotate_key()
     assert type(await failure(client.courses())) is service_errors.Unauthorized
-    latched = await failure(client.usage())
-    assert type(latched) is service_errors.Latched
-    assert latched.unlatch == "racing-bot unlatch key"
-    assert "racing-bot" not in latched.told
+    refused = await failure(client.usage())
+    assert type(refused) is service_errors.CircuitOpen
+    assert refused.unlatch == "racing-bot unlatch key"
+    assert "racing-bot" not in refused.told
     assert len(backend.asked) == 2

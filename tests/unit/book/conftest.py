@@ -29,7 +29,7 @@ class FakeTime:
         self.now += timedelta(**units)
 
 
-class FakeLatches:
+class FakeBreakers:
     """Notes what usage readings were told."""
 
     def __init__(self):
@@ -55,7 +55,7 @@ class FakeClient:
     asked: list[Any] = field(default_factory=list)
     refuse_cursors: bool = False
     state: AccountState = field(default_factory=AccountState)
-    latches: FakeLatches = field(default_factory=FakeLatches)
+    breakers: FakeBreakers = field(default_factory=FakeBreakers)
     trouble: ServiceFailure = field(
         default_factory=lambda: ServiceUnreachable("races/search", message="silent", may_have_arrived=True)
     )

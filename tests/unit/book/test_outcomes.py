@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 
 from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Course, OffTime, Race, Runner
-from bot.racedata.day_card import Outcome
-from bot.racedata.day_outcomes import outcomes_of
+from bot.racedata.day_card import Outcome, outcomes_of
 
 DAY = "2026-11-20"
 ASCOT, NAAS = Course(course_id="cr_1", name="Ascot"), Course(name="Naas")

@@ -26,7 +26,7 @@ async def test_reading_sums_this_months_days(book, client):
     assert (reading.used, reading.certain, reading.source) == (150, True, QuotaSource.ROWS)
     assert (reading.limit, reading.plan, reading.left, reading.percent) == (15_000, "free", 14_850, 1)
     assert (reading.errors, len(reading.rows)) == (2, 3)
-    assert client.latches.readings == [(150, 15_000)]
+    assert client.breakers.readings == [(150, 15_000)]
     assert (await book.latest()).used == 150
 
 

@@ -13,7 +13,7 @@ from bot.racedata import quota_store as quota_rows
 from bot.racedata import race_book_store as rows
 from bot.racedata import reference_store
 from bot.racedata.client.calls import AccountState
-from bot.racedata.client.service_errors import Latched, NotFound, QuotaExceeded, RateLimited, ServerFault
+from bot.racedata.client.service_errors import CircuitOpen, NotFound, QuotaExceeded, RateLimited, ServerFault
 from bot.racedata.day_card import Coverage, Outcome
 from bot.racedata.day_path import Paths
 from bot.racedata.race_book import Budget, RaceBook
@@ -164,7 +164,7 @@ async def test_walk_starts_again_when_a_plan_shows_more(book, client, clock, day
     "refusal",
     [
         QuotaExceeded("races/search", code="quota_exceeded", status=429),
-        Latched("races/search", code="quota_exceeded"),
+        CircuitOpen("races/search", code="quota_exceeded"),
     ],
 )
 async def test_card_says_that_the_quota_stopped_it(book, client, days, day, refusal):

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.racedata.client.service_errors import ServerFault
-from bot.racedata.day_card import Card, Coverage
-from bot.racedata.day_outcomes import outcomes_of
+from bot.racedata.day_card import Card, Coverage, outcomes_of
 from bot.racedata.lexicon import Lexicon
 from bot.slack.commands import racecard as command
 from bot.slack.commands.invocation import Invocation

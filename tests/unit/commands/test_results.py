@@ -7,8 +7,7 @@ import pytest
 from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.racedata.client.service_errors import ServerFault
-from bot.racedata.day_card import Card, Coverage, Outcomes
-from bot.racedata.day_outcomes import outcomes_of
+from bot.racedata.day_card import Card, Coverage, Outcomes, outcomes_of
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.reference_store import KnownCountry
 from bot.slack.commands import results as command

@@ -5,13 +5,13 @@ from datetime import date
 import pytest
 
 from bot.errors import StorageUnavailable
-from bot.racedata.client.service_errors import Latched, QuotaExceeded, ServerFault, Unauthorized
+from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, ServerFault, Unauthorized
 from bot.slack.commands.error_answers import explain
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, Reader, failure_words, shown_to
 
 TODAY = date(2026, 11, 20)
-KEY = Latched("courses", code="unauthorized", request_id="req_7")
-MONTH = Latched("courses", code="quota_exceeded")
+KEY = CircuitOpen("courses", code="unauthorized", request_id="req_7")
+MONTH = CircuitOpen("courses", code="quota_exceeded")
 SOMEBODY, ADMIN = Reader(admins=("U1", "U2"), today=TODAY), Reader(is_admin=True, admins=("U1",), today=TODAY)
 
 

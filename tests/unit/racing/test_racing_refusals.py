@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.racedata.client import service_errors
-from bot.racedata.client.refusals import read_refusal
+from bot.racedata.client.envelope import read_refusal
 from bot.racedata.client.transport import Answer
 
 NOW = datetime(2025, 11, 20, 12, tzinfo=UTC)

@@ -29,7 +29,7 @@ def decision(error, *, attempt=1, elapsed_s=0.0, patience=EVER, repeatable=True,
         service_errors.QuotaExceeded,
         service_errors.UnknownRefusal,
         service_errors.AnswerUnreadable,
-        service_errors.Latched,
+        service_errors.CircuitOpen,
         service_errors.WalkBroken,
     ],
 )

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from bot.errors import ServiceError
-from bot.racedata.client.service_errors import Latched, QuotaExceeded, ServiceFailure, Unauthorized
+from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, ServiceFailure, Unauthorized
 from bot.racedata.month_quota import month_after
 from bot.slack.messages.alerts.mentions import with_names
 from bot.slack.messages.kit.text import safe
@@ -38,7 +38,7 @@ def failure_words(error: Exception, reader: Reader) -> str:
     """A failure in plain words for this reader. Admins' ids stand in the words as ids: see `shown_to`."""
     if not isinstance(error, ServiceFailure):
         return str(error) if isinstance(error, ServiceError) else "The data service has not answered in time."
-    unlatch = error.unlatch if isinstance(error, Latched) else None
+    unlatch = error.unlatch if isinstance(error, CircuitOpen) else None
     if error.code == QuotaExceeded.known_code or isinstance(error, QuotaExceeded):
         words = _month_spent(reader, unlatch)
     elif error.code == Unauthorized.known_code or isinstance(error, Unauthorized):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from bot.channels.filters import ChannelFilter, Overridden
 from bot.events.event import EventKind, RacingEvent, Topic
 from bot.outbox.message import Message
-from bot.racedata.recent_races import DAYS, Recent
+from bot.racedata.recent_races import RECENT_DAYS, Recent
 from bot.slack.messages.answers.filter_words import (
     WORDS_MAX,
     all_courses_are_shown,
@@ -153,7 +153,7 @@ def _lately(recent: Recent, topics: frozenset[Topic]) -> list[str]:
         return []
     counts = listed([counted(number, name) if number else f"no {name}s" for number, name in shown])
     verb = "was" if shown[0][0] == 1 else "were"
-    return [f"In the last {DAYS} days there {verb} {counts} of these."]
+    return [f"In the last {RECENT_DAYS} days there {verb} {counts} of these."]
 
 
 def _abandoned(event: RacingEvent) -> str:

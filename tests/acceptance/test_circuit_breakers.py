@@ -22,11 +22,11 @@ async def wait_for_admins(world, words: str) -> None:
     await world.slack.wait_for(lambda: any(words in text for text in world.texts("CADMIN")))
 
 
-async def test_used_up_quota_latches_over_a_restart_holds_up_no_alert_and_opens_at_a_word(make_world):
+async def test_breaker_of_a_used_up_quota_outlives_a_restart_holds_up_no_alert_and_is_reset_at_a_word(make_world):
     async with make_world(start=False, ADMIN_USERS="UADMIN") as world:
         world.slack.add_user("UADMIN", "admin")
         world.service.set_used(15_000)
-        # Usage would tell before the refusal does, and open the latch again by itself.
+        # Usage would tell before the refusal does, and close the circuit breaker again by itself.
         world.service.fail_next("/account/usage", "server_error", times=1_000)
         await world.bot.start()
         await wait_for_admins(world, "racing-bot unlatch quota")
@@ -50,14 +50,14 @@ async def test_used_up_quota_latches_over_a_restart_holds_up_no_alert_and_opens_
         # The month is as it was, but somebody has bought more requests: the running bot takes the word.
         world.service.set_used(0)
         ran = await run_command(world.bot, "unlatch", "quota")
-        assert (ran.code, ran.said.split(";")[0]) == (0, "quota: open again")
+        assert (ran.code, ran.said.split(";")[0]) == (0, "quota: closed again")
         said = await world.say("/racecard", "GB", channel="CGB")
         assert "used up" not in said
         assert asked(world) > before
-        assert "Nothing is latched" in (await run_command(world.bot, "unlatch")).said
+        assert "No circuit breaker is open" in (await run_command(world.bot, "unlatch")).said
 
 
-async def test_rotated_key_latches_and_deliveries_go_on(world):
+async def test_breaker_of_a_rotated_key_holds_up_no_delivery(world):
     await world.subscribe("CGB", "GB")
     new_key = world.service.rotate_key()
     said = await world.say("/usage", "", channel="CGB")

@@ -3,7 +3,7 @@ from datetime import UTC, date, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.racedata.walk_state import (
+from bot.racedata.race_walk import (
     Order,
     PageSeen,
     Read,
@@ -26,7 +26,7 @@ def iso(offset):
 
 
 class List:
-    """A service's list, and a reader that follows the bookkeeping as bot.racedata.race_book_reader does."""
+    """A service's list, and a reader that follows the bookkeeping as bot.racedata.race_walk does."""
 
     def __init__(self, races, page_size, *, newest_first):
         self.races = set(races)

@@ -1,38 +1,51 @@
-"""How far a walk of `/races/search` has come, and what that proves: pure bookkeeping, days as "YYYY-MM-DD".
+"""The progress of a walk of `/races/search`, and what the progress proves. Days are "YYYY-MM-DD".
 
-Days before yesterday are settled: once read, they are read for good. Yesterday and later are read anew by each pass,
-because declarations for a near day can appear after those for a farther one. Which way the list runs is not shown
-(Spec gap G11): the pages' dates tell.
+Days before yesterday are settled, and are read once. Each pass reads later days anew: declarations for a near day can
+appear after those for a farther day. The list's order is not shown (Spec gap G11): the pages' dates tell.
 
-- Oldest first: one stretch of settled days grows from the list's beginning; a pass goes on from its end.
-- Newest first: a pass starts at the front, and below yesterday becomes a stretch; a stretch is made longer downwards,
-  and joined to an older one as soon as it reaches into it.
+- Oldest first: one stretch of settled days grows from the list's beginning, and a pass continues from its end.
+- Newest first: a pass starts at the front. Below yesterday the pass becomes a stretch, which grows downwards until it
+  joins an older stretch.
+
+Each page's races are stored together with the walk's position, in one transaction.
 """
 
-from collections.abc import Iterable, Sequence
-from datetime import datetime
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 from itertools import pairwise
 from typing import NamedTuple
 
 from pydantic import AwareDatetime
+from sqlmodel import Session
 
-from bot.events.races import Value
+from bot.clock import Clock
+from bot.db import named_values
+from bot.db.engine import Database
+from bot.events.days import day_before, widens
+from bot.events.races import Race, Value
+from bot.events.reading.race_record import read_race
+from bot.racedata import quota_store, race_book_store
+from bot.racedata.client.cursor_walk import Step
+from bot.racedata.client.records import RaceRecord
+from bot.racedata.client.service_client import PAGE_SIZE, RacingClient, WalkPosition
+from bot.racedata.month_quota import month_key
 
 
 class Order(StrEnum):
-    """Which way the list's dates run."""
-
     OLDEST_FIRST = "oldest first"
     NEWEST_FIRST = "newest first"
     NONE = "none"
 
 
 class Stretch(Value):
-    """Settled days read whole: all after `after` and before `before`, both left out (None: no bound).
+    """Settled days that were read whole: after `after` and before `before`, both excluded (None: no bound).
 
-    `cursor` goes on from there, towards later days where the list is oldest first, else towards earlier ones.
-    `undated`: races came whose day can't be read, so that no day of the stretch is known to be empty.
+    `cursor` continues towards later days (oldest first) or earlier days (newest first). `undated`: some races had
+    unreadable days, so no day of the stretch is known to be empty.
     """
 
     after: str | None = None
@@ -41,15 +54,11 @@ class Stretch(Value):
     undated: bool = False
 
     def holds(self, day: str) -> bool:
-        """Whether the day is in it."""
         return (self.after is None or self.after < day) and (self.before is None or day < self.before)
 
 
 class Pass(Value):
-    """A pass over yesterday and later, begun at `started_at`: all days up to `reached` (left out) have been read.
-
-    `cursor` goes on with it; `ended` says that the list has no more.
-    """
+    """A pass over yesterday and later days. All days up to `reached` (excluded) have been read."""
 
     started_at: AwareDatetime
     reached: str | None = None
@@ -59,7 +68,7 @@ class Pass(Value):
 
 
 class Walk(Value):
-    """The walk of one region's list, or of all regions' (None). `limit` and `region` are what its cursors belong to."""
+    """The walk of a region's list (None: all regions). The cursors belong to `region` and `limit`."""
 
     region: str | None = None
     limit: int
@@ -70,33 +79,25 @@ class Walk(Value):
     data_as_of: str | None = None
 
     def forgotten(self) -> "Walk":
-        """The walk before its first page."""
         return Walk(region=self.region, limit=self.limit, window=self.window, data_as_of=self.data_as_of)
 
     def reached(self) -> str | None:
-        """The day up to which the newest pass, or else the stretch it goes on from, has come."""
         if self.newest_pass and self.newest_pass.reached:
             return self.newest_pass.reached
         return self.stretches[0].before if self.stretches else None
 
 
 class Read(StrEnum):
-    """What a run of pages is read for."""
-
     PASS = "pass"  # noqa: S105  no password
     STRETCH = "stretch"
 
 
 class Start(NamedTuple):
-    """Where the next page is to be read: a pass from its beginning or its cursor, or a stretch made longer."""
-
     read: Read
     cursor: str | None
 
 
 class PageSeen(NamedTuple):
-    """What the bookkeeping needs of a page: its dates as they came, and where it leads. `asked_at`: before it was."""
-
     asked_at: datetime
     cursor: str | None
     resume_at: str | None
@@ -105,12 +106,11 @@ class PageSeen(NamedTuple):
 
     @property
     def days(self) -> list[str]:
-        """The dates that could be read."""
         return [date for date in self.dates if date]
 
 
 def is_proven(walk: Walk, day: str, fresh_since: datetime) -> bool:
-    """Whether everything that the list has of the day was read, and of a day that isn't settled since `fresh_since`."""
+    """Whether every race of the day was read, lately enough."""
     if any(stretch.holds(day) and not stretch.undated for stretch in walk.stretches):
         return True
     one = walk.newest_pass
@@ -118,14 +118,13 @@ def is_proven(walk: Walk, day: str, fresh_since: datetime) -> bool:
 
 
 def read_at(walk: Walk, day: str, fresh_since: datetime) -> datetime | None:
-    """When a day that isn't settled was last read whole; None where it was not, or is settled."""
     one = walk.newest_pass
     is_read = one is not None and one.started_at >= fresh_since and _has_passed(walk, one, day)
     return one.started_at if one is not None and is_read else None
 
 
 def next_start(walk: Walk, day: str, yesterday: str, fresh_since: datetime) -> Start | None:
-    """Where to read on towards the day; None where it is proven, or there is nothing more to read."""
+    """Where to continue towards the day; None if the day is proven or the list has ended."""
     if is_proven(walk, day, fresh_since):
         return None
     if any(stretch.holds(day) for stretch in walk.stretches):
@@ -141,7 +140,7 @@ def next_start(walk: Walk, day: str, yesterday: str, fresh_since: datetime) -> S
 
 
 def after_page(walk: Walk, read: Read, page: PageSeen, yesterday: str, fresh_since: datetime) -> Walk:
-    """The walk with one more page. Dates that contradict a known order make the walk start over without one."""
+    """The walk after one more page. Dates against the known order restart the walk without an order."""
     if read is Read.STRETCH:
         return _longer(walk, page)
     before = _pass_before(walk, page, fresh_since)
@@ -169,20 +168,18 @@ def _has_passed(walk: Walk, one: Pass, day: str) -> bool:
 
 
 def _nearest_above(walk: Walk, day: str) -> Stretch | None:
-    """The stretch that reaches the day soonest when it is made longer downwards."""
     above = [stretch for stretch in walk.stretches if stretch.after is not None and stretch.after >= day]
     return min(above, key=lambda stretch: stretch.after or "", default=None)
 
 
 def _pass_before(walk: Walk, page: PageSeen, fresh_since: datetime) -> Pass:
-    """The pass that the page goes on with, or a new one that starts with it."""
     one = walk.newest_pass
     goes_on = one is not None and page.cursor is not None and one.cursor == page.cursor
     return one if one is not None and goes_on and _goes_on(walk, one, fresh_since) else Pass(started_at=page.asked_at)
 
 
 def _goes_on(walk: Walk, one: Pass, fresh_since: datetime) -> bool:
-    """Whether a pass is worth going on with: a stale one only where the list has no order, for it is long."""
+    """A stale pass is continued only in a list without order, because such a pass is long."""
     return one.started_at >= fresh_since or (walk.order is Order.NONE and not one.ended)
 
 
@@ -197,14 +194,12 @@ def _order(days: Sequence[str], known: Order | None) -> Order | None:
 
 
 def _settle(walk: Walk, page: PageSeen, yesterday: str) -> Walk:
-    """The walk with what the pass has read of settled days put among the stretches."""
     one = walk.newest_pass
     if one is None or one.reached is None or one.reached >= yesterday:
         return walk
     if walk.order is Order.OLDEST_FIRST and page.days and not page.is_last:
         undated = one.undated or any(stretch.undated for stretch in walk.stretches)
         stretch = Stretch(before=one.reached, cursor=page.resume_at, undated=undated)
-        # What follows is a new pass.
         return walk.model_copy(update={"stretches": (stretch,), "newest_pass": None})
     if walk.order is Order.NEWEST_FIRST:
         after = None if page.is_last else one.reached
@@ -214,7 +209,6 @@ def _settle(walk: Walk, page: PageSeen, yesterday: str) -> Walk:
 
 
 def _longer(walk: Walk, page: PageSeen) -> Walk:
-    """The walk with the stretch whose cursor read the page made longer by it."""
     stretch = next((one for one in walk.stretches if one.cursor == page.cursor), None)
     if stretch is None:
         return walk
@@ -231,12 +225,11 @@ def _longer(walk: Walk, page: PageSeen) -> Walk:
 
 
 def _without_order(walk: Walk) -> Walk:
-    """The walk of a list whose dates run both ways: only a pass over all of it proves anything."""
+    """A walk without order: only a pass over the whole list proves anything."""
     return walk.forgotten().model_copy(update={"order": Order.NONE})
 
 
 def _joined(new: Stretch, others: Iterable[Stretch]) -> tuple[Stretch, ...]:
-    """The stretches, newest first, the new one joined to those that it reaches into."""
     apart = []
     for other in others:
         if _is_below(new.after, other.before) and _is_below(other.after, new.before):
@@ -253,5 +246,115 @@ def _joined(new: Stretch, others: Iterable[Stretch]) -> tuple[Stretch, ...]:
 
 
 def _is_below(after: str | None, bound: str | None) -> bool:
-    """Whether a lower bound, None being the lowest, lies below another bound."""
     return bound is not None and (after is None or after < bound)
+
+
+RUNNERS_KEPT = timedelta(days=60)
+"""Races older than this are kept without runners: a walk from 2017 on passes hundreds of thousands of races."""
+
+ALL = "*"
+
+
+@dataclass(frozen=True)
+class Errand:
+    """The day of a region (None: all) to be read. Readings before `fresh_since` are stale."""
+
+    region: str | None
+    day: date
+    today: date
+    fresh_since: datetime
+
+    def next_start(self, walk: Walk) -> Start | None:
+        return next_start(walk, self.day.isoformat(), day_before(self.today), self.fresh_since)
+
+
+class WalkReader:
+    def __init__(self, database: Database, client: RacingClient, clock: Clock) -> None:
+        self._database = database
+        self._client = client
+        self._clock = clock
+
+    async def load(self, region: str | None) -> Walk:
+        kept = await self._database.read(lambda session: named_values.get(session, _name(region)))
+        return Walk.model_validate(kept[0]) if kept else Walk(region=region, limit=PAGE_SIZE)
+
+    async def read_on(
+        self,
+        errand: Errand,
+        pages: int,
+        *,
+        in_background: bool = False,
+        on_page: Callable[[], None] = lambda: None,
+    ) -> bool:
+        """Whether at most `pages` pages were enough for the errand. Raises ServiceError.
+
+        `on_page` is called after each page. `in_background` leaves the commands' share of each minute to commands.
+        """
+        client = self._client.in_background() if in_background else self._client
+        walk = await self.load(errand.region)
+        left = pages
+        while (start := errand.next_start(walk)) is not None and left > 0:
+            position = WalkPosition(region=walk.region, limit=walk.limit, cursor=start.cursor)
+            async with aclosing(client.walk_races(position)) as steps:
+                walk, read = await self._run(steps, walk, start, errand, left, on_page=on_page)
+            left -= read
+        return start is None
+
+    async def _run(
+        self,
+        steps: AsyncGenerator[Step[RaceRecord]],
+        walk: Walk,
+        start: Start,
+        errand: Errand,
+        pages: int,
+        *,
+        on_page: Callable[[], None],
+    ) -> tuple[Walk, int]:
+        read, count, asked_at = start.read, 0, self._clock()
+        async for step in steps:
+            if step.started_again and step.cursor is None:
+                # The stored cursor was refused, so everything that depends on cursors is forgotten.
+                walk, read = walk.forgotten(), Read.PASS
+            walk, count = await self._keep(walk, read, step, asked_at, errand), count + 1
+            on_page()
+            if count >= pages or errand.next_start(walk) != Start(read, step.resume_at):
+                break
+            asked_at = self._clock()
+        return walk, count
+
+    async def _keep(self, walk: Walk, read: Read, step: Step[RaceRecord], asked_at: datetime, errand: Errand) -> Walk:
+        # Hundreds of records take a while, and other commands must not wait.
+        races = await asyncio.to_thread(_read_races, step.page.data, errand.today)
+        seen = PageSeen(asked_at, step.cursor, step.resume_at, step.is_last, [race.race_date for race in races])
+        meta = step.page.meta
+        if widens(walk.window, meta.window):
+            # Another plan shows more races than the walk could see before.
+            after = walk.forgotten()
+        else:
+            after = after_page(walk, read, seen, day_before(errand.today), errand.fresh_since)
+        after = after.model_copy(
+            update={"window": meta.window or walk.window, "data_as_of": meta.data_as_of or walk.data_as_of}
+        )
+        await self._database.write(lambda session: self._store(session, after, races))
+        return after
+
+    def _store(self, session: Session, walk: Walk, races: Sequence[Race]) -> None:
+        now = self._clock()
+        # In the list of all regions each race names its own region; "" replaces no region.
+        race_book_store.put(session, races, now, region=walk.region or race_book_store.REGION_UNKNOWN)
+        named_values.put(session, _name(walk.region), walk.model_dump(mode="json"), now)
+        quota_store.spend(session, month_key(now), 1, now, by_commands=1)
+
+
+def _name(region: str | None) -> str:
+    return f"racebook.walk.{ALL if region is None else region}"
+
+
+def _read_races(records: Sequence[RaceRecord], today: date) -> list[Race]:
+    races = [read_race(record.fields) for record in records]
+    kept_from = (today - RUNNERS_KEPT).isoformat()
+    return [race if (race.race_date or "") >= kept_from else _without_runners(race) for race in races]
+
+
+def _without_runners(race: Race) -> Race:
+    return race.model_copy(update={"runners": (), "field_size": race.field_size or len(race.runners) or None})

@@ -1,0 +1,238 @@
+"""The bucket against a service with real windows, simulated event by event: skew, latency, rivals, broken headers."""
+
+import heapq
+import itertools
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from bot.racedata.client.headers import RateReading, read_rate
+from bot.racedata.client.throttle import TokenBucket
+
+START = datetime(2025, 11, 20, 12, 0, tzinfo=UTC)
+
+
+@dataclass
+class Service:
+    """Counts requests in fixed minutes of its own clock, as the interface describes."""
+
+    limit: int
+    skew_s: float = 0.0
+    says: frozenset[str] = frozenset({"limit", "remaining", "reset", "date"})
+    used: Counter[int] = field(default_factory=Counter)
+    refused: Counter[int] = field(default_factory=Counter)
+
+    def ask(self, now, *, rival=False):
+        """The headers of the answer, and whether it was a refusal."""
+        clock = START.timestamp() + now + self.skew_s
+        window = int(clock // 60)
+        self.used[window] += 1
+        refused = self.used[window] > self.limit
+        if refused and not rival:
+            self.refused[window] += 1
+        reset = (window + 1) * 60
+        headers = {
+            "limit": ("x-ratelimit-limit", str(self.limit)),
+            "remaining": ("x-ratelimit-remaining", str(max(0, self.limit - self.used[window]))),
+            "reset": ("x-ratelimit-reset", str(reset)),
+            "date": ("date", format_datetime(START + timedelta(seconds=int(now + self.skew_s)), usegmt=True)),
+        }
+        return dict(headers[name] for name in headers if name in self.says), (reset - clock if refused else None)
+
+
+def run(service, buckets, latencies, *, until=400.0, workers=4, rivals=(), background=False):
+    """Let `workers` ask as fast as each replica's bucket allows; gives when each request was sent."""
+    order = itertools.count()
+    events: list[Any] = [(0.0, next(order), "free", bucket, None) for bucket in buckets for _ in range(workers)]
+    events += [(at, next(order), "rival", None, None) for at in rivals]
+    heapq.heapify(events)
+    latency = itertools.cycle(latencies)
+    waiting: Counter[TokenBucket] = Counter()
+    sent = []
+
+    def happens(at, kind, bucket, payload=None):
+        heapq.heappush(events, (at, next(order), kind, bucket, payload))
+
+    while events and events[0][0] < until:
+        now, _, kind, bucket, payload = heapq.heappop(events)
+        if kind == "rival":
+            service.ask(now, rival=True)
+        elif kind == "arrives":
+            happens(now + payload, "answered", bucket, service.ask(now))
+        elif kind == "answered":
+            bucket.answered(now, read_rate(payload[0]), payload[1])
+            for _ in range(waiting.pop(bucket, 0) + 1):
+                happens(now, "free", bucket)
+        elif (wait_s := bucket.wait_s(now, background=background, replicas=len(buckets))) is None:
+            waiting[bucket] += 1
+        elif wait_s > 0:
+            happens(now + wait_s, "free", bucket)
+        else:
+            bucket.take()
+            sent.append(now)
+            there = next(latency)
+            happens(now + there, "arrives", bucket, there)
+    return sent
+
+
+seconds = st.floats(0.01, 3.0)
+skews = st.floats(-5000, 5000)
+
+
+@given(limit=st.integers(1, 40), skew_s=skews, latencies=st.lists(seconds, min_size=1, max_size=9))
+@example(limit=1, skew_s=0.0, latencies=[2.0])
+def test_bucket_alone_on_the_key_is_never_refused(limit, skew_s, latencies):
+    service = Service(limit, skew_s)
+    sent = run(service, [TokenBucket()], latencies)
+    assert not service.refused
+    assert len(sent) >= min(limit, 10)
+
+
+@given(
+    says=st.sets(st.sampled_from(["remaining", "reset", "date"])),
+    skew_s=skews,
+    latencies=st.lists(seconds, min_size=1, max_size=9),
+)
+def test_bucket_is_never_refused_when_headers_are_missing(says, skew_s, latencies):
+    service = Service(60, skew_s, frozenset(says))
+    assert run(service, [TokenBucket()], latencies)
+    assert not service.refused
+
+
+@given(
+    limit=st.integers(20, 40),
+    skew_s=skews,
+    latencies=st.lists(st.floats(0.01, 0.5), min_size=1, max_size=9),
+    rivals=st.lists(st.floats(0, 400), max_size=600),
+)
+def test_bucket_beside_a_rival_costs_at_most_one_refusal_a_minute(limit, skew_s, latencies, rivals):
+    service = Service(limit, skew_s)
+    run(service, [TokenBucket()], latencies, rivals=rivals)
+    assert all(refusals <= 1 for refusals in service.refused.values()), service.refused
+
+
+def test_bucket_beside_a_rival_that_uses_up_every_minute_costs_one_refusal_a_minute():
+    service = Service(60)
+    rivals = [minute * 60 + second / 10 for minute in range(7) for second in range(400)]
+    run(service, [TokenBucket()], [0.1], rivals=rivals)
+    assert max(service.refused.values()) == 1
+
+
+def test_bucket_keeps_part_of_the_minute_free_of_background_work():
+    service = Service(60)
+    bucket = TokenBucket()
+    sent = run(service, [bucket], [0.05], until=50, background=True)
+    assert len(sent) == 45
+    assert bucket.wait_s(50, background=True, replicas=1) not in {None, 0}
+    assert bucket.wait_s(50, background=False, replicas=1) == 0
+
+
+def test_bucket_uses_most_of_the_limit_when_it_is_alone():
+    service = Service(60)
+    assert len(run(service, [TokenBucket()], [0.2], until=300)) >= 5 * 57
+
+
+def test_bucket_divides_the_limit_among_replicas():
+    bucket, sent = TokenBucket(), 0
+    while bucket.wait_s(0, background=False, replicas=3) == 0:
+        bucket.take()
+        bucket.answered(0, None)
+        sent += 1
+    assert sent == 20
+
+
+@given(replicas=st.integers(2, 5), skew_s=skews, latencies=st.lists(seconds, min_size=1, max_size=9))
+def test_buckets_of_replicas_are_never_refused_together(replicas, skew_s, latencies):
+    service = Service(60, skew_s)
+    assert len(run(service, [TokenBucket() for _ in range(replicas)], latencies)) >= 60
+    assert not service.refused
+
+
+def test_bucket_takes_the_lower_limit_that_the_service_reports():
+    service = Service(10)
+    assert len(run(service, [TokenBucket(60)], [0.05], until=50)) == 10
+
+
+def test_bucket_sends_one_request_alone_until_the_count_is_known():
+    bucket = TokenBucket()
+    assert bucket.wait_s(0, background=False, replicas=1) == 0
+    bucket.take()
+    assert bucket.wait_s(0, background=False, replicas=1) is None
+    bucket.answered(1, None)
+    assert bucket.wait_s(1, background=False, replicas=1) == 0
+
+
+@pytest.mark.parametrize("background", [False, True])
+@pytest.mark.parametrize("sent_before", [0, 1, 59])
+@pytest.mark.parametrize(("hold_s", "resets_in_s"), [(2, 52.0), (7, 42.0), (42, 7.0), (30, None)])
+def test_bucket_goes_on_after_the_wait_that_a_refusal_asked_for(hold_s, resets_in_s, sent_before, background):
+    bucket = TokenBucket(60)
+    for _ in range(sent_before):
+        bucket.take()
+        bucket.answered(0, None)
+    bucket.take()
+    bucket.answered(0, RateReading(60, 0, 999, resets_in_s), hold_s=hold_s)
+    assert bucket.wait_s(0, background=background, replicas=1) == hold_s
+    assert bucket.wait_s(hold_s, background=background, replicas=1) == 0
+    # Whoever used up the minute may be at it still: one request finds out.
+    bucket.take()
+    assert bucket.wait_s(hold_s, background=background, replicas=1) is None
+
+
+def test_bucket_waits_as_often_as_it_is_refused():
+    bucket, now = TokenBucket(60), 0.0
+    for _ in range(20):
+        bucket.take()
+        bucket.answered(now, RateReading(60, 0, 999, 52.0), hold_s=2)
+        assert bucket.wait_s(now, background=False, replicas=1) == 2
+        now += 2
+        assert bucket.wait_s(now, background=False, replicas=1) == 0
+
+
+def test_bucket_is_not_fooled_by_an_answer_that_was_overtaken():
+    bucket = TokenBucket()
+    for _ in range(2):
+        bucket.take()
+    bucket.answered(0, RateReading(60, 20, 120, 60.0))
+    bucket.answered(1, RateReading(60, 59, 60, 1.0))
+    for _ in range(20):
+        if bucket.wait_s(2, background=False, replicas=1) == 0:
+            bucket.take()
+            bucket.answered(2, None)
+    assert bucket.wait_s(2, background=False, replicas=1) == 58
+
+
+readings = st.builds(
+    RateReading,
+    st.none() | st.integers(1, 10**6),
+    st.none() | st.integers(0, 10**12),
+    st.none() | st.integers(61, 10**12),
+    st.none() | st.floats(1, 60),
+)
+
+
+@given(
+    steps=st.lists(st.tuples(st.floats(0, 90), st.none() | readings, st.none() | st.floats(1, 300)), max_size=40),
+    background=st.booleans(),
+    replicas=st.integers(1, 200),
+)
+def test_bucket_always_frees_up_whatever_it_was_told(steps, background, replicas):
+    bucket, now = TokenBucket(), 0.0
+    for passed_s, reading, hold_s in steps:
+        now += passed_s
+        if bucket.wait_s(now, background=background, replicas=replicas) == 0:
+            bucket.take()
+            bucket.answered(now, reading, hold_s)
+    for _ in range(2000):
+        wait_s = bucket.wait_s(now, background=background, replicas=replicas)
+        assert wait_s is not None
+        if wait_s == 0:
+            return
+        now += wait_s
+    raise AssertionError("it never frees up")
