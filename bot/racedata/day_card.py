@@ -97,7 +97,7 @@ class Card:
 
 
 def none_hidden(races: Iterable[Race], course: Course | None) -> bool:
-    """Whether no race elsewhere may be at the course: then the course's card is complete."""
+    """True unless a race of uncertain course may belong to this course."""
     if course is None:
         return True
     return all(is_same_course(race.course, course) or not may_be_same_course(race.course, course) for race in races)

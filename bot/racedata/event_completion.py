@@ -137,7 +137,7 @@ class KnownElsewhere:
         return True
 
     def look_up(self, find: Callable[[], Mapping[str, Race]], events: Sequence[RacingEvent]) -> None:
-        """Raises BookFailed unless careful."""
+        """Add the races of `find`. Raises BookFailed unless careful."""
         try:
             with self._session.begin_nested() if self._is_careful else nullcontext():
                 self.learn(find())

@@ -94,12 +94,15 @@ class Lexicon:
         return typed in self._names
 
     def has_course_word(self, typed: str) -> bool:
+        """Whether a course has this exact name, id or shortcode."""
         return typed in self._names or typed in self._ids
 
     def has_name_from(self, word: str) -> bool:
+        """Whether a name of several words begins with this word."""
         return _plain(word).partition(" ")[0] in self._first_words
 
     def is_nearly_course(self, typed: str) -> bool:
+        """Whether a course has this name in any letter case."""
         return typed.casefold() in self._folded_names
 
     def parts_of(self, typed: str) -> tuple[str, ...]:

@@ -122,7 +122,7 @@ class QuotaBook:
         )
 
     async def held_back(self) -> ServiceFailure | None:
-        """None if the commands' share is spent."""
+        """The failure to tell when the month has too little left; None if only the commands' share is spent."""
         latest = await self.latest()
         if latest and latest.is_spent:
             return QuotaExceeded(RACES_PATH, code=QuotaExceeded.known_code)

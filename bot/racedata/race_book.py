@@ -69,7 +69,7 @@ Stopped = tuple[Coverage | None, ServiceError | None]
 
 @dataclass(eq=False)
 class _Run:
-    """A walk under way. `waiting` callers want its result; `queued` callers want another day after it."""
+    """A walk under way. `waiting` counts callers for this day, `queued` callers for another day."""
 
     errand: Errand
     task: "asyncio.Task[Stopped]"

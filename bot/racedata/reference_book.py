@@ -114,7 +114,7 @@ class ReferenceBook:
         return Lexicon(regions or (), courses or (), await self.known_countries())
 
     def why_none(self, name: str) -> Exception:
-        """The service's failure, or no answer yet."""
+        """Why the list of this name is missing: the service's failure, or no answer yet."""
         if name not in self._failures:
             return TimeoutError(f"the list of {name} has not come")
         none = f"The data service's list of {name} could not be read. Try again in a few minutes."
@@ -229,7 +229,7 @@ class ReferenceBook:
         return courses_error or (None if isinstance(regions_error, UpgradeRequired) else regions_error)
 
     async def _ask(self, name: str, ask: Callable[[], Awaitable[list[T]]]) -> tuple[Sequence[T], ServiceError | None]:
-        """During a pause the earlier refusal."""
+        """The list and no failure, or an empty list and the failure. During a pause: the earlier refusal."""
         put_off = self._put_off.get(name)
         if put_off and self._clock() < put_off.until:
             return (), put_off.error

@@ -50,10 +50,12 @@ OnAnswer = Callable[[str, ServiceFailure | None], None]
 """Called for each request sent, with the path and any failure."""
 
 
-def count_nothing(_path: str, _failure: ServiceFailure | None) -> None: ...
+def count_nothing(_path: str, _failure: ServiceFailure | None) -> None:
+    """The default of `on_answer`."""
 
 
-async def tell_nobody(*_: object) -> None: ...
+async def tell_nobody(*_: object) -> None:
+    """The default of `on_meta` and `on_circuit_open`."""
 
 
 class Calls:

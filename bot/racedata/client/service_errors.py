@@ -1,23 +1,24 @@
 """The data service's failures, one class for each code of the interface, readable as one tree.
 
 ServiceError                      (bot.errors)
-└── ServiceFailure                the fields of every failure, and its words for people
-    ├── Unauthorized              401 unauthorized: opens a circuit breaker; never retried
-    ├── UpgradeRequired           403 upgrade_required: names the plans with the endpoint; never retried
-    ├── OutsideWindow             403 outside_window: names window and date; never retried
-    ├── NotFound                  404: never retried
-    ├── InvalidParam              422 invalid_param: never retried
-    ├── RateLimited               429 rate_limited: a retry helps after `retry_after_s`
-    ├── QuotaExceeded             429 quota_exceeded: opens a circuit breaker; never retried
-    ├── ServerFault               500 server_error, and any other 5xx: a retry may help
-    ├── UnknownRefusal            a code or status unknown to the interface; never retried
+└── ServiceFailure                fields of every failure, and words for people
+    ├── Unauthorized              401 unauthorized; opens a circuit breaker
+    ├── UpgradeRequired           403 upgrade_required: names the plans with the endpoint
+    ├── OutsideWindow             403 outside_window: names window and date
+    ├── NotFound                  404
+    ├── InvalidParam              422 invalid_param
+    ├── RateLimited               429 rate_limited; a retry helps after `retry_after_s`
+    ├── QuotaExceeded             429 quota_exceeded; opens a circuit breaker
+    ├── ServerFault               500 server_error, and any other 5xx; a retry may help
+    ├── UnknownRefusal            a code or status unknown to the interface
     ├── ServiceUnreachable        no answer: connection, protocol or time limit; a retry may help
-    ├── AnswerUnreadable          no envelope, or too large; never retried
+    ├── AnswerUnreadable          no envelope, or too large
     ├── CircuitOpen               not asked: an open circuit breaker foretells the answer
     ├── Spared                    not asked: too little of the month is left for this purpose
     └── WalkBroken                a cursor is missing, came twice, or leads through empty pages alone
 
-The class follows from the body's `code` (envelope.py). No failure holds a key, a header or a whole address.
+The class follows from the body's `code` (envelope.py). Other failures are never retried.
+No failure holds a key, a header or a whole address.
 """
 
 from collections.abc import Mapping
