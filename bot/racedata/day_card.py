@@ -17,7 +17,7 @@ from bot.events.races import Course, OffTime, Race, is_same_course, may_be_same_
 
 class Coverage(StrEnum):
     COMPLETE = "complete"
-    """Everything that the service lists of the day was read, and lately enough. Without races: there are none."""
+    """The whole day was read, and lately enough. Without races: there are none."""
     PARTIAL = "partial"
     """Some races are known; the list was not read past the day."""
     UNREAD = "unread"
@@ -30,7 +30,6 @@ class Coverage(StrEnum):
 
 
 STOPPED = frozenset({Coverage.QUOTA, Coverage.FAILED})
-"""The reading ended for a reason that people are told."""
 
 
 @dataclass(frozen=True)
@@ -71,10 +70,7 @@ class Outcomes:
 
 @dataclass(frozen=True)
 class Card:
-    """A day of a region (None: all) at a course (None: all).
-
-    `reached` is the day that an unfinished walk had come to. `data_as_of` and `window` are as published.
-    """
+    """`region` and `course`: None means all. `reached` is the day that an unfinished walk had come to."""
 
     day: date
     region: str | None
@@ -120,7 +116,7 @@ def _fullest(races: Sequence[Race]) -> Course:
 
 
 def _order_of(races: Sequence[Race]) -> Callable[[Race], tuple[str, int]]:
-    """By moment if all races have one, else by the published time: the two cannot be compared."""
+    """By moment if all races have a moment, else by the published time."""
     if all(race.off.off_at for race in races):
         return lambda race: (race.off.off_at.isoformat() if race.off.off_at else "", _number(race))
     return lambda race: (_clock(race.off), _number(race))
@@ -157,8 +153,8 @@ def outcomes_of(
 ) -> Outcomes:
     """The outcomes in a region (None: all) and at a course (None: all).
 
-    An abandonment of unknown region or course counts as being there. A race with a result is not lost with its meeting.
-    A race with a result and an abandonment of its own counts as both.
+    An abandonment of unknown region or course counts as being there. A race with a result is never lost with its
+    meeting.
     """
     known = [_Known(race) for race in races]
     by_id = {one.race.race_id: one for one in known if one.race.race_id}

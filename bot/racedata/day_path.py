@@ -1,7 +1,7 @@
 """Races by paths that the operator knows: RACING_DAY_PATH and RACING_RACE_PATH (Spec gaps G9, G10).
 
-"Walking whole days by date needs no cursor: one request for a day returns everything that ran" (Interface, Limits 9).
-The answer's shape is not shown: a list of races, or of meetings, or an object with either.
+One request for a day returns everything that ran (Interface, Limits 9). The answer's shape is not shown: a list of
+races, or of meetings, or an object with either.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -46,8 +46,6 @@ class DayRead(Value):
 
 
 class PathReader:
-    """Reads into the race book."""
-
     def __init__(self, database: Database, client: RacingClient, clock: Clock, paths: Paths) -> None:
         self._database = database
         self._client = client

@@ -16,7 +16,7 @@ from bot.racedata.month_quota import month_end
 from bot.racedata.quota_by_day import LEAST_DAYS
 
 IN_TEN = 8
-"""The confidence: this many of ten months end within the range."""
+"""This many of ten months end within the range."""
 
 HISTORY = timedelta(days=56)
 """Older days are ignored: eight weeks show each weekday eight times."""
@@ -91,7 +91,7 @@ def _parts_left(now: datetime) -> Iterator[tuple[date, float]]:
 
 
 def _variance(parts: Sequence[float]) -> float:
-    """The variance of the sum of these days, for a spread of 1: one day's surprise moves the level of all later days.
+    """For a spread of 1: one day's surprise moves the level of all later days.
 
     Source: Snyder, Koehler, Hyndman and Ord, "Exponential smoothing models: means and variances for lead-time demand",
     2004.

@@ -19,7 +19,7 @@ WHOLE_DAY = timedelta(hours=23)
 """The part of a day that samples must cover."""
 
 LEAST_DAYS = 7
-"""Days needed to know the usual use: a week has quiet and busy days."""
+"""A week has quiet and busy days."""
 
 LEAST_JUMP = 20
 
@@ -28,10 +28,7 @@ SIGMAS = 3.0
 
 
 class Sample(Value):
-    """The month's figures up to a moment; lower bounds unless `certain`.
-
-    `source` is None for samples of an older version of the bot. `errors` and `refusals` are None if not published.
-    """
+    """Lower bounds unless `certain`. `source` is None for samples of an older version of the bot."""
 
     at: AwareDatetime
     month: str

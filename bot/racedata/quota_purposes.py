@@ -11,10 +11,7 @@ class Purpose(StrEnum):
 
 
 class Tier(NamedTuple):
-    """Requests are made for these purposes while more than `above_percent` of the allowance is left.
-
-    `words` tell people which requests are no longer made.
-    """
+    """The purposes of requests while more than `above_percent` of the allowance is left, and words for people."""
 
     above_percent: int
     purposes: frozenset[Purpose]

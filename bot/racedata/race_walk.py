@@ -58,7 +58,7 @@ class Stretch(Value):
 
 
 class Pass(Value):
-    """A pass over yesterday and later days. All days up to `reached` (excluded) have been read."""
+    """A pass over yesterday and later days, read up to `reached` (excluded)."""
 
     started_at: AwareDatetime
     reached: str | None = None
@@ -225,7 +225,7 @@ def _longer(walk: Walk, page: PageSeen) -> Walk:
 
 
 def _without_order(walk: Walk) -> Walk:
-    """A walk without order: only a pass over the whole list proves anything."""
+    """Only a pass over the whole list proves anything."""
     return walk.forgotten().model_copy(update={"order": Order.NONE})
 
 
@@ -250,7 +250,7 @@ def _is_below(after: str | None, bound: str | None) -> bool:
 
 
 RUNNERS_KEPT = timedelta(days=60)
-"""Races older than this are kept without runners: a walk from 2017 on passes hundreds of thousands of races."""
+"""Older races have no runners: a walk from 2017 on passes hundreds of thousands of races."""
 
 ALL = "*"
 

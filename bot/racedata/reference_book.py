@@ -288,21 +288,8 @@ def _is_left_to_courses(error: ServiceError | None) -> bool:
 
 
 def _known_courses(page: CoursePage) -> list[KnownCourse]:
-    return [
-        KnownCourse(
-            course_id=record.course_id,
-            name=record.name,
-            shortcode=record.shortcode,
-            country=record.country,
-            region=record.region,
-            races=record.races,
-            meetings=record.meetings,
-            first_meeting=record.first_meeting,
-            last_meeting=record.last_meeting,
-        )
-        for record in page.data
-        if (record.name or "").strip()
-    ]
+    named = set(KnownCourse.model_fields)
+    return [KnownCourse(**record.model_dump(include=named)) for record in page.data if (record.name or "").strip()]
 
 
 def _known_countries(page: CountryPage) -> list[KnownCountry]:

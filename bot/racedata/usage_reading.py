@@ -1,7 +1,4 @@
-"""`/account/usage` read from any plausible shape: names and period are not shown (Spec gap G5).
-
-Reads rows in a list, or in an object by day or endpoint, and totals beside the rows.
-"""
+"""`/account/usage` read from any plausible shape: names and period are not shown (Spec gap G5)."""
 
 import re
 from collections import Counter
@@ -36,7 +33,7 @@ class Usage(Value):
     refusal_kinds: Kinds = ()
 
     def in_month(self, month: str) -> UsageRow | None:
-        """The sums of a month's dated rows, None for a sum without all figures; None without dated rows."""
+        """The sums of a month's dated rows. A sum without all figures is None."""
         dated = [row for row in self.rows if _month_of(row.label)]
         rows = [row for row in dated if _month_of(row.label) == month]
         if not dated:
@@ -87,7 +84,7 @@ def _row(item: Any, label: str | None = None) -> UsageRow | None:
 
 
 def _keyed_row(name: str, item: Any) -> UsageRow | None:
-    """A row of an object by day or path: {"2026-11-20": 12}, {"/races/search": {"requests": 12}}."""
+    """{"2026-11-20": 12}, or {"/races/search": {"requests": 12}}."""
     label = _read_label(name) or (name if name.startswith("/") else None)
     if label is None:
         return None

@@ -42,7 +42,7 @@ def retire(session: Session, subscription_id: int, now: datetime) -> bool:
 def uncovered(session: Session, region: str | None, events: Iterable[str]) -> list[str]:
     """The events that no live subscription delivers for the region (None: all).
 
-    Empty without any known subscription: one may exist elsewhere, with its secret in the settings.
+    Empty without any known subscription: the subscription may exist elsewhere, with its secret in the settings.
     """
     rows = live(session)
     here = [row for row in rows if row.region is None or row.region == region]

@@ -85,7 +85,7 @@ class RacingClient:
         return RacingClient(self._calls, background=True, patience=FOR_BACKGROUND, purpose=self._purpose)
 
     def for_upkeep(self) -> "RacingClient":
-        """For work that nobody asked for: Spared once little of the month is left."""
+        """Spared once little of the month is left."""
         return RacingClient(self._calls, background=True, patience=FOR_BACKGROUND, purpose=Purpose.UPKEEP)
 
     def in_one_try(self) -> "RacingClient":
@@ -120,14 +120,14 @@ class RacingClient:
         return await self._get(RACES_PATH, RacePage, {"region": region, "limit": limit, "cursor": cursor})
 
     def walk_races(self, position: WalkPosition) -> AsyncGenerator[Step[RaceRecord]]:
-        """Keep `step.resume_at` as the cursor of the next position."""
+        """Keep `step.resume_at` for the next position."""
         query = {"region": position.region, "limit": position.limit}
         return self._walk(RACES_PATH, RacePage, query, position.cursor)
 
     async def subscribe_webhook(
         self, url: str, events: Sequence[str], region: str | None = None
     ) -> Page[SubscriptionRecord]:
-        """The new subscription, with its secret, which is never shown again. Never retried.
+        """Never retried: the secret is shown once.
 
         The subscription may exist after AnswerUnreadable, ServerFault, or ServiceUnreachable with `may_have_arrived`.
         """
