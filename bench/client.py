@@ -2,8 +2,8 @@
 
     python bench/client.py [seconds]
 
-The throttle is wide open: what is measured is the cost of latches, pacing, reading and typing. Rounds alternate, so
-that a noisy machine is noisy for both. Then a list of 100,000 races is walked, and what memory grew by in that time.
+The throttle is wide open: circuit breakers, pacing, reading and typing are measured. Rounds alternate, so that a noisy
+machine is noisy for both. Then a list of 100,000 races is walked, and what memory grew by in that time.
 """
 
 import asyncio

@@ -36,7 +36,7 @@ SLACK, SERVICE = "Slack", "the data service"
 
 
 class ForgetfulStore:
-    """A StateStore without memory: the doctor obeys no latch of the running bot, and shuts no latch."""
+    """A StateStore without memory: the doctor obeys and opens no circuit breaker of the running bot."""
 
     async def get(self, name: str) -> dict[str, Any] | None:  # noqa: ARG002  the protocol's name
         """Nothing."""
