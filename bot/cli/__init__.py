@@ -1,4 +1,4 @@
-"""The command line: `main.py` names every command, the other modules carry the commands out.
+"""The command line: `main.py` names the commands, other modules carry them out.
 
-Offers `racing-bot` and its commands. May import everything but the sandbox, which `demo` loads when asked.
+May import everything except the sandbox; `demo` loads the sandbox lazily.
 """

@@ -13,7 +13,6 @@ from bot.settings import Settings
 
 
 async def run_doctor(load: Callable[[], Settings]) -> Report:
-    """The report on the deployment of the settings."""
     async with open_patient(load, utc_now) as patient:
         secrets = patient.found.settings.secret_values if patient.found else ()
         examined = await examine(CHECKS, patient, mask=MaskSecrets(secrets).masked)

@@ -1,7 +1,7 @@
-"""`racing-bot`: the command line. Each command reads the settings it needs, and says every problem at once.
+"""`racing-bot`: the command line. Each command reads its settings and lists all problems.
 
-Stdout has what a script would read, and nothing else. Stderr has the log, and why a command did not do what was asked.
-Exit codes: 0 done, 1 failed, 2 for wrong words or settings; of `doctor` 0 well, 1 warnings, 2 failures.
+Stdout carries a script's input, stderr the log and failures. Exit codes: 0 done, 1 failed, 2 for wrong words or
+settings; for `doctor` 0 well, 1 warnings, 2 failures.
 """
 
 import gc
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class Breaker(StrEnum):
-    """What keeps the bot from asking the data service."""
+    """A circuit breaker of the data service."""
 
     QUOTA = "quota"
     KEY = "key"
 
 
 class Event(StrEnum):
-    """The events of the data service, here because to load `bot.events.event` takes longer than `--help` may."""
+    """The data service's events. Importing `bot.events.event` takes longer than `--help` may."""
 
     RESULT_RECEIVED = "result.received"
     RACE_ABANDONED = "race.abandoned"
@@ -42,7 +42,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    # Plain lines, in a terminal, in a log and in a script alike.
+    # Plain lines in terminals, logs and scripts.
     rich_markup_mode=None,
 )
 
@@ -67,7 +67,7 @@ def racing_bot(
 @app.command()
 def serve() -> None:
     """Run the service. It takes deliveries, posts messages and answers commands."""
-    # Nothing of what is loaded now is garbage, and to look for some takes a fifth of the start; on again in bot.app.
+    # Loaded modules are no garbage, and collection takes a fifth of the start. bot.app enables gc again.
     gc.disable()
     from bot.cli.server import serve as run
     from bot.logs import configure_logging
@@ -84,7 +84,7 @@ def demo(
     stay: Annotated[bool, typer.Option(help="Stay up until Ctrl-C when the day is over, or end with the day.")] = True,
 ) -> None:
     """Play a day's racing on this machine. No account and no settings are needed."""
-    # The one line that knows of the sandbox: it is no part of the wheel.
+    # The only import of the sandbox, absent from the wheel.
     try:
         from bot.sandbox.demo import run_demo
     except ModuleNotFoundError as error:
@@ -244,10 +244,9 @@ def doctor(
     async def run() -> None:
         report = await run_doctor(_settings_of_a_tool)
         print(report.as_json() if json else report.as_text(), flush=True)
-        # A thread that still waits for a name server can't be ended, and would keep the process for minutes.
+        # A thread waiting for a name server would keep the process for minutes.
         os._exit(report.exit_code)
 
-    # Until the settings are read: they may be wrong.
     configure_logging(TOOL_LOG_LEVEL, "console")
     asyncio.run(run())
 
@@ -311,7 +310,7 @@ def manifest(
 
 
 def _one_of(words: type[Word], typed: str, where: str) -> Word:
-    """The word that was typed; a usage error says which words there are."""
+    """A usage error lists the known words."""
     try:
         return words(typed)
     except ValueError:
@@ -320,11 +319,10 @@ def _one_of(words: type[Word], typed: str, where: str) -> Word:
 
 
 TOOL_LOG_LEVEL = "warning"
-"""What a command says is its answer. Its log tells only of trouble, unless LOG_LEVEL asks for more than `info`."""
+"""The answer is on stdout. The log tells only of trouble, unless LOG_LEVEL asks for more than `info`."""
 
 
 def _settings_of_a_tool() -> "Settings":
-    """The settings, with the log on stderr: for every command that ends by itself."""
     from bot.logs import configure_logging
     from bot.settings import load_settings
 
@@ -335,7 +333,6 @@ def _settings_of_a_tool() -> "Settings":
 
 
 def main() -> None:
-    """Run the command line; settings that are wrong are told in full, without a traceback."""
     try:
         app()
     except SettingsError as error:

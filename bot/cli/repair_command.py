@@ -39,8 +39,6 @@ from bot.slack.messages.kit.plain import sentence
 
 @dataclass(frozen=True)
 class Planned:
-    """A message of a dry run: channel, kind, event and text."""
-
     channel_id: str
     kind: str
     event_key: str | None
@@ -48,7 +46,7 @@ class Planned:
 
 
 class Preview:
-    """Collects the messages of transactions before the rollback."""
+    """Collects a transaction's messages before the rollback."""
 
     def __init__(self, render: PostRenderer, clock: Clock) -> None:
         self.planned: list[Planned] = []
@@ -56,7 +54,6 @@ class Preview:
         self._clock = clock
 
     def __call__(self, session: Session, versions: Sequence[EventVersion]) -> None:
-        """Look at the messages of the versions within the transaction."""
         by_id = {row.id: row for row in versions}
         of_these = col(OutboxMessage.event_id).in_([number for number in by_id if number])
         summaries = select(col(OutboxMessage.folded_into)).where(of_these)
@@ -79,7 +76,7 @@ class Preview:
 
 
 async def run_repair(settings: Settings, *, dry_run: bool, as_json: bool, clock: Clock = utc_now) -> str:
-    """The answer of the command. Raises ServiceError and StorageError."""
+    """Raises ServiceError and StorageError."""
     preview = Preview(
         PostRenderer(Identity(settings.slack_bot_token.get_secret_value()), settings.late_after_min * 60), clock
     )
@@ -91,7 +88,6 @@ async def run_repair(settings: Settings, *, dry_run: bool, as_json: bool, clock:
 
 
 def why_not(error: ServiceError | StorageError) -> str:
-    """Why the command failed, and what helps."""
     if isinstance(error, CircuitOpen):
         return f"Failed deliveries were not looked up. {error.told} If you know better: {error.unlatch}."
     if isinstance(error, ServiceFailure):
@@ -101,7 +97,6 @@ def why_not(error: ServiceError | StorageError) -> str:
 
 @asynccontextmanager
 async def _repair(settings: Settings, clock: Clock, *, reads_only: bool) -> AsyncIterator[Repair]:
-    """The repair on the database and the data service of the settings."""
     database = Database(settings.database_url.get_secret_value(), busy_s=TOOL_BUSY_S)
     client = open_client(settings.racing_api_url, settings.racing_api_key, DatabaseStateStore(database, clock))
     quota_book = QuotaBook(database, client, settings, clock)
@@ -142,7 +137,6 @@ async def _repair(settings: Settings, clock: Clock, *, reads_only: bool) -> Asyn
 
 
 def _as_json(repaired: Repaired, planned: Sequence[Planned] | None) -> dict[str, object]:
-    """The answer for scripts; `posts` of a dry run only."""
     answered = Counter(one.answered.told for one in repaired.made)
     said: dict[str, object] = {
         "dry_run": planned is not None,
@@ -171,7 +165,6 @@ def _as_json(repaired: Repaired, planned: Sequence[Planned] | None) -> dict[str,
 
 
 def _told(repaired: Repaired, planned: Sequence[Planned] | None) -> str:
-    """The answer for people, the counts first."""
     done = "would be" if planned is not None else "were"
     lines = [
         f"Failed deliveries listed by the data service: {repaired.records}. Known already: {repaired.known}.",

@@ -1,4 +1,4 @@
-"""`racing-bot restored`: the operator has put back an older copy of the database. No old message is posted twice."""
+"""`racing-bot restored`, after an operator put back an older database: no message is posted twice."""
 
 import asyncio
 
@@ -19,7 +19,7 @@ from bot.slack.messages.kit.plain import sentence
 
 
 async def run_restored(settings: Settings) -> str:
-    """The answer of the command. Raises StorageError; the command can then be repeated."""
+    """Raises StorageError; the command can then be repeated."""
     database = Database(settings.database_url.get_secret_value(), busy_s=TOOL_BUSY_S)
     notices = Notices(settings.admin_channel, sentence, clock=utc_now, admin_users=settings.admin_users)
     try:
@@ -33,7 +33,7 @@ async def run_restored(settings: Settings) -> str:
 
 
 async def restored(database: Database, notices: Notices, clock: Clock) -> Doubted:
-    """Have the copy's unsent messages looked for, including the messages of deliveries without fan-out."""
+    """Fan out waiting deliveries, then mark the copy's unsent messages as in doubt."""
     fanout = Fanout(
         database,
         read_payload,

@@ -1,4 +1,4 @@
-"""Running the service under uvicorn, with a second address for what is nobody else's business."""
+"""Runs the service under uvicorn, with a private address for metrics."""
 
 import asyncio
 import contextlib
@@ -17,39 +17,33 @@ from bot.settings import Settings
 log = get_logger(__name__)
 
 CONNECTIONS = 2_000
-"""Connections at once; beyond it uvicorn answers 503, so that opening more and more of them exhausts nothing."""
+"""Beyond this uvicorn answers 503."""
 
 GRACE_S = 10
-"""On a stop, requests that are under way are waited for this long; longer than a body may take."""
+"""Seconds for open requests on a stop; longer than a body may take."""
 
 
 HEADERS_S = 10.0
-"""A request's headers are whole by then, or its connection is closed: silent connections would use them all up."""
+"""Limit for a request's headers: silent connections would use up all."""
 
 
 class PatientProtocol(HttpToolsProtocol):
-    """uvicorn's protocol, with an end to its patience with connections that never say what they want."""
-
     _headers_late: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn types it
-        """Wait for the first request's headers."""
         super().connection_made(transport)
         self._wait_for_headers()
 
     def on_message_begin(self) -> None:
-        """Wait for a later request's headers, as the first one's are waited for already."""
         super().on_message_begin()
         if self._headers_late is None:
             self._wait_for_headers()
 
     def on_headers_complete(self) -> None:
-        """The headers are there."""
         self._stop_waiting()
         super().on_headers_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nobody is there to wait for."""
         self._stop_waiting()
         super().connection_lost(exc)
 
@@ -63,7 +57,7 @@ class PatientProtocol(HttpToolsProtocol):
 
 
 class _PublicServer(uvicorn.Server):
-    """Stops at SIGTERM and SIGINT. uvicorn would raise the signal once more when all is done, and end the process."""
+    """Stops at SIGTERM and SIGINT. uvicorn would raise the signal again at the end."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -76,7 +70,7 @@ class _PublicServer(uvicorn.Server):
 
 
 class _PrivateServer(uvicorn.Server):
-    """Stopped by the public one, which is the one that hears signals."""
+    """Stopped by the public server, which hears signals."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -84,7 +78,6 @@ class _PrivateServer(uvicorn.Server):
 
 
 def serve(settings: Settings) -> None:
-    """Serve until SIGTERM or SIGINT, then finish what has begun. Before anything has begun, a signal just ends it."""
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(_serve(settings))
 
@@ -92,7 +85,7 @@ def serve(settings: Settings) -> None:
 async def _serve(settings: Settings) -> None:
     service = Service(settings)
     config = uvicorn_config(service.app, settings.host, settings.port, lifespan="on")
-    # Before anything is started: an address that is taken ends it here.
+    # Before the start: a taken address ends the process here.
     try:
         bound = config.bind_socket()
     except SystemExit:
@@ -116,7 +109,7 @@ async def _serve(settings: Settings) -> None:
 
 
 async def _serve_privately(private: uvicorn.Server, public: uvicorn.Server) -> None:
-    """Serve the private address; where that can't be had, stop the public one in good order."""
+    """Without the private address, stop the public server in good order."""
     try:
         await private.serve()
     except SystemExit:
@@ -125,7 +118,6 @@ async def _serve_privately(private: uvicorn.Server, public: uvicorn.Server) -> N
 
 
 def uvicorn_config(app: Any, host: str, port: int, *, lifespan: Any) -> uvicorn.Config:
-    """How every server of ours is set up."""
     return uvicorn.Config(
         app,
         host=host,
@@ -143,7 +135,7 @@ def uvicorn_config(app: Any, host: str, port: int, *, lifespan: Any) -> uvicorn.
 
 
 def loop_factory() -> Any:
-    """The loop of uvloop where there is one (not on Windows)."""
+    """uvloop's, except on Windows."""
     try:
         import uvloop  # noqa: PLC0415  not installed everywhere
     except ImportError:

@@ -1,4 +1,4 @@
-"""`racing-bot subscribe`: our subscription with the data service, made once, its secret stored before it is shown."""
+"""`racing-bot subscribe`: makes our subscription with the data service. The secret is stored before display."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -32,14 +32,13 @@ from bot.settings import Settings
 log = get_logger(__name__)
 
 REGION_CHECK_S = 30.0
-"""For the lists against which --region is checked. Nobody's ack waits here."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """A subscription just made: its number, and what must be shown, since the service will not show it again.
+    """A new subscription, and its secret: the service shows the secret once.
 
-    That is its secret, or the service's whole answer where no secret was recognised in it (Spec gap G3).
+    Without a recognised secret, `shown` is the service's whole answer (Spec gap G3).
     """
 
     number: int
@@ -48,7 +47,6 @@ class Made:
 
     @property
     def told(self) -> str:
-        """What whoever typed the command is told."""
         if self.recognised:
             return (
                 f"Subscription {self.number} is made and its secret stored, encrypted: a running bot takes it by "
@@ -63,7 +61,7 @@ class Made:
 
 @dataclass(frozen=True)
 class Twice:
-    """What a new subscription would have delivered a second time: events that the live one `row` delivers already."""
+    """Events that the live subscription `row` delivers already."""
 
     row: WebhookSubscriptionRow
     events: tuple[EventKind, ...]
@@ -71,12 +69,10 @@ class Twice:
 
     @property
     def told(self) -> str:
-        """The same in words: "race.abandoned and meeting.abandoned from GB"."""
         return f"{' and '.join(self.events)} from {self.region or 'all regions'}"
 
 
 def come_twice(live: Iterable[WebhookSubscriptionRow], events: Sequence[EventKind], region: str | None) -> list[Twice]:
-    """What would come twice with a new subscription to these events from a region (None: from all regions)."""
     found = []
     for row in live:
         shared = tuple(event for event in events if event in row.events.split(","))
@@ -86,7 +82,7 @@ def come_twice(live: Iterable[WebhookSubscriptionRow], events: Sequence[EventKin
 
 
 def _refusal(twice: Sequence[Twice], events: Sequence[EventKind], region: str | None) -> str:
-    """Why there is no second subscription, and how to have what does not come yet."""
+    """Why no second subscription is made, and how to get the other events."""
     shared = {event for one in twice for event in one.events}
     new = "".join(f" --event {event}" for event in events if event not in shared)
     where = f" --region {region}" if region else ""
@@ -104,18 +100,13 @@ def _refusal(twice: Sequence[Twice], events: Sequence[EventKind], region: str | 
 
 @dataclass(frozen=True)
 class Subscribing:
-    """Makes and retires subscriptions."""
-
     database: Database
     vault: Vault
     client: RacingClient
     clock: Clock
 
     async def subscribe(self, public_url: str, events: Sequence[EventKind], region: str | None, *, again: bool) -> Made:
-        """The new subscription.
-
-        The database and the encryption are proved to work before the service is asked: it shows the secret only once.
-        """
+        """Proves storage and encryption before asking: the service shows the secret once."""
         await self._prove_storage()
         twice = come_twice(await self.database.read(webhook_subscriptions.live), events, region)
         if twice and not again:
@@ -128,14 +119,14 @@ class Subscribing:
         try:
             return Made(await self.database.write(partial(webhook_subscriptions.add, row=row)), shown, recognised)
         except StorageError as error:
-            # The service shows it only once: what can't be stored must at least be seen.
+            # The service shows the secret once: without storage the operator must see it.
             raise SubscribingFailed(
                 f"The subscription was made, but could not be stored ({error}). Put its signing secret into "
                 f"RACING_WEBHOOK_SECRETS yourself; this is all there is of it:\n{shown}"
             ) from error
 
     async def retire(self, number: int) -> None:
-        """Stop accepting a subscription's secret. The service has no way to end it (Spec gap G15)."""
+        """Stop accepting a subscription's secret. The service can't end a subscription (Spec gap G15)."""
         if not await self.database.write(
             partial(webhook_subscriptions.retire, subscription_id=number, now=self.clock())
         ):
@@ -168,7 +159,7 @@ class Subscribing:
 
 
 def _told(error: ServiceFailure) -> str:
-    """What went wrong. The command asks once, so it does not say that trying again did not help."""
+    """The command asks once, so its words mention no retries."""
     if isinstance(error, CircuitOpen):
         return f"{error.told} If you know better: {error.unlatch}."
     if not isinstance(error, ServerFault):
@@ -178,7 +169,7 @@ def _told(error: ServiceFailure) -> str:
 
 
 def _doubt(error: ServiceFailure) -> str:
-    """That the subscription may have been made although no answer tells its secret; nothing where it was not."""
+    """Says that the subscription may exist although no answer told its secret."""
     unseen = isinstance(error, ServerFault | AnswerUnreadable) or (
         isinstance(error, ServiceUnreachable) and error.may_have_arrived
     )
@@ -191,7 +182,6 @@ def _doubt(error: ServiceFailure) -> str:
 
 
 def described(rows: Sequence[WebhookSubscriptionRow]) -> str:
-    """Subscriptions, one a line."""
     return "\n".join(
         f"  {row.id}: {row.url}, {row.events}, {row.region or 'all regions'}, since {row.created_at:%Y-%m-%d %H:%M} UTC"
         + ("" if row.secret else " (no signing secret was recognised in the service's answer)")
@@ -202,7 +192,7 @@ def described(rows: Sequence[WebhookSubscriptionRow]) -> str:
 async def run_subscribe(
     settings: Settings, *, region: str | None, events: Sequence[str], again: bool, retire: int | None
 ) -> str:
-    """What to tell whoever typed the command. Raises SettingsError, SubscribingFailed and StorageError."""
+    """Raises SettingsError, SubscribingFailed and StorageError."""
     chosen = _check(settings, events) if retire is None else []
     database = Database(settings.database_url.get_secret_value(), busy_s=TOOL_BUSY_S)
     store = DatabaseStateStore(database, utc_now)
@@ -225,7 +215,7 @@ async def run_subscribe(
 
 
 async def _check_region(reference: ReferenceBook, region: str) -> None:
-    """Raise SubscribingFailed for a region that the service does not have: nothing would ever be delivered."""
+    """Raise SubscribingFailed for an unknown region: nothing would arrive."""
     try:
         checked = await reference.check_region(region, timeout_s=REGION_CHECK_S)
     except CommandError as error:
@@ -235,7 +225,7 @@ async def _check_region(reference: ReferenceBook, region: str) -> None:
 
 
 def _check(settings: Settings, events: Sequence[str]) -> list[EventKind]:
-    """The events that were asked for, all unless given. Raises SettingsError with everything that is missing."""
+    """All events by default. Raises SettingsError with all missing settings."""
     problems = []
     if not settings.public_url:
         problems.append("PUBLIC_URL is missing: the https address at which the data service reaches this bot.")

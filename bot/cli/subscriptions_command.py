@@ -1,4 +1,4 @@
-"""`racing-bot subscriptions`: all channels' subscriptions to a file, and from a file; beside a running bot too."""
+"""`racing-bot subscriptions`: exports all channels' subscriptions, and applies a file, beside a running bot too."""
 
 import getpass
 import os
@@ -43,15 +43,14 @@ log = get_logger(__name__)
 T = TypeVar("T")
 
 LISTS_S = 5.0
-"""For asking the data service for its lists, where none are kept."""
+"""For the data service's lists, if none are stored."""
 
 ACTION = "apply"
-"""The audit's word."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """One channel's subscription to one region, before and after; None: no subscription."""
+    """A channel's subscription to a region; None: no subscription."""
 
     channel_id: str
     before: ChannelFilter | None
@@ -59,7 +58,7 @@ class Change:
 
     @property
     def key(self) -> tuple[str, str | None, str | None]:
-        """Equal for equal changes, the check of words aside."""
+        """Equal for equal changes, checks aside."""
         return (
             self.channel_id,
             self.before.fingerprint() if self.before else None,
@@ -69,9 +68,9 @@ class Change:
 
 @dataclass(frozen=True)
 class Applying:
-    """Compares a file with the stored subscriptions, and makes the changes.
+    """Compares a file with stored subscriptions, and makes the changes.
 
-    `is_member` says whether the bot is in a channel; None: Slack did not say. `who` is the operator, for the audit.
+    `is_member`: None without Slack's answer. `who`: the operator, for the audit.
     """
 
     database: Database
@@ -82,20 +81,19 @@ class Applying:
     reference: str = field(default_factory=lambda: f"apply-{secrets.token_hex(4)}")
 
     async def changes(self, wanted: Sequence[Wanted]) -> list[Change]:
-        """The file's changes."""
         return difference(await self.database.read(subscriptions.every), wanted)
 
     async def carry_out(self, wanted: Sequence[Wanted], shown: Sequence[Change]) -> None:
         """Make the shown changes, all or none.
 
-        Raises SubscriptionsNotApplied where somebody has changed a subscription since the changes were shown.
+        Raises SubscriptionsNotApplied after any change since the display.
         """
         uninvited = await self._uninvited(shown)
         await self.database.write(partial(self._apply, wanted=wanted, shown=shown, uninvited=uninvited))
         log.info("subscriptions_applied", reference=self.reference, changes=len(shown), who=self.who)
 
     async def _uninvited(self, shown: Sequence[Change]) -> frozenset[str]:
-        """The channels with a new subscription and without the bot. After a silence Slack is asked no more."""
+        """Channels with a new subscription and without the bot. After a silence Slack is not asked again."""
         found = set[str]()
         for channel_id in dict.fromkeys(one.channel_id for one in shown if one.before is None):
             member = await self.is_member(channel_id)
@@ -131,12 +129,10 @@ class Applying:
             ended = [one.before.region for one in changes if one.before is not None and one.after is None]
             subscriptions.remove(session, channel_id, ended)
         if not subscriptions.of_channel(session, channel_id):
-            # Of a paused channel this may be much.
             backlog.drop(session, channel_id, now)
 
 
 def difference(there: Iterable[tuple[str, ChannelFilter]], wanted: Iterable[Wanted]) -> list[Change]:
-    """The changes from the stored subscriptions to the file's, by channel and region."""
     before = {(channel_id, chosen.region): chosen for channel_id, chosen in there}
     after = {(one.channel_id, one.chosen.region): one.chosen for one in wanted}
     changes = [Change(key[0], before.get(key), after.get(key)) for key in sorted(before.keys() | after.keys())]
@@ -144,7 +140,7 @@ def difference(there: Iterable[tuple[str, ChannelFilter]], wanted: Iterable[Want
 
 
 def _with_check(change: Change, after: ChannelFilter) -> ChannelFilter:
-    """The new filter; an unchecked filter stays unchecked since its beginning: missed events are still to be posted."""
+    """An unchecked filter keeps its beginning: missed events are still due."""
     before = change.before
     if before is None or before.unchecked_since is None:
         return after
@@ -152,7 +148,7 @@ def _with_check(change: Change, after: ChannelFilter) -> ChannelFilter:
 
 
 def in_lines(changes: Sequence[Change]) -> str:
-    """The difference for an operator's eye: by channel, a line with - or + for each filter, and the sum."""
+    """By channel, a line with - or + a filter, and the counts."""
     lines: list[str] = []
     for channel_id, of_channel in groupby(changes, key=lambda one: one.channel_id):
         lines.append(channel_id)
@@ -170,10 +166,9 @@ def in_lines(changes: Sequence[Change]) -> str:
 def checked(
     wanted: Iterable[Wanted], there: Iterable[tuple[str, ChannelFilter]], lists: Lexicon, now: datetime
 ) -> tuple[list[Wanted], list[str]]:
-    """The file's subscriptions with published names, and a warning for each unknown word.
+    """The file's subscriptions with published names, and warnings for unknown words.
 
-    A stored subscription was checked before and stays as stored. Raises SubscriptionFileWrong where two subscriptions
-    of a channel turn out to be of one region.
+    Stored subscriptions stay as stored. Raises SubscriptionFileWrong for two subscriptions of a channel to a region.
     """
     stored = {(channel_id, chosen.fingerprint()) for channel_id, chosen in there}
     warnings: list[str] = []
@@ -193,7 +188,6 @@ def checked(
 
 
 def _checked(one: Wanted, lists: Lexicon, now: datetime, warnings: list[str]) -> Wanted:
-    """A subscription with published names; with words that could not be found it is unchecked since now."""
     words = _Words(lists, warnings)
     region = words.region(one.chosen.region, one.line)
     courses = (*one.chosen.courses, *one.chosen.not_courses)
@@ -206,14 +200,13 @@ def _checked(one: Wanted, lists: Lexicon, now: datetime, warnings: list[str]) ->
 
 @dataclass
 class _Words:
-    """Looks words of the file up in the lists; `is_unchecked`: a missing word was kept as written."""
+    """`is_unchecked`: an unknown word was kept."""
 
     lists: Lexicon
     warnings: list[str]
     is_unchecked: bool = False
 
     def region(self, typed: str, line: int) -> str:
-        """The published region of a word, or the word itself."""
         if typed == ALL_REGIONS or self.lists.is_region(typed):
             return typed
         if not self.lists.regions:
@@ -226,7 +219,6 @@ class _Words:
         return self._kept(typed, line, f"there is no region {typed}, so nothing from there arrives{_question(meant)}")
 
     def course(self, typed: Course, region: str, line: int) -> Course:
-        """The published course of a name or id, or the course as written."""
         if not self.lists.courses:
             told = f"{name_of(typed)} could not be checked: no list of courses is known"
             return typed if typed.course_id else self._kept(typed, line, told)
@@ -258,7 +250,6 @@ def _question(meant: Sequence[str]) -> str:
 
 
 def operator() -> str:
-    """Who types in the shell, for the audit."""
     try:
         return f"operator {getpass.getuser()}"
     except (KeyError, OSError):
@@ -266,7 +257,7 @@ def operator() -> str:
 
 
 async def run_export(settings: Settings, *, as_json: bool) -> str:
-    """All channels' subscriptions as a file. Raises StorageError."""
+    """Raises StorageError."""
     async with _opened(settings, reads_only=True) as database:
         data = subscription_file.as_data(await database.read(subscriptions.every))
     return subscription_file.as_json(data) if as_json else subscription_file.as_yaml(data)
@@ -276,9 +267,9 @@ Say = Callable[[str], None]
 
 
 async def run_apply(settings: Settings, text: str, *, show: Say, warn: Say, agree: Callable[[], bool]) -> str:
-    """Show the difference, ask, and make the changes. Returns the answer.
+    """Show the difference, ask, make the changes.
 
-    Raises SubscriptionFileWrong, SubscriptionsNotApplied and StorageError; then nothing was changed.
+    Raises SubscriptionFileWrong, SubscriptionsNotApplied and StorageError, each without any change.
     """
     wanted = subscription_file.read(text)
     async with _opened(settings) as database, make_session() as session:
@@ -301,7 +292,6 @@ async def run_apply(settings: Settings, text: str, *, show: Say, warn: Say, agre
 
 
 async def _lists(settings: Settings, database: Database) -> Lexicon:
-    """The published lists, as kept, or asked for anew."""
     client = open_client(settings.racing_api_url, settings.racing_api_key, DatabaseStateStore(database, utc_now))
     try:
         return await ReferenceBook(database, client, utc_now).lexicon(LISTS_S)

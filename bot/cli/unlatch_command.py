@@ -1,4 +1,4 @@
-"""`racing-bot unlatch`: an admin's word that the data service is to be asked again. A running bot takes it at once."""
+"""`racing-bot unlatch`: resets circuit breakers. A running bot notices at once."""
 
 from collections.abc import Mapping
 
@@ -11,11 +11,11 @@ from bot.racedata.client.circuit_breakers import QUOTA, UNAUTHORIZED, CircuitBre
 from bot.settings import Settings
 
 CODES: Mapping[str, str] = {"quota": QUOTA, "key": UNAUTHORIZED}
-"""The words of the command, and the refusals that they stand for."""
+"""The command's words → refusals."""
 
 
 async def run_unlatch(settings: Settings, which: str | None) -> str:
-    """What to tell whoever typed the command. Raises StorageError. The service itself is not asked."""
+    """Raises StorageError. The service is not asked."""
     database = Database(settings.database_url.get_secret_value(), busy_s=TOOL_BUSY_S)
     breakers = CircuitBreakers(DatabaseStateStore(database, utc_now), utc_now, settings.racing_api_key)
     try:
@@ -27,7 +27,7 @@ async def run_unlatch(settings: Settings, which: str | None) -> str:
 
 
 async def unlatch(breakers: CircuitBreakers, words: list[str]) -> str:
-    """Reset these circuit breakers. A line for each that was open, or a line that none was."""
+    """Each reset circuit breaker has a line in the answer."""
     breakers_open = {record.code: record for record in await breakers.open_now()}
     found = [(word, breakers_open[CODES[word]]) for word in words if CODES[word] in breakers_open]
     for _, record in found:

@@ -1,1 +1,1 @@
-"""`racing-bot doctor`: read-only checks of a deployment. `table.py` lists the checks."""
+"""`racing-bot doctor`: read-only checks of a deployment, listed in `table.py`."""

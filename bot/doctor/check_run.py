@@ -1,4 +1,4 @@
-"""Runs checks side by side: each after the needed checks, within a time limit. A crash stays within the check."""
+"""Runs checks in parallel, each after its needs and within a time limit."""
 
 import asyncio
 import time
@@ -13,8 +13,6 @@ from bot.logs import get_logger
 log = get_logger(__name__)
 
 LIMIT_S = 10.0
-"""A longer check is given up."""
-
 _BLOCKING = frozenset({Outcome.SKIPPED, Outcome.FAILED, Outcome.CRASHED})
 
 T = TypeVar("T")
@@ -24,7 +22,7 @@ Mask = Callable[[str], str]
 
 @dataclass(frozen=True)
 class Check(Generic[T]):
-    """A check. `needs` are ids of earlier checks: the check is skipped unless all of these ended well."""
+    """`needs`: ids of earlier checks. After a failed need the check is skipped."""
 
     id: str
     look: Callable[[T], Awaitable[Seen | NotApplicable]]
@@ -34,7 +32,6 @@ class Check(Generic[T]):
 async def examine(
     checks: Sequence[Check[T]], patient: T, *, mask: Mask = str, limit_s: float = LIMIT_S
 ) -> list[Examined]:
-    """The end of each check, in the order given."""
     tasks: dict[str, asyncio.Task[Examined]] = {}
     for check in checks:
         needed = [tasks[name] for name in check.needs]
@@ -76,7 +73,7 @@ def _hung(check: Check[T], limit_s: float) -> Examined:
 
 
 def _crashed(check: Check[T], error: Exception) -> Examined:
-    """The crash by class and place. The words of the error may quote a secret, so the words go to the log alone."""
+    """Class and place only: the error's words may quote a secret, and go to the log."""
     finding = Finding(
         "crashed",
         Outcome.CRASHED,

@@ -1,4 +1,4 @@
-"""The clock of this machine, and of the bot at PUBLIC_URL, against the clocks of Slack and the data service."""
+"""The clocks of this machine and of the bot, against Slack's and the data service's."""
 
 import asyncio
 from collections.abc import Iterator
@@ -8,19 +8,18 @@ from bot.doctor.findings import Finding, Outcome, Seen, warning
 from bot.slack.request_guard import MAX_AGE_S
 
 WARN_S = 60.0
-"""Beyond this the times in messages and the pace of the data service's minutes are visibly wrong."""
+"""Beyond this, times in messages and the pace of requests are visibly wrong."""
 
 COST = "Times in messages are wrong, and beyond five minutes every request of Slack's over HTTP is refused as a replay."
 MEND = "Set the clock by NTP (`timedatectl set-ntp true`). A container has the clock of its host."
 
 
 async def clock(patient: Patient) -> Seen:
-    """Whether the clocks agree. Slack's requests are refused when their times are more than five minutes off."""
     deployment = patient.deployment
     questions = [deployment.slack_time(), deployment.usage()]
     if deployment.settings.public_url is not None:
         questions.append(deployment.public_health())
-    # An error tells the time too; without an answer there is no time to read.
+    # An error response tells the time too.
     await asyncio.gather(*questions, return_exceptions=True)
     told = {name: deployment.times[name] for name in (SLACK, SERVICE) if name in deployment.times}
     if not told:
@@ -30,7 +29,7 @@ async def clock(patient: Patient) -> Seen:
             "Mend what keeps this machine from Slack and from the data service; the checks of both say more.",
         )
         return Seen("not compared", (finding,))
-    # The nearest clock is the likeliest to be right: two clocks are rarely wrong by the same amount.
+    # The nearest clock is probably right: two clocks rarely err equally.
     name = min(told, key=lambda one: abs(told[one].ahead_s))
     findings = tuple(_findings(deployment, name, told[name]))
     return Seen(f"this machine is {_apart(told[name].ahead_s)} {name}", findings)
@@ -41,7 +40,7 @@ def _findings(deployment: Deployment, name: str, reference: TimeTold) -> Iterato
         told = f"The clock of this machine is {_apart(reference.ahead_s)} {name}. {COST}"
         yield Finding("clock_off", how_bad, told, MEND)
     theirs = deployment.times.get(f"{deployment.settings.public_url}/healthz")
-    # The bot may run on another machine than the doctor.
+    # The bot may run on another machine.
     ahead_s = reference.ahead_s - theirs.ahead_s if theirs is not None else 0.0
     if how_bad := _how_bad(ahead_s):
         told = f"The clock of the bot at PUBLIC_URL is {_apart(ahead_s)} {name}. {COST}"
@@ -55,7 +54,7 @@ def _how_bad(ahead_s: float) -> Outcome | None:
 
 
 def _apart(ahead_s: float) -> str:
-    """Words for a difference. A `Date` has whole seconds, so differences below two seconds say nothing."""
+    """A `Date` has whole seconds."""
     if abs(ahead_s) < 2:
         return "in step with"
     return f"{abs(ahead_s):.0f} s {'ahead of' if ahead_s > 0 else 'behind'}"

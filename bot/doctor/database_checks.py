@@ -1,4 +1,4 @@
-"""The database: there, current, writable, roomy, quick, stored secrets readable. Nothing in the database changes."""
+"""The database: there, current, writable, roomy, quick, secrets readable. Contents never change."""
 
 import asyncio
 import shutil
@@ -24,23 +24,22 @@ from bot.settings import MIB
 
 PROOF = "doctor.proof"
 PROOF_BYTES = 256 * 1024
-"""Bytes written and rolled back: more than SQLite holds in memory with a cache of a single page."""
+"""Bytes written and rolled back: more than SQLite's cache of a single page."""
 
 ROOM_BODIES = 16
-"""Deliveries of the largest size must still fit, as many as the bot takes at once."""
+"""Deliveries of the largest size with room on the disk."""
 
 LITTLE_ROOM_BYTES = 1024 * MIB
 
 COMMITS = 3
 SLOW_COMMIT_S = 0.25
-"""Many deliveries share a commit, and a delivery is refused when the commit takes longer than PATIENCE_S."""
+"""Many deliveries share a commit. Beyond PATIENCE_S deliveries are refused."""
 
 MIGRATE = "Run `racing-bot migrate`."
 MAKE_KEY = 'python -c "from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())"'
 
 
 async def database(patient: Patient) -> Seen:
-    """Whether the database answers."""
     found = patient.deployment.database
     where = found.url.render_as_string(hide_password=True)
     if not is_there(found):
@@ -68,7 +67,6 @@ def _not_opened(found: Database, error: StorageError) -> Finding:
 
 
 async def schema(patient: Patient) -> Seen:
-    """Whether every migration of this version has been applied."""
     head = migrate.head()
     try:
         found = await patient.deployment.read(lambda session: migrate.applied(session.connection()))
@@ -83,7 +81,6 @@ async def schema(patient: Patient) -> Seen:
 
 
 async def writable(patient: Patient) -> Seen:
-    """Whether a delivery could be stored: a row is written to the disk, and rolled back."""
     try:
         await asyncio.to_thread(_write_and_roll_back, patient.deployment.database)
     except DBAPIError as error:
@@ -94,7 +91,7 @@ async def writable(patient: Patient) -> Seen:
 def _write_and_roll_back(found: Database) -> None:
     with found.writer.connect() as connection:
         if found.is_sqlite:
-            # A page beyond the cache goes to the disk before the commit, so a full disk shows.
+            # A page beyond the cache reaches the disk before the commit, so a full disk shows.
             connection.exec_driver_sql("PRAGMA cache_size=1")
         values = {"name": PROOF, "value": "x" * PROOF_BYTES}
         insert = "INSERT INTO stored_state (name, value, updated_at) VALUES (:name, :value, CURRENT_TIMESTAMP)"
@@ -103,7 +100,6 @@ def _write_and_roll_back(found: Database) -> None:
 
 
 def _not_written(found: Database, error: DBAPIError) -> Finding:
-    """The finding, by the driver's words."""
     reason = reason_of(error)
     told = f"The database takes no write ({reason}). Every delivery is answered with 503 meanwhile."
     code = getattr(error.orig, "sqlstate", None) or ""
@@ -122,7 +118,6 @@ def _not_written(found: Database, error: DBAPIError) -> Finding:
 
 
 async def free_space(patient: Patient) -> Seen | NotApplicable:
-    """Whether the disk of the database has room."""
     found = patient.deployment.database
     if not found.is_sqlite:
         return NotApplicable("PostgreSQL does not tell the free space of the server: watch the server's own disk")
@@ -140,7 +135,6 @@ async def free_space(patient: Patient) -> Seen | NotApplicable:
 
 
 async def commit(patient: Patient) -> Seen:
-    """Whether a commit is quick enough. Each commit leaves the contents as before."""
     found = patient.deployment.database
     try:
         slowest_s = await asyncio.to_thread(_slowest_commit_s, found)
@@ -172,18 +166,17 @@ def _timed(found: Database, change: Callable[[Connection], Any]) -> float:
 
 
 def _rewrite_a_header(connection: Connection) -> None:
-    """Set SQLite's number for applications to the present value: the commit is real."""
+    """Set SQLite's user_version to the present value, for a real commit."""
     number = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
     connection.exec_driver_sql(f"PRAGMA user_version={int(number)}")
 
 
 def _write_a_log_record(connection: Connection) -> None:
-    """Put a message into the write-ahead log alone: the commit is real, and no table changes."""
+    """Write to the write-ahead log alone, for a real commit."""
     connection.execute(text("SELECT pg_logical_emit_message(true, 'racing-bot', 'doctor')"))
 
 
 async def encryption_keys(patient: Patient) -> Seen:
-    """Whether ENCRYPTION_KEYS open the stored secrets."""
     deployment = patient.deployment
     keys = [key.get_secret_value() for key in deployment.settings.encryption_keys]
     locked = [row for row in await deployment.read(webhook_subscriptions.live) if row.secret or row.answer]

@@ -1,4 +1,4 @@
-"""A deployment as seen by the checks: settings, database, clients, and answers for several checks."""
+"""A deployment for the checks: settings, database, clients, shared answers."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -28,7 +28,7 @@ log = get_logger(__name__)
 T = TypeVar("T")
 
 HTTP_TIMEOUT_S = 5.0
-"""For each request of ours; a check has ten seconds in all."""
+"""A check has ten seconds in all."""
 
 CLOSE_S = 2.0
 
@@ -36,7 +36,7 @@ SLACK, SERVICE = "Slack", "the data service"
 
 
 class ForgetfulStore:
-    """A StateStore without memory: the doctor obeys and opens no circuit breaker of the running bot."""
+    """Without memory the doctor ignores the bot's circuit breakers, and opens none."""
 
     async def get(self, name: str) -> dict[str, Any] | None:  # noqa: ARG002  the protocol's name
         """Nothing."""
@@ -48,20 +48,20 @@ class ForgetfulStore:
 
 @dataclass(frozen=True)
 class TimeTold:
-    """A `Date` header, and our own time when the header came."""
+    """A `Date` header, and our time of its receipt."""
 
     date: datetime
     at: datetime
 
     @property
     def ahead_s(self) -> float:
-        """Seconds from the sender's clock to ours; negative where our clock is behind."""
+        """Seconds from the sender's clock to ours; negative if ours is behind."""
         return (self.at - self.date).total_seconds()
 
 
 @dataclass
 class Deployment:
-    """The things to look at. Each shared answer is asked for once, by the first check in need."""
+    """Each shared answer is asked for once."""
 
     settings: Settings
     database: Database
@@ -72,33 +72,32 @@ class Deployment:
     _answers: dict[str, asyncio.Future[Any]] = field(default_factory=dict)
 
     async def read(self, work: Callable[[Session], T]) -> T:
-        """The result of `work`, read in the database."""
         return await self.database.read(work)
 
     async def usage(self) -> Page[Any]:
-        """The answer of `/account/usage`, free of quota. Raises ServiceFailure."""
+        """`/account/usage`, free of quota. Raises ServiceFailure."""
         return await self._once("usage", lambda: usage_by_day(self.racing))
 
     async def whoami(self) -> AsyncSlackResponse:
-        """The answer of `auth.test`. Raises SlackError."""
+        """`auth.test`. Raises SlackError."""
         return await self._once("whoami", self._ask_whoami)
 
     async def _ask_whoami(self) -> AsyncSlackResponse:
         return await self.slack.call("auth.test", self.slack.web.auth_test, timeout_s=HTTP_TIMEOUT_S)
 
     async def public_health(self) -> httpx.Response:
-        """The answer of `GET /healthz` at PUBLIC_URL. Raises httpx.HTTPError."""
+        """`GET /healthz` at PUBLIC_URL. Raises httpx.HTTPError."""
         return await self._once("public", lambda: self.ask("GET", f"{self.settings.public_url}/healthz"))
 
     async def slack_time(self) -> httpx.Response:
-        """An answer of Slack's, whatever the token. Raises httpx.HTTPError."""
+        """An answer of Slack for any token. Raises httpx.HTTPError."""
         address = f"{self.settings.slack_api_url}api.test"
         return await self._once("slack time", lambda: self.ask("GET", address, time_of=SLACK))
 
     async def ask(
         self, method: str, url: str, *, time_of: str | None = None, body: bytes | None = None, **headers: str
     ) -> httpx.Response:
-        """The answer to a request without key and token. Raises httpx.HTTPError."""
+        """Sends no key and no token. Raises httpx.HTTPError."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         async with make_http(url) as http:
             response = await http.request(method, url, content=body, headers=named)
@@ -106,12 +105,10 @@ class Deployment:
         return response
 
     def note_time(self, whose: str, response: httpx.Response) -> None:
-        """Keep the time in an answer's headers."""
         if date := http_date(response.headers.get("date")):
             self.times[whose] = TimeTold(date, self.clock())
 
     async def forget(self) -> None:
-        """Take back the questions without an answer so far."""
         for answer in self._answers.values():
             answer.cancel()
         await asyncio.gather(*self._answers.values(), return_exceptions=True)
@@ -119,34 +116,31 @@ class Deployment:
     async def _once(self, name: str, make: Callable[[], Awaitable[T]]) -> T:
         if name not in self._answers:
             self._answers[name] = asyncio.ensure_future(make())
-        # An abandoned check leaves the question to the other checks.
+        # Other checks may wait for an abandoned check's question.
         answer: T = await asyncio.shield(self._answers[name])
         return answer
 
 
 @dataclass(frozen=True)
 class Patient:
-    """A deployment; or the problems of the settings, without a deployment."""
-
     found: Deployment | None = None
     problems: tuple[str, ...] = ()
 
     @property
     def deployment(self) -> Deployment:
-        """The deployment, for checks in need of settings."""
         assert self.found is not None
         return self.found
 
 
 def make_http(url: str) -> httpx.AsyncClient:
-    """A client for an address: by the proxy of the environment, but on loopback directly. No redirect is followed."""
+    """By the environment's proxy, but not on loopback. Redirects are not followed."""
     is_https = urlsplit(url).scheme == "https"
-    # Without https there is nothing to verify, and to read the authorities takes a tenth of a second.
+    # Loading authorities takes a tenth of a second, useless without https.
     return httpx.AsyncClient(timeout=HTTP_TIMEOUT_S, trust_env=is_https, verify=is_https)
 
 
 async def _close(database: Database) -> None:
-    """Let go of the database, unless the thread of an abandoned check holds on to the database."""
+    """A thread of an abandoned check may still hold the database."""
     try:
         async with asyncio.timeout(CLOSE_S):
             await database.close()
@@ -158,7 +152,6 @@ async def _close(database: Database) -> None:
 async def open_patient(
     load: Callable[[], Settings], clock: Clock, *, busy_s: float = TOOL_BUSY_S
 ) -> AsyncIterator[Patient]:
-    """The deployment of the settings. The clients connect when a check asks."""
     try:
         settings = load()
     except SettingsError as error:
@@ -170,7 +163,6 @@ async def open_patient(
 
 @asynccontextmanager
 async def open_deployment(settings: Settings, clock: Clock, busy_s: float) -> AsyncIterator[Deployment]:
-    """The deployment of readable settings."""
     async with AsyncExitStack() as stack:
         database = Database(settings.database_url.get_secret_value(), busy_s=busy_s)
         stack.push_async_callback(_close, database)

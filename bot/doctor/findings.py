@@ -1,4 +1,4 @@
-"""The values of a check-up: outcomes, findings, the report of all checks, and the report as text and as JSON."""
+"""Outcomes, findings, and the report as text and JSON."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from pydantic_core import to_json
 
 
 class Outcome(StrEnum):
-    """The five ends of a check, the mildest first."""
+    """The ends of a check, the mildest first."""
 
     OK = "ok"
     SKIPPED = "skipped"
@@ -23,12 +23,11 @@ class Outcome(StrEnum):
 _ORDER = list(Outcome)
 
 EXIT_CODES = {Outcome.OK: 0, Outcome.SKIPPED: 0, Outcome.WARNING: 1, Outcome.FAILED: 2, Outcome.CRASHED: 2}
-"""Worst outcome of a report → exit code."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A fault. `code` is for scripts and never changes; `mend` is a line for mending the fault."""
+    """A fault. `code` never changes, for scripts; `mend`: a line that mends the fault."""
 
     code: str
     outcome: Outcome
@@ -37,33 +36,29 @@ class Finding:
 
 
 def warning(code: str, told: str, mend: str) -> Finding:
-    """A finding: the bot works, but worse than the bot could."""
+    """The bot works, with a loss."""
     return Finding(code, Outcome.WARNING, told, mend)
 
 
 def failed(code: str, told: str, mend: str) -> Finding:
-    """A finding: a part of the bot does not work."""
+    """A part of the bot does not work."""
     return Finding(code, Outcome.FAILED, told, mend)
 
 
 @dataclass(frozen=True)
 class Seen:
-    """The answer of a check after a look. `told` sums up; without findings the check is ok."""
-
     told: str
     findings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True)
 class NotApplicable:
-    """The answer of a check with nothing to look at in this deployment."""
-
     reason: str
 
 
 @dataclass(frozen=True)
 class Examined:
-    """The end of a check. `because_of` names the earlier check in the way of a skipped check."""
+    """`because_of`: the earlier check in the way of a skipped check."""
 
     check: str
     outcome: Outcome
@@ -75,29 +70,25 @@ class Examined:
 
 @dataclass(frozen=True)
 class Report:
-    """All checks, in the order of the table."""
-
     version: str
     at: datetime
     checks: Sequence[Examined]
 
     @property
     def outcome(self) -> Outcome:
-        """The worst outcome. A skipped check counts as ok: the reason is told elsewhere."""
+        """A skipped check counts as ok."""
         worst = max((one.outcome for one in self.checks), key=_ORDER.index, default=Outcome.OK)
         return Outcome.OK if worst is Outcome.SKIPPED else worst
 
     @property
     def exit_code(self) -> int:
-        """0 ok, 1 warnings, 2 failures or crashes."""
         return EXIT_CODES[self.outcome]
 
     def as_text(self) -> str:
-        """The report for people: a line for each check, two for each finding, and the counts."""
         return "\n".join([f"racing-bot {self.version}", *map(_lines, self.checks), "", self._counted()])
 
     def as_json(self) -> str:
-        """The report for scripts, as docs/operations/README.md describes it. A field is never renamed or removed."""
+        """As in docs/operations/README.md. No field is ever renamed or removed."""
         document = {
             "version": self.version,
             "at": self.at.isoformat(),
@@ -113,7 +104,6 @@ class Report:
 
 
 def worst_of(findings: Sequence[Finding]) -> Outcome:
-    """The outcome of a check with some findings."""
     return max((finding.outcome for finding in findings), key=_ORDER.index, default=Outcome.OK)
 
 

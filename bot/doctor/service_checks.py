@@ -1,4 +1,4 @@
-"""The data service: reached, key, plan, window, quota. The single request, to `/account/usage`, costs no quota."""
+"""The data service: reached, key, plan, window, quota, by a request of `/account/usage` without quota."""
 
 from typing import Any
 
@@ -22,20 +22,17 @@ from bot.racedata.plans import PLANS
 from bot.racedata.usage_reading import read_usage
 
 LITTLE_LEFT_PERCENT = 80
-"""From here on the quota is a warning."""
-
 UPCOMING = "upcoming"
 """The end of an open window (Interface, Response envelope)."""
 
 
 async def data_service(patient: Patient) -> Seen:
-    """Whether RACING_API_URL is the data service, and answers."""
     deployment = patient.deployment
     address = deployment.settings.racing_api_url
     try:
         await deployment.usage()
     except (Unauthorized, UpgradeRequired):
-        # An answer of the data service's own: the next checks judge the answer.
+        # The next checks judge this answer.
         return Seen(address)
     except ServiceFailure as error:
         return Seen(address, (_not_answered(error),))
@@ -58,7 +55,6 @@ def _not_answered(error: ServiceFailure) -> Finding:
 
 
 async def key(patient: Patient) -> Seen:
-    """Whether the data service takes RACING_API_KEY."""
     try:
         await patient.deployment.usage()
     except Unauthorized as error:
@@ -71,7 +67,7 @@ async def key(patient: Patient) -> Seen:
 
 
 async def circuit_breakers(patient: Patient) -> Seen:
-    """Whether the running bot asks the data service. After a refusal the bot stops asking until something changes."""
+    """After a refusal the bot stops asking until something changes."""
     deployment = patient.deployment
     store = DatabaseStateStore(deployment.database, deployment.clock)
     breakers = await CircuitBreakers(store, deployment.clock, deployment.settings.racing_api_key).open_now()
@@ -88,7 +84,7 @@ def _open_breaker(record: OpenBreaker) -> Finding:
 
 
 async def plan(patient: Patient) -> Seen:
-    """Whether the plan is known and reaches `/account/usage`, the source of quota warnings."""
+    """`/account/usage` is the source of quota warnings."""
     deployment = patient.deployment
     try:
         meta = (await deployment.usage()).meta
@@ -108,7 +104,6 @@ async def plan(patient: Patient) -> Seen:
 
 
 async def window(patient: Patient) -> Seen | NotApplicable:
-    """Whether the plan reads the days ahead."""
     meta = await _meta(patient.deployment)
     if meta is None or meta.window is None:
         return NotApplicable("the data service did not name the window")
@@ -120,7 +115,6 @@ async def window(patient: Patient) -> Seen | NotApplicable:
 
 
 async def quota(patient: Patient) -> Seen | NotApplicable:
-    """How much of the month's quota is used."""
     deployment = patient.deployment
     meta = await _meta(deployment)
     if meta is None:
@@ -143,7 +137,7 @@ async def quota(patient: Patient) -> Seen | NotApplicable:
 
 
 def _used_in(data: Any, month: str) -> int | None:
-    """Requests of the month; None where the answer does not tell the month's (Spec gap G5). No rows are no requests."""
+    """None if the answer does not tell the month's requests (Spec gap G5)."""
     usage = read_usage(data)
     if data == []:
         return 0

@@ -1,4 +1,4 @@
-"""Slack: token, scopes, admins, channels, history, Socket Mode. Nothing is posted, and no connection is opened."""
+"""Slack: token, scopes, admins, channels, history, Socket Mode. Posts nothing, opens no connection."""
 
 import asyncio
 from functools import partial
@@ -26,18 +26,17 @@ WITHOUT: dict[str, str] = {
     "usergroups:read": "the form of `/racing subscribe` offers no user groups to mention, only people and `@here`",
     "users:read": "the workspace's own admins are not known: only `ADMIN_USERS` are admins",
 }
-"""Scope → the cost of the scope's absence, as in the README's row."""
+"""Scope → cost of its absence, as in the README."""
 
 REINSTALL = "on api.slack.com/apps add the scope under OAuth & Permissions, then Install App, Reinstall to Workspace"
 
 MOST_CHANNELS = 40
-"""Channels in the question at most: conversations.info allows about fifty calls a minute."""
+"""conversations.info allows about fifty calls a minute."""
 
 AT_ONCE = 8
 
 
 async def slack_token(patient: Patient) -> Seen:
-    """Whether Slack takes SLACK_BOT_TOKEN."""
     try:
         answer = await patient.deployment.whoami()
     except SlackError as error:
@@ -57,7 +56,6 @@ def _refused(error: SlackError) -> Finding:
 
 
 async def scopes(patient: Patient) -> Seen | NotApplicable:
-    """Whether the token has the scopes of the manifest."""
     headers = (await patient.deployment.whoami()).headers or {}
     if GRANTED not in headers:
         return NotApplicable("Slack did not name the scopes of the token")
@@ -75,7 +73,6 @@ def _missing(scope: str, *, optional: bool) -> Finding:
 
 
 async def admins(patient: Patient) -> Seen:
-    """Whether warnings reach somebody."""
     deployment = patient.deployment
     channel_id, people = deployment.settings.admin_channel, deployment.settings.admin_users
     if channel_id is None and not people:
@@ -88,7 +85,7 @@ async def admins(patient: Patient) -> Seen:
 
 
 async def _place(deployment: Deployment, place: str) -> Finding | None:
-    """Why a warning does not get to a channel or a person; None where a warning does, or Slack does not say."""
+    """None if a warning arrives, or Slack does not say."""
     if place.startswith(DIRECT_MESSAGE):
         return None
     try:
@@ -104,7 +101,6 @@ async def _place(deployment: Deployment, place: str) -> Finding | None:
 
 
 async def channels(patient: Patient) -> Seen:
-    """Whether the bot is in the channels with subscriptions."""
     deployment = patient.deployment
     known = await _subscribed(deployment)
     asked, limit = known[:MOST_CHANNELS], asyncio.Semaphore(AT_ONCE)
@@ -122,7 +118,6 @@ async def channels(patient: Patient) -> Seen:
 
 
 async def _subscribed(deployment: Deployment) -> list[str]:
-    """The channels with subscriptions, whatever the subscriptions' states."""
     return sorted({channel_id for channel_id, _ in await deployment.read(subscriptions.every)})
 
 
@@ -133,7 +128,6 @@ def _left(channel_id: str) -> Finding:
 
 
 async def history(patient: Patient) -> Seen | NotApplicable:
-    """Whether a post of unknown outcome can be looked for."""
     deployment = patient.deployment
     places = [deployment.settings.admin_channel or "", *await _subscribed(deployment)]
     for place in (place for place in places[:MOST_CHANNELS] if place.startswith(("C", "G"))):
@@ -158,7 +152,6 @@ def _unread_history(deployment: Deployment, error: SlackScopeMissing) -> Finding
 
 
 async def socket_mode(patient: Patient) -> Seen | NotApplicable:
-    """Whether Slack gives a ticket for a connection. The ticket is not used."""
     deployment = patient.deployment
     app_token = deployment.settings.slack_app_token
     if app_token is None:

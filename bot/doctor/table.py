@@ -9,7 +9,6 @@ SETTINGS = "settings"
 
 
 async def settings(patient: Patient) -> Seen:
-    """Whether the settings can be read. Every problem is a finding."""
     if patient.found is not None:
         return Seen("complete")
     mend = "Set the variable in the environment, or in the file .env of this folder; the README has a row for each."
@@ -44,4 +43,3 @@ CHECKS: tuple[Check[Patient], ...] = (
     Check("history", slack_checks.history, needs=("slack token", "schema")),
     Check("socket mode", slack_checks.socket_mode, needs=(SETTINGS,)),
 )
-"""Each check stands after all needed checks."""

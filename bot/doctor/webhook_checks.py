@@ -1,4 +1,4 @@
-"""The ways in: our subscription with the data service, PUBLIC_URL, and both endpoints behind PUBLIC_URL."""
+"""Our subscription with the data service, PUBLIC_URL, and both endpoints."""
 
 import json
 import secrets
@@ -24,8 +24,6 @@ from bot.slack import request_guard
 from bot.slack.messages.kit.text import counted
 
 CERTIFICATE_LEFT_S = 14 * 24 * 3600
-"""Automatic renewal comes earlier."""
-
 SUBSCRIBE = "racing-bot subscribe"
 _EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104  compared with, not listened at
 _PROXY_GAVE_UP = (502, 503, 504)
@@ -33,7 +31,6 @@ NO_ADDRESS = NotApplicable("PUBLIC_URL is not set")
 
 
 async def webhook_subscription(patient: Patient) -> Seen:
-    """Whether the data service was asked to deliver, here, and every event wanted by a channel."""
     deployment = patient.deployment
     live = await deployment.read(webhook_subscriptions.live)
     in_settings = len(deployment.settings.racing_webhook_secrets)
@@ -57,7 +54,6 @@ def _no_secret(live: Sequence[WebhookSubscriptionRow]) -> Finding:
 
 
 def _elsewhere(deployment: Deployment, live: Iterable[WebhookSubscriptionRow]) -> Iterator[Finding]:
-    """The subscriptions whose deliveries go to another address than ours."""
     address = deployment.settings.public_url
     for row in live:
         if address is not None and row.url != address + endpoint.PATH:
@@ -70,7 +66,6 @@ def _elsewhere(deployment: Deployment, live: Iterable[WebhookSubscriptionRow]) -
 
 
 def _missing_events(session: Session) -> tuple[Finding, ...]:
-    """The events chosen by channels and brought by no live subscription of ours."""
     missing: dict[str, set[str | None]] = {}
     for filter_ in {filter_ for _, filter_ in subscriptions.listening(session)}:
         region = None if filter_.region == ALL_REGIONS else filter_.region
@@ -96,7 +91,6 @@ def _last_delivery(session: Session) -> datetime | None:
 
 
 async def public_address(patient: Patient) -> Seen:
-    """Whether PUBLIC_URL leads to a running bot, as far as this machine can tell."""
     deployment = patient.deployment
     address = deployment.settings.public_url
     if address is None:
@@ -145,7 +139,7 @@ def _answered_otherwise(deployment: Deployment, response: httpx.Response) -> Fin
 
 
 def _certificate(deployment: Deployment, response: httpx.Response) -> Iterator[Finding]:
-    """Whether the certificate ends soon. On loopback there may be no certificate."""
+    """On loopback there may be no certificate."""
     stream = response.extensions.get("network_stream")
     tls = stream.get_extra_info("ssl_object") if stream is not None else None
     if tls is None:
@@ -158,7 +152,7 @@ def _certificate(deployment: Deployment, response: httpx.Response) -> Iterator[F
 
 
 async def webhook_endpoint(patient: Patient) -> Seen | NotApplicable:
-    """Whether deliveries reach the bot through PUBLIC_URL: an unsigned delivery is refused with the bot's own 401."""
+    """The bot answers an unsigned delivery with 401."""
     deployment = patient.deployment
     if deployment.settings.public_url is None:
         return NO_ADDRESS
@@ -179,7 +173,6 @@ def _no_delivery(address: str, answer: str) -> Finding:
 
 
 async def slack_endpoint(patient: Patient) -> Seen | NotApplicable:
-    """Whether Slack reaches the bot through PUBLIC_URL: a challenge signed as Slack signs is answered."""
     deployment, settings = patient.deployment, patient.deployment.settings
     if settings.public_url is None:
         return NO_ADDRESS
@@ -214,7 +207,6 @@ def _no_slack(address: str, answer: str) -> Finding:
 
 
 async def bot(patient: Patient) -> Seen:
-    """Whether a bot runs on this machine, and the state by `/readyz`."""
     deployment = patient.deployment
     address = _own_address(deployment)
     try:
@@ -243,7 +235,7 @@ def _state_of(answer: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _own_address(deployment: Deployment) -> str:
-    """The local address of `/readyz` with the reasons."""
+    """The local address of `/readyz` with reasons."""
     settings = deployment.settings
     host, port = settings.host, settings.port
     if settings.metrics_host is not None and settings.metrics_port is not None:
@@ -257,7 +249,6 @@ def _is_healthy(response: httpx.Response) -> bool:
 
 
 def _object_of(response: httpx.Response) -> dict[str, Any]:
-    """The JSON object of an answer; empty where the answer has no object."""
     try:
         found = from_json(response.content)
     except ValueError:

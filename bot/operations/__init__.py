@@ -1,5 +1,4 @@
-"""Operations: what keeps the bot running and tells its operator.
+"""Operations: scheduled jobs, repair, watchdog, drills, health, metrics, heartbeat, quota warnings.
 
-Offers scheduled jobs, repair, the watchdog, drills, health, metrics, the heartbeat and the warnings of the quota. May
-import: fanout and everything below.
+May import: fanout and everything below.
 """

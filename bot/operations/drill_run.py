@@ -1,4 +1,4 @@
-"""A drill: a marked test alert is sent through our own public address and followed into the channels."""
+"""Drills: a marked test alert goes through our public address into the channels."""
 
 import asyncio
 import time
@@ -25,14 +25,14 @@ from bot.outbox.ledger import Outcome, Told, Trace
 log = get_logger(__name__)
 
 FANNED_OUT_S = 10.0
-"""An accepted delivery is fanned out within this time, or fan-out stands still."""
+"""A later fan-out means fan-out stands still."""
 
 SENT_S = 12.0
 SENT_EACH_S = 0.25
 SENT_AT_MOST_S = 35.0
-"""The wait for posts: a time for Slack, and a time for each channel (Slack takes some 280 posts a minute).
+"""The wait for posts: a base, and more for each channel (Slack takes some 280 posts a minute).
 
-With FANNED_OUT_S and the call of our own address, this stays below `bot.fanout.drill_records.LASTS`.
+With FANNED_OUT_S and the call of our address below `bot.fanout.drill_records.LASTS`.
 """
 
 LOOK_EVERY_S = 0.25
@@ -44,15 +44,13 @@ _UNDER_WAY = (Outcome.SENDING, Outcome.DOUBTFUL, Outcome.WAITING)
 
 @dataclass(frozen=True)
 class Problem:
-    """A failure in words, and the line that mends the failure."""
-
     told: str
     mend: str
 
 
 @dataclass(frozen=True)
 class Answered:
-    """How our own public address answered, after how many seconds; `problem` is None after a good answer."""
+    """The answer of our public address. `problem` is None after a good answer."""
 
     address: str
     took_s: float
@@ -60,21 +58,18 @@ class Answered:
 
 
 class Stop(Enum):
-    """How far a drill came."""
-
     NOT_DELIVERED = auto()
     """Our public address did not take the delivery."""
     NOT_STORED = auto()
-    """The address answered, and our database lacks the delivery: another bot uses the address."""
+    """Our database lacks the accepted delivery: another bot uses the address."""
     NOT_FANNED_OUT = auto()
-    """The delivery is stored, and fan-out did not take the delivery."""
+    """Fan-out did not take the stored delivery."""
     TOLD = auto()
-    """Each channel has its outcome."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """The outcome of a drill. `told` are the channels' outcomes; `uninvited` are channels without the bot."""
+    """`told`: outcomes by channel. `uninvited`: channels without the bot."""
 
     kept: KeptDrill
     answered: Answered
@@ -84,13 +79,10 @@ class Report:
 
 
 Deliver = Callable[[bytes], Awaitable[Answered]]
-"""Signs a body and posts the body to our own public address."""
 
 
 @dataclass
 class Drills:
-    """Begins drills, follows and ends them."""
-
     database: Database
     deliver: Deliver
     clock: Clock
@@ -99,7 +91,6 @@ class Drills:
     pause: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep)
 
     async def begin(self, begun_by: str, only_channel: str | None) -> KeptDrill | None:
-        """A new drill; None while the latest is too young."""
         drill = Drill(drill_id=drill_mark.new_id(), begun_by=begun_by, only_channel=only_channel)
 
         def begin(session: Session) -> KeptDrill | None:
@@ -111,11 +102,10 @@ class Drills:
         return kept
 
     async def latest(self) -> KeptDrill | None:
-        """The latest drill; None before the first."""
         return await self.database.read(kept_drills.latest)
 
     async def run(self, kept: KeptDrill) -> Report:
-        """Deliver a drill, wait for its posts, and end it. Raises StorageError."""
+        """Deliver a drill, wait for the posts, end the drill. Raises StorageError."""
         answered = await self.deliver(drill_mark.body_of(kept.drill.drill_id))
         if answered.problem is not None:
             await self._end_quietly(kept)
@@ -129,15 +119,14 @@ class Drills:
         return Report(kept, answered, stop, told, uninvited)
 
     async def how_far(self, kept: KeptDrill) -> tuple[int, int]:
-        """How many channels have the drill by now, and how many are to have the drill."""
         told = _told(await self._trace(kept))
         return sum(one.outcome is Outcome.SENT for one in told), len(told)
 
     async def end(self, kept: KeptDrill) -> Sequence[Told] | None:
-        """Give up the drill's waiting posts, so that no channel hears of the drill later.
+        """Withdraw the drill's waiting posts, so no channel hears of the drill later.
 
-        Returns the outcomes before the end; None where the drill had no version yet. A post under way settles by
-        itself: the drill is over only afterwards (`end_left_over`).
+        Returns the outcomes before the end; None without a version. A post under way resolves by itself, and the drill
+        ends afterwards (`end_left_over`).
         """
 
         def end(session: Session) -> Sequence[Told] | None:
@@ -152,7 +141,7 @@ class Drills:
         return await self.database.write(end)
 
     async def end_left_over(self) -> bool:
-        """True if a drill was ended after its process died, or after its last post settled. For a job."""
+        """End a drill of a dead process, or a drill whose last post resolved. For a job."""
         kept = await self.latest()
         if kept is None or kept.is_over or kept.is_open(self.clock()):
             return False
@@ -167,7 +156,6 @@ class Drills:
             log.warning("drill_not_ended", event_key=_key(kept), reason=str(error))
 
     async def _follow(self, kept: KeptDrill) -> Trace:
-        """The ledger's trace, once each channel has its outcome or the time is over."""
         self.wake.set()
         began_s = self.monotonic()
         while True:
@@ -184,13 +172,11 @@ class Drills:
         return await self.database.read(trace)
 
     async def _uninvited(self) -> Sequence[str]:
-        """The channels with abandonments that wait for the bot's invitation: no drill reaches these channels."""
         waiting = await self.database.read(subscriptions.waiting)
         return sorted({channel_id for channel_id, chosen in waiting if takes_drills(chosen)})
 
 
 async def end_drills(drills_: Drills) -> None:
-    """End a drill that was left over."""
     await drills_.end_left_over()
 
 
@@ -209,7 +195,7 @@ def _stop(found: Trace) -> Stop:
 
 
 def _is_settled(found: Trace) -> bool:
-    """True if waiting longer changes nothing: each post has ended, or is held in a closed or paused channel."""
+    """True if waiting longer changes nothing: each post ended, or is held."""
     if not found.versions:
         return False
     return all(one.outcome not in _UNDER_WAY or one.is_held for one in _told(found))

@@ -1,4 +1,4 @@
-"""The state of the service in the database, read in a single transaction for the gauges of `/metrics`."""
+"""The values for the gauges of `/metrics`, read in a single transaction."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from bot.racedata.month_quota import QuotaReading, month_key
 
 @dataclass(frozen=True)
 class Look:
-    """The state at a moment. `shut`: the codes of open circuit breakers. `last_done`: the last success of each job."""
+    """`shut`: codes of open circuit breakers. `last_done`: last success of each job."""
 
     now: datetime
     inbox: Mapping[str, Depth] = field(default_factory=dict)
@@ -31,7 +31,6 @@ class Look:
 
 
 def read_look(session: Session, now: datetime) -> Look:
-    """The state as of now. `forecast`, `shut` and `replicas` are left at their defaults."""
     latest = quota_store.latest(session, month_key(now))
     return Look(
         now=now,

@@ -13,10 +13,10 @@ READY_S = 2.0
 
 @dataclass(frozen=True)
 class Health:
-    """Answers about the service itself.
+    """Ready means: a delivery can be stored.
 
-    Ready means: a delivery can be stored. Other faults stand in the body as `degraded`, because a load balancer must
-    not take the receiver away while Slack is down. Where METRICS_PORT is set, only the other address shows reasons.
+    Other faults are `degraded` in the body: a load balancer must not remove the receiver while Slack is down. With
+    METRICS_PORT only the private address shows reasons.
     """
 
     store_probe: Callable[[], Awaitable[None]]
@@ -24,23 +24,19 @@ class Health:
     registry: CollectorRegistry
 
     async def healthz(self, _request: Request) -> Response:
-        """200: the process answers."""
         return JSONResponse({"status": "ok"})
 
     async def readyz(self, _request: Request) -> Response:
-        """200 where a delivery can be stored, else 503."""
         return await self._ready(show_reasons=True)
 
     async def readyz_without_reasons(self, _request: Request) -> Response:
-        """The status without the reasons: for an address within reach of strangers."""
         return await self._ready(show_reasons=False)
 
     async def metrics(self, _request: Request) -> Response:
-        """Prometheus' text format."""
         return Response(generate_latest(self.registry), media_type=CONTENT_TYPE_LATEST)
 
     async def unready(self) -> str | None:
-        """Why no delivery can be stored now; None where a delivery can."""
+        """Why no delivery can be stored; None if ready."""
         try:
             async with asyncio.timeout(READY_S):
                 await self.store_probe()

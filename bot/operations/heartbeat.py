@@ -1,7 +1,7 @@
-"""The outbound heartbeat: a monitor elsewhere warns when the calls stop, because a dead bot can warn nobody.
+"""The outbound heartbeat: a monitor elsewhere warns when calls stop, because a dead bot can warn nobody.
 
-The protocol is that of Healthchecks (healthchecks.io/docs/http_api). A call of the address is a success. A call of the
-address with `/fail` after its path is a failure, and the body says why.
+Healthchecks' protocol (healthchecks.io/docs/http_api): a call means success; a call with `/fail` after the path means
+failure, with the reason in the body.
 """
 
 import asyncio
@@ -16,21 +16,16 @@ from bot.logs import get_logger, quieten_http
 log = get_logger(__name__)
 
 EVERY_S = 60.0
-"""The time between two calls, and before the first call: a bot dead before then was not well."""
-
 CALL_S = 5.0
-"""A call is given up after this long."""
-
 FAIL = "/fail"
 
 BODY_MAX = 2_000
 
 FindProblem = Callable[[], Awaitable[str | None]]
-"""Why deliveries can't be stored or posts don't go out; None while both work."""
 
 
 class Heartbeat:
-    """Calls the address of HEARTBEAT_URL. The address may hold a secret id, so the log names the host alone."""
+    """HEARTBEAT_URL may hold a secret id, so the log names the host alone."""
 
     def __init__(self, url: SecretStr, http: httpx.AsyncClient, find_problem: FindProblem) -> None:
         self._url = url
@@ -40,16 +35,15 @@ class Heartbeat:
         self._is_taken: bool | None = None
 
     async def run(self) -> None:
-        """Call once a minute until cancelled."""
         while True:
             await asyncio.sleep(EVERY_S)
             await self.beat()
 
     async def beat(self) -> bool:
-        """Call once, with success or failure; whether the monitor took the call. Never raises."""
+        """True if the monitor took the call. Never raises."""
         refusal = await self._call(await self._find_problem_safely())
         is_taken = refusal is None
-        # A line for each change: a monitor away for a night is not worth a line a minute.
+        # A night without the monitor needs a single line.
         if is_taken != self._is_taken:
             say = log.info if is_taken else log.warning
             say("heartbeat_taken" if is_taken else "heartbeat_not_taken", host=self._host, reason=refusal)
@@ -64,11 +58,10 @@ class Heartbeat:
             return f"the bot can't tell its own state ({type(error).__name__})"
 
     async def _call(self, problem: str | None) -> str | None:
-        """Why the monitor did not take the call, without the address; None where the monitor did."""
         url = self._url.get_secret_value()
         try:
             async with asyncio.timeout(CALL_S):
-                # The answer's headers are enough, so a body without an end keeps nobody waiting.
+                # Headers suffice: an endless body must not block.
                 async with self._http.stream(
                     "POST", url if problem is None else _failing(url), content=(problem or "")[:BODY_MAX].encode()
                 ) as response:
@@ -81,14 +74,12 @@ class Heartbeat:
 
 
 def open_http(url: SecretStr) -> httpx.AsyncClient:
-    """A client for the calls. Redirects are not followed: another host is not to learn the address."""
+    """Redirects are not followed: another host must not learn the address."""
     quieten_http()
-    # On loopback there is no proxy to go through.
     is_https = urlsplit(url.get_secret_value()).scheme == "https"
     return httpx.AsyncClient(timeout=CALL_S, follow_redirects=False, trust_env=is_https)
 
 
 def _failing(url: str) -> str:
-    """The address for a failure: `/fail` stands after the path, before a query."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(path=parts.path.rstrip("/") + FAIL))

@@ -1,7 +1,6 @@
-"""The metrics for Prometheus. Each label has a fixed set of values, and each series exists from the start.
+"""The metrics for Prometheus. Each label has fixed values, and each series exists from the start.
 
-A rate misses the first fault of a series that begins with this fault. `docs/operations/README.md` has the table of all
-metrics; a test compares the table with this module.
+A rate misses the fault that creates a series. `docs/operations/README.md` lists all metrics; a test compares the list.
 """
 
 import platform
@@ -47,8 +46,6 @@ from bot.settings import Settings
 PREFIX = "racing_bot_"
 
 OTHER = "other"
-"""The label of all values without a label of their own."""
-
 OK = "ok"
 
 STATUSES = ("200", "400", "401", "408", "413", "503")
@@ -82,7 +79,7 @@ ENDPOINTS = (
     *("countries", "courses", "reference", RACES_PATH, "webhooks/subscribe", DELIVERIES_PATH, USAGE_PATH),
     OTHER,
 )
-"""Paths below the data service's base address. The paths of `RACING_RACE_PATH` and `RACING_DAY_PATH` are "other"."""
+"""Paths below the service's base address. RACING_RACE_PATH and RACING_DAY_PATH count as "other"."""
 
 SERVICE_CODES: Mapping[type[ServiceFailure], str] = {
     **{kind: code for code, kind in BY_CODE.items()},
@@ -103,19 +100,17 @@ PARTS = (
     *("admins", "data_service", "deliveries", "fan_out", "job", "poster", "posts", "slack", "socket_mode", "storage"),
     *("webhooks", OTHER),
 )
-"""The parts of the bot that `/readyz` calls degraded."""
-
 RECEIPT_TO_SLACK_S = (
     *(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0),
     *(30.0, 60.0, 120.0, 300.0, 600.0, 1_800.0, 3_600.0),
 )
 
 UNKNOWN = float("nan")
-"""The value of a gauge before its first reading. No comparison with NaN is true, so no alert fires."""
+"""A gauge before the first reading. Comparisons with NaN are false, so no alert fires."""
 
 
 class Metrics:
-    """The metrics, in a registry of their own: nothing is registered at import."""
+    """A registry of its own: nothing is registered at import."""
 
     def __init__(self, settings: Settings) -> None:
         self.registry = CollectorRegistry()
@@ -209,45 +204,35 @@ class Metrics:
         self._degraded = self._gauge("degraded", "1 while `/readyz` calls the part degraded", ("part",), PARTS)
 
     def delivery(self, status: str) -> None:
-        """A request at the webhook endpoint was answered."""
         self._deliveries.labels(status).inc()
 
     def event(self, name: str | None, outcome: str) -> None:
-        """A signed delivery was stored, known already, or not stored."""
         self._events.labels(name if name in EVENTS else OTHER, outcome).inc()
 
     def signature_failure(self, reason: str) -> None:
-        """A delivery came without a right signature."""
         self._signature_failures.labels(reason).inc()
 
     def slack_request(self, status: str) -> None:
-        """A request of Slack's was answered."""
         self._slack_requests.labels(status).inc()
 
     def post(self, outcome: str) -> None:
-        """A call that was to post ended."""
         self._posts.labels(outcome).inc()
 
     def receipt_to_slack(self, seconds: float) -> None:
-        """Slack took an event's message so long after the delivery was received."""
         self._receipt_to_slack.observe(max(0.0, seconds))
 
     def slack_call(self, method: str, error: SlackError | None) -> None:
-        """A call of Slack's Web API ended, well or with an error."""
         answer = OK if error is None else _of_class(error, SLACK_ANSWERS)
         self._slack_calls.labels(method if method in SLACK_METHODS else OTHER, answer).inc()
 
     def service_request(self, path: str, failure: ServiceFailure | None) -> None:
-        """A request to the data service ended, well or with a failure."""
         code = OK if failure is None else _of_class(failure, SERVICE_CODES)
         self._service_requests.labels(path if path in ENDPOINTS else OTHER, code).inc()
 
     def job_run(self, job: str, outcome: str) -> None:
-        """A job ran in this replica."""
         self._job_runs.labels(job, outcome).inc()
 
     def show(self, look: Look) -> None:
-        """Set the gauges."""
         self._show_depths(look)
         for code in CODES:
             self._breaker.labels(code).set(code in look.shut)
@@ -257,7 +242,6 @@ class Metrics:
         self._show_quota(look.quota, look.forecast)
 
     def show_degraded(self, names: Iterable[str]) -> None:
-        """Set the gauge of each part: 1 where `/readyz` has a line for the part."""
         degraded = {part_of(name) for name in names}
         for part in PARTS:
             self._degraded.labels(part).set(part in degraded)
@@ -306,7 +290,7 @@ class Metrics:
 
 
 def part_of(name: str) -> str:
-    """The label of a line of `/readyz`: "slack chat.postMessage" is of "slack", "fan-out" of "fan_out"."""
+    """For example "slack chat.postMessage" → "slack", "fan-out" → "fan_out"."""
     words = name.replace("-", "_").split()
     known = ("_".join(words[:count]) for count in range(len(words), 0, -1))
     return next((part for part in known if part in PARTS), OTHER)

@@ -1,4 +1,4 @@
-"""Rows of missing outcomes and deliveries, by which all replicas together warn once and take a warning back once."""
+"""Rows of missing outcomes and deliveries: all replicas together warn once and withdraw a warning once."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
@@ -10,30 +10,25 @@ from bot.db.engine import insert_here
 from bot.db.tables import MissingKind, MissingRow
 
 KEEP = timedelta(days=30)
-"""Older rows are forgotten."""
-
 OF_RACES = (MissingKind.RACE, MissingKind.DELIVERY)
 
 TOGETHER = 500
-"""Keys of a statement: SQLite takes a limited number of values."""
+"""SQLite limits the values of a statement."""
 
 
 def open_rows(session: Session) -> Sequence[MissingRow]:
-    """The rows still missing, by key."""
     row = MissingRow
     statement = select(row).where(col(row.came_at).is_(None)).order_by(col(row.key))
     return session.execute(statement).scalars().all()
 
 
 def count_told(session: Session) -> dict[str, int]:
-    """How many told rows are still missing, by kind."""
     row = MissingRow
     statement = select(col(row.kind), func.count()).where(col(row.came_at).is_(None), col(row.told_at).is_not(None))
     return {str(kind): number for kind, number in session.execute(statement.group_by(col(row.kind)))}
 
 
 def keys(session: Session, of_these: Collection[str]) -> set[str]:
-    """The keys with a row, come or not."""
     found: set[str] = set()
     for part in _parts(of_these):
         found |= set(session.execute(select(col(MissingRow.key)).where(col(MissingRow.key).in_(part))).scalars())
@@ -41,21 +36,19 @@ def keys(session: Session, of_these: Collection[str]) -> set[str]:
 
 
 def told_last(session: Session) -> datetime | None:
-    """When admins were last told of missing races."""
     of_races = col(MissingRow.kind).in_(OF_RACES)
     moment: datetime | None = session.execute(select(func.max(col(MissingRow.told_at))).where(of_races)).scalar_one()
     return moment
 
 
 def add(session: Session, rows: Sequence[MissingRow]) -> None:
-    """Add the rows. A row of a known key stays unchanged."""
     if rows:
         values = [row.model_dump() for row in rows]
         session.execute(insert_here(session, MissingRow).on_conflict_do_nothing(index_elements=["key"]), values)
 
 
 def tell(session: Session, of_these: Collection[str], kind: MissingKind, now: datetime) -> list[str]:
-    """The keys to be told now, as of this kind. Each key is given to a single caller, once."""
+    """Keys to be told now. A single caller gets a key, once."""
     row = MissingRow
     told: list[str] = []
     for part in _parts(of_these):
@@ -66,10 +59,7 @@ def tell(session: Session, of_these: Collection[str], kind: MissingKind, now: da
 
 
 def came(session: Session, of_these: Collection[str], now: datetime) -> list[str]:
-    """The keys whose warning is to be taken back now. Each key is given to a single caller, once.
-
-    A row never told needs no taking back.
-    """
+    """Keys to be withdrawn now. A single caller gets a key, once. Untold rows need no withdrawal."""
     row = MissingRow
     taken_back: list[str] = []
     for part in _parts(of_these):
@@ -80,7 +70,6 @@ def came(session: Session, of_these: Collection[str], now: datetime) -> list[str
 
 
 def forget(session: Session, now: datetime) -> None:
-    """Forget rows found long ago."""
     session.execute(delete(MissingRow).where(col(MissingRow.found_at) < now - KEEP))
 
 

@@ -1,4 +1,4 @@
-"""The warnings due after a reading of the quota. Each warning has a key, and is told once by the key."""
+"""Warnings after a reading of the quota. Each has a key, and is told once by the key."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from bot.racedata.quota_purposes import tier_of
 from bot.settings import Settings
 
 LOW_PERCENT = 25
-"""Percent of the allowance. Below, no forecast is told: with two conditions, noise rings nobody.
+"""Percent of the allowance. Below, no forecast is told.
 
 Source: kubernetes-mixin, storage_alerts.libsonnet: a volume is low *and* predicted to fill up.
 """
@@ -29,14 +29,13 @@ URGENCIES = (
     (80, Urgency.WARNING, "Running low."),
     (0, Urgency.NOTE, "For your information."),
 )
-"""From so many percent on: the colour of a warning, and its first words."""
 
 
 @dataclass(frozen=True)
 class QuotaWarning:
-    """A warning for admins, told once by its key. `covers`: keys of other warnings, included in these words.
+    """`covers`: keys of warnings included in the words.
 
-    `names_use`: the endpoints with most use follow the words. `needs_help`: advice follows too.
+    `names_use`: the busiest endpoints follow. `needs_help`: advice follows.
     """
 
     key: str
@@ -48,7 +47,6 @@ class QuotaWarning:
 
 
 def find_warnings(session: Session, reading: QuotaReading, thresholds: Sequence[int]) -> list[QuotaWarning]:
-    """All warnings of this reading, told already or not."""
     samples = quota_store.samples(session)
     found = [*_turn(session, reading), *_jumps(samples, reading)]
     if reading.limit is None:
@@ -60,7 +58,7 @@ def find_warnings(session: Session, reading: QuotaReading, thresholds: Sequence[
 
 
 def most_used(rows: Sequence[UsageRow], own: int) -> str:
-    """The endpoints with most use, and the requests of this bot, its `own`."""
+    """`own`: requests counted by this bot."""
     most = sorted((row for row in rows if row.requests), key=lambda row: -(row.requests or 0))[:ENDPOINTS_NAMED]
     named = ", ".join(f"{row.label[:LABEL_MAX]} ({row.requests:,})" for row in most)
     counted = f"Requests for races that this bot counted this month: {own:,}." if own else ""
@@ -68,7 +66,6 @@ def most_used(rows: Sequence[UsageRow], own: int) -> str:
 
 
 def what_helps(reading: QuotaReading, settings: Settings) -> str:
-    """The requests spared by the bot so far, and advice."""
     allowances = sorted((plan.requests_per_month, name) for name, plan in PLANS.items())
     named = ", ".join(f"{name} ({allowed:,})" for allowed, name in allowances if allowed > (reading.limit or 0))
     return _said(
@@ -84,7 +81,6 @@ def _said(*sentences: str | None) -> str:
 
 
 def _turn(session: Session, reading: QuotaReading) -> Iterator[QuotaWarning]:
-    """The all-clear, where admins were warned last month."""
     if reading.limit is not None and quota_store.warned(session, month_before(reading.month)):
         words = f"A new month has begun: {_used(reading)}. Everything is read as usual."
         yield QuotaWarning(quota_store.notice_key(reading.month, quota_store.TURNED), Urgency.ALL_CLEAR, words)
@@ -96,7 +92,7 @@ def _threshold(
     thresholds: Sequence[int],
     by_forecast: Sequence[QuotaWarning],
 ) -> Iterator[QuotaWarning]:
-    """The highest threshold reached. The words include the forecast, and stand for lower thresholds."""
+    """The highest reached threshold, in place of lower thresholds and of the forecast."""
     reached = thresholds_reached(reading.used, reading.limit or 0, thresholds)
     if not reached:
         return
@@ -110,7 +106,6 @@ def _threshold(
 
 
 def _predicted(reading: QuotaReading, expected: Forecast | None) -> Iterator[QuotaWarning]:
-    """The forecast, where little enough is left and the allowance may run out before the month ends."""
     if expected is None or expected.may_run_out_on is None or (reading.percent or 0) < LOW_PERCENT:
         return
     may, likely = _key(reading, "may-run-out"), _key(reading, "runs-out")
@@ -123,7 +118,6 @@ def _predicted(reading: QuotaReading, expected: Forecast | None) -> Iterator[Quo
 
 
 def _jumps(samples: Sequence[Sample], reading: QuotaReading) -> Iterator[QuotaWarning]:
-    """Errors and refusals of today, where the counts are far above the usual."""
     figures: tuple[tuple[str, Figure], ...] = (
         ("errors", lambda sample: sample.errors),
         ("refusals", lambda sample: sample.refusals),
@@ -145,7 +139,7 @@ def _jumped(name: str, jump: Jump, reading: QuotaReading) -> str:
 
 
 def _key(reading: QuotaReading, what: str | int) -> str:
-    """The warning's name. Under another limit, as with a new plan, the name is another."""
+    """Another limit, such as a new plan's, makes another key."""
     return quota_store.notice_key(reading.month, f"{what}:{reading.limit}")
 
 
@@ -154,7 +148,6 @@ def _state(reading: QuotaReading, expected: Forecast | None) -> str:
 
 
 def _to_come(reading: QuotaReading, expected: Forecast | None) -> str:
-    """The rest of the month in words; empty without a forecast."""
     if reading.is_spent:
         turns = month_after(reading.month)
         return f"Requests are refused until {turns.day} {turns:%B}. Alerts go on: deliveries cost no quota."
@@ -174,7 +167,6 @@ def _to_come(reading: QuotaReading, expected: Forecast | None) -> str:
 
 
 def _used(reading: QuotaReading) -> str:
-    """Used, limit and percent; "at least" where the count is not certain."""
     at_least = "" if reading.certain else "at least "
     return f"{at_least}{reading.used:,} of {reading.limit:,} requests are used ({reading.percent}%)"
 

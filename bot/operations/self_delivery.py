@@ -1,4 +1,4 @@
-"""A delivery to ourselves: signed as the data service signs, and sent through our own public address."""
+"""A delivery to ourselves, signed as the data service signs, through our public address."""
 
 import json
 import time
@@ -23,8 +23,6 @@ CALL_S = 5.0
 SLOW_S = 2.0
 
 ANSWER_MAX = 4_096
-"""Bytes of an answer, at most."""
-
 _FROM_HERE = " From elsewhere the address may answer all the same: some networks do not lead back to themselves."
 
 _CHECK_PROXY = "Have the proxy pass POST /webhooks/racing on to the bot, body and headers unchanged."
@@ -52,7 +50,7 @@ _STATUSES: Mapping[int, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class SelfDelivery:
-    """Posts bodies to PUBLIC_URL, each signed with the newest signing secret. Redirects are not followed."""
+    """Signs with the newest secret. Redirects are not followed."""
 
     public_url: str | None
     signing_secrets: SigningSecrets
@@ -60,7 +58,7 @@ class SelfDelivery:
     call_s: float = CALL_S
 
     async def __call__(self, body: bytes) -> Answered:
-        """How our public address answered. No error is raised: the answer has the problem."""
+        """Never raises: the answer carries the problem."""
         if self.public_url is None:
             return Answered("", 0.0, Problem("PUBLIC_URL is not set.", "Set PUBLIC_URL and start me again."))
         address = self.public_url + PATH
@@ -97,7 +95,6 @@ NO_SECRET = Problem(
 
 
 def unreached(error: Exception, host: str, call_s: float) -> Problem:
-    """The meaning of a call without an answer."""
     match error:
         case aiohttp.ClientConnectorDNSError():
             return Problem(
@@ -128,14 +125,12 @@ def unreached(error: Exception, host: str, call_s: float) -> Problem:
 
 
 def _reason(error: Exception) -> str:
-    """The cause in the words of the system, on one line."""
     cause = getattr(error, "certificate_error", None) or getattr(error, "os_error", None) or error
     said = getattr(cause, "verify_message", None) or getattr(cause, "strerror", None) or str(cause)
     return str(said).splitlines()[0][:200] if said else type(cause).__name__
 
 
 def _read_answer(status: int, location: str | None, answer: bytes) -> Problem | None:
-    """The problem of an answer; None where the delivery was taken."""
     if status == HTTPStatus.OK:
         return None if _is_ours(answer) else NOT_OURS
     if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
@@ -163,12 +158,10 @@ def _other(status: int) -> str:
 
 
 def _is_ours(answer: bytes) -> bool:
-    """True for an answer of `bot.deliveries.endpoint`."""
     return answer.strip() in {ACCEPTED, DUPLICATE}
 
 
 def _error_of(answer: bytes) -> str | None:
-    """The words of an error of our own form."""
     try:
         found = json.loads(answer)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What the service notices about itself and tells admins, once. None of it may fail what noticed it."""
+"""Notices about the service itself, for admins, each once. A failed notice never fails its caller."""
 
 import asyncio
 from dataclasses import dataclass
@@ -20,12 +20,11 @@ from bot.racedata.plans import PLANS
 log = get_logger(__name__)
 
 ACCOUNT = "account"
-"""Under this name the plan and window last seen are kept."""
 
 
 @dataclass(frozen=True)
 class Telling:
-    """Tells admins through the durable queue. What can't be stored is logged, and no more."""
+    """An unstorable notice is logged."""
 
     database: Database
     notices: Notices
@@ -34,7 +33,6 @@ class Telling:
     wake: asyncio.Event
 
     async def mismatches(self, count: int) -> bool:
-        """Whether a run of signatures that no secret matches could be told."""
         return await self._tell(
             f"signature-mismatch:{self._today()}",
             f"{count} deliveries in a row carried a signature that none of my signing secrets matches: they were "
@@ -43,7 +41,6 @@ class Telling:
         )
 
     async def too_large(self) -> None:
-        """A body over the cap."""
         await self._tell(
             f"too-large:{self._today()}",
             f"A delivery of more than {self.max_body_bytes} bytes was refused with 413. If it was the data service's, "
@@ -51,7 +48,6 @@ class Telling:
         )
 
     async def circuit_open(self, error: ServiceFailure) -> None:
-        """A refusal after which the client asks no more."""
         period = self.clock().strftime("%Y-%m") if error.code == "quota_exceeded" else self._today()
         which = "quota" if error.code == "quota_exceeded" else "key"
         await self._tell(
@@ -61,7 +57,6 @@ class Telling:
         )
 
     def _until_words(self, which: str) -> str:
-        """Until when nothing new is read, and the beginning of what an admin can do."""
         if which == "key":
             return "/racecard and /results can read nothing new until the key is changed. If the key is right,"
         turns = month_after(self.clock().strftime("%Y-%m"))
@@ -69,9 +64,9 @@ class Telling:
         return f"/racecard and /results can read nothing new before {until}. If the allowance was raised,"
 
     async def account(self, _before: AccountState, now: AccountState) -> bool:
-        """Whether it could be noted that plan or window are not what this process saw last.
+        """True if the present plan and window were noted.
 
-        Admins hear of a change once, restart or not; what could not be noted is tried again with the next answer.
+        Admins hear of a change once, across restarts. A failed note is tried again with the next answer.
         """
         try:
             await self.database.write(partial(self._note_account, now=now))
@@ -82,7 +77,7 @@ class Telling:
         return True
 
     async def last_account(self) -> AccountState:
-        """What was noted last; empty before the first answer, or where it can't be read."""
+        """Empty before the first answer, or if unreadable."""
         try:
             kept = await self.database.read(partial(named_values.get, name=ACCOUNT))
         except StorageError as error:
@@ -109,7 +104,6 @@ class Telling:
             )
 
     async def _tell(self, key: str, words: str, urgency: Urgency | None = None) -> bool:
-        """Whether it could be stored."""
         try:
             if await self.database.write(partial(self.notices.tell, key=key, words=words, urgency=urgency)):
                 self.wake.set()
@@ -123,7 +117,6 @@ class Telling:
 
 
 def _allowances(before: str | None, now: str | None) -> str:
-    """What another plan allows, in a sentence; nothing where the plan is the same, or not known."""
     if before == now or before not in PLANS or now not in PLANS:
         return ""
     allowed, was = PLANS[now].requests_per_month, PLANS[before].requests_per_month

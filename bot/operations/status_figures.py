@@ -1,4 +1,4 @@
-"""The state of the bot in figures, for `/racing status`. A single transaction reads by indexes and changes no row."""
+"""The bot's state for `/racing status`. A single transaction reads by indexes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,17 +24,13 @@ from bot.racedata.month_quota import QuotaReading, month_key
 from bot.racedata.quota_book import expected_by
 
 LATELY = timedelta(days=1)
-"""The time that the figures cover."""
-
 CHANNELS_AT_MOST = 5
-"""Channels with waiting messages to name, at most."""
-
 REPAIR = "repair"
 
 
 @dataclass(frozen=True)
 class JobDone:
-    """A job, and when a run was last done. `done_at` is None without a finished run in the last week."""
+    """`done_at` is None without a finished run in the last week."""
 
     job: str
     done_at: datetime | None
@@ -42,9 +38,9 @@ class JobDone:
 
 @dataclass(frozen=True)
 class Status:
-    """The state of the bot. `deliveries` are of the last day, by event. `missing` is by kind.
+    """`deliveries`: last day, by event. `missing`: by kind.
 
-    `waiting_posts` are of all channels, or of the channel asked for. `repaired_at` is None without a recent repair.
+    `waiting_posts`: of all channels, or of the given channel. `repaired_at`: None without a recent repair.
     """
 
     at: datetime
@@ -65,9 +61,8 @@ class Status:
 
 
 def read_status(session: Session, clock: Clock, *, channel_id: str | None = None) -> Status:
-    """The status of now. With a channel, waiting messages are of the channel alone."""
     now = clock()
-    # Leases and holds go by the database's clock.
+    # Leases and holds use the database's clock.
     database_at = database_now(session, clock)
     waiting_posts, channels = traffic.waiting(session, database_at, at_most=CHANNELS_AT_MOST, channel_id=channel_id)
     latest = quota_store.latest(session, month_key(now))

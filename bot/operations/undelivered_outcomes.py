@@ -1,4 +1,4 @@
-"""Races of the race book without a delivered outcome: no result and no abandonment names the race or the meeting."""
+"""Races of the race book without a delivered outcome, by race or by meeting."""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
@@ -15,38 +15,36 @@ from bot.racedata import race_book_store
 OUTCOMES = (EventKind.RESULT_RECEIVED, EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED)
 
 TOGETHER = 500
-"""Ids of a statement: SQLite takes a limited number of values."""
+"""SQLite limits the values of a statement."""
 
 EARLY = timedelta(days=30)
-"""Deliveries come no earlier than this before the racing day."""
+"""Deliveries come at most this long before the racing day."""
 
 Place = tuple[str, str | None]
-"""A published day, and a region where the delivery's region is known."""
 
 
 def of_days(session: Session, first_day: str, last_day: str) -> list[Race]:
-    """The races without a delivery, from the first day to the last, both included."""
+    """Both days included."""
     told = select(col(EventVersion.race_id)).where(
         col(EventVersion.race_date).between(first_day, last_day),
         col(EventVersion.kind).in_(OUTCOMES),
         col(EventVersion.race_id).is_not(None),
     )
-    # Nearly every race is told, and found in this list: looking each race up would read all over a long history.
+    # Nearly every race is in this list. A look-up a race would read a long history.
     is_not_listed = col(BookRace.race_id).not_in(told)
     return _without_delivery(session, and_(col(BookRace.race_date).between(first_day, last_day), is_not_listed))
 
 
 def of_races(session: Session, race_ids: Collection[str]) -> list[Race]:
-    """The races of these ids still without a delivery."""
     ordered = sorted(race_ids)
     parts = (ordered[start : start + TOGETHER] for start in range(0, len(ordered), TOGETHER))
     return [race for part in parts for race in _without_delivery(session, col(BookRace.race_id).in_(part))]
 
 
 def told_places(session: Session, first_day: str, since: datetime) -> set[Place]:
-    """The days with a delivered outcome, from the first day on, each with the region.
+    """Days and regions with a delivered outcome.
 
-    A delivery may leave out the date, and the book knows the date: such deliveries count if received since then.
+    A delivery may lack the date known to the book: such deliveries count if received after `since`.
     """
     event, book = EventVersion, BookRace
     is_outcome = col(event.kind).in_(OUTCOMES)
@@ -60,9 +58,9 @@ def told_places(session: Session, first_day: str, since: datetime) -> set[Place]
 
 
 def told_without_id(session: Session, days: Collection[str], since: datetime) -> list[RacingEvent]:
-    """Delivered outcomes without a race's id: of these days, or without a date and received since then."""
+    """Outcomes without a race's id: of these days, or undated and received after `since`."""
     row = EventVersion
-    # Day by day and with the receipt, because SQLite would else read all events without an id, however old.
+    # By day and receipt, else SQLite reads all events without an id.
     of_days = [(col(row.race_date) == day, col(row.received_at) >= since - EARLY) for day in sorted(days)]
     is_undated = (col(row.race_date).is_(None), col(row.received_at) >= since)
     ways = [select(col(row.event_key)).where(col(row.race_id).is_(None), *when) for when in (*of_days, is_undated)]
@@ -81,5 +79,4 @@ def _without_delivery(session: Session, which: ColumnElement[bool]) -> list[Race
         which, ~or_(of_race, of_meeting, by_meeting)
     )
     read = (race_book_store.read_row(*row) for row in session.execute(statement))
-    # A race without an id of its own can't be told apart for certain.
     return [race for race in read if race is not None and race.race_id]

@@ -1,8 +1,7 @@
-"""Finds missing outcomes of races, racing days without a delivery, and webhook subscriptions that fell silent.
+"""Finds missing outcomes, racing days without a delivery, and silent webhook subscriptions.
 
-A silent day stands for the races of the day, and a silent subscription for the days of the subscription. A race counts
-where a delivery of the outcome is to be expected, and once the race is surely long over in every time zone
-(bot.operations.overdue).
+A silent day stands for its races, a silent subscription for its days. A race counts if a delivery is to be expected,
+once surely over in every time zone (bot.operations.overdue).
 """
 
 from collections import Counter
@@ -24,13 +23,13 @@ from bot.racedata import webhook_subscriptions
 from bot.racedata.day_card import Outcome, outcomes_of
 
 LOOK_BACK = timedelta(days=8)
-"""Older days are left alone. The time holds two racing days of a region with racing once a week."""
+"""Two racing days of a region with weekly racing. Older days are left alone."""
 
 FEW = 3
-"""Fewer races without a delivery say nothing of their day: each is told by itself."""
+"""Below this number, races are told singly: the day may be fine."""
 
 SILENT_DAYS = 2
-"""So many racing days in a row without a delivery: the subscription is taken to have ended."""
+"""Silent racing days in a row before a subscription counts as ended."""
 
 NAME_MAX = 60
 
@@ -39,11 +38,11 @@ IsExpected = Callable[[Race], bool]
 
 @dataclass(frozen=True)
 class Sight:
-    """The state of deliveries at one moment.
+    """The state of deliveries.
 
-    `due`: races long over without a delivery. `told`: days and regions of deliveries. `subscribed`: regions with a live
-    subscription of ours to all outcomes. `open_rows`: earlier findings, still missing. `undelivered`: the races of open
-    rows still without a delivery, by id.
+    `due`: races long over without a delivery. `told`: days and regions of deliveries. `subscribed`: regions with live
+    subscriptions to all outcomes. `open_rows`: earlier findings, still missing. `undelivered`: races of open rows
+    without a delivery, by id.
     """
 
     now: datetime
@@ -54,12 +53,11 @@ class Sight:
     undelivered: dict[str, Race]
 
     def is_told(self, day: str, region: str | None) -> bool:
-        """Whether an outcome of the day was delivered, of this region (None: any) or of a region not known."""
+        """`region` None: any. A delivery without a region counts for each."""
         return any(one == day and (region is None or where in {None, region}) for one, where in self.told)
 
 
 def look(session: Session, now: datetime) -> Sight:
-    """Look once. Only reads."""
     today = utc_today(now)
     open_rows = missing_rows.open_rows(session)
     first = (today - LOOK_BACK).isoformat()
@@ -86,7 +84,7 @@ def look(session: Session, now: datetime) -> Sight:
 
 
 def find(sight: Sight) -> list[MissingRow]:
-    """New findings, as rows. A silent day or subscription hides the findings below."""
+    """New findings. A silent day or subscription hides findings below."""
     stands = [row for row in sight.open_rows if not _has_come(sight, row)]
     open_of = {kind: [row for row in stands if row.kind == kind] for kind in MissingKind}
     ended = open_of[MissingKind.SUBSCRIPTION]
@@ -100,19 +98,17 @@ def find(sight: Sight) -> list[MissingRow]:
 
 
 def come(sight: Sight) -> dict[str, MissingRow]:
-    """The earlier findings no longer missing, by key."""
     return {row.key: row for row in sight.open_rows if _has_come(sight, row)}
 
 
 def is_listed(race: Race) -> bool:
-    """Whether the race book knows an outcome."""
     return race.is_settled or race.is_void or bool(race.abandoned)
 
 
 def _expectation(session: Session, live: Sequence[WebhookSubscriptionRow], told: Iterable[Place]) -> IsExpected:
-    """A test for races: True where a delivery is to be expected, because the race began after deliveries could come.
+    """Tests whether a race's delivery is to be expected: the race began after deliveries could come.
 
-    Of a subscription made elsewhere nothing is known. Then every region with a recent delivery counts.
+    For subscriptions made elsewhere, each region with a recent delivery counts.
     """
     first = inbox.first_received_at(session)
     regions = {region for _, region in told}
@@ -125,14 +121,13 @@ def _expectation(session: Session, live: Sequence[WebhookSubscriptionRow], told:
 
 
 def _since(live: Sequence[WebhookSubscriptionRow], region: str | None) -> datetime | None:
-    """Since when every outcome of the region is delivered to us."""
     made = [webhook_subscriptions.delivers_since(live, region, event) for event in undelivered_outcomes.OUTCOMES]
     known = [moment for moment in made if moment]
     return max(known) if len(known) == len(made) else None
 
 
 def _without_outcome(session: Session, races: Sequence[Race], since: datetime) -> set[str]:
-    """The ids of the races without a delivery, after deliveries without a race's id were compared too."""
+    """Ids of races that remain without an outcome after comparison with deliveries without a race's id."""
     if not races:
         return set()
     at_course: dict[tuple[str | None, str], list[RacingEvent]] = {}
@@ -144,12 +139,12 @@ def _without_outcome(session: Session, races: Sequence[Race], since: datetime) -
 
 
 def _is_open(race: Race, at_course: Mapping[tuple[str | None, str], Sequence[RacingEvent]]) -> bool:
-    """Whether no delivery of the race's course and day, or of the course without a day, tells the outcome."""
+    """True unless a delivery of the race's course and day, or undated, tells the outcome."""
     places = [(day, word) for _, word in _places(race) for day in (race.race_date, None)]
     told = {id(event): event for place in places for event in at_course.get(place, ())}
     if not told:
         return True
-    # Only deliveries are to speak here, so the outcome of the book is left out.
+    # Only deliveries count, so the book's outcome is removed.
     bare = race.model_copy(update={"status": None, "abandoned": None, "runners": ()})
     outcomes = outcomes_of([bare], list(told.values()), None, None)
     return any(
@@ -160,13 +155,12 @@ def _is_open(race: Race, at_course: Mapping[tuple[str | None, str], Sequence[Rac
 
 
 def _places(*races: Race) -> set[tuple[str | None, str]]:
-    """The days of the races, each with the id and the name of the course."""
     words = ((race.race_date, word) for race in races for word in (race.course.course_id, race.course.name))
     return {(day, word) for day, word in words if word}
 
 
 def _silent_subscriptions(sight: Sight, known: set[str | None]) -> list[MissingRow]:
-    """The silent subscriptions. A subscription to all regions speaks for the others."""
+    """A subscription to all regions speaks for the others."""
     if None in known:
         return []
     found = {region: row for region in sight.subscribed if region not in known and (row := _silent(sight, region))}
@@ -174,7 +168,6 @@ def _silent_subscriptions(sight: Sight, known: set[str | None]) -> list[MissingR
 
 
 def _silent(sight: Sight, region: str | None) -> MissingRow | None:
-    """The subscription to a region, where the last racing days brought nothing."""
     mine = [race for race in sight.due if region is None or race.region == region]
     told_last = max((day for day, where in sight.told if region is None or where in {None, region}), default="")
     days = {day: count for day, count in _days(mine).items() if day > told_last}
@@ -197,7 +190,6 @@ def _explains(ended: MissingRow, race: Race) -> bool:
 
 
 def _days(races: Iterable[Race]) -> dict[str, int]:
-    """The days with enough races to say something of the day, each with their number."""
     counts = Counter(race.race_date for race in races if race.race_date)
     return {day: count for day, count in sorted(counts.items()) if count >= FEW}
 

@@ -1,4 +1,4 @@
-"""The words for admins on missing outcomes and deliveries, and on late outcomes and deliveries."""
+"""Words for admins on missing and on late outcomes and deliveries."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,13 +6,10 @@ from bot.db.tables import MissingKind, MissingRow
 from bot.operations.overdue import LONG_PAST
 
 NAMED = 10
-"""Races named in a notice. All are counted."""
-
 HOURS = int(LONG_PAST.total_seconds()) // 3600
 
 
 def races_missing(open_races: Sequence[str], undelivered: Sequence[str], *, is_asked: bool) -> str:
-    """The words on races without any outcome, and on races whose outcome was listed and not delivered, by name."""
     said = []
     if open_races:
         said.append(
@@ -33,7 +30,6 @@ def races_missing(open_races: Sequence[str], undelivered: Sequence[str], *, is_a
 
 
 def day_missing(name: str) -> str:
-    """The words on a racing day without a delivery."""
     return (
         f"No result and no abandonment was delivered of the racing day {name}, although all of these races should have "
         f"been over for {HOURS} hours or more. The data service keeps a record of failed deliveries for 30 days. Check "
@@ -42,7 +38,6 @@ def day_missing(name: str) -> str:
 
 
 def subscription_missing(name: str) -> str:
-    """The words on a silent subscription."""
     return (
         f"Nothing is delivered any more by {name}. I believe that it is live, but the data service seems to have ended "
         "it, or can't reach us. Check that strangers reach /webhooks/racing at PUBLIC_URL, then subscribe anew: "
@@ -51,7 +46,7 @@ def subscription_missing(name: str) -> str:
 
 
 def come_after_all(rows: Iterable[MissingRow], undelivered: Iterable[str]) -> str:
-    """The words that take warnings back. `undelivered`: keys of races only listed, or moved to another day."""
+    """Withdraws warnings. `undelivered`: keys of races only listed, or moved to another day."""
     rows, elsewhere = list(rows), set(undelivered)
     said = [f"Deliveries have come after all of the racing day {row.name}." for row in _of(rows, MissingKind.DAY)]
     said += [f"Deliveries come again by {row.name}." for row in _of(rows, MissingKind.SUBSCRIPTION)]

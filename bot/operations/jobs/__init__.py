@@ -1,1 +1,1 @@
-"""Scheduled jobs, one file each."""
+"""Scheduled jobs. Each job has a file."""

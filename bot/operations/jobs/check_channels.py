@@ -1,4 +1,4 @@
-"""Looks whether closed channels are open to the bot again, because Slack's event of the opening may be lost."""
+"""Finds closed channels open to the bot again: Slack's event of the opening may be lost."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -12,13 +12,11 @@ from bot.outbox import channel_queues, held_queues
 from bot.outbox.resume import Reopening
 
 AT_MOST = 40
-"""Channels in a run at most: conversations.info allows about fifty calls a minute."""
+"""conversations.info allows about fifty calls a minute."""
 
 
 @dataclass(frozen=True)
 class ChannelCheck:
-    """Reopens closed channels with the bot as a member again. `is_member` asks Slack; None where Slack does not say."""
-
     database: Database
     is_member: Callable[[str], Awaitable[bool | None]]
     reopening: Reopening
@@ -26,12 +24,11 @@ class ChannelCheck:
     wake: asyncio.Event
 
     async def __call__(self) -> None:
-        """Ask about closed channels, AT_MOST in a run. Further runs ask about the other channels."""
         if await self.database.write(channel_queues.make_missing):
             self.wake.set()
         held = await self.database.read(partial(held_queues.held_channels, limit=AT_MOST // 2))
         closed = await self.database.read(partial(subscriptions.closed_channels, limit=AT_MOST // 2))
-        # The admins' channel has a channel queue and no subscription, and must come back too.
+        # The admins' channel has a channel queue and no subscription.
         for channel_id in dict.fromkeys([*held, *closed]):
             if await self.is_member(channel_id):
                 await self.database.write(partial(self.reopening.try_again, channel_id=channel_id, now=self.clock()))

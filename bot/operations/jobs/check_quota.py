@@ -1,4 +1,4 @@
-"""Reads the quota and warns admins, each warning once."""
+"""Reads the quota and gives each warning once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,13 +23,11 @@ from bot.settings import Settings
 log = get_logger(__name__)
 
 UNREAD_AFTER = timedelta(days=1)
-"""After this time without a reading, admins are told that no warning is possible."""
+"""After a day without a reading, admins hear of missing warnings."""
 
 
 @dataclass(frozen=True)
 class QuotaCheck:
-    """Reads the quota and tells the news."""
-
     quota_book: QuotaBook
     notices: Notices
     database: Database
@@ -37,7 +35,6 @@ class QuotaCheck:
     clock: Clock
 
     async def __call__(self) -> None:
-        """Read the quota once. Raises ServiceError and StorageError, for the scheduler to log."""
         try:
             reading = await self.quota_book.read()
         except ServiceError as error:
@@ -50,14 +47,13 @@ class QuotaCheck:
             await self.database.write(partial(self._tell, news=news, reading=reading, rows=rows))
 
     def _news(self, session: Session, reading: QuotaReading) -> list[QuotaWarning]:
-        """The warnings not given yet, without the warnings covered by another new warning."""
         found = find_warnings(session, reading, self.settings.quota_warn_at)
         news = [warning for warning in found if not message_store.is_noted(session, warning.key)]
         covered = {key for warning in news for key in warning.covers}
         return [warning for warning in news if warning.key not in covered]
 
     async def _by_endpoint(self) -> Sequence[UsageRow]:
-        """The use by endpoint; empty where the service does not say, because no warning waits for an answer."""
+        """Use by endpoint; empty if unknown, because no warning waits for an answer."""
         try:
             return await self.quota_book.by_endpoint()
         except ServiceError as error:
@@ -75,7 +71,6 @@ class QuotaCheck:
                 quota_store.mark_told(session, warning.covers, self.clock())
 
     def _tell_unread(self, session: Session, error: ServiceError) -> None:
-        """Say once that the quota was not read for a day. Until the next reading, no warning is possible."""
         read_at = quota_store.last_read_at(session)
         if read_at is not None and self.clock() - read_at > UNREAD_AFTER:
             words = (

@@ -1,4 +1,4 @@
-"""Ends pauses whose time has come, and those of channels that have no subscription left."""
+"""Ends pauses whose time has come, and pauses of channels without a subscription."""
 
 import asyncio
 from dataclasses import dataclass
@@ -14,15 +14,12 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True)
 class PauseEnd:
-    """Has the lanes go on whose pause is over."""
-
     database: Database
     reopening: Reopening
     clock: Clock
     wake: asyncio.Event
 
     async def __call__(self) -> int:
-        """How many pauses were ended."""
         ended = 0
         while count := await self.database.write(partial(self.reopening.end_pauses, now=self.clock())):
             ended += count

@@ -1,4 +1,4 @@
-"""Gives up messages that have waited too long in held channel queues. The messages are kept, and admins are told."""
+"""Gives up messages held too long. The messages are kept, and admins are told."""
 
 from datetime import timedelta
 from functools import partial
@@ -15,11 +15,10 @@ from bot.outbox.notices import Notices
 log = get_logger(__name__)
 
 TOGETHER = 200
-"""Messages of a transaction. Ingest waits for the transaction, so the number is small."""
+"""Small, because ingest waits for the transaction."""
 
 
 async def expire_queue(database: Database, notices: Notices, keep_hours: int, clock: Clock) -> int:
-    """How many messages were given up: in held channel queues, of events received more than `keep_hours` hours ago."""
     expired = 0
     while count := await database.write(partial(_expire, notices=notices, keep_hours=keep_hours, clock=clock)):
         expired += count
@@ -29,7 +28,7 @@ async def expire_queue(database: Database, notices: Notices, keep_hours: int, cl
 
 
 def _expire(session: Session, notices: Notices, keep_hours: int, clock: Clock) -> int:
-    # The closing has the database's time, and the summary counts the messages given up since the closing.
+    # The closing has the database's time, and the summary counts from the closing.
     now = database_now(session, clock)
     given_up = backlog.give_up(session, clock() - timedelta(hours=keep_hours), TOGETHER, now)
     for channel_id, (held, _) in given_up.items():

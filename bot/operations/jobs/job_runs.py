@@ -1,4 +1,4 @@
-"""Slots of scheduled jobs: each is run once, by whichever replica claims it, and taken over if that one dies."""
+"""Slots of scheduled jobs. A single replica runs a slot; another takes over after a crash."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -13,7 +13,7 @@ KEEP = timedelta(days=7)
 
 
 def claim(session: Session, job: str, slot: str, *, by: str, now: datetime, lease_s: float) -> bool:
-    """Whether the slot is ours to run: nobody has it, or whoever had it did not finish within the lease."""
+    """True if the slot was free, or its lease expired without an end."""
     leased_until = now + timedelta(seconds=lease_s)
     statement = insert_here(session, JobRun).values(job=job, slot=slot, claimed_by=by, leased_until=leased_until)
     statement = statement.on_conflict_do_nothing(index_elements=["job", "slot"])
@@ -29,15 +29,14 @@ def claim(session: Session, job: str, slot: str, *, by: str, now: datetime, leas
 
 
 def finish(session: Session, job: str, slot: str, now: datetime) -> None:
-    """The slot is done; old ones of the job are forgotten."""
     session.execute(update(JobRun).where(col(JobRun.job) == job, col(JobRun.slot) == slot).values(done_at=now))
     session.execute(delete(JobRun).where(col(JobRun.job) == job, col(JobRun.leased_until) < now - KEEP))
 
 
 def last_done(session: Session, jobs: Sequence[str]) -> dict[str, datetime]:
-    """When each job last succeeded, in whichever replica; a job that never did is left out.
+    """Jobs without a success are left out.
 
-    A subquery for each job: by the key the newest slot is found at once, among weeks of slots.
+    A subquery for each job finds the newest slot by key, among weeks of slots.
     """
     row = session.execute(select(*[_done_at(job).label(job) for job in jobs])).one()
     return {job: done_at for job, done_at in zip(jobs, row, strict=True) if done_at}

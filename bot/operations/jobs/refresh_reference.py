@@ -1,7 +1,7 @@
-"""Keeps regions, courses and countries at hand: commands, deliveries and messages need not wait for the service.
+"""Keeps lists of regions, courses and countries at hand.
 
-The job runs every ten minutes and asks once a day. While a filter waits to be checked (bot.fanout.unchecked_filters), a
-second job asks an absent service again, a few seconds later at first and then once a minute.
+The job runs every ten minutes and asks once a day. While a filter waits for its check (bot.fanout.unchecked_filters), a
+second job asks an absent service again: a few seconds later at first, then once a minute.
 """
 
 import asyncio
@@ -20,20 +20,17 @@ from bot.racedata.reference_store import failed_tries, put_failed_tries
 log = get_logger(__name__)
 
 CHECK_EVERY_S = 15
-"""How often unchecked filters are looked at, and the shortest wait between two requests for a list."""
+"""Seconds between looks, and the shortest wait between requests."""
 
 LONGEST_WAIT_S = 60
 """The wait doubles with each failure, up to this time."""
 
 TURN_S = 0.05
-"""The wait between two looks for another replica's fan-out."""
+"""Seconds between tries while another replica fans out."""
 
 
 async def refresh_reference(reference: ReferenceBook, database: Database, notices: Notices, clock: Clock) -> None:
-    """Have lists not older than a day, and check the stored regions against the lists.
-
-    A failure to read is logged, and the kept lists stay.
-    """
+    """Refresh lists older than a day, and check stored regions. After a failed reading the kept lists stay."""
     try:
         await reference.regions()
         await reference.courses()
@@ -46,12 +43,11 @@ async def refresh_reference(reference: ReferenceBook, database: Database, notice
 async def refresh_for_filters(
     reference: ReferenceBook, database: Database, notices: Notices, clock: Clock, wake: asyncio.Event
 ) -> None:
-    """Have the lists and check the unchecked filters. An absent service is asked again soon."""
     if not await database.read(subscriptions.has_unchecked):
         return
     failed = await database.read(failed_tries)
     tries, at = failed or (0, clock())
-    # A slot of the job may begin a little earlier after the one before.
+    # A slot may begin a little early.
     if not tries or (clock() - at).total_seconds() >= _wait_s(tries) - CHECK_EVERY_S / 2:
         await _refresh(reference, database, clock, tries)
     await _check_filters(database, notices, clock)
@@ -59,7 +55,7 @@ async def refresh_for_filters(
 
 
 async def _refresh(reference: ReferenceBook, database: Database, clock: Clock, tries: int) -> None:
-    """Ask for the lists, after so many failed tries in a row; all replicas count together."""
+    """All replicas count failed tries together."""
     try:
         await reference.refresh()
     except RacingBotError as error:

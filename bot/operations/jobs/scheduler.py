@@ -1,6 +1,6 @@
-"""Runs the jobs. Every replica has its own scheduler, and the replica that claims the row of a slot runs the slot.
+"""Runs the jobs. Each replica has a scheduler; the replica with the claim runs the slot.
 
-Two schedulers of APScheduler 3 on a shared job store run jobs twice. So the store is in memory, and the claim is ours.
+Two schedulers of APScheduler 3 on a shared job store run jobs twice. So the store is in memory, and claims are ours.
 """
 
 import asyncio
@@ -22,13 +22,13 @@ from bot.operations.jobs.table import JOBS, Job, JobParts
 log = get_logger(__name__)
 
 LEASE_S = 300.0
-"""A claimed slot without an end after this time is taken over."""
+"""After this a claimed slot without an end is taken over."""
 
 RUN_S = 1_800.0
-"""A run is ended after this: a run without an end would keep its job from running again, and nobody would know."""
+"""Longest run. A run without an end would block its job unnoticed."""
 
 TRY_EVERY_S = 60
-"""Every replica tries to claim a slot at least this often, so a slot of a dead claimant is taken over in time."""
+"""Each replica tries at least this often, to take over a dead claimant's slot in time."""
 
 
 class JobHangs(RacingBotError):
@@ -36,10 +36,7 @@ class JobHangs(RacingBotError):
 
 
 class Jobs:
-    """The scheduled jobs of this process. `failing` has the jobs with a failed last run, and the reasons.
-
-    `count` is told of each run: the job, and "ok" or "failed".
-    """
+    """`failing`: job → reason of the failed last run. `count` gets each job and "ok" or "failed"."""
 
     def __init__(self, parts: JobParts, *, count: Callable[[str, str], None] = lambda _job, _outcome: None) -> None:
         self._parts = parts
@@ -47,14 +44,12 @@ class Jobs:
         self._replica = secrets.token_hex(4)
         self._scheduler = AsyncIOScheduler(
             timezone="UTC",
-            # By default a run a second late is skipped.
             job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
         )
         self.failing: dict[str, str] = {}
         self._stopping = False
 
     def start(self) -> None:
-        """Run each job now, and then once in each of its slots."""
         for job in JOBS:
             try_every_s = min(job.every_s(self._parts.settings), TRY_EVERY_S)
             self._scheduler.add_job(
@@ -63,13 +58,12 @@ class Jobs:
         self._scheduler.start()
 
     def stop(self) -> None:
-        """Start no more runs, and cancel the runs under way: their slots stay open."""
         self._stopping = True
         if self._scheduler.running:
             self._scheduler.shutdown(wait=False)
 
     async def run(self, job: Job) -> bool:
-        """True if this replica claimed the slot, and the job ran."""
+        """True if this replica claimed the slot and the job ran."""
         every_s = job.every_s(self._parts.settings)
         try:
             slot = await self._claim(job, every_s)
@@ -80,11 +74,11 @@ class Jobs:
         except asyncio.CancelledError:
             if not self._stopping:
                 raise
-            # The scheduler cancelled the run, and would log the end as a failure.
+            # The scheduler cancelled the run, and would log a failure.
             log.info("job_stopped", job=job.id)
             return False
         except Exception as error:  # noqa: BLE001  logged, and shown by /readyz
-            # After a failed run the slot stays open for a later try, by any replica.
+            # The slot stays open for a later try by any replica.
             level = log.warning if isinstance(error, RacingBotError) else log.exception
             level("job_failed", job=job.id, reason=str(error))
             self.failing[job.id] = str(error) or type(error).__name__
@@ -95,7 +89,6 @@ class Jobs:
         return True
 
     async def _run_bounded(self, job: Job) -> None:
-        """Run the job. Raises JobHangs for a run without an end."""
         try:
             async with asyncio.timeout(RUN_S) as bound:
                 await job.run(self._parts)
@@ -119,11 +112,11 @@ class Jobs:
         return slot if ours else None
 
     def _finish(self, session: Session, job: Job, slot: str) -> None:
-        # By the clock of the leases: by another clock, recent slots would seem too old to keep.
+        # By the clock of the leases: by another clock, recent slots may seem too old.
         job_runs.finish(session, job=job.id, slot=slot, now=database_now(session, self._parts.clock))
 
 
 def slot_of(now: datetime, every_s: int) -> str:
-    """The name of the slot of a moment, the same in every replica."""
+    """The name of a moment's slot, equal in every replica."""
     start = int(now.timestamp()) // every_s * every_s
     return datetime.fromtimestamp(start, now.tzinfo).isoformat()

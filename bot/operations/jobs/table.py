@@ -1,4 +1,4 @@
-"""The jobs, on one screen: what runs, how often, and by which function."""
+"""All jobs with their intervals."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -24,8 +24,6 @@ HOUR_S = 3_600
 
 @dataclass(frozen=True)
 class JobParts:
-    """What jobs work with. Built once, in bot.app."""
-
     settings: Settings
     database: Database
     notices: Notices
@@ -41,8 +39,6 @@ class JobParts:
 
 @dataclass(frozen=True)
 class Job:
-    """A scheduled job. `every_s` gives its interval in seconds from the settings."""
-
     id: str
     every_s: Callable[[Settings], int]
     run: Callable[[JobParts], Awaitable[None]]

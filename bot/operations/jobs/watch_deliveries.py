@@ -1,7 +1,7 @@
-"""Warns admins once of missing outcomes and deliveries, and takes a warning back when the delivery comes.
+"""Warns admins once of missing outcomes and deliveries, and withdraws a warning when the delivery comes.
 
-Missing races are gathered: the first race is told at once, further races of the next hour together. Before the warning
-the race book is read on for these races, within the quota, because the data service may list an undelivered outcome.
+The first missing race is told at once, further races of the next hour together. Before the warning the race book reads
+these races anew, within the quota: the data service may list an undelivered outcome.
 """
 
 import asyncio
@@ -32,19 +32,15 @@ WATCH_EVERY_S = 600
 TELL_RACES_EVERY = timedelta(hours=1)
 
 ASKED_AT_MOST = 12
-"""The regions and days asked for at most, once in TELL_RACES_EVERY."""
+"""Regions and days asked for at most, once in TELL_RACES_EVERY."""
 
 BUDGET = Budget(pages=10, seconds=15.0)
-"""The budget of each region and day."""
-
 LEFT_TO_PEOPLE = 500
-"""With fewer requests left to commands the job asks nothing: people's own commands come first."""
+"""Below this number of requests for commands the job asks nothing."""
 
 
 @dataclass(frozen=True)
 class Watch:
-    """The findings of a look. `new` are not in the table yet."""
-
     sight: Sight
     new: Sequence[MissingRow]
     come: dict[str, MissingRow]
@@ -52,28 +48,23 @@ class Watch:
 
     @property
     def untold(self) -> list[MissingRow]:
-        """The findings not told yet, new or earlier."""
         before = (row for row in self.sight.open_rows if row.told_at is None and row.key not in self.come)
         return [*before, *self.new]
 
     @property
     def races_to_tell(self) -> dict[str, Race]:
-        """The races to be told now, by the keys of their rows."""
         races = {race.race_id: race for race in self.sight.due} | self.sight.undelivered
         rows = [row for row in self.untold if row.kind in missing_rows.OF_RACES] if self.tells_races else []
         return {row.key: race for row in rows if (race := races.get(row.race_id)) is not None}
 
     @property
     def has_work(self) -> bool:
-        """Whether anything is to be written. Most looks find nothing."""
         above = [row for row in self.untold if row.kind not in missing_rows.OF_RACES]
         return bool(self.new or self.come or above or self.races_to_tell)
 
 
 @dataclass(frozen=True)
 class DeliveryWatch:
-    """The job. `wake` wakes the poster."""
-
     database: Database
     notices: Notices
     races: RaceBook
@@ -82,7 +73,6 @@ class DeliveryWatch:
     wake: asyncio.Event
 
     async def __call__(self) -> bool:
-        """Whether admins were told something. Raises StorageError: the scheduler says so."""
         found = await self.database.read(partial(_watch, now=self.clock()))
         if not found.has_work:
             return False
@@ -96,7 +86,7 @@ class DeliveryWatch:
         return is_told
 
     async def _ask(self, races: Iterable[Race]) -> bool:
-        """Whether the race book has read the data service's whole list of the races' regions and days."""
+        """True if the race book has the service's whole list of the races' regions and days."""
         wanted = sorted({(race.region or "", race.race_date or "") for race in races if not is_listed(race)})
         left = await self.quota.commands_left()
         if left is not None and left < LEFT_TO_PEOPLE:
@@ -105,7 +95,6 @@ class DeliveryWatch:
         is_whole = len(wanted) <= ASKED_AT_MOST
         for region, day in wanted[:ASKED_AT_MOST]:
             if not region:
-                # The list of all regions is too long to be read for this.
                 is_whole = False
                 continue
             card = await self.races.card(region, date.fromisoformat(day), budget=BUDGET)
@@ -127,7 +116,7 @@ def _watch(session: Session, now: datetime) -> Watch:
 
 
 def _note(session: Session, notices: Notices, found: Watch, *, is_asked: bool) -> bool:
-    """Whether anything was told. Each finding is told, and taken back, by one replica."""
+    """True if anything was told. A single replica tells and withdraws each finding."""
     now = found.sight.now
     missing_rows.add(session, found.new)
     told = [
@@ -150,7 +139,6 @@ def _take_back(session: Session, notices: Notices, found: Watch, now: datetime) 
 
 
 def _tell_above(session: Session, notices: Notices, row: MissingRow, now: datetime) -> bool:
-    """Tell of a silent day or subscription."""
     kind = MissingKind(row.kind)
     if not missing_rows.tell(session, [row.key], kind, now):
         return False

@@ -1,5 +1,5 @@
 """Repair: failed deliveries are looked up and made good, once.
 
-A record of the service is read (`record.py`), compared with the inbox and told through the inbox and outbox
-(`repair.py`). Admins are told once for each outage (`outage.py`).
+`failed_record.py` reads a record, `missing_deliveries.py` compares with the inbox, `repair_run.py` stores and fans out,
+`outage.py` tells admins once of each outage.
 """

@@ -1,8 +1,7 @@
-"""Reads a record of a failed delivery: the body to be stored in place of the delivery (Spec gap G4).
+"""Reads records of failed deliveries: the body to be stored in place of the delivery (Spec gap G4).
 
-The fields of a record are not shown, so a record is read tolerantly. The payload is an object in the
-record with the name of an event and a race. Without a payload the body has the event, the ids and the place of the
-record.
+A record's fields are undocumented, so reading is tolerant. The payload is an object with an event's name and a race.
+Without a payload the body gets the record's event, ids and place.
 """
 
 import json
@@ -23,16 +22,12 @@ from bot.events.reading.record_objects import About, kind_of, parts_of
 ReadPayload = Callable[[bytes], RacingEvent]
 
 DEEPEST = 4
-"""Levels of a record to look at."""
-
 PAYLOADS = ("payload", "body", "requestbody", "sentbody", "rawbody", "content", "data", "message", "event", "sent")
-"""Names of a payload without the name of the event, or of a payload as JSON in a text."""
+"""Names of a payload without an event's name, or as JSON in a text."""
 
 WRAPPERS = ("delivery", "meta", "metadata", "sent", "request")
-"""Names of objects about the delivery, beside the record itself."""
-
 CAME_BACK = ("response", "answer", "reply", "attempt", "tries", "receiver", "error", "failure")
-"""Beginnings of the names of our endpoint's answers in a record."""
+"""Name prefixes of our endpoint's answers."""
 
 OF_DELIVERY = frozenset(
     {
@@ -40,15 +35,15 @@ OF_DELIVERY = frozenset(
         *("reason", "cause", "name", "title", "number", "type", "class", "url", "endpoint"),
     }
 )
-"""Names of the delivery's own fields at the top of a record. In the object of a race the race has the same names."""
+"""A delivery's own fields at the top of a record. A race uses the same names."""
 
 DELIVERY_ID = ("deliveryid", "deliveryuid", "id", "uid", "uuid", "guid", "identifier")
 NO_ID = "without an id"
 SUBJECT_ID = ("resourceid", "subjectid", "objectid", "entityid")
-"""Names of an id of the race, or of the meeting in an event of a meeting."""
+"""Names for the id of a race, or of a meeting."""
 
 SUBJECT = ("subject", "resource", "object", "entity")
-"""Names of the same id where the value has the shape of an id."""
+"""The same, if the value looks like an id."""
 
 FIRST_TRIED = (
     *("occurredat", "eventtime", "eventat", "firstattemptat", "firstattemptedat", "firstattempt", "firstsentat"),
@@ -64,7 +59,7 @@ FIRST_TRIED = (
         "sentat",
     ),
 )
-"""Names of the moment when the service had the event, the surest first."""
+"""Names for when the service had the event, the surest first."""
 
 LAST_TRIED = ("lastattemptat", "lastattemptedat", "lasttriedat", "updatedat", "failedat")
 TRIES = ("attempts", "tries", "attemptlog", "history")
@@ -77,14 +72,14 @@ WORDS_MAX = 100
 
 
 class Answered(NamedTuple):
-    """The last answer of our endpoint, as far as the record says."""
+    """Our endpoint's last answer by the record."""
 
     status: int | None = None
     words: str | None = None
 
     @property
     def told(self) -> str:
-        """The answer in words: "503 (not stored; send it again)"."""
+        """For example "503 (not stored; send it again)"."""
         if self.status is None:
             return f"no answer ({self.words})" if self.words else "no answer that the record shows"
         return f"{self.status} ({self.words})" if self.words else str(self.status)
@@ -92,10 +87,10 @@ class Answered(NamedTuple):
 
 @dataclass(frozen=True)
 class Failed:
-    """A failed delivery, and the body to be stored in place of the delivery.
+    """A failed delivery, and the body to be stored.
 
-    `event` is read from the body. `has_payload`: the body is the record's own payload. `digests` are the SHA-256 of all
-    forms in which the service may have sent the payload. `tried_at` is when the service first had the event.
+    `event`: read from the body. `has_payload`: the body is the record's payload. `digests`: SHA-256 of all forms that
+    the service may have sent. `tried_at`: when the service first had the event.
     """
 
     body: bytes
@@ -107,23 +102,20 @@ class Failed:
 
     @property
     def sha256(self) -> str:
-        """The SHA-256 of the body."""
         return sha256(self.body).hexdigest()
 
 
 class _Sent(NamedTuple):
-    """A payload: the object, and the bytes of the payload where the record has the bytes."""
-
     name: str
     fields: Mapping[str, Any]
     raw: bytes | None = None
 
 
 def read_record(record: Mapping[str, Any], read: ReadPayload, now: datetime) -> Failed | None:
-    """The delivery of a record; None where the record has no payload and names no event.
+    """None without a payload and without an event's name.
 
-    The first reading that tells the race or the meeting counts. Headers and subscriptions name events too, and are the
-    same for all deliveries.
+    The first reading with a race or meeting counts. Headers and subscriptions name events too, equal for all
+    deliveries.
     """
     payloads = list(_payloads(record, read, now))
     if whole := next((one for one in payloads if _tells_place(one.event)), None):
@@ -135,50 +127,44 @@ def read_record(record: Mapping[str, Any], read: ReadPayload, now: datetime) -> 
 
 
 def _payloads(record: Mapping[str, Any], read: ReadPayload, now: datetime) -> Iterator[Failed]:
-    """The readings of a record by its payload, the likeliest first."""
     tried = _tried_at(record, now)
     for sent in _sent(record):
         try:
             body, event = _timed(sent, read, tried.at)
             digests = frozenset(sha256(one).hexdigest() for one in (body, *_forms(sent)))
         except (ValueError, RecursionError):
-            # No JSON can be made of the object again: numbers of thousands of digits, say.
+            # Not writable as JSON, such as numbers of thousands of digits.
             continue
         if sent.name in PAYLOADS or _tells_place(event):
             yield Failed(body, event, True, digests, tried.at, _answered(record))
 
 
 def _said(record: Mapping[str, Any], read: ReadPayload, now: datetime) -> Failed | None:
-    """The reading of a record without a payload; None without the name of an event."""
+    """The reading without a payload; None without an event's name."""
     kind = next((kind for value in _plain_values(record) if (kind := kind_of(value))), None)
     if kind is None:
         return None
     tried = _tried_at(record, now)
     body = _bytes(_as_said(kind, record, tried.at))
     if not tried.is_first and name_of(record) != NO_ID:
-        # A later attempt changes the time, and is no other event.
+        # A later attempt changes the time, and is the same event.
         lasting = _bytes(_as_said(kind, record, None))
         body = body if read(body).key == read(lasting).key else lasting
     return Failed(body, read(body), False, frozenset({sha256(body).hexdigest()}), tried.at, _answered(record))
 
 
 def _tells_place(event: RacingEvent) -> bool:
-    """Whether an event tells the race, the meeting or the course."""
     race = event.race
     found = (race.race_id, race.meeting_id, race.course.course_id, race.course.name, event.races)
     return event.kind is not None and any(found)
 
 
 def name_of(record: Mapping[str, Any]) -> str:
-    """The delivery's id as the record has it; "without an id" where it has none."""
     return find([fields_of(record)], DELIVERY_ID, identifier) or NO_ID
 
 
 def _sent(record: Mapping[str, Any]) -> Iterator[_Sent]:
-    """The objects with the name of an event, the deepest first; then objects under a payload's name, with the record's.
-
-    A payload's name goes before other names.
-    """
+    """Objects with an event's name, the deepest first; then objects under a payload's name, with the record's event."""
     inner = list(_inner(record))
     named = [sent for sent in reversed(inner) if _names_event(sent.fields)]
     yield from sorted(named, key=lambda sent: sent.name not in PAYLOADS)
@@ -190,7 +176,6 @@ def _sent(record: Mapping[str, Any]) -> Iterator[_Sent]:
 
 
 def _names_event(fields: Mapping[str, Any], deepest: int = 2) -> bool:
-    """Whether an object names one of the four events, itself or in the objects right below."""
     return any(
         kind_of(value) is not None or (isinstance(value, Mapping) and deepest > 0 and _names_event(value, deepest - 1))
         for value in fields.values()
@@ -198,7 +183,7 @@ def _names_event(fields: Mapping[str, Any], deepest: int = 2) -> bool:
 
 
 def _inner(record: Mapping[str, Any]) -> Iterator[_Sent]:
-    """The objects in a record, the shallower first, and those in texts of JSON. Our answers are left out."""
+    """Objects and JSON texts in a record, the shallower first. Our answers are left out."""
     level = [_Sent("", record)]
     for _ in range(DEEPEST):
         level = [child for parent in level for child in _children(parent.fields)]
@@ -222,13 +207,12 @@ def _children(record: Mapping[str, Any]) -> Iterator[_Sent]:
 
 
 def _plain_values(record: Mapping[str, Any]) -> Iterator[str]:
-    """The texts of a record and of the objects in it, the shallower first."""
     for sent in (_Sent("", record), *_inner(record)):
         yield from (value for value in sent.fields.values() if isinstance(value, str))
 
 
 def _timed(sent: _Sent, read: ReadPayload, tried_at: datetime | None) -> tuple[bytes, RacingEvent]:
-    """The payload's bytes and event; with the first attempt where the payload tells no time, for the lateness."""
+    """Payload and event. Without a published time the first attempt is added, for the lateness."""
     body = sent.raw or _bytes(sent.fields)
     event = read(body)
     if tried_at is None or event.kind is None or event.occurred_at or event.first_attempt_at:
@@ -239,7 +223,7 @@ def _timed(sent: _Sent, read: ReadPayload, tried_at: datetime | None) -> tuple[b
 
 
 def _forms(sent: _Sent) -> Iterator[bytes]:
-    """The bytes that the service may have sent."""
+    """All byte forms that the service may have sent."""
     if sent.raw is not None:
         yield sent.raw
     for separators in (None, (",", ":")):
@@ -248,7 +232,7 @@ def _forms(sent: _Sent) -> Iterator[bytes]:
 
 
 def _as_said(kind: EventKind, record: Mapping[str, Any], tried_at: datetime | None) -> dict[str, Any]:
-    """The event as a record without a payload tells: the same for each reading of the record."""
+    """Equal for each reading of the record."""
     race = _race_of(kind, record)
     said: dict[str, Any] = {
         "race_id": race.race_id,
@@ -269,7 +253,6 @@ def _as_said(kind: EventKind, record: Mapping[str, Any], tried_at: datetime | No
 
 
 def _race_of(kind: EventKind, record: Mapping[str, Any]) -> Race:
-    """The race, or the meeting, of a record."""
     of_meeting = kind is EventKind.MEETING_ABANDONED
     parts = parts_of(_about_event(record))
     fields = [part.fields for part in parts]
@@ -291,20 +274,18 @@ def _only_id(value: Any) -> str | None:
 
 
 def _about_event(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The record without the fields about the delivery."""
     folded = ((name, fold(str(name)), value) for name, value in record.items())
     return {name: value for name, key, value in folded if key not in OF_DELIVERY and not key.startswith(CAME_BACK)}
 
 
 class _Tried(NamedTuple):
-    """When the service first had the event. `is_first`: no later attempt changes the moment."""
+    """`is_first`: no later attempt changes the moment."""
 
     at: datetime | None = None
     is_first: bool = True
 
 
 def _tried_at(record: Mapping[str, Any], now: datetime) -> _Tried:
-    """When the service first had the event, as far as the record has a past moment with an offset."""
     objects = [fields_of(record), *(fields_of(sent.fields) for sent in _inner(record) if sent.name in WRAPPERS)]
     tries = [moment for one in _tries(record) if (moment := find([one], TRY_AT, read_instant))]
     first = find(objects, FIRST_TRIED, read_instant) or min(tries, default=None)
@@ -313,13 +294,11 @@ def _tried_at(record: Mapping[str, Any], now: datetime) -> _Tried:
 
 
 def _tries(record: Mapping[str, Any]) -> list[Fields]:
-    """The attempts in a record's list."""
     listed = find([fields_of(record)], TRIES, lambda value: value if isinstance(value, list) else None) or []
     return [fields_of(one) for one in listed if isinstance(one, Mapping)]
 
 
 def _answered(record: Mapping[str, Any]) -> Answered:
-    """The answer to the last attempt, or the record's own word for it."""
     top = fields_of(record)
     inner = [fields_of(value) for name, value in top.items() if isinstance(value, Mapping) and _is_answer(name)]
     tried = [*_tries(record)[-1:], *inner]
@@ -337,7 +316,6 @@ def _http_status(value: Any) -> int | None:
 
 
 def _words(value: Any) -> str | None:
-    """The words of an answer: of our endpoint's own JSON the error, else the text."""
     if isinstance(value, str) and value.lstrip().startswith("{"):
         try:
             value = read_object(value.encode("utf-8", "surrogatepass"))

@@ -1,4 +1,4 @@
-"""Compares failed deliveries with the inbox, puts missing deliveries in order, and finds the races to look up."""
+"""Compares failed deliveries with the inbox, orders missing deliveries, and finds races to look up."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from bot.racedata import race_book_store
 
 
 def in_order(failed: Sequence[Failed]) -> tuple[Failed, ...]:
-    """Abandonments first, with everything about their races and meetings, by when the service had the event.
+    """Abandonments first, with all events of their races and meetings, by when the service had the event.
 
-    Within these events no abandonment overtakes an earlier result. A record without a payload is left out where another
-    record has the payload of the event.
+    Within these no abandonment overtakes an earlier result. A record without a payload gives way to a record with the
+    payload.
     """
     lost = {mark for one in failed if one.event.is_abandonment for mark in _marks(one.event)}
     whole = {one.event.key for one in failed if one.has_payload}
@@ -32,7 +32,6 @@ def in_order(failed: Sequence[Failed]) -> tuple[Failed, ...]:
 
 
 def _marks(event: RacingEvent) -> set[tuple[str | None, ...]]:
-    """The key of an event, the ids of the races and the meeting, and the course with the day."""
     race = event.race
     marks: set[tuple[str | None, ...]] = {("event", event.key), ("meeting", race.meeting_id)}
     marks |= {("race", one.race_id) for one in (race, *event.races)}
@@ -42,14 +41,11 @@ def _marks(event: RacingEvent) -> set[tuple[str | None, ...]]:
 
 @dataclass(frozen=True)
 class _Stored:
-    """The stored deliveries of the same events: by key and body, and the kinds of event of each race and meeting."""
-
     bodies: set[tuple[str, str]]
     races: set[tuple[str, EventKind]]
     meetings: set[tuple[str, EventKind]]
 
     def has(self, one: Failed) -> bool:
-        """True if the delivery is stored: found by the body, or without a payload by the event and the race."""
         event, race = one.event, one.event.race
         if one.has_payload or event.kind is None:
             return any((event.key, digest) in self.bodies for digest in one.digests)
@@ -61,7 +57,6 @@ class _Stored:
 
 
 def find_missing(session: Session, failed: Sequence[Failed]) -> list[Failed]:
-    """The deliveries not in the inbox, each body once."""
     races = [one.event.race for one in failed if not one.has_payload]
     stored = _Stored(
         inbox.bodies_of(session, (one.event.key for one in failed)),
@@ -72,7 +67,7 @@ def find_missing(session: Session, failed: Sequence[Failed]) -> list[Failed]:
 
 
 def find_lacking(session: Session, missing: Sequence[Failed]) -> list[Failed]:
-    """The deliveries without a payload whose place, or finishing order, the race book lacks too."""
+    """Deliveries without a payload, if the race book lacks the place or the order too."""
     bare = [one for one in missing if not one.has_payload]
     ids = {one.event.race.race_id for one in bare if one.event.race.race_id}
     meetings = {one.event.race.meeting_id for one in bare if one.event.race.meeting_id}
@@ -90,10 +85,7 @@ def find_lacking(session: Session, missing: Sequence[Failed]) -> list[Failed]:
 
 
 def days_of(lacking: Iterable[Failed]) -> list[tuple[str | None, date]]:
-    """The regions and days of the races to look up, each once.
-
-    A card without a date has no day: the card is of a later day than the delivery.
-    """
+    """Regions and days to look up. A card without a date has no day."""
     found: dict[tuple[str | None, date], None] = {}
     for one in lacking:
         race = one.event.race

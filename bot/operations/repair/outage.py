@@ -1,4 +1,4 @@
-"""An outage in words for admins: how many deliveries failed, since when, and why, by the service's records."""
+"""Outages in words for admins: deliveries, time, and answers, by the service's records."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,9 +15,9 @@ from bot.outbox import message_store
 from bot.outbox.notices import Notices
 
 APART = timedelta(hours=1)
-"""Deliveries with first attempts less than this time apart belong to the same outage.
+"""First attempts closer than this belong to the same outage.
 
-The data service gives up each delivery about a day after its first attempt, so the bot finds an outage piece by piece.
+The data service gives up a delivery about a day after its first attempt, so an outage appears piece by piece.
 """
 
 IN_WORDS: Mapping[str | None, str] = {
@@ -27,8 +27,6 @@ IN_WORDS: Mapping[str | None, str] = {
     EventKind.RACECARD_PUBLISHED: "racecards",
     None: "other events",
 }
-"""The events of failed deliveries in words, in the order for admins."""
-
 _OUTAGE, _UNREAD = "repair.outage", "repair.unread"
 
 ANSWERS_NAMED = 5
@@ -36,7 +34,7 @@ UNREAD_NAMED = 10
 
 
 class Outage(Value):
-    """The outage found last. `name` tells outages apart. The counts are of the deliveries made good."""
+    """The latest outage. `name` tells outages apart. The counts are of deliveries made good."""
 
     name: str
     since: AwareDatetime
@@ -46,15 +44,12 @@ class Outage(Value):
 
     @property
     def count(self) -> int:
-        """How many deliveries were made good."""
         return sum(self.kinds.values())
 
     def goes_on(self, found: "Outage") -> bool:
-        """Whether the deliveries found now belong to this outage."""
         return found.since <= self.until + APART and found.until >= self.since - APART
 
     def with_(self, found: "Outage") -> "Outage":
-        """Both together, under the name of this outage."""
         return Outage(
             name=self.name,
             since=min(self.since, found.since),
@@ -65,7 +60,6 @@ class Outage(Value):
 
     @property
     def told(self) -> str:
-        """The words for admins."""
         one = self.count == 1
         deliveries = "1 delivery to me" if one else f"{self.count} deliveries to me"
         kinds = ", ".join(f"{kind}: {self.kinds[kind]}" for kind in IN_WORDS.values() if kind in self.kinds)
@@ -79,7 +73,6 @@ class Outage(Value):
 
 
 def outage_of(made: Sequence[Failed], now: datetime) -> Outage:
-    """The outage of the given deliveries."""
     moments = [one.tried_at or now for one in made]
     answers = Counter(one.answered.told for one in made)
     kinds = Counter(IN_WORDS[one.event.kind] for one in made)
@@ -88,7 +81,7 @@ def outage_of(made: Sequence[Failed], now: datetime) -> Outage:
 
 
 def note(session: Session, notices: Notices, found: Outage | None, now: datetime, *, is_last: bool) -> None:
-    """Add found deliveries to their outage. `is_last`: admins are told of the outage, once."""
+    """Add found deliveries to their outage. `is_last`: tell admins, once for each outage."""
     kept = named_values.get(session, _OUTAGE)
     known = Outage.model_validate(kept[0]) if kept else None
     if found is not None:
@@ -99,17 +92,13 @@ def note(session: Session, notices: Notices, found: Outage | None, now: datetime
 
 
 def has_news(session: Session, unread: Sequence[str]) -> bool:
-    """Whether admins were not told yet of the outage, or of one of the unreadable records.
-
-    A process killed between two transactions leaves an outage untold.
-    """
+    """A process killed between two transactions leaves an outage untold."""
     kept = named_values.get(session, _OUTAGE)
     is_untold = kept is not None and not message_store.is_noted(session, _key(Outage.model_validate(kept[0])))
     return is_untold or bool(_news(session, unread))
 
 
 def note_unread(session: Session, notices: Notices, names: Sequence[str], now: datetime) -> None:
-    """Tell admins of records without an event and without a payload, each record once."""
     if not _news(session, names):
         return
     named_values.put(session, _UNREAD, sorted(set(names)), now)

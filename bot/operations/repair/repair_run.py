@@ -1,7 +1,7 @@
-"""Makes failed deliveries good: each goes through the inbox and the outbox, once.
+"""Makes failed deliveries good: each goes through inbox and outbox once.
 
-A delivery in the inbox is left alone. The other deliveries are stored and fanned out in one transaction. A crash leaves
-all of the transaction or nothing. Events of hours ago come as one summary a channel.
+Deliveries in the inbox are left alone. Others are stored and fanned out in a single transaction. Events of hours ago
+become one summary for each channel.
 """
 
 import asyncio
@@ -45,33 +45,32 @@ from bot.racedata.race_book import Budget, RaceBook
 log = get_logger(__name__)
 
 TOGETHER = 50
-"""Deliveries of a transaction, and so of a summary. Ingest waits for the transaction, so the number is small."""
+"""Deliveries of a transaction and of a summary. Small, because ingest waits for the transaction."""
 
 PAGES = 200
-"""Pages of records read at most: each page costs quota, and cursors may lead on for ever."""
+"""Each page costs quota, and cursors may lead on for ever."""
 
 WALK_S = 600.0
-"""The records are read for so long at most: the records read by then must not wait for a slow service."""
+"""Records read by then must not wait for a slow service."""
 
 LOOK_UP_S = 30.0
-"""The time to look up races, for all deliveries together: abandonments wait meanwhile."""
+"""For all deliveries together: abandonments wait meanwhile."""
 
 PAGES_A_DAY = 25
-"""Pages of the race book's walk for one day of failed deliveries, at most."""
+"""Pages of the race book's walk for a day of failed deliveries."""
 
 REFUSED = (CircuitOpen, QuotaExceeded, Spared, Unauthorized, UpgradeRequired, WalkBroken)
-"""Failures for admins to hear of: without the records nobody knows of missed events."""
+"""Failures for admins: without the records, missed events stay unknown."""
 
 SAME_AGAIN = (UpgradeRequired, WalkBroken)
-"""Failures that come again within minutes: the next slot is early enough, and a broken walk costs quota each time."""
+"""Failures that repeat within minutes, so the next slot is soon enough. A broken walk costs quota each time."""
 
 
 @dataclass(frozen=True)
 class Repaired:
-    """The outcome of one look at the failed deliveries.
+    """`known`: left alone. `unread`: names of records without an event.
 
-    `known` were left alone. `unread` are the names of records without an event. `made` are the deliveries stored and
-    told, and `events` the keys of the events with news. `requests`: of the data service, for the records.
+    `made`: stored and fanned out. `events`: keys with news. `requests`: spent on records.
     """
 
     records: int = 0
@@ -83,32 +82,26 @@ class Repaired:
 
 
 Preview = Callable[[Session, Sequence[EventVersion]], None]
-"""Looks at the versions of a transaction before the rollback."""
 
 
 @dataclass(frozen=True)
 class _Found:
-    """The failed deliveries of the records."""
-
     records: int = 0
     failed: tuple[Failed, ...] = ()
     unread: tuple[str, ...] = ()
     requests: int = 0
     broken: ServiceError | None = None
-    """Why the walk of the list broke off."""
 
 
 @dataclass(frozen=True)
 class _Made:
-    """The deliveries of one transaction, the keys of the events with news, and the lines for the log."""
-
     deliveries: Sequence[Failed] = ()
     events: Sequence[str] = ()
     lines: Sequence[Line] = ()
 
 
 class _TooMany(Exception):
-    """The deliveries make too many posts for one transaction: `room` of them can be done together."""
+    """Too many posts for a transaction; `room` deliveries fit."""
 
     def __init__(self, room: int) -> None:
         self.room = room
@@ -116,16 +109,12 @@ class _TooMany(Exception):
 
 
 class _TriedOut(Exception):
-    """Rolls back a transaction after a preview."""
-
     def __init__(self, made: _Made) -> None:
         self.made = made
         super().__init__("tried out")
 
 
 class Repair:
-    """Looks up failed deliveries and makes the deliveries good. For the job, and for `racing-bot repair`."""
-
     def __init__(
         self,
         database: Database,
@@ -152,18 +141,18 @@ class Repair:
         self._wake = wake
 
     async def as_job(self) -> None:
-        """Look once. Admins are told of a refusal or of a broken list; the next slot tries again."""
+        """Admins hear of a refusal or of a broken list; the next slot tries again."""
         try:
             await self.run()
         except REFUSED as error:
             await self._database.write(partial(self._tell_refused, error=error))
             self._wake.set()
-            # A failed job is tried again within minutes.
+            # The scheduler tries a failed job again within minutes.
             if not isinstance(error, SAME_AGAIN):
                 raise
 
     async def run(self) -> Repaired:
-        """Make failed deliveries good. Raises ServiceError where the bot can't read all records."""
+        """Raises ServiceError if not all records were read."""
         found = await self._find()
         await self._database.write(partial(self._count, requests=found.requests))
         missing = await self._database.read(partial(find_missing, failed=found.failed))
@@ -179,13 +168,13 @@ class Repair:
         return repaired
 
     async def try_out(self, preview: Preview) -> Repaired:
-        """The outcome of a `run` without a look-up of races. Nothing is changed."""
+        """A `run` without changes and without a look-up of races."""
         found = await self._find()
         missing = await self._database.read(partial(find_missing, failed=found.failed))
         return _repaired(found, missing, await self._make_all_good(missing, preview))
 
     async def _find(self) -> _Found:
-        """The failed deliveries of all pages of the records. A broken walk gives the pages before the break."""
+        """A broken walk gives the pages before the break."""
         if held_back := await self._quota_book.held_back():
             raise held_back
         records, requests = list[dict[str, Any]](), 0
@@ -205,7 +194,7 @@ class Repair:
             broken = error
         except TimeoutError:
             broken = WalkBroken(DELIVERIES_PATH, message=f"not read to the end within {WALK_S:g} s")
-        # Hundreds of records take a while: commands and deliveries must not wait.
+        # Off the event loop: hundreds of records take a while.
         read = await asyncio.to_thread(self._read, records)
         failed = [one for _, one in read if one is not None]
         unread = tuple(name for name, one in read if one is None)
@@ -216,7 +205,7 @@ class Repair:
         return [(name_of(record), self._read_one(record, now)) for record in records]
 
     def _read_one(self, record: Mapping[str, Any], now: datetime) -> Failed | None:
-        """The delivery of a record. Admins hear of a record that our code fails on: no other record waits."""
+        """None for a record that breaks our code: admins hear, and no other record waits."""
         try:
             return read_record(record, self._read_payload, now)
         except Exception:
@@ -224,12 +213,10 @@ class Repair:
             return None
 
     def _count(self, session: Session, *, requests: int) -> None:
-        """Count the requests: the endpoint is not said to be free of quota."""
         now = self._clock()
         quota_store.spend(session, month_key(now), requests, now)
 
     async def _look_up(self, missing: Sequence[Failed]) -> None:
-        """Read the races of records without a payload into the race book, as far as time and quota allow."""
         lacking = await self._database.read(partial(find_lacking, missing=missing))
         if not lacking:
             return
@@ -259,7 +246,6 @@ class Repair:
         return made
 
     async def _together(self, missing: Sequence[Failed], preview: Preview | None) -> tuple[_Made, Sequence[Failed]]:
-        """The outcome of one transaction, and the deliveries left."""
         size = TOGETHER
         while True:
             some, rest = missing[:size], missing[size:]
@@ -275,12 +261,11 @@ class Repair:
             except Exception:
                 if preview is not None:
                     raise
-                # Our code fails on a delivery: fan-out finds the delivery, and tells the others.
+                # Fan-out retries these deliveries singly and tells of faults.
                 log.exception("failed_deliveries_left_to_fanout", deliveries=len(some))
                 return await self._database.write(partial(self._only_store, failed=some, is_last=not rest)), rest
 
     async def _in_turn(self, work: Callable[[Session], _Made | None]) -> _Made:
-        """The outcome of a transaction in this process's turn to fan out."""
         while (made := await self._database.write(work)) is None:  # noqa: ASYNC110  another process has the turn
             await asyncio.sleep(TURN_S)
         log_lines(made.lines)
@@ -289,11 +274,11 @@ class Repair:
     def _make_good(
         self, session: Session, *, failed: Sequence[Failed], is_last: bool, preview: Preview | None
     ) -> _Made | None:
-        """Store deliveries and fan them out; None where another replica has its turn."""
+        """Store and fan out; None while another replica has the turn."""
         now = inbox.take_turn(session, self._clock)
         if now is None:
             return None
-        # A second look: another process may have been quicker.
+        # Another process may have been quicker.
         failed = find_missing(session, failed)
         versions, lines = self._fan_out(session, failed, now)
         self._summarise(session, versions, now)
@@ -308,7 +293,6 @@ class Repair:
     def _fan_out(
         self, session: Session, failed: Sequence[Failed], now: datetime
     ) -> tuple[Sequence[EventVersion], Sequence[Line]]:
-        """The new versions, in the order of the deliveries, and the lines for the log."""
         if not failed:
             return (), ()
         arrivals = [_arrival(one, now) for one in failed]
@@ -325,7 +309,7 @@ class Repair:
         return sorted(versions, key=lambda row: row.id or 0), done.lines
 
     def _only_store(self, session: Session, *, failed: Sequence[Failed], is_last: bool) -> _Made:
-        """Store deliveries for fan-out. Fan-out does deliveries one by one where necessary."""
+        """Store for fan-out, which handles deliveries singly if necessary."""
         now = self._clock()
         failed = find_missing(session, failed)
         if failed:
@@ -335,14 +319,13 @@ class Repair:
         return _Made(failed)
 
     def _summarise(self, session: Session, versions: Sequence[EventVersion], now: datetime) -> None:
-        """Say events of hours ago in one message a channel."""
         had = {row.id: event_store.remarks_of(row).had_at or now for row in versions}
         old = [number for number, had_at in had.items() if number is not None and had_at <= now - SUMMARY_AFTER]
         if old:
             self._reopening.summarise_late(session, old, min(had[number] for number in old), now)
 
     async def _tell_rest(self, found: _Found) -> None:
-        """Tell admins of unreadable records, and of an outage left untold by a killed run."""
+        """Unreadable records, and an outage left untold by a killed run."""
         if await self._database.read(partial(outage.has_news, unread=found.unread)):
             await self._database.write(partial(self._tell_now, unread=found.unread))
             self._wake.set()
@@ -354,7 +337,6 @@ class Repair:
             outage.note_unread(session, self._notices, unread, now)
 
     def _tell_refused(self, session: Session, *, error: ServiceFailure) -> None:
-        """Say once a month why the bot can't look up all failed deliveries."""
         now = self._clock()
         which = "all deliveries" if isinstance(error, WalkBroken) else "deliveries"
         self._notices.tell(
@@ -368,7 +350,7 @@ class Repair:
 def _broken(
     page: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]], pages: int, *, is_last: bool
 ) -> WalkBroken | None:
-    """Why the walk ends at this page before the end of the list; None where the walk goes on."""
+    """Why the walk ends early; None while the walk goes on."""
     if page and page == before[-len(page) :]:
         return WalkBroken(DELIVERIES_PATH, message="a page came twice under two cursors")
     return None if is_last or pages < PAGES else WalkBroken(DELIVERIES_PATH, message=f"{PAGES} pages and no end")

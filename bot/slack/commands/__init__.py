@@ -1,1 +1,1 @@
-"""Slash commands: one table registers them, one file answers each."""
+"""Commands: `table.py` registers each, a file answers each."""

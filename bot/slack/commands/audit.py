@@ -1,4 +1,4 @@
-"""`/racing audit`: who changed what a channel receives; for admins."""
+"""`/racing audit`, for admins: changes of what a channel receives."""
 
 import re
 from typing import Any
@@ -16,7 +16,7 @@ _PAGE = re.compile(r"\s*page:\d{1,6}\s*\Z", re.IGNORECASE | re.ASCII)
 
 
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
-    """The changes of this channel, of another, of a person, or all. Raises CommandError for whoever is no admin."""
+    """Raises CommandError unless the person is an admin."""
     await desk.people.check_is_admin(
         invocation.user_id, "Only admins see who changed what. /racing list shows who made each subscription."
     )
@@ -31,13 +31,12 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
 
 
 async def check(_desk: Desk, invocation: Invocation) -> None:
-    """Raise CommandError for words that are no id."""
     what = _PAGE.sub("", invocation.text).strip()
     read_target(what or invocation.channel_id)
 
 
 def read_target(what: str) -> tuple[str | None, str | None, str]:
-    """The channel's id, or the person's, or neither for all; and that in words. CommandError for anything else."""
+    """Channel id, person's id (both None for "all"), and the same in words. Raises CommandError for other words."""
     if what.lower() == "all":
         return None, None, "anywhere"
     found = _ID.fullmatch(what)

@@ -1,4 +1,4 @@
-"""`/racing courses`: the courses by name, shortcode, id, region or country, in any letter case."""
+"""`/racing courses`: courses by name, shortcode, id, region or country."""
 
 import asyncio
 from typing import Any
@@ -15,13 +15,12 @@ from bot.slack.messages.answers.courses_answer import courses
 
 
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
-    """The courses. Raises CommandError where none has what was typed, ServiceError where they were not read."""
+    """Raises CommandError without a match, ServiceError without a list."""
     found, typed, page = await _find(desk, invocation)
     return courses(sorted(found, key=lambda course: (course.region or "", course.name or "")), typed, page)
 
 
 async def check(desk: Desk, invocation: Invocation) -> None:
-    """Raise CommandError where no course has what was typed."""
     await _find(desk, invocation)
 
 
@@ -36,7 +35,7 @@ async def _find(desk: Desk, invocation: Invocation) -> tuple[list[KnownCourse], 
         found = [course for course in known if english and _has(course, english.casefold().split())]
         typed = english if found else typed
     if not found:
-        # To look for what is alike takes as long as many deliveries do.
+        # Near misses take as long as many deliveries.
         meant = await asyncio.to_thread(likely_courses, typed, known)
         raise CommandError(
             f'No course has "{typed[:TYPED_MAX]}" in its name, shortcode, id, region or country.',
@@ -48,13 +47,12 @@ async def _find(desk: Desk, invocation: Invocation) -> tuple[list[KnownCourse], 
 
 
 async def _in_english(desk: Desk, text: str) -> str:
-    """The words that are no joining words, a country by its region's code: "courses in Ireland"."""
+    """The line without joining words, countries as region codes: "courses in Ireland"."""
     phrases = Reader(await desk.reference.lexicon(LIST_S), {}).read(words_of(text))
     return " ".join(one.value for one in phrases if one.kind in THINGS and read_page(one.typed) is None)
 
 
 def _has(course: KnownCourse, words: list[str]) -> bool:
-    """Whether the course has every word: of names a part, of what is exact the whole."""
     whole = {value.casefold() for value in (course.shortcode, course.course_id, course.region, course.country) if value}
     name = (course.name or "").casefold()
     return all(word in whole or word in name for word in words)

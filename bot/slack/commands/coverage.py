@@ -1,4 +1,4 @@
-"""`/racing coverage`: what the archive publishes, of a region's country or of all."""
+"""`/racing coverage`: published fields of a country, or of all."""
 
 from typing import Any
 
@@ -15,13 +15,12 @@ from bot.slack.messages.answers.coverage_answer import coverage
 
 
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
-    """The countries. Raises CommandError for a code or name that none has, ServiceError where they were not read."""
+    """Raises CommandError without a match, ServiceError without a list."""
     found, typed, page = await _find(desk, invocation)
     return coverage(found, typed or None, page)
 
 
 async def check(desk: Desk, invocation: Invocation) -> None:
-    """Raise CommandError for a code or name that no country has."""
     await _find(desk, invocation)
 
 
@@ -34,7 +33,7 @@ async def _find(desk: Desk, invocation: Invocation) -> tuple[list[KnownCountry],
     codes = [one.country_code for one in countries if one.country_code]
     shown = typed
     if not found:
-        # Countries are listed by their codes here, whether or not these are regions.
+        # Here a country's code counts, even if the code is no region.
         lexicon = Lexicon(codes, (), countries)
         phrases = Reader(lexicon, {}).read(words_of(invocation.text))
         named = [phrase for phrase in phrases if phrase.kind in THINGS and read_page(phrase.typed) is None]

@@ -1,4 +1,4 @@
-"""`/racing drill`: a marked test alert through the bot's own public address; for admins."""
+"""`/racing drill`, for admins: a marked test alert through the bot's own public address."""
 
 from sqlmodel import Session
 
@@ -16,13 +16,13 @@ HERE = "here"
 MEMBERSHIP_S = 0.8
 
 ANSWER_S = 60.0
-"""A drill is over before (bot.fanout.drill_records.LASTS)."""
+"""A drill ends earlier (bot.fanout.drill_records.LASTS)."""
 
 _PATH = "/webhooks/racing"
 
 
 async def commit(desk: Desk, invocation: Invocation) -> KeptDrill:
-    """Begin a drill. Raises CommandError for whoever is no admin, without PUBLIC_URL, and a minute after the last."""
+    """Raises CommandError unless the person is an admin, without PUBLIC_URL, and within a minute of the last drill."""
     await desk.people.check_is_admin(
         invocation.user_id,
         "Only admins may begin a drill, because phones ring. /racing list works for everybody.",
@@ -40,7 +40,6 @@ async def commit(desk: Desk, invocation: Invocation) -> KeptDrill:
 
 
 async def check(_desk: Desk, invocation: Invocation) -> None:
-    """Raise CommandError for other words than `here`."""
     if invocation.text and not _is_here(invocation):
         raise CommandError(
             "It is /racing drill for every channel that takes abandonments, or /racing drill here for this channel "
@@ -50,8 +49,6 @@ async def check(_desk: Desk, invocation: Invocation) -> None:
 
 
 async def answer(desk: Desk, invocation: Invocation, committed: KeptDrill) -> Message:
-    """What came of the drill, once each channel has its outcome. Meanwhile its progress can be asked for."""
-
     async def say() -> str:
         sent, told = await desk.drills.how_far(committed)
         so_far = f": {sent} of {told} channels got the message" if told else ""
@@ -67,7 +64,7 @@ def _is_here(invocation: Invocation) -> bool:
 
 
 async def _check_member(desk: Desk, invocation: Invocation) -> None:
-    """Raise CommandError where the bot is not in the channel: a refused post would close the channel's queue."""
+    """Raise CommandError without the bot in the channel: a refused post would close the channel queue."""
     if await is_member(desk.slack, invocation.channel_id, invocation.left_s(MEMBERSHIP_S)) is False:
         raise CommandError(
             f"I am not in this channel, so a drill can't come here. /invite @{desk.identity.name}, then type "
@@ -85,7 +82,7 @@ def _too_soon(latest: KeptDrill | None) -> str:
 
 
 def _without_address(session: Session) -> str:
-    """What to do where PUBLIC_URL is not set; a live subscription with the data service knows the address."""
+    """What to set as PUBLIC_URL. A live subscription with the data service names the address."""
     known = [row.url.removesuffix(_PATH) for row in webhook_subscriptions.live(session) if row.url.endswith(_PATH)]
     address = known[-1] if known else "https://bot.example.com"
     why = "my subscription with the data service delivers there" if known else "with your own address"

@@ -1,4 +1,4 @@
-"""The one place that turns an exception into what the person who typed the command is told."""
+"""Exceptions in words, for the person who typed the command."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,9 +18,9 @@ log = get_logger(__name__)
 
 
 def explain(error: Exception, reference: str, line: str = "", reader: Reader = NOBODY_KNOWN) -> Message:
-    """What went wrong and what to do; with a reference that the log has too, where it was not the person's doing.
+    """The fault and the remedy. For faults of the bot, a reference leads to the log.
 
-    `line` is what was typed after /racing: with the wrong word replaced, it is what a button runs.
+    `line`: the words after /racing. Buttons run the line with the wrong word replaced.
     """
 
     def told(words: str) -> Message:
@@ -50,14 +50,12 @@ def explain(error: Exception, reference: str, line: str = "", reader: Reader = N
 
 
 def hand_on(reader: Reader, reference: str) -> str:
-    """How the log's reference gets to an admin."""
     if reader.is_admin:
         return f"look into the log for the reference {reference}"
     return f"give {reader.whom_to_tell} the reference {reference}: the log has it"
 
 
 def _with_offers(error: CommandError, line: str) -> Message:
-    """What was wrong, and a button for each thing that it may have meant, or for what is in its way."""
     told = sentence(str(error))
     buttons = [command_button(label, right, in_place=True) for label, right in offered_lines(error, line).items()]
     if error.edits is not None:
@@ -67,19 +65,17 @@ def _with_offers(error: CommandError, line: str) -> Message:
 
 
 def offered_lines(error: CommandError, line: str) -> dict[str, str]:
-    """The command lines that a refusal of a line offers, by how they are shown."""
     mended = {label: retyped(line, right) for label, right in error.offers.items()}
     whole = {label: one for label, one in error.lines.items() if len(one) <= VALUE_MAX}
     return {label: right for label, right in mended.items() if right} | whole
 
 
 def retyped(line: str, right: Mapping[str, str]) -> str | None:
-    """The line with each wrong word replaced; None where one is not found, or what came of it can't be typed.
+    """The line with each wrong word replaced; None if a word is absent, or the result can't be typed.
 
-    A word that is wrong as a course is given as `course:Ascto`, and replaced where it is called a course; any other
-    where it is called none. Where it stands only in the other way, it is replaced there.
+    `course:Ascto` means the word as a course, tried first where the line calls the word a course.
     """
-    # What came of a longer line would fit no button either.
+    # A longer line fits no button.
     words = split(line) if len(line) <= VALUE_MAX else []
     for typed, value in right.items():
         name, phrase = parted(" ".join(typed.split()))
@@ -89,10 +85,9 @@ def retyped(line: str, right: Mapping[str, str]) -> str | None:
 
 
 def _replaced(words: Sequence[str], name: str, phrase: str, value: str) -> list[str]:
-    """The words with a value in the place of a phrase, wherever that is as wrong; none where it is not found.
+    """The words with `value` for each equally likely `phrase`; empty without the phrase.
 
-    Words that are called courses come first where the phrase's `name` says that it is one, and else after the others;
-    the command itself, the first of them, is looked at last.
+    The phrase's `name` prefers courses or other words. The command, the first word, is tried last.
     """
     found = [(start, *place) for start in range(len(words)) if (place := _place(words, start, phrase, value))]
     ranks = [(start == 0, _is_course(words, start) != name.endswith(COURSE)) for start, _, _ in found]
@@ -107,10 +102,7 @@ def _replaced(words: Sequence[str], name: str, phrase: str, value: str) -> list[
 
 
 def _place(words: Sequence[str], start: int, phrase: str, value: str) -> tuple[int, list[str]] | None:
-    """Where the phrase that begins with a word ends, and the words that stand there instead; None where none does.
-
-    What a word is called ("course:") stays, unless the value says what it is called.
-    """
+    """The end of the phrase from `start`, and the new words; None without the phrase. A prefix ("course:") stays."""
     name, first = parted(words[start])
     for end in (start + 1, start + len(phrase.split())):
         if phrase and " ".join([first, *words[start + 1 : end]]).strip(SINGLE_QUOTES + " ") == phrase:
@@ -120,13 +112,13 @@ def _place(words: Sequence[str], start: int, phrase: str, value: str) -> tuple[i
 
 
 def _is_course(words: Sequence[str], start: int) -> bool:
-    """Whether a word is called a course: `course:Ascot`, or with a space between."""
+    """True for `course:Ascot` and for `course: Ascot`."""
     name, value = parted(words[start - 1]) if start else ("", "")
     return (parted(words[start])[0] or (name if not value else "")).lower().endswith(COURSE)
 
 
 def _gathered(words: Sequence[str], name: str, apart: Sequence[str], value: str) -> list[str]:
-    """The words with a value in the place of the first of several that stand apart; none where one is not found."""
+    """The words with `value` for several separate words; empty if a word is absent."""
     left = list(words)
     for one in apart[1:]:
         if one not in left:

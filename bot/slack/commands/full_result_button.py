@@ -1,4 +1,4 @@
-"""The button below a result: all that is known of the race, shown to whoever asks."""
+"""The button below a result: all that is known of the race."""
 
 from datetime import datetime
 from typing import Any
@@ -19,7 +19,7 @@ log = get_logger(__name__)
 
 
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
-    """The race whose result's key the button carries: by the race book or the service, else as it was delivered."""
+    """The race by the race book or the service, else as delivered."""
     found = await desk.database.read(lambda session: _delivered(session, invocation.text))
     if found is None:
         raise CommandError("I have no result of that race any more.")
@@ -33,6 +33,5 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
 
 
 def _delivered(session: Session, event_key: str) -> tuple[RacingEvent, Corrected | None, datetime] | None:
-    """The event, what was corrected since its first version, and when its newest was received."""
     rows = event_store.versions(session, [event_key]).get(event_key)
     return (event_store.read(rows[-1])[0], corrections_since.corrected(rows), rows[-1].received_at) if rows else None

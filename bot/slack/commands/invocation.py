@@ -1,4 +1,4 @@
-"""What a person typed, and what a command needs to answer it."""
+"""A typed command, and the parts for answering the command."""
 
 import asyncio
 import time
@@ -20,25 +20,25 @@ from bot.slack.permissions import People
 from bot.slack.web_client import SlackClient
 
 COMMIT_S = 2.2
-"""Of the three seconds that Slack waits for the ack."""
+"""Slack waits three seconds for the ack."""
 
 ANSWER_S = 25.0
-"""An answer that takes longer is given up, with a word to whoever waits for the answer."""
+"""A longer answer is given up, and the person is told."""
 
 STORING_S = 0.3
-"""Of these, what is left for storing when Slack has been asked all there is to ask."""
+"""Part of COMMIT_S, left for storing after all questions to Slack."""
 
 
 @dataclass
 class Progress:
-    """How far a command is that takes long: `say`, once the command has set it, gives words for it at any moment."""
+    """The progress of a long command. `say`, once set, gives words at any moment."""
 
     say: Callable[[], Awaitable[str]] | None = None
 
 
 @dataclass(frozen=True)
 class Invocation:
-    """A slash command as it was typed. `text` is what follows the command; `reference` finds it in the log."""
+    """`text`: the words after the command. `reference`: finds the invocation in the log."""
 
     text: str
     channel_id: str
@@ -49,15 +49,14 @@ class Invocation:
     began_s: float = field(default_factory=time.monotonic, compare=False)
 
     def left_s(self, at_most_s: float) -> float:
-        """How long a call of Slack's may take before the ack: what takes longer is known to be Slack's doing."""
         return min(at_most_s, max(0.05, self.began_s + COMMIT_S - STORING_S - time.monotonic()))
 
 
 @dataclass(frozen=True)
 class Desk:
-    """What commands work with. Built once, in bot.app.
+    """The parts for commands, built once in bot.app.
 
-    `wake` tells the poster that there may be something to post. `degraded` says what is wrong, as `/readyz` does.
+    `wake` wakes the poster. `degraded`: the faults, as in `/readyz`.
     """
 
     settings: Settings
@@ -76,27 +75,27 @@ class Desk:
 
 
 Commit = Callable[[Desk, Invocation], Awaitable[Any]]
-"""Runs before the ack and changes what is stored; raises CommandError where the text can't be understood."""
+"""Runs before the ack and changes stored data. Raises CommandError for wrong words."""
 
 Check = Callable[[Desk, Invocation], Awaitable[None]]
-"""Raises CommandError where the command would because of its words, and changes nothing. What passes may be offered."""
+"""Raises CommandError for wrong words, and changes nothing. A line is offered only after its check."""
 
 Changes = Callable[[Desk, Invocation], Awaitable[bool]]
-"""Whether a line would change what is stored: if not, the line is never offered. Raises CommandError as the Check."""
+"""True if a line would change stored data: other lines are never offered. Raises CommandError as Check does."""
 
 Answer = Callable[[Desk, Invocation, Any], Awaitable[Message | None]]
-"""Runs after the ack, with what Commit returned (None without one), and gives the answer, shown to its reader only.
+"""Runs after the ack with Commit's result, or None. The answer is ephemeral.
 
-None where there is nothing to say, because a form was opened.
+None after a form was opened.
 """
 
 
 @dataclass(frozen=True)
 class Command:
-    """One command, as a line of the table: registered, documented and listed in the manifest from here.
+    """A line of the table: source of registration, help and manifest.
 
-    `examples` are lines as they are typed after /racing, and `mistakes` is what people often get wrong: for its help.
-    `answer_s`: an answer that takes longer is given up.
+    `examples`: lines after /racing. `mistakes`: frequent mistakes, for the help. `answer_s`: a longer answer is given
+    up.
     """
 
     name: str

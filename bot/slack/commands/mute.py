@@ -1,4 +1,4 @@
-"""Buttons below a message: mute its meeting in this channel, and undo that. Abandonments are never held back."""
+"""Buttons that mute and unmute a meeting in a channel. Abandonments are never muted."""
 
 import re
 from dataclasses import dataclass
@@ -19,20 +19,18 @@ from bot.slack.messages.answers.mute_answer import meeting_words, muted, unmuted
 MUTED = "results and racecards muted"
 
 _NUMBER = re.compile("[0-9]{1,18}")
-"""More digits than these fit into no row's number."""
+"""A row's number has at most 18 digits."""
 
 
 @dataclass(frozen=True)
 class Muted:
-    """The meeting, the number of its mute, and what becomes of its abandonments."""
-
     meeting: Meeting
     number: int
     abandonments: Abandonments
 
 
 async def commit_mute(desk: Desk, invocation: Invocation) -> Muted:
-    """Mute the meeting of the event whose key the button carries. Raises CommandError where the person may not."""
+    """The button carries the event's key. Raises CommandError without permission."""
     await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
 
     def mute(session: Session) -> Muted:
@@ -53,12 +51,11 @@ async def commit_mute(desk: Desk, invocation: Invocation) -> Muted:
 
 
 async def answer_mute(_desk: Desk, _invocation: Invocation, committed: Muted) -> Message:
-    """What is no longer posted, what still is, and how to undo it."""
     return muted(committed.meeting, committed.number, committed.abandonments)
 
 
 async def commit_unmute(desk: Desk, invocation: Invocation) -> Meeting:
-    """End the mute whose number the button carries. Raises CommandError where there is none, or the person may not."""
+    """The button carries the mute's number. Raises CommandError for an ended mute, and without permission."""
     await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
 
     def unmute(session: Session) -> Meeting:
@@ -74,7 +71,6 @@ async def commit_unmute(desk: Desk, invocation: Invocation) -> Meeting:
 
 
 async def answer_unmute(_desk: Desk, _invocation: Invocation, committed: Meeting) -> Message:
-    """That it goes on."""
     return unmuted(committed)
 
 

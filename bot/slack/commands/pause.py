@@ -1,4 +1,4 @@
-"""`/racing pause` and `/racing resume`: what a channel receives is held for a time, and goes on."""
+"""`/racing pause` and `/racing resume`."""
 
 import re
 from dataclasses import dataclass
@@ -29,14 +29,14 @@ _DURATION = re.compile(
     "(?=.)" + r"\s*(?:and\s+|,\s*)?".join(rf"(?:(?P<{name}>\d{{1,4}}|an?(?=\s))\s*{unit}\b)?" for name, unit in _UNITS),
     re.IGNORECASE | re.ASCII,
 )
-"""A number of each unit, the longest first."""
+"""A number of each unit, the longest unit first."""
 
 _BETWEEN = re.compile(r"(?<=[a-z])(?=\d)", re.IGNORECASE | re.ASCII)
-"""Between "1h" and "30m" where they are written as one word."""
+"""Splits "1h30m" between "1h" and "30m"."""
 
 _CLOCK = re.compile(r"(\d{1,2})(?:[:.](\d{2}))?\s*(am|pm|a\.m\.|p\.m\.)?", re.IGNORECASE | re.ASCII)
 _HALF_UNSAID = re.compile(r"[1-9][:.]\d{2}", re.ASCII)
-"""A time of racing's clock: 2.30 is half past two in the afternoon, and may be half past two at night."""
+"""A racing time: 2.30 may mean afternoon or night."""
 
 _NAMED_CLOCKS = {"noon": "12:00", "midday": "12:00", "midnight": "00:00"}
 _UNTIL = ("until", "till", "til")
@@ -45,14 +45,14 @@ _HOURS, _MINUTES, _HALF_DAY = 24, 60, 12
 
 @dataclass(frozen=True)
 class Paused:
-    """When the pause ends; None where somebody has to end it. `zone`: the time zone in which a day or time was read."""
+    """`until` is None for a pause without an end. `zone`: the time zone used for reading a day or time."""
 
     until: datetime | None
     zone: str | None = None
 
 
 async def commit_pause(desk: Desk, invocation: Invocation) -> Paused:
-    """Pause the channel. Raises CommandError for a time that is none, and where there is nothing to pause."""
+    """Raises CommandError for an unknown time, and without a subscription."""
     await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
     paused = await _read(desk, invocation)
 
@@ -66,7 +66,6 @@ async def commit_pause(desk: Desk, invocation: Invocation) -> Paused:
 
 
 async def check_pause(desk: Desk, invocation: Invocation) -> None:
-    """Raise CommandError for words that name no time, and where there is nothing to pause."""
     await _read(desk, invocation)
 
     def look(session: Session) -> None:
@@ -77,12 +76,10 @@ async def check_pause(desk: Desk, invocation: Invocation) -> None:
 
 
 async def answer_pause(desk: Desk, _invocation: Invocation, committed: Paused) -> Message:
-    """Until when, and what happens to what comes meanwhile."""
     return messages.paused(committed.until, desk.clock(), desk.settings.queue_keep_hours, committed.zone)
 
 
 async def commit_resume(desk: Desk, invocation: Invocation) -> int:
-    """How many subscriptions go on."""
     await check_resume(desk, invocation)
     await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
 
@@ -94,19 +91,17 @@ async def commit_resume(desk: Desk, invocation: Invocation) -> int:
 
 
 async def answer_resume(desk: Desk, _invocation: Invocation, committed: Any) -> Message:
-    """That it goes on, or that nothing was paused."""
     desk.wake.set()
     return messages.resumed(committed)
 
 
 async def check_resume(_desk: Desk, invocation: Invocation) -> None:
-    """Raise CommandError for further words."""
     if invocation.text:
         raise CommandError("It is /racing resume, without further words.", lines={"resume": "resume"})
 
 
 async def would_resume(desk: Desk, invocation: Invocation) -> bool:
-    """Whether the channel is paused. Raises CommandError as `check_resume`."""
+    """True if the channel is paused. Raises CommandError as `check_resume`."""
     await check_resume(desk, invocation)
     now = desk.clock()
 
@@ -118,7 +113,7 @@ async def would_resume(desk: Desk, invocation: Invocation) -> bool:
 
 
 async def _read(desk: Desk, invocation: Invocation) -> Paused:
-    """When the pause is to end: after a length of time, or at a day and time in the person's zone, else in UTC."""
+    """The end of the pause: by a length of time, or by day and time in the person's zone, else UTC."""
     now, text = desk.clock(), " ".join(invocation.text.split())
     word, _, rest = text.partition(" ")
     if word.lower() not in _UNTIL:
@@ -131,7 +126,7 @@ async def _read(desk: Desk, invocation: Invocation) -> Paused:
 
 
 def read_duration(text: str, today: date | None = None) -> timedelta | None:
-    """How long: "30m", "2 hours", "1d" or "1h30m"; None for no word. CommandError for another."""
+    """For example "30m", "2 hours", "1d" or "1h30m"; None for "". Raises CommandError for other words."""
     typed = text.strip()
     if not typed:
         return None
@@ -149,16 +144,16 @@ def read_duration(text: str, today: date | None = None) -> timedelta | None:
 
 
 def read_until(text: str, now: datetime) -> datetime:
-    """The next moment that the words name, in the zone of `now`: a time, the beginning of a day, or a day with a time.
+    """The next moment for the words, in the zone of `now`: a time, the beginning of a day, or both.
 
-    A time alone is today's, or tomorrow's where today's is past. CommandError for other words, for a past moment,
-    for a moment more than LONGEST away, and for a time such as 2.30 that may be of the morning or of the afternoon.
+    A past time alone means tomorrow. Raises CommandError for other words, for a past moment, beyond LONGEST_PAUSE, and
+    for a time such as 2.30 without "am" or "pm".
     """
     words = [word for word in text.replace(",", " ").split() if word.lower() not in {"at", "on", "the"}]
     clocks = [
         (at, size) for size in (2, 1) for at in range(len(words) - size + 1) if _clock(" ".join(words[at : at + size]))
     ]
-    # A time with "am" or a colon, not the 22 of "22 Nov".
+    # A time with "am" or a colon; not the 22 of "22 Nov".
     at, size = next(iter(clocks), (len(words), 0))
     typed_clock = " ".join(words[at : at + size])
     clock = _clock(typed_clock) or (0, 0)
@@ -176,7 +171,7 @@ def read_until(text: str, now: datetime) -> datetime:
 
 
 def _check_half(typed: str, clock: tuple[int, int], day: date | None, now: datetime) -> None:
-    """Raise CommandError with both readings of a time without "am" or "pm"; a time still to come today is taken."""
+    """Raise CommandError with both readings of an ambiguous time. A time still to come today is taken."""
     first = datetime.combine(day or now.date(), time(*clock), now.tzinfo)
     if day is None and first > now:
         return
@@ -191,7 +186,6 @@ def _check_half(typed: str, clock: tuple[int, int], day: date | None, now: datet
 
 
 def _reading(moment: datetime, now: datetime) -> str:
-    """A moment as a button shows it: "14:30 today", "02:30 tomorrow", "14:30 on Sun 22 Nov"."""
     days = {0: "today", 1: "tomorrow"}
     day = days.get((moment.date() - now.date()).days, f"on {moment:%a} {moment.day} {moment:%b}")
     return f"{moment:%H:%M} {day}"
@@ -220,7 +214,6 @@ def _day_of(words: str, now: datetime) -> date:
 
 
 def _clock(words: str) -> tuple[int, int] | None:
-    """The hour and minute of "18:00", "6pm", "6.30 pm" or "noon"; None for other words."""
     found = _CLOCK.fullmatch(_NAMED_CLOCKS.get(words.lower(), words))
     if found is None or not (found[2] or found[3]):
         return None

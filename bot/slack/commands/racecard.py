@@ -1,4 +1,4 @@
-"""`/racecard`: the cards of a day, in a region or all, at a course or all."""
+"""`/racecard`: the cards of a day."""
 
 from functools import partial
 from typing import Any
@@ -15,11 +15,10 @@ from bot.slack.messages.answers.racecard_answer import racecard
 NAME = "racecard"
 
 CHECK_S = 3.0
-"""For looking up the region and the course; the rest of the answer's time is for reading the card."""
 
 
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
-    """The card. Raises CommandError for a word that is not understood, ServiceError where there is nothing to show."""
+    """Raises CommandError for an unknown word, ServiceError without any data."""
     today = utc_today(desk.clock())
     asked, place = await _read(desk, invocation)
     invocation.progress.say = partial(desk.races.progress, place.region)
@@ -31,7 +30,6 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
 
 
 async def check(desk: Desk, invocation: Invocation) -> None:
-    """Raise CommandError for a word that is not understood."""
     await _read(desk, invocation)
 
 

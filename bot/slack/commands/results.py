@@ -1,4 +1,4 @@
-"""`/results`: what has settled on a day, what was abandoned, and what is not known yet."""
+"""`/results`: results, abandonments and open races of a day."""
 
 from functools import partial
 from typing import Any
@@ -15,14 +15,11 @@ from bot.slack.messages.answers.results_answer import ABANDONMENTS, Shown, resul
 NAME = "results"
 
 CHECK_S = 3.0
-"""For looking up the region and the course; the rest of the answer's time is for reading the day."""
-
 FLAGS = dict.fromkeys((ABANDONMENTS, "abandonment", "abandoned"), ABANDONMENTS)
-"""Words that ask for abandonments alone."""
 
 
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
-    """The day. Raises CommandError for a word that is not understood, ServiceError where there is nothing to show."""
+    """Raises CommandError for an unknown word, ServiceError without any data."""
     today = utc_today(desk.clock())
     asked, place = await _read(desk, invocation)
     invocation.progress.say = partial(desk.races.progress, place.region)
@@ -41,7 +38,6 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
 
 
 async def check(desk: Desk, invocation: Invocation) -> None:
-    """Raise CommandError for a word that is not understood."""
     await _read(desk, invocation)
 
 

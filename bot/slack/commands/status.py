@@ -1,4 +1,4 @@
-"""`/racing status`: how the bot is. Admins read everything, other people a short form for their channel."""
+"""`/racing status`: all for admins, a short form for other people."""
 
 from functools import partial
 from typing import Any
@@ -11,7 +11,7 @@ from bot.slack.messages.answers.status_answer import Asked, status_answer
 
 
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
-    """The status of now, read without changing anything. Raises CommandError for further words."""
+    """Raises CommandError for further words."""
     await check(desk, invocation)
     is_admin = bool(await desk.people.is_admin(invocation.user_id))
     only_channel = None if is_admin else invocation.channel_id
@@ -20,6 +20,5 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
 
 
 async def check(_desk: Desk, invocation: Invocation) -> None:
-    """Raise CommandError where anything was typed behind the command."""
     if invocation.text.strip():
         raise CommandError("/racing status takes no further words. /racing trace and a race's id tells of one race.")

@@ -1,6 +1,6 @@
-"""Every command, on one screen: registered, helped with and checked against manifest.yml from here.
+"""All commands, for registration, help and manifest.yml.
 
-A new command is a line here, a file beside this one, and a line in manifest.yml and in the README.
+A new command: a line here, a file beside this file, a line in manifest.yml and in the README.
 """
 
 from typing import Any
@@ -61,24 +61,21 @@ USAGE = Command(
 
 
 HELP = "help"
-"""The command, and the word that asks any other for its help."""
 
 
 async def _help(_desk: Desk, invocation: Invocation, _committed: Any) -> Message:
-    """Every command, from the table itself, or the one that is named. Raises CommandError where it is none."""
     if not invocation.text:
         return help_message()
     return usage_of(_named(invocation.text))
 
 
 async def _check_help(_desk: Desk, invocation: Invocation) -> None:
-    """Raise CommandError where no command is called so."""
     if invocation.text:
         _named(invocation.text)
 
 
 def _named(text: str) -> Command:
-    """The command that the help is asked on: "subscribe", "/racecard" or "/racing pause"."""
+    """Accepts "subscribe", "/racecard" and "/racing pause"."""
     words = [word.lower().removeprefix("/") for word in text.split()]
     named = words[1] if len(words) > 1 and f"/{words[0]}" in SLASH_COMMANDS else words[0]
     command = RACING_COMMANDS.get(named)
@@ -91,7 +88,7 @@ def _named(text: str) -> Command:
 
 
 def unknown_command(line: str) -> CommandError:
-    """That a line begins with no command, with what it may have meant: one like it, or one that begins so."""
+    """Offers similar commands, and commands with the same beginning."""
     word = line.split(maxsplit=1)[0]
     begin_so = [name for name in RACING_COMMANDS if name.startswith(word.lower())]
     meant = list(dict.fromkeys([*likely(word, list(RACING_COMMANDS)), *begin_so]))
@@ -105,9 +102,9 @@ def unknown_command(line: str) -> CommandError:
 
 
 def find_command(line: str) -> tuple[Command | None, str]:
-    """The command of a line as it follows /racing, and its words; None, and the line, for a word that is no command.
+    """The command of a line after /racing, with its words; None with the line for an unknown command.
 
-    A command with the one word "help" is the help on it.
+    "pause help" is the help on pause.
     """
     word, text = (*line.split(maxsplit=1), "", "")[:2]
     command = RACING_COMMANDS.get(word.lower() or HELP)
@@ -117,7 +114,6 @@ def find_command(line: str) -> tuple[Command | None, str]:
 
 
 def help_message() -> Message:
-    """What is understood, for whoever asks or is at a loss."""
     return command_help(list(RACING_COMMANDS.values()), [name for name, one in SLASH_COMMANDS.items() if one])
 
 
@@ -255,7 +251,7 @@ RACING_COMMANDS: dict[str, Command] = {
         ),
     )
 }
-"""What follows `/racing`. The words of the commands below work there too, for where another app has their names."""
+"""The words after `/racing`. Slash commands work there too: another app may own their names."""
 
 SLASH_COMMANDS: dict[str, Command | None] = {
     "/racing": None,
@@ -263,7 +259,7 @@ SLASH_COMMANDS: dict[str, Command | None] = {
     "/results": RESULTS,
     "/usage": USAGE,
 }
-"""What Slack knows; None is the one that has commands of its own."""
+"""Slack's slash commands; None has subcommands."""
 
 BUTTON_COMMANDS: dict[str, Command] = {
     FULL_RESULT: Command(FULL_RESULT, "", "All that is known of a race", full_result_button.answer),
@@ -272,4 +268,4 @@ BUTTON_COMMANDS: dict[str, Command] = {
     EDIT: Command(EDIT, "", "The form of a subscription", list_command.answer_edit, list_command.commit_edit),
     REMOVE: Command(REMOVE, "", "End a subscription", list_command.answer_remove, list_command.commit_remove),
 }
-"""What buttons do that nobody types: by what their action_id begins with. The words are the button's value."""
+"""Button actions, by the beginning of action_id. `text` is the button's value."""

@@ -1,4 +1,4 @@
-"""`/racing trace`: who was told of a race, and when. Admins see every channel, others the one that they ask from."""
+"""`/racing trace`. Admins see all channels, other people their own."""
 
 from typing import Any
 
@@ -10,11 +10,10 @@ from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.messages.answers.trace_answer import trace_answer
 
 AROUND_AN_ID = "`'\"“”‘’ "  # noqa: RUF001  as an id is copied, and as phones write quotes
-"""What may stand around an id that was copied."""
 
 
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
-    """The ledger of the id that was typed. Raises CommandError where none was."""
+    """Raises CommandError without an id."""
     await check(desk, invocation)
     wanted = invocation.text.strip(AROUND_AN_ID)
     only_channel = None if await desk.people.is_admin(invocation.user_id) else invocation.channel_id
@@ -25,7 +24,6 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
 
 
 async def check(_desk: Desk, invocation: Invocation) -> None:
-    """Raise CommandError where nothing was typed."""
     if not invocation.text.strip(AROUND_AN_ID):
         raise CommandError(
             "Say which race: /racing trace and its id, as it stands in the small print of a message. A meeting's id, "

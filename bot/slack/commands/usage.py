@@ -1,4 +1,4 @@
-"""`/usage`: the month's quota, by day or by endpoint."""
+"""`/usage`: the month's quota, by day or endpoint."""
 
 import asyncio
 from typing import Any
@@ -20,9 +20,9 @@ GROUPINGS = {"day": BY_DAY, "days": BY_DAY, "endpoint": BY_ENDPOINT, "endpoints"
 
 
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
-    """What is used and left, and the rows; what was last read, where the service does not answer now.
+    """The present reading, else the last reading of the month.
 
-    Raises CommandError for another word, ServiceError or TimeoutError where nothing was read this month.
+    Raises CommandError for an unknown word, ServiceError or TimeoutError without a reading.
     """
     by, failure = read_grouping(invocation.text), None
     try:
@@ -38,12 +38,10 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
 
 
 async def check(_desk: Desk, invocation: Invocation) -> None:
-    """Raise CommandError for a word that is not understood."""
     read_grouping(invocation.text)
 
 
 def read_grouping(text: str) -> str:
-    """What the rows are to be; days, unless told."""
     words = [word for word in split(text) if word.lower() not in JOINING_WORDS]
     unknown = [word for word in words if word.lower() not in GROUPINGS]
     if unknown:

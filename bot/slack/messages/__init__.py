@@ -1,4 +1,4 @@
-"""The messages that channels see for events. Pure builders: a value in, a message's text and blocks out."""
+"""Message builders: values in, text and blocks out. Channels see `alerts`, people see `answers`; `kit` is shared."""
 
 from collections.abc import Callable
 
@@ -24,7 +24,7 @@ EVENT_MESSAGES: dict[EventKind, Callable[[RacingEvent, MessageContext], Message]
 
 
 def render(event: RacingEvent, context: MessageContext) -> Message:
-    """The event's message: within Slack's limits whatever came, and with nothing in it that data made Slack do."""
+    """A message within Slack's limits. Text from outside triggers no formatting, link or mention."""
     if event.drill is not None:
         return drill(event, context)
     build = EVENT_MESSAGES[event.kind] if event.kind else unreadable

@@ -1,1 +1,1 @@
-"""The messages that channels see for events. Pure builders: a value in, a message's text and blocks out."""
+"""Messages of events, for channels."""

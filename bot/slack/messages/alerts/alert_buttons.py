@@ -1,4 +1,4 @@
-"""The buttons below the message of an event: the full result, muting its meeting here, and who was told."""
+"""The buttons below an event's message: full result, mute, trace."""
 
 from bot.channels.filters import QUIETED, meeting_of
 from bot.events.event import EventKind, RacingEvent
@@ -13,7 +13,7 @@ KEY_MAX = VALUE_MAX - len("trace ")
 
 
 def alert_buttons(event: RacingEvent) -> Block | None:
-    """The row of buttons; None where the event's key is too long to be a button's value."""
+    """None where the event's key is too long for a button's value."""
     if size(event.key) > KEY_MAX:
         return None
     shown: list[Block] = []

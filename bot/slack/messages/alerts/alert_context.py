@@ -1,4 +1,4 @@
-"""What a message says beside the event itself: when it came, how late it is, what it corrects."""
+"""The circumstances of a message: receipt, lateness, corrections, mentions."""
 
 from pydantic import AwareDatetime
 
@@ -10,9 +10,9 @@ from bot.slack.messages.kit.text import safe
 
 
 class Corrected(Value):
-    """What a message was edited for: when the later version was delivered, and the values that differ in that version.
+    """The later version shown by an edit; `at` is its receipt.
 
-    `order_unknown`: the payloads do not tell which version is the newer.
+    `order_unknown`: the payloads do not tell the newer version.
     """
 
     at: AwareDatetime
@@ -21,10 +21,10 @@ class Corrected(Value):
 
 
 class SupersededBy(Value):
-    """The later message that replaces this one: when its version was delivered, and the message's https address.
+    """The later message in place of this message. `at`: receipt of the later version. `link`: https address.
 
-    `contradicted_by` is the later message's event where that is another event than this message's. `disagrees`: the
-    payloads do not tell which of the two versions is the newer. `is_posted`: the later message was not given up.
+    `contradicted_by`: the later event, if of another kind. `disagrees`: the payloads do not tell the newer version.
+    `is_posted`: the later message is not a dead letter.
     """
 
     at: AwareDatetime
@@ -35,22 +35,20 @@ class SupersededBy(Value):
 
 
 class MessageContext(Value):
-    """The circumstances of one post.
+    """The circumstances of a post.
 
-    `received_at` is when this version was delivered to us. `now` is when the message is made: a message that is more
-    than `late_after_s` seconds late says so. `had_at` is when the service had this version, where the payload says so.
-    `changes` are the values in which this version differs from the posted one (bot.events.facts). `previous_link` is
-    the https address of the posted one. `order_unknown`: nothing told which version is the newer. `may_be_repeat`: this
-    may have been posted already. `contradicts` is the name of the event that this one contradicts ("race.abandoned"),
-    or says so in words. `data_as_of` as published. `reference` is what admins find the delivery by. `mentions` are who
-    an abandonment is to ring (bot.channels.filters).
+    `received_at`: receipt of this version. `had_at`: when the data service had this version, if published. A message
+    rendered (`now`) more than `late_after_s` seconds later says how late the alert is. `changes`: values that differ
+    from the posted version (bot.events.facts). `previous_link`: https address of the posted version. `order_unknown`:
+    nothing tells the newer version. `may_be_repeat`: Slack may have this post already. `contradicts`: name of the
+    contradicted event ("race.abandoned"), or words. `reference`: finds the delivery for admins. `mentions`: rung by an
+    abandonment (bot.channels.filters).
 
-    What edits say: `corrected` by a later version; `repeated`, that an earlier version was delivered again;
-    `superseded` by a later message; `in_meeting`, that the race is a part of an abandoned meeting; `card_lost`, that
-    the racecard's meeting was abandoned. The meeting's message is at `meeting_link`. Of an abandoned meeting: `lost`,
-    the abandonments of its races that came by themselves, and `settled`, the ids of races that have a result.
+    For edits: `corrected` by a later version; `repeated`: an earlier version came again; `superseded` by a later
+    message; `in_meeting`: the race belongs to an abandoned meeting; `card_lost`: the racecard's meeting was abandoned.
+    For an abandoned meeting: `lost`, abandonments of single races, and `settled`, ids of races with a result.
 
-    `country` is a result's, where that publishes no full finishing order.
+    `country`: set for a result from a country without a full finishing order.
     """
 
     received_at: AwareDatetime
@@ -77,5 +75,4 @@ class MessageContext(Value):
 
 
 def region_unknown(event: RacingEvent) -> bool:
-    """Whether this is an abandonment that goes to every region, because the delivery's own region could not be read."""
     return event.is_abandonment and safe(event.race.region) is None and safe(event.race.said_region) is None

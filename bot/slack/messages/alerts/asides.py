@@ -1,4 +1,4 @@
-"""What every message can say beside its facts: lateness, contradiction, the earlier message, and the small print."""
+"""The parts shared by all event messages: lateness, conflicts, links to other messages, small print."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -18,7 +18,7 @@ from bot.slack.messages.kit.text import TEXT_MAX, clip, plain, safe
 from bot.slack.messages.kit.times import in_readers_zone, minutes_late, utc_clock
 
 _LINK = re.compile(r"https://[!-;=?-{}~]{1,500}")
-"""Printable ASCII without the three characters that would end a link's address."""
+"""Printable ASCII without the characters that end a link's address: `<`, `>` and `|`."""
 
 _BOOK_WORDS = {
     "region": "region",
@@ -34,8 +34,6 @@ _BOOK_WORDS = {
     "reason": "reason",
     "runners": "runners",
 }
-"""The field's words for the fields that the race book fills in."""
-
 _CONTRADICTED = {
     EventKind.RACE_ABANDONED: "this race was reported abandoned",
     EventKind.MEETING_ABANDONED: "this meeting was reported abandoned",
@@ -45,13 +43,12 @@ _CONTRADICTED = {
 
 
 def late_mark(context: MessageContext) -> str:
-    """What ends a late message's text, " (alert 42 min late)", or nothing."""
     minutes = minutes_late(context)
     return f" (alert {minutes} min late)" if minutes else ""
 
 
 def asides(context: MessageContext, *, in_text: bool = False) -> list[str]:
-    """Sentences on what was corrected in this message, and how it stands to others; times are plain in `text`."""
+    """Sentences on corrections and on related messages. `in_text`: times stand in UTC, for notifications."""
     said: list[str] = []
     if context.corrected:
         clock = utc_clock(context.corrected.at) if in_text else in_readers_zone(context.corrected.at)
@@ -73,7 +70,6 @@ def asides(context: MessageContext, *, in_text: bool = False) -> list[str]:
 
 
 def superseded(message: Message, context: MessageContext) -> Message:
-    """The message with the mark of a later one at its beginning: "Superseded 14:32: see the later message"."""
     if context.superseded is None:
         return message
     mark = section(_superseded(context.superseded, in_readers_zone(context.superseded.at)))
@@ -95,14 +91,13 @@ def _after(mark: Block | None, blocks: Blocks) -> Blocks:
 
 
 def _linked(address: str | None, words: str) -> str | None:
-    """Our words with a link behind them; None where there is no address, or none that can be shown as one."""
     return f"<{address.replace('&', '&amp;')}|{words}>" if address and _LINK.fullmatch(address) else None
 
 
 def small_print(event: RacingEvent, context: MessageContext, *, details_filled_in: bool = False) -> Block | None:
-    """The last line of every message: region, date, ids, and when it came.
+    """The last line: region, date, ids, receipt.
 
-    `details_filled_in`: the lines of races show filled-in fields (`shows_filled_in`).
+    `details_filled_in`: the lines of races show fields from the race book (`shows_filled_in`).
     """
     received = mrkdwn(f"received {in_readers_zone(context.received_at, seconds=True)}")
     elements = [*_of_the_event(event, details_filled_in), received, *_of_the_post(context)]
@@ -110,15 +105,15 @@ def small_print(event: RacingEvent, context: MessageContext, *, details_filled_i
 
 
 def shows_filled_in(races: Iterable[Race], line: Callable[[Race], str]) -> bool:
-    """True where the line of one of the races shows a field that the race book filled in.
+    """True if a race's line shows a field from the race book.
 
-    A filled-in field can be missing in the line: a race's reason is left out where the meeting's reason is the same.
+    A filled-in field may be absent from the line: a reason equal to the meeting's reason is left out.
     """
     return any(line(race) != line(race.as_delivered()) for race in races if race.from_book)
 
 
 def _of_the_event(event: RacingEvent, details_filled_in: bool) -> list[Block]:
-    # Ids stand as plain text, exactly as they came, because people copy them into commands.
+    # Ids are plain text, exactly as published, because people copy ids into commands.
     race_id, meeting_id = plain(event.race.race_id, ID_MAX), plain(event.race.meeting_id, ID_MAX)
     texts = (region_in_words(event), race_date(event.race), _from_book(event, details_filled_in))
     ids = (f"race {race_id}" if race_id else None, f"meeting {meeting_id}" if meeting_id and not race_id else None)
@@ -126,7 +121,6 @@ def _of_the_event(event: RacingEvent, details_filled_in: bool) -> list[Block]:
 
 
 def _from_book(event: RacingEvent, details_filled_in: bool) -> str | None:
-    """The filled-in fields: "course, time and class from the race book"; None where there are no such fields."""
     words = [words for name, words in _BOOK_WORDS.items() if name in event.race.from_book]
     if event.races_from_book:
         words.append("races")

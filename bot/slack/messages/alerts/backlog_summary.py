@@ -1,6 +1,6 @@
-"""The summary of events that waited in a closed or paused channel, or that the data service could not deliver.
+"""The summary of held events: of a closed or paused channel, or undelivered by the data service.
 
-Every abandonment is said by name, the rest in short.
+Each abandonment is named; other events are counted.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from bot.slack.messages.kit.text import code, counted, joined, safe, size
 from bot.slack.messages.kit.times import moment_for_readers, off_text
 
 NAMED_MAX = 3_000
-"""Of one message's text is left to the abandonments that it names: what would be cut goes into a further message."""
+"""Size of the abandonments named in a message. Further abandonments go into a further message."""
 
 LINE_MAX = 500
 
@@ -30,13 +30,13 @@ COUNTED: Mapping[str | None, tuple[str, str]] = {
     EventKind.RACECARD_PUBLISHED: ("racecard", "racecards"),
     None: ("delivery that could not be read", "deliveries that could not be read"),
 }
-"""How each kind is counted: one of them, and more. An event of any other kind is counted as another event, by name."""
+"""Singular and plural of each kind. Events of other kinds are counted by name."""
 
 OTHERS_NAMED = 3
 
 
 def waited(summary: Waited) -> list[tuple[Message, int]]:
-    """Messages with the number of abandonments that each names; the last has results and counts too."""
+    """Messages, each with its number of named abandonments. The last message adds results and counts."""
     rung = mentions_in_markup(summary.mentions)
     named = [_abandonment(event, remarks) + _had(summary, remarks) for event, remarks in summary.abandonments]
     parts = _parts(named, NAMED_MAX - size(rung))
@@ -65,7 +65,6 @@ def _message(summary: Waited, named: Sequence[str], mentions: Sequence[str], *, 
 
 
 def _parts(lines: Sequence[str], room: int) -> list[list[str]]:
-    """The lines in lots that each fit; one empty lot where there are none."""
     lots: list[list[str]] = [[]]
     for line in lines:
         if lots[-1] and sum(size(one) + 12 for one in [*lots[-1], line]) > room:
@@ -75,7 +74,7 @@ def _parts(lines: Sequence[str], room: int) -> list[list[str]]:
 
 
 def _abandonment(event: RacingEvent, remarks: VersionRemarks) -> str:
-    """Course, time, date, region and reason; what did not come is said, because a hole would be read over."""
+    """Course, time, date, region, reason. Missing values are named, because readers overlook a gap."""
     race = event.race
     is_meeting = event.kind is EventKind.MEETING_ABANDONED
     time = "whole meeting" if is_meeting else off_text(race.off) or "time not given"
@@ -85,7 +84,6 @@ def _abandonment(event: RacingEvent, remarks: VersionRemarks) -> str:
 
 
 def _result(event: RacingEvent, remarks: VersionRemarks) -> str:
-    """The race with its winner, or winners, where they are known."""
     race = event.race
     winners = [horse_name(runner) for runner in race.placed() if runner.finishing_position == 1]
     won = f"won by {' and '.join(winners[:3])}" if winners else "result in"
@@ -98,7 +96,6 @@ def _result(event: RacingEvent, remarks: VersionRemarks) -> str:
 
 
 def _rest(summary: Waited) -> str:
-    """What else waited, in figures: "12 results and 3 racecards came meanwhile. 40 messages were given up"."""
     others = _in_figures({kind: count for kind, count in summary.counts.items() if kind not in ABANDONMENTS})
     said = [f"{others} came meanwhile"] if others else []
     if summary.given_up:
@@ -107,7 +104,6 @@ def _rest(summary: Waited) -> str:
 
 
 def _in_figures(counts: Mapping[str | None, int]) -> str:
-    """Every count in words: "12 results, 3 racecards and 1 other event (`race.delayed`)"."""
     said = [
         f"{counts[kind]} {one if counts[kind] == 1 else more}"
         for kind, (one, more) in COUNTED.items()
@@ -118,14 +114,12 @@ def _in_figures(counts: Mapping[str | None, int]) -> str:
 
 
 def _others(counts: Mapping[str | None, int]) -> str:
-    """Events of kinds that this version does not know: how many, and the names that came with them."""
     names = [code(name, NAME_MAX) or "no name" for name in counts]
     more = [f"{len(names) - OTHERS_NAMED} more"] if len(names) > OTHERS_NAMED else []
     return f"{counted(sum(counts.values()), 'other event')} ({listed([*names[:OTHERS_NAMED], *more])})"
 
 
 def _had(summary: Waited, remarks: VersionRemarks) -> str:
-    """When the data service had an undelivered event: ", known since 20 Nov 14:32"; else nothing."""
     if summary.held.because != UNDELIVERED or remarks.had_at is None:
         return ""
     return f", known since {moment_for_readers(remarks.had_at, seconds=False)}"

@@ -1,4 +1,4 @@
-"""What a later version changed, in words."""
+"""The differences between two versions, in words."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -15,7 +15,7 @@ _MOST = 5
 _NAMES_MOST = 3
 
 DISAGREE = "Two versions disagree"
-"""Said where nothing in the payloads tells which of two versions is the newer."""
+"""For versions in unknown order."""
 
 NOT_NAMED = "horse not named"
 
@@ -23,17 +23,16 @@ NOT_NAMED = "horse not named"
 def changes_in_words(
     changes: Sequence[Change], runners: Sequence[Runner], *, disagree: bool = False, most: int = _MOST
 ) -> str:
-    """What changed: "1st was Horse A, now Horse B; going was Good, now Soft"; "" where nothing did.
+    """For example "1st was Horse A, now Horse B; going was Good, now Soft"; "" without changes.
 
-    `runners` are those of the later version: they tell who has a place by now. `disagree`: nothing tells which version
-    is the newer, so that neither is said to be the earlier: "1st is Horse A in one, Horse B in the other". Values that
-    were only added are not in it (`additions_in_words`).
+    `runners`: of the later version, for the present holders of places. `disagree`: neither version is called the
+    earlier: "1st is Horse A in one, Horse B in the other". Additions are left out (`additions_in_words`).
     """
     changed = only(changes, additions=False)
     placings = [change for change in changed if change.field == POSITION]
     others = [change for change in changed if change.field != POSITION]
     places = _places(placings, runners, disagree=disagree)
-    # A disqualification is what moved the others: it is said before their moves, the winner's before all.
+    # A disqualification causes the other moves, so disqualifications come first.
     lost = list(_unplaced(placings, runners, disagree=disagree))
     first = [places.pop(1)] if 1 in places else []
     said = [*lost[:_NAMES_MOST], *first, *lost[_NAMES_MOST:], *places.values()]
@@ -43,13 +42,12 @@ def changes_in_words(
 
 
 def correction(context: MessageContext, runners: Sequence[Runner]) -> list[str]:
-    """A sentence on what a version corrects, "Correction: off time was 14:30, now 14:45"; nothing where none is."""
     changed = changes_in_words(context.changes, runners, disagree=context.order_unknown)
     return [f"{DISAGREE if context.order_unknown else 'Correction'}: {changed}"] if changed else []
 
 
 def additions_in_words(changes: Sequence[Change], most: int = _MOST) -> str:
-    """What a later version added: "going Soft; jockeys of 3 runners; names 2 more races"; "" where nothing was."""
+    """For example "going Soft; jockeys of 3 runners; names 2 more races"; "" without additions."""
     by_field: dict[str, list[Change]] = {}
     for change in only(changes, additions=True):
         by_field.setdefault(change.field, []).append(change)
@@ -58,13 +56,11 @@ def additions_in_words(changes: Sequence[Change], most: int = _MOST) -> str:
 
 
 def _first_of(said: Sequence[str], most: int, more: int = 0) -> str:
-    """The first few clauses, and how many more there are; `more` beside those that are said."""
     more += max(len(said) - most, 0)
     return "; ".join([*said[:most], *([f"and {more} more"] if more else [])])
 
 
 def corrected_in_words(corrected: Corrected, clock: str) -> str:
-    """What an edit says of itself: "Corrected 14:32: going was Good, now Soft". `clock` is the time as it is shown."""
     changed = changes_in_words(corrected.changes, (), disagree=corrected.order_unknown)
     added = additions_in_words(corrected.changes)
     kind = "Another version" if corrected.order_unknown else "Corrected"
@@ -75,14 +71,12 @@ def corrected_in_words(corrected: Corrected, clock: str) -> str:
 
 
 def repeated_in_words(repeated: Corrected, clock: str) -> str:
-    """What an edit says of an earlier version that came once more, where nothing tells which version is the newer."""
     changed = changes_in_words(repeated.changes, (), disagree=True)
     said = f"An earlier version was delivered again {clock}"
     return f"{said}: {changed}" if changed else said
 
 
 def _places(placings: Sequence[Change], runners: Sequence[Runner], *, disagree: bool) -> dict[int, str]:
-    """A clause for each place that another horse has now, best first."""
     moves = [(change, finishing_position(change.before), finishing_position(change.now)) for change in placings]
     said: dict[int, str] = {}
     for place in sorted({now for _, before, now in moves if now and now != before}):
@@ -102,7 +96,6 @@ def _places(placings: Sequence[Change], runners: Sequence[Runner], *, disagree: 
 
 
 def _dead_heat(place: int, before: Sequence[str], now_there: str, *, disagree: bool) -> str:
-    """A place that several share by now: "dead heat for 1st: Horse A and Horse B"."""
     if disagree:
         return f"dead heat for {_ordinal(place)} in one, not in the other: {now_there}"
     if before:
@@ -111,7 +104,7 @@ def _dead_heat(place: int, before: Sequence[str], now_there: str, *, disagree: b
 
 
 def _newly_there(place: int, now_there: str, came: Sequence[Change], *, disagree: bool) -> str:
-    """A place that another horse is not said to have lost: where the newcomer was is told, if there is only one."""
+    """A place without a known earlier holder. A single newcomer's earlier place is told."""
     was = _position(came[0].before) if len(came) == 1 and came[0].before else None
     if disagree:
         return f"{_ordinal(place)} is {now_there} in one" + (f", {was} in the other" if was else ", not in the other")
@@ -119,7 +112,7 @@ def _newly_there(place: int, now_there: str, came: Sequence[Change], *, disagree
 
 
 def _unplaced(placings: Sequence[Change], runners: Sequence[Runner], *, disagree: bool) -> Iterator[str]:
-    """A clause for each horse that lost its place, with the reason where one came: "Horse A is now DSQ (was 1st)"."""
+    """For example "Horse A is now DSQ (was 1st)", with the published reason."""
     reasons = {runner_label(runner): runner.position_reason for runner in runners}
     taken = {finishing_position(change.now) for change in placings if not _keeps_place(change)} - {None}
     for change in placings:
@@ -139,7 +132,6 @@ def _unplaced(placings: Sequence[Change], runners: Sequence[Runner], *, disagree
 
 
 def _keeps_place(change: Change) -> bool:
-    """Whether the place is the same, and only shared by now, or no longer."""
     place = finishing_position(change.now)
     return bool(place) and place == finishing_position(change.before)
 
@@ -150,7 +142,6 @@ def _rewritten(change: Change, *, disagree: bool) -> str:
 
 
 def _other(change: Change, *, disagree: bool) -> str:
-    """A clause for a change that is no placing."""
     of = safe(change.of, _LABEL_MAX)
     if change.field in {RUNNER, CARD}:
         return _listing(change, of or NOT_NAMED, disagree=disagree)
@@ -165,7 +156,6 @@ def _other(change: Change, *, disagree: bool) -> str:
 
 
 def _listing(change: Change, of: str, *, disagree: bool) -> str:
-    """A clause for a race or runners listed no longer, or for non-runners."""
     are = "are" if change.several else "is"
     if NON_RUNNER in {change.before, change.now}:
         runner = "non-runners" if change.several else "a non-runner"
@@ -179,7 +169,6 @@ def _listing(change: Change, of: str, *, disagree: bool) -> str:
 
 
 def _added(field: str, added: Sequence[Change]) -> str:
-    """A clause for what was added to one field."""
     first = added[0]
     number = len(added) + sum(change.more for change in added)
     if field == CARD:
@@ -196,13 +185,11 @@ def _added(field: str, added: Sequence[Change]) -> str:
 
 
 def _label(change: Change) -> str:
-    """What the changed value is called: "going", "starting price of Golden Melody"."""
     words, of = safe(change.words, SHORT_MAX) or "something", safe(change.of, _LABEL_MAX)
     return f"{words} of {of}" if of else words
 
 
 def _plural(noun: str) -> str:
-    """The field's name in the plural: "off times", "reasons for the position"."""
     first, *rest = noun.split(" for ", 1)
     plural = f"{first}es" if first.endswith("s") else f"{first}s"
     return " for ".join([plural, *rest])
@@ -213,7 +200,6 @@ def _name(horse: str | None) -> str:
 
 
 def _listed(horses: Iterable[str | None], number: int = 0) -> str:
-    """Names joined for reading, the first few of very many; `number`: how many there are, where not all are given."""
     named = [horse or NOT_NAMED for horse in horses]
     left = max(number, len(named)) - _NAMES_MOST
     more = [f"{left} more"] if left > 0 else []
@@ -221,7 +207,6 @@ def _listed(horses: Iterable[str | None], number: int = 0) -> str:
 
 
 def _position(position: str | None) -> str:
-    """The position as it is said, "1st" for "1"; what is no plain number stays as it is."""
     said = (position or "").strip()
     if said.isascii() and said.isdecimal() and len(said) <= 6:
         return _ordinal(int(said))

@@ -1,4 +1,4 @@
-"""A drill's message in the channels, and the report for the person who began the drill."""
+"""A drill's message in the channels, and the report for the drill's starter."""
 
 from collections.abc import Callable, Iterator
 
@@ -18,8 +18,6 @@ from bot.slack.messages.kit.text import code, counted, safe
 from bot.slack.messages.kit.times import in_readers_zone
 
 LINES = 60
-"""Channels named in a report; all are counted."""
-
 Link = Callable[[str, str], str | None]
 
 _MENDS = {
@@ -30,7 +28,7 @@ _MENDS = {
 
 
 def drill(event: RacingEvent, context: MessageContext) -> Message:
-    """The message of a drill. The first word says DRILL, in the notification too; no abandonment is imitated."""
+    """The text begins with DRILL, in the notification too, and imitates no abandonment."""
     begun_by = event.drill.begun_by if event.drill else None
     who = named(begun_by) if begun_by else "an admin"
     words = f"This is a test of the alerts, begun by {who}. It says nothing about any race. There is nothing to do."
@@ -44,7 +42,6 @@ def drill(event: RacingEvent, context: MessageContext) -> Message:
 
 
 def drill_report(report: Report, link: Link, bot_name: str) -> Message:
-    """How far the drill came: each channel's outcome and time, and a line that mends each failure."""
     title = f"*{_headline(report)}*"
     lines = [*_on_the_way(report), *_of_channels(report, link), *_of_uninvited(report, bot_name)]
     if report.stop is not Stop.TOLD:
@@ -80,7 +77,6 @@ def _all(sent: int) -> str:
 
 
 def _on_the_way(report: Report) -> Iterator[str]:
-    """The answer of the public address, and the obstacle behind the address."""
     answered, problem = report.answered, report.answered.problem
     if problem is not None:
         where = f" ({code(answered.address)})" if answered.address else ""
@@ -100,7 +96,6 @@ def _on_the_way(report: Report) -> Iterator[str]:
 
 
 def _of_channels(report: Report, link: Link) -> Iterator[str]:
-    """A line for each channel; failures first."""
     told = sorted(report.told, key=lambda one: (one.outcome is Outcome.SENT, one.channel_id))
     for one in told[:LINES]:
         mend = _mend(one)
@@ -119,7 +114,6 @@ def _after(report: Report, told: Told) -> str:
 
 
 def _mend(told: Told) -> str | None:
-    """How to mend a channel's failure; None after a post."""
     if told.outcome is Outcome.SENT:
         return None
     if told.outcome is Outcome.PARKED:

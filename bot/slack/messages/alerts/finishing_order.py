@@ -1,4 +1,4 @@
-"""The label of a partial finishing order: the countries without everybody's place (Interface, Country)."""
+"""The label of a partial finishing order, by country (Interface, Country)."""
 
 from collections.abc import Collection, Sequence
 
@@ -8,7 +8,7 @@ from bot.slack.messages.kit.text import joined, safe
 
 
 def order_note(countries: Sequence[KnownCountry], regions: Collection[str | None]) -> str | None:
-    """A sentence on the regions without the full finishing order; None where every region publishes the order."""
+    """None if every region publishes the full order."""
     partly = [one for one in countries if one.full_result_order is False and one.country_code in regions]
     if not partly:
         return None
@@ -20,7 +20,6 @@ def order_note(countries: Sequence[KnownCountry], regions: Collection[str | None
 
 
 def share_recorded(country: KnownCountry, decimals: int = 0) -> str | None:
-    """The share of runners with a recorded finishing position (Interface, Country), in words."""
     share = country.position_pct
     return None if share is None else f"{share:.{decimals}%} of runners have a recorded position"
 

@@ -1,4 +1,4 @@
-"""The message for meeting.abandoned: a whole card is lost."""
+"""The message for meeting.abandoned."""
 
 from functools import partial
 
@@ -18,7 +18,7 @@ from bot.slack.messages.kit.text import counted, joined, safe
 
 
 def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
-    """Which meeting, why, and the races that are lost; those that were run before are counted."""
+    """The lost races by name; races run before the abandonment as a count."""
     races = _races(event, context)
     lost = [race for race in races if not _settled(race, context)]
     run = len(races) - len(lost)
@@ -55,21 +55,19 @@ def _text(event: RacingEvent, context: MessageContext, races: tuple[int, int], n
 
 
 def _meeting(race: Race, run: int) -> str:
-    """The meeting, "Ascot, whole meeting, 2026-11-21"; its rest where some were run; what is missing is said to be."""
     lost = "rest of the meeting" if run else "whole meeting"
     return f"{course_name(race) or 'course not given'}, {lost}, {race_date(race) or 'date not given'}"
 
 
 def _races_in_figures(event: RacingEvent, lost: int, run: int) -> str | None:
-    """How many races are lost: "6 races", or "6 races lost, 1 run"; None where not all of them may be known."""
-    # A list from the race book may lack races, so no number is given.
+    """For example "6 races", "6 races lost, 1 run"; None if the list may be incomplete."""
+    # The race book's list may lack races.
     if not lost or not event.races or event.races_from_book:
         return None
     return f"{counted(lost, 'race')} lost, {run} run" if run else counted(lost, "race")
 
 
 def _races(event: RacingEvent, context: MessageContext) -> list[Race]:
-    """The races of the meeting, then further races that were called off singly; each with its own reason."""
     left = [lost.race.model_copy(update={"reason": lost.reason or lost.race.reason}) for lost in context.lost]
     races: list[Race] = []
     for named in event.races:
@@ -80,7 +78,6 @@ def _races(event: RacingEvent, context: MessageContext) -> list[Race]:
 
 
 def _with_reason_of(lost: Race, race: Race, event: RacingEvent) -> Race:
-    """The race with its own abandonment's reason, where the meeting gives that race another."""
     return race.model_copy(update={"reason": own_reason(lost.reason, event, race) or race.reason})
 
 
@@ -89,7 +86,6 @@ def _by_time(race: Race) -> tuple[str, str, str]:
 
 
 def _line(race: Race, event: RacingEvent) -> str:
-    """The race, with its reason where it has another than the meeting."""
     return joined([race_line(race), safe(own_reason(race.reason, event))])
 
 

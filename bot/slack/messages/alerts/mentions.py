@@ -1,4 +1,4 @@
-"""Who a message rings: made by us from ids that were checked, and from nothing else."""
+"""Markup for mentions and names, made only from checked ids."""
 
 import re
 from collections.abc import Iterable
@@ -13,20 +13,20 @@ _PERSON = re.compile("[UW][A-Z0-9]{1,30}", re.ASCII)
 
 
 def mentions_in_markup(mentions: Iterable[str]) -> str:
-    """The mentions as Slack rings by: "<@U1> <!subteam^S1> <!here>"; "" where there are none."""
+    """For example "<@U1> <!subteam^S1> <!here>"; "" without mentions."""
     return " ".join(_in_markup(mention) for mention in mentions if is_mention(mention))
 
 
 def with_mentions(text: str, mentions: Iterable[str]) -> str:
-    """A message's text with the mentions at its end, where nothing cuts them off."""
+    """Mentions stand at the end, safe from clipping."""
     rung = mentions_in_markup(mentions)
     return f"{clip(text, TEXT_MAX - len(rung) - 1)} {rung}" if rung else text
 
 
 def named(slack_id: str) -> str:
-    """A channel or a person by the name that each reader knows; a direct message, which has none, by its id.
+    """Markup for a channel or a person; a direct message keeps its id.
 
-    In what only its reader sees a person's name rings nobody.
+    In an ephemeral message a person's name rings nobody.
     """
     if _CHANNEL.fullmatch(slack_id):
         return f"<#{slack_id}>"
@@ -34,7 +34,6 @@ def named(slack_id: str) -> str:
 
 
 def with_names(text: str, slack_ids: Iterable[str]) -> str:
-    """Escaped text with each of these ids, wherever it stands as a word, by its name."""
     for slack_id in dict.fromkeys(slack_ids):
         text = re.sub(rf"(?<![\w#@]){re.escape(slack_id)}(?!\w)", named(slack_id), text)
     return text

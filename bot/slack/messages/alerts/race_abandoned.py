@@ -1,4 +1,4 @@
-"""The message for race.abandoned: a race is called off."""
+"""The message for race.abandoned."""
 
 from bot.events.event import RacingEvent
 from bot.events.races import Race
@@ -15,7 +15,7 @@ from bot.slack.messages.kit.times import off_for_readers, off_text
 
 
 def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
-    """Which race, where and when, and why; `text` begins with "ABANDONED: ", whatever else there is to say."""
+    """`text` begins with "ABANDONED: " in every case."""
     race = event.race
     corrected = correction(context, race.runners)
     named = [
@@ -38,7 +38,6 @@ def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
 
 
 def _headline(event: RacingEvent, context: MessageContext) -> str:
-    """The race; where a result was reported too, that the two conflict."""
     conflict = "" if context.contradicts is None else ". CONFLICT: reported as run too"
     return f"ABANDONED: {_course_and_time(event.race)}{region_mark(event)}{conflict}"
 
@@ -54,19 +53,18 @@ def _text(event: RacingEvent, context: MessageContext, notes: list[str]) -> str:
 
 
 def _course_and_time(race: Race) -> str:
-    """The race, "Kempton 14:30"; what is missing is said to be, because a hole would be read over."""
+    """Missing values are named, because readers overlook a gap."""
     course, off = course_name(race), off_text(race.off)
     return f"{course} {off}" if course and off else f"{course or 'course not given'}, {off or 'time not given'}"
 
 
 def _status(race: Race) -> str | None:
-    """The race's status where it says more than that the race is abandoned."""
     status = safe(race.status, SHORT_MAX)
     return status if status and status.casefold() != "abandoned" else None
 
 
 def _else_named(race: Race) -> str | None:
-    """What else tells the race from others, where course or time doesn't."""
+    """An identifier for a race without course or time."""
     if course_name(race) and off_text(race.off):
         return None
     race_id = safe(race.race_id, ID_MAX)
@@ -76,6 +74,6 @@ def _else_named(race: Race) -> str | None:
 
 
 def _other_day(event: RacingEvent, context: MessageContext) -> str | None:
-    """The race's date where it is not the day of receipt: "14:30" alone would be taken for today's."""
+    """The date, if different from the day of receipt: readers take "14:30" for today."""
     date = race_date(event.race)
     return f"on {date}" if date and date != f"{context.received_at:%Y-%m-%d}" else None

@@ -1,4 +1,4 @@
-"""The message for racecard.published: declarations are available for a future day."""
+"""The message for racecard.published: declarations for a future day."""
 
 from collections.abc import Iterator
 
@@ -30,7 +30,6 @@ _LOST_NAMED = 3
 
 
 def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
-    """The races of a card, or the runners of a race where the delivery is about one."""
     changed = changes_in_words(context.changes, event.race.runners, disagree=context.order_unknown)
     off = off_for_readers(event.race.off)
     lost = _lost(event)
@@ -58,20 +57,18 @@ def _changed(context: MessageContext) -> str:
 
 
 def _name(race: Race) -> str:
-    """A race's own name and date where it has an off time, else the card's."""
     return joined([race_name(race), race_date(race)], ", ") if off_text(race.off) else card_name(race)
 
 
 def _declared(event: RacingEvent) -> str:
     if event.races_from_book:
-        # A list from the race book may lack races, so no number is given.
+        # The race book's list may lack races.
         return "declarations available"
     declared = counted(len(event.races), "race") if event.races else runners_count(event.race)
     return f"{declared} declared" if declared else "declarations available"
 
 
 def _lost(event: RacingEvent) -> str:
-    """What the delivery itself says has become of the card or of its races; "" where nothing has."""
     said = joined([*_became(event.race, "this card" if event.races else "this race"), reason(event)])
     lost = [joined([race_line(race), safe(race.reason)]) for race in event.races if race.abandoned]
     if not lost:
@@ -86,14 +83,12 @@ def _became(race: Race, name: str) -> list[str]:
 
 
 def _line(race: Race) -> str:
-    """The race, and what became of it where the card says so: "14:30  Hurdle · ABANDONED · fog"."""
     status = safe(race.status, SHORT_MAX) if by_card_status(race.status) else None
     lost = "ABANDONED" if race.abandoned else None
     return joined([race_line(race), lost, f"Status: {status}" if status else None, safe(race.reason)])
 
 
 def _lines(event: RacingEvent) -> Iterator[str]:
-    """A line for each race of the card, or else for each runner of the race."""
     if event.races:
         return map(_line, event.races)
     return (

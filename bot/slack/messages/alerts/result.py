@@ -1,4 +1,4 @@
-"""The message for result.received: a race was run, or is void, or was a walkover."""
+"""The message for result.received: race run, declared void, or walkover."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice, takewhile
@@ -31,7 +31,6 @@ _LOST = "abandoned"
 
 
 def result(event: RacingEvent, context: MessageContext) -> Message:
-    """The placed runners best first, then the others; of a corrected result first what changed."""
     race = event.race
     if race.is_void:
         return void_race(event, context)
@@ -66,7 +65,6 @@ def _text(event: RacingEvent, context: MessageContext, placed: Sequence[Runner],
 
 
 def _headline(event: RacingEvent, context: MessageContext, kind: str) -> str:
-    """The race, "Result: Ascot 14:30 (GB)"; of a race that was reported abandoned too, that the two conflict."""
     name = f"{race_name(event.race)}{region_mark(event)}"
     return f"{kind}: {name}" if context.contradicts is None else f"CONFLICT: {name} reported abandoned and run"
 
@@ -82,7 +80,7 @@ def _changed(context: MessageContext) -> str:
 
 
 def _order_in_text(placed: Sequence[Runner]) -> str:
-    """The first three places: "1 Horse A, 2 Horse B, 3 Horse C"; dead heats can make them more."""
+    """The first three places, dead heats included: "1 Horse A, 2 Horse B, 3 Horse C"."""
     if not placed:
         return _NO_PLACINGS
     front = list(takewhile(lambda runner: (runner.finishing_position or 0) <= 3, placed)) or placed[:1]
@@ -92,14 +90,14 @@ def _order_in_text(placed: Sequence[Runner]) -> str:
 
 
 def _split(race: Race) -> tuple[list[Runner], list[Runner]]:
-    """The placed runners, best first, and the rest; a position of 0 is how some say unplaced."""
+    """Some sources publish position 0 for unplaced runners."""
     places = [(runner.finishing_position, runner) for runner in race.runners]
     placed = sorted(((place, runner) for place, runner in places if place), key=itemgetter(0))
     return [runner for _, runner in placed], [runner for place, runner in places if not place]
 
 
 def _others_lines(others: Sequence[Runner]) -> Iterator[str]:
-    """The runners without a place, grouped by what came instead of one: "PU: Horse D, Horse E"."""
+    """Unplaced runners, grouped by position text: "PU: Horse D, Horse E"."""
     groups: dict[str, list[str]] = {}
     for runner in islice(others, _OTHERS_NAMED):
         reason = safe(runner.position_reason, SHORT_MAX)
@@ -122,7 +120,6 @@ def _winning_time(race: Race) -> str | None:
 
 
 def _unusual_status(race: Race) -> str | None:
-    """What the race is called where that is not simply settled, and whether it is marked abandoned."""
     walkover = _walkover(race)
     status = None if is_settled_status(race.status) or walkover else safe(race.status, SHORT_MAX)
     is_said = letters(race.status).startswith(_LOST)
@@ -131,7 +128,7 @@ def _unusual_status(race: Race) -> str | None:
 
 
 def _walkover(race: Race) -> str | None:
-    """Who walked over: "Walkover: Horse A"; None where the status says otherwise, or several may have run."""
+    """For example "Walkover: Horse A"; None if several horses may have run."""
     if letters(race.status) not in WALKOVER_STATUSES:
         return None
     alone = race.placed() or race.runners

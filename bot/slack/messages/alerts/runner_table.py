@@ -1,4 +1,4 @@
-"""The runners of a race as a native table: only the columns of which something was published."""
+"""Runners as a native table. Columns without data are left out."""
 
 from collections.abc import Callable, Sequence
 
@@ -10,7 +10,7 @@ from bot.slack.messages.kit.native import TABLE_ROWS_MAX, cell, data_table
 HORSE = "Horse"
 
 RESULT: dict[str, Callable[[Runner], str | None]] = {
-    # As published, so as text: "2=", "PU".
+    # As published: "2=", "PU".
     "Position": lambda runner: runner.position,
     HORSE: lambda runner: runner.horse or (f"no. {runner.number}" if runner.number else None),
     "Jockey": lambda runner: runner.jockey,
@@ -31,7 +31,6 @@ _FOR_THE_REST = CONTAINER + 40
 def runners_table(
     caption: str, runners: Sequence[Runner], columns: dict[str, Callable[[Runner], str | None]], room: int
 ) -> list[Block | None]:
-    """The table, and how many runners more there are where it can't hold them; nothing where it can hold none."""
     listed = runners[: TABLE_ROWS_MAX - 1]
     cells = {title: [cell(value(runner)) for runner in listed] for title, value in columns.items()}
     made = data_table(caption, cells, HORSE, room - _FOR_THE_REST)

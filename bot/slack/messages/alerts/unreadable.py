@@ -1,4 +1,4 @@
-"""The message for a payload that could not be read: nothing that was signed is thrown away (Spec gap G1)."""
+"""The message for an unreadable payload: no signed delivery is dropped (Spec gap G1)."""
 
 import re
 from hashlib import sha256
@@ -18,7 +18,6 @@ _HASH = re.compile(r"[0-9a-f]{64}\Z")
 
 
 def unreadable(event: RacingEvent, context: MessageContext) -> Message:
-    """A plain line: what to do, and the reference by which an admin finds the delivery."""
     name, because = code(event.name, NAME_MAX), safe(event.unreadable_because)
     line = f"A delivery could not be read. {WHAT_TO_DO} Reference {safe(context.reference) or reference(event.key)}"
     line += f" (event {name})" if name else ""
@@ -28,7 +27,7 @@ def unreadable(event: RacingEvent, context: MessageContext) -> Message:
 
 
 def reference(key: str) -> str:
-    """The start of the hash that the event's key ends in, or of the key's own: "inbox-0123456789ab"."""
+    """For example "inbox-0123456789ab": the first digits of the key's hash."""
     found = _HASH.search(key)
     digest = found.group() if found else sha256(key.encode("utf-8", "replace")).hexdigest()
     return f"inbox-{digest[:_REFERENCE_LENGTH]}"

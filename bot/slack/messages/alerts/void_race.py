@@ -1,4 +1,4 @@
-"""The message for a result that says the race was declared void: nobody has won, whoever was placed before."""
+"""The message for a void race: no place counts."""
 
 from bot.events.event import RacingEvent
 from bot.events.facts import Change
@@ -17,7 +17,7 @@ IS_VOID = "Race declared void"
 
 
 def void_race(event: RacingEvent, context: MessageContext) -> Message:
-    """Which race is void, and what becomes of the earlier result; `text` begins with "VOID: ". No place is shown."""
+    """`text` begins with "VOID: "."""
     race = event.race
     name, off = f"VOID: {race_name(race)}{region_mark(event)}", off_for_readers(race.off)
     said = [_void_in_words(context), *_other_changes(event, context)]
@@ -39,7 +39,6 @@ def _void_in_words(context: MessageContext) -> str:
 
 
 def _other_changes(event: RacingEvent, context: MessageContext) -> list[str]:
-    """What else changed, in a sentence; nothing where nothing else did."""
     others = [change for change in context.changes if not _makes_void(change)]
     changed = changes_in_words(others, event.race.runners, disagree=context.order_unknown)
     return [f"{DISAGREE if context.order_unknown else 'Changed'}: {changed}"] if changed else []

@@ -1,1 +1,1 @@
-"""The answers to commands. Pure builders: a value in, a message's text and blocks out."""
+"""Answers to commands, for people."""

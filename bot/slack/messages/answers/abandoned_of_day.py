@@ -1,4 +1,4 @@
-"""What was abandoned on a day, as `/racecard` and `/results` say it: all of it in the blocks, a part in the text."""
+"""The abandonments of a day, for `/racecard` and `/results`."""
 
 from collections.abc import Sequence
 
@@ -13,11 +13,10 @@ from bot.slack.messages.kit.text import counted, joined, safe
 from bot.slack.messages.kit.times import off_text
 
 NAMED = 12
-"""Abandonments that the text itself names; all of them are in the blocks, on as many pages as they need."""
+"""Abandonments named in the notification text. The blocks name all."""
 
 
 def abandoned_lines(outcomes: Outcomes, region: str | None = None) -> list[str]:
-    """The lost meetings, then the races that were called off by themselves; each with its region in a list of all."""
     whole = [_lost_meeting(event, region) for event in outcomes.lost]
     singly = [
         joined([_lost_race(race, region), safe(race.reason)], ", ") + ("" if race.region else " (region unknown)")
@@ -29,7 +28,7 @@ def abandoned_lines(outcomes: Outcomes, region: str | None = None) -> list[str]:
 
 
 def abandoned_in_figures(outcomes: Outcomes) -> str | None:
-    """How many are lost, each race counted once: "1 meeting (6 races) and 1 other race abandoned"."""
+    """For example "1 meeting (6 races) and 1 other race abandoned". Each race counts once."""
     races = [
         race
         for place in range(len(outcomes.meetings))
@@ -50,18 +49,15 @@ def _is_of_lost(race: Race, outcomes: Outcomes) -> bool:
 
 
 def abandoned_units(lines: Sequence[str]) -> list[Block]:
-    """All of them, in sections between which a page can end; none where there are none."""
     return line_units(["*ABANDONED*", *lines]) if lines else []
 
 
 def abandoned_in_text(lines: Sequence[str]) -> str | None:
-    """The first of them by name; None where there are none."""
     more = [f"and {len(lines) - NAMED} more, listed below"] if len(lines) > NAMED else []
     return f"ABANDONED: {'; '.join([*lines[:NAMED], *more])}" if lines else None
 
 
 def _lost_race(race: Race, region: str | None) -> str:
-    """A race by its course, region and off time: "Newcastle (AUS) 15:05"."""
     course = course_name(race)
     return joined([_in_region(course, race, region), off_text(race.off)], " ") if course else race_name(race)
 
@@ -73,6 +69,5 @@ def _lost_meeting(event: RacingEvent, region: str | None) -> str:
 
 
 def _in_region(course: str, race: Race, region: str | None) -> str:
-    """The course, with its region in a list of all regions."""
     shown = safe(race.region, SHORT_MAX) if region is None else None
     return f"{course} ({shown})" if shown else course

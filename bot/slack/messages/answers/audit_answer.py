@@ -1,4 +1,4 @@
-"""The answer of `/racing audit`: who changed what a channel receives, and when."""
+"""The answer of `/racing audit`."""
 
 from bot.channels.audit_log import Page
 from bot.db.tables import AuditEntry
@@ -13,7 +13,6 @@ SIDE_MAX = 220
 
 
 def audit_page(page: Page, what: str, command: str) -> Message:
-    """A page of the changes; `what` says of whom or where, `command` is what is typed for them."""
     if not page.total:
         return message(text := f"Nobody has changed anything {what} yet.", [section(text)])
     where = f" (page {page.number} of {page.pages})" if page.pages > 1 else ""

@@ -1,4 +1,4 @@
-"""The answer of `/racing courses`: names, shortcodes and ids exactly as commands take them."""
+"""The answer of `/racing courses`: names, shortcodes and ids as commands take them."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,6 @@ from bot.slack.messages.kit.text import code, counted, joined, safe
 
 
 def courses(found: Sequence[KnownCourse], typed: str, page: int) -> Message:
-    """A line for each course that was found by what was typed; of all courses where that is nothing."""
     title = f"{counted(len(found), 'course')}" + (f": {safe(typed, SHORT_MAX)}" if typed else "")
     lines = [_course(course) for course in found]
     text = f"{title}. {'; '.join(safe(course.name, SHORT_MAX) or '?' for course in found[:10])}"
@@ -21,7 +20,6 @@ def courses(found: Sequence[KnownCourse], typed: str, page: int) -> Message:
 
 
 def _number(number: int | None, noun: str) -> str | None:
-    """The count with its noun; None where the count is missing or zero."""
     return counted(number, noun).replace(str(number), f"{number:,}") if number else None
 
 

@@ -1,4 +1,4 @@
-"""The answer of `/racing coverage`: what the archive holds of each country, and which fields it publishes."""
+"""The answer of `/racing coverage`: archive and published fields by country."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,6 @@ NOT_PUBLISHED = "not published: "
 
 
 def coverage(countries: Sequence[KnownCountry], region: str | None, page: int) -> Message:
-    """A line for each country, with what it publishes and what it does not."""
     title = f"Coverage: {safe(region, SHORT_MAX)}" if region else f"Coverage: {_countries(len(countries))}"
     lines = [_country(country) for country in countries]
     text = f"{title}. {lines[0]}" if len(lines) == 1 else title
@@ -51,7 +50,6 @@ def _country(country: KnownCountry) -> str:
 
 
 def _order(country: KnownCountry) -> str | None:
-    """Whether the whole finishing order is published, and how many of the runners have a recorded position."""
     said = {True: "full finishing order", False: "no full finishing order", None: None}[country.full_result_order]
     share = share_recorded(country, 1)
     return joined([said, f"({share})" if share and said else share], " ") or None

@@ -1,4 +1,4 @@
-"""What the answers of `/racecard` and `/results` share: the place, what is not known of the day, the small print."""
+"""Shared parts of `/racecard` and `/results`: place, completeness, small print."""
 
 from collections.abc import Callable, Sequence
 from datetime import date
@@ -15,29 +15,24 @@ from bot.slack.messages.kit.times import in_readers_zone
 
 
 def place_of(region: str | None, course: Course | None) -> str:
-    """Region and course: "GB", "Ascot (GB)", "all regions"."""
     shown = safe(region, SHORT_MAX) or "all regions"
     name = safe(course.name, SHORT_MAX * 2) or safe(course.course_id) if course else None
     return f"{name} ({shown})" if name else shown
 
 
 def nowhere_else(region: str | None, course: Course | None) -> str:
-    """The place in a sentence that says "none": "for GB", "for Ascot (GB)", "in any region"."""
+    """For example "for GB", "for Ascot (GB)", "in any region"."""
     return "in any region" if region is None and course is None else f"for {place_of(region, course)}"
 
 
 def command_line(name: str, card: Card, *words: str) -> str:
-    """The command for the same day and place, as it follows /racing."""
     course = card.course and (card.course.course_id or card.course.name)
     quoted = '"' + course.replace('"', "") + '"' if course else None
     return " ".join(filter(None, [name, card.region, card.day.isoformat(), quoted, *words]))
 
 
 def coverage(card: Card, today: date, unchecked: Sequence[str], reader: Reader) -> str | None:
-    """A sentence on what is not shown, or not known; None where the card is whole.
-
-    "No racing" is not said where a delivery told of some.
-    """
+    """A sentence on missing data; None for a complete card. A day with deliveries is never called "No racing"."""
     told: dict[Coverage, Callable[[], str | None]] = {
         Coverage.COMPLETE: lambda: _none(card, today, unchecked) if card.is_empty else None,
         Coverage.PARTIAL: lambda: f"This may not be all: {_reached(card)}",
@@ -50,7 +45,7 @@ def coverage(card: Card, today: date, unchecked: Sequence[str], reader: Reader) 
 
 
 def unchecked_words(words: Sequence[str]) -> str | None:
-    """A warning: what is no region would find nothing, and look like a day without racing."""
+    """A warning: an unchecked region may not exist, and looks like a day without racing."""
     named = [word for word in (safe(word, SHORT_MAX) for word in words) if word]
     if not named:
         return None
@@ -58,7 +53,6 @@ def unchecked_words(words: Sequence[str]) -> str | None:
 
 
 def small_print(card: Card) -> Block | None:
-    """When it was read, how old the data are, and that nothing was shifted between zones."""
     as_of = safe(card.data_as_of, SHORT_MAX)
     said = (
         f"read {in_readers_zone(card.read_at)}" if card.read_at else None,
@@ -69,7 +63,6 @@ def small_print(card: Card) -> Block | None:
 
 
 def _none(card: Card, today: date, unchecked: Sequence[str]) -> str:
-    """That there is none; of a day to come, only that none was declared so far; of unchecked words, nothing."""
     where = nowhere_else(card.region, card.course)
     if unchecked:
         return f"Nothing found {where} on {card.day.isoformat()}."
@@ -94,7 +87,6 @@ def _window(card: Card) -> str:
 
 
 def _quota(card: Card, reader: Reader) -> str:
-    """The month's end, or else the share of the month that commands may spend."""
     if card.failure is not None:
         return _failure(card, reader)
     setting = " (COMMAND_QUOTA_SHARE)" if reader.is_admin else ""

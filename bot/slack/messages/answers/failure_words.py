@@ -1,4 +1,4 @@
-"""The words on a failure of the data service, by who reads them: only admins are told to type in a shell."""
+"""Failures of the data service in words. Only admins read shell commands."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -17,7 +17,7 @@ WORDS_MAX = 600
 
 @dataclass(frozen=True)
 class Reader:
-    """Who reads an answer, and when: `admins` are the ids of ADMIN_USERS, for people to turn to."""
+    """The person who reads an answer. `admins`: ids of ADMIN_USERS."""
 
     is_admin: bool = False
     admins: tuple[str, ...] = ()
@@ -25,17 +25,15 @@ class Reader:
 
     @property
     def whom_to_tell(self) -> str:
-        """The admins by their ids, the first few; without ADMIN_USERS "whoever runs this bot"."""
         named = self.admins[:ADMINS_NAMED]
         return " or ".join(filter(None, [", ".join(named[:-1]), *named[-1:]])) or "whoever runs this bot"
 
 
 NOBODY_KNOWN = Reader()
-"""Somebody who is no admin, of a bot without ADMIN_USERS."""
 
 
 def failure_words(error: Exception, reader: Reader) -> str:
-    """A failure in plain words for this reader. Admins' ids stand in the words as ids: see `shown_to`."""
+    """Plain words. Admins' ids stand as ids; see `shown_to`."""
     if not isinstance(error, ServiceFailure):
         return str(error) if isinstance(error, ServiceError) else "The data service has not answered in time."
     unlatch = error.unlatch if isinstance(error, CircuitOpen) else None
@@ -49,7 +47,6 @@ def failure_words(error: Exception, reader: Reader) -> str:
 
 
 def shown_to(words: str, reader: Reader) -> str:
-    """Plain words as markup, with the admins in them by their names."""
     return with_names(safe(words, WORDS_MAX) or "", reader.admins)
 
 

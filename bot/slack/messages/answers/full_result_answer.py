@@ -1,4 +1,4 @@
-"""The answer to "Full result": every runner with all that was published of it."""
+"""The answer to "Full result": every runner with all published fields."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -28,14 +28,13 @@ def full_result(
     countries: Sequence[KnownCountry] = (),
     changed: Corrected | None = None,
 ) -> Message:
-    """The race as `known` by now where that has a result too, else as it was delivered: placed runners first.
+    """`known`: the race by the race book, used if settled; else the race as delivered.
 
-    Of the `countries` its own tells whether everybody's place is published. `changed` is what differs from the
-    first version: a corrected result says so.
+    `countries`: for the label of a partial order. `changed`: differences from the first version.
     """
     race = known if known and (known.placed() or known.is_void) else event.race
     corrected = _corrected(race, changed)
-    # Of a void race no place counts.
+    # No place of a void race counts.
     placed = () if race.is_void else race.placed()
     others = () if race.is_void else (runner for runner in race.runners if runner.finishing_position is None)
     runners = [*placed, *others]
@@ -57,7 +56,6 @@ def full_result(
 
 
 def _corrected(race: Race, changed: Corrected | None) -> str:
-    """What later versions corrected, "Corrected 14:32: 1st was Horse A, now Horse B"; "" where there is nothing."""
     if changed is None or not only(changed.changes, additions=False):
         return ""
     words = changes_in_words(changed.changes, race.runners, disagree=changed.order_unknown)

@@ -1,4 +1,4 @@
-"""The help: every command with its usage, from the table that registers them."""
+"""The help, made from the table of commands."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -9,8 +9,6 @@ from bot.slack.messages.kit.text import escape
 
 
 class Helped(Protocol):
-    """What help says of a command."""
-
     @property
     def name(self) -> str: ...
     @property
@@ -24,8 +22,6 @@ class Helped(Protocol):
 
 
 FIRST = ("subscribe", "unsubscribe", "racecard", "results", "pause")
-"""The commands whose examples open the help."""
-
 DATES = (
     "Dates: `today`, `tomorrow`, `yesterday`, a weekday, `last friday`, `next friday`, `21 nov`, `21/11/2026` or "
     "`2026-11-21`. Regions are codes or names of countries (`GB`, `Hong Kong`), courses have their whole name:"
@@ -35,7 +31,7 @@ DATES = (
 
 
 def command_help(commands: Sequence[Helped], alone: Sequence[str]) -> Message:
-    """Every command, one a line; `alone` are those that work without /racing too."""
+    """`alone`: the slash commands that work without /racing."""
     typed = [f"• `/racing {command.examples[0]}`" for command in commands if command.name in FIRST]
     lines = [f"• {_usage(one)}" for one in commands]
     named = " and ".join([", ".join(f"`{name}`" for name in alone[:-1]), f"`{alone[-1]}`"])
@@ -47,7 +43,6 @@ def command_help(commands: Sequence[Helped], alone: Sequence[str]) -> Message:
 
 
 def usage_of(command: Helped) -> Message:
-    """One command with examples and what people get wrong, and where the others are."""
     examples = [f"• `/racing {one}`" for one in command.examples]
     worth = [f"Worth knowing: {command.mistakes}"] if command.mistakes else []
     return listing(_usage(command), ["For example:", *examples, *worth, "`/racing help` lists all commands."])

@@ -1,4 +1,4 @@
-"""What is said of a muted meeting."""
+"""Answers to the buttons that mute and unmute a meeting."""
 
 from bot.channels.filters import Abandonments, Meeting
 from bot.outbox.message import Block, Message
@@ -18,18 +18,15 @@ _ABANDONMENTS = {
 
 
 def abandonments_words(abandonments: Abandonments) -> str:
-    """A sentence on a muted meeting's abandonments in the channel."""
     return _ABANDONMENTS[abandonments]
 
 
 def meeting_words(meeting: Meeting) -> str:
-    """A meeting by course and date, else by its id."""
     name = joined([safe(meeting.course.name or meeting.course.course_id), safe(meeting.race_date)], ", ")
     return name or f"meeting {safe(meeting.meeting_id)}"
 
 
 def muted(meeting: Meeting, number: int, abandonments: Abandonments) -> Message:
-    """The answer to the button: `number` is the mute's, by which it is undone."""
     text = (
         f"Muted: results and racecards of {meeting_words(meeting)} are no longer posted in this channel. "
         f"{abandonments_words(abandonments)} `/racing list` shows what is muted here."
@@ -38,11 +35,9 @@ def muted(meeting: Meeting, number: int, abandonments: Abandonments) -> Message:
 
 
 def unmuted(meeting: Meeting) -> Message:
-    """The answer to undoing it."""
     text = f"Results and racecards of {meeting_words(meeting)} are posted here again, from now on."
     return message(text, [section(text)])
 
 
 def undo_button(number: int) -> Block:
-    """The button that ends a mute."""
     return action_button("Undo", UNMUTE, str(number))

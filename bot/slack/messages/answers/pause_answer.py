@@ -1,4 +1,4 @@
-"""What is said of a pause: until when, and what becomes of what comes meanwhile."""
+"""Answers of `/racing pause` and `/racing resume`."""
 
 from datetime import datetime, timedelta
 
@@ -12,7 +12,6 @@ from bot.slack.messages.kit.times import moment_for_readers
 
 
 def paused(until: datetime | None, now: datetime, keep_hours: int, zone: str | None = None) -> Message:
-    """The answer of `/racing pause`. `zone` is the time zone in which a day or a time of day was read."""
     ends = f"until {moment_for_readers(until, seconds=False)}" if until else "until somebody types `/racing resume`"
     hours, kept = counted(int(SUMMARY_AFTER.total_seconds()) // 3600, "hour"), counted(keep_hours, "hour")
     words = (
@@ -24,12 +23,10 @@ def paused(until: datetime | None, now: datetime, keep_hours: int, zone: str | N
 
 
 def resume_button() -> Block:
-    """Ends the pause."""
     return command_button("Resume", "resume")
 
 
 def _too_long(until: datetime | None, now: datetime, keep_hours: int) -> str:
-    """A sentence on what the pause loses, after a space; "" where the pause is short enough to lose nothing."""
     hours = counted(keep_hours, "hour")
     if until is None:
         return f" If the pause is longer than {hours}, older alerts, abandonments included, will be dropped."
@@ -39,7 +36,6 @@ def _too_long(until: datetime | None, now: datetime, keep_hours: int) -> str:
 
 
 def _in_zone(until: datetime | None, zone: str | None) -> str:
-    """A sentence on the zone in which the words were read, after a space; "" where no zone matters."""
     if until is None or zone is None:
         return ""
     moment = f"{until.astimezone(zone_of(zone)):%Y-%m-%d %H:%M}"
@@ -49,7 +45,6 @@ def _in_zone(until: datetime | None, zone: str | None) -> str:
 
 
 def resumed(subscriptions: int) -> Message:
-    """The answer of `/racing resume`."""
     if not subscriptions:
         return message(words := "This channel was not paused: `/racing list` shows what it receives.", [section(words)])
     words = "The pause is over. What waited is posted now, the older of it in one summary."

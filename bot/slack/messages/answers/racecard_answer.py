@@ -1,4 +1,4 @@
-"""The answer of `/racecard`: a section for each meeting, or for a course's card one for each race with its runners."""
+"""The answer of `/racecard`: a section for each meeting, or for each race of a single course."""
 
 from collections.abc import Iterator, Sequence
 from datetime import date
@@ -18,13 +18,11 @@ from bot.slack.messages.kit.times import off_for_readers
 
 LINE_MAX = 300
 MORE_ROOM = 40
-"""Kept free in a section for the words that say how much is left out."""
 
 
 def racecard(
     card: Card, today: date, unchecked: Sequence[str] = (), page: int = 1, reader: Reader = NOBODY_KNOWN
 ) -> Message:
-    """The card, a page of it at a time; what was abandoned stands first, and is marked where it would have been."""
     title = f"Racecard: {place_of(card.region, card.course)}, {card.day.isoformat()}"
     said = [words for words in (coverage(card, today, unchecked, reader), unchecked_words(unchecked)) if words]
     races = sum(len(meeting.races) for meeting in card.meetings)
@@ -38,7 +36,6 @@ def racecard(
 
 
 def listed(first: str, lines: Iterator[str] | Sequence[str], total: int) -> Block:
-    """A section of as many lines as it holds below a first one, which says how many are left out."""
     shown, room = [first], SECTION_MAX - size(first) - MORE_ROOM
     for line in lines:
         room -= size(line) + 1
@@ -50,7 +47,6 @@ def listed(first: str, lines: Iterator[str] | Sequence[str], total: int) -> Bloc
 
 
 def meeting_title(meeting: Meeting, card: Card) -> str:
-    """The course in bold, with its region where the card is of all, and that a meeting there was abandoned."""
     name = course_name(meeting.races[0].model_copy(update={"course": meeting.course})) or "course not named"
     region = safe(meeting.region, SHORT_MAX) if card.region is None else None
     lost = any(
@@ -63,7 +59,7 @@ def meeting_title(meeting: Meeting, card: Card) -> str:
 
 
 def course_button(label: str, name: str, meeting: Meeting, card: Card) -> Block | None:
-    """A button to the meeting's own card; None where nothing names its course, or no button could carry the name."""
+    """None without a course, or if the name is too long for a button."""
     course = meeting.course.course_id or meeting.course.name
     if not course:
         return None
@@ -73,7 +69,6 @@ def course_button(label: str, name: str, meeting: Meeting, card: Card) -> Block 
 
 
 def _meeting(place: int, card: Card) -> Block:
-    """A meeting's section: its name, the going, as many races as a section holds, and a button to its card."""
     meeting = card.meetings[place]
     going = safe(meeting.going)
     first = joined([meeting_title(meeting, card), f"Going: {going}" if going else None])
@@ -84,24 +79,20 @@ def _meeting(place: int, card: Card) -> Block:
 
 
 def _race(race: Race, outcome: Outcome) -> str:
-    """A race on one line, with a word where it was called off."""
     return joined([clip(race_line(race), LINE_MAX), _called_off(race, outcome)])
 
 
 def _called_off(race: Race, outcome: Outcome) -> str | None:
-    """That the race was abandoned, and why; None where it was not."""
     said = joined(["*abandoned*", safe(race.reason, SHORT_MAX)], ": ")
     return {Outcome.ABANDONED: said, Outcome.BOTH: conflict_words(race), Outcome.VOID: "*void*"}.get(outcome)
 
 
 def conflict_words(race: Race) -> str:
-    """That a race was reported abandoned and as run: "*CONFLICT*: reported abandoned (fog) and as run: check"."""
     because = safe(race.reason, SHORT_MAX * 2)
     return f"*CONFLICT*: reported abandoned{f' ({because})' if because else ''} and as run: check"
 
 
 def _course_units(card: Card) -> list[Block]:
-    """A section for each race of the course, with its runners where the data has them."""
     several = len(card.meetings) > 1
     return [
         _race_with_runners(race, outcome, meeting_title(meeting, card) if several else None)
@@ -120,7 +111,7 @@ def _race_with_runners(race: Race, outcome: Outcome, at: str | None) -> Block:
 
 
 def _runner(runner: Runner) -> str:
-    """A declared runner on one line: "4  Desert Crown (3) · R Moore / A O'Brien · OR 121"."""
+    """For example "4  Desert Crown (3) · R Moore / A O'Brien · OR 121"."""
     number, draw = safe(runner.number, SHORT_MAX), safe(runner.draw, SHORT_MAX)
     people = joined([safe(runner.jockey, PERSON_MAX), safe(runner.trainer, PERSON_MAX)], " / ")
     rating, price = safe(runner.official_rating, SHORT_MAX), safe(runner.starting_price, SHORT_MAX)

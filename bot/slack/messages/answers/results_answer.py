@@ -1,4 +1,4 @@
-"""The answer of `/results`: which results are in, what was abandoned, and what is not known yet, meeting by meeting."""
+"""The answer of `/results`: results, abandonments and open races by meeting."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,16 +33,12 @@ from bot.slack.messages.kit.text import clip, counted, joined, safe, sentences
 from bot.slack.messages.kit.times import off_text
 
 ABANDONMENTS = "abandonments"
-"""The word that asks for these alone, as the command's line has it."""
-
 POSITION_MAX = 12
 PLACES = 3
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A day's question, its reader, and what the known countries publish."""
-
     today: date
     unchecked: Sequence[str] = ()
     page: int = 1
@@ -52,7 +48,6 @@ class Shown:
 
 
 def results_of_day(card: Card, shown: Shown) -> Message:
-    """The day's results, a page at a time; the abandoned first, in the text and in the blocks."""
     kind = "Abandonments" if shown.only_abandonments else "Results"
     title = f"{kind}: {place_of(card.region, card.course)}, {card.day.isoformat()}"
     lost = abandoned_lines(card.outcomes, card.region)
@@ -75,7 +70,6 @@ def results_of_day(card: Card, shown: Shown) -> Message:
 
 
 def _summary(card: Card, shown: Shown) -> str | None:
-    """How many races have a result, were abandoned, were declared void, and are not known yet."""
     outcomes = card.outcomes
     settled = outcomes.count(Outcome.SETTLED, Outcome.BOTH)
     void, still_open = outcomes.count(Outcome.VOID), outcomes.count(Outcome.OPEN)
@@ -91,21 +85,19 @@ def _summary(card: Card, shown: Shown) -> str | None:
 
 
 def _none_lost(card: Card, lost: Sequence[str], shown: Shown) -> str | None:
-    """That nothing was abandoned, for who asked for that alone."""
     if lost or not shown.only_abandonments:
         return None
     return f"No abandonment is known {nowhere_else(card.region, card.course)} on {card.day.isoformat()}."
 
 
 def _settled_in(card: Card) -> set[str | None]:
-    """The regions of the races that have a result."""
     places = range(len(card.meetings))
     races = (one for place in places for one in card.outcomes.of_meeting(place))
     return {race.region or card.region for race, outcome in races if outcome in {Outcome.SETTLED, Outcome.BOTH}}
 
 
 def _units(card: Card) -> list[Block]:
-    """A section for each meeting, those with results first; of a single course one for each race, with all who ran."""
+    """Settled meetings come first. A single course has a section for each race."""
     places = range(len(card.meetings))
     if card.course is None:
         return [_meeting(place, card) for place in sorted(places, key=lambda place: not _has_results(place, card))]
@@ -125,7 +117,6 @@ def _meeting(place: int, card: Card) -> Block:
 
 
 def _race(race: Race, outcome: Outcome) -> str:
-    """A race on one line: its off time, and the first three, or what else is known of it."""
     name = off_text(race.off) or safe(race.title) or race_line(race)
     return clip(joined([name, _said(race, outcome)], "  "), LINE_MAX)
 
@@ -146,7 +137,6 @@ def _said(race: Race, outcome: Outcome) -> str:
 
 
 def _whole_race(race: Race, outcome: Outcome) -> Block:
-    """A race with everybody who is placed, then those who are not, by what came in place of a position."""
     placed = [runner for runner in race.placed() if runner.finishing_position]
     first = joined([f"*{off_text(race.off)}*" if off_text(race.off) else None, safe(race.title)], "  ") or race_line(
         race

@@ -1,4 +1,4 @@
-"""The answer of `/racing status`: whether all is well, the last day in figures, waiting posts and the reasons."""
+"""The answer of `/racing status`."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -31,14 +31,14 @@ _MISSING = {
 
 @dataclass(frozen=True)
 class Asked:
-    """The parts of the answer beside the status. `only_channel`: the channel where a non-admin asks."""
+    """`only_channel`: the channel of a non-admin; None for admins."""
 
     degraded: Mapping[str, str]
     only_channel: str | None = None
 
 
 def status_answer(found: Status, asked: Asked) -> Message:
-    """The status for an admin; without reasons, jobs, versions and other channels for anybody else."""
+    """Reasons, jobs, versions and other channels are for admins only."""
     for_admins = asked.only_channel is None
     health = _health(found, asked)
     traffic = _traffic(found)
@@ -63,7 +63,6 @@ def status_answer(found: Status, asked: Asked) -> Message:
 
 
 def _health(found: Status, asked: Asked) -> str:
-    """Whether all is well; else how much is wrong or missing."""
     if not asked.degraded and not found.missing:
         return "All is well."
     wrong = len(asked.degraded)
@@ -98,7 +97,7 @@ def _posts(found: Status) -> str:
 
 
 def _seconds(took_s: float) -> str:
-    """A time in a fitting unit: "0.4 s", "12 s", "3 min", "2.5 h"."""
+    """For example "0.4 s", "12 s", "3 min", "2.5 h"."""
     if took_s < 10:
         return f"{took_s:.1f} s"
     if took_s < 120:
@@ -122,14 +121,12 @@ def _waits(found: Status, only_channel: str | None) -> str:
 
 
 def _failing(found: Status) -> Iterator[str]:
-    """The first delivery whose fan-out failed, and why."""
     if found.first_waiting is not None and found.first_waiting.error:
         why = safe(found.first_waiting.error, REASON_MAX)
         yield f"• {reference(found.first_waiting.inbox_id)} is tried again: {why}"
 
 
 def _waiting(found: Status) -> Iterator[str]:
-    """The channels with waiting posts, and the reasons."""
     for channel in found.waiting_channels:
         yield f"• {named(channel.channel_id)}: {_channel(channel)}"
     if rest := found.waiting_posts - sum(one.count for one in found.waiting_channels):
@@ -161,5 +158,4 @@ def _small_print(found: Status, only_channel: str | None) -> dict[str, object] |
 
 
 def _many(number: int, one: str, more: str) -> str:
-    """The number with the noun: "1 delivery", "1,293 deliveries"."""
     return f"1 {one}" if number == 1 else f"{number:,} {more}"

@@ -1,4 +1,4 @@
-"""The answer of `/racing trace`: of each event who was told, when and where, or why not; the untold channels first."""
+"""The answer of `/racing trace`: each event's channels, with outcome and time, failures first."""
 
 import re
 from collections import Counter
@@ -17,12 +17,11 @@ from bot.slack.messages.kit.text import clip, code, counted, joined, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
 LINES = 60
-"""Channels named in all; each event names a share of the lines, and counts all channels."""
+"""Channels named in an answer, shared by the events. All channels are counted."""
 
 LINES_LEAST = 3
 WHY_MAX = 200
 KEYS_MAX = 5
-"""Events whose keys stand in the small print."""
 KEY_MAX = 120
 
 _KINDS: dict[str, str] = {
@@ -41,17 +40,17 @@ _NOT_YET = {
 }
 
 _CODE = re.compile("[a-z_]+")
-"""A code of Slack's: "is_archived"."""
+"""Slack's error code: "is_archived"."""
 
 _CALL = re.compile(r"[a-z]+(?:\.[A-Za-z]+)+: ")
-"""A method of Slack's with its answer: "chat.postMessage: ratelimited"."""
+"""Slack's method with its answer: "chat.postMessage: ratelimited"."""
 
 Link = Callable[[str, str], str | None]
-"""The address of a message, by its channel and its ts; None before Slack has told the workspace's."""
+"""Channel and ts → https address; None before Slack named the workspace."""
 
 
 def trace_answer(found: Trace, wanted: str, link: Link, only_channel: str | None) -> Message:
-    """Who was told of the `wanted` race, meeting, event or delivery; with `only_channel` of this channel alone."""
+    """`wanted`: the typed id. `only_channel` limits the answer to a channel."""
     name = code(wanted, ID_MAX) or "it"
     limited = f"Limited to this channel, {named(only_channel)}: admins see all." if only_channel else None
     if not found.versions and not found.deliveries:
@@ -82,7 +81,6 @@ def _times(number: int) -> str:
 
 
 def _in_short(found: Trace, *, limited: bool) -> str:
-    """The outcome of all versions together; where nobody was told, why."""
     told = [told for one in found.versions for told in one.told]
     if told:
         return _in_figures(told)
@@ -109,7 +107,6 @@ def _version(one: TracedVersion, link: Link, room: int, *, limited: bool) -> Ite
 
 
 def _race_named(one: TracedVersion) -> str | None:
-    """The race, or the meeting's course and date: "Les Landes 12:50"."""
     if one.race is None or not course_name(one.race):
         return None
     is_of_day = one.kind in {EventKind.MEETING_ABANDONED, EventKind.RACECARD_PUBLISHED}
@@ -125,12 +122,11 @@ def _why_untold(one: TracedVersion, *, limited: bool) -> str:
 
 
 def why_not_posted(outcome: Outcome, why: str | None) -> str:
-    """The outcome of a message that Slack does not have, with the reason, as a clause."""
     return joined([_NOT_YET[outcome], f"because {_clause(why)}" if why else None], ", ")
 
 
 def outcome_words(told: Told, link: Link) -> str:
-    """The outcome in a channel: "posted 2026-11-20 14:32:10 UTC (ts `1763649130.000100`)", or why there is no post."""
+    """For example "posted 2026-11-20 14:32:10 UTC (ts `1763649130.000100`)", or the reason for a missing post."""
     if told.outcome is Outcome.MUTED:
         return f"not posted, because <@{safe(told.muted_by)}> muted the meeting there"
     tries = f"after {counted(told.attempts, 'attempt')}" if told.attempts > 1 else None
@@ -152,7 +148,6 @@ def _how_said(told: Told) -> str:
 
 
 def _how_not_yet(told: Told) -> str:
-    """The outcome of a message before Slack's confirmation."""
     words = _NOT_YET[told.outcome]
     if told.within:
         return f"to be said in another message, which is {words}"
@@ -160,14 +155,12 @@ def _how_not_yet(told: Told) -> str:
 
 
 def _clause(why: str) -> str:
-    """A reason as the rest of a sentence. Slack's codes are named as Slack's."""
     if _CALL.match(why):
         return f"the last call ended with {code(why, WHY_MAX)}"
     return f"Slack said {code(why, WHY_MAX)}" if _CODE.fullmatch(why) else safe(why, WHY_MAX) or "?"
 
 
 def _where(told: Told, link: Link) -> str:
-    """The message's ts, and a link to the message."""
     if told.message_ts is None:
         return ""
     address, shown = link(told.channel_id, told.message_ts), code(told.message_ts)
@@ -180,7 +173,6 @@ def _delivery(one: TracedDelivery) -> str:
 
 
 def _delivered(one: TracedDelivery) -> str:
-    """The outcome of a delivery without a version."""
     if not one.waits:
         return "said nothing new, so nobody was told again"
     if not one.error:
@@ -190,7 +182,6 @@ def _delivered(one: TracedDelivery) -> str:
 
 
 def _in_figures(told: Sequence[Told]) -> str:
-    """How many messages there are, and of each outcome how many: "3 messages: 2 posted, 1 waiting."."""
     return f"{counted(len(told), 'message')}: {_figures(told)}."
 
 

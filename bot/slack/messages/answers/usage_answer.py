@@ -1,4 +1,4 @@
-"""The answer of `/usage`: used, left, the forecast, its certainty, and a line for each day or endpoint."""
+"""The answer of `/usage`: use, limit, forecast, rows by day or endpoint."""
 
 from collections import Counter
 from contextlib import suppress
@@ -30,7 +30,7 @@ LOWER_BOUND = {
 
 
 def usage(reading: QuotaReading, expected: Forecast | None, failure: str | None = None) -> Message:
-    """The month's quota. `failure`, as markup, says why only an older reading can be shown."""
+    """`failure`: why an older reading is shown, as markup."""
     at_least = "" if reading.certain else "at least "
     percent = f" ({reading.percent}%)" if reading.percent is not None else ""
     used = f"{at_least}{reading.used:,}{percent}"
@@ -72,7 +72,6 @@ def usage(reading: QuotaReading, expected: Forecast | None, failure: str | None 
 
 
 def in_short(reading: QuotaReading, expected: Forecast | None) -> str:
-    """The month's quota on one line: used, limit, percent, and how the month will end."""
     at_least = "" if reading.certain else "at least "
     of_limit = f" of {reading.limit:,} ({reading.percent}%)" if reading.limit is not None else ""
     month_end = _expected(reading, expected)
@@ -87,12 +86,12 @@ def in_short(reading: QuotaReading, expected: Forecast | None) -> str:
 
 
 def _chart(reading: QuotaReading) -> Block | None:
-    """The month's growing use from day to day, against the limit; None with fewer than two days to draw."""
+    """Cumulative use by day, beside the limit; None below two days."""
     by_day = _days_of_the_month(reading)
     if len(by_day) < 2:
         return None
     used = list(accumulate(by_day.values()))
-    # Each `step`-th day, back from the last day. The sums of later days include the days left out.
+    # Every `step`-th day back from the last; sums include omitted days.
     step = -(-len(by_day) // CATEGORIES_MAX)
     shown = [str(day.day) for day in by_day][::-step][::-1]
     series = {"Used": used[::-step][::-1]} | ({"Limit": [reading.limit] * len(shown)} if reading.limit else {})
@@ -100,7 +99,6 @@ def _chart(reading: QuotaReading) -> Block | None:
 
 
 def _days_of_the_month(reading: QuotaReading) -> dict[date, int]:
-    """The requests of each day of the month, in order, as far as the service named the days."""
     days: Counter[date] = Counter()
     for row in reading.rows if reading.grouped_by == "day" else ():
         if row.label.startswith(reading.month) and row.requests is not None:
@@ -126,13 +124,11 @@ def _left(reading: QuotaReading) -> str:
 
 
 def _spent(reading: QuotaReading) -> str | None:
-    """The day on which a spent month turns; None where requests are left."""
     turns = day_in_words(month_after(reading.month))
     return f"the month is spent, it turns on {turns}" if reading.is_spent else None
 
 
 def _expected(reading: QuotaReading, expected: Forecast | None) -> str | None:
-    """The forecast with its range, and the day on which the allowance runs out; None for a spent month."""
     if reading.is_spent:
         return None
     if expected is None:
@@ -143,7 +139,6 @@ def _expected(reading: QuotaReading, expected: Forecast | None) -> str | None:
 
 
 def _runs_out(expected: Forecast) -> str | None:
-    """The expected and the earliest day on which the allowance runs out; None where the allowance lasts."""
     if expected.may_run_out_on is None:
         return None
     earliest = day_in_words(expected.may_run_out_on)
@@ -154,7 +149,6 @@ def _runs_out(expected: Forecast) -> str | None:
 
 
 def _by_kind(kinds: Kinds) -> str | None:
-    """The number of refusals of each kind: "(3 rate_limited, 2 quota_exceeded)"."""
     shown = [f"{count:,} {safe(kind, 40) or '?'}" for kind, count in kinds[:KINDS_SHOWN]]
     more = sum(count for _, count in kinds[KINDS_SHOWN:])
     return f"({', '.join([*shown, *([f'{more:,} of other kinds'] if more else [])])})" if shown else None
@@ -165,7 +159,6 @@ def _how_sure(reading: QuotaReading) -> str:
 
 
 def _in_order(reading: QuotaReading) -> list[UsageRow]:
-    """Days newest first, endpoints by their use."""
     if reading.grouped_by == "day":
         return sorted(reading.rows, key=lambda row: row.label, reverse=True)
     return sorted(reading.rows, key=lambda row: (-(row.requests or 0), row.label))

@@ -1,4 +1,4 @@
-"""What is said in a channel to which the bot was invited."""
+"""The message in a channel after the bot's invitation."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,6 @@ from bot.slack.messages.kit.plain import sentence
 
 
 def welcome(filters: Sequence[ChannelFilter], *, is_paused: bool) -> Message:
-    """What the channel receives from now on; where that is nothing, what to type."""
     if not filters:
         return sentence(
             "Thank you for the invitation. I post horse racing results and abandonments: type /racing subscribe GB for "

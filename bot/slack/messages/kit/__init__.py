@@ -1,1 +1,1 @@
-"""What builders of messages share: blocks within Slack's limits, safe text, names, times, buttons and pages."""
+"""Shared parts of messages: blocks within Slack's limits, safe text, names, times, buttons, pages."""

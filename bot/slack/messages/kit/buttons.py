@@ -1,6 +1,6 @@
-"""Buttons: one runs a command as if it had been typed, or an action of `bot/slack/commands/table.py`.
+"""Buttons for commands and for the actions of `bot/slack/commands/table.py`.
 
-What a button is to do stands in its `action_id`, before the colon, and its value: so it works after a restart too.
+`action_id` (up to the colon) and value hold all of the action, so a button survives restarts.
 """
 
 from collections.abc import Sequence
@@ -12,10 +12,10 @@ from bot.slack.messages.kit.text import plain, size
 
 RUN_COMMAND = "run_command"
 RUN_IN_PLACE = "run_in_place"
-"""Runs a command too, and its answer replaces the message that the button is on, where only its reader sees that."""
+"""As RUN_COMMAND; the answer replaces the button's ephemeral message."""
 
 ENDING = "unsubscribe"
-"""The command that takes something away: a button that runs it asks first, whatever it is offered for."""
+"""A button for this command asks for confirmation."""
 
 LABEL_MAX = 75
 VALUE_MAX = 2_000
@@ -30,14 +30,14 @@ CONFIRM_LABEL_MAX = 30
 
 
 def command_button(label: str, command: str, *, in_place: bool = False) -> Block:
-    """A button that runs a command: what would be typed after /racing."""
+    """`command`: the words after /racing."""
     ends = command.partition(" ")[0] == ENDING
     question = f"This channel would no longer receive it: /racing {command}." if ends else None
     return action_button(label, RUN_IN_PLACE if in_place else RUN_COMMAND, command, confirm=question)
 
 
 def action_button(label: str, action: str, value: str, *, confirm: str | None = None) -> Block:
-    """A button for an action; with `confirm`, Slack asks that first. The value has at most VALUE_MAX characters."""
+    """`confirm`: the question of Slack's dialog. `value` has at most VALUE_MAX characters."""
     number = crc32(value.encode("utf-8", "replace"))
     element = {
         "type": "button",
@@ -49,16 +49,12 @@ def action_button(label: str, action: str, value: str, *, confirm: str | None = 
 
 
 def actions(elements: Sequence[Block]) -> Block | None:
-    """A row of buttons, or None where there are none.
-
-    One whose value is longer than Slack takes is left out, and what a row has no room for.
-    """
+    """None without a button. Buttons with too long values, and buttons beyond ELEMENTS_MAX, are left out."""
     shown = [element for element in elements if fits(element)]
     return {"type": "actions", "elements": shown[:ELEMENTS_MAX]} if shown else None
 
 
 def fits(button: Block) -> bool:
-    """Whether Slack takes the button's value."""
     return size(button["value"]) <= VALUE_MAX
 
 

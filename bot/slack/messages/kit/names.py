@@ -1,4 +1,4 @@
-"""What messages call things: a race by its course and time, a runner by its horse, a race class by its word."""
+"""Names of races, runners, courses, regions and classes in messages."""
 
 from bot.events.event import RacingEvent
 from bot.events.races import Race, Runner
@@ -11,64 +11,57 @@ HORSE_MAX = 60
 PERSON_MAX = 60
 ID_MAX = 80
 SHORT_MAX = 40
-"""For values that are a word or two: a date, a position, a price, a status, a class."""
-
 RUNNERS_PLAUSIBLE = 1_000
 
 
 def course_name(race: Race) -> str | None:
-    """The course's name, else its id."""
     return safe(race.course.name, COURSE_MAX) or safe(race.course.course_id, COURSE_MAX)
 
 
 def race_name(race: Race) -> str:
-    """The race by course and off time, "Kempton 14:30", or by the best else that came."""
+    """For example "Kempton 14:30", or the next best name."""
     place = joined([course_name(race), off_text(race.off)], " ")
     return place or safe(race.title) or _race_by_id(race) or "race not named"
 
 
 def card_name(race: Race) -> str:
-    """A day's card by course and date: "Ascot, 2026-11-21"."""
+    """For example "Ascot, 2026-11-21"."""
     return joined([course_name(race), race_date(race)], ", ") or _race_by_id(race) or "card not named"
 
 
 def race_date(race: Race) -> str | None:
-    """The date as published."""
     return safe(race.race_date, SHORT_MAX)
 
 
 def region_mark(event: RacingEvent) -> str:
-    """The region in brackets after a name; of an abandonment also that it is unknown; else nothing."""
     region = region_in_words(event)
     return f" ({region})" if region else ""
 
 
 def region_in_words(event: RacingEvent) -> str | None:
-    """The region's code, else the delivery's words for the region; "region unknown" where that matters, or None."""
+    """An abandonment told to every region gets "region unknown"."""
     if region_unknown(event):
         return "region unknown"
     return safe(event.race.region, SHORT_MAX) or safe(event.race.said_region, SHORT_MAX)
 
 
 def reason(event: RacingEvent) -> str | None:
-    """Why it was abandoned, as published."""
     return safe(event.reason) or safe(event.race.reason)
 
 
 def horse_name(runner: Runner) -> str:
-    """The horse, else its number."""
     number = safe(runner.number, SHORT_MAX)
     return safe(runner.horse, HORSE_MAX) or (f"no. {number}" if number else "horse not named")
 
 
 def runner_line(runner: Runner, first: str | None) -> str:
-    """A runner on one line: "1  Desert Crown (R Moore / A O'Brien)  SP 5/2"; `first` is its position or number."""
+    """For example "1  Desert Crown (R Moore / A O'Brien)  SP 5/2". `first`: position or number."""
     price = safe(runner.starting_price, SHORT_MAX)
     return joined([first, f"{horse_name(runner)}{_connections(runner)}", f"SP {price}" if price else None], "  ")
 
 
 def race_line(race: Race) -> str:
-    """A race of a card on one line: "14:30  Novices' Hurdle  ·  2m  ·  Class 4  ·  12 runners"."""
+    """For example "14:30  Novices' Hurdle  ·  2m  ·  Class 4  ·  12 runners"."""
     number = safe(race.number, SHORT_MAX)
     name = joined([off_text(race.off), safe(race.title) or (f"race {number}" if number else None)], "  ")
     details = joined([safe(race.distance, SHORT_MAX), class_name(race), runners_count(race)])
@@ -76,20 +69,18 @@ def race_line(race: Race) -> str:
 
 
 def class_name(race: Race) -> str | None:
-    """The race class, with its word where only a figure was published."""
     race_class = safe(race.race_class, SHORT_MAX)
     return f"Class {race_class}" if race_class and race_class.isdecimal() else race_class
 
 
 def runners_count(race: Race) -> str | None:
-    """How many run, as published, else as counted; None where neither says."""
+    """The published field size, else the number of declared runners."""
     published = race.field_size or 0
     number = published if 0 < published < RUNNERS_PLAUSIBLE else sum(not runner.is_out for runner in race.runners)
     return counted(number, "runner") if number else None
 
 
 def race_details(race: Race) -> str:
-    """Title, going, distance and the like, in one line; "" where none came."""
     short = (race.distance, race.going, race.surface, race.race_type)
     return joined([safe(race.title), class_name(race), *(safe(value, SHORT_MAX) for value in short)])
 

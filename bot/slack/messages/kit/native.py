@@ -1,6 +1,6 @@
-"""Slack's native table and chart, for which slack_sdk has no class: the one place where their dicts are made.
+"""Slack's native table and chart; slack_sdk has no class for either.
 
-Not every workspace has them, so a message that has one can be made in plain sections too (`with_native`).
+Some workspaces refuse native blocks, so each message has a form in sections too (`with_native`).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,28 +20,28 @@ NATIVE = frozenset({DATA_TABLE, DATA_VISUALIZATION})
 TABLE_ROWS_MAX = 101
 TABLE_COLUMNS_MAX = 20
 TABLE_MAX = 8_000
-"""A table's rows with the header, its columns, and all its cells together, of 10,000 characters that Slack takes.
+"""Limits of a table: rows with the header, columns, characters in all cells (Slack takes 10,000).
 
 https://docs.slack.dev/reference/block-kit/blocks/data-table-block
 """
 
 PAGE_SIZE = 20
-"""Rows that are seen without turning a page: most fields are whole. Slack allows 1 to 100."""
+"""Rows on a table's page: most fields fit. Slack allows 1 to 100."""
 
 CHART_TITLE_MAX = 50
 SERIES_MAX = 6
 CATEGORIES_MAX = 20
 LABEL_MAX = 20
-"""Of a series' name and of a category: https://docs.slack.dev/reference/block-kit/blocks/data-visualization-block"""
+"""For series and categories: https://docs.slack.dev/reference/block-kit/blocks/data-visualization-block"""
 
 NOTHING_CAME = "\N{EN DASH}"
-"""Slack takes no empty cell."""
+"""Slack refuses empty cells."""
 
 CELL_MAX = 60
 
 
 def cell(value: str | None) -> str:
-    """The data for a table's cell: on one line and clipped. It is raw: nothing in it formats, so nothing is escaped."""
+    """A raw cell needs no escaping."""
     if value and is_as_it_is(value, CELL_MAX):
         return value
     return clip(flatten(value or "", CELL_MAX), CELL_MAX) or NOTHING_CAME
@@ -50,10 +50,10 @@ def cell(value: str | None) -> str:
 def data_table(
     caption: str, columns: Mapping[str, Sequence[str]], row_header: str, room: int
 ) -> tuple[Block, int] | None:
-    """A table of columns by their title, and how many of the rows it has; None where there is no row or no room.
+    """The table and its number of rows; None without room for a row.
 
-    `columns` hold cells and are equally long; those in which nothing came are left out. `row_header` is the column that
-    tells the rows apart, for screen readers.
+    `columns`: equally long lists of cells; empty columns are left out. `row_header`: the column that names a row, for
+    screen readers.
     """
     shown = {title: cells for title, cells in columns.items() if set(cells) - {NOTHING_CAME}}
     header = list(shown)[:TABLE_COLUMNS_MAX]
@@ -73,7 +73,6 @@ def data_table(
 
 
 def line_chart(title: str, x_label: str, labels: Sequence[str], series: Mapping[str, Sequence[int]]) -> Block:
-    """A line for each series over the labels: one or more, of which only the last CATEGORIES_MAX are shown."""
     categories = [clip(label, LABEL_MAX) for label in labels[-CATEGORIES_MAX:]]
     return {
         "type": DATA_VISUALIZATION,
@@ -90,7 +89,6 @@ def line_chart(title: str, x_label: str, labels: Sequence[str], series: Mapping[
 
 
 def with_native(native: Message, in_sections: Callable[[], Message]) -> Message:
-    """The message with native blocks, for which `in_sections` makes the plain one when that is needed."""
     return replace(native, sections=partial(_sections, in_sections))
 
 
@@ -98,7 +96,7 @@ def _sections(in_sections: Callable[[], Message]) -> Blocks:
     try:
         return in_sections().blocks
     except Exception:
-        # The message is on its way by now. Without sections its text goes out, which is better than nothing.
+        # The message is on its way. Without sections Slack shows the text alone.
         log.exception("sections_not_built")
         return ()
 
@@ -109,7 +107,6 @@ def _points(categories: Sequence[str], values: Sequence[int]) -> list[Block]:
 
 
 def _that_fit(header: Sequence[str], rows: Iterable[Sequence[str]], room: int) -> list[Sequence[str]]:
-    """The header and as many of the rows as there is room for."""
     fitting: list[Sequence[str]] = []
     for row in (header, *rows):
         room -= sum(map(size, row))

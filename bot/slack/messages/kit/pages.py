@@ -1,4 +1,4 @@
-"""Answers of several pages: as many blocks as fit, and buttons to turn the page, which run the command again."""
+"""Answers in pages. A page button runs the command again."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,28 +9,26 @@ from bot.slack.messages.kit.buttons import actions, command_button
 from bot.slack.messages.kit.text import BLOCKS_MAX, MESSAGE_MAX, clip
 
 BUTTON = 120
-"""What a button is taken to weigh beside its text."""
+"""Assumed cost of a button beside its text."""
 
 LINES_TOGETHER = 8
 LINE_MAX = 370
-"""So that so many lines fit into a section, whatever is in them."""
+"""LINES_TOGETHER lines of this size fit into a section."""
 
 LISTED_TOGETHER = 4
-"""Sections of lines on a page: about what a screen holds."""
+"""Sections of lines on a page, about a screen."""
 
 FOR_TURNING = 500
-"""Kept free for the row of buttons."""
 
 
 @dataclass(frozen=True)
 class Turning:
-    """The command by which the pages are turned, as it follows /racing, and the page that is asked for."""
+    """`command`: the words after /racing."""
 
     command: str
     page: int = 1
 
     def to(self, page: int) -> str:
-        """The command that shows another page."""
         return f"{self.command} page:{page}"
 
 
@@ -43,7 +41,7 @@ def paged(
     *,
     most: int = BLOCKS_MAX,
 ) -> Message:
-    """The message: `head` and `foot` on every page, and between them the units of the page, at most so many."""
+    """`head` and `foot` stand on every page. A page has at most `most` units."""
     above, below = [block for block in head if block], [block for block in (foot,) if block]
     room = MESSAGE_MAX - weight(above) - weight(below) - FOR_TURNING
     pages = split_pages(units, min(most, BLOCKS_MAX - len(above) - len(below) - 1), room)
@@ -52,7 +50,7 @@ def paged(
 
 
 def split_pages(units: Sequence[Block], blocks: int, room: int) -> list[list[Block]]:
-    """The units, page by page; one page where there are none. A unit that is larger than a page has one for itself."""
+    """At least a page. A unit larger than a page stands alone."""
     pages: list[list[Block]] = [[]]
     left = room
     for unit in units:
@@ -66,14 +64,12 @@ def split_pages(units: Sequence[Block], blocks: int, room: int) -> list[list[Blo
 
 
 def line_units(lines: Sequence[str]) -> list[Block]:
-    """Lines as units: sections of so many that a page can end between them."""
     cut = [clip(line, LINE_MAX) for line in lines]
     parts = (cut[start : start + LINES_TOGETHER] for start in range(0, len(cut), LINES_TOGETHER))
     return [{"type": "section", "text": mrkdwn("\n".join(part))} for part in parts]
 
 
 def turns(turn: Turning, number: int, last: int) -> Block | None:
-    """Buttons to the page before and after."""
     back = [command_button(f"← Page {number - 1}", turn.to(number - 1), in_place=True)] if number > 1 else []
     on = [command_button(f"Page {number + 1} of {last} →", turn.to(number + 1), in_place=True)] if number < last else []
     return actions([*back, *on])

@@ -1,4 +1,4 @@
-"""Times as messages show them: as published, and in the reader's own zone where an offset came (Spec gap G16)."""
+"""Times as published, and in the reader's zone if an offset was published (Spec gap G16)."""
 
 from datetime import UTC, date, datetime
 
@@ -11,15 +11,14 @@ _DAY_S = 86_400
 
 
 def utc_clock(moment: datetime, *, seconds: bool = False) -> str:
-    """The moment in UTC: "14:32 UTC", or "14:32:10 UTC"."""
-    # By arithmetic, because `astimezone` overflows at both ends of the calendar.
+    # `astimezone` overflows at both ends of the calendar.
     second_of_day = int(moment.timestamp()) % _DAY_S
     clock = f"{second_of_day // 3600:02}:{second_of_day // 60 % 60:02}"
     return f"{clock}:{second_of_day % 60:02} UTC" if seconds else f"{clock} UTC"
 
 
 def in_readers_zone(moment: datetime, *, seconds: bool = False) -> str:
-    """A token that Slack shows in each reader's own zone, and as UTC where it can't.
+    """Slack shows the token in each reader's zone, else as UTC.
 
     https://docs.slack.dev/messaging/formatting-message-text#date-formatting
     """
@@ -28,25 +27,21 @@ def in_readers_zone(moment: datetime, *, seconds: bool = False) -> str:
 
 
 def moment_for_readers(moment: datetime, *, seconds: bool = True) -> str:
-    """Day and time of a moment, in each reader's own zone; in UTC where Slack can't."""
     in_utc = f"{moment.astimezone(UTC):%Y-%m-%d} {utc_clock(moment, seconds=seconds)}"
     style = "{time_secs}" if seconds else "{time}"
     return f"<!date^{int(moment.timestamp())}^{{date_short}} {style}|{in_utc}>"
 
 
 def day_in_words(day: date) -> str:
-    """A day of this year or the next: "1 December"."""
     return f"{day.day} {day:%B}"
 
 
 def off_text(off: OffTime) -> str | None:
-    """The off time as published; in UTC where only the moment is known; None where nothing is."""
     moment = aware(off.off_at)
     return safe(off.text, _TIME_TEXT_MAX) or (utc_clock(moment) if moment else None)
 
 
 def off_for_readers(off: OffTime) -> str | None:
-    """The off time as published, and beside it the reader's own where an offset came with it."""
     text, moment = safe(off.text, _TIME_TEXT_MAX), aware(off.off_at)
     if moment is None:
         return text
@@ -54,10 +49,10 @@ def off_for_readers(off: OffTime) -> str | None:
 
 
 def minutes_late(context: MessageContext) -> int | None:
-    """How late the message is, in whole minutes; None where that is not worth a word.
+    """Whole minutes of lateness; None below `late_after_s`.
 
-    Measured from when the service had this version of the event, else from receipt. The off time says nothing about
-    lateness: a race settles minutes after the off, and is corrected hours after it.
+    Measured from when the service had this version, else from receipt. The off time is no measure: a race settles
+    minutes after the off, and corrections come hours later.
     """
     since = min(context.had_at or context.received_at, context.received_at)
     late_s = (context.now - since).total_seconds()
@@ -65,5 +60,5 @@ def minutes_late(context: MessageContext) -> int | None:
 
 
 def aware(moment: datetime | None) -> datetime | None:
-    """The moment, or None where it has no offset: such a one can't be compared with any other."""
+    """None for a moment without an offset: such a moment can't be compared."""
     return moment if moment and moment.utcoffset() is not None else None
