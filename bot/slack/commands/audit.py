@@ -7,9 +7,9 @@ from bot.channels import audit_log
 from bot.errors import CommandError
 from bot.outbox.message import Message
 from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.messages.alerts.mentions import named
 from bot.slack.messages.answers.audit_answer import audit_page
 from bot.slack.messages.answers.subscription_list import page_of
+from bot.slack.messages.kit.mentions import named
 
 _ID = re.compile(r"<?[@#]?([UWCGD][A-Z0-9]{1,30})(?:\|[^>]*)?>?", re.ASCII)
 _PAGE = re.compile(r"\s*page:\d{1,6}\s*\Z", re.IGNORECASE | re.ASCII)

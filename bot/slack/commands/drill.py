@@ -8,7 +8,7 @@ from bot.outbox.message import Message
 from bot.racedata import webhook_subscriptions
 from bot.slack.channel_membership import is_member
 from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.messages.alerts.drill_message import drill_report
+from bot.slack.messages.answers.drill_report import drill_report
 
 NAME = "drill"
 HERE = "here"

@@ -17,12 +17,12 @@ from bot.slack.commands.tokens import join
 from bot.slack.forms.subscribe_form import COURSES, NOT_COURSES, REGIONS
 from bot.slack.messages.answers.filter_words import (
     courses_named,
-    listed,
     name_of,
     region_named,
     region_words,
     topics_in_order,
 )
+from bot.slack.messages.kit.text import listed
 
 CHECK_S = 1.2
 """For looking up regions and courses before the ack, which Slack wants within three seconds."""

@@ -23,7 +23,8 @@ from bot.slack.commands.line_parses import (
 )
 from bot.slack.commands.phrases import THINGS, Kind, Phrase, Reader
 from bot.slack.commands.tokens import Word, join, parted, words_of
-from bot.slack.messages.answers.filter_words import listed, topics_in_order
+from bot.slack.messages.answers.filter_words import topics_in_order
+from bot.slack.messages.kit.text import listed
 
 TOPIC_WORDS: dict[str, Topic] = {
     "result": Topic.RESULTS,

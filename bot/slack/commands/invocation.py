@@ -8,6 +8,7 @@ from typing import Any
 
 from bot.clock import Clock
 from bot.db.engine import Database
+from bot.events.days import utc_today
 from bot.operations.drill_run import Drills
 from bot.outbox.message import Message
 from bot.outbox.resume import Reopening
@@ -16,6 +17,7 @@ from bot.racedata.race_book import RaceBook
 from bot.racedata.reference_book import ReferenceBook
 from bot.settings import Settings
 from bot.slack.bot_identity import Identity
+from bot.slack.messages.answers.failure_words import Reader
 from bot.slack.permissions import People
 from bot.slack.web_client import SlackClient
 
@@ -108,3 +110,9 @@ class Command:
     examples: tuple[str, ...] = ()
     mistakes: str = ""
     answer_s: float = ANSWER_S
+
+
+async def reader_of(desk: Desk, invocation: Invocation) -> Reader:
+    """Without Slack's answer the person is no admin."""
+    is_admin = await desk.people.is_admin(invocation.user_id)
+    return Reader(is_admin is True, tuple(sorted(desk.people.admin_users)), utc_today(desk.clock()))

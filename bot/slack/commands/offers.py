@@ -9,8 +9,8 @@ from bot.logs import get_logger
 from bot.slack.commands.error_answers import offered_lines
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.table import find_command
-from bot.slack.messages.answers.filter_words import listed
 from bot.slack.messages.kit.buttons import ENDING
+from bot.slack.messages.kit.text import listed
 
 log = get_logger(__name__)
 

@@ -7,8 +7,7 @@ from bot.events.days import utc_today
 from bot.outbox.message import Message
 from bot.racedata.day_card import STOPPED
 from bot.slack.commands.day_words import Asked, Place, find_place, read_words
-from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.commands.viewer import reader_of
+from bot.slack.commands.invocation import Desk, Invocation, reader_of
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN
 from bot.slack.messages.answers.racecard_answer import racecard
 

@@ -28,8 +28,9 @@ from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.line_parses import ALL
 from bot.slack.commands.subscription_changes import audited, change
 from bot.slack.forms.subscribe_form import COURSES, NOT_COURSES, REGIONS
-from bot.slack.messages.answers.filter_words import listed, region_named, topics_in_order
+from bot.slack.messages.answers.filter_words import region_named, topics_in_order
 from bot.slack.messages.answers.subscription_answers import Said, subscribed
+from bot.slack.messages.kit.text import listed
 
 CHANGED = (
     "Somebody has changed or ended this subscription since you opened the form, so nothing was saved. Close the form, "

@@ -31,13 +31,13 @@ from bot.slack.commands.subscription_changes import audited, change
 from bot.slack.commands.tokens import join
 from bot.slack.messages.answers.filter_words import (
     in_plain_words,
-    listed,
     name_of,
     region_named,
     region_words,
     topics_in_order,
 )
 from bot.slack.messages.answers.subscription_answers import unsubscribed
+from bot.slack.messages.kit.text import listed
 
 NAME = "unsubscribe"
 

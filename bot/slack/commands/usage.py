@@ -6,9 +6,8 @@ from typing import Any
 from bot.errors import CommandError, ServiceError
 from bot.outbox.message import Message
 from bot.racedata.quota_book import BY_DAY, BY_ENDPOINT
-from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.commands.invocation import Desk, Invocation, reader_of
 from bot.slack.commands.tokens import split
-from bot.slack.commands.viewer import reader_of
 from bot.slack.messages.answers.failure_words import failure_words, shown_to
 from bot.slack.messages.answers.usage_answer import usage
 

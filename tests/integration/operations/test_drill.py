@@ -22,7 +22,7 @@ from bot.outbox import ledger, message_store, traffic
 from bot.outbox.hold import close_channel, pause_channel
 from bot.outbox.ledger import Outcome
 from bot.sandbox.slack import failures
-from bot.slack.messages.alerts.drill_message import drill_report
+from bot.slack.messages.answers.drill_report import drill_report
 
 FINE = Answered("https://bot.example.com/webhooks/racing", 0.1)
 

@@ -32,11 +32,12 @@ from bot.racedata.reference_store import KnownCountry, KnownCourse
 from bot.slack.commands.error_answers import explain
 from bot.slack.forms.subscribe_form import FormOf, Known, outdated, saved, subscribe_form
 from bot.slack.messages.alerts.backlog_summary import waited
-from bot.slack.messages.alerts.drill_message import drill, drill_report
+from bot.slack.messages.alerts.drill_message import drill
 from bot.slack.messages.answers.audit_answer import audit_page
 from bot.slack.messages.answers.change_notice import ended_by, muted_by, narrowed_by, paused_by, resumed_by, unmuted_by
 from bot.slack.messages.answers.courses_answer import courses
 from bot.slack.messages.answers.coverage_answer import coverage
+from bot.slack.messages.answers.drill_report import drill_report
 from bot.slack.messages.answers.full_result_answer import full_result
 from bot.slack.messages.answers.help_answer import command_help, usage_of
 from bot.slack.messages.answers.mute_answer import muted, unmuted

@@ -9,8 +9,8 @@ from bot.events.races import Course, OffTime, Race, Runner
 from bot.outbox.message import Message
 from bot.racedata.reference_store import KnownCountry
 from bot.slack.messages import EVENT_MESSAGES, Corrected, MessageContext, SupersededBy
+from bot.slack.messages.alerts.result import void_race
 from bot.slack.messages.alerts.unreadable import unreadable
-from bot.slack.messages.alerts.void_race import void_race
 
 OFF_AT = datetime(2026, 11, 20, 14, 30, tzinfo=UTC)
 RECEIVED_AT = datetime(2026, 11, 20, 14, 32, 10, tzinfo=UTC)

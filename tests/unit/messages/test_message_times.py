@@ -3,8 +3,8 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from bot.events.races import OffTime
-from bot.slack.messages.alerts.alert_context import MessageContext
-from bot.slack.messages.kit.times import in_readers_zone, minutes_late, off_for_readers, off_text, utc_clock
+from bot.slack.messages.alerts.alert_context import MessageContext, minutes_late
+from bot.slack.messages.kit.times import in_readers_zone, off_for_readers, off_text, utc_clock
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

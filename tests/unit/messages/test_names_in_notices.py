@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.slack.commands.audit import read_target
-from bot.slack.messages.alerts.mentions import named
+from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.plain import sentence
 
 

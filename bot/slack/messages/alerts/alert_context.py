@@ -6,7 +6,6 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import Changes
 from bot.events.races import Value
 from bot.racedata.reference_store import KnownCountry
-from bot.slack.messages.kit.text import safe
 
 
 class Corrected(Value):
@@ -74,5 +73,12 @@ class MessageContext(Value):
     country: KnownCountry | None = None
 
 
-def region_unknown(event: RacingEvent) -> bool:
-    return event.is_abandonment and safe(event.race.region) is None and safe(event.race.said_region) is None
+def minutes_late(context: MessageContext) -> int | None:
+    """Whole minutes of lateness; None below `late_after_s`.
+
+    Measured from when the service had this version, else from receipt. The off time is no measure: a race settles
+    minutes after the off, and corrections come hours later.
+    """
+    since = min(context.had_at or context.received_at, context.received_at)
+    late_s = (context.now - since).total_seconds()
+    return int(late_s // 60) if late_s > context.late_after_s and late_s >= 60 else None

@@ -8,14 +8,14 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import only
 from bot.events.races import Race
 from bot.outbox.message import Block, Blocks, Message
-from bot.slack.messages.alerts.alert_context import MessageContext, SupersededBy
+from bot.slack.messages.alerts.alert_context import MessageContext, SupersededBy, minutes_late
 from bot.slack.messages.alerts.corrections import DISAGREE, corrected_in_words, repeated_in_words
 from bot.slack.messages.alerts.finishing_order import order_note
 from bot.slack.messages.kit.blocks import context as context_block
 from bot.slack.messages.kit.blocks import mrkdwn, plain_text, section
 from bot.slack.messages.kit.names import ID_MAX, SHORT_MAX, race_date, region_in_words
 from bot.slack.messages.kit.text import TEXT_MAX, clip, plain, safe
-from bot.slack.messages.kit.times import in_readers_zone, minutes_late, utc_clock
+from bot.slack.messages.kit.times import in_readers_zone, utc_clock
 
 _LINK = re.compile(r"https://[!-;=?-{}~]{1,500}")
 """Printable ASCII without the characters that end a link's address: `<`, `>` and `|`."""

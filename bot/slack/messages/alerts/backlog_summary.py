@@ -10,12 +10,11 @@ from bot.events.facts import VersionRemarks
 from bot.outbox.held_queues import PAUSED, UNDELIVERED
 from bot.outbox.message import Message
 from bot.outbox.resume import ABANDONMENTS, Waited
-from bot.slack.messages.alerts.mentions import mentions_in_markup, with_mentions
 from bot.slack.messages.alerts.unreadable import NAME_MAX
-from bot.slack.messages.answers.filter_words import listed
 from bot.slack.messages.kit.blocks import context, header, message, mrkdwn, section
+from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
 from bot.slack.messages.kit.names import course_name, horse_name, race_date, race_name, reason, region_mark
-from bot.slack.messages.kit.text import code, counted, joined, safe, size
+from bot.slack.messages.kit.text import code, counted, joined, listed, safe, size
 from bot.slack.messages.kit.times import moment_for_readers, off_text
 
 NAMED_MAX = 3_000

@@ -11,8 +11,8 @@ from bot.slack.messages.alerts.alert_buttons import alert_buttons
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.asides import asides, late_mark, shows_filled_in, small_print
 from bot.slack.messages.alerts.corrections import correction
-from bot.slack.messages.alerts.mentions import mentions_in_markup, with_mentions
 from bot.slack.messages.kit.blocks import fields, header, message, section
+from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
 from bot.slack.messages.kit.names import course_name, race_date, race_line, reason, region_mark
 from bot.slack.messages.kit.text import counted, joined, safe
 

@@ -7,8 +7,8 @@ from bot.slack.messages.alerts.alert_buttons import alert_buttons
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.asides import asides, late_mark, small_print
 from bot.slack.messages.alerts.corrections import correction
-from bot.slack.messages.alerts.mentions import mentions_in_markup, with_mentions
 from bot.slack.messages.kit.blocks import fields, header, message, section
+from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
 from bot.slack.messages.kit.names import ID_MAX, SHORT_MAX, course_name, race_date, race_details, reason, region_mark
 from bot.slack.messages.kit.text import safe
 from bot.slack.messages.kit.times import off_for_readers, off_text

@@ -3,8 +3,8 @@
 from bot.channels.audit_log import Page
 from bot.db.tables import AuditEntry
 from bot.outbox.message import Message
-from bot.slack.messages.alerts.mentions import named
 from bot.slack.messages.kit.blocks import message, section
+from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.pages import Turning, turns
 from bot.slack.messages.kit.text import code, counted, safe
 from bot.slack.messages.kit.times import moment_for_readers

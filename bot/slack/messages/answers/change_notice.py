@@ -7,18 +7,17 @@ from bot.channels.filters import Abandonments, ChannelFilter, Meeting
 from bot.channels.subscriptions import UNTIL_RESUMED
 from bot.events.event import Topic
 from bot.outbox.message import Message
-from bot.slack.messages.alerts.mentions import named
 from bot.slack.messages.answers.filter_words import (
     WORDS_MAX,
     courses_named,
     described,
-    listed,
     region_named,
     topics_in_order,
 )
 from bot.slack.messages.answers.mute_answer import abandonments_words, meeting_words
 from bot.slack.messages.kit.blocks import message, section
-from bot.slack.messages.kit.text import SECTION_MAX, clip, safe
+from bot.slack.messages.kit.mentions import named
+from bot.slack.messages.kit.text import SECTION_MAX, clip, listed, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
 

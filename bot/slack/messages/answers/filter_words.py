@@ -6,8 +6,8 @@ from itertools import accumulate
 from bot.channels.filters import ALL_REGIONS, HERE, ChannelFilter, Overridden
 from bot.events.event import Topic
 from bot.events.races import Course
-from bot.slack.messages.alerts.mentions import mentions_in_markup
-from bot.slack.messages.kit.text import clip, counted, safe, size
+from bot.slack.messages.kit.mentions import mentions_in_markup
+from bot.slack.messages.kit.text import clip, counted, listed, safe, size
 
 _ORDER = tuple(Topic)
 
@@ -104,11 +104,6 @@ def courses_named(courses: Sequence[Course], names_max: int | None = NAMES_MAX) 
     shown = [name for name, room in zip(names, accumulate(map(size, names)), strict=True) if room <= names_max]
     shown = shown or names[:1]
     return f"{counted(len(names), 'course')}: {', '.join(shown)}{_more(len(names) - len(shown))}"
-
-
-def listed(words: Sequence[str]) -> str:
-    """Words as a list: "GB", "GB and IRE", "AUS, GB and IRE"; "" of none."""
-    return "".join(words) if len(words) <= 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def _without_mentions(filters: Iterable[ChannelFilter]) -> list[str]:

@@ -11,9 +11,8 @@ from bot.racedata.reference_store import KnownCountry
 from bot.slack.messages.alerts.alert_context import Corrected
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words
 from bot.slack.messages.alerts.finishing_order import order_note
-from bot.slack.messages.alerts.result import NO_ORDER
+from bot.slack.messages.alerts.result import IS_VOID, NO_ORDER
 from bot.slack.messages.alerts.runner_table import FULL_RESULT, runners_table
-from bot.slack.messages.alerts.void_race import IS_VOID
 from bot.slack.messages.kit.blocks import context, header, message, mrkdwn, room_beside, section
 from bot.slack.messages.kit.names import SHORT_MAX, race_date, race_details, race_name, region_mark, runner_line
 from bot.slack.messages.kit.native import with_native

@@ -6,8 +6,16 @@ from datetime import date
 from bot.events.races import Race, Runner, is_same_course
 from bot.outbox.message import Block, Message
 from bot.racedata.day_card import Card, Meeting, Outcome
-from bot.slack.messages.answers.abandoned_of_day import abandoned_in_text, abandoned_lines, abandoned_units
-from bot.slack.messages.answers.day_answer import command_line, coverage, place_of, small_print, unchecked_words
+from bot.slack.messages.answers.day_answer import (
+    abandoned_in_text,
+    abandoned_lines,
+    abandoned_units,
+    command_line,
+    completeness,
+    place_of,
+    small_print,
+    unchecked_words,
+)
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, Reader
 from bot.slack.messages.kit.blocks import header, mrkdwn, section
 from bot.slack.messages.kit.buttons import command_button, fits
@@ -24,7 +32,7 @@ def racecard(
     card: Card, today: date, unchecked: Sequence[str] = (), page: int = 1, reader: Reader = NOBODY_KNOWN
 ) -> Message:
     title = f"Racecard: {place_of(card.region, card.course)}, {card.day.isoformat()}"
-    said = [words for words in (coverage(card, today, unchecked, reader), unchecked_words(unchecked)) if words]
+    said = [words for words in (completeness(card, today, unchecked, reader), unchecked_words(unchecked)) if words]
     races = sum(len(meeting.races) for meeting in card.meetings)
     summary = f"{counted(len(card.meetings), 'meeting')}, {counted(races, 'race')}" if card.meetings else None
     lost = abandoned_lines(card.outcomes, card.region)
@@ -35,7 +43,7 @@ def racecard(
     return paged(text, head, [*abandoned_units(lost), *units], small_print(card), turn)
 
 
-def listed(first: str, lines: Iterator[str] | Sequence[str], total: int) -> Block:
+def lines_section(first: str, lines: Iterator[str] | Sequence[str], total: int) -> Block:
     shown, room = [first], SECTION_MAX - size(first) - MORE_ROOM
     for line in lines:
         room -= size(line) + 1
@@ -73,7 +81,7 @@ def _meeting(place: int, card: Card) -> Block:
     going = safe(meeting.going)
     first = joined([meeting_title(meeting, card), f"Going: {going}" if going else None])
     lines = [_race(race, outcome) for race, outcome in card.outcomes.of_meeting(place)]
-    block = listed(first, lines, len(lines))
+    block = lines_section(first, lines, len(lines))
     button = course_button("Card", "racecard", meeting, card)
     return block | ({"accessory": button} if button else {})
 
@@ -105,9 +113,9 @@ def _race_with_runners(race: Race, outcome: Outcome, at: str | None) -> Block:
     off, lost = off_for_readers(race.off), _called_off(race, outcome)
     runners = [runner for runner in race.runners if runner.horse or runner.number]
     if not runners and race.field_size:
-        return listed(_race(race, outcome), [], 0)
+        return lines_section(_race(race, outcome), [], 0)
     name = joined([at, f"*{off}*" if off else None, clip(race_details(race), LINE_MAX) or None, lost], "  ")
-    return listed(name or race_line(race), map(_runner, runners), len(runners))
+    return lines_section(name or race_line(race), map(_runner, runners), len(runners))
 
 
 def _runner(runner: Runner) -> str:

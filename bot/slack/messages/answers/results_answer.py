@@ -10,22 +10,26 @@ from bot.racedata.day_card import Card, Outcome
 from bot.racedata.reference_store import KnownCountry
 from bot.slack.messages.alerts.finishing_order import order_note
 from bot.slack.messages.alerts.result import NO_ORDER
-from bot.slack.messages.answers.abandoned_of_day import (
+from bot.slack.messages.answers.day_answer import (
     abandoned_in_figures,
     abandoned_in_text,
     abandoned_lines,
     abandoned_units,
-)
-from bot.slack.messages.answers.day_answer import (
     command_line,
-    coverage,
+    completeness,
     nowhere_else,
     place_of,
     small_print,
     unchecked_words,
 )
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, Reader
-from bot.slack.messages.answers.racecard_answer import LINE_MAX, conflict_words, course_button, listed, meeting_title
+from bot.slack.messages.answers.racecard_answer import (
+    LINE_MAX,
+    conflict_words,
+    course_button,
+    lines_section,
+    meeting_title,
+)
 from bot.slack.messages.kit.blocks import header, section
 from bot.slack.messages.kit.names import SHORT_MAX, horse_name, race_line, runner_line
 from bot.slack.messages.kit.pages import Turning, paged
@@ -55,7 +59,7 @@ def results_of_day(card: Card, shown: Shown) -> Message:
     notes = [
         words
         for words in (
-            coverage(card, shown.today, shown.unchecked, shown.reader) or _none_lost(card, lost, shown),
+            completeness(card, shown.today, shown.unchecked, shown.reader) or _none_lost(card, lost, shown),
             unchecked_words(shown.unchecked),
             None if shown.only_abandonments else order_note(shown.countries, _settled_in(card)),
         )
@@ -110,7 +114,7 @@ def _has_results(place: int, card: Card) -> bool:
 
 def _meeting(place: int, card: Card) -> Block:
     meeting, races = card.meetings[place], card.outcomes.of_meeting(place)
-    block = listed(meeting_title(meeting, card), [_race(race, outcome) for race, outcome in races], len(races))
+    block = lines_section(meeting_title(meeting, card), [_race(race, outcome) for race, outcome in races], len(races))
     is_settled = any(outcome is Outcome.SETTLED for _, outcome in races)
     button = course_button("All placings", "results", meeting, card) if is_settled else None
     return block | ({"accessory": button} if button else {})
@@ -142,7 +146,7 @@ def _whole_race(race: Race, outcome: Outcome) -> Block:
         race
     )
     if outcome is not Outcome.SETTLED or not placed:
-        return listed(first, [_said(race, outcome)], 1)
+        return lines_section(first, [_said(race, outcome)], 1)
     others = [runner for runner in race.runners if not runner.finishing_position and runner.position]
     lines = [clip(runner_line(runner, safe(runner.position, POSITION_MAX)), LINE_MAX) for runner in [*placed, *others]]
-    return listed(first, lines, len(lines))
+    return lines_section(first, lines, len(lines))

@@ -8,10 +8,10 @@ from bot.deliveries.inbox import reference
 from bot.operations.status_figures import Status
 from bot.outbox.message import Message
 from bot.outbox.traffic import WaitingChannel
-from bot.slack.messages.alerts.mentions import named
 from bot.slack.messages.answers.trace_answer import why_not_posted
 from bot.slack.messages.answers.usage_answer import in_short
 from bot.slack.messages.kit.blocks import context, fields, header, message, mrkdwn, section
+from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.text import code, counted, joined, safe
 from bot.slack.messages.kit.times import moment_for_readers
 

@@ -11,7 +11,6 @@ from bot.slack.messages.answers.filter_words import (
     WORDS_MAX,
     all_courses_are_shown,
     in_markup,
-    listed,
     region_words,
     still_arrives,
 )
@@ -19,7 +18,7 @@ from bot.slack.messages.answers.subscription_buttons import abandonments_buttons
 from bot.slack.messages.kit.blocks import message, section
 from bot.slack.messages.kit.buttons import actions
 from bot.slack.messages.kit.names import course_name, race_name
-from bot.slack.messages.kit.text import TEXT_MAX, clip, code, counted, safe, size
+from bot.slack.messages.kit.text import TEXT_MAX, clip, code, counted, listed, safe, size
 
 NAMED_MAX = 20
 """Abandonments of today that are named; more are counted."""

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from bot.channels.filters import ChannelFilter, Overridden
 from bot.events.event import Topic
 from bot.outbox.message import Block
-from bot.slack.messages.answers.filter_words import listed, name_of, region_named, region_words
+from bot.slack.messages.answers.filter_words import name_of, region_named, region_words
 from bot.slack.messages.kit.buttons import action_button, command_button
+from bot.slack.messages.kit.text import listed
 
 EDIT = "edit_subscription"
 REMOVE = "remove_subscription"

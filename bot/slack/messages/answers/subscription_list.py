@@ -9,13 +9,13 @@ from bot.channels.subscriptions import UNTIL_RESUMED
 from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, SubscriptionState
 from bot.outbox.message import Block, Message
 from bot.outbox.notices import closed_words
-from bot.slack.messages.alerts.mentions import named
 from bot.slack.messages.answers.filter_words import all_courses_are_shown, describe, in_markup, still_arrives
 from bot.slack.messages.answers.mute_answer import abandonments_words, meeting_words, undo_button
 from bot.slack.messages.answers.pause_answer import resume_button
 from bot.slack.messages.answers.subscription_buttons import edit_button, overriding_buttons, remove_button
 from bot.slack.messages.kit.blocks import context, message, mrkdwn, section
 from bot.slack.messages.kit.buttons import actions
+from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.pages import Turning, turns
 from bot.slack.messages.kit.text import clip, counted, safe
 from bot.slack.messages.kit.times import moment_for_readers

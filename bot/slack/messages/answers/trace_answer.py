@@ -10,18 +10,18 @@ from bot.events import drill_mark
 from bot.events.event import EventKind
 from bot.outbox.ledger import Outcome, Told, Trace, TracedDelivery, TracedVersion
 from bot.outbox.message import Message
-from bot.slack.messages.alerts.mentions import named
 from bot.slack.messages.kit.blocks import context, message, mrkdwn, section
+from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.names import ID_MAX, card_name, course_name, race_name
 from bot.slack.messages.kit.text import clip, code, counted, joined, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
-LINES = 60
+CHANNELS_NAMED = 60
 """Channels named in an answer, shared by the events. All channels are counted."""
 
-LINES_LEAST = 3
+CHANNELS_NAMED_LEAST = 3
 WHY_MAX = 200
-KEYS_MAX = 5
+EVENT_KEYS_SHOWN = 5
 KEY_MAX = 120
 
 _KINDS: dict[str, str] = {
@@ -55,14 +55,14 @@ def trace_answer(found: Trace, wanted: str, link: Link, only_channel: str | None
     limited = f"Limited to this channel, {named(only_channel)}: admins see all." if only_channel else None
     if not found.versions and not found.deliveries:
         return message(text := _nothing(name, found.kept_since), [section(text)])
-    room = max(LINES_LEAST, LINES // max(1, len(found.versions)))
+    room = max(CHANNELS_NAMED_LEAST, CHANNELS_NAMED // max(1, len(found.versions)))
     lines = [line for one in found.versions for line in _version(one, link, room, limited=bool(only_channel))]
     lines += [_delivery(one) for one in found.deliveries]
     named_race = next(filter(None, map(_race_named, found.versions)), None)
     times = f"{named_race or name} came {_times(len(found.versions))}." if found.versions else f"{name}:"
     text = f"{times} {_in_short(found, limited=bool(only_channel))}"
     more = f"and {counted(found.more, 'earlier version')}" if found.more else None
-    keys = dict.fromkeys(code(one.event_key, KEY_MAX) for one in found.versions[:KEYS_MAX])
+    keys = dict.fromkeys(code(one.event_key, KEY_MAX) for one in found.versions[:EVENT_KEYS_SHOWN])
     small = context([mrkdwn(words) for words in (limited, more, joined(list(keys), ", ")) if words])
     title = next(filter(None, map(_race_named, found.versions)), None) or name
     return message(text, [section(f"*What became of {title}*")], lines, len(lines), [small])

@@ -2,7 +2,6 @@
 
 from bot.events.event import RacingEvent
 from bot.events.races import Race, Runner
-from bot.slack.messages.alerts.alert_context import region_unknown
 from bot.slack.messages.kit.text import counted, joined, safe
 from bot.slack.messages.kit.times import off_text
 
@@ -40,7 +39,7 @@ def region_mark(event: RacingEvent) -> str:
 
 def region_in_words(event: RacingEvent) -> str | None:
     """An abandonment told to every region gets "region unknown"."""
-    if region_unknown(event):
+    if _region_unknown(event):
         return "region unknown"
     return safe(event.race.region, SHORT_MAX) or safe(event.race.said_region, SHORT_MAX)
 
@@ -95,3 +94,8 @@ def _connections(runner: Runner) -> str:
 def _race_by_id(race: Race) -> str | None:
     race_id = safe(race.race_id, ID_MAX)
     return f"race {race_id}" if race_id else None
+
+
+def _region_unknown(event: RacingEvent) -> bool:
+    """True for an abandonment told to every region, because the delivery's region is unreadable."""
+    return event.is_abandonment and safe(event.race.region) is None and safe(event.race.said_region) is None

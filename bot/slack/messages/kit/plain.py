@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from bot.outbox.message import Message
-from bot.slack.messages.alerts.mentions import with_names
 from bot.slack.messages.kit import blocks
+from bot.slack.messages.kit.mentions import with_names
 from bot.slack.messages.kit.text import TEXT_MAX, safe
 
 

@@ -5,6 +5,7 @@ Data appears as published and triggers no mention, link, date, emoji or formatti
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 TEXT_MAX = 3_900
 """chat.update refuses more than 4,000: https://docs.slack.dev/reference/methods/chat.update"""
@@ -150,3 +151,8 @@ def sentences(parts: list[str | None]) -> str:
 
 def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def listed(words: Sequence[str]) -> str:
+    """For example "GB", "GB and IRE", "AUS, GB and IRE"; "" without words."""
+    return "".join(words) if len(words) <= 1 else f"{', '.join(words[:-1])} and {words[-1]}"

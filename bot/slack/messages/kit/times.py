@@ -3,7 +3,6 @@
 from datetime import UTC, date, datetime
 
 from bot.events.races import OffTime
-from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.kit.text import safe
 
 _TIME_TEXT_MAX = 40
@@ -46,17 +45,6 @@ def off_for_readers(off: OffTime) -> str | None:
     if moment is None:
         return text
     return f"{text} (your clock: {in_readers_zone(moment)})" if text else in_readers_zone(moment)
-
-
-def minutes_late(context: MessageContext) -> int | None:
-    """Whole minutes of lateness; None below `late_after_s`.
-
-    Measured from when the service had this version, else from receipt. The off time is no measure: a race settles
-    minutes after the off, and corrections come hours later.
-    """
-    since = min(context.had_at or context.received_at, context.received_at)
-    late_s = (context.now - since).total_seconds()
-    return int(late_s // 60) if late_s > context.late_after_s and late_s >= 60 else None
 
 
 def aware(moment: datetime | None) -> datetime | None:
