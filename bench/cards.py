@@ -20,7 +20,7 @@ from bot.racedata.client.service_client import PAGE_SIZE
 from bot.racedata.race_book import RaceBook
 from bot.racedata.race_walk import Order, Stretch, Walk
 from bot.slack.messages.answers.racecard_answer import racecard
-from bot.slack.messages.answers.results_answer import Shown, results_of_day
+from bot.slack.messages.answers.results_answer import ResultsQuestion, results_of_day
 
 RACES = 100_000
 A_DAY = 60
@@ -69,7 +69,7 @@ async def measure(folder: Path, _plan: Plan) -> list[Measure]:
         cards.append(time.perf_counter() - started)
         assert sum(len(meeting.races) for meeting in card.meetings) == A_DAY
         started = time.perf_counter()
-        assert results_of_day(await book.card("GB", day), Shown(today=TODAY)).blocks
+        assert results_of_day(await book.card("GB", day), ResultsQuestion(today=TODAY)).blocks
         results.append(time.perf_counter() - started)
     await database.close()
     name = f"{A_DAY} races out of {RACES:,}"

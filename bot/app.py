@@ -35,7 +35,7 @@ from bot.fanout.fanout import Fanout
 from bot.fanout.standstill import Standstill
 from bot.logs import get_logger
 from bot.operations.drill_run import Drills
-from bot.operations.gauges import read_look
+from bot.operations.gauges import read_service_state
 from bot.operations.health import Health
 from bot.operations.heartbeat import Heartbeat, open_http
 from bot.operations.jobs.check_channels import ChannelCheck
@@ -461,7 +461,7 @@ class Service:
 
     async def _find_degraded(self) -> dict[str, str]:
         now = self.clock()
-        look = await self.database.read(partial(read_look, now=now))
+        look = await self.database.read(partial(read_service_state, now=now))
         open_breakers = await self.racing.breakers.open_now()
         codes = [breaker.code for breaker in open_breakers]
         forecast = await self._forecast_of(look.quota)

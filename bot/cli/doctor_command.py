@@ -6,14 +6,14 @@ from importlib.metadata import version
 from bot.clock import utc_now
 from bot.doctor.check_run import examine
 from bot.doctor.deployment import open_patient
-from bot.doctor.findings import Report
+from bot.doctor.findings import CheckReport
 from bot.doctor.table import CHECKS
 from bot.logs import MaskSecrets
 from bot.settings import Settings
 
 
-async def run_doctor(load: Callable[[], Settings]) -> Report:
+async def run_doctor(load: Callable[[], Settings]) -> CheckReport:
     async with open_patient(load, utc_now) as patient:
         secrets = patient.found.settings.secret_values if patient.found else ()
         examined = await examine(CHECKS, patient, mask=MaskSecrets(secrets).masked)
-    return Report(version("racing-bot"), utc_now(), examined)
+    return CheckReport(version("racing-bot"), utc_now(), examined)

@@ -35,7 +35,7 @@ REGION_CHECK_S = 30.0
 
 
 @dataclass(frozen=True)
-class Made:
+class NewSubscription:
     """A new subscription, and its secret: the service shows the secret once.
 
     Without a recognised secret, `shown` is the service's whole answer (Spec gap G3).
@@ -105,7 +105,9 @@ class Subscribing:
     client: RacingClient
     clock: Clock
 
-    async def subscribe(self, public_url: str, events: Sequence[EventKind], region: str | None, *, again: bool) -> Made:
+    async def subscribe(
+        self, public_url: str, events: Sequence[EventKind], region: str | None, *, again: bool
+    ) -> NewSubscription:
         """Proves storage and encryption before asking: the service shows the secret once."""
         await self._prove_storage()
         twice = come_twice(await self.database.read(webhook_subscriptions.live), events, region)
@@ -117,7 +119,9 @@ class Subscribing:
         shown = await self._ask(row, events)
         recognised = row.secret is not None
         try:
-            return Made(await self.database.write(partial(webhook_subscriptions.add, row=row)), shown, recognised)
+            return NewSubscription(
+                await self.database.write(partial(webhook_subscriptions.add, row=row)), shown, recognised
+            )
         except StorageError as error:
             # The service shows the secret once: without storage the operator must see it.
             raise SubscribingFailed(

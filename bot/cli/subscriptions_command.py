@@ -49,7 +49,7 @@ ACTION = "apply"
 
 
 @dataclass(frozen=True)
-class Change:
+class SubscriptionChange:
     """A channel's subscription to a region; None: no subscription."""
 
     channel_id: str
@@ -80,10 +80,10 @@ class Applying:
     is_member: Callable[[str], Awaitable[bool | None]]
     reference: str = field(default_factory=lambda: f"apply-{secrets.token_hex(4)}")
 
-    async def changes(self, wanted: Sequence[Wanted]) -> list[Change]:
+    async def changes(self, wanted: Sequence[Wanted]) -> list[SubscriptionChange]:
         return difference(await self.database.read(subscriptions.every), wanted)
 
-    async def carry_out(self, wanted: Sequence[Wanted], shown: Sequence[Change]) -> None:
+    async def carry_out(self, wanted: Sequence[Wanted], shown: Sequence[SubscriptionChange]) -> None:
         """Make the shown changes, all or none.
 
         Raises SubscriptionsNotApplied after any change since the display.
@@ -92,7 +92,7 @@ class Applying:
         await self.database.write(partial(self._apply, wanted=wanted, shown=shown, uninvited=uninvited))
         log.info("subscriptions_applied", reference=self.reference, changes=len(shown), who=self.who)
 
-    async def _uninvited(self, shown: Sequence[Change]) -> frozenset[str]:
+    async def _uninvited(self, shown: Sequence[SubscriptionChange]) -> frozenset[str]:
         """Channels with a new subscription and without the bot. After a silence Slack is not asked again."""
         found = set[str]()
         for channel_id in dict.fromkeys(one.channel_id for one in shown if one.before is None):
@@ -106,7 +106,12 @@ class Applying:
         return frozenset(found)
 
     def _apply(
-        self, session: Session, *, wanted: Sequence[Wanted], shown: Sequence[Change], uninvited: frozenset[str]
+        self,
+        session: Session,
+        *,
+        wanted: Sequence[Wanted],
+        shown: Sequence[SubscriptionChange],
+        uninvited: frozenset[str],
     ) -> None:
         channel_lock.take(session, *sorted({one.channel_id for one in shown}))
         found = difference(subscriptions.every(session), wanted)
@@ -120,7 +125,7 @@ class Applying:
             if channel_id in uninvited:
                 subscriptions.let_wait(session, channel_id, self.clock())
 
-    def _change_channel(self, session: Session, channel_id: str, changes: Sequence[Change]) -> None:
+    def _change_channel(self, session: Session, channel_id: str, changes: Sequence[SubscriptionChange]) -> None:
         now = self.clock()
         with audited(session, self, Invocation("", channel_id, self.who, self.reference), ACTION):
             for one in changes:
@@ -132,14 +137,16 @@ class Applying:
             backlog.drop(session, channel_id, now)
 
 
-def difference(there: Iterable[tuple[str, ChannelFilter]], wanted: Iterable[Wanted]) -> list[Change]:
+def difference(there: Iterable[tuple[str, ChannelFilter]], wanted: Iterable[Wanted]) -> list[SubscriptionChange]:
     before = {(channel_id, chosen.region): chosen for channel_id, chosen in there}
     after = {(one.channel_id, one.chosen.region): one.chosen for one in wanted}
-    changes = [Change(key[0], before.get(key), after.get(key)) for key in sorted(before.keys() | after.keys())]
+    changes = [
+        SubscriptionChange(key[0], before.get(key), after.get(key)) for key in sorted(before.keys() | after.keys())
+    ]
     return [one for one in changes if one.key[1] != one.key[2]]
 
 
-def _with_check(change: Change, after: ChannelFilter) -> ChannelFilter:
+def _with_check(change: SubscriptionChange, after: ChannelFilter) -> ChannelFilter:
     """An unchecked filter keeps its beginning: missed events are still due."""
     before = change.before
     if before is None or before.unchecked_since is None:
@@ -147,7 +154,7 @@ def _with_check(change: Change, after: ChannelFilter) -> ChannelFilter:
     return after.model_copy(update={"unchecked_since": before.unchecked_since, "typed_region": before.typed_region})
 
 
-def in_lines(changes: Sequence[Change]) -> str:
+def in_lines(changes: Sequence[SubscriptionChange]) -> str:
     """By channel, a line with - or + a filter, and the counts."""
     lines: list[str] = []
     for channel_id, of_channel in groupby(changes, key=lambda one: one.channel_id):

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from bot.doctor.findings import Examined, Finding, NotApplicable, Outcome, Seen, failed, worst_of
+from bot.doctor.findings import CheckOutcome, Examined, Finding, NotApplicable, Seen, failed, worst_of
 from bot.logs import get_logger
 
 log = get_logger(__name__)
 
 LIMIT_S = 10.0
-_BLOCKING = frozenset({Outcome.SKIPPED, Outcome.FAILED, Outcome.CRASHED})
+_BLOCKING = frozenset({CheckOutcome.SKIPPED, CheckOutcome.FAILED, CheckOutcome.CRASHED})
 
 T = TypeVar("T")
 Mask = Callable[[str], str]
@@ -43,7 +43,7 @@ async def _examine(check: Check[T], patient: T, needed: Sequence[asyncio.Task[Ex
     for task in needed:
         before = await task
         if before.outcome in _BLOCKING:
-            return Examined(check.id, Outcome.SKIPPED, f"because of {before.check}", because_of=before.check)
+            return Examined(check.id, CheckOutcome.SKIPPED, f"because of {before.check}", because_of=before.check)
     started = time.monotonic()
     return replace(await _look(check, patient, limit_s), took_s=time.monotonic() - started)
 
@@ -59,7 +59,7 @@ async def _look(check: Check[T], patient: T, limit_s: float) -> Examined:
         log.exception("check_crashed", check=check.id)
         return _crashed(check, error)
     if isinstance(seen, NotApplicable):
-        return Examined(check.id, Outcome.SKIPPED, seen.reason)
+        return Examined(check.id, CheckOutcome.SKIPPED, seen.reason)
     return Examined(check.id, worst_of(seen.findings), seen.told, seen.findings)
 
 
@@ -69,18 +69,18 @@ def _hung(check: Check[T], limit_s: float) -> Examined:
         f"The check had no answer within {limit_s:g} seconds and was given up.",
         "Run `racing-bot doctor` again; if the check is given up again, look at the network and at the machine's load.",
     )
-    return Examined(check.id, Outcome.FAILED, "no answer in time", (finding,))
+    return Examined(check.id, CheckOutcome.FAILED, "no answer in time", (finding,))
 
 
 def _crashed(check: Check[T], error: Exception) -> Examined:
     """Class and place only: the error's words may quote a secret, and go to the log."""
     finding = Finding(
         "crashed",
-        Outcome.CRASHED,
+        CheckOutcome.CRASHED,
         f"The check itself failed: {type(error).__name__} at {_place(error)}.",
         "Report this line with the traceback in the log. The other checks are not affected.",
     )
-    return Examined(check.id, Outcome.CRASHED, "the check itself failed", (finding,))
+    return Examined(check.id, CheckOutcome.CRASHED, "the check itself failed", (finding,))
 
 
 def _place(error: Exception) -> str:

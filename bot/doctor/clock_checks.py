@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterator
 
 from bot.doctor.deployment import SERVICE, SLACK, Deployment, Patient, TimeTold
-from bot.doctor.findings import Finding, Outcome, Seen, warning
+from bot.doctor.findings import CheckOutcome, Finding, Seen, warning
 from bot.slack.request_guard import MAX_AGE_S
 
 WARN_S = 60.0
@@ -47,10 +47,10 @@ def _findings(deployment: Deployment, name: str, reference: TimeTold) -> Iterato
         yield Finding("bot_clock_off", how_bad, told, MEND)
 
 
-def _how_bad(ahead_s: float) -> Outcome | None:
+def _how_bad(ahead_s: float) -> CheckOutcome | None:
     if abs(ahead_s) > MAX_AGE_S:
-        return Outcome.FAILED
-    return Outcome.WARNING if abs(ahead_s) > WARN_S else None
+        return CheckOutcome.FAILED
+    return CheckOutcome.WARNING if abs(ahead_s) > WARN_S else None
 
 
 def _apart(ahead_s: float) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic_core import to_json
 
 
-class Outcome(StrEnum):
+class CheckOutcome(StrEnum):
     """The ends of a check, the mildest first."""
 
     OK = "ok"
@@ -20,9 +20,15 @@ class Outcome(StrEnum):
     CRASHED = "crashed"
 
 
-_ORDER = list(Outcome)
+_ORDER = list(CheckOutcome)
 
-EXIT_CODES = {Outcome.OK: 0, Outcome.SKIPPED: 0, Outcome.WARNING: 1, Outcome.FAILED: 2, Outcome.CRASHED: 2}
+EXIT_CODES = {
+    CheckOutcome.OK: 0,
+    CheckOutcome.SKIPPED: 0,
+    CheckOutcome.WARNING: 1,
+    CheckOutcome.FAILED: 2,
+    CheckOutcome.CRASHED: 2,
+}
 
 
 @dataclass(frozen=True)
@@ -30,19 +36,19 @@ class Finding:
     """A fault. `code` never changes, for scripts; `mend`: a line that mends the fault."""
 
     code: str
-    outcome: Outcome
+    outcome: CheckOutcome
     told: str
     mend: str
 
 
 def warning(code: str, told: str, mend: str) -> Finding:
     """The bot works, with a loss."""
-    return Finding(code, Outcome.WARNING, told, mend)
+    return Finding(code, CheckOutcome.WARNING, told, mend)
 
 
 def failed(code: str, told: str, mend: str) -> Finding:
     """A part of the bot does not work."""
-    return Finding(code, Outcome.FAILED, told, mend)
+    return Finding(code, CheckOutcome.FAILED, told, mend)
 
 
 @dataclass(frozen=True)
@@ -61,7 +67,7 @@ class Examined:
     """`because_of`: the earlier check in the way of a skipped check."""
 
     check: str
-    outcome: Outcome
+    outcome: CheckOutcome
     told: str
     findings: tuple[Finding, ...] = ()
     because_of: str | None = None
@@ -69,16 +75,16 @@ class Examined:
 
 
 @dataclass(frozen=True)
-class Report:
+class CheckReport:
     version: str
     at: datetime
     checks: Sequence[Examined]
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> CheckOutcome:
         """A skipped check counts as ok."""
-        worst = max((one.outcome for one in self.checks), key=_ORDER.index, default=Outcome.OK)
-        return Outcome.OK if worst is Outcome.SKIPPED else worst
+        worst = max((one.outcome for one in self.checks), key=_ORDER.index, default=CheckOutcome.OK)
+        return CheckOutcome.OK if worst is CheckOutcome.SKIPPED else worst
 
     @property
     def exit_code(self) -> int:
@@ -103,8 +109,8 @@ class Report:
         return ", ".join(f"{counts[outcome]} {outcome}" for outcome in reversed(_ORDER) if counts[outcome])
 
 
-def worst_of(findings: Sequence[Finding]) -> Outcome:
-    return max((finding.outcome for finding in findings), key=_ORDER.index, default=Outcome.OK)
+def worst_of(findings: Sequence[Finding]) -> CheckOutcome:
+    return max((finding.outcome for finding in findings), key=_ORDER.index, default=CheckOutcome.OK)
 
 
 def _lines(examined: Examined) -> str:

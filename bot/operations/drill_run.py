@@ -49,7 +49,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Answered:
+class AddressAnswer:
     """The answer of our public address. `problem` is None after a good answer."""
 
     address: str
@@ -68,17 +68,17 @@ class Stop(Enum):
 
 
 @dataclass(frozen=True)
-class Report:
+class DrillReport:
     """`told`: outcomes by channel. `uninvited`: channels without the bot."""
 
     kept: KeptDrill
-    answered: Answered
+    answered: AddressAnswer
     stop: Stop
     told: Sequence[Told] = ()
     uninvited: Sequence[str] = ()
 
 
-Deliver = Callable[[bytes], Awaitable[Answered]]
+Deliver = Callable[[bytes], Awaitable[AddressAnswer]]
 
 
 @dataclass
@@ -104,19 +104,19 @@ class Drills:
     async def latest(self) -> KeptDrill | None:
         return await self.database.read(kept_drills.latest)
 
-    async def run(self, kept: KeptDrill) -> Report:
+    async def run(self, kept: KeptDrill) -> DrillReport:
         """Deliver a drill, wait for the posts, end the drill. Raises StorageError."""
         answered = await self.deliver(drill_mark.body_of(kept.drill.drill_id))
         if answered.problem is not None:
             await self._end_quietly(kept)
-            return Report(kept, answered, Stop.NOT_DELIVERED)
+            return DrillReport(kept, answered, Stop.NOT_DELIVERED)
         found = await self._follow(kept)
         ended = await self.end(kept)
         stop = _stop(found)
         uninvited = await self._uninvited() if kept.drill.only_channel is None else ()
         told = ended if ended is not None else _told(found)
         log.info("drill_ended", event_key=_key(kept), stop=stop.name, channels=len(told))
-        return Report(kept, answered, stop, told, uninvited)
+        return DrillReport(kept, answered, stop, told, uninvited)
 
     async def how_far(self, kept: KeptDrill) -> tuple[int, int]:
         told = _told(await self._trace(kept))

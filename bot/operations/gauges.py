@@ -17,7 +17,7 @@ from bot.racedata.month_quota import QuotaReading, month_key
 
 
 @dataclass(frozen=True)
-class Look:
+class ServiceState:
     """`shut`: codes of open circuit breakers. `last_done`: last success of each job."""
 
     now: datetime
@@ -30,9 +30,9 @@ class Look:
     replicas: int = 1
 
 
-def read_look(session: Session, now: datetime) -> Look:
+def read_service_state(session: Session, now: datetime) -> ServiceState:
     latest = quota_store.latest(session, month_key(now))
-    return Look(
+    return ServiceState(
         now=now,
         inbox=inbox.depths(session),
         messages=message_store.depths(session),

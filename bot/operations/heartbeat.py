@@ -16,7 +16,7 @@ from bot.logs import get_logger, quieten_http
 log = get_logger(__name__)
 
 EVERY_S = 60.0
-CALL_S = 5.0
+HEARTBEAT_CALL_S = 5.0
 FAIL = "/fail"
 
 BODY_MAX = 2_000
@@ -60,14 +60,14 @@ class Heartbeat:
     async def _call(self, problem: str | None) -> str | None:
         url = self._url.get_secret_value()
         try:
-            async with asyncio.timeout(CALL_S):
+            async with asyncio.timeout(HEARTBEAT_CALL_S):
                 # Headers suffice: an endless body must not block.
                 async with self._http.stream(
                     "POST", url if problem is None else _failing(url), content=(problem or "")[:BODY_MAX].encode()
                 ) as response:
                     return None if response.is_success else f"status {response.status_code}"
         except TimeoutError:
-            return f"no answer within {CALL_S:g} s"
+            return f"no answer within {HEARTBEAT_CALL_S:g} s"
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
             # The class alone: the text may hold the address.
             return type(error).__name__
@@ -77,7 +77,7 @@ def open_http(url: SecretStr) -> httpx.AsyncClient:
     """Redirects are not followed: another host must not learn the address."""
     quieten_http()
     is_https = urlsplit(url.get_secret_value()).scheme == "https"
-    return httpx.AsyncClient(timeout=CALL_S, follow_redirects=False, trust_env=is_https)
+    return httpx.AsyncClient(timeout=HEARTBEAT_CALL_S, follow_redirects=False, trust_env=is_https)
 
 
 def _failing(url: str) -> str:

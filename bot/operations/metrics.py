@@ -27,7 +27,7 @@ from bot.errors import (
 )
 from bot.events import drill_mark
 from bot.events.event import EventKind
-from bot.operations.gauges import Look
+from bot.operations.gauges import ServiceState
 from bot.operations.jobs.table import JOBS
 from bot.racedata.client.circuit_breakers import CODES, USAGE_PATH
 from bot.racedata.client.service_client import DELIVERIES_PATH, RACES_PATH
@@ -232,7 +232,7 @@ class Metrics:
     def job_run(self, job: str, outcome: str) -> None:
         self._job_runs.labels(job, outcome).inc()
 
-    def show(self, look: Look) -> None:
+    def show(self, look: ServiceState) -> None:
         self._show_depths(look)
         for code in CODES:
             self._breaker.labels(code).set(code in look.shut)
@@ -246,7 +246,7 @@ class Metrics:
         for part in PARTS:
             self._degraded.labels(part).set(part in degraded)
 
-    def _show_depths(self, look: Look) -> None:
+    def _show_depths(self, look: ServiceState) -> None:
         for depths, states, count, age in (
             (look.inbox, INBOX_STATES, self._inbox, self._inbox_age),
             (look.messages, UNSENT_STATES, self._messages, self._messages_age),
@@ -266,7 +266,7 @@ class Metrics:
             self._waiting.labels(what).set(waiting)
 
     @staticmethod
-    def _count(look: Look, *states: str) -> int:
+    def _count(look: ServiceState, *states: str) -> int:
         return sum(look.messages.get(state, Depth()).count for state in states)
 
     def _show_quota(self, reading: QuotaReading | None, forecast: Forecast | None) -> None:

@@ -9,10 +9,10 @@ from sqlmodel import Session, col
 from bot.db.engine import insert_here
 from bot.db.tables import MissingKind, MissingRow
 
-KEEP = timedelta(days=30)
+KEEP_ROWS = timedelta(days=30)
 OF_RACES = (MissingKind.RACE, MissingKind.DELIVERY)
 
-TOGETHER = 500
+KEYS_PER_STATEMENT = 500
 """SQLite limits the values of a statement."""
 
 
@@ -70,9 +70,9 @@ def came(session: Session, of_these: Collection[str], now: datetime) -> list[str
 
 
 def forget(session: Session, now: datetime) -> None:
-    session.execute(delete(MissingRow).where(col(MissingRow.found_at) < now - KEEP))
+    session.execute(delete(MissingRow).where(col(MissingRow.found_at) < now - KEEP_ROWS))
 
 
 def _parts(of_these: Collection[str]) -> list[list[str]]:
     ordered = sorted(of_these)
-    return [ordered[start : start + TOGETHER] for start in range(0, len(ordered), TOGETHER)]
+    return [ordered[start : start + KEYS_PER_STATEMENT] for start in range(0, len(ordered), KEYS_PER_STATEMENT)]

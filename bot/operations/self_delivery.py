@@ -13,11 +13,11 @@ from bot.deliveries.endpoint import ACCEPTED, DUPLICATE, PATH
 from bot.deliveries.signature import HEADER, sign
 from bot.deliveries.signing_secrets import SigningSecrets
 from bot.logs import get_logger
-from bot.operations.drill_run import Answered, Problem
+from bot.operations.drill_run import AddressAnswer, Problem
 
 log = get_logger(__name__)
 
-CALL_S = 5.0
+DELIVERY_CALL_S = 5.0
 """The data service gives a receiver a couple of seconds (Interface, Events 5)."""
 
 SLOW_S = 2.0
@@ -55,16 +55,16 @@ class SelfDelivery:
     public_url: str | None
     signing_secrets: SigningSecrets
     monotonic: Callable[[], float] = time.monotonic
-    call_s: float = CALL_S
+    call_s: float = DELIVERY_CALL_S
 
-    async def __call__(self, body: bytes) -> Answered:
+    async def __call__(self, body: bytes) -> AddressAnswer:
         """Never raises: the answer carries the problem."""
         if self.public_url is None:
-            return Answered("", 0.0, Problem("PUBLIC_URL is not set.", "Set PUBLIC_URL and start me again."))
+            return AddressAnswer("", 0.0, Problem("PUBLIC_URL is not set.", "Set PUBLIC_URL and start me again."))
         address = self.public_url + PATH
         secrets = self.signing_secrets.active
         if not secrets:
-            return Answered(address, 0.0, NO_SECRET)
+            return AddressAnswer(address, 0.0, NO_SECRET)
         began_s = self.monotonic()
         problem = await self._problem(address, body, sign(secrets[-1], body))
         took_s = self.monotonic() - began_s
@@ -72,7 +72,7 @@ class SelfDelivery:
             log.warning("drill_not_delivered", address=address, reason=problem.told)
         elif took_s > SLOW_S:
             log.warning("drill_delivered_slowly", address=address, took_s=round(took_s, 2))
-        return Answered(address, took_s, problem)
+        return AddressAnswer(address, took_s, problem)
 
     async def _problem(self, address: str, body: bytes, signature: str) -> Problem | None:
         headers = {HEADER: signature, "Content-Type": "application/json"}

@@ -23,8 +23,8 @@ from bot.racedata.forecast import Forecast
 from bot.racedata.month_quota import QuotaReading, month_key
 from bot.racedata.quota_book import expected_by
 
-LATELY = timedelta(days=1)
-CHANNELS_AT_MOST = 5
+FIGURES_COVER = timedelta(days=1)
+CHANNELS_NAMED = 5
 REPAIR = "repair"
 
 
@@ -64,15 +64,15 @@ def read_status(session: Session, clock: Clock, *, channel_id: str | None = None
     now = clock()
     # Leases and holds use the database's clock.
     database_at = database_now(session, clock)
-    waiting_posts, channels = traffic.waiting(session, database_at, at_most=CHANNELS_AT_MOST, channel_id=channel_id)
+    waiting_posts, channels = traffic.waiting(session, database_at, at_most=CHANNELS_NAMED, channel_id=channel_id)
     latest = quota_store.latest(session, month_key(now))
     last_done = job_runs.last_done(session, [job.id for job in JOBS])
     done = [JobDone(job.id, last_done.get(job.id)) for job in JOBS]
     reading = latest.reading if latest else None
     return Status(
         at=now,
-        deliveries=inbox.count_received(session, now - LATELY),
-        sent=traffic.sent_since(session, now - LATELY),
+        deliveries=inbox.count_received(session, now - FIGURES_COVER),
+        sent=traffic.sent_since(session, now - FIGURES_COVER),
         waiting_deliveries=inbox.count_waiting(session),
         first_waiting=inbox.first_waiting(session),
         waiting_posts=waiting_posts,

@@ -14,10 +14,10 @@ from bot.racedata import race_book_store
 
 OUTCOMES = (EventKind.RESULT_RECEIVED, EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED)
 
-TOGETHER = 500
+IDS_PER_STATEMENT = 500
 """SQLite limits the values of a statement."""
 
-EARLY = timedelta(days=30)
+DELIVERED_EARLY_AT_MOST = timedelta(days=30)
 """Deliveries come at most this long before the racing day."""
 
 Place = tuple[str, str | None]
@@ -37,7 +37,7 @@ def of_days(session: Session, first_day: str, last_day: str) -> list[Race]:
 
 def of_races(session: Session, race_ids: Collection[str]) -> list[Race]:
     ordered = sorted(race_ids)
-    parts = (ordered[start : start + TOGETHER] for start in range(0, len(ordered), TOGETHER))
+    parts = (ordered[start : start + IDS_PER_STATEMENT] for start in range(0, len(ordered), IDS_PER_STATEMENT))
     return [race for part in parts for race in _without_delivery(session, col(BookRace.race_id).in_(part))]
 
 
@@ -61,7 +61,9 @@ def told_without_id(session: Session, days: Collection[str], since: datetime) ->
     """Outcomes without a race's id: of these days, or undated and received after `since`."""
     row = EventVersion
     # By day and receipt, else SQLite reads all events without an id.
-    of_days = [(col(row.race_date) == day, col(row.received_at) >= since - EARLY) for day in sorted(days)]
+    of_days = [
+        (col(row.race_date) == day, col(row.received_at) >= since - DELIVERED_EARLY_AT_MOST) for day in sorted(days)
+    ]
     is_undated = (col(row.race_date).is_(None), col(row.received_at) >= since)
     ways = [select(col(row.event_key)).where(col(row.race_id).is_(None), *when) for when in (*of_days, is_undated)]
     newest = event_store.latest(session, session.execute(union(*ways)).scalars())

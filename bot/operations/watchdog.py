@@ -25,7 +25,7 @@ from bot.racedata.day_card import Outcome, outcomes_of
 LOOK_BACK = timedelta(days=8)
 """Two racing days of a region with weekly racing. Older days are left alone."""
 
-FEW = 3
+RACES_OF_A_SILENT_DAY = 3
 """Below this number, races are told singly: the day may be fine."""
 
 SILENT_DAYS = 2
@@ -37,7 +37,7 @@ IsExpected = Callable[[Race], bool]
 
 
 @dataclass(frozen=True)
-class Sight:
+class DeliveryState:
     """The state of deliveries.
 
     `due`: races long over without a delivery. `told`: days and regions of deliveries. `subscribed`: regions with live
@@ -57,7 +57,7 @@ class Sight:
         return any(one == day and (region is None or where in {None, region}) for one, where in self.told)
 
 
-def look(session: Session, now: datetime) -> Sight:
+def read_delivery_state(session: Session, now: datetime) -> DeliveryState:
     today = utc_today(now)
     open_rows = missing_rows.open_rows(session)
     first = (today - LOOK_BACK).isoformat()
@@ -73,7 +73,7 @@ def look(session: Session, now: datetime) -> Sight:
     ]
     still = undelivered_outcomes.of_races(session, {row.race_id for row in open_rows if row.race_id})
     without = _without_outcome(session, [*due, *still], since)
-    return Sight(
+    return DeliveryState(
         now=now,
         due=[race for race in due if race.race_id in without],
         told=frozenset(told),
@@ -83,22 +83,22 @@ def look(session: Session, now: datetime) -> Sight:
     )
 
 
-def find(sight: Sight) -> list[MissingRow]:
+def new_findings(state: DeliveryState) -> list[MissingRow]:
     """New findings. A silent day or subscription hides findings below."""
-    stands = [row for row in sight.open_rows if not _has_come(sight, row)]
+    stands = [row for row in state.open_rows if not _has_come(state, row)]
     open_of = {kind: [row for row in stands if row.kind == kind] for kind in MissingKind}
     ended = open_of[MissingKind.SUBSCRIPTION]
-    silent = _silent_subscriptions(sight, {row.region for row in ended})
+    silent = _silent_subscriptions(state, {row.region for row in ended})
     ended = [*ended, *silent]
-    left = [race for race in sight.due if not any(_explains(row, race) for row in ended)]
-    days = [_day_row(sight, day, count) for day, count in _days(left).items() if not sight.is_told(day, None)]
+    left = [race for race in state.due if not any(_explains(row, race) for row in ended)]
+    days = [_day_row(state, day, count) for day, count in _days(left).items() if not state.is_told(day, None)]
     silent_days = {row.race_date for row in (*open_of[MissingKind.DAY], *days)}
-    races = [_race_row(sight.now, race) for race in left if race.race_date not in silent_days]
+    races = [_race_row(state.now, race) for race in left if race.race_date not in silent_days]
     return [*silent, *days, *races]
 
 
-def come(sight: Sight) -> dict[str, MissingRow]:
-    return {row.key: row for row in sight.open_rows if _has_come(sight, row)}
+def resolved_findings(state: DeliveryState) -> dict[str, MissingRow]:
+    return {row.key: row for row in state.open_rows if _has_come(state, row)}
 
 
 def is_listed(race: Race) -> bool:
@@ -159,24 +159,24 @@ def _places(*races: Race) -> set[tuple[str | None, str]]:
     return {(day, word) for day, word in words if word}
 
 
-def _silent_subscriptions(sight: Sight, known: set[str | None]) -> list[MissingRow]:
+def _silent_subscriptions(state: DeliveryState, known: set[str | None]) -> list[MissingRow]:
     """A subscription to all regions speaks for the others."""
     if None in known:
         return []
-    found = {region: row for region in sight.subscribed if region not in known and (row := _silent(sight, region))}
+    found = {region: row for region in state.subscribed if region not in known and (row := _silent(state, region))}
     return [found[None]] if None in found else list(found.values())
 
 
-def _silent(sight: Sight, region: str | None) -> MissingRow | None:
-    mine = [race for race in sight.due if region is None or race.region == region]
-    told_last = max((day for day, where in sight.told if region is None or where in {None, region}), default="")
+def _silent(state: DeliveryState, region: str | None) -> MissingRow | None:
+    mine = [race for race in state.due if region is None or race.region == region]
+    told_last = max((day for day, where in state.told if region is None or where in {None, region}), default="")
     days = {day: count for day, count in _days(mine).items() if day > told_last}
     if len(days) < SILENT_DAYS:
         return None
     first, where = min(days), region or "all regions"
     races = sum(days.values())
     return _row(
-        sight.now,
+        state.now,
         MissingKind.SUBSCRIPTION,
         f"subscription:{region or '*'}:{first}",
         f"the webhook subscription to {where} ({len(days)} racing days since {first}, {races} races)",
@@ -191,11 +191,11 @@ def _explains(ended: MissingRow, race: Race) -> bool:
 
 def _days(races: Iterable[Race]) -> dict[str, int]:
     counts = Counter(race.race_date for race in races if race.race_date)
-    return {day: count for day, count in sorted(counts.items()) if count >= FEW}
+    return {day: count for day, count in sorted(counts.items()) if count >= RACES_OF_A_SILENT_DAY}
 
 
-def _day_row(sight: Sight, day: str, count: int) -> MissingRow:
-    return _row(sight.now, MissingKind.DAY, f"day:{day}", f"{day} ({count} races)", race_date=day)
+def _day_row(state: DeliveryState, day: str, count: int) -> MissingRow:
+    return _row(state.now, MissingKind.DAY, f"day:{day}", f"{day} ({count} races)", race_date=day)
 
 
 def _race_row(now: datetime, race: Race) -> MissingRow:
@@ -217,12 +217,12 @@ def _row(now: datetime, kind: MissingKind, key: str, name: str, **more: str | No
     return MissingRow.model_validate({"key": key, "kind": kind, "name": name, "found_at": now, **more})
 
 
-def _has_come(sight: Sight, row: MissingRow) -> bool:
+def _has_come(state: DeliveryState, row: MissingRow) -> bool:
     if row.kind == MissingKind.DAY:
-        return sight.is_told(row.race_date, None)
+        return state.is_told(row.race_date, None)
     if row.kind == MissingKind.SUBSCRIPTION:
-        return any(day >= row.race_date and sight.is_told(day, row.region) for day, _ in sight.told)
-    race = sight.undelivered.get(row.race_id or "")
-    if race is None or not is_long_past(race, sight.now):
+        return any(day >= row.race_date and state.is_told(day, row.region) for day, _ in state.told)
+    race = state.undelivered.get(row.race_id or "")
+    if race is None or not is_long_past(race, state.now):
         return True
     return row.kind == MissingKind.RACE and row.told_at is not None and is_listed(race)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from bot.db.tables import MissingKind, MissingRow
 from bot.operations.overdue import LONG_PAST
 
-NAMED = 10
+RACES_NAMED = 10
 HOURS = int(LONG_PAST.total_seconds()) // 3600
 
 
@@ -72,5 +72,5 @@ def _races(names: Sequence[str]) -> str:
 
 
 def _named(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return "; ".join(names[:NAMED]) + more
+    more = f" and {len(names) - RACES_NAMED} more" if len(names) > RACES_NAMED else ""
+    return "; ".join(names[:RACES_NAMED]) + more

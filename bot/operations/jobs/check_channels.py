@@ -11,7 +11,7 @@ from bot.db.engine import Database
 from bot.outbox import channel_queues, held_queues
 from bot.outbox.resume import Reopening
 
-AT_MOST = 40
+CHANNELS_PER_RUN = 40
 """conversations.info allows about fifty calls a minute."""
 
 
@@ -26,8 +26,8 @@ class ChannelCheck:
     async def __call__(self) -> None:
         if await self.database.write(channel_queues.make_missing):
             self.wake.set()
-        held = await self.database.read(partial(held_queues.held_channels, limit=AT_MOST // 2))
-        closed = await self.database.read(partial(subscriptions.closed_channels, limit=AT_MOST // 2))
+        held = await self.database.read(partial(held_queues.held_channels, limit=CHANNELS_PER_RUN // 2))
+        closed = await self.database.read(partial(subscriptions.closed_channels, limit=CHANNELS_PER_RUN // 2))
         # The admins' channel has a channel queue and no subscription.
         for channel_id in dict.fromkeys([*held, *closed]):
             if await self.is_member(channel_id):

@@ -9,7 +9,7 @@ from sqlmodel import Session, col
 from bot.db.engine import affected, insert_here
 from bot.db.tables import JobRun
 
-KEEP = timedelta(days=7)
+KEEP_SLOTS = timedelta(days=7)
 
 
 def claim(session: Session, job: str, slot: str, *, by: str, now: datetime, lease_s: float) -> bool:
@@ -30,7 +30,7 @@ def claim(session: Session, job: str, slot: str, *, by: str, now: datetime, leas
 
 def finish(session: Session, job: str, slot: str, now: datetime) -> None:
     session.execute(update(JobRun).where(col(JobRun.job) == job, col(JobRun.slot) == slot).values(done_at=now))
-    session.execute(delete(JobRun).where(col(JobRun.job) == job, col(JobRun.leased_until) < now - KEEP))
+    session.execute(delete(JobRun).where(col(JobRun.job) == job, col(JobRun.leased_until) < now - KEEP_SLOTS))
 
 
 def last_done(session: Session, jobs: Sequence[str]) -> dict[str, datetime]:

@@ -25,7 +25,7 @@ CHECK_EVERY_S = 15
 LONGEST_WAIT_S = 60
 """The wait doubles with each failure, up to this time."""
 
-TURN_S = 0.05
+ANOTHER_TRY_S = 0.05
 """Seconds between tries while another replica fans out."""
 
 
@@ -76,4 +76,4 @@ async def _check_filters(database: Database, notices: Notices, clock: Clock) -> 
     while not is_checked:
         check = partial(check_filters, notices=notices, now=clock())
         is_checked = await database.write(check)
-        await asyncio.sleep(0 if is_checked else TURN_S)
+        await asyncio.sleep(0 if is_checked else ANOTHER_TRY_S)

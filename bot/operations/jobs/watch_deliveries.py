@@ -19,7 +19,7 @@ from bot.events.races import Race
 from bot.logs import get_logger
 from bot.operations import missing_rows
 from bot.operations import watchdog_words as words
-from bot.operations.watchdog import Sight, come, find, is_listed, look
+from bot.operations.watchdog import DeliveryState, is_listed, new_findings, read_delivery_state, resolved_findings
 from bot.outbox.notices import Notices, Urgency
 from bot.racedata.day_card import Coverage
 from bot.racedata.quota_book import QuotaBook
@@ -31,36 +31,36 @@ WATCH_EVERY_S = 600
 
 TELL_RACES_EVERY = timedelta(hours=1)
 
-ASKED_AT_MOST = 12
+REGION_DAYS_ASKED = 12
 """Regions and days asked for at most, once in TELL_RACES_EVERY."""
 
-BUDGET = Budget(pages=10, seconds=15.0)
-LEFT_TO_PEOPLE = 500
+BUDGET_PER_REGION_DAY = Budget(pages=10, seconds=15.0)
+REQUESTS_LEFT_TO_PEOPLE = 500
 """Below this number of requests for commands the job asks nothing."""
 
 
 @dataclass(frozen=True)
 class Watch:
-    sight: Sight
+    state: DeliveryState
     new: Sequence[MissingRow]
-    come: dict[str, MissingRow]
+    resolved: dict[str, MissingRow]
     tells_races: bool
 
     @property
     def untold(self) -> list[MissingRow]:
-        before = (row for row in self.sight.open_rows if row.told_at is None and row.key not in self.come)
+        before = (row for row in self.state.open_rows if row.told_at is None and row.key not in self.resolved)
         return [*before, *self.new]
 
     @property
     def races_to_tell(self) -> dict[str, Race]:
-        races = {race.race_id: race for race in self.sight.due} | self.sight.undelivered
+        races = {race.race_id: race for race in self.state.due} | self.state.undelivered
         rows = [row for row in self.untold if row.kind in missing_rows.OF_RACES] if self.tells_races else []
         return {row.key: race for row in rows if (race := races.get(row.race_id)) is not None}
 
     @property
     def has_work(self) -> bool:
         above = [row for row in self.untold if row.kind not in missing_rows.OF_RACES]
-        return bool(self.new or self.come or above or self.races_to_tell)
+        return bool(self.new or self.resolved or above or self.races_to_tell)
 
 
 @dataclass(frozen=True)
@@ -89,35 +89,35 @@ class DeliveryWatch:
         """True if the race book has the service's whole list of the races' regions and days."""
         wanted = sorted({(race.region or "", race.race_date or "") for race in races if not is_listed(race)})
         left = await self.quota.commands_left()
-        if left is not None and left < LEFT_TO_PEOPLE:
+        if left is not None and left < REQUESTS_LEFT_TO_PEOPLE:
             log.info("missing_races_not_asked_for", requests_left=left)
             return False
-        is_whole = len(wanted) <= ASKED_AT_MOST
-        for region, day in wanted[:ASKED_AT_MOST]:
+        is_whole = len(wanted) <= REGION_DAYS_ASKED
+        for region, day in wanted[:REGION_DAYS_ASKED]:
             if not region:
                 is_whole = False
                 continue
-            card = await self.races.card(region, date.fromisoformat(day), budget=BUDGET)
+            card = await self.races.card(region, date.fromisoformat(day), budget=BUDGET_PER_REGION_DAY)
             is_whole = is_whole and card.coverage is Coverage.COMPLETE
         return is_whole
 
 
 def _watch(session: Session, now: datetime) -> Watch:
-    sight = look(session, now)
-    found = find(sight)
+    state = read_delivery_state(session, now)
+    found = new_findings(state)
     known = missing_rows.keys(session, {row.key for row in found})
     told_last = missing_rows.told_last(session)
     return Watch(
-        sight=sight,
+        state=state,
         new=[row for row in found if row.key not in known],
-        come=come(sight),
+        resolved=resolved_findings(state),
         tells_races=told_last is None or now - told_last >= TELL_RACES_EVERY,
     )
 
 
 def _note(session: Session, notices: Notices, found: Watch, *, is_asked: bool) -> bool:
     """True if anything was told. A single replica tells and withdraws each finding."""
-    now = found.sight.now
+    now = found.state.now
     missing_rows.add(session, found.new)
     told = [
         _take_back(session, notices, found, now),
@@ -129,11 +129,11 @@ def _note(session: Session, notices: Notices, found: Watch, *, is_asked: bool) -
 
 
 def _take_back(session: Session, notices: Notices, found: Watch, now: datetime) -> bool:
-    keys = missing_rows.came(session, found.come, now)
+    keys = missing_rows.came(session, found.resolved, now)
     if not keys:
         return False
-    rows = [found.come[key] for key in keys]
-    elsewhere = [row.key for row in rows if row.race_id in found.sight.undelivered]
+    rows = [found.resolved[key] for key in keys]
+    elsewhere = [row.key for row in rows if row.race_id in found.state.undelivered]
     said = words.come_after_all(rows, elsewhere)
     return notices.tell(session, f"come-after-all:{keys[0]}", said, urgency=Urgency.ALL_CLEAR)
 

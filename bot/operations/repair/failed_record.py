@@ -71,7 +71,7 @@ TRIED_WORDS = (*ANSWER_WORDS, "body", "message")
 WORDS_MAX = 100
 
 
-class Answered(NamedTuple):
+class EndpointAnswer(NamedTuple):
     """Our endpoint's last answer by the record."""
 
     status: int | None = None
@@ -98,7 +98,7 @@ class Failed:
     has_payload: bool
     digests: frozenset[str]
     tried_at: datetime | None
-    answered: Answered = field(default_factory=Answered)
+    answered: EndpointAnswer = field(default_factory=EndpointAnswer)
 
     @property
     def sha256(self) -> str:
@@ -298,12 +298,12 @@ def _tries(record: Mapping[str, Any]) -> list[Fields]:
     return [fields_of(one) for one in listed if isinstance(one, Mapping)]
 
 
-def _answered(record: Mapping[str, Any]) -> Answered:
+def _answered(record: Mapping[str, Any]) -> EndpointAnswer:
     top = fields_of(record)
     inner = [fields_of(value) for name, value in top.items() if isinstance(value, Mapping) and _is_answer(name)]
     tried = [*_tries(record)[-1:], *inner]
     status = find([*tried, top], ANSWER_STATUS, _http_status)
-    return Answered(status, find(tried, TRIED_WORDS, _words) or find([top], ANSWER_WORDS, _words))
+    return EndpointAnswer(status, find(tried, TRIED_WORDS, _words) or find([top], ANSWER_WORDS, _words))
 
 
 def _is_answer(name: str) -> bool:

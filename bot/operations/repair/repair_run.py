@@ -44,10 +44,10 @@ from bot.racedata.race_book import Budget, RaceBook
 
 log = get_logger(__name__)
 
-TOGETHER = 50
+DELIVERIES_PER_SUMMARY = 50
 """Deliveries of a transaction and of a summary. Small, because ingest waits for the transaction."""
 
-PAGES = 200
+RECORD_PAGES_MAX = 200
 """Each page costs quota, and cursors may lead on for ever."""
 
 WALK_S = 600.0
@@ -246,7 +246,7 @@ class Repair:
         return made
 
     async def _together(self, missing: Sequence[Failed], preview: Preview | None) -> tuple[_Made, Sequence[Failed]]:
-        size = TOGETHER
+        size = DELIVERIES_PER_SUMMARY
         while True:
             some, rest = missing[:size], missing[size:]
             work = partial(self._make_good, failed=some, is_last=not rest, preview=preview)
@@ -353,7 +353,11 @@ def _broken(
     """Why the walk ends early; None while the walk goes on."""
     if page and page == before[-len(page) :]:
         return WalkBroken(DELIVERIES_PATH, message="a page came twice under two cursors")
-    return None if is_last or pages < PAGES else WalkBroken(DELIVERIES_PATH, message=f"{PAGES} pages and no end")
+    return (
+        None
+        if is_last or pages < RECORD_PAGES_MAX
+        else WalkBroken(DELIVERIES_PATH, message=f"{RECORD_PAGES_MAX} pages and no end")
+    )
 
 
 def _arrival(one: Failed, now: datetime) -> Arrival:

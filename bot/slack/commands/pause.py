@@ -18,7 +18,7 @@ from bot.slack.messages.answers import pause_answer as messages
 
 NOTHING_TO_PAUSE = "This channel has no subscriptions, so there is nothing to pause. /racing list shows them."
 
-LONGEST = timedelta(days=365)
+LONGEST_PAUSE = timedelta(days=365)
 _UNITS = (
     ("weeks", "w(?:eeks?|k?s?)?"),
     ("days", "d(?:ays?)?"),
@@ -133,7 +133,7 @@ def read_duration(text: str, today: date | None = None) -> timedelta | None:
     found = _DURATION.fullmatch(_BETWEEN.sub(" ", typed))
     parts = {name: 1 if part.lower() in {"a", "an"} else int(part) for name, part in _parts(found)}
     length = timedelta(**parts) if found else timedelta(0)
-    if not timedelta(0) < length <= LONGEST:
+    if not timedelta(0) < length <= LONGEST_PAUSE:
         is_moment = bool(_CLOCK.fullmatch(typed) and not typed.isdecimal()) or is_day(typed, today or date(2000, 1, 1))
         raise CommandError(
             f'"{typed[:40]}" is no length of time that I know. Write 30m, 2h, 1d or 1h30m, up to 365d, or until 18:00; '
@@ -164,7 +164,7 @@ def read_until(text: str, now: datetime) -> datetime:
     until = datetime.combine(day, time(*clock), now.tzinfo)
     if until <= now and (not day_words or day_words.lower() in _WEEKLY):
         until = datetime.combine(day + timedelta(days=1 if not day_words else 7), time(*clock), now.tzinfo)
-    if not now < until <= now + LONGEST:
+    if not now < until <= now + LONGEST_PAUSE:
         why = "is past" if until <= now else "is more than 365 days away"
         raise CommandError(f'"{text[:40]}" {why}. {_EXAMPLES}')
     return until

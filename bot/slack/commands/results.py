@@ -9,7 +9,7 @@ from bot.racedata.day_card import STOPPED
 from bot.slack.commands.day_words import Asked, Place, find_place, read_words
 from bot.slack.commands.invocation import Desk, Invocation, reader_of
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN
-from bot.slack.messages.answers.results_answer import ABANDONMENTS, Shown, results_of_day
+from bot.slack.messages.answers.results_answer import ABANDONMENTS, ResultsQuestion, results_of_day
 
 NAME = "results"
 
@@ -25,7 +25,7 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
     card = await desk.races.card(place.region, asked.day, place.course)
     if card.failure is not None and card.is_empty:
         raise card.failure
-    shown = Shown(
+    question = ResultsQuestion(
         today=today,
         unchecked=place.unchecked,
         page=asked.page,
@@ -33,7 +33,7 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
         countries=await desk.reference.known_countries(),
         reader=await reader_of(desk, invocation) if card.coverage in STOPPED else NOBODY_KNOWN,
     )
-    return results_of_day(card, shown)
+    return results_of_day(card, question)
 
 
 async def check(desk: Desk, invocation: Invocation) -> None:

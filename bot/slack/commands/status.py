@@ -7,7 +7,7 @@ from bot.errors import CommandError
 from bot.operations.status_figures import read_status
 from bot.outbox.message import Message
 from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.messages.answers.status_answer import Asked, status_answer
+from bot.slack.messages.answers.status_answer import StatusScope, status_answer
 
 
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
@@ -16,7 +16,7 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
     is_admin = bool(await desk.people.is_admin(invocation.user_id))
     only_channel = None if is_admin else invocation.channel_id
     found = await desk.database.read(partial(read_status, clock=desk.clock, channel_id=only_channel))
-    return status_answer(found, Asked(dict(desk.degraded()), only_channel))
+    return status_answer(found, StatusScope(dict(desk.degraded()), only_channel))
 
 
 async def check(_desk: Desk, invocation: Invocation) -> None:

@@ -17,7 +17,7 @@ from bot.channels.filters import ChannelFilter
 from bot.cli.unlatch_command import run_unlatch
 from bot.db import migrate
 from bot.db.named_value_store import DatabaseStateStore
-from bot.doctor.findings import Outcome
+from bot.doctor.findings import CheckOutcome
 from bot.events.event import Topic
 from bot.racedata.client.service_client import open_client
 from bot.racedata.client.service_errors import Unauthorized
@@ -31,7 +31,7 @@ from tests.integration.doctor.programs import answering, healthy_program, proxy,
 from tests.older_database import make_older_database
 
 Story = Callable[[Clinic], AsyncIterator[None]]
-FAILED, WARNING = Outcome.FAILED, Outcome.WARNING
+FAILED, WARNING = CheckOutcome.FAILED, CheckOutcome.WARNING
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Case:
 
     code: str
     check: str
-    outcome: Outcome
+    outcome: CheckOutcome
     mend: str
     story: Story
     alone: bool = False
@@ -49,7 +49,7 @@ class Case:
 CASES: list[Case] = []
 
 
-def case(code: str, check: str, outcome: Outcome, mend: str, *, alone: bool = False) -> Callable[[Story], Story]:
+def case(code: str, check: str, outcome: CheckOutcome, mend: str, *, alone: bool = False) -> Callable[[Story], Story]:
     def register(story: Story) -> Story:
         CASES.append(Case(code, check, outcome, mend, story, alone))
         return story
@@ -69,7 +69,7 @@ async def test_finding_is_told_and_its_line_mends_it(clinic, told):
         with suppress(StopAsyncIteration):
             await anext(story)
         well = (await clinic.examine(told.check, alone=told.alone))[told.check]
-        assert (well.outcome, well.findings) == (Outcome.OK, ())
+        assert (well.outcome, well.findings) == (CheckOutcome.OK, ())
 
 
 def dead() -> str:

@@ -17,14 +17,14 @@ from bot.events import drill_mark
 from bot.events.drill_mark import Drill
 from bot.events.event import Topic
 from bot.fanout import drill_records as kept_drills
-from bot.operations.drill_run import OVER, Answered, Drills, Problem, Stop
+from bot.operations.drill_run import OVER, AddressAnswer, Drills, Problem, Stop
 from bot.outbox import ledger, message_store, traffic
 from bot.outbox.hold import close_channel, pause_channel
 from bot.outbox.ledger import Outcome
 from bot.sandbox.slack import failures
 from bot.slack.messages.answers.drill_report import drill_report
 
-FINE = Answered("https://bot.example.com/webhooks/racing", 0.1)
+FINE = AddressAnswer("https://bot.example.com/webhooks/racing", 0.1)
 
 
 def link(channel, ts):
@@ -60,7 +60,7 @@ class Stage:
         self.bodies.append(body)
         if self.arrives:
             await self.pipeline.deliver(body)
-        return Answered(FINE.address, FINE.took_s, self.problem)
+        return AddressAnswer(FINE.address, FINE.took_s, self.problem)
 
     async def pass_time(self, seconds):
         self.seconds += seconds

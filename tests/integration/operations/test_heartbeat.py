@@ -122,7 +122,7 @@ async def test_monitor_that_is_away_or_silent_raises_nothing_and_is_not_waited_f
     monitor, make_heartbeat, monkeypatch, caplog
 ):
     caplog.set_level(logging.DEBUG)
-    monkeypatch.setattr(heartbeat, "CALL_S", 0.2)
+    monkeypatch.setattr(heartbeat, "HEARTBEAT_CALL_S", 0.2)
     monitor.answers.clear()
     away = f"http://127.0.0.1:{free_port()}/{SECRET_ID}"
     with structlog.testing.capture_logs() as lines:

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import text
 
 from bot.clock import utc_now
-from bot.operations.gauges import read_look
+from bot.operations.gauges import read_service_state
 from bot.operations.jobs import job_runs
 from bot.outbox import held_queues
 from bot.sandbox.slack import failures
@@ -14,7 +14,7 @@ from tests.acceptance.payloads import result
 
 
 async def look(pipeline):
-    return await pipeline.database.read(lambda session: read_look(session, pipeline.clock()))
+    return await pipeline.database.read(lambda session: read_service_state(session, pipeline.clock()))
 
 
 def counts(depths):
@@ -79,10 +79,10 @@ async def test_last_success_of_a_job_is_that_of_its_newest_slot(database):
             job_runs.finish(session, "check_quota", slot.isoformat(), slot)
 
     await database.write(run)
-    seen = await database.read(lambda session: read_look(session, now))
+    seen = await database.read(lambda session: read_service_state(session, now))
     assert seen.last_done == {"check_quota": slots[1]}
 
 
 async def test_empty_database_has_nothing_to_show(database):
-    seen = await database.read(lambda session: read_look(session, utc_now()))
+    seen = await database.read(lambda session: read_service_state(session, utc_now()))
     assert (counts(seen.inbox), counts(seen.messages), seen.quota, seen.last_done) == ({}, {}, None, {})

@@ -305,7 +305,7 @@ async def test_three_hours_of_forty_events_are_made_good_once_twice(listening, o
 
 
 async def test_killed_between_two_transactions_it_goes_on_where_it_was(listening, outage, make_repair, monkeypatch):
-    monkeypatch.setattr(repairing, "TOGETHER", 3)
+    monkeypatch.setattr(repairing, "DELIVERIES_PER_SUMMARY", 3)
     await several(outage)
     killed = make_repair(listening)
     write = listening.database.write
@@ -334,12 +334,12 @@ async def test_killed_between_two_transactions_it_goes_on_where_it_was(listening
 
 @ON_SQLITE
 async def test_outage_is_told_where_the_kill_came_after_the_last_delivery(listening, outage, make_repair, monkeypatch):
-    monkeypatch.setattr(repairing, "TOGETHER", 1)
+    monkeypatch.setattr(repairing, "DELIVERIES_PER_SUMMARY", 1)
     deliveries = [await stranger(outage, race_id=f"rc_nobody{number}") for number in range(2)]
     repair = make_repair(listening)
     first = await repair._find()
     await repair._together(first.failed, None)
-    monkeypatch.setattr(repairing, "TOGETHER", 100)
+    monkeypatch.setattr(repairing, "DELIVERIES_PER_SUMMARY", 100)
     # The service lists the newest first; the other one it does not list any more.
     outage.service._state.outbox._deliveries.remove(deliveries[0])
     await mend(listening, repair)
@@ -531,7 +531,7 @@ async def test_list_without_an_end_is_made_good_as_far_as_it_was_read(
     listening, outage, make_repair, monkeypatch, records
 ):
     await several(outage)
-    monkeypatch.setattr(repairing, "PAGES", 10)
+    monkeypatch.setattr(repairing, "RECORD_PAGES_MAX", 10)
     repair, asked = make_repair(listening), 0
     ask = repair._client._calls.ask
 

@@ -124,7 +124,7 @@ async def test_only_the_channels_with_most_are_named_and_all_are_counted(pipelin
     await pipeline.deliver(result("rc_1"))
     await pipeline.fanout.run_once()
     found = await read(pipeline)
-    assert (found.waiting_posts, len(found.waiting_channels)) == (7, status_figures.CHANNELS_AT_MOST)
+    assert (found.waiting_posts, len(found.waiting_channels)) == (7, status_figures.CHANNELS_NAMED)
 
 
 async def test_delivery_whose_fan_out_fails_is_shown_with_its_reason(pipeline, monkeypatch):

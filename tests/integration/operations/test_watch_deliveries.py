@@ -9,8 +9,8 @@ from sqlalchemy import event
 from bot.db.tables import WebhookSubscriptionRow
 from bot.events.races import Course, OffTime, Race
 from bot.operations import missing_rows
-from bot.operations.jobs.watch_deliveries import LEFT_TO_PEOPLE, DeliveryWatch
-from bot.operations.watchdog import look
+from bot.operations.jobs.watch_deliveries import REQUESTS_LEFT_TO_PEOPLE, DeliveryWatch
+from bot.operations.watchdog import read_delivery_state
 from bot.outbox.notices import Urgency
 from bot.racedata import quota_store, race_book_store, webhook_subscriptions
 from bot.racedata.client.service_errors import ServerFault
@@ -252,7 +252,7 @@ async def test_one_region_that_fell_silent_is_told_while_another_goes_on(watched
 async def test_race_that_the_service_could_not_be_asked_for_is_told_with_a_word_on_that(watched, pipeline, trouble):
     await watched.book(race(1))
     if trouble == "quota":
-        used = 15_000 - LEFT_TO_PEOPLE
+        used = 15_000 - REQUESTS_LEFT_TO_PEOPLE
         reading = QuotaReading(
             taken_at=NOW, month="2026-11", used=used, certain=True, source=QuotaSource.TOTAL, limit=15_000
         )
@@ -310,7 +310,7 @@ async def test_look_goes_by_indexes_that_do_not_grow_with_the_history(watched, p
 
     event.listen(database._reader, "before_cursor_execute", note)
     try:
-        sight = await database.read(lambda session: look(session, NOW))
+        sight = await database.read(lambda session: read_delivery_state(session, NOW))
     finally:
         event.remove(database._reader, "before_cursor_execute", note)
     assert len(sight.due) == 2
@@ -323,6 +323,6 @@ async def test_look_goes_by_indexes_that_do_not_grow_with_the_history(watched, p
         "SCAN inbox"
     ], "the first row by number"
     assert any("ix_event_without_race_id" in plan for plan in plans)
-    # A look for every race without an id would read all of them, however old.
+    # A read_delivery_state for every race without an id would read all of them, however old.
     by_no_id = [plan for plan in plans if "ix_event_race_id (race_id=?)" in plan]
-    assert len(by_no_id) == 1, "the look for the race of a row"
+    assert len(by_no_id) == 1, "the read_delivery_state for the race of a row"

@@ -12,7 +12,7 @@ from bot.racedata.lexicon import Lexicon
 from bot.racedata.reference_store import KnownCountry
 from bot.slack.commands import results as command
 from bot.slack.commands.invocation import Invocation
-from bot.slack.messages.answers.results_answer import Shown, results_of_day
+from bot.slack.messages.answers.results_answer import ResultsQuestion, results_of_day
 from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.text import BLOCKS_MAX, MESSAGE_MAX
 
@@ -39,7 +39,7 @@ def make_day(races, told=(), *, region="GB", course=None, coverage=Coverage.COMP
 
 
 def show(day, **shown):
-    return results_of_day(day, Shown(today=TODAY, **shown))
+    return results_of_day(day, ResultsQuestion(today=TODAY, **shown))
 
 
 def text_of(message):

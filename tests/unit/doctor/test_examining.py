@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.doctor.check_run import Check, examine
-from bot.doctor.findings import NotApplicable, Outcome, Report, Seen, failed, warning
+from bot.doctor.findings import CheckOutcome, CheckReport, NotApplicable, Seen, failed, warning
 from bot.doctor.table import CHECKS
 from bot.logs import MaskSecrets
 
@@ -100,7 +100,7 @@ async def test_secrets_are_blanked_out_wherever_a_check_tells_them():
         return Seen("the key is racing-key-1", (warning("worn", "racing-key-1 is worn", "Turn racing-key-1."),))
 
     (examined,) = await examine([Check("a", tell)], None, mask=MaskSecrets(["racing-key-1"]).masked)
-    report = Report("1", AT, [examined])
+    report = CheckReport("1", AT, [examined])
     assert "racing-key-1" not in report.as_text() + report.as_json()
     assert report.as_text().count("********") == 3
 
@@ -108,21 +108,23 @@ async def test_secrets_are_blanked_out_wherever_a_check_tells_them():
 @pytest.mark.parametrize(
     ("looks", "outcome", "code"),
     [
-        ([well, absent], Outcome.OK, 0),
-        ([well, poorly], Outcome.WARNING, 1),
-        ([poorly, ill, well], Outcome.FAILED, 2),
-        ([ill, crash], Outcome.CRASHED, 2),
-        ([absent], Outcome.OK, 0),
+        ([well, absent], CheckOutcome.OK, 0),
+        ([well, poorly], CheckOutcome.WARNING, 1),
+        ([poorly, ill, well], CheckOutcome.FAILED, 2),
+        ([ill, crash], CheckOutcome.CRASHED, 2),
+        ([absent], CheckOutcome.OK, 0),
     ],
 )
 async def test_exit_code_follows_the_worst_outcome(looks, outcome, code):
     examined = await examine([Check(str(number), look) for number, look in enumerate(looks)], None)
-    report = Report("1", AT, examined)
+    report = CheckReport("1", AT, examined)
     assert (report.outcome, report.exit_code) == (outcome, code)
 
 
 async def test_report_as_text_has_a_line_for_each_check_and_the_line_that_mends():
-    report = Report("1.2", AT, await examine([Check("a", well), Check("b", ill), Check("c", well, needs=("b",))], None))
+    report = CheckReport(
+        "1.2", AT, await examine([Check("a", well), Check("b", ill), Check("c", well, needs=("b",))], None)
+    )
     assert report.as_text().splitlines() == [
         "racing-bot 1.2",
         "ok       a: all is well",
@@ -138,7 +140,7 @@ async def test_report_as_text_has_a_line_for_each_check_and_the_line_that_mends(
 
 
 async def test_report_as_json_has_the_documented_fields():
-    report = Report("1.2", AT, await examine([Check("b", ill), Check("c", well, needs=("b",))], None))
+    report = CheckReport("1.2", AT, await examine([Check("b", ill), Check("c", well, needs=("b",))], None))
     document = json.loads(report.as_json())
     assert {name: document[name] for name in ("version", "at", "outcome", "exit_code")} == {
         "version": "1.2",

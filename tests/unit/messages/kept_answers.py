@@ -17,7 +17,7 @@ from bot.events.event import EventKind, RacingEvent, Topic
 from bot.events.facts import VersionRemarks
 from bot.events.races import Course
 from bot.fanout.drill_records import KeptDrill
-from bot.operations.drill_run import Answered, Problem, Report, Stop
+from bot.operations.drill_run import AddressAnswer, DrillReport, Problem, Stop
 from bot.operations.status_figures import JobDone, Status
 from bot.outbox.held_queues import PAUSED, UNDELIVERED, Held
 from bot.outbox.ledger import Outcome as Became
@@ -43,8 +43,8 @@ from bot.slack.messages.answers.help_answer import command_help, usage_of
 from bot.slack.messages.answers.mute_answer import muted, unmuted
 from bot.slack.messages.answers.pause_answer import paused, resumed
 from bot.slack.messages.answers.racecard_answer import racecard
-from bot.slack.messages.answers.results_answer import Shown, results_of_day
-from bot.slack.messages.answers.status_answer import Asked, status_answer
+from bot.slack.messages.answers.results_answer import ResultsQuestion, results_of_day
+from bot.slack.messages.answers.status_answer import StatusScope, status_answer
 from bot.slack.messages.answers.subscription_answers import Said, subscribed, unsubscribed
 from bot.slack.messages.answers.subscription_list import Listed, ListPage, subscription_list
 from bot.slack.messages.answers.trace_answer import trace_answer
@@ -162,8 +162,8 @@ TRACE = Trace(
 )
 DRILL = Drill(drill_id="0123456789abcdef", begun_by="U1", is_open=True)
 KEPT_DRILL = KeptDrill(drill=DRILL, begun_at=RECEIVED_AT)
-ANSWERED = Answered("https://bot.example.com/webhooks/racing", 0.123)
-DRILL_REPORT = Report(
+ANSWERED = AddressAnswer("https://bot.example.com/webhooks/racing", 0.123)
+DRILL_REPORT = DrillReport(
     KEPT_DRILL,
     ANSWERED,
     Stop.TOLD,
@@ -258,9 +258,9 @@ ANSWERS: dict[str, partial[Any]] = {
     "full_result": partial(full_result, RESULT, None, RECEIVED_AT, (ITALY, PARTLY)),
     "card": partial(racecard, CARD, TODAY),
     "card_of_a_course": partial(racecard, ONE_COURSE, TODAY, ["Kemton"]),
-    "results_of_day": partial(results_of_day, CARD, Shown(TODAY, countries=(ITALY, PARTLY))),
-    "results_of_a_course": partial(results_of_day, ONE_COURSE, Shown(TODAY)),
-    "abandonments_of_day": partial(results_of_day, CARD, Shown(TODAY, only_abandonments=True)),
+    "results_of_day": partial(results_of_day, CARD, ResultsQuestion(TODAY, countries=(ITALY, PARTLY))),
+    "results_of_a_course": partial(results_of_day, ONE_COURSE, ResultsQuestion(TODAY)),
+    "abandonments_of_day": partial(results_of_day, CARD, ResultsQuestion(TODAY, only_abandonments=True)),
     "coverage": partial(
         coverage,
         [
@@ -309,7 +309,7 @@ ANSWERS: dict[str, partial[Any]] = {
     "drill_report": partial(drill_report, DRILL_REPORT, _address, "racing-bot"),
     "drill_that_was_not_delivered": partial(
         drill_report,
-        Report(
+        DrillReport(
             KEPT_DRILL,
             replace(
                 ANSWERED, problem=Problem("PUBLIC_URL answered 404: it knows no such path.", "Have the proxy pass.")
@@ -331,9 +331,9 @@ ANSWERS: dict[str, partial[Any]] = {
     "unmuted_by": partial(unmuted_by, "U1", ASCOT),
     "ended_by": partial(ended_by, "U1", [GB], [ALL]),
     "narrowed_by": partial(narrowed_by, "U1", [GB, ALL], [GB]),
-    "status": partial(status_answer, STATUS, Asked(DEGRADED)),
-    "status_for_anybody": partial(status_answer, STATUS, Asked(DEGRADED, "C1")),
-    "status_where_all_is_well": partial(status_answer, WELL, Asked({})),
+    "status": partial(status_answer, STATUS, StatusScope(DEGRADED)),
+    "status_for_anybody": partial(status_answer, STATUS, StatusScope(DEGRADED, "C1")),
+    "status_where_all_is_well": partial(status_answer, WELL, StatusScope({})),
     "trace": partial(trace_answer, TRACE, "rc_1", _address, None),
     "trace_of_nothing": partial(trace_answer, Trace((), (), 0, NOON), "rc_2", _address, None),
 }

@@ -11,7 +11,7 @@ from bot.events.races import Course
 from bot.racedata.day_card import Card, Coverage, Outcome, Outcomes
 from bot.slack.messages.answers.change_notice import ended_by
 from bot.slack.messages.answers.filter_words import described, in_markup, in_plain_words, in_words
-from bot.slack.messages.answers.results_answer import Shown, results_of_day
+from bot.slack.messages.answers.results_answer import ResultsQuestion, results_of_day
 from bot.slack.messages.answers.subscription_answers import unsubscribed
 from bot.slack.messages.answers.welcome import welcome
 from tests.unit.messages.kept_answers import ANSWERS, KEMPTON
@@ -69,12 +69,12 @@ PLACES = [
 def test_none_is_said_of_a_place(region, course, where):
     empty = Card(DAY, region, course, Outcomes(), Coverage.COMPLETE)
     listed = f"No racing: the data service lists none {where} on 2026-11-20."
-    assert listed in results_of_day(empty, Shown(DAY)).text
+    assert listed in results_of_day(empty, ResultsQuestion(DAY)).text
     coming = f"No card has been published yet {where} on 2026-11-20."
-    assert coming in results_of_day(empty, Shown(date(2026, 11, 19))).text
+    assert coming in results_of_day(empty, ResultsQuestion(date(2026, 11, 19))).text
     races = Card(DAY, region, course, OPEN, Coverage.COMPLETE)
     lost = f"No abandonment is known {where} on 2026-11-20."
-    assert lost in results_of_day(races, Shown(DAY, only_abandonments=True)).text
+    assert lost in results_of_day(races, ResultsQuestion(DAY, only_abandonments=True)).text
 
 
 NOUNS = "abandonment|attempt|change|course|error|hour|meeting|message|race|refusal|request|result|runner|subscription"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bot.deliveries.payload import read_payload
 from bot.events.event import EventKind
-from bot.operations.repair.failed_record import Answered, name_of, read_record
+from bot.operations.repair.failed_record import EndpointAnswer, name_of, read_record
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 TRIED = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)
@@ -147,7 +147,7 @@ def test_first_attempt_of_a_list_is_the_time_and_the_last_one_the_answer():
     ]
     found = read({"id": 1, "event": "race.abandoned", "race_id": "rc_1", "attempts": tries})
     assert found.tried_at == TRIED
-    assert found.answered == Answered(503, "not stored; send it again")
+    assert found.answered == EndpointAnswer(503, "not stored; send it again")
     assert found.answered.told == "503 (not stored; send it again)"
 
 

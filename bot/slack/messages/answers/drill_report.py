@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from bot.events import drill_mark
-from bot.operations.drill_run import Report, Stop
+from bot.operations.drill_run import DrillReport, Stop
 from bot.outbox.held_queues import PAUSED
 from bot.outbox.ledger import Outcome, Told
 from bot.outbox.message import Message
@@ -21,7 +21,7 @@ _MENDS = {
 }
 
 
-def drill_report(report: Report, link: Link, bot_name: str) -> Message:
+def drill_report(report: DrillReport, link: Link, bot_name: str) -> Message:
     title = f"*{_headline(report)}*"
     lines = [*_on_the_way(report), *_of_channels(report, link), *_of_uninvited(report, bot_name)]
     if report.stop is not Stop.TOLD:
@@ -31,11 +31,11 @@ def drill_report(report: Report, link: Link, bot_name: str) -> Message:
     return listing(title, lines, f"{withdrawn}`/racing trace` {key} says of each channel what became of the drill.")
 
 
-def _sent(report: Report) -> int:
+def _sent(report: DrillReport) -> int:
     return sum(one.outcome is Outcome.SENT for one in report.told)
 
 
-def _headline(report: Report) -> str:
+def _headline(report: DrillReport) -> str:
     sent = _sent(report)
     match report.stop:
         case Stop.NOT_DELIVERED:
@@ -56,7 +56,7 @@ def _all(sent: int) -> str:
     return "the channel got the message" if sent == 1 else f"all {sent} channels got the message"
 
 
-def _on_the_way(report: Report) -> Iterator[str]:
+def _on_the_way(report: DrillReport) -> Iterator[str]:
     answered, problem = report.answered, report.answered.problem
     if problem is not None:
         where = f" ({code(answered.address)})" if answered.address else ""
@@ -75,7 +75,7 @@ def _on_the_way(report: Report) -> Iterator[str]:
             yield "• Nobody would hear of an abandonment. *Mend:* `/racing subscribe GB` in a channel."
 
 
-def _of_channels(report: Report, link: Link) -> Iterator[str]:
+def _of_channels(report: DrillReport, link: Link) -> Iterator[str]:
     told = sorted(report.told, key=lambda one: (one.outcome is Outcome.SENT, one.channel_id))
     for one in told[:CHANNELS_NAMED]:
         mend = _mend(one)
@@ -87,7 +87,7 @@ def _of_channels(report: Report, link: Link) -> Iterator[str]:
         yield f"• and {counted(len(rest), 'channel')} more, {sent} of them told."
 
 
-def _after(report: Report, told: Told) -> str:
+def _after(report: DrillReport, told: Told) -> str:
     if told.outcome is not Outcome.SENT or told.sent_at is None:
         return ""
     return f", {max(0.0, (told.sent_at - report.kept.begun_at).total_seconds()):.1f} s after the beginning"
@@ -109,7 +109,7 @@ def _opens(told: Told) -> str:
     return _MENDS.get(told.why or "", "invite me there; Slack lets me post nothing now")
 
 
-def _of_uninvited(report: Report, bot_name: str) -> Iterator[str]:
+def _of_uninvited(report: DrillReport, bot_name: str) -> Iterator[str]:
     for channel_id in report.uninvited[:CHANNELS_NAMED]:
         invite = f"`/invite @{safe(bot_name)}` there"
         yield f"• {named(channel_id)}: hears of no abandonment before I am in the channel. *Mend:* {invite}."

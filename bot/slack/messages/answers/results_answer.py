@@ -42,7 +42,7 @@ PLACES = 3
 
 
 @dataclass(frozen=True)
-class Shown:
+class ResultsQuestion:
     today: date
     unchecked: Sequence[str] = ()
     page: int = 1
@@ -51,34 +51,34 @@ class Shown:
     reader: Reader = NOBODY_KNOWN
 
 
-def results_of_day(card: Card, shown: Shown) -> Message:
-    kind = "Abandonments" if shown.only_abandonments else "Results"
+def results_of_day(card: Card, question: ResultsQuestion) -> Message:
+    kind = "Abandonments" if question.only_abandonments else "Results"
     title = f"{kind}: {place_of(card.region, card.course)}, {card.day.isoformat()}"
     lost = abandoned_lines(card.outcomes, card.region)
-    summary = _summary(card, shown)
+    summary = _summary(card, question)
     notes = [
         words
         for words in (
-            completeness(card, shown.today, shown.unchecked, shown.reader) or _none_lost(card, lost, shown),
-            unchecked_words(shown.unchecked),
-            None if shown.only_abandonments else order_note(shown.countries, _settled_in(card)),
+            completeness(card, question.today, question.unchecked, question.reader) or _none_lost(card, lost, question),
+            unchecked_words(question.unchecked),
+            None if question.only_abandonments else order_note(question.countries, _settled_in(card)),
         )
         if words
     ]
     text = sentences([joined([title, summary], ": "), abandoned_in_text(lost), *notes])
     head = [header(title), section("\n".join([*([summary] if summary else []), *notes]))]
-    units = [] if shown.only_abandonments else _units(card)
-    words = (ABANDONMENTS,) if shown.only_abandonments else ()
-    turn = Turning(command_line("results", card, *words), shown.page)
+    units = [] if question.only_abandonments else _units(card)
+    words = (ABANDONMENTS,) if question.only_abandonments else ()
+    turn = Turning(command_line("results", card, *words), question.page)
     return paged(text, head, [*abandoned_units(lost), *units], small_print(card), turn)
 
 
-def _summary(card: Card, shown: Shown) -> str | None:
+def _summary(card: Card, question: ResultsQuestion) -> str | None:
     outcomes = card.outcomes
     settled = outcomes.count(Outcome.SETTLED, Outcome.BOTH)
     void, still_open = outcomes.count(Outcome.VOID), outcomes.count(Outcome.OPEN)
     figures = [abandoned_in_figures(outcomes)]
-    if not shown.only_abandonments:
+    if not question.only_abandonments:
         figures = [
             *figures,
             counted(settled, "result") + " in" if settled else None,
@@ -88,8 +88,8 @@ def _summary(card: Card, shown: Shown) -> str | None:
     return joined(figures, ", ") or None
 
 
-def _none_lost(card: Card, lost: Sequence[str], shown: Shown) -> str | None:
-    if lost or not shown.only_abandonments:
+def _none_lost(card: Card, lost: Sequence[str], question: ResultsQuestion) -> str | None:
+    if lost or not question.only_abandonments:
         return None
     return f"No abandonment is known {nowhere_else(card.region, card.course)} on {card.day.isoformat()}."
 

@@ -30,24 +30,24 @@ _MISSING = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class StatusScope:
     """`only_channel`: the channel of a non-admin; None for admins."""
 
     degraded: Mapping[str, str]
     only_channel: str | None = None
 
 
-def status_answer(found: Status, asked: Asked) -> Message:
+def status_answer(found: Status, scope: StatusScope) -> Message:
     """Reasons, jobs, versions and other channels are for admins only."""
-    for_admins = asked.only_channel is None
-    health = _health(found, asked)
+    for_admins = scope.only_channel is None
+    health = _health(found, scope)
     traffic = _traffic(found)
-    waits = _waits(found, asked.only_channel)
+    waits = _waits(found, scope.only_channel)
     text = joined([health, traffic, f"Waiting: {waits}."], " ")
     head = [
         header("Status"),
         section(f"*{health}*"),
-        section("\n".join(_reasons(asked.degraded)) if for_admins else ""),
+        section("\n".join(_reasons(scope.degraded)) if for_admins else ""),
         fields(
             [
                 ("Deliveries, last 24 hours", _deliveries(found.deliveries)),
@@ -59,20 +59,20 @@ def status_answer(found: Status, asked: Asked) -> Message:
         ),
     ]
     lines = [*(_failing(found) if for_admins else ()), *_waiting(found), *(_jobs(found) if for_admins else ())]
-    return message(text, head, lines, len(lines), [_small_print(found, asked.only_channel)])
+    return message(text, head, lines, len(lines), [_small_print(found, scope.only_channel)])
 
 
-def _health(found: Status, asked: Asked) -> str:
-    if not asked.degraded and not found.missing:
+def _health(found: Status, scope: StatusScope) -> str:
+    if not scope.degraded and not found.missing:
         return "All is well."
-    wrong = len(asked.degraded)
+    wrong = len(scope.degraded)
     words = "1 thing is not as it should be." if wrong == 1 else f"{wrong} things are not as they should be."
     missing = [_many(found.missing[kind], *_MISSING[kind]) for kind in MissingKind if found.missing.get(kind)]
     return joined(
         [
             words if wrong else None,
             f"Missing: {', '.join(missing)}." if missing else None,
-            "An admin can see why." if asked.only_channel and wrong else None,
+            "An admin can see why." if scope.only_channel and wrong else None,
         ],
         " ",
     )
