@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
@@ -39,7 +39,15 @@ LOOK_EVERY_S = 0.25
 
 OVER = "the drill was over before its turn came"
 
-_UNDER_WAY = (Outcome.SENDING, Outcome.DOUBTFUL, Outcome.WAITING)
+HAS_ENDED: Mapping[Outcome, bool] = {
+    Outcome.PARKED: True,
+    Outcome.WAITING: False,
+    Outcome.DOUBTFUL: False,
+    Outcome.SENDING: False,
+    Outcome.MUTED: True,
+    Outcome.FOLDED: True,
+    Outcome.SENT: True,
+}
 
 
 @dataclass(frozen=True)
@@ -198,7 +206,7 @@ def _is_settled(found: Trace) -> bool:
     """True if waiting longer changes nothing: each post ended, or is held."""
     if not found.versions:
         return False
-    return all(one.outcome not in _UNDER_WAY or one.is_held for one in _told(found))
+    return all(HAS_ENDED[one.outcome] or one.is_held for one in _told(found))
 
 
 def _patience_s(found: Trace) -> float:

@@ -92,7 +92,12 @@ SERVICE_CODES: Mapping[type[ServiceFailure], str] = {
 INBOX_STATES = ("new", "failed")
 UNSENT_STATES = ("queued", "held", "sending", "in_doubt")
 GIVEN_UP = "dead_letter"
-WAITING = ("deliveries", "posts_queued", "posts_sending", "posts_parked")
+POSTS_WAITING: Mapping[str, tuple[str, ...]] = {
+    "posts_queued": ("queued", "held"),
+    "posts_sending": ("sending", "in_doubt"),
+    "posts_parked": (GIVEN_UP,),
+}
+WAITING = ("deliveries", *POSTS_WAITING)
 JOB_OUTCOMES = (OK, "failed")
 BOUNDS = ("low", "expected", "high")
 
@@ -255,19 +260,10 @@ class Metrics:
                 depth = depths.get(state, Depth())
                 count.labels(state).set(depth.count)
                 age.labels(state).set(depth.age_s(look.now))
-        given_up = look.messages.get(GIVEN_UP, Depth()).count
-        self._messages.labels(GIVEN_UP).set(given_up)
-        for what, waiting in {
-            "deliveries": sum(depth.count for depth in look.inbox.values()),
-            "posts_queued": self._count(look, "queued", "held"),
-            "posts_sending": self._count(look, "sending", "in_doubt"),
-            "posts_parked": given_up,
-        }.items():
-            self._waiting.labels(what).set(waiting)
-
-    @staticmethod
-    def _count(look: ServiceState, *states: str) -> int:
-        return sum(look.messages.get(state, Depth()).count for state in states)
+        self._messages.labels(GIVEN_UP).set(look.messages.get(GIVEN_UP, Depth()).count)
+        self._waiting.labels("deliveries").set(sum(depth.count for depth in look.inbox.values()))
+        for what, posts in POSTS_WAITING.items():
+            self._waiting.labels(what).set(sum(look.messages.get(state, Depth()).count for state in posts))
 
     def _show_quota(self, reading: QuotaReading | None, forecast: Forecast | None) -> None:
         self._quota_used.set(UNKNOWN if reading is None else reading.used)

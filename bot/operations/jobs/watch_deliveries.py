@@ -5,7 +5,7 @@ these races anew, within the quota: the data service may list an undelivered out
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import partial
@@ -37,6 +37,13 @@ REGION_DAYS_ASKED = 12
 BUDGET_PER_REGION_DAY = Budget(pages=10, seconds=15.0)
 REQUESTS_LEFT_TO_PEOPLE = 500
 """Below this number of requests for commands the job asks nothing."""
+
+
+TOLD_SINGLY: Mapping[MissingKind, tuple[Callable[[str], str], Urgency]] = {
+    MissingKind.DAY: (words.day_missing, Urgency.WARNING),
+    MissingKind.SUBSCRIPTION: (words.subscription_missing, Urgency.CRITICAL),
+}
+"""Findings told one by one. Missing races are gathered (`missing_rows.OF_RACES`)."""
 
 
 @dataclass(frozen=True)
@@ -139,13 +146,12 @@ def _take_back(session: Session, notices: Notices, found: Watch, now: datetime) 
 
 
 def _tell_above(session: Session, notices: Notices, row: MissingRow, now: datetime) -> bool:
+    """Tell of a silent day or subscription."""
     kind = MissingKind(row.kind)
     if not missing_rows.tell(session, [row.key], kind, now):
         return False
-    if kind is MissingKind.DAY:
-        return notices.tell(session, f"missing:{row.key}", words.day_missing(row.name), urgency=Urgency.WARNING)
-    said = words.subscription_missing(row.name)
-    return notices.tell(session, f"missing:{row.key}", said, urgency=Urgency.CRITICAL)
+    said, urgency = TOLD_SINGLY[kind]
+    return notices.tell(session, f"missing:{row.key}", said(row.name), urgency=urgency)
 
 
 def _tell_races(session: Session, notices: Notices, found: Watch, now: datetime, *, is_asked: bool) -> bool:

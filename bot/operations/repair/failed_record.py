@@ -45,6 +45,14 @@ SUBJECT_ID = ("resourceid", "subjectid", "objectid", "entityid")
 SUBJECT = ("subject", "resource", "object", "entity")
 """The same, if the value looks like an id."""
 
+SUBJECT_OF: Mapping[EventKind, str] = {
+    EventKind.RESULT_RECEIVED: "race",
+    EventKind.RACE_ABANDONED: "race",
+    EventKind.MEETING_ABANDONED: "meeting",
+    EventKind.RACECARD_PUBLISHED: "meeting",
+}
+"""The object of an event in a payload, unless a race's id is known."""
+
 FIRST_TRIED = (
     *("occurredat", "eventtime", "eventat", "firstattemptat", "firstattemptedat", "firstattempt", "firstsentat"),
     *(
@@ -246,7 +254,7 @@ def _as_said(kind: EventKind, record: Mapping[str, Any], tried_at: datetime | No
         "race_number": race.number,
         "race_name": race.title,
     }
-    subject = "race" if race.race_id or kind in {EventKind.RACE_ABANDONED, EventKind.RESULT_RECEIVED} else "meeting"
+    subject = "race" if race.race_id else SUBJECT_OF[kind]
     named = {name: value for name, value in said.items() if value is not None}
     first = {"first_attempt_at": tried_at.isoformat()} if tried_at else {}
     return {"event": kind.value, **first, subject: named, "delivery": {"delivery_id": name_of(record)}}

@@ -92,7 +92,13 @@ def _race(race: Race, outcome: Outcome) -> str:
 
 def _called_off(race: Race, outcome: Outcome) -> str | None:
     said = joined(["*abandoned*", safe(race.reason, SHORT_MAX)], ": ")
-    return {Outcome.ABANDONED: said, Outcome.BOTH: conflict_words(race), Outcome.VOID: "*void*"}.get(outcome)
+    return {
+        Outcome.SETTLED: None,
+        Outcome.ABANDONED: said,
+        Outcome.BOTH: conflict_words(race),
+        Outcome.VOID: "*void*",
+        Outcome.OPEN: None,
+    }[outcome]
 
 
 def conflict_words(race: Race) -> str:

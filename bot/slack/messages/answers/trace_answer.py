@@ -2,12 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from bot.deliveries.inbox import reference
 from bot.events import drill_mark
 from bot.events.event import EventKind
+from bot.events.races import Race
 from bot.outbox.ledger import Outcome, Told, Trace, TracedDelivery, TracedVersion
 from bot.outbox.message import Message
 from bot.slack.messages.kit.blocks import context, message, mrkdwn, section
@@ -24,13 +25,14 @@ WHY_MAX = 200
 EVENT_KEYS_SHOWN = 5
 KEY_MAX = 120
 
-_KINDS: dict[str, str] = {
-    EventKind.RESULT_RECEIVED: "Result",
-    EventKind.RACE_ABANDONED: "Race abandoned",
-    EventKind.MEETING_ABANDONED: "Meeting abandoned",
-    EventKind.RACECARD_PUBLISHED: "Racecard",
-    drill_mark.KIND: "Drill",
+KINDS: Mapping[str | None, tuple[str, Callable[[Race], str]]] = {
+    EventKind.RESULT_RECEIVED: ("Result", race_name),
+    EventKind.RACE_ABANDONED: ("Race abandoned", race_name),
+    EventKind.MEETING_ABANDONED: ("Meeting abandoned", card_name),
+    EventKind.RACECARD_PUBLISHED: ("Racecard", card_name),
+    drill_mark.KIND: ("Drill", race_name),
 }
+"""Each kind's words, and the name of its race or card."""
 
 _NOT_YET = {
     Outcome.PARKED: "not posted",
@@ -90,7 +92,7 @@ def _in_short(found: Trace, *, limited: bool) -> str:
 
 
 def _version(one: TracedVersion, link: Link, room: int, *, limited: bool) -> Iterator[str]:
-    kind = _KINDS.get(one.kind or "") or code(one.kind) or "A delivery that could not be read"
+    kind = KINDS[one.kind][0] if one.kind in KINDS else code(one.kind) or "A delivery that could not be read"
     number = f", version {one.version}" if one.version > 1 else ""
     received = f"received {moment_for_readers(one.received_at)}"
     name = _race_named(one)
@@ -109,8 +111,8 @@ def _version(one: TracedVersion, link: Link, room: int, *, limited: bool) -> Ite
 def _race_named(one: TracedVersion) -> str | None:
     if one.race is None or not course_name(one.race):
         return None
-    is_of_day = one.kind in {EventKind.MEETING_ABANDONED, EventKind.RACECARD_PUBLISHED}
-    return card_name(one.race) if is_of_day else race_name(one.race)
+    name = KINDS[one.kind][1] if one.kind in KINDS else race_name
+    return name(one.race)
 
 
 def _why_untold(one: TracedVersion, *, limited: bool) -> str:

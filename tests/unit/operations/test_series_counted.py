@@ -1,0 +1,171 @@
+"""Every series of every metric has a source in the code, and every value that the code counts has a series.
+
+The values come from the code that counts, never from the labels of `bot/operations/metrics.py`.
+"""
+
+import ast
+import re
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from itertools import product
+
+from prometheus_client import generate_latest
+
+from bot.deliveries.inbox import Depth
+from bot.errors import SlackError
+from bot.events import drill_mark
+from bot.events.event import EventKind
+from bot.operations import metrics as declared
+from bot.operations.gauges import ServiceState
+from bot.operations.jobs.table import JOBS
+from bot.operations.metrics import PREFIX, Metrics
+from bot.outbox.states import UNSENT
+from bot.racedata.client.circuit_breakers import CODES
+from bot.racedata.client.service_errors import CircuitOpen, ServiceFailure, Spared, WalkBroken
+from bot.racedata.forecast import Forecast
+from bot.racedata.month_quota import QuotaReading, QuotaSource
+from tests.promtool import Scrape
+from tests.unit.test_completeness import ROOT, production, settings
+
+NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)
+CONSTANT = {f"{PREFIX}build_info", f"{PREFIX}job_interval_seconds"}
+STATUSES_OF_BOLT = {"200", "404"}
+
+
+METHOD = re.compile(r"[a-z]+(?:\.[a-zA-Z]+)+")
+PATH = re.compile(r"[a-z]+(?:/[a-z]+)*")
+NEVER_SENT = (CircuitOpen, Spared, WalkBroken)
+
+
+@cache
+def tree(path):
+    return ast.parse((ROOT / path).read_text(encoding="utf-8"))
+
+
+def files_below(*folders):
+    return [path.relative_to(ROOT) for path in production() if path.relative_to(ROOT).parts[1] in folders]
+
+
+def argument(path, called, place=0):
+    """The literals at this place in calls of this name."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Call) and len(node.args) > place:
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", None)
+            values = node.args[place]
+            literals = [values.body, values.orelse] if isinstance(values, ast.IfExp) else [values]
+            if name == called:
+                yield from (one.value for one in literals if isinstance(one, ast.Constant))
+
+
+def assigned(path, name):
+    """The literals that a variable gets."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Assign) and [getattr(one, "id", None) for one in node.targets] == [name]:
+            yield from (one.value for one in ast.walk(node.value) if isinstance(one, ast.Constant))
+
+
+def words_of(*folders, shape):
+    """Every text of this shape in the code of these folders."""
+    nodes = (node for path in files_below(*folders) for node in ast.walk(tree(path)))
+    words = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return set(filter(shape.fullmatch, words))
+
+
+def degraded_names():
+    """The names of the lines of `/readyz`, as the app makes them."""
+    makers = {"look", "_find_degraded", "_problems"}
+    functions = (
+        node
+        for node in ast.walk(tree("bot/app.py"))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in makers
+    )
+    for node in (inner for one in functions for inner in ast.walk(one)):
+        keys = node.keys if isinstance(node, ast.Dict) else [node.key] if isinstance(node, ast.DictComp) else []
+        keys = [*keys, node.slice] if isinstance(node, ast.Subscript) else keys
+        for key in keys:
+            first = key.values[0] if isinstance(key, ast.JoinedStr) else key
+            if isinstance(first, ast.Constant) and isinstance(first.value, str):
+                yield first.value.strip()
+
+
+def subclasses(base):
+    for one in base.__subclasses__():
+        yield one
+        yield from subclasses(one)
+
+
+def error_of(kind):
+    """An error of a class, whatever the class wants to know: only the class is counted."""
+    return kind.__new__(kind)
+
+
+def count_requests(metrics):
+    endpoint, guard = "bot/deliveries/endpoint.py", "bot/slack/request_guard.py"
+    for status in {*map(str, argument(endpoint, "refuse")), "200"}:
+        metrics.delivery(status)
+    outcomes = {*argument(endpoint, "event", 1), *assigned(endpoint, "outcome")} - {None}
+    for event, outcome in product((*EventKind, drill_mark.NAME, "made.up"), outcomes):
+        metrics.event(event, outcome)
+    for reason in argument(endpoint, "signature_failure"):
+        metrics.signature_failure(reason)
+    for status in {*map(str, argument(guard, "refuse")), *STATUSES_OF_BOLT}:
+        metrics.slack_request(status)
+
+
+def count_calls(metrics):
+    errors = [None, *(error_of(kind) for kind in subclasses(SlackError))]
+    for method, error in product({*words_of("slack", "outbox", shape=METHOD), "made.up"}, errors):
+        metrics.slack_call(method, error)
+    failures = [error_of(kind) for kind in subclasses(ServiceFailure) if not issubclass(kind, NEVER_SENT)]
+    for path, failure in product(words_of("racedata", shape=PATH), (None, *failures)):
+        metrics.service_request(path, failure)
+
+
+def count_work(metrics):
+    outcomes = {one for path in files_below("slack", "outbox") for one in argument(path, "Outcome")}
+    for outcome in outcomes | {"sent", "found"}:
+        metrics.post(outcome)
+    outcomes_of_jobs = set(argument("bot/operations/jobs/scheduler.py", "_count", 1))
+    for job, outcome in product(JOBS, outcomes_of_jobs):
+        metrics.job_run(job.id, outcome)
+    metrics.receipt_to_slack(0.001)
+    metrics.show_degraded([*degraded_names(), "made up"])
+
+
+def show_everything(metrics):
+    waits = Depth(2, NOW - timedelta(minutes=1))
+    metrics.show(
+        ServiceState(
+            now=NOW,
+            inbox=dict.fromkeys(("new", "failed"), waits),
+            messages=dict.fromkeys((*UNSENT, "held", "dead_letter"), waits),
+            quota=QuotaReading(
+                taken_at=NOW, month="2026-11", used=10, certain=True, source=QuotaSource.TOTAL, limit=100
+            ),
+            forecast=Forecast(month_total=20, low=15, high=25, days=5),
+            last_done={job.id: NOW for job in JOBS},
+            shut=CODES,
+            replicas=2,
+        )
+    )
+
+
+def scraped(metrics):
+    values = Scrape.of(generate_latest(metrics.registry).decode(), 0.0).values
+    return {key: str(value) for key, value in values.items() if key[0].startswith(PREFIX) and "_created" not in key[0]}
+
+
+def test_every_series_has_a_source_and_every_source_a_series():
+    fresh = scraped(Metrics(settings()))
+    metrics = Metrics(settings())
+    for count in (count_requests, count_calls, count_work, show_everything):
+        count(metrics)
+    seen = scraped(metrics)
+    assert seen.keys() - fresh.keys() == set(), "the code counts a value without a series"
+    idle = {key for key, value in seen.items() if value == fresh[key] and key[0] not in CONSTANT}
+    assert idle == set(), "a series that nothing counts"
+
+
+def test_names_of_lines_of_readyz_are_found_in_the_app():
+    parts = {declared.part_of(name) for name in degraded_names()}
+    assert parts | {declared.OTHER} == set(declared.PARTS)

@@ -1,0 +1,104 @@
+"""Tables with a line for every event, state or finding: a new one without its line fails here by name."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from bot.channels.filters import Abandonments
+from bot.cli import main, unlatch_command
+from bot.db.tables import MissingKind
+from bot.doctor.findings import EXIT_CODES, CheckOutcome
+from bot.events import drill_mark
+from bot.events.drill_mark import Drill
+from bot.events.event import EventKind
+from bot.events.races import Course, Race
+from bot.fanout.drill_records import KeptDrill
+from bot.operations import metrics, missing_rows, undelivered_outcomes
+from bot.operations.drill_run import HAS_ENDED, AddressAnswer, DrillReport, Stop
+from bot.operations.jobs import watch_deliveries
+from bot.operations.repair import failed_record, outage
+from bot.outbox.ledger import Outcome as PostOutcome
+from bot.outbox.ledger import Told
+from bot.outbox.message_store import HELD
+from bot.outbox.states import UNSENT
+from bot.racedata.client import circuit_breakers
+from bot.racedata.day_card import Card, Coverage, Outcomes
+from bot.racedata.day_card import Outcome as RaceOutcome
+from bot.racedata.month_quota import QuotaSource
+from bot.slack.messages import EVENT_MESSAGES
+from bot.slack.messages.alerts import asides, backlog_summary
+from bot.slack.messages.answers import (
+    day_answer,
+    drill_report,
+    mute_answer,
+    racecard_answer,
+    results_answer,
+    status_answer,
+    trace_answer,
+    usage_answer,
+)
+from bot.slack.messages.answers.failure_words import NOBODY_KNOWN
+
+NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)
+RACE = Race(race_id="rc_1", course=Course(name="Ascot"))
+
+KEPT = KeptDrill(drill=Drill(drill_id="d1", begun_by="U1"), begun_at=NOW)
+
+TABLES: dict[str, tuple[Iterable[Any], Iterable[Any]]] = {
+    "EVENT_MESSAGES": (EVENT_MESSAGES, [*EventKind]),
+    "backlog_summary.COUNTED": (backlog_summary.COUNTED, [*EventKind, None]),
+    "asides._CONTRADICTED": (asides._CONTRADICTED, [*EventKind]),
+    "trace_answer.KINDS": (trace_answer.KINDS, [*EventKind, drill_mark.KIND]),
+    "outage.IN_WORDS": (outage.IN_WORDS, [*EventKind, None]),
+    "failed_record.SUBJECT_OF": (failed_record.SUBJECT_OF, [*EventKind]),
+    "undelivered_outcomes.IS_OUTCOME": (undelivered_outcomes.IS_OUTCOME, [*EventKind]),
+    "mute_answer._ABANDONMENTS": (mute_answer._ABANDONMENTS, [*Abandonments]),
+    "status_answer._MISSING": (status_answer._MISSING, [*MissingKind]),
+    "missing races and watch_deliveries.TOLD_SINGLY": (
+        [*missing_rows.OF_RACES, *watch_deliveries.TOLD_SINGLY],
+        [*MissingKind],
+    ),
+    "usage_answer.HOW_SURE": (usage_answer.HOW_SURE, [*QuotaSource]),
+    "usage_answer.LOWER_BOUND": (usage_answer.LOWER_BOUND, [*QuotaSource]),
+    "drill_run.HAS_ENDED": (HAS_ENDED, [*PostOutcome]),
+    "metrics.UNSENT_STATES": (metrics.UNSENT_STATES, [*UNSENT, HELD]),
+    "metrics.POSTS_WAITING": (
+        [state for states in metrics.POSTS_WAITING.values() for state in states],
+        [*UNSENT, HELD, metrics.GIVEN_UP],
+    ),
+    "findings.EXIT_CODES": (EXIT_CODES, [*CheckOutcome]),
+    "unlatch_command.CODES": (unlatch_command.CODES, [*main.Breaker]),
+    "refusals of unlatch_command.CODES": ([*unlatch_command.CODES.values()], [*circuit_breakers.CODES]),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_table_has_exactly_one_line_for_each(name):
+    table, wanted = TABLES[name]
+    assert sorted(map(str, table)) == sorted(map(str, wanted))
+
+
+@pytest.mark.parametrize("outcome", PostOutcome)
+def test_every_outcome_of_a_post_has_words(outcome):
+    told = Told(channel_id="C1", outcome=outcome, attempts=1, received_at=NOW)
+    assert trace_answer.outcome_words(told, lambda _channel, _ts: None)
+
+
+@pytest.mark.parametrize("outcome", RaceOutcome)
+def test_every_outcome_of_a_race_has_words_and_a_line_of_the_card(outcome):
+    assert results_answer._said(RACE, outcome)
+    assert "rc_1" in racecard_answer._race(RACE, outcome)
+
+
+@pytest.mark.parametrize("coverage", [one for one in Coverage if one is not Coverage.COMPLETE])
+def test_every_coverage_of_an_incomplete_day_has_words(coverage):
+    card = Card(NOW.date(), "GB", None, Outcomes(), coverage)
+    assert day_answer.completeness(card, NOW.date(), (), NOBODY_KNOWN)
+
+
+@pytest.mark.parametrize("stop", Stop)
+def test_every_end_of_a_drill_has_a_headline(stop):
+    report = DrillReport(KEPT, AddressAnswer("https://bot.example.com", 0.1), stop)
+    assert drill_report.drill_report(report, lambda _channel, _ts: None, "bot").text.startswith("*The drill")
