@@ -25,14 +25,14 @@ from bot.outbox.ledger import Outcome, Told, Trace
 log = get_logger(__name__)
 
 FANNED_OUT_S = 10.0
-"""A later fan-out means fan-out stands still."""
+"""After this time, fan-out stands still."""
 
 SENT_S = 12.0
 SENT_EACH_S = 0.25
 SENT_AT_MOST_S = 35.0
 """The wait for posts: a base, and more for each channel (Slack takes some 280 posts a minute).
 
-With FANNED_OUT_S and the call of our address below `bot.fanout.drill_records.LASTS`.
+The sum with FANNED_OUT_S and the call of our address stays below `bot.fanout.drill_records.LASTS`.
 """
 
 LOOK_EVERY_S = 0.25

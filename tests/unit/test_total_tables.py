@@ -1,5 +1,7 @@
 """Tables with a line for every event, state or finding: a new one without its line fails here by name."""
 
+import ast
+import importlib
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
@@ -27,6 +29,7 @@ from bot.racedata.client import circuit_breakers
 from bot.racedata.day_card import Card, Coverage, Outcomes
 from bot.racedata.day_card import Outcome as RaceOutcome
 from bot.racedata.month_quota import QuotaSource
+from bot.slack.commands.table import BUTTON_COMMANDS
 from bot.slack.messages import EVENT_MESSAGES
 from bot.slack.messages.alerts import asides, backlog_summary
 from bot.slack.messages.answers import (
@@ -40,6 +43,7 @@ from bot.slack.messages.answers import (
     usage_answer,
 )
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN
+from tests.unit.test_completeness import ROOT
 
 NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)
 RACE = Race(race_id="rc_1", course=Course(name="Ascot"))
@@ -102,3 +106,17 @@ def test_every_coverage_of_an_incomplete_day_has_words(coverage):
 def test_every_end_of_a_drill_has_a_headline(stop):
     report = DrillReport(KEPT, AddressAnswer("https://bot.example.com", 0.1), stop)
     assert drill_report.drill_report(report, lambda _channel, _ts: None, "bot").text.startswith("*The drill")
+
+
+def actions_of_buttons():
+    """The action of each button that a message has, by the module and the name of the constant."""
+    for path in (ROOT / "bot/slack/messages").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Call(func=ast.Name("action_button"), args=[_, ast.Name(constant), *_]):
+                    module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+                    yield getattr(importlib.import_module(module), constant)
+
+
+def test_every_button_of_a_message_has_its_command_and_every_command_a_button():
+    assert set(actions_of_buttons()) == set(BUTTON_COMMANDS)

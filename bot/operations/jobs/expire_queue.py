@@ -15,7 +15,7 @@ from bot.outbox.notices import Notices
 log = get_logger(__name__)
 
 MESSAGES_PER_COMMIT = 200
-"""Small, because ingest waits for the transaction."""
+"""The number is small, because ingest waits for the transaction."""
 
 
 async def expire_queue(database: Database, notices: Notices, keep_hours: int, clock: Clock) -> int:

@@ -14,7 +14,7 @@ from bot.logs import get_logger
 log = get_logger(__name__)
 
 DELIVERIES_PER_COMMIT = 200
-"""Small, because ingest waits for the transaction."""
+"""The number is small, because ingest waits for the transaction."""
 
 PRUNED_TO = "bodies_pruned_to"
 
