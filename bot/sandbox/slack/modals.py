@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from bot.sandbox.slack.answers import Answer
-from bot.sandbox.slack.methods.views import store_view, view_problems
+from bot.sandbox.slack.block_rules import view_problems
+from bot.sandbox.slack.methods.views import store_view
 from bot.sandbox.slack.state import WorkspaceState
 from bot.sandbox.slack.values import Json
 
@@ -19,9 +20,6 @@ _IDS = {
     "multi_users_select": "selected_users",
     "multi_conversations_select": "selected_conversations",
     "multi_channels_select": "selected_channels",
-    "datepicker": "selected_date",
-    "timepicker": "selected_time",
-    "datetimepicker": "selected_date_time",
     "plain_text_input": "value",
 }
 _LOOKED_UP = "multi_external_select"
