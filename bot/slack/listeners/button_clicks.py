@@ -62,9 +62,7 @@ class ActionListener:
         invocation = read_click(body, text, reference)
         log.info("action", reference=reference, action=name, channel_id=invocation.channel_id)
         reply = Reply(str(body.get("response_url") or ""), reference, in_place=_is_in_place(name, body))
-        answer = await self.runner.commit(command, invocation, reply)
-        await ack()
-        self.runner.answer_later(answer, reference)
+        await self.runner.run(command, invocation, reply, ack)
 
 
 def read_click(body: dict[str, Any], text: str, reference: str) -> Invocation:

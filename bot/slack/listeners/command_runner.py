@@ -2,9 +2,10 @@
 
 import asyncio
 import secrets
-from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any
+
+from slack_bolt.async_app import AsyncAck
 
 from bot.errors import CommandError
 from bot.logs import get_logger
@@ -37,6 +38,16 @@ def new_reference() -> str:
 
 
 @dataclass(frozen=True)
+class Committed:
+    """How the part of a command before the ack ended: `result` of the commit, or the `error` that prevented it."""
+
+    invocation: Invocation
+    command: Command | None = None
+    result: Any = None
+    error: Exception | None = None
+
+
+@dataclass(frozen=True)
 class CommandRunner:
     """Carries commands out. A crash may forget an answer that is under way, and nothing but it."""
 
@@ -45,30 +56,43 @@ class CommandRunner:
     tasks: Tasks
     progress_at_s: tuple[float, ...] = PROGRESS_AT_S
 
-    async def commit(self, command: Command | None, invocation: Invocation, reply: Reply) -> Coroutine[Any, Any, None]:
-        """The coroutine that answers; what changes something has been committed when this returns."""
+    async def run(self, command: Command | None, invocation: Invocation, reply: Reply, ack: AsyncAck) -> None:
+        """Commit, ack, and start the answer as a background task. `command` is None for an unknown word."""
+        committed = await self.commit(command, invocation)
+        await ack()
+        self.tasks.start(self.answer(committed, reply), f"answer {invocation.reference}")
+
+    async def commit(self, command: Command | None, invocation: Invocation) -> Committed:
+        """The change is stored when this returns, or `error` says why not."""
         if command is None:
-            return self._explain(unknown_command(invocation.text), invocation, invocation.text, reply)
-        committed: Any = None
-        if command.commit is not None:
-            try:
-                async with asyncio.timeout(COMMIT_S):
-                    committed = await command.commit(self.desk, invocation)
-                # What was changed may be told in the channel.
-                self.desk.wake.set()
-            except TimeoutError:
-                return self._not_in_time(invocation, reply)
-            except Exception as error:  # noqa: BLE001  explained to the person, and logged there
-                return self._explain(error, invocation, _line(command, invocation), reply)
-        return self._answer(command, invocation, committed, reply)
+            return Committed(invocation, error=unknown_command(invocation.text))
+        if command.commit is None:
+            return Committed(invocation, command)
+        try:
+            async with asyncio.timeout(COMMIT_S):
+                result = await command.commit(self.desk, invocation)
+        except Exception as error:  # noqa: BLE001  `answer` explains and logs the error
+            return Committed(invocation, command, error=error)
+        # The channel may have to be told of the change.
+        self.desk.wake.set()
+        return Committed(invocation, command, result)
 
-    def answer_later(self, answer: Coroutine[Any, Any, None], reference: str) -> None:
-        """Have the answer go out after the ack."""
-        self.tasks.start(answer, f"answer {reference}")
+    async def answer(self, committed: Committed, reply: Reply) -> None:
+        """Send the command's answer, or what prevented the change."""
+        command, invocation, error = committed.command, committed.invocation, committed.error
+        if isinstance(error, TimeoutError):
+            reader = await reader_of(self.desk, invocation)
+            message = sentence(not_in_time(invocation.reference, reader), reader.admins)
+            await self.responder.respond(reply, message)
+        elif error is not None:
+            line = _line(command, invocation) if command else invocation.text
+            await self.responder.respond(reply, await self._explained(error, invocation, line))
+        elif command is not None:
+            await self._answer(command, invocation, committed.result, reply)
 
-    async def _answer(self, command: Command, invocation: Invocation, committed: Any, reply: Reply) -> None:
+    async def _answer(self, command: Command, invocation: Invocation, result: Any, reply: Reply) -> None:
         """Answer, with a word on how far it is where that takes long."""
-        answering = asyncio.create_task(self._message(command, invocation, committed))
+        answering = asyncio.create_task(self._message(command, invocation, result))
         began_s = asyncio.get_running_loop().time()
         try:
             for at_s in self.progress_at_s:
@@ -77,20 +101,18 @@ class CommandRunner:
                 if answering.done():
                     break
                 await self._say_progress(invocation, reply)
-            await self._respond(reply, await answering)
+            message = await answering
+            if message is not None:
+                await self.responder.respond(reply, message)
         finally:
             answering.cancel()
 
-    async def _message(self, command: Command, invocation: Invocation, committed: Any) -> Message | None:
+    async def _message(self, command: Command, invocation: Invocation, result: Any) -> Message | None:
         try:
             async with asyncio.timeout(command.answer_s):
-                return await command.answer(self.desk, invocation, committed)
+                return await command.answer(self.desk, invocation, result)
         except Exception as error:  # noqa: BLE001  explained to the person, and logged there
             return await self._explained(error, invocation, _line(command, invocation))
-
-    async def _explain(self, error: Exception, invocation: Invocation, line: str, reply: Reply) -> None:
-        """Answer with what went wrong."""
-        await self._respond(reply, await self._explained(error, invocation, line))
 
     async def _explained(self, error: Exception, invocation: Invocation, line: str) -> Message:
         """What went wrong, in words for this person. Of what was typed wrong everybody reads the same."""
@@ -103,11 +125,6 @@ class CommandRunner:
             error = error.offering({})
         return explain(error, invocation.reference, line, NOBODY_KNOWN)
 
-    async def _not_in_time(self, invocation: Invocation, reply: Reply) -> None:
-        """Answer that the change took too long."""
-        reader = await reader_of(self.desk, invocation)
-        await self._respond(reply, sentence(not_in_time(invocation.reference, reader), reader.admins))
-
     async def _say_progress(self, invocation: Invocation, reply: Reply) -> None:
         say = invocation.progress.say
         if not reply.has_room_for_progress:
@@ -119,10 +136,6 @@ class CommandRunner:
             return
         told = f"{words}. The answer comes here." if reply.in_place else f"{words}; the answer follows."
         await self.responder.respond(reply, sentence(told), is_last=False)
-
-    async def _respond(self, reply: Reply, message: Message | None) -> None:
-        if message is not None:
-            await self.responder.respond(reply, message)
 
 
 def not_in_time(reference: str, reader: Reader = NOBODY_KNOWN) -> str:

@@ -63,7 +63,7 @@ class FormListener:
         self.runner.desk.wake.set()
         shown = section(f"Saved: {channel_words(form.channel_id)} receives {in_markup(*committed.shown)}.")
         await ack(response_action="update", view=saved([shown] if shown else []))
-        self.runner.answer_later(self._complete(invocation, committed, str(view.get("id"))), invocation.reference)
+        self.runner.tasks.start(self._complete(invocation, committed, str(view.get("id"))), f"answer {reference}")
 
     async def on_other(self, ack: AsyncAck, view: dict[str, Any]) -> None:
         """Nobody shall take for saved what was not."""

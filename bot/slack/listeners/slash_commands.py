@@ -31,9 +31,7 @@ class CommandListener:
         reference = invocation.reference
         log.info("command", reference=reference, command=body.get("command"), channel_id=invocation.channel_id)
         reply = Reply(str(body.get("response_url") or ""), reference)
-        answer = await self.runner.commit(command, invocation, reply)
-        await ack()
-        self.runner.answer_later(answer, reference)
+        await self.runner.run(command, invocation, reply, ack)
 
 
 def read_invocation(body: dict[str, Any], reference: str) -> tuple[Command | None, Invocation]:
