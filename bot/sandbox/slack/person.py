@@ -3,15 +3,13 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bot.sandbox.slack import modals, payloads, sending
 from bot.sandbox.slack.answers import Answer
 from bot.sandbox.slack.changes import PATIENCE_S
+from bot.sandbox.slack.interactions import Interactions
 from bot.sandbox.slack.values import EphemeralMessage, Json, PostedMessage
-
-if TYPE_CHECKING:
-    from bot.sandbox.slack.workspace import SlackWorkspace
 
 Seen = PostedMessage | EphemeralMessage
 
@@ -20,7 +18,7 @@ Seen = PostedMessage | EphemeralMessage
 class Person:
     """One person, and the bot that they have to do with."""
 
-    workspace: "SlackWorkspace"
+    workspace: Interactions
     user_id: str
     bot_url: str
 
