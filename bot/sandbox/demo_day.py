@@ -22,7 +22,7 @@ USED = QUOTA * 81 // 100
 
 
 @dataclass(frozen=True)
-class Listener:
+class DemoChannel:
     """What a channel subscribes to, as it is typed and as it is meant: `region` None is all of them."""
 
     channel_id: str
@@ -36,10 +36,10 @@ class Listener:
         return happening.event in self.events and self.region in (None, happening.region)
 
 
-LISTENERS = (
-    Listener("C0GB", "GB", "GB", frozenset({RESULT, RACE_OFF, MEETING_OFF})),
-    Listener("C0IRE", "IRE results abandonments racecards", "IRE", frozenset({RESULT, RACE_OFF, MEETING_OFF, CARD})),
-    Listener("C0ALL", "all abandonments racecards", None, frozenset({RACE_OFF, MEETING_OFF, CARD})),
+DEMO_CHANNELS = (
+    DemoChannel("C0GB", "GB", "GB", frozenset({RESULT, RACE_OFF, MEETING_OFF})),
+    DemoChannel("C0IRE", "IRE results abandonments racecards", "IRE", frozenset({RESULT, RACE_OFF, MEETING_OFF, CARD})),
+    DemoChannel("C0ALL", "all abandonments racecards", None, frozenset({RACE_OFF, MEETING_OFF, CARD})),
 )
 
 
@@ -63,8 +63,8 @@ class Day:
 
     async def _channels_subscribe(self) -> None:
         self.stage.screen.title("Three channels say what they want (only the person who types sees the answer)")
-        for listener in LISTENERS:
-            await self._type(listener.channel_id, "U0ALICE", f"/racing subscribe {listener.words}")
+        for demo_channel in DEMO_CHANNELS:
+            await self._type(demo_channel.channel_id, "U0ALICE", f"/racing subscribe {demo_channel.words}")
 
     async def _cards_come_out(self) -> None:
         self.stage.screen.title("Tomorrow's declarations come out")
@@ -118,7 +118,7 @@ class Day:
     async def _deliver(self, deliveries: Sequence[Delivery]) -> None:
         """Sends what is due, and waits until the channels have it that must."""
         for delivery in deliveries:
-            takers = [listener.channel_id for listener in LISTENERS if listener.expects(delivery)]
+            takers = [demo_channel.channel_id for demo_channel in DEMO_CHANNELS if demo_channel.expects(delivery)]
             self.due.update(takers)
             self.stage.screen.note(f"webhook: {_about(delivery)}{'' if takers else ', which no channel asked for'}")
         await self.stage.service.deliver_due()

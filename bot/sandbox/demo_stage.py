@@ -24,7 +24,7 @@ COMMANDS = ("/racing", "/racecard", "/results", "/usage")
 EVENTS = ("result.received", "race.abandoned", "meeting.abandoned", "racecard.published")
 PLAN = "live"
 QUOTA_CHECK_S = 2
-PATIENCE_S = 10.0
+SERVICE_TIMEOUT_S = 10.0
 """Both services give the bot less, two and three seconds; a slow machine is no reason for the demo to fail."""
 
 ANSWER_S = 30.0
@@ -115,13 +115,13 @@ class Stage:
 async def open_stage(folder: Path, screen: Screen, speed: float) -> AsyncIterator[Stage]:
     """The stage with both stand-ins up; the bot is stopped first of all when the block ends."""
     slack = SlackWorkspace()
-    slack.ack_timeout_s = PATIENCE_S
+    slack.ack_timeout_s = SERVICE_TIMEOUT_S
     for user_id, name in PEOPLE.items():
         slack.add_user(user_id, name)
     for channel_id, name in CHANNELS.items():
         slack.add_channel(channel_id, name)
     slack.on_message(screen.message)
-    switches = Switches(allow_http_loopback=True, delivery_timeout_s=PATIENCE_S)
+    switches = Switches(allow_http_loopback=True, delivery_timeout_s=SERVICE_TIMEOUT_S)
     service = RacingService(datetime.now(UTC).date(), plan=PLAN, switches=switches)
     async with service, slack.running(), serve(service.app) as address:
         bot = BotProcess(folder)

@@ -22,9 +22,9 @@ from bot.slack.web_client import SlackClient
 
 log = get_logger(__name__)
 
-CHECK_EVERY_S = 300.0
+ADMIN_CHECK_EVERY_S = 300.0
 
-ASK_AGAIN_S = 10.0
+ADMIN_RECHECK_S = 10.0
 """The same while Slack, or the database, does not answer."""
 
 
@@ -43,7 +43,7 @@ class AdminCheck:
         """Check for ever."""
         while True:
             is_said = await self.check()
-            await asyncio.sleep(CHECK_EVERY_S if is_said else ASK_AGAIN_S)
+            await asyncio.sleep(ADMIN_CHECK_EVERY_S if is_said else ADMIN_RECHECK_S)
 
     async def check(self) -> bool:
         """Whether Slack answered, and the outcome could be stored. Without an answer nothing changes."""

@@ -51,7 +51,7 @@ WAIT = frozenset(
     }
 )
 
-DOUBTFUL = frozenset({"fatal_error", "internal_error", "request_timeout"})
+IN_DOUBT = frozenset({"fatal_error", "internal_error", "request_timeout"})
 """ "It's possible some aspect of the operation succeeded before the error was raised", says Slack."""
 
 MESSAGE_REFUSED = frozenset(
@@ -69,22 +69,22 @@ MESSAGE_REFUSED = frozenset(
     }
 )
 
-POSTING = "chat.postMessage"
-EDITING = "chat.update"
+POST_METHOD = "chat.postMessage"
+EDIT_METHOD = "chat.update"
 
-WAIT_S = 5.0
+RETRY_AFTER_DEFAULT_S = 5.0
 """Where Slack asks for a wait without saying how long."""
 
-LONGEST_WAIT_S = 300.0
+RETRY_AFTER_MAX_S = 300.0
 
 
 def classify(method: str, code: str, *, retry_after: str | None = None, details: str | None = None) -> SlackError:
     """The error that a code of a method means."""
     if code in WAIT:
         return SlackWait(method, code, wait_s(retry_after))
-    if code in DOUBTFUL:
+    if code in IN_DOUBT:
         return SlackDoubtful(method, code)
-    if code in CREDENTIALS_DEAD | WORKSPACE_CLOSED or (code in NOT_GRANTED and method in {POSTING, EDITING}):
+    if code in CREDENTIALS_DEAD | WORKSPACE_CLOSED or (code in NOT_GRANTED and method in {POST_METHOD, EDIT_METHOD}):
         return SlackCredentialsDead(method, code, details=details)
     if code == "missing_scope":
         return SlackScopeMissing(method, code, details=details)
@@ -92,7 +92,7 @@ def classify(method: str, code: str, *, retry_after: str | None = None, details:
         return SlackChannelClosed(method, code)
     if code in MESSAGE_REFUSED:
         return SlackMessageRefused(method, code, details=details)
-    if method == EDITING:
+    if method == EDIT_METHOD:
         # `edit_window_closed`, `cant_update_message`, `message_not_found`, `is_inactive`, and whatever we don't know:
         # what can't be edited is posted anew, and that call tells what else is wrong.
         return SlackEditRefused(method, code, details=details)
@@ -104,5 +104,5 @@ def wait_s(retry_after: str | None) -> float:
     try:
         seconds = float(retry_after or "")
     except ValueError:
-        return WAIT_S
-    return min(max(seconds, 1.0), LONGEST_WAIT_S) if seconds == seconds else WAIT_S  # noqa: PLR0124  NaN
+        return RETRY_AFTER_DEFAULT_S
+    return min(max(seconds, 1.0), RETRY_AFTER_MAX_S) if seconds == seconds else RETRY_AFTER_DEFAULT_S  # noqa: PLR0124  NaN

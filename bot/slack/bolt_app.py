@@ -16,7 +16,7 @@ from bot.slack.messages.kit.text import plain
 
 log = get_logger(__name__)
 
-OUTDATED = "I don't know {command}: it is of another version of me. /racing help shows what I understand."
+OUTDATED_COMMAND = "I don't know {command}: it is of another version of me. /racing help shows what I understand."
 
 
 class Listener(Protocol):
@@ -55,7 +55,7 @@ def make_bolt(identity: Identity, listeners: Iterable[Listener]) -> AsyncApp:
             command = body.get("command")
             log.warning("slack_request_not_taken", kind=body.get("type") or str(command)[:100])
             return BoltResponse(
-                status=200, body={"text": OUTDATED.format(command=plain(command) or "that")} if command else ""
+                status=200, body={"text": OUTDATED_COMMAND.format(command=plain(command) or "that")} if command else ""
             )
         log.error("listener_failed", kind=body.get("type") or body.get("command"), exc_info=error)
         return BoltResponse(status=500, body="")

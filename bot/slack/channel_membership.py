@@ -9,16 +9,16 @@ from bot.slack.web_client import SlackClient
 
 MEMBERSHIP_S = 5.0
 
-MEMBER_PAGES = 5
+MEMBER_PAGES_MAX = 5
 """Of a thousand members each."""
 
 DIRECT_MESSAGE = "D"
 """How the ids of direct messages begin. People can type commands in those between two of them, too."""
 
-POSTS_ANYWHERE = "chat:write.public"
+POST_ANYWHERE_SCOPE = "chat:write.public"
 """The scope for posting in public channels without being a member."""
 
-GRANTED = "x-oauth-scopes"
+SCOPES_HEADER = "x-oauth-scopes"
 """The header in which Slack names the token's scopes, with every answer."""
 
 
@@ -50,7 +50,7 @@ async def problem_of_channel(slack: SlackClient, channel_id: str) -> str | None:
     channel: dict[str, Any] = answer.get("channel") or {}
     if channel.get("is_archived"):
         return "is_archived"
-    anywhere = not channel.get("is_private") and POSTS_ANYWHERE in (answer.headers or {}).get(GRANTED, "")
+    anywhere = not channel.get("is_private") and POST_ANYWHERE_SCOPE in (answer.headers or {}).get(SCOPES_HEADER, "")
     return None if channel.get("is_member") or anywhere else "not_in_channel"
 
 
@@ -77,7 +77,7 @@ async def members(slack: SlackClient, channel_id: str) -> frozenset[str] | None:
     found: set[str] = set()
     cursor: str | None = None
     try:
-        for _ in range(MEMBER_PAGES):
+        for _ in range(MEMBER_PAGES_MAX):
             answer = await _member_page(slack, channel_id, cursor)
             found.update(answer.get("members") or ())
             cursor = (answer.get("response_metadata") or {}).get("next_cursor") or None

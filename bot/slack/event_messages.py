@@ -18,7 +18,7 @@ from bot.slack.messages.kit.plain import sentence
 
 log = get_logger(__name__)
 
-KEPT = 64
+MESSAGES_CACHED = 64
 """Messages that are kept: an event is told to many channels in one second, and a message is most of the work of it."""
 
 
@@ -28,7 +28,7 @@ class PostRenderer:
     def __init__(self, identity: Identity, late_after_s: float) -> None:
         self.identity = identity
         self._late_after_s = late_after_s
-        self._message = lru_cache(maxsize=KEPT)(_message)
+        self._message = lru_cache(maxsize=MESSAGES_CACHED)(_message)
 
     def __call__(self, claim: Claim, now: datetime) -> Message:
         """The message of a claim. Never raises: a message that can't be built is said in words."""

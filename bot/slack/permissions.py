@@ -12,13 +12,13 @@ from bot.slack.web_client import SlackClient
 
 log = get_logger(__name__)
 
-KEPT_S = 300.0
+LOOKUP_CACHED_S = 300.0
 """What Slack says of a person is asked again after this long; a scope that is missing, too."""
 
-ASK_AGAIN_S = 3.0
+FAILURE_CACHED_S = 3.0
 """After a call that failed: whoever was told to try again takes about as long."""
 
-ASK_S = 0.8
+LOOKUP_TIMEOUT_S = 0.8
 """Asked before the ack, which Slack wants within three seconds."""
 
 
@@ -90,7 +90,7 @@ class People:
         if channel_id.startswith(DIRECT_MESSAGE):
             return True
         try:
-            return await creator(self.slack, channel_id, ASK_S) == user_id
+            return await creator(self.slack, channel_id, LOOKUP_TIMEOUT_S) == user_id
         except SlackError as error:
             log.info("creator_not_known", channel_id=channel_id, reason=str(error))
             return None
@@ -100,18 +100,18 @@ class People:
         kept = self._kept.get(user_id)
         if kept and self.monotonic() < kept[0]:
             return kept[1]
-        for_s, found = KEPT_S, await self._ask(user_id)
+        for_s, found = LOOKUP_CACHED_S, await self._ask(user_id)
         if isinstance(found, SlackError):
             log.info("person_not_known", reason=str(found))
             if not isinstance(found, SlackScopeMissing):
-                for_s, found = ASK_AGAIN_S, kept[1] if kept else found
+                for_s, found = FAILURE_CACHED_S, kept[1] if kept else found
         self._kept[user_id] = (self.monotonic() + for_s, found)
         return found
 
     async def _ask(self, user_id: str) -> Person | SlackError:
         try:
             answer = await self.slack.call(
-                "users.info", lambda: self.slack.web.users_info(user=user_id), timeout_s=ASK_S
+                "users.info", lambda: self.slack.web.users_info(user=user_id), timeout_s=LOOKUP_TIMEOUT_S
             )
         except SlackError as error:
             return error

@@ -17,22 +17,22 @@ log = get_logger(__name__)
 
 SLACK_HOSTS = ("slack.com", "slack-gov.com")
 
-USES = 5
+URL_USES = 5
 """docs.slack.dev/interactivity/handling-user-interaction"""
 
 _SAYS_NO = re.compile(r'"ok"\s*:\s*false')
 _A_PAGE = re.compile(r"\s*<")
 """Slack answers with a word or with JSON; a page comes from something between."""
 
-KEPT_FOR_ANSWER = 2
+USES_KEPT_FOR_ANSWER = 2
 """Of the five uses: the answer itself, and once more where its blocks are refused or it may not have arrived."""
 
 
-PAUSE_S = 0.5
+FIRST_PAUSE_S = 0.5
 """Before the first repeat of what Slack stumbled over; each next pause is twice as long."""
 
 
-class Heard(Enum):
+class ResponseOutcome(Enum):
     """What an answer to an answer means."""
 
     TAKEN = "taken"
@@ -40,7 +40,7 @@ class Heard(Enum):
     REFUSED = "refused"
     BUSY = "busy"
     """Slack asks for a wait, or nothing was sent at all: the same once more."""
-    DOUBTFUL = "doubtful"
+    IN_DOUBT = "in doubt"
     """Nobody knows whether the message arrived: the same once more, and no more than once.
 
     Shown twice to the one who asked, it harms nobody; never shown, it leaves a change that was made unsaid.
@@ -66,7 +66,7 @@ class Reply:
     @property
     def has_room_for_progress(self) -> bool:
         """Whether a word in between leaves enough uses for the answer; one that will stay is said once."""
-        return self.uses < (USES - KEPT_FOR_ANSWER if self.in_place else 1)
+        return self.uses < (URL_USES - USES_KEPT_FOR_ANSWER if self.in_place else 1)
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Responder:
     session: aiohttp.ClientSession
     slack_api_url: str
     native: NativeBlocks = field(default_factory=NativeBlocks)
-    pause_s: float = PAUSE_S
+    pause_s: float = FIRST_PAUSE_S
 
     async def respond(self, reply: Reply, message: Message, *, is_last: bool = True) -> bool:
         """Whether the message was taken. Nothing is raised: nobody is left to tell but the log."""
@@ -84,28 +84,32 @@ class Responder:
             host = getattr(_parts(reply.response_url), "hostname", None)
             log.error("response_url_refused", reference=reply.reference, host=host)
             return False
-        form, refused_native, was_doubtful, pause_s = self.native.form_of(message), False, False, self.pause_s
+        form, refused_native, was_in_doubt, pause_s = self.native.form_of(message), False, False, self.pause_s
         # A word on how far it is, is not worth a second try.
-        uses = USES if is_last else min(reply.uses + 1, USES - KEPT_FOR_ANSWER)
+        uses = URL_USES if is_last else min(reply.uses + 1, URL_USES - USES_KEPT_FOR_ANSWER)
         while reply.uses < uses:
-            heard = await self._send(reply, form)
-            if heard is Heard.TAKEN and refused_native and form.blocks:
+            outcome = await self._send(reply, form)
+            if outcome is ResponseOutcome.TAKEN and refused_native and form.blocks:
                 self.native.refused()
-            if heard in {Heard.TAKEN, Heard.OVER} or (heard is Heard.DOUBTFUL and was_doubtful):
-                return heard is Heard.TAKEN
-            if heard in {Heard.BUSY, Heard.DOUBTFUL}:
-                was_doubtful = was_doubtful or heard is Heard.DOUBTFUL
+            if outcome in {ResponseOutcome.TAKEN, ResponseOutcome.OVER} or (
+                outcome is ResponseOutcome.IN_DOUBT and was_in_doubt
+            ):
+                return outcome is ResponseOutcome.TAKEN
+            if outcome in {ResponseOutcome.BUSY, ResponseOutcome.IN_DOUBT}:
+                was_in_doubt = was_in_doubt or outcome is ResponseOutcome.IN_DOUBT
                 await asyncio.sleep(pause_s if reply.uses < uses else 0.0)
                 pause_s *= 2
             elif not form.blocks:
                 return False
             else:
-                refused_native = refused_native or (heard is Heard.BLOCKS_REFUSED and bool(form.plain_blocks))
+                refused_native = refused_native or (
+                    outcome is ResponseOutcome.BLOCKS_REFUSED and bool(form.plain_blocks)
+                )
                 # The text alone is what Slack takes in any case: the last use is for it.
                 form = form.in_sections() if form.plain_blocks and uses - reply.uses > 1 else form.in_words()
         return False
 
-    async def _send(self, reply: Reply, form: Message) -> Heard:
+    async def _send(self, reply: Reply, form: Message) -> ResponseOutcome:
         """Use the address once."""
         webhook = AsyncWebhookClient(reply.response_url, session=self.session, retry_handlers=[])
         reply.uses += 1
@@ -118,28 +122,28 @@ class Responder:
             )
         except aiohttp.ClientConnectorError as error:
             log.warning("answer_not_delivered", reference=reply.reference, reason=type(error).__name__)
-            return Heard.BUSY
+            return ResponseOutcome.BUSY
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            log.warning("answer_doubtful", reference=reply.reference, reason=type(error).__name__)
-            return Heard.DOUBTFUL
-        heard = read_answer(answer.status_code, str(answer.body))
-        if heard is not Heard.TAKEN:
+            log.warning("answer_in_doubt", reference=reply.reference, reason=type(error).__name__)
+            return ResponseOutcome.IN_DOUBT
+        outcome = read_answer(answer.status_code, str(answer.body))
+        if outcome is not ResponseOutcome.TAKEN:
             said = str(answer.body)[:200]
             log.warning("answer_refused", reference=reply.reference, status=answer.status_code, said=said)
-        return heard
+        return outcome
 
 
-def read_answer(status: int, body: str) -> Heard:
+def read_answer(status: int, body: str) -> ResponseOutcome:
     """What Slack's answer to a message through a `response_url` means. Only one that names the blocks blames them."""
     if status in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
-        return Heard.OVER
+        return ResponseOutcome.OVER
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        return Heard.BUSY
+        return ResponseOutcome.BUSY
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR or _A_PAGE.match(body):
-        return Heard.DOUBTFUL
+        return ResponseOutcome.IN_DOUBT
     if status < HTTPStatus.MULTIPLE_CHOICES and not _SAYS_NO.search(body):
-        return Heard.TAKEN
-    return Heard.BLOCKS_REFUSED if "block" in body else Heard.REFUSED
+        return ResponseOutcome.TAKEN
+    return ResponseOutcome.BLOCKS_REFUSED if "block" in body else ResponseOutcome.REFUSED
 
 
 def is_slack_address(url: str, slack_api_url: str) -> bool:

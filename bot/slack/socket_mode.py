@@ -32,24 +32,24 @@ log = get_logger(__name__)
 
 OPEN_METHOD = "apps.connections.open"
 CONNECT_S = 10.0
-FIRST_WAIT_S = 1.0
-LONGEST_WAIT_S = 60.0
+FIRST_RECONNECT_S = 1.0
+LONGEST_RECONNECT_S = 60.0
 """For long, tickets may be asked for about once a minute: docs.slack.dev/apis/web-api/rate-limits, Tier 1."""
 
-STABLE_S = 30.0
+STABLE_AFTER_S = 30.0
 """A connection that lived so long is replaced at once; before one that ended sooner there is a pause."""
 
 OVERLAP_S = 5.0
 """Slack asks for a new connection some seconds before it closes the old one, which is kept so long beside it."""
 
-ACK_S = 3.0
+ACK_WITHIN_S = 3.0
 """Slack waits no longer for an ack: docs.slack.dev/interactivity."""
 
 PING_S = 10.0
 CLOSE = aiohttp.ClientWSTimeout(ws_close=1.0)
 """A graceful stop does not wait longer for Slack to say goodbye."""
 
-LOOK_S = 1.0
+LIVENESS_CHECK_S = 1.0
 """How often a connection is looked at that may have ended without a word."""
 
 Handle = Callable[["Connection", SocketModeRequest], Coroutine[Any, Any, None]]
@@ -91,7 +91,7 @@ class Connection(SocketModeClient):
     async def until_ended(self) -> None:
         """Return when the connection has ended or is about to."""
         while not self.ended.is_set() and await self.is_connected():
-            await happens(self.ended, LOOK_S)
+            await is_set_within(self.ended, LIVENESS_CHECK_S)
 
     async def _on_envelope(self, _client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
         self.envelopes.start(self._handle(self, request), f"envelope {request.envelope_id}")
@@ -122,7 +122,7 @@ class SocketMode:
         while True:
             await asyncio.sleep(wait_s)
             started = time.monotonic()
-            wait_s = min(max(wait_s * 2, FIRST_WAIT_S), LONGEST_WAIT_S)
+            wait_s = min(max(wait_s * 2, FIRST_RECONNECT_S), LONGEST_RECONNECT_S)
             try:
                 connection = await self._connect()
             except SlackError as error:
@@ -136,7 +136,7 @@ class SocketMode:
             await connection.until_ended()
             self._replaced = asyncio.Event()
             self._closing.start(self._replace(connection, self._replaced), "close a connection")
-            if time.monotonic() - started >= STABLE_S:
+            if time.monotonic() - started >= STABLE_AFTER_S:
                 wait_s = 0.0
             if not await connection.is_connected():
                 self.problem = "the connection broke"
@@ -176,8 +176,8 @@ class SocketMode:
 
     async def _replace(self, connection: Connection, replaced: asyncio.Event) -> None:
         """Let a connection that ends answer its envelopes, beside the one that takes its place."""
-        await happens(replaced, OVERLAP_S)
-        await connection.envelopes.finish(ACK_S)
+        await is_set_within(replaced, OVERLAP_S)
+        await connection.envelopes.finish(ACK_WITHIN_S)
         await self._close(connection)
 
     async def _close(self, connection: Connection) -> None:
@@ -204,7 +204,7 @@ class SocketMode:
             log.warning("envelope_not_acked", kind=request.type, reason=type(error).__name__)
 
 
-async def happens(event: asyncio.Event, within_s: float) -> bool:
+async def is_set_within(event: asyncio.Event, within_s: float) -> bool:
     """Whether an event was set within that time."""
     try:
         async with asyncio.timeout(within_s):

@@ -19,7 +19,7 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from bot.errors import SlackDoubtful, SlackError, SlackUnreached
 from bot.outbox.message import Message
 from bot.outbox.poster import LookedAt
-from bot.slack.api_errors import EDITING, POSTING, WAIT, classify
+from bot.slack.api_errors import EDIT_METHOD, POST_METHOD, WAIT, classify
 
 CALL_S = 10.0
 """A call that answers a person is over by then; posts pass their own deadline."""
@@ -32,7 +32,7 @@ EDITS_MAX = 100
 HISTORY_PAGE = 100
 """Slack may give fewer: 15 to an app that is sold outside its Marketplace (docs.slack.dev/changelog, 2025-05-29)."""
 
-READING = "conversations.history"
+HISTORY_METHOD = "conversations.history"
 
 _TS = re.compile(r"[0-9]{1,11}(\.[0-9]+)?")
 
@@ -80,7 +80,7 @@ class SlackClient:
     ) -> str:
         """Post a message; returns its ts. The metadata has `post_key` and `edits`: `find` reads both again."""
         answer = await self.call(
-            POSTING,
+            POST_METHOD,
             lambda: self.web.chat_postMessage(
                 channel=channel_id,
                 text=message.text,
@@ -91,7 +91,7 @@ class SlackClient:
             ),
             timeout_s=timeout_s,
         )
-        return _ts_in(answer.get("ts"), POSTING)
+        return _ts_in(answer.get("ts"), POST_METHOD)
 
     async def update(
         self,
@@ -105,7 +105,7 @@ class SlackClient:
     ) -> None:
         """Put another message in the place of ours at `message_ts`, under the key that it was posted with."""
         await self.call(
-            EDITING,
+            EDIT_METHOD,
             lambda: self.web.chat_update(
                 channel=channel_id,
                 ts=message_ts,
@@ -122,7 +122,7 @@ class SlackClient:
     ) -> LookedAt:
         """The ts of our message that carries this key, if one page of the channel's history of that time has it."""
         answer = await self.call(
-            READING,
+            HISTORY_METHOD,
             lambda: self.web.conversations_history(
                 channel=channel_id,
                 oldest=f"{since.timestamp():.6f}",
@@ -134,7 +134,7 @@ class SlackClient:
         )
         for message in answer.get("messages") or []:
             if _key_of(message) == post_key:
-                return LookedAt(_ts_in(message.get("ts"), READING), None, _edits_of(message))
+                return LookedAt(_ts_in(message.get("ts"), HISTORY_METHOD), None, _edits_of(message))
         return LookedAt(None, (answer.get("response_metadata") or {}).get("next_cursor") or None)
 
     async def call(

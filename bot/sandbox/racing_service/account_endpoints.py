@@ -25,8 +25,8 @@ from bot.sandbox.racing_service.endpoint_answers import (
     takes,
 )
 from bot.sandbox.racing_service.endpoints import Cursor, Limit, RegionCode
-from bot.sandbox.racing_service.error_answers_table import invalid_param
 from bot.sandbox.racing_service.key_limits import month_of
+from bot.sandbox.racing_service.refusals import invalid_param
 from bot.sandbox.racing_service.switches import Switches
 
 EventName = Literal["result.received", "race.abandoned", "meeting.abandoned", "racecard.published"]
@@ -63,7 +63,7 @@ async def subscribe(request: Request, body: SubscribeBody) -> JSONResponse:
     check_receiver(body.url, state.switches)
     if len(set(body.events)) < len(body.events):
         raise invalid_param("events", "names an event more than once")
-    subscription = state.outbox.subscribe(body.url, frozenset(body.events), body.region)
+    subscription = state.delivery_queue.subscribe(body.url, frozenset(body.events), body.region)
     answer = subscription_answer(subscription, meta(request, 1), state.switches)
     return JSONResponse(answer, state.switches.subscribe_status)
 
@@ -78,7 +78,7 @@ async def deliveries(
     """The deliveries of the last 30 days, newest first. Spec gap G4: paging and other statuses are not shown."""
     state = state_of(request)
     query = ListQuery("/webhooks/deliveries", {"status": status}, effective_limit(limit, state), cursor)
-    kept = state.outbox.deliveries(call_of(request).at)
+    kept = state.delivery_queue.deliveries(call_of(request).at)
     shown = [each for each in kept if shows_status(each, status, state.switches)]
     page, paging = take_page(shown, _delivery_position, query, state, descending=True)
     return enveloped(request, [delivery_record(each, state.switches) for each in page], paging)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from bot.sandbox.racing_service.cursors import Position, rest_after
-from bot.sandbox.racing_service.error_answers_table import invalid_param
+from bot.sandbox.racing_service.refusals import invalid_param
 from bot.sandbox.racing_service.service_state import State
 
 Item = TypeVar("Item")

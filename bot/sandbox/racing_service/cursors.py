@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from bot.sandbox.racing_service.error_answers_table import Refusal, invalid_param
+from bot.sandbox.racing_service.refusals import Refusal, invalid_param
 
 Position = tuple[str, str]
 Item = TypeVar("Item")

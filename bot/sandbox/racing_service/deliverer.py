@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 import httpx
 
-from bot.sandbox.racing_service.delivery_queue import Attempt, Delivery, Outbox
+from bot.sandbox.racing_service.delivery_queue import Attempt, Delivery, DeliveryQueue
 from bot.sandbox.racing_service.switches import Switches
 
 SIGNATURE_HEADER = "X-SVC-Signature"
@@ -22,10 +22,10 @@ def sign(secret: str, body: bytes) -> str:
 
 
 class Deliverer:
-    """Attempts what is due in the outbox, over the client it is given or one of its own."""
+    """Attempts what is due in the queue, over the client it is given or one of its own."""
 
-    def __init__(self, outbox: Outbox, client: httpx.AsyncClient | None) -> None:
-        self._outbox = outbox
+    def __init__(self, queue: DeliveryQueue, client: httpx.AsyncClient | None) -> None:
+        self._queue = queue
         self._given = client
         self._own: httpx.AsyncClient | None = None
         self._accepted = 0
@@ -38,7 +38,7 @@ class Deliverer:
 
     async def deliver_due(self, now: datetime, switches: Switches) -> int:
         """How many deliveries were due and attempted."""
-        due = list(self._outbox.take_due(now))
+        due = list(self._queue.take_due(now))
         await asyncio.gather(*(self._deliver(delivery, now, switches) for delivery in due))
         return len(due)
 

@@ -70,7 +70,7 @@ class Delivery:
         return "pending" if self.next_at or not self.attempts else "failed"
 
 
-class Outbox:
+class DeliveryQueue:
     """All subscriptions, and the deliveries of the last 30 days."""
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ class Outbox:
         self.subscriptions.append(subscription)
         return subscription
 
-    def queue(self, happening: Happening, now: datetime) -> list[Delivery]:
+    def add(self, happening: Happening, now: datetime) -> list[Delivery]:
         """One delivery for each subscription that wants the happening, due at once."""
         queued = [
             Delivery(self._next_number(), subscription, happening, now, next_at=now)

@@ -7,7 +7,7 @@ from fastapi import Request
 from pydantic import BaseModel, ConfigDict
 
 from bot.sandbox.racing_day import in_utc
-from bot.sandbox.racing_service.error_answers_table import invalid_param
+from bot.sandbox.racing_service.refusals import invalid_param
 from bot.sandbox.racing_service.request_log import Call
 from bot.sandbox.racing_service.service_state import State
 

@@ -11,9 +11,9 @@ from bot.sandbox.racing_places import REGION_CODES
 from bot.sandbox.racing_service.cursor_pages import LARGEST_LIMIT, ListQuery, effective_limit, take_page
 from bot.sandbox.racing_service.cursors import Position
 from bot.sandbox.racing_service.endpoint_answers import ENVELOPED, enveloped, state_of, takes
-from bot.sandbox.racing_service.error_answers_table import outside_window
 from bot.sandbox.racing_service.race_shapes import race_record
 from bot.sandbox.racing_service.reference_data import country_records, course_records, reference_data
+from bot.sandbox.racing_service.refusals import outside_window
 from bot.sandbox.racing_service.service_state import State
 
 Record = dict[str, Any]

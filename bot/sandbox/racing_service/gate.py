@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from fastapi.responses import Response
 
-from bot.sandbox.racing_service import error_answers_table, faults, key_limits
+from bot.sandbox.racing_service import faults, key_limits, refusals
 from bot.sandbox.racing_service.request_log import Call, common_headers, is_charged, read_call, record
 from bot.sandbox.racing_service.service_state import USAGE, State
 
@@ -59,7 +59,7 @@ class Gate:
             await self._app(scope, receive, send)
             return
         call.code = refusal.code
-        response = error_answers_table.refusal_response(refusal, call.request_id, self._state.switches)
+        response = refusals.refusal_response(refusal, call.request_id, self._state.switches)
         await response(scope, receive, send)
 
     def _marked(self, call: Call, send: Send) -> Send:
@@ -77,19 +77,19 @@ class Gate:
         return marked
 
 
-def _refusal(call: Call, failure: faults.Failure | None, state: State) -> error_answers_table.Refusal | None:
+def _refusal(call: Call, failure: faults.Failure | None, state: State) -> refusals.Refusal | None:
     """Why the request is not served, in the order the service looks; None where it is."""
     account, reset = state.account, key_limits.minute_reset(call.at)
     if failure is not None:
-        return error_answers_table.scripted(failure, call.endpoint, state.window, state.switches)
+        return refusals.scripted(failure, call.endpoint, state.window, state.switches)
     if not call.keyed:
-        return error_answers_table.unauthorized()
+        return refusals.unauthorized()
     if call.in_minute > call.per_minute:
-        return error_answers_table.rate_limited(key_limits.seconds_until(reset, call.at))
+        return refusals.rate_limited(key_limits.seconds_until(reset, call.at))
     if account.plan.name not in (reaching := state.plans_reaching(call.endpoint)):
-        return error_answers_table.upgrade_required(call.endpoint, account.plan.name, reaching)
+        return refusals.upgrade_required(call.endpoint, account.plan.name, reaching)
     if call.endpoint != USAGE and call.counts.in_month(call.at) >= account.plan.per_month:
-        return error_answers_table.quota_exceeded(key_limits.seconds_until(key_limits.month_reset(call.at), call.at))
+        return refusals.quota_exceeded(key_limits.seconds_until(key_limits.month_reset(call.at), call.at))
     return None
 
 

@@ -14,12 +14,12 @@ from bot.sandbox.racing_service.asgi_app import build_app
 from bot.sandbox.racing_service.cursors import CursorMint
 from bot.sandbox.racing_service.deliverer import Deliverer
 from bot.sandbox.racing_service.delivery_queue import Delivery, Subscription
-from bot.sandbox.racing_service.error_answers_table import scripted
 from bot.sandbox.racing_service.event_payloads import Happening, meeting_happening, race_happening
 from bot.sandbox.racing_service.faults import CONNECTION_FAILURES, Failure
 from bot.sandbox.racing_service.key_limits import KeyCounts, month_of
 from bot.sandbox.racing_service.plan_table import PLANS
 from bot.sandbox.racing_service.racing import Racing
+from bot.sandbox.racing_service.refusals import scripted
 from bot.sandbox.racing_service.service_state import Account, Clock, ServedRequest, Sleep, State
 from bot.sandbox.racing_service.switches import Switches
 
@@ -57,7 +57,7 @@ class RacingService:
             mint=CursorMint(f"cursors:{seed}".encode()),
             switches=switches or Switches(),
         )
-        self._deliverer = Deliverer(self._state.outbox, delivery_client)
+        self._deliverer = Deliverer(self._state.delivery_queue, delivery_client)
         self._rotated = 1
         self.app = build_app(self._state)
 
@@ -96,12 +96,12 @@ class RacingService:
     @property
     def subscriptions(self) -> list[Subscription]:
         """Every subscription, with its secret."""
-        return self._state.outbox.subscriptions
+        return self._state.delivery_queue.subscriptions
 
     @property
     def deliveries(self) -> list[Delivery]:
         """The deliveries of the last 30 days, oldest first."""
-        return self._state.outbox.deliveries(self._state.clock())
+        return self._state.delivery_queue.deliveries(self._state.clock())
 
     @property
     def used(self) -> int:
@@ -126,7 +126,7 @@ class RacingService:
             happening = race_happening(event, subject, racing, shape, now)
         else:
             happening = meeting_happening(event, subject, racing, shape, now, reason=reason)
-        return self._state.outbox.queue(happening, now)
+        return self._state.delivery_queue.add(happening, now)
 
     def settle(self, race_id: str) -> list[Delivery]:
         """A race settles."""
@@ -163,7 +163,7 @@ class RacingService:
 
     def subscribe(self, url: str, events: frozenset[str], region: str | None = None) -> Subscription:
         """A subscription as if it had been made over HTTP, unchecked."""
-        return self._state.outbox.subscribe(url, events, region)
+        return self._state.delivery_queue.subscribe(url, events, region)
 
     def spend_quota(self, requests: int, *, errors: int = 0) -> None:
         """Uses up some of the month, today; and so many requests of today end in errors."""

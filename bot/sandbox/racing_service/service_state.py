@@ -6,7 +6,7 @@ from datetime import date, datetime
 
 from bot.sandbox.racing_service.account_usage import UsageBook
 from bot.sandbox.racing_service.cursors import CursorMint
-from bot.sandbox.racing_service.delivery_queue import Outbox
+from bot.sandbox.racing_service.delivery_queue import DeliveryQueue
 from bot.sandbox.racing_service.faults import Faults
 from bot.sandbox.racing_service.key_limits import KeyCounts
 from bot.sandbox.racing_service.plan_table import PLANS, Plan, Window
@@ -64,7 +64,7 @@ class State:
     account: Account
     mint: CursorMint
     switches: Switches = field(default_factory=Switches)
-    outbox: Outbox = field(default_factory=Outbox)
+    delivery_queue: DeliveryQueue = field(default_factory=DeliveryQueue)
     faults: Faults = field(default_factory=Faults)
     strangers: KeyCounts = field(default_factory=KeyCounts)
     requests: list[ServedRequest] = field(default_factory=list)

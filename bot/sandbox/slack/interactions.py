@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from bot.sandbox.slack import modals, payloads, sending
+from bot.sandbox.slack import bot_requests, modals, payloads
 from bot.sandbox.slack.answers import Answer
 from bot.sandbox.slack.changes import PATIENCE_S
 from bot.sandbox.slack.membership import Membership
@@ -27,7 +27,7 @@ class Interactions(Membership):
         fields = payloads.command_fields(
             self, name, text, channel=self.channels[channel], user=self.users[user], url=url
         )
-        return sending.with_body_taken(self, await sending.send_form(self, bot_url, fields, url))
+        return bot_requests.with_body_taken(self, await bot_requests.send_form(self, bot_url, fields, url))
 
     async def event(
         self, bot_url: str, event: Json, *, event_id: str | None = None, retry_num: int | None = None
@@ -38,7 +38,7 @@ class Interactions(Membership):
     async def url_verification(self, bot_url: str, challenge: str = "sandbox-challenge") -> Answer:
         """The bot's answer to Slack's check of the address; `error` is set where it fails."""
         body: Json = {"token": self.verification_token, "challenge": challenge, "type": "url_verification"}
-        return sending.with_challenge_checked(await sending.send_json(self, bot_url, body), challenge)
+        return bot_requests.with_challenge_checked(await bot_requests.send_json(self, bot_url, body), challenge)
 
     async def action(
         self, bot_url: str, action_id: str, value: str, *, message: PostedMessage | EphemeralMessage, user: str
@@ -46,12 +46,12 @@ class Interactions(Membership):
         """The bot's answer to a button that `user` presses, or an option chosen, in a message of either kind."""
         url = self.response_urls.issue(message.channel, user, message.ts)
         fields = payloads.action_fields(self, action_id, value, message=message, user=self.users[user], url=url)
-        return await sending.send_form(self, bot_url, fields, url)
+        return await bot_requests.send_form(self, bot_url, fields, url)
 
     async def view_submission(self, bot_url: str, view_id: str, values: Json, *, user: str) -> Answer:
         """The bot's answer to a modal that `user` submits; `views` has the open ones by id."""
         fields = payloads.view_fields(self, self.views[view_id], values, self.users[user])
-        return modals.settle(self, view_id, await sending.send_form(self, bot_url, fields, None))
+        return modals.carry_out(self, view_id, await bot_requests.send_form(self, bot_url, fields, None))
 
     async def post_signed(
         self,
@@ -63,4 +63,4 @@ class Interactions(Membership):
         timestamp: int | str | None = None,
     ) -> Answer:
         """The bot's answer to any body. With another `secret` or an old `timestamp` the request is a forgery."""
-        return await sending.send_signed(self, bot_url, body, content_type, secret=secret, timestamp=timestamp)
+        return await bot_requests.send_signed(self, bot_url, body, content_type, secret=secret, timestamp=timestamp)

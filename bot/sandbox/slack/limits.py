@@ -9,8 +9,8 @@ from datetime import datetime
 
 from bot.sandbox.slack.refused_calls import rate_limited
 
-POSTING = frozenset({"chat.postMessage", "chat.postEphemeral"})
-READING = frozenset({"conversations.history", "conversations.replies"})
+POST_METHODS = frozenset({"chat.postMessage", "chat.postEphemeral"})
+HISTORY_METHODS = frozenset({"conversations.history", "conversations.replies"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,14 +60,14 @@ class RateLimiter:
             bucket.level -= 1
 
     def _buckets_for(self, limits: SlackLimits, method: str, channel_id: str, now: datetime) -> list[_Bucket]:
-        if method in POSTING:
+        if method in POST_METHODS:
             return [
                 self._bucket(("channel", channel_id), limits.burst, 1 / limits.per_channel_s, now),
                 self._per_minute("workspace", limits.workspace_per_minute, now),
             ]
         if method == "chat.update":
             return [self._per_minute(method, limits.update_per_minute, now)]
-        if method in READING:
+        if method in HISTORY_METHODS:
             return [self._per_minute(method, limits.history_per_minute, now)]
         return []
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from bot.sandbox.slack import payloads, sending
+from bot.sandbox.slack import bot_requests, payloads
 from bot.sandbox.slack.answers import Answer
 from bot.sandbox.slack.state import WorkspaceState
 from bot.sandbox.slack.values import Channel, Json, PostedMessage, User
@@ -133,7 +133,7 @@ class Membership(WorkspaceState):
         self, bot_url: str, event: Json, *, event_id: str | None = None, retry_num: int | None = None
     ) -> Answer:
         envelope = payloads.event_envelope(self, event, event_id)
-        return await sending.send_event(self, bot_url, envelope, retry_num)
+        return await bot_requests.send_event(self, bot_url, envelope, retry_num)
 
 
 def _kind(channel: Channel) -> str:

@@ -47,7 +47,7 @@ def filled_in(view: Json, values: Json) -> Json:
     return state
 
 
-def settle(state: WorkspaceState, view_id: str, answer: Answer) -> Answer:
+def carry_out(state: WorkspaceState, view_id: str, answer: Answer) -> Answer:
     """The same answer to a submission, done: the modal closed, changed or kept; `error` where Slack can't use it."""
     if answer.error is not None:
         return answer

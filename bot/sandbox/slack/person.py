@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from bot.sandbox.slack import modals, payloads, sending
+from bot.sandbox.slack import bot_requests, modals, payloads
 from bot.sandbox.slack.answers import Answer
 from bot.sandbox.slack.changes import PATIENCE_S
 from bot.sandbox.slack.interactions import Interactions
@@ -56,14 +56,14 @@ class Person:
             fields = payloads.view_action_fields(
                 self.workspace, element["action_id"], _value(element, choice), view=view, user=self._user
             )
-            return await sending.send_form(self.workspace, self.bot_url, fields, None)
+            return await bot_requests.send_form(self.workspace, self.bot_url, fields, None)
         raise LookupError(f"nothing in the view says {label!r}")
 
     async def looks_up(self, view_id: str, action_id: str, typed: str) -> list[Json]:
         """The options that the bot offers for what is typed into a menu of an open modal."""
         view = self.workspace.views[view_id]
         fields = payloads.suggestion_fields(self.workspace, action_id, typed, view=view, user=self._user)
-        answer = await sending.send_form(self.workspace, self.bot_url, fields, None)
+        answer = await bot_requests.send_form(self.workspace, self.bot_url, fields, None)
         if answer.error is not None:
             raise LookupError(answer.error)
         options: list[Json] = json.loads(answer.body)["options"]
@@ -81,7 +81,7 @@ class Person:
         if not view.get("notify_on_close"):
             return None
         fields = payloads.closed_fields(self.workspace, view, self._user)
-        return await sending.send_form(self.workspace, self.bot_url, fields, None)
+        return await bot_requests.send_form(self.workspace, self.bot_url, fields, None)
 
     async def opened(self, callback_id: str, *, timeout_s: float = PATIENCE_S) -> str:
         """The id of the open view of that callback_id, once there is one; else raises TimeoutError."""

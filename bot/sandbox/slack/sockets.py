@@ -19,7 +19,7 @@ from bot.sandbox.slack.refused_calls import Refused
 from bot.sandbox.slack.values import Json
 
 LOOPBACK = "127.0.0.1"
-MOST = 10
+CONNECTIONS_MAX = 10
 """Connections of one app at a time."""
 
 
@@ -130,7 +130,7 @@ class Sockets:
         if ticket not in self._tickets:
             return web.Response(status=403)
         self._tickets.remove(ticket)
-        if len(self._connections) >= MOST:
+        if len(self._connections) >= CONNECTIONS_MAX:
             return web.Response(status=429)
         connection = web.WebSocketResponse()
         await connection.prepare(request)

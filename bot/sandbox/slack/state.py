@@ -16,8 +16,8 @@ from bot.sandbox.slack.timestamps import Timestamps
 from bot.sandbox.slack.triggers import Triggers
 from bot.sandbox.slack.values import Call, Channel, EphemeralMessage, Json, PostedMessage, User
 
-Listener = Callable[[PostedMessage | EphemeralMessage], None]
-Befalls = Callable[[str, Arguments], Failure | None]
+OnMessage = Callable[[PostedMessage | EphemeralMessage], None]
+FailureOf = Callable[[str, Arguments], Failure | None]
 
 ANY_METHOD = "*"
 RESPONSE_URL = "response_url"
@@ -64,9 +64,9 @@ class WorkspaceState:
         self.changes = Changes()
         self.socket_mode = False
         self.sockets = Sockets(app_token, self.changes)
-        self.listeners: list[Listener] = []
+        self.listeners: list[OnMessage] = []
         self.numbers = count(1)
-        self.befalls: Befalls = lambda _method, _args: None
+        self.befalls: FailureOf = lambda _method, _args: None
         """What meets a call of this method with these arguments, whatever is scripted; None: nothing of its own."""
         self._scripts: dict[str, deque[Failure]] = {}
         self._lasting: dict[str, Failure] = {}

@@ -16,7 +16,7 @@ from bot.sandbox.slack.arguments import Arguments, read_arguments, read_body
 from bot.sandbox.slack.failures import Failure, passes
 from bot.sandbox.slack.methods import METHODS
 from bot.sandbox.slack.refused_calls import Refused
-from bot.sandbox.slack.responding import take_response
+from bot.sandbox.slack.response_intake import take_response
 from bot.sandbox.slack.state import RESPONSE_URL, WorkspaceState
 from bot.sandbox.slack.values import Call, Json
 

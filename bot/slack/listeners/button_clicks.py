@@ -41,7 +41,7 @@ async def _say_outdated(_desk: Desk, _invocation: Invocation, _committed: Any) -
     )
 
 
-OUTDATED = Command("outdated", "", "What a button does that this version does not know", _say_outdated)
+OUTDATED_BUTTON = Command("outdated", "", "What a button does that this version does not know", _say_outdated)
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class ActionListener:
         """Commit, ack, and leave the answer to a task."""
         name = str(action.get("action_id")).partition(":")[0]
         reference = new_reference()
-        command, text = ACTIONS.get(name, _with_value(OUTDATED))(str(action.get("value") or ""))
+        command, text = ACTIONS.get(name, _with_value(OUTDATED_BUTTON))(str(action.get("value") or ""))
         invocation = read_click(body, text, reference)
         log.info("action", reference=reference, action=name, channel_id=invocation.channel_id)
         reply = Reply(str(body.get("response_url") or ""), reference, in_place=_is_in_place(name, body))

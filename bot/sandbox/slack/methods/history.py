@@ -13,7 +13,7 @@ from bot.sandbox.slack.timestamps import parse_ts
 from bot.sandbox.slack.values import Json, PostedMessage
 
 DEFAULT_LIMIT = 100
-MOST = 999
+LIMIT_MAX = 999
 
 
 def history(state: WorkspaceState, args: Arguments) -> Json:
@@ -75,7 +75,7 @@ def _mark(mark: str) -> int:
 
 
 def _page(state: WorkspaceState, rest: list[PostedMessage], args: Arguments) -> Json:
-    limit = args.number("limit", DEFAULT_LIMIT, MOST)
+    limit = args.number("limit", DEFAULT_LIMIT, LIMIT_MAX)
     with_metadata = args.flag("include_all_metadata")
     page: Json = {
         "messages": [message_shape(state, message, with_metadata=with_metadata) for message in rest[:limit]],

@@ -11,7 +11,7 @@ import httpx
 
 from bot.sandbox.slack.answers import Answer
 from bot.sandbox.slack.refused_calls import Refused
-from bot.sandbox.slack.responding import take_response
+from bot.sandbox.slack.response_intake import take_response
 from bot.sandbox.slack.response_urls import ResponseUrl
 from bot.sandbox.slack.signing import FORM, JSON, signed_headers
 from bot.sandbox.slack.state import WorkspaceState
