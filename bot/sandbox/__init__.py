@@ -1,1 +1,1 @@
-"""Development only: stand-ins of the data service and of Slack, demo data, and the demo itself."""
+"""Development only: stand-ins of the data service and of Slack, and the demo."""

@@ -1,1 +1,1 @@
-"""The Slack surface: commands, messages, listeners, and the client that posts."""
+"""All that speaks with Slack."""

@@ -1,7 +1,7 @@
-"""The shape of what Slack sends, as far as Bolt and the listeners rely on the shape.
+"""The shape of Slack's bodies, as far as Bolt and the listeners rely on the shape.
 
-Bolt trusts each part of a body, so a part of another kind would end in a 500. Parts that are not named here may be
-anything. Source: docs.slack.dev/interactivity and docs.slack.dev/apis/events-api.
+Bolt trusts each part, so a part of another kind would end in a 500. Sources: docs.slack.dev/interactivity and
+docs.slack.dev/apis/events-api.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ class _Person(_Named):
 
 
 class _Context(_Part):
-    """The places where Bolt looks for the workspace, the person and the channel: in the body and in its parts."""
+    """The places where Bolt looks for the workspace, the person and the channel."""
 
     enterprise: str | _Named | None = None
     team: str | _Named | None = None
@@ -64,7 +64,6 @@ EVENTS: Mapping[str, type[_Event]] = {
     channel_life.MOVING_EVENT: _MoveEvent,
     **dict.fromkeys(installation.REVOKING_EVENTS, _Event),
 }
-"""The events that have a listener."""
 
 
 class _Action(_Part):
@@ -73,8 +72,6 @@ class _Action(_Part):
 
 
 class _Value(_Part):
-    """What a person chose in one element of a form."""
-
     value: str | None = None
     selected_users: list[str] | None = None
     selected_options: list[dict[str, Any]] | None = None
@@ -102,8 +99,6 @@ class _Container(_Part):
 
 
 class _Body(_Context):
-    """What Bolt looks at in a body of any kind."""
-
     type: str | None = None
     user: _Named | None = None
     channel: _Named | None = None
@@ -169,7 +164,7 @@ _KINDS: Mapping[str, type[_Body]] = {
 
 
 def check_shape(body: dict[str, Any]) -> None:
-    """Raise BodyUnreadable where a part that the bot relies on is missing, or is of another kind than Slack's."""
+    """Raise BodyUnreadable if a part is missing or of another kind."""
     kind = body.get("type")
     try:
         if body.get("command") is not None:
@@ -182,7 +177,7 @@ def check_shape(body: dict[str, Any]) -> None:
             if model is _EventCallback:
                 EVENTS.get(body["event"]["type"], _Event).model_validate(body["event"])
     except ValidationError as error:
-        # The error names the place and not the value, because people's words can stand there.
+        # The error names the place only: people's words can stand there.
         where = ".".join(map(str, error.errors(include_input=False)[0]["loc"])) or "who, where or what is missing"
         raise BodyUnreadable(f"not the shape of what Slack sends: {where[:100]}") from None
 

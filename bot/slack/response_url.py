@@ -22,40 +22,38 @@ URL_USES = 5
 
 _SAYS_NO = re.compile(r'"ok"\s*:\s*false')
 _A_PAGE = re.compile(r"\s*<")
-"""Slack answers with a word or with JSON; a page comes from something between."""
+"""Slack answers with a word or JSON. HTML comes from a proxy."""
 
 USES_KEPT_FOR_ANSWER = 2
-"""Of the five uses: the answer itself, and once more where its blocks are refused or it may not have arrived."""
+"""For the answer itself and one more try."""
 
 
 FIRST_PAUSE_S = 0.5
-"""Before the first repeat of what Slack stumbled over; each next pause is twice as long."""
+"""Each further pause is twice as long."""
 
 
 class ResponseOutcome(Enum):
-    """What an answer to an answer means."""
-
     TAKEN = "taken"
     BLOCKS_REFUSED = "blocks refused"
     REFUSED = "refused"
     BUSY = "busy"
-    """Slack asks for a wait, or nothing was sent at all: the same once more."""
+    """Nothing was taken: the message is sent again."""
     IN_DOUBT = "in doubt"
-    """Nobody knows whether the message arrived: the same once more, and no more than once.
+    """The message may have arrived: the message is sent again, once.
 
-    Shown twice to the one who asked, it harms nobody; never shown, it leaves a change that was made unsaid.
+    A second copy harms nobody; a lost answer leaves a stored change unsaid.
     """
     OVER = "over"
-    """The address is used up or too old: no more is sent."""
+    """The address is used up or too old."""
 
 
 @dataclass
 class Reply:
-    """Where the answers to one command or click go, and how often it was used.
+    """Where the answers to one command or click go.
 
-    `in_place`: each message replaces the one that was clicked, which only its reader sees. Without it nothing is
-    replaced: after a click that would be the message that was clicked, which may be a channel's, and after a command
-    Slack posts anew whatever is asked (https://github.com/slackapi/bolt-js/issues/2287).
+    With `in_place` each message replaces the clicked message, which only its reader sees. Otherwise nothing is
+    replaced: a clicked message may be a channel's, and after a command Slack posts anew in any case
+    (https://github.com/slackapi/bolt-js/issues/2287).
     """
 
     response_url: str
@@ -65,27 +63,25 @@ class Reply:
 
     @property
     def has_room_for_progress(self) -> bool:
-        """Whether a word in between leaves enough uses for the answer; one that will stay is said once."""
+        """Progress that stays visible is said once."""
         return self.uses < (URL_USES - USES_KEPT_FOR_ANSWER if self.in_place else 1)
 
 
 @dataclass(frozen=True)
 class Responder:
-    """Sends answers that only their reader sees."""
-
     session: aiohttp.ClientSession
     slack_api_url: str
     native: NativeBlocks = field(default_factory=NativeBlocks)
     pause_s: float = FIRST_PAUSE_S
 
     async def respond(self, reply: Reply, message: Message, *, is_last: bool = True) -> bool:
-        """Whether the message was taken. Nothing is raised: nobody is left to tell but the log."""
+        """True if Slack took the message. Failures go to the log."""
         if not is_slack_address(reply.response_url, self.slack_api_url):
             host = getattr(_parts(reply.response_url), "hostname", None)
             log.error("response_url_refused", reference=reply.reference, host=host)
             return False
         form, refused_native, was_in_doubt, pause_s = self.native.form_of(message), False, False, self.pause_s
-        # A word on how far it is, is not worth a second try.
+        # Progress gets no second try.
         uses = URL_USES if is_last else min(reply.uses + 1, URL_USES - USES_KEPT_FOR_ANSWER)
         while reply.uses < uses:
             outcome = await self._send(reply, form)
@@ -105,12 +101,11 @@ class Responder:
                 refused_native = refused_native or (
                     outcome is ResponseOutcome.BLOCKS_REFUSED and bool(form.plain_blocks)
                 )
-                # The text alone is what Slack takes in any case: the last use is for it.
+                # Slack always takes plain text, so the last use is for text.
                 form = form.in_sections() if form.plain_blocks and uses - reply.uses > 1 else form.in_words()
         return False
 
     async def _send(self, reply: Reply, form: Message) -> ResponseOutcome:
-        """Use the address once."""
         webhook = AsyncWebhookClient(reply.response_url, session=self.session, retry_handlers=[])
         reply.uses += 1
         try:
@@ -134,7 +129,7 @@ class Responder:
 
 
 def read_answer(status: int, body: str) -> ResponseOutcome:
-    """What Slack's answer to a message through a `response_url` means. Only one that names the blocks blames them."""
+    """The blocks are blamed only if the answer names the blocks."""
     if status in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
         return ResponseOutcome.OVER
     if status == HTTPStatus.TOO_MANY_REQUESTS:
@@ -147,7 +142,7 @@ def read_answer(status: int, body: str) -> ResponseOutcome:
 
 
 def is_slack_address(url: str, slack_api_url: str) -> bool:
-    """Whether it is https on a host at or below Slack's, or on the host that the Web API is called at."""
+    """True for https at or below SLACK_HOSTS, and for the Web API's host."""
     parts = _parts(url)
     if parts is None or parts.username or parts.password:
         return False
@@ -158,7 +153,6 @@ def is_slack_address(url: str, slack_api_url: str) -> bool:
 
 
 def _parts(url: str) -> SplitResult | None:
-    """The address in its parts; None for what is no address at all."""
     try:
         return urlsplit(url)
     except ValueError:

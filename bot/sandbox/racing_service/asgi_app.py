@@ -1,4 +1,4 @@
-"""Puts the service together as an ASGI app that describes itself at /openapi.json."""
+"""The service as an ASGI app that describes itself at /openapi.json."""
 
 from functools import lru_cache
 
@@ -16,13 +16,12 @@ from bot.sandbox.racing_service.service_state import State
 
 
 def build_app(state: State) -> Gate:
-    """The whole service, the gate in front."""
     return Gate(_endpoints(), state)
 
 
 @lru_cache
 def _endpoints() -> FastAPI:
-    """The endpoints, of every service of this process: to describe them takes long."""
+    """Shared, because describing the endpoints takes long."""
     app = FastAPI(
         title="Horse Racing Data Service (stand-in)",
         version="1.0.0",
@@ -31,7 +30,7 @@ def _endpoints() -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    # The gate looks at the key; these two only describe it.
+    # Only a description: the gate checks the key.
     described = [
         Security(APIKeyHeader(name="X-API-Key", auto_error=False)),
         Security(APIKeyQuery(name="key", auto_error=False)),
@@ -67,13 +66,13 @@ def _refused(request: Request, refusal: refusals.Refusal) -> Response:
 
 def _invalid(error: RequestValidationError) -> refusals.Refusal:
     first = error.errors()[0]
-    # A name may be a stranger's and no valid text; neither it nor the value is to break the answer.
+    # A stranger's name may be no valid text.
     param = ".".join(str(part).encode("ascii", "backslashreplace").decode() for part in first["loc"][1:])
     return refusals.invalid_param(param or "body", first["msg"].removeprefix("Value error, "))
 
 
 def _refusal_of(error: HTTPException) -> refusals.Refusal:
-    """What the framework refuses by itself: an unknown address, a wrong method, a body that is no JSON."""
+    """The framework's own refusals."""
     if error.status_code == 404:
         return refusals.not_found()
     if error.status_code == 405:

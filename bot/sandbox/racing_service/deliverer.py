@@ -1,4 +1,4 @@
-"""Sends deliveries: signed, at least once, retried with a widening gap, given up after about a day."""
+"""Sends signed deliveries, at least once, retried for about a day."""
 
 import asyncio
 import hashlib
@@ -17,12 +17,12 @@ _AT_ONCE = 16
 
 
 def sign(secret: str, body: bytes) -> str:
-    """HMAC-SHA256 of the exact bytes, as a hexadecimal digest (Interface, Events 2)."""
+    """Interface, Events 2: over the exact bytes."""
     return hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
 
 
 class Deliverer:
-    """Attempts what is due in the queue, over the client it is given or one of its own."""
+    """Uses the given client, or a client of its own."""
 
     def __init__(self, queue: DeliveryQueue, client: httpx.AsyncClient | None) -> None:
         self._queue = queue
@@ -32,12 +32,11 @@ class Deliverer:
         self._slots = asyncio.Semaphore(_AT_ONCE)
 
     async def aclose(self) -> None:
-        """Closes the client, where it is its own."""
         if self._own is not None:
             await self._own.aclose()
 
     async def deliver_due(self, now: datetime, switches: Switches) -> int:
-        """How many deliveries were due and attempted."""
+        """The number of attempted deliveries."""
         due = list(self._queue.take_due(now))
         await asyncio.gather(*(self._deliver(delivery, now, switches) for delivery in due))
         return len(due)
@@ -49,7 +48,7 @@ class Deliverer:
                 if accepted and self._is_repeated(switches):
                     await self._attempt(delivery, now, switches)
         except asyncio.CancelledError:
-            # Taken and not sent, as far as we know: whoever delivers next takes it up again.
+            # The next deliverer takes the delivery up again.
             delivery.next_at = now
             raise
         tried = len(delivery.attempts)
@@ -60,7 +59,7 @@ class Deliverer:
         if self._given is not None:
             return self._given
         if self._own is None:
-            # No proxy from the environment: receivers are on this machine.
+            # Receivers are on this machine: no proxy.
             self._own = httpx.AsyncClient(trust_env=False)
         return self._own
 
@@ -82,7 +81,7 @@ class Deliverer:
         return attempt.accepted
 
     async def _post(self, delivery: Delivery, body: bytes) -> tuple[int, str]:
-        """Status and first part of the body. The rest isn't read, and a redirect isn't followed."""
+        """Status and first part of the body. Redirects are not followed."""
         subscription = delivery.subscription
         headers = {"Content-Type": "application/json", SIGNATURE_HEADER: sign(subscription.secret, body)}
         client = self._client()

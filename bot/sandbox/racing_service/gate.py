@@ -1,4 +1,4 @@
-"""What every request passes: key, limits, plan and scripted failures; and what every answer carries."""
+"""The gate in front of the endpoints: key, limits, plan, scripted failures, headers."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -18,7 +18,7 @@ OPENAPI_PATH = "/openapi.json"
 
 
 class Gate:
-    """An ASGI app in front of the endpoints. The `key` parameter goes no farther than here."""
+    """The `key` parameter goes no farther than here."""
 
     def __init__(self, app: App, state: State) -> None:
         self._app = app
@@ -41,7 +41,7 @@ class Gate:
             if failure == faults.DROP:
                 await faults.cut_off(scope, receive)
             elif failure == faults.HTML:
-                # A proxy's page is not the service's answer: it has none of its headers.
+                # A proxy's page has none of the service's headers.
                 await _noting(call, faults.proxy_page(), scope, receive, send)
             else:
                 await self._answer(call, failure, scope, receive, self._marked(call, send))
@@ -63,7 +63,7 @@ class Gate:
         await response(scope, receive, send)
 
     def _marked(self, call: Call, send: Send) -> Send:
-        """A `send` that adds the four headers, notes the status, and charges the month for what was served."""
+        """Adds the four headers, notes the status, and charges the month."""
 
         async def marked(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -78,7 +78,7 @@ class Gate:
 
 
 def _refusal(call: Call, failure: faults.Failure | None, state: State) -> refusals.Refusal | None:
-    """Why the request is not served, in the order the service looks; None where it is."""
+    """The first reason for a refusal, in the service's order."""
     account, reset = state.account, key_limits.minute_reset(call.at)
     if failure is not None:
         return refusals.scripted(failure, call.endpoint, state.window, state.switches)

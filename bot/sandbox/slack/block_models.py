@@ -1,7 +1,7 @@
-"""The blocks and views that Slack takes, as pydantic reads them: each field with its type and its limits.
+"""The blocks and views that Slack takes: each field with its type and limits.
 
-Only types that the bot may use are here. Fields are `NotRequired` and never None, because Slack refuses nulls.
-Limits: docs.slack.dev/reference/block-kit/blocks and the pages below it; slack_sdk, `models/blocks`.
+Only types that the bot may use. Optional fields are never None, because Slack refuses nulls. Limits:
+docs.slack.dev/reference/block-kit/blocks; slack_sdk, `models/blocks`. Record 0020.
 """
 
 from typing import Annotated, Any, Literal, NotRequired
@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
 TABLE_ROWS = 101
-"""Slack's page was later raised to 201 rows and 20,000 characters. Workspaces get changes at different times."""
+"""Slack's page now says 201 rows and 20,000 characters, but workspaces get changes at different times."""
 TABLE_CHARACTERS = 10_000
 
 Id = Annotated[str, Len(1, 255)]
@@ -23,7 +23,7 @@ Number = Annotated[float, Field(allow_inf_nan=False)]
 
 
 def refusal(words: str) -> PydanticCustomError:
-    """The error whose message is exactly these words."""
+    """The message is exactly these words."""
     return PydanticCustomError("refused", "{words}", {"words": words})
 
 
@@ -151,7 +151,7 @@ class Choices(Element):
 
 
 class LiveSelect(TypedDict):
-    """A menu of Slack's own data. Its many filter fields are Slack's: only what carries the bot's text is checked."""
+    """Only the bot's text is checked."""
 
     __pydantic_config__ = ConfigDict(strict=True, extra="allow")  # type: ignore[misc]
     type: Literal[

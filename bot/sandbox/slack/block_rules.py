@@ -1,4 +1,4 @@
-"""Whether Slack would take these blocks or this view: each refusal in words like Slack's, with a json-pointer."""
+"""Slack's complaints about blocks and views, each with a json-pointer."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -20,10 +20,9 @@ Error = dict[str, Any]
 
 
 def block_problems(blocks: Any, *, most: int = MESSAGE_BLOCKS, refuse_new: bool = False) -> list[str]:
-    """Slack's complaints about the blocks. The list is empty where Slack would take the blocks.
+    """Empty if Slack would take the blocks.
 
-    `most` is 50 for a message and 100 for a view. With `refuse_new` the workspace does not know data_table and
-    data_visualization yet.
+    With `refuse_new` the workspace does not know `NEW_BLOCKS` yet.
     """
     found = _problems(BLOCKS, blocks, "/blocks")
     if isinstance(blocks, list):
@@ -35,14 +34,14 @@ def block_problems(blocks: Any, *, most: int = MESSAGE_BLOCKS, refuse_new: bool 
 
 
 def view_problems(view: Any, kind: str, *, refuse_new: bool = False) -> list[str]:
-    """Slack's complaints about a view of this kind ("modal" or "home"), its blocks included."""
+    """`kind` is "modal" or "home"."""
     found = _problems(VIEWS[kind], view, "/view")
     blocks = view.get("blocks") if isinstance(view, dict) else None
     return found if blocks is None else found + block_problems(blocks, most=VIEW_BLOCKS, refuse_new=refuse_new)
 
 
 def shown_characters(blocks: Any) -> int:
-    """How many characters the blocks show together, links and values included: "too long" is measured by them."""
+    """All characters, links and values included: the measure for "too long"."""
     total, waiting = 0, [blocks]
     while waiting:
         value = waiting.pop()
@@ -60,7 +59,6 @@ def problem(words: str, path: str) -> str:
 
 
 def _together(blocks: list[dict[str, Any]]) -> Iterator[str]:
-    """Limits of all the blocks together."""
     ids = Counter(block["block_id"] for block in blocks if isinstance(block.get("block_id"), str))
     for block_id in (block_id for block_id, times in ids.items() if times > 1):
         yield problem(f"block_id {block_id!r} already exists", "/blocks")
@@ -92,7 +90,7 @@ def _in_slacks_words(error: Any, value: Any, path: str) -> str:
 
 
 def _pointer(error: Error, value: Any) -> str:
-    """The way to the error. pydantic's own way names the members of unions too, which the value does not have."""
+    """Skip the names of union members in pydantic's way: the value does not have them."""
     way = ""
     for name in error["loc"]:
         is_item = isinstance(value, list) and isinstance(name, int) and name < len(value)
@@ -104,7 +102,6 @@ def _pointer(error: Error, value: Any) -> str:
 
 
 def _unsupported(error: Error) -> str:
-    """A wrong `type`, or a wrong word elsewhere."""
     said = error.get("ctx", {})
     allowed = said.get("expected_tags") or said.get("expected") or ""
     words = f"value must be one of [{allowed}]"
@@ -135,4 +132,4 @@ _WORDS: dict[str, Callable[[Error], str]] = {
     "greater_than": lambda error: f"must be greater than {error['ctx']['gt']:g}",
 }
 _BELOW = {"union_tag_invalid": "/type", "union_tag_not_found": "/type", "text_too_long": "/text"}
-"""What these errors are about stands below the place that pydantic names."""
+"""Added to pydantic's way for these errors."""

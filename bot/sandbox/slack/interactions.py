@@ -1,4 +1,4 @@
-"""What Slack sends to the bot: commands, events, clicks and submitted modals, each with the bot's answer."""
+"""What Slack sends to the bot, with the bot's answers."""
 
 from collections.abc import Callable
 
@@ -11,18 +11,15 @@ from bot.sandbox.slack.values import EphemeralMessage, Json, PostedMessage
 
 
 class Interactions(Membership):
-    """The part of the workspace that sends to the bot."""
-
     def messages(self, channel_id: str) -> list[PostedMessage]:
-        """What stands in a channel now, oldest first, edits applied."""
+        """The messages of a channel, oldest first, edits applied."""
         return self.channel_messages(channel_id)
 
     async def wait_for(self, predicate: Callable[[], bool], timeout_s: float = PATIENCE_S) -> None:
-        """Returns when `predicate()` is true, looked at after every change; else raises TimeoutError."""
+        """Raises TimeoutError."""
         await self.changes.wait_for(predicate, timeout_s)
 
     async def command(self, bot_url: str, name: str, text: str = "", *, channel: str, user: str) -> Answer:
-        """The bot's answer to a slash command that `user` types in `channel`."""
         url = self.response_urls.issue(channel, user)
         fields = payloads.command_fields(
             self, name, text, channel=self.channels[channel], user=self.users[user], url=url
@@ -32,24 +29,23 @@ class Interactions(Membership):
     async def event(
         self, bot_url: str, event: Json, *, event_id: str | None = None, retry_num: int | None = None
     ) -> Answer:
-        """The bot's answer to an event; with `retry_num` it says that it is being sent again."""
+        """`retry_num` marks an event as sent again."""
         return await self._send_event(bot_url, event, event_id=event_id, retry_num=retry_num)
 
     async def url_verification(self, bot_url: str, challenge: str = "sandbox-challenge") -> Answer:
-        """The bot's answer to Slack's check of the address; `error` is set where it fails."""
+        """Slack's check of the bot's address."""
         body: Json = {"token": self.verification_token, "challenge": challenge, "type": "url_verification"}
         return bot_requests.with_challenge_checked(await bot_requests.send_json(self, bot_url, body), challenge)
 
     async def action(
         self, bot_url: str, action_id: str, value: str, *, message: PostedMessage | EphemeralMessage, user: str
     ) -> Answer:
-        """The bot's answer to a button that `user` presses, or an option chosen, in a message of either kind."""
+        """The answer to a pressed button or a chosen option."""
         url = self.response_urls.issue(message.channel, user, message.ts)
         fields = payloads.action_fields(self, action_id, value, message=message, user=self.users[user], url=url)
         return await bot_requests.send_form(self, bot_url, fields, url)
 
     async def view_submission(self, bot_url: str, view_id: str, values: Json, *, user: str) -> Answer:
-        """The bot's answer to a modal that `user` submits; `views` has the open ones by id."""
         fields = payloads.view_fields(self, self.views[view_id], values, self.users[user])
         return modals.carry_out(self, view_id, await bot_requests.send_form(self, bot_url, fields, None))
 
@@ -62,5 +58,5 @@ class Interactions(Membership):
         secret: str | None = None,
         timestamp: int | str | None = None,
     ) -> Answer:
-        """The bot's answer to any body. With another `secret` or an old `timestamp` the request is a forgery."""
+        """Any body. Another `secret` or an old `timestamp` makes a forgery."""
         return await bot_requests.send_signed(self, bot_url, body, content_type, secret=secret, timestamp=timestamp)

@@ -1,4 +1,4 @@
-"""An open modal: what a person fills in, and what the bot's answer to it does. docs.slack.dev/surfaces/modals."""
+"""Filling in an open modal, and the effect of the bot's answer. docs.slack.dev/surfaces/modals."""
 
 import json
 from collections.abc import Iterator
@@ -27,11 +27,10 @@ _STATEFUL = _CHOICES | _SEVERAL | set(_IDS) | {_LOOKED_UP}
 
 
 def filled_in(view: Json, values: Json) -> Json:
-    """The state of a modal in which somebody has filled in `values`, by label or action_id; the rest is as it opened.
+    """The state after somebody filled in `values`, by label or action_id.
 
-    An option is chosen by its text or value; one that was looked up (`Person.looks_up`) is given as it was offered.
-    Raises LookupError for what is not in the modal, and ValueError where Slack would not let go: an input that may not
-    be empty is.
+    An option is chosen by its text or value; an option from `Person.looks_up` is given as offered. Raises LookupError
+    for an unknown input, and ValueError for an empty input that Slack requires.
     """
     left = dict(values)
     state: Json = {}
@@ -48,7 +47,7 @@ def filled_in(view: Json, values: Json) -> Json:
 
 
 def carry_out(state: WorkspaceState, view_id: str, answer: Answer) -> Answer:
-    """The same answer to a submission, done: the modal closed, changed or kept; `error` where Slack can't use it."""
+    """`error` is set if Slack can't use the answer."""
     if answer.error is not None:
         return answer
     view = state.views[view_id]
@@ -75,7 +74,7 @@ def carry_out(state: WorkspaceState, view_id: str, answer: Answer) -> Answer:
 
 
 def _inputs(view: Json) -> Iterator[tuple[Json, Json]]:
-    """What has a state: the elements of input blocks, and the menus and pickers of others."""
+    """The elements with a state: inputs, menus and pickers."""
     for block in view["blocks"]:
         candidates = [*block.get("elements", []), block.get("accessory"), block.get("element")]
         for element in candidates:

@@ -1,4 +1,4 @@
-"""What a bot answers a command or action with: in the HTTP answer itself, or later through the response address."""
+"""Takes the bot's responses to commands and actions."""
 
 from dataclasses import replace
 from typing import Any
@@ -14,10 +14,10 @@ RESPONSE_TYPES = frozenset({"ephemeral", "in_channel"})
 
 
 def take_response(state: WorkspaceState, url: ResponseUrl, values: Json, *, via: str) -> SentResponse:
-    """The response, judged, kept and shown where it belongs; raises what is wrong with it.
+    """Raises Refused.
 
-    An ephemeral one goes to the person who asked, one "in_channel" is posted, and `replace_original` changes the
-    message that the button was on, whether all see that or one.
+    An ephemeral response goes to the person who asked, and "in_channel" is posted. `replace_original` changes the
+    clicked message.
     """
     response = _read(state, values, via)
     url.responses.append(response)

@@ -1,7 +1,6 @@
-"""The stand-in workspace: what tests and the demo hold in their hands.
+"""The stand-in workspace.
 
-`app` is Slack as the bot sees it; the other methods are Slack as people see it: channels, commands, buttons, and what
-was posted.
+`app` is Slack as the bot sees Slack. The methods are Slack as people see Slack.
 """
 
 import asyncio
@@ -22,10 +21,10 @@ _HARMLESS = ("sandbox", "demo", "test")
 
 
 class SlackWorkspace(Interactions):
-    """A workspace with one bot in it. Its switches (`scopes`, `limits`, `history_lag_s`, …) can be set at any time.
+    """Switches (`scopes`, `limits`, `history_lag_s`, …) can be set at any time.
 
-    With `socket_mode` it reaches the bot by the connections that the bot opens, whatever a `bot_url` says.
-    `limits` None means no rate limits. A token that does not say "sandbox", "demo" or "test" is refused.
+    With `socket_mode` every `bot_url` is ignored. `limits` None means no rate limits. A token without "sandbox", "demo"
+    or "test" is refused.
     """
 
     def __init__(
@@ -55,24 +54,22 @@ class SlackWorkspace(Interactions):
 
     @asynccontextmanager
     async def running(self, port: int = 0) -> AsyncIterator[str]:
-        """The workspace's own address while the block runs; `api_url` is what the bot's SLACK_API_URL must be."""
         async with serve(self.app, port) as address, self.sockets.running():
             self.address = address
             yield address
 
     @property
     def api_url(self) -> str:
-        """The value for SLACK_API_URL."""
         if self.address is None:
             raise RuntimeError("the workspace is not running")
         return f"{self.address}/api/"
 
     def on_message(self, callback: Callable[[PostedMessage | EphemeralMessage], None]) -> None:
-        """Calls `callback` with every message that is posted, edited or shown to one person, as it happens."""
+        """For every message that is posted, edited or shown to one person."""
         self.listeners.append(callback)
 
     async def stream(self) -> AsyncIterator[PostedMessage | EphemeralMessage]:
-        """The same, to iterate over; it begins with what comes after the first `anext` and does not end."""
+        """The same as an endless iterator."""
         queue: asyncio.Queue[PostedMessage | EphemeralMessage] = asyncio.Queue()
         self.listeners.append(queue.put_nowait)
         try:
@@ -82,5 +79,4 @@ class SlackWorkspace(Interactions):
             self.listeners.remove(queue.put_nowait)
 
     def person(self, user_id: str, bot_url: str) -> Person:
-        """A person who is known already, to do things in Slack."""
         return Person(self, self.users[user_id].id, bot_url)

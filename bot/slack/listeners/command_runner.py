@@ -1,4 +1,4 @@
-"""How a command is carried out, typed or clicked: commit, then Slack gets its ack, then the person an answer."""
+"""How a command is carried out: commit, then the ack, then the answer."""
 
 import asyncio
 import secrets
@@ -23,17 +23,15 @@ from bot.slack.response_url import Reply, Responder
 log = get_logger(__name__)
 
 OFFERS_S = 5.0
-"""For trying the lines that a refusal offers; the refusal has the offers that passed by then."""
+"""For trying the lines that a refusal offers."""
 
 PROGRESS_AT_S = (3.0, 10.0, 20.0)
-"""When whoever waits is told how far it is, where that is replaced; what stays beside the answer is said once."""
+"""Progress that does not replace a message is said once."""
 
 STILL_AT_IT = "This takes a moment"
-"""What is said where the command does not say how far it is."""
 
 
 def new_reference() -> str:
-    """What finds a command in the log."""
     return f"cmd-{secrets.token_hex(4)}"
 
 
@@ -49,7 +47,7 @@ class Committed:
 
 @dataclass(frozen=True)
 class CommandRunner:
-    """Carries commands out. A crash may forget an answer that is under way, and nothing but it."""
+    """A crash may forget an answer under way, and nothing else."""
 
     desk: Desk
     responder: Responder
@@ -57,7 +55,7 @@ class CommandRunner:
     progress_at_s: tuple[float, ...] = PROGRESS_AT_S
 
     async def run(self, command: Command | None, invocation: Invocation, reply: Reply, ack: AsyncAck) -> None:
-        """Commit, ack, and start the answer as a background task. `command` is None for an unknown word."""
+        """`command` is None for an unknown word."""
         committed = await self.commit(command, invocation)
         await ack()
         self.tasks.start(self.answer(committed, reply), f"answer {invocation.reference}")
@@ -73,12 +71,10 @@ class CommandRunner:
                 result = await command.commit(self.desk, invocation)
         except Exception as error:  # noqa: BLE001  `answer` explains and logs the error
             return Committed(invocation, command, error=error)
-        # The channel may have to be told of the change.
         self.desk.wake.set()
         return Committed(invocation, command, result)
 
     async def answer(self, committed: Committed, reply: Reply) -> None:
-        """Send the command's answer, or what prevented the change."""
         command, invocation, error = committed.command, committed.invocation, committed.error
         if isinstance(error, TimeoutError):
             reader = await reader_of(self.desk, invocation)
@@ -91,7 +87,6 @@ class CommandRunner:
             await self._answer(command, invocation, committed.result, reply)
 
     async def _answer(self, command: Command, invocation: Invocation, result: Any, reply: Reply) -> None:
-        """Answer, with a word on how far it is where that takes long."""
         answering = asyncio.create_task(self._message(command, invocation, result))
         began_s = asyncio.get_running_loop().time()
         try:
@@ -115,7 +110,7 @@ class CommandRunner:
             return await self._explained(error, invocation, _line(command, invocation))
 
     async def _explained(self, error: Exception, invocation: Invocation, line: str) -> Message:
-        """What went wrong, in words for this person. Of what was typed wrong everybody reads the same."""
+        """Typing errors read the same for everybody."""
         if not isinstance(error, CommandError):
             return explain(error, invocation.reference, line, await reader_of(self.desk, invocation))
         try:
@@ -139,7 +134,7 @@ class CommandRunner:
 
 
 def not_in_time(reference: str, reader: Reader = NOBODY_KNOWN) -> str:
-    """What is said where a change was not done before the ack: what was slow is for the log to tell."""
+    """The log names the slow part."""
     log.warning("command_not_in_time", reference=reference, within_s=COMMIT_S)
     return (
         "I could not do this in time. Nothing was changed, unless /racing list shows it: try again in a moment. If it "
@@ -148,5 +143,4 @@ def not_in_time(reference: str, reader: Reader = NOBODY_KNOWN) -> str:
 
 
 def _line(command: Command, invocation: Invocation) -> str:
-    """What would be typed after /racing for the same."""
     return f"{command.name} {invocation.text}"

@@ -1,4 +1,4 @@
-"""The Web API's methods: the table of all, and one module for each family."""
+"""The Web API's methods."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""auth.test: who the token belongs to."""
+"""auth.test: the owner of the token."""
 
 from bot.sandbox.slack.arguments import Arguments
 from bot.sandbox.slack.state import WorkspaceState
@@ -6,7 +6,6 @@ from bot.sandbox.slack.values import Json
 
 
 def test(state: WorkspaceState, _args: Arguments) -> Json:
-    """The workspace and the bot's own user; any good token may ask."""
     return {
         "url": f"https://{state.team_domain}.slack.com/",
         "team": "Sandbox",

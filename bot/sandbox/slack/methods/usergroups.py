@@ -7,7 +7,7 @@ from bot.sandbox.slack.values import Json
 
 
 def list_all(state: WorkspaceState, _args: Arguments) -> Json:
-    """Every user group. docs.slack.dev/reference/methods/usergroups.list."""
+    """docs.slack.dev/reference/methods/usergroups.list."""
     need_scope(state, "usergroups:read")
     return {
         "usergroups": [

@@ -1,4 +1,4 @@
-"""users.*: who there is, and whether they are admins."""
+"""users.*: the people of the workspace, and who is an admin."""
 
 from bot.sandbox.slack.arguments import Arguments
 from bot.sandbox.slack.methods.access import need_scope
@@ -10,7 +10,7 @@ from bot.sandbox.slack.values import Json
 
 
 def info(state: WorkspaceState, args: Arguments) -> Json:
-    """One person. docs.slack.dev/reference/methods/users.info."""
+    """docs.slack.dev/reference/methods/users.info."""
     need_scope(state, "users:read")
     user = state.users.get(args.required("user", "user_not_found"))
     if user is None:
@@ -19,7 +19,7 @@ def info(state: WorkspaceState, args: Arguments) -> Json:
 
 
 def list_all(state: WorkspaceState, args: Arguments) -> Json:
-    """Everybody, a page at a time. docs.slack.dev/reference/methods/users.list."""
+    """docs.slack.dev/reference/methods/users.list."""
     need_scope(state, "users:read")
     page, following = page_of(sorted(state.users), args.text("cursor"), args.number("limit", 100, 1000))
     return {"members": [user_shape(state, state.users[user_id]) for user_id in page], **following}

@@ -1,4 +1,4 @@
-"""views.*: modals and the App Home, judged as Slack does and kept."""
+"""views.*: modals and the App Home."""
 
 import json
 
@@ -14,7 +14,7 @@ VIEW_BYTES = 250_000
 
 
 def open_modal(state: WorkspaceState, args: Arguments) -> Json:
-    """Opens a modal for whoever set off the trigger. docs.slack.dev/reference/methods/views.open."""
+    """docs.slack.dev/reference/methods/views.open."""
     trigger_id = args.required("trigger_id", "invalid_trigger_id")
     view = read_view(state, args, "modal")
     state.triggers.exchange(trigger_id)
@@ -22,7 +22,7 @@ def open_modal(state: WorkspaceState, args: Arguments) -> Json:
 
 
 def update(state: WorkspaceState, args: Arguments) -> Json:
-    """Replaces an open view, unless its hash shows that it has changed since."""
+    """Refused if the call's hash is not the hash of the open view."""
     view = read_view(state, args, "modal")
     known = [old for old in state.views.values() if args.text("external_id") == old.get("external_id")]
     found = state.views.get(args.text("view_id") or "") or (known[0] if args.text("external_id") and known else None)
@@ -34,7 +34,6 @@ def update(state: WorkspaceState, args: Arguments) -> Json:
 
 
 def publish(state: WorkspaceState, args: Arguments) -> Json:
-    """Shows the App Home of one person."""
     user = args.required("user_id", "invalid_arguments")
     if user not in state.users:
         raise Refused("user_not_found")
@@ -42,7 +41,6 @@ def publish(state: WorkspaceState, args: Arguments) -> Json:
 
 
 def read_view(state: WorkspaceState, args: Arguments, kind: str) -> Json:
-    """The call's view, or the refusal that says what is wrong with it."""
     view = args.structure("view", "invalid_arguments")
     problems = view_problems(view, kind, refuse_new=state.refuse_new_blocks)
     if problems:
@@ -54,7 +52,7 @@ def read_view(state: WorkspaceState, args: Arguments, kind: str) -> Json:
 
 
 def store_view(state: WorkspaceState, view: Json, view_id: str, *, root_id: str | None = None) -> Json:
-    """The view as Slack keeps it, open under its id. `root_id` is the first of a stack of modals."""
+    """`root_id` is the first of a stack of modals."""
     stored = {
         "callback_id": "",
         "private_metadata": "",
