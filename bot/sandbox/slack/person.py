@@ -31,8 +31,8 @@ class Person:
 
     def sees(self, channel: str) -> list[Seen]:
         """Messages and ephemerals of a channel that this person sees, oldest first."""
-        whispered = [one for one in self.workspace.ephemerals if (one.channel, one.user) == (channel, self.user_id)]
-        return sorted([*self.workspace.messages(channel), *whispered], key=lambda message: message.ts)
+        own = [one for one in self.workspace.ephemerals if (one.channel, one.user) == (channel, self.user_id)]
+        return sorted([*self.workspace.messages(channel), *own], key=lambda message: message.ts)
 
     async def clicks(self, label: str, *, channel: str, choice: str | None = None) -> Answer:
         """Clicks in the newest message with a button of this text or action_id.

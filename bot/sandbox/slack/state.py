@@ -64,7 +64,7 @@ class WorkspaceState:
         self.sockets = Sockets(app_token, self.changes)
         self.listeners: list[OnMessage] = []
         self.numbers = count(1)
-        self.befalls: FailureOf = lambda _method, _args: None
+        self.failure_of: FailureOf = lambda _method, _args: None
         """A failure of this call, ahead of scripted failures."""
         self._scripts: dict[str, deque[Failure]] = {}
         self._lasting: dict[str, Failure] = {}
@@ -116,10 +116,10 @@ class WorkspaceState:
         self._tell(message)
         return message
 
-    def whispered(self, ts: str) -> EphemeralMessage | None:
+    def ephemeral(self, ts: str) -> EphemeralMessage | None:
         return next((message for message in self.ephemerals if message.ts == ts), None)
 
-    def change_whispered(self, message: EphemeralMessage, changed: EphemeralMessage | None) -> None:
+    def replace_ephemeral(self, message: EphemeralMessage, changed: EphemeralMessage | None) -> None:
         """`changed` None removes the ephemeral message."""
         place = self.ephemerals.index(message)
         self.ephemerals[place : place + 1] = [] if changed is None else [changed]

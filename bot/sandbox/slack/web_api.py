@@ -87,9 +87,9 @@ class _WebApi:
         return PlainTextResponse("ok")
 
     def _failure(self, method: str, args: Arguments | Refused) -> Failure:
-        befalls = self._state.befalls(method, args) if isinstance(args, Arguments) else None
-        if befalls is not None:
-            return befalls
+        own = self._state.failure_of(method, args) if isinstance(args, Arguments) else None
+        if own is not None:
+            return own
         failure = self._state.next_failure(method) or passes()
         has_blocks = isinstance(args, Arguments) and args.has_blocks
         return passes() if failure.blocks_only and not has_blocks else failure
