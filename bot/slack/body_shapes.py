@@ -145,10 +145,6 @@ class _EventCallback(_Body):
     event: _Event
 
 
-class _OtherKind(_Body):
-    type: Id
-
-
 class _SslCheck(_Body):
     ssl_check: Id
 
@@ -158,7 +154,7 @@ _KINDS: Mapping[str, type[_Body]] = {
     "block_suggestion": _Lookup,
     "view_submission": _Submission,
     "event_callback": _EventCallback,
-    "url_verification": _OtherKind,
+    "url_verification": _Body,
 }
 """The kinds that have a listener, beside commands."""
 
@@ -172,7 +168,7 @@ def check_shape(body: dict[str, Any]) -> None:
         elif not kind:
             _SslCheck.model_validate(body)
         else:
-            model = _KINDS.get(kind, _OtherKind) if isinstance(kind, str) else _OtherKind
+            model = _KINDS.get(kind, _Body) if isinstance(kind, str) else _Body
             model.model_validate(body)
             if model is _EventCallback:
                 EVENTS.get(body["event"]["type"], _Event).model_validate(body["event"])

@@ -87,9 +87,8 @@ class Responder:
             outcome = await self._send(reply, form)
             if outcome is ResponseOutcome.TAKEN and refused_native and form.blocks:
                 self.native.refused()
-            if outcome in {ResponseOutcome.TAKEN, ResponseOutcome.OVER} or (
-                outcome is ResponseOutcome.IN_DOUBT and was_in_doubt
-            ):
+            is_second_doubt = was_in_doubt and outcome is ResponseOutcome.IN_DOUBT
+            if outcome in {ResponseOutcome.TAKEN, ResponseOutcome.OVER} or is_second_doubt:
                 return outcome is ResponseOutcome.TAKEN
             if outcome in {ResponseOutcome.BUSY, ResponseOutcome.IN_DOUBT}:
                 was_in_doubt = was_in_doubt or outcome is ResponseOutcome.IN_DOUBT
@@ -98,9 +97,8 @@ class Responder:
             elif not form.blocks:
                 return False
             else:
-                refused_native = refused_native or (
-                    outcome is ResponseOutcome.BLOCKS_REFUSED and bool(form.plain_blocks)
-                )
+                if form.plain_blocks and outcome is ResponseOutcome.BLOCKS_REFUSED:
+                    refused_native = True
                 # Slack always takes plain text, so the last use is for text.
                 form = form.in_sections() if form.plain_blocks and uses - reply.uses > 1 else form.in_words()
         return False
