@@ -10,7 +10,7 @@ from bot.errors import SlackChannelClosed, SlackCredentialsDead, SlackError, Sla
 from bot.manifest import read_manifest
 from bot.outbox.notices import is_person
 from bot.settings import DoubtfulPosts
-from bot.slack.channel_membership import DIRECT_MESSAGE, GRANTED, is_member, problem_of_channel, problem_of_person
+from bot.slack.channel_membership import DIRECT_MESSAGE, SCOPES_HEADER, is_member, problem_of_channel, problem_of_person
 from bot.slack.socket_mode import OPEN_METHOD
 
 _DOUBTFUL = "a post that Slack may or may not have taken can't be looked for in {}: `DOUBTFUL_POSTS` decides"
@@ -57,9 +57,9 @@ def _refused(error: SlackError) -> Finding:
 
 async def scopes(patient: Patient) -> Seen | NotApplicable:
     headers = (await patient.deployment.whoami()).headers or {}
-    if GRANTED not in headers:
+    if SCOPES_HEADER not in headers:
         return NotApplicable("Slack did not name the scopes of the token")
-    granted = {scope.strip() for scope in headers[GRANTED].split(",")}
+    granted = {scope.strip() for scope in headers[SCOPES_HEADER].split(",")}
     wanted = read_manifest()["oauth_config"]["scopes"]
     missing = [scope for scope in wanted["bot"] if scope not in granted]
     told = f"{len(wanted['bot']) - len(missing)} of {len(wanted['bot'])} are granted"

@@ -1,4 +1,4 @@
-"""`racing-bot demo`: the real service between two stand-ins, and a quick day's racing, with no account anywhere."""
+"""`racing-bot demo`: the real service between two stand-ins on a quick day's racing."""
 
 import asyncio
 import shutil
@@ -20,16 +20,16 @@ STOP_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SI
 
 
 def run_demo(*, speed: float, stay: bool) -> int:
-    """The exit code: 0 after the day, or when stopped by Ctrl-C; 1 where something went wrong, which is said.
+    """The exit code: 1 after a failure, else 0.
 
-    `speed` divides the pauses for reading; with `stay` everything stays up until it is stopped.
+    `speed` divides the pauses. With `stay` everything stays up until Ctrl-C.
     """
     screen = Screen(CHANNELS, PEOPLE)
     folder = Path(tempfile.mkdtemp(prefix="racing-bot-demo-"))
     try:
         asyncio.run(_run(screen, folder, speed=speed, stay=stay))
     except DemoFailed:
-        # The folder stays: the log in it is what tells why.
+        # The folder stays, because the log in the folder tells why.
         return 1
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
@@ -46,7 +46,7 @@ async def _run(screen: Screen, folder: Path, *, speed: float, stay: bool) -> Non
             async with open_stage(folder, screen, speed) as stage:
                 await _play(stage, stay=stay)
         except asyncio.CancelledError:
-            # Nobody but our own signal handler cancels this task, and all is cleaned up by now.
+            # Only our own signal handler cancels this task.
             screen.title("Stopped.")
 
 
@@ -86,7 +86,6 @@ def _explain(screen: Screen, bot: BotProcess, failure: DemoFailed) -> None:
 
 @contextmanager
 def _cancelled_by_signals(task: asyncio.Task[None]) -> Iterator[None]:
-    """Cancels the task at the first signal to stop. Later ones change nothing: stopping takes a moment, and ends."""
     loop = asyncio.get_running_loop()
     heard: list[int] = []
 

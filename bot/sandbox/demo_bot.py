@@ -1,4 +1,4 @@
-"""The service itself as the demo runs it: a process of its own, started as in production, that knows only stand-ins."""
+"""The service in a process of its own, as in production."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ LOG_LINES = 15
 _POLL_S = 0.05
 _END_SHOWS_S = 0.5
 _KEPT = frozenset({"PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT", "TEMP", "TMP"})
-"""What a process needs of its surroundings; no setting of the developer's own bot is among it."""
+"""Settings of the developer's own bot are left out."""
 
 Result = TypeVar("Result")
 
@@ -28,7 +28,7 @@ class DemoFailed(Exception):
 
 
 class BotProcess:
-    """`python -m bot serve` in a folder of its own, where no `.env` of anybody's is found. Its log is a file there."""
+    """In a folder without `.env`. The log is a file in the folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -38,11 +38,10 @@ class BotProcess:
 
     @property
     def url(self) -> str:
-        """Where it answers."""
         return f"http://{LOOPBACK}:{self.port}"
 
     async def start(self, settings: Mapping[str, str]) -> None:
-        """Return when it is ready; raises DemoFailed where it does not become so."""
+        """Raises DemoFailed after READY_S."""
         own = {
             "PYTHONPATH": str(Path(__file__).parents[2]),
             "HOST": LOOPBACK,
@@ -58,7 +57,7 @@ class BotProcess:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                # Ctrl-C reaches everything in the terminal's group: when the bot stops is for the demo to say.
+                # Ctrl-C reaches the whole terminal group. The demo stops the bot.
                 start_new_session=True,
             )
         try:
@@ -68,13 +67,13 @@ class BotProcess:
             raise DemoFailed(f"The bot was not ready within {READY_S:g} seconds.") from error
 
     async def while_alive(self, work: Coroutine[None, None, Result]) -> Result:
-        """What `work` returns; raises DemoFailed as soon as the process ends."""
+        """The result of `work`. Raises DemoFailed as soon as the process ends."""
         assert self._process is not None, "started before anything is done with it"
         working, ended = asyncio.create_task(work), asyncio.create_task(self._process.wait())
         try:
             await asyncio.wait({working, ended}, return_when=asyncio.FIRST_COMPLETED)
             if working.done() and working.exception() is not None:
-                # It may have failed because the process is going: if so, that is what has to be told.
+                # The process may be ending: a better reason.
                 await asyncio.wait({ended}, timeout=_END_SHOWS_S)
             if ended.done() and (not working.done() or working.exception() is not None):
                 raise DemoFailed(f"The bot ended by itself, with exit code {ended.result()}.")
@@ -85,7 +84,7 @@ class BotProcess:
             await asyncio.gather(working, ended, return_exceptions=True)
 
     async def stop(self) -> None:
-        """End the process: gracefully, and by force where that takes too long."""
+        """End the process gracefully, and by force after STOP_S."""
         process = self._process
         if process is None or process.returncode is not None:
             return
@@ -96,12 +95,11 @@ class BotProcess:
             process.kill()
             await process.wait()
         finally:
-            # Interrupted while waiting: nothing may be left behind.
+            # Leave no process behind after an interruption.
             if process.returncode is None:
                 process.kill()
 
     def log_end(self) -> str:
-        """The last lines of its log."""
         if not self.log_path.exists():
             return ""
         return "\n".join(self.log_path.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:])
@@ -109,7 +107,7 @@ class BotProcess:
     async def _ready(self) -> None:
         async with httpx.AsyncClient(trust_env=False) as client:
             while True:
-                # Refused connections: not listening yet. Whether it still lives is looked at elsewhere.
+                # The bot does not listen yet. `while_alive` watches the process.
                 with suppress(httpx.TransportError):
                     if (await client.get(f"{self.url}/readyz")).status_code == httpx.codes.OK:
                         return

@@ -1,4 +1,4 @@
-"""The demo's day: who subscribes to what, what happens at the races, and what each channel must have got of it."""
+"""The demo's day."""
 
 import json
 from collections import Counter
@@ -22,8 +22,8 @@ USED = QUOTA * 81 // 100
 
 
 @dataclass(frozen=True)
-class Listener:
-    """What a channel subscribes to, as it is typed and as it is meant: `region` None is all of them."""
+class DemoChannel:
+    """`region` None means every region."""
 
     channel_id: str
     words: str
@@ -31,28 +31,27 @@ class Listener:
     events: frozenset[str]
 
     def expects(self, delivery: Delivery) -> bool:
-        """Whether the delivery must show up there."""
         happening = delivery.happening
         return happening.event in self.events and self.region in (None, happening.region)
 
 
-LISTENERS = (
-    Listener("C0GB", "GB", "GB", frozenset({RESULT, RACE_OFF, MEETING_OFF})),
-    Listener("C0IRE", "IRE results abandonments racecards", "IRE", frozenset({RESULT, RACE_OFF, MEETING_OFF, CARD})),
-    Listener("C0ALL", "all abandonments racecards", None, frozenset({RACE_OFF, MEETING_OFF, CARD})),
+DEMO_CHANNELS = (
+    DemoChannel("C0GB", "GB", "GB", frozenset({RESULT, RACE_OFF, MEETING_OFF})),
+    DemoChannel("C0IRE", "IRE results abandonments racecards", "IRE", frozenset({RESULT, RACE_OFF, MEETING_OFF, CARD})),
+    DemoChannel("C0ALL", "all abandonments racecards", None, frozenset({RACE_OFF, MEETING_OFF, CARD})),
 )
 
 
 @dataclass
 class Day:
-    """Plays the day on a stage, and waits after each happening until the channels that asked for it have it."""
+    """Waits after each event until the channels have the message."""
 
     stage: Stage
     due: Counter[str] = field(default_factory=Counter)
     refused: int = 0
 
     async def play(self) -> None:
-        """The whole day. Raises DemoFailed where something does not arrive that should have."""
+        """Raises DemoFailed if a message does not arrive."""
         await self._channels_subscribe()
         await self._cards_come_out()
         await self._races_are_run()
@@ -63,8 +62,8 @@ class Day:
 
     async def _channels_subscribe(self) -> None:
         self.stage.screen.title("Three channels say what they want (only the person who types sees the answer)")
-        for listener in LISTENERS:
-            await self._type(listener.channel_id, "U0ALICE", f"/racing subscribe {listener.words}")
+        for demo_channel in DEMO_CHANNELS:
+            await self._type(demo_channel.channel_id, "U0ALICE", f"/racing subscribe {demo_channel.words}")
 
     async def _cards_come_out(self) -> None:
         self.stage.screen.title("Tomorrow's declarations come out")
@@ -116,9 +115,8 @@ class Day:
         await self.stage.pause(READ_S)
 
     async def _deliver(self, deliveries: Sequence[Delivery]) -> None:
-        """Sends what is due, and waits until the channels have it that must."""
         for delivery in deliveries:
-            takers = [listener.channel_id for listener in LISTENERS if listener.expects(delivery)]
+            takers = [demo_channel.channel_id for demo_channel in DEMO_CHANNELS if demo_channel.expects(delivery)]
             self.due.update(takers)
             self.stage.screen.note(f"webhook: {_about(delivery)}{'' if takers else ', which no channel asked for'}")
         await self.stage.service.deliver_due()
@@ -132,7 +130,7 @@ class Day:
         return all(len(self.stage.slack.messages(channel_id)) >= due for channel_id, due in self.due.items())
 
     async def _forge(self, race: Race) -> None:
-        """A stranger reports an abandonment, signed with a secret that is not ours."""
+        """A delivery signed with a stranger's secret."""
         body = json.dumps({"event": RACE_OFF, "race": {"race_id": race.race_id, "region": "GB"}}).encode()
         headers = {"Content-Type": "application/json", SIGNATURE_HEADER: sign("a stranger's secret", body)}
         async with httpx.AsyncClient(trust_env=False) as client:
@@ -144,7 +142,6 @@ class Day:
         await self.stage.pause(READ_S)
 
     def _sum_up(self) -> None:
-        """Says what there was to see, counted where it happened and not where it was planned."""
         attempts = [attempt for delivery in self.stage.service.deliveries for attempt in delivery.attempts]
         repeats = sum("duplicate" in attempt.answer for attempt in attempts)
         posts = (f"{len(self.stage.slack.messages(id_))} in #{name}" for id_, name in CHANNELS.items())
@@ -157,7 +154,7 @@ class Day:
 
 
 def _about(delivery: Delivery) -> str:
-    """The delivery in a few words: "race.abandoned, Ascot 13:35 (GB)"."""
+    """Such as "race.abandoned, Ascot 13:35 (GB)"."""
     happening = delivery.happening
     subject = happening.payload.get("race") or happening.payload["meeting"]
     when = subject.get("off_time") or subject["date"]
@@ -169,7 +166,7 @@ def _place(race: Race) -> str:
 
 
 def _said(attempt: Attempt) -> str:
-    """What the bot answered: "200 duplicate"."""
+    """Such as "200 duplicate"."""
     try:
         word = json.loads(attempt.answer)["status"]
     except (ValueError, KeyError, TypeError):

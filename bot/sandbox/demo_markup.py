@@ -1,4 +1,4 @@
-"""Slack's messages as lines of a terminal: markup becomes style, tokens their words, blocks one line under another."""
+"""Slack's messages as lines of a terminal."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,9 +18,9 @@ _BETWEEN = " · "
 
 
 def readable(markup: str, names: Mapping[str, str] | None = None) -> Text:
-    """The mrkdwn as it reads: "*14:30*" in bold, a date token as its fallback, entities as their characters.
+    """Styles, the fallback of a date token, entities as characters.
 
-    `names` are those of people and channels by id, for "<@U1>" and "<#C1>". docs.slack.dev/messaging/formatting
+    `names` are people's and channels' names by id. docs.slack.dev/messaging/formatting
     """
     known = names or {}
     worded = _TOKEN.sub(lambda token: _in_words(token[1], known), markup)
@@ -34,23 +34,21 @@ def readable(markup: str, names: Mapping[str, str] | None = None) -> Text:
 
 
 def unescaped(text: str) -> str:
-    """The text with Slack's three entities as the characters that they stand for."""
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
 def body_lines(blocks: Iterable[Json], text: str, names: Mapping[str, str] | None = None) -> list[Text]:
-    """The message without its small print, a header first; `text` where the blocks show nothing."""
+    """The message without its context blocks; `text` if the blocks show nothing."""
     shown = [line for block in blocks if block.get("type") != "context" for line in _block_lines(block, names)]
     return shown or list(readable(text, names).split("\n"))
 
 
 def small_print(blocks: Iterable[Json], names: Mapping[str, str] | None = None) -> list[Text]:
-    """The context blocks of a message, one line each."""
     return [line for block in blocks if block.get("type") == "context" for line in _block_lines(block, names)]
 
 
 def _block_lines(block: Json, names: Mapping[str, str] | None) -> Iterator[Text]:
-    """The lines of one block; nothing for one that only a mouse can use."""
+    """A block for the mouse only has no lines."""
     kind = block.get("type")
     if kind == "header":
         for line in _read(block["text"], names):
@@ -62,19 +60,17 @@ def _block_lines(block: Json, names: Mapping[str, str] | None) -> Iterator[Text]
     elif kind == "context":
         yield from _joined((each for each in block["elements"] if "text" in each), " ", names)
     elif kind == "data_table":
-        # A table's cells are raw: no entity stands in them.
+        # A table's cells are raw: entities are left as typed.
         yield from (Text("  ".join(cell["text"] for cell in row)) for row in block["rows"][1:])
 
 
 def _joined(texts: Iterable[Json], within: str, names: Mapping[str, str] | None) -> Iterator[Text]:
-    """Several texts on one line; the lines of each are put together by `within`."""
     parts = [Text(within).join(_read(text, names)) for text in texts]
     if parts:
         yield Text(_BETWEEN).join(parts)
 
 
 def _read(text: Json, names: Mapping[str, str] | None) -> list[Text]:
-    """The lines of a text object."""
     content = text.get("text", "")
     if not content:
         return []
@@ -83,7 +79,7 @@ def _read(text: Json, names: Mapping[str, str] | None) -> list[Text]:
 
 
 def _in_words(token: str, names: Mapping[str, str]) -> str:
-    """What Slack shows for the inside of "<…>", still escaped: a label or fallback, a name, else the address."""
+    """The words for "<…>", still escaped: a label, a name, or the address."""
     target, _, label = token.partition("|")
     if target.startswith(("@", "#")):
         return target[0] + (label or names.get(target[1:], target[1:]))

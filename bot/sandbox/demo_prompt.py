@@ -1,4 +1,4 @@
-"""Lets the person at the terminal type commands once the day is over, where there is such a person."""
+"""Lets the person at the terminal type commands after the day."""
 
 import asyncio
 import os
@@ -11,7 +11,7 @@ CHANNEL, USER = "C0ALL", "U0ALICE"
 
 
 async def stay_up(stage: Stage, stdin: TextIO) -> None:
-    """Answers what is typed, until cancelled. Deliveries that were not taken are tried again meanwhile."""
+    """Answers typed lines until cancelled, and retries deliveries."""
     delivering = asyncio.create_task(stage.service.run_deliveries())
     try:
         if stdin.isatty():
@@ -28,7 +28,7 @@ async def stay_up(stage: Stage, stdin: TextIO) -> None:
 
 
 async def answer(stage: Stage, line: str) -> None:
-    """Shows the bot's answer to a line such as "/racecard IRE"; a channel's name before it says where it is typed."""
+    """Lines are such as "/racecard IRE" or "#everything /racecard IRE"."""
     where, _, rest = line.strip().partition(" ")
     by_name = {f"#{name}": channel_id for channel_id, name in CHANNELS.items()}
     if where.startswith("#") and where not in by_name:
@@ -42,10 +42,9 @@ async def answer(stage: Stage, line: str) -> None:
 
 
 async def typed_lines(descriptor: int) -> AsyncGenerator[str]:
-    """The lines that come through a terminal or pipe, until its end; none where the loop can't watch it (Windows).
+    """No lines on Windows, where the loop can't watch the terminal.
 
-    No thread waits in `read`: it would outlive Ctrl-C. It is read once for each time that the loop finds something to
-    read, since a second time would wait for the next line and stop everything else meanwhile.
+    A thread waiting in `read` would outlive Ctrl-C.
     """
     loop = asyncio.get_running_loop()
     arrived: asyncio.Queue[bytes] = asyncio.Queue()

@@ -1,4 +1,4 @@
-"""What the demo shows in the terminal: who types what, and what arrives in which channel, as it happens."""
+"""The demo in the terminal."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ from bot.sandbox.slack.values import EphemeralMessage, PostedMessage
 
 WIDTH_OF_A_PIPE = 100
 POST_LINES = 7
-"""Of a post, small print left out: a screen holds several of them, and whoever wants it whole has it in Slack."""
+"""A screen has room for several posts."""
 
 ANSWER_LINES = 13
 _NAME_WIDTH = 15
@@ -23,9 +23,9 @@ _ALARM = "bold white on red"
 
 
 def make_console(file: TextIO, environ: Mapping[str, str] = os.environ) -> Console:
-    """A console as wide as the terminal, or 100 columns without one; plain there, and where NO_COLOR is set."""
+    """100 columns without a terminal. Plain without a terminal, and with NO_COLOR."""
     if hasattr(file, "reconfigure"):
-        # A terminal that knows no "é" shows a "?" for it, and the demo goes on.
+        # A terminal without "é" shows a "?".
         file.reconfigure(errors="replace")
     terminal = file.isatty()
     colours = terminal and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
@@ -41,11 +41,11 @@ def make_console(file: TextIO, environ: Mapping[str, str] = os.environ) -> Conso
 
 
 MARKS = ("Superseded ", "Contradicted ")
-"""How the text of a message begins that a later one replaces: the message itself was shown before."""
+"""The first words of a message that a later message replaces."""
 
 
 class Screen:
-    """Prints the demo. `channels` and `people` are names by id; a message seen before is shown by its first line."""
+    """`channels` and `people` are names by id."""
 
     def __init__(self, channels: Mapping[str, str], people: Mapping[str, str], console: Console | None = None) -> None:
         self._console = console or make_console(sys.stdout)
@@ -55,33 +55,26 @@ class Screen:
         self._answer_lines: int | None = ANSWER_LINES
 
     def show_whole_answers(self) -> None:
-        """Clip no answer from now on: a person at the terminal asked for the answer."""
         self._answer_lines = None
 
     def title(self, words: str) -> None:
-        """A new part begins."""
         self._console.print()
         self._print(Text(words, "bold"))
 
     def note(self, words: str) -> None:
-        """What happens outside Slack, or about the demo itself."""
         self._lines("", "", [Text(words, "dim")], style="dim")
 
     def plain(self, words: str) -> None:
-        """A line over the whole width."""
         self._print(Text(words))
 
     def problem(self, words: str) -> None:
-        """What went wrong."""
         self._print(Text(words, "bold red"))
 
     def typed(self, channel_id: str, user_id: str, line: str) -> None:
-        """A person types a command."""
         words = Text.assemble((f"{self._names.get(user_id, user_id)} types ", "dim"), (line, "bold"))
         self._lines(channel_id, "┊", [words], style="dim")
 
     def message(self, message: PostedMessage | EphemeralMessage) -> None:
-        """What the bot posted or edited in a channel, or showed to one person."""
         if isinstance(message, EphemeralMessage):
             self._answer(message)
         else:
@@ -101,13 +94,12 @@ class Screen:
         self._lines(message.channel, "┃" if alarm else "│", lines, style="bold red" if alarm else "dim")
 
     def _answer(self, message: EphemeralMessage) -> None:
-        """Below the line that was typed, without the channel's name: it is in no channel's history."""
+        """Only one person sees the answer, so no channel's name is shown."""
         lines = _clipped(body_lines(message.blocks, message.text, self._names), self._answer_lines)
         lines += [_dim(line) for line in small_print(message.blocks, self._names)]
         self._lines("", "┊", lines, style="dim")
 
     def _lines(self, channel_id: str, edge: str, lines: Sequence[Text], style: str) -> None:
-        """The lines beside the channel's name, wrapped to what is left of the width."""
         name = f"#{self._channels[channel_id]}" if channel_id in self._channels else ""
         first = Text(f"{name:<{_NAME_WIDTH}} ", self._colour(channel_id))
         room = max(_NARROWEST, self._console.width - _NAME_WIDTH - 3)
@@ -126,7 +118,6 @@ class Screen:
 
 
 def _clipped(lines: Sequence[Text], most: int | None) -> list[Text]:
-    """As many lines as are shown, and how many more there are; all lines without `most`."""
     if most is None or len(lines) <= most:
         return list(lines)
     return [*lines[: most - 1], Text(f"… and {len(lines) - most + 1} more lines", "dim")]

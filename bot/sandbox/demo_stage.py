@@ -1,4 +1,4 @@
-"""The demo's stage: stand-ins, channels and people around the real bot, and what one can do there."""
+"""The demo's stage: stand-ins, channels and people around the real bot."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -24,8 +24,8 @@ COMMANDS = ("/racing", "/racecard", "/results", "/usage")
 EVENTS = ("result.received", "race.abandoned", "meeting.abandoned", "racecard.published")
 PLAN = "live"
 QUOTA_CHECK_S = 2
-PATIENCE_S = 10.0
-"""Both services give the bot less, two and three seconds; a slow machine is no reason for the demo to fail."""
+SERVICE_TIMEOUT_S = 10.0
+"""Longer than the real services wait, for slow machines."""
 
 ANSWER_S = 30.0
 ARRIVE_S = 30.0
@@ -33,7 +33,7 @@ ARRIVE_S = 30.0
 
 @dataclass(frozen=True)
 class Stage:
-    """Everything that the day is played with. `speed` divides the pauses, and nothing else."""
+    """`speed` divides the pauses, and nothing else."""
 
     service: RacingService
     slack: SlackWorkspace
@@ -44,15 +44,13 @@ class Stage:
 
     @property
     def webhook_url(self) -> str:
-        """Where deliveries go."""
         return f"{self.bot.url}/webhooks/racing"
 
     async def pause(self, seconds: float) -> None:
-        """Time to read what was shown."""
         await asyncio.sleep(seconds / self.speed)
 
     async def say(self, channel_id: str, user_id: str, line: str) -> str | None:
-        """A person types a command: None once its answer is there, else what was wrong."""
+        """None after an answer, else the problem."""
         name, _, words = line.strip().partition(" ")
         if name not in COMMANDS:
             return f"{name} is no command here; Slack knows {', '.join(COMMANDS)}."
@@ -70,20 +68,20 @@ class Stage:
         return f"{line}: no answer within {ANSWER_S:g} seconds."
 
     def _form(self, open_before: set[str]) -> str:
-        """What a form that has just opened asks for: nobody can fill it in at a terminal."""
+        """Nobody can fill in a form at a terminal."""
         (view, *_) = [view for view_id, view in self.slack.views.items() if view_id not in open_before]
         labels = [block["label"]["text"] for block in view["blocks"] if "label" in block]
         return f"Slack shows the form “{view['title']['text']}”: {', '.join(labels)}. Here, type the words after it."
 
     async def wait_for(self, arrived: Callable[[], bool], what: str) -> None:
-        """Return when it has arrived; raises DemoFailed where it does not."""
+        """Raises DemoFailed after ARRIVE_S."""
         try:
             await self.slack.wait_for(arrived, ARRIVE_S)
         except TimeoutError as error:
             raise DemoFailed(f"Nothing came within {ARRIVE_S:g} seconds, but should have: {what}.") from error
 
     async def subscribe_webhook(self) -> str:
-        """The signing secret of a subscription to everything, made over HTTP as anybody makes one."""
+        """Subscribes to every event over HTTP; returns the signing secret."""
         async with httpx.AsyncClient(trust_env=False) as client:
             answer = await client.post(
                 f"{self.service_url}/webhooks/subscribe",
@@ -94,7 +92,6 @@ class Stage:
         return str(answer.json()["data"]["secret"])
 
     async def start_bot(self) -> None:
-        """Subscribe, and start the bot with the secret and the stand-ins' addresses."""
         await self.bot.start(
             {
                 "RACING_API_URL": self.service_url,
@@ -113,15 +110,15 @@ class Stage:
 
 @asynccontextmanager
 async def open_stage(folder: Path, screen: Screen, speed: float) -> AsyncIterator[Stage]:
-    """The stage with both stand-ins up; the bot is stopped first of all when the block ends."""
+    """Both stand-ins run while the block runs. The bot stops first."""
     slack = SlackWorkspace()
-    slack.ack_timeout_s = PATIENCE_S
+    slack.ack_timeout_s = SERVICE_TIMEOUT_S
     for user_id, name in PEOPLE.items():
         slack.add_user(user_id, name)
     for channel_id, name in CHANNELS.items():
         slack.add_channel(channel_id, name)
     slack.on_message(screen.message)
-    switches = Switches(allow_http_loopback=True, delivery_timeout_s=PATIENCE_S)
+    switches = Switches(allow_http_loopback=True, delivery_timeout_s=SERVICE_TIMEOUT_S)
     service = RacingService(datetime.now(UTC).date(), plan=PLAN, switches=switches)
     async with service, slack.running(), serve(service.app) as address:
         bot = BotProcess(folder)

@@ -1,6 +1,6 @@
-"""Runs an ASGI app on a loopback port inside the current loop: what stand-ins, demo and tests listen with.
+"""Runs an ASGI app on a loopback port inside the current loop.
 
-It also lets an app cut a connection without an answer, which no ASGI message can say.
+An app can also cut a connection, which ASGI has no message for.
 """
 
 import asyncio
@@ -17,12 +17,12 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 LOOPBACK = "127.0.0.1"
 GRACE_S = 0.5
 OWN_PORTS = range(10_000, 32_768)
-"""Systems take the ports of outgoing connections from above: a port of these is still free a moment later."""
+"""Systems take ports of outgoing connections from above."""
 _ABORT = "bot.sandbox.abort"
 
 
 def free_port() -> int:
-    """A port on which nothing listens, for a process that is about to be started, or started again."""
+    """A port on which nothing listens."""
     while True:
         port = random.choice(OWN_PORTS)
         try:
@@ -34,9 +34,9 @@ def free_port() -> int:
 
 @asynccontextmanager
 async def serve(app: ASGIApp, port: int = 0) -> AsyncIterator[str]:
-    """The address ("http://127.0.0.1:PORT") at which `app` answers until the block ends; port 0 takes a free one.
+    """The address while the block runs; port 0 takes a free port.
 
-    Requests still running at the end get `GRACE_S` seconds and are then cut off.
+    At the end running requests get `GRACE_S`.
     """
     listener = _listen(port)
     config = uvicorn.Config(
@@ -58,9 +58,9 @@ async def serve(app: ASGIApp, port: int = 0) -> AsyncIterator[str]:
 
 
 async def cut_connection(scope: Scope, receive: Receive) -> None:
-    """Resets the request's TCP connection, and returns when the server has noticed: the app then answers nothing.
+    """Returns when the server has noticed the reset.
 
-    Where no socket is underneath (httpx.ASGITransport) it raises ConnectionResetError in the caller instead.
+    Without a socket (httpx.ASGITransport) raises ConnectionResetError.
     """
     extension = (scope.get("extensions") or {}).get(_ABORT)
     if extension is None:
@@ -75,7 +75,7 @@ def _listen(port: int) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((LOOPBACK, port))
-        # Listening from here on: who connects before uvicorn accepts only waits.
+        # Connections wait from here on until uvicorn accepts.
         listener.listen(512)
     except OSError:
         listener.close()
@@ -85,7 +85,7 @@ def _listen(port: int) -> socket.socket:
 
 
 class _Protocol(HttpToolsProtocol):
-    """Uvicorn's own protocol; each request's scope also carries a way to reset the connection."""
+    """Puts a way to reset the connection into each request's scope."""
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -93,7 +93,7 @@ class _Protocol(HttpToolsProtocol):
 
 
 class _Server(uvicorn.Server):
-    """Uvicorn without signal handlers and without its waits of 100 ms, which a hundred tests would add up."""
+    """Uvicorn without signal handlers and without its waits of 100 ms."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -108,7 +108,7 @@ class _Server(uvicorn.Server):
         await self.stop.wait()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        # A connection that was accepted, but has no protocol yet, would never be closed once its server is.
+        # An accepted connection without a protocol would never be closed otherwise.
         for listener in sockets or []:
             asyncio.get_running_loop().remove_reader(listener)
         await asyncio.sleep(0)
@@ -133,7 +133,7 @@ async def _finish(requests: Collection[asyncio.Task[None]]) -> None:
 
 
 class _Dated:
-    """The app with the time in each answer. Uvicorn's own `Date` is of the last tick, and this server ticks once."""
+    """Uvicorn's `Date` is of the last tick, and `_Server` ticks once."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -149,7 +149,7 @@ class _Dated:
 
 
 class _CutWhenCancelled:
-    """The app; a request that the server's end cancels leaves a reset connection, and no traceback."""
+    """A request that is cancelled at the end leaves a reset connection, and no traceback."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

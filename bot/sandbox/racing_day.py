@@ -1,4 +1,4 @@
-"""A day's racing that never was: meetings, races, runners and results, the same for the same seed and date."""
+"""A made-up day's racing, equal for equal seeds and dates."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone
@@ -20,8 +20,6 @@ _SPONSORS = ("Corn Exchange", "Harbour Lights", "Brasserie Célestine", "Mott & 
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """One runner. `position` and `starting_price` are the result's: shown only once the race has settled."""
-
     number: int
     draw: int | None
     horse: str
@@ -34,7 +32,7 @@ class Runner:
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """One race. `off_time` is the course's own "HH:MM", `off_at` the same moment, aware, at the course's offset."""
+    """`off_time` is the course's own "HH:MM"; `off_at` is the same moment, aware, at the course's offset."""
 
     race_id: str
     meeting_id: str
@@ -54,8 +52,6 @@ class Race:
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """The races of one course on one day."""
-
     meeting_id: str
     course: Course
     race_date: date
@@ -64,7 +60,6 @@ class Meeting:
 
 @lru_cache(maxsize=1024)
 def meetings_on(seed: int, day: date) -> tuple[Meeting, ...]:
-    """The meetings of a day, region by region."""
     rng = Random(f"{seed}:{day.isoformat()}")
     meetings: list[Meeting] = []
     for region in REGIONS:
@@ -75,8 +70,6 @@ def meetings_on(seed: int, day: date) -> tuple[Meeting, ...]:
 
 
 class _Card(NamedTuple):
-    """What the races of a meeting share."""
-
     meeting_id: str
     course: Course
     day: date
@@ -146,7 +139,6 @@ def _runners(rng: Random, *, over_jumps: bool) -> tuple[Runner, ...]:
 
 
 def _positions(rng: Random, count: int, *, over_jumps: bool) -> list[str]:
-    """Where each runner comes in: now and then two share a place, and over jumps some don't finish."""
     fallen = rng.randint(0, 2) if over_jumps else 0
     places = [str(place) for place in range(1, count - fallen + 1)]
     if rng.random() < 0.03:
@@ -156,5 +148,5 @@ def _positions(rng: Random, count: int, *, over_jumps: bool) -> list[str]:
 
 
 def in_utc(moment: datetime) -> str:
-    """A moment as the service writes it: ISO 8601, in UTC, with its offset."""
+    """ISO 8601 in UTC, as the service writes moments."""
     return moment.astimezone(UTC).isoformat(timespec="seconds")

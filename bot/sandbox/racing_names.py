@@ -1,4 +1,4 @@
-"""Made-up names of horses, jockeys and trainers; those that trip up markup and encodings are among them."""
+"""Made-up names, some of them awkward for markup and encodings."""
 
 from functools import cache
 from random import Random
@@ -42,7 +42,6 @@ def _listed(words: str) -> tuple[str, ...]:
 
 
 def horse_names(rng: Random, count: int) -> list[str]:
-    """As many different horse names as asked for, an awkward one among them about every other time."""
     names = set(rng.sample(_AWKWARD, rng.randint(0, 1)))
     while len(names) < count:
         names.add(f"{rng.choice(_listed(_FIRST))} {rng.choice(_listed(_SECOND))}{rng.choice(_SUFFIXES)}")
@@ -50,5 +49,5 @@ def horse_names(rng: Random, count: int) -> list[str]:
 
 
 def person_name(rng: Random) -> str:
-    """A jockey's or trainer's name: "P J O'Dowd"."""
+    """Such as "P J O'Dowd"."""
     return f"{' '.join(rng.sample(_INITIALS, rng.randint(1, 2)))} {rng.choice(_listed(_SURNAMES))}"

@@ -1,4 +1,4 @@
-"""Where the stand-in races: regions, countries and courses. Names are real, figures are made up."""
+"""Regions, countries and courses of the stand-in. Names are real, figures are made up."""
 
 from functools import cache
 from hashlib import sha256
@@ -6,10 +6,7 @@ from typing import NamedTuple
 
 
 class Region(NamedTuple):
-    """A region of the filter's code space, and how much it races in a day.
-
-    `utc_offset_h` is fixed: the stand-in needs plausible times, not right ones.
-    """
+    """`utc_offset_h` is fixed, and only plausible."""
 
     code: str
     utc_offset_h: float
@@ -20,7 +17,7 @@ class Region(NamedTuple):
 
 
 class Country(NamedTuple):
-    """A country as the service publishes it, but for its race count. A note is of any type (Interface, Country)."""
+    """A note is of any type (Interface, Country)."""
 
     country_code: str
     name: str
@@ -33,7 +30,7 @@ class Country(NamedTuple):
 
 
 class Course(NamedTuple):
-    """A course. `country` is its label, which can differ from the region's code (Interface, Course)."""
+    """`country` is a label, not the region's code (Interface, Course)."""
 
     course_id: str
     name: str
@@ -82,7 +79,7 @@ COUNTRIES: tuple[Country, ...] = (
     Country("BHR", "Bahrain", False, 0.742, True, False, False, {"since": 2019, "course": "Sakhir"}),
 )
 
-# "Name|shortcode|country label"; without a label, the label is the region's code.
+# "Name|shortcode|country label". Without a label, the label is the region's code.
 _COURSES: dict[str, str] = {
     "GB": "Ascot|ASC; Ayr|AYR|Scotland; Bath|BAT; Carlisle|CAR; Cheltenham|CHE; Chepstow|CHP|Wales; Doncaster|DON; "
     "Epsom Downs|EPS; Ffos Las||Wales; Goodwood|GOO; Kempton (AW)|KEM; Lingfield (AW)|LIN; Les Landes||Jersey; "
@@ -106,7 +103,7 @@ _COURSES: dict[str, str] = {
 
 
 def made_up_id(prefix: str, *parts: object) -> str:
-    """An identifier that is the same for the same parts: "cr_5f2a91c07e3b"."""
+    """Equal for equal parts: "cr_5f2a91c07e3b"."""
     return prefix + sha256("|".join(map(str, parts)).encode()).hexdigest()[:12]
 
 
@@ -117,5 +114,4 @@ def _course(region: str, entry: str) -> Course:
 
 @cache
 def courses_of(region: str) -> tuple[Course, ...]:
-    """The courses of a region, by name."""
     return tuple(_course(region, entry) for entry in _COURSES[region].split(";"))

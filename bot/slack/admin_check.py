@@ -1,6 +1,6 @@
-"""Looks whether warnings reach admins: whether Slack takes posts in ADMIN_CHANNEL, and whom ADMIN_USERS names.
+"""Checks that warnings reach admins: ADMIN_CHANNEL takes posts, and ADMIN_USERS are people.
 
-Slack is asked at start and every few minutes. In between, a refused post says the same (bot.outbox.claim_ends).
+A refused post tells the same in between (bot.outbox.claim_ends).
 """
 
 import asyncio
@@ -22,16 +22,14 @@ from bot.slack.web_client import SlackClient
 
 log = get_logger(__name__)
 
-CHECK_EVERY_S = 300.0
+ADMIN_CHECK_EVERY_S = 300.0
 
-ASK_AGAIN_S = 10.0
-"""The same while Slack, or the database, does not answer."""
+ADMIN_RECHECK_S = 10.0
+"""The interval while Slack or the database does not answer."""
 
 
 @dataclass(frozen=True)
 class AdminCheck:
-    """Closes the admins' channel, or tries the channel again, as Slack says. `wake` wakes the poster."""
-
     database: Database
     slack: SlackClient
     notices: Notices
@@ -40,13 +38,12 @@ class AdminCheck:
     wake: asyncio.Event
 
     async def run(self) -> None:
-        """Check for ever."""
         while True:
             is_said = await self.check()
-            await asyncio.sleep(CHECK_EVERY_S if is_said else ASK_AGAIN_S)
+            await asyncio.sleep(ADMIN_CHECK_EVERY_S if is_said else ADMIN_RECHECK_S)
 
     async def check(self) -> bool:
-        """Whether Slack answered, and the outcome could be stored. Without an answer nothing changes."""
+        """True if Slack answered and the outcome is stored. Without an answer nothing changes."""
         try:
             await self._check_people()
             await self._check_channel()
@@ -64,7 +61,7 @@ class AdminCheck:
 
     async def _check_channel(self) -> None:
         channel_id = self.notices.admin_channel
-        # Direct messages would need a scope of their own: the first post finds out.
+        # conversations.info would need another scope. The first post finds out.
         if channel_id is None or is_person(channel_id) or channel_id.startswith(DIRECT_MESSAGE):
             return
         problem = await problem_of_channel(self.slack, channel_id)
@@ -75,7 +72,7 @@ class AdminCheck:
             self.wake.set()
 
     def _note(self, session: Session, channel_id: str, problem: str | None) -> bool:
-        """Whether the stored state of the channel changed, or is on trial."""
+        """True if the stored state of the channel changed, or the channel is on trial."""
         closing, now = held_queues.closing_of(session, channel_id), self.clock()
         is_closed = closing is not None and not closing.on_trial
         if problem is not None:
@@ -89,7 +86,7 @@ class AdminCheck:
         return closing is not None
 
     async def _problem_of_person(self, user_id: str) -> str | None:
-        """Why no direct message reaches this person. Where Slack does not say, the last known reason stays."""
+        """Why no direct message reaches this person. Without an answer the last reason stays."""
         try:
             return await problem_of_person(self.slack, user_id)
         except SlackError as error:

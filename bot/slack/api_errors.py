@@ -1,4 +1,4 @@
-"""What Slack's answers mean, method by method: an error code to the class that says what to do about it.
+"""Slack's error codes, and the error class that each code means for a method.
 
 Source: docs.slack.dev/reference/methods/chat.postMessage, "Errors", and the pages of the other methods.
 """
@@ -27,7 +27,7 @@ CHANNEL_CLOSED = frozenset(
         "messages_tab_disabled",
     }
 )
-"""And every code that begins with `restricted_action`."""
+"""Every code that begins with `restricted_action` belongs here too."""
 
 CREDENTIALS_DEAD = frozenset({"account_inactive", "token_revoked", "token_expired", "invalid_auth", "not_authed"})
 
@@ -39,10 +39,10 @@ WORKSPACE_CLOSED = frozenset(
         "two_factor_setup_required",
     }
 )
-"""The workspace, or the network, takes no call of ours just now: no channel and no message is to blame."""
+"""No channel and no message is to blame."""
 
 NOT_GRANTED = frozenset({"missing_scope", "access_denied", "enterprise_is_restricted", "not_allowed_token_type"})
-"""The token may not call this method. Where that is chat.postMessage or chat.update, nothing can be posted at all."""
+"""The token may not call this method. Without `POST_METHOD` or `EDIT_METHOD` nothing can be posted."""
 
 WAIT = frozenset(
     {
@@ -51,7 +51,7 @@ WAIT = frozenset(
     }
 )
 
-DOUBTFUL = frozenset({"fatal_error", "internal_error", "request_timeout"})
+IN_DOUBT = frozenset({"fatal_error", "internal_error", "request_timeout"})
 """ "It's possible some aspect of the operation succeeded before the error was raised", says Slack."""
 
 MESSAGE_REFUSED = frozenset(
@@ -69,22 +69,20 @@ MESSAGE_REFUSED = frozenset(
     }
 )
 
-POSTING = "chat.postMessage"
-EDITING = "chat.update"
+POST_METHOD = "chat.postMessage"
+EDIT_METHOD = "chat.update"
 
-WAIT_S = 5.0
-"""Where Slack asks for a wait without saying how long."""
+RETRY_AFTER_DEFAULT_S = 5.0
 
-LONGEST_WAIT_S = 300.0
+RETRY_AFTER_MAX_S = 300.0
 
 
 def classify(method: str, code: str, *, retry_after: str | None = None, details: str | None = None) -> SlackError:
-    """The error that a code of a method means."""
     if code in WAIT:
         return SlackWait(method, code, wait_s(retry_after))
-    if code in DOUBTFUL:
+    if code in IN_DOUBT:
         return SlackDoubtful(method, code)
-    if code in CREDENTIALS_DEAD | WORKSPACE_CLOSED or (code in NOT_GRANTED and method in {POSTING, EDITING}):
+    if code in CREDENTIALS_DEAD | WORKSPACE_CLOSED or (code in NOT_GRANTED and method in {POST_METHOD, EDIT_METHOD}):
         return SlackCredentialsDead(method, code, details=details)
     if code == "missing_scope":
         return SlackScopeMissing(method, code, details=details)
@@ -92,17 +90,16 @@ def classify(method: str, code: str, *, retry_after: str | None = None, details:
         return SlackChannelClosed(method, code)
     if code in MESSAGE_REFUSED:
         return SlackMessageRefused(method, code, details=details)
-    if method == EDITING:
-        # `edit_window_closed`, `cant_update_message`, `message_not_found`, `is_inactive`, and whatever we don't know:
-        # what can't be edited is posted anew, and that call tells what else is wrong.
+    if method == EDIT_METHOD:
+        # Also for unknown codes: the message is posted anew, and the post tells any other problem.
         return SlackEditRefused(method, code, details=details)
     return SlackRefused(method, code, details=details)
 
 
 def wait_s(retry_after: str | None) -> float:
-    """Seconds to wait, from a `Retry-After`; a sane figure where it is missing, garbage or negative."""
+    """Seconds to wait, from a `Retry-After` that may be missing or garbage."""
     try:
         seconds = float(retry_after or "")
     except ValueError:
-        return WAIT_S
-    return min(max(seconds, 1.0), LONGEST_WAIT_S) if seconds == seconds else WAIT_S  # noqa: PLR0124  NaN
+        return RETRY_AFTER_DEFAULT_S
+    return min(max(seconds, 1.0), RETRY_AFTER_MAX_S) if seconds == seconds else RETRY_AFTER_DEFAULT_S  # noqa: PLR0124  NaN

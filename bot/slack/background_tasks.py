@@ -1,4 +1,4 @@
-"""Work that goes on after its request was answered: kept track of, so that a graceful stop can finish it."""
+"""Work after the answer to a request, tracked so that a graceful stop can finish the work."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -10,19 +10,17 @@ log = get_logger(__name__)
 
 
 class Tasks:
-    """The tasks under way. Only reads may rest on one: a crash forgets them."""
+    """A crash forgets the tasks, so a task may only read."""
 
     def __init__(self) -> None:
         self._under_way: set[asyncio.Task[Any]] = set()
 
     def start(self, work: Coroutine[Any, Any, Any], name: str) -> None:
-        """Begin some work in the background."""
         task = asyncio.create_task(work, name=name)
         self._under_way.add(task)
         task.add_done_callback(self._note_end)
 
     async def finish(self, within_s: float) -> None:
-        """Wait for what is under way; what is not done within that time is cancelled."""
         if not self._under_way:
             return
         _, late = await asyncio.wait(self._under_way, timeout=within_s)
@@ -31,7 +29,6 @@ class Tasks:
         await asyncio.gather(*late, return_exceptions=True)
 
     def _note_end(self, task: asyncio.Task[Any]) -> None:
-        """Drop what has ended; a bug in it, which nobody waits for, is for the log."""
         self._under_way.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("task_failed", task=task.get_name(), exc_info=error)

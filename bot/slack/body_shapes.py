@@ -1,7 +1,7 @@
-"""Whether a signed body has the shape of what Slack sends, as far as Bolt and the listeners rely on it.
+"""The shape of Slack's bodies, as far as Bolt and the listeners rely on the shape.
 
-Bolt takes each part for what it should be, so that another shape would look like a fault of ours. What is not named
-here may be anything. Source: docs.slack.dev/interactivity and docs.slack.dev/apis/events-api.
+Bolt trusts each part, so a part of another kind would end in a 500. Sources: docs.slack.dev/interactivity and
+docs.slack.dev/apis/events-api.
 """
 
 from collections.abc import Mapping
@@ -12,74 +12,58 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from bot.errors import BodyUnreadable
 from bot.slack.listeners import channel_life, direct_messages, installation
 
-EVENTS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(
-        (
-            *("member_joined_channel", "member_left_channel", direct_messages.EVENT),
-            *(*channel_life.CLOSING_EVENTS, *channel_life.OPENING_EVENTS),
-        ),
-        ("channel",),
-    ),
-    channel_life.MOVING_EVENT: ("old_channel_id", "new_channel_id"),
-    **dict.fromkeys(installation.REVOKING_EVENTS, ()),
-}
-"""The events that are listened to, each with the ids that it is of no use without."""
-
-_EVENT = "event_callback"
-_OURS = frozenset({"block_actions", "block_suggestion", "view_submission", "url_verification", _EVENT})
-"""What the listeners take of what Slack sends, beside commands."""
+Id = Annotated[str, Field(min_length=1)]
 
 
 class _Part(BaseModel):
-    """A part of a body. It is only looked at: what is used is the body as it came."""
-
     model_config = ConfigDict(strict=True)
 
 
 class _Named(_Part):
-    """A person, channel, team or company, where it comes with more than its id."""
-
     id: str | None = None
 
 
-class _Authorization(_Part):
-    """For whom an event came; one within another is not known of."""
-
-    enterprise: str | _Named | None = None
-    team: str | _Named | None = None
-    user_id: str | None = None
-    authorizations: None = None
+class _Person(_Named):
+    id: Id
 
 
 class _Context(_Part):
-    """Where Bolt looks for the workspace, who and where: in the body, and in these parts of it."""
+    """The places where Bolt looks for the workspace, the person and the channel."""
 
     enterprise: str | _Named | None = None
     team: str | _Named | None = None
-    authorizations: list[_Authorization] | None = None
-    item: "_Said | None" = None
-    message: "_Said | None" = None
-    previous_message: "_Said | None" = None
-    assistant_thread: "_Said | None" = None
-
-
-class _Said(_Context):
-    """A part in which who and where are ids, most of the time."""
-
     user: str | _Named | None = None
+    user_id: str | None = None
     channel: str | _Named | None = None
+    authorizations: "list[_Context] | None" = None
+    item: "_Context | None" = None
+    message: "_Context | None" = None
+    previous_message: "_Context | None" = None
+    assistant_thread: "_Context | None" = None
 
 
-class _Event(_Said):
-    type: str | None = None
+class _Event(_Context):
+    type: Id
     channel_type: str | None = None
-    old_channel_id: str | None = None
-    new_channel_id: str | None = None
 
-    def needed(self) -> tuple[object, ...]:
-        """What must be there: its name, and its ids as text."""
-        ids = (getattr(self, name) for name in EVENTS.get(self.type or "", ()))
-        return self.type, *(one if isinstance(one, str) else None for one in ids)
+
+class _ChannelEvent(_Event):
+    channel: Id
+
+
+class _MoveEvent(_Event):
+    old_channel_id: Id
+    new_channel_id: Id
+
+
+EVENTS: Mapping[str, type[_Event]] = {
+    "member_joined_channel": _ChannelEvent,
+    "member_left_channel": _ChannelEvent,
+    direct_messages.EVENT: _ChannelEvent,
+    **dict.fromkeys((*channel_life.CLOSING_EVENTS, *channel_life.OPENING_EVENTS), _ChannelEvent),
+    channel_life.MOVING_EVENT: _MoveEvent,
+    **dict.fromkeys(installation.REVOKING_EVENTS, _Event),
+}
 
 
 class _Action(_Part):
@@ -88,8 +72,6 @@ class _Action(_Part):
 
 
 class _Value(_Part):
-    """What was chosen in an element of a form."""
-
     value: str | None = None
     selected_users: list[str] | None = None
     selected_options: list[dict[str, Any]] | None = None
@@ -117,60 +99,88 @@ class _Container(_Part):
 
 
 class _Body(_Context):
-    """Of what must be an object, null is none."""
-
     type: str | None = None
     user: _Named | None = None
     channel: _Named | None = None
-    command: str | None = None
     text: str | None = None
-    channel_id: str | None = None
-    user_id: str | None = None
-    ssl_check: str | None = None
-    event: _Event = _Event()
+    event: _Context = _Context()
     actions: Annotated[list[_Action], Field(min_length=1)] = []
     view: _View | None = None
     container: _Container | None = None
-    action_id: str | None = None
     value: str | None = None
     trigger_id: str | None = None
     response_url: str | None = None
     response_urls: list[dict[str, Any]] = []
     function_data: dict[str, Any] | None = None
 
+
+class _Command(_Body):
+    command: str
+    user_id: Id
+    channel_id: Id
+
+
+class _Click(_Body):
+    user: _Person
+    actions: Annotated[list[_Action], Field(min_length=1)]
+
     @model_validator(mode="after")
-    def _has_what_it_is_about(self) -> "_Body":
-        if not all(self._needed()):
-            raise ValueError("what it is about is missing")
+    def _says_where(self) -> "_Click":
+        channel_id = (self.channel and self.channel.id) or (self.container and self.container.channel_id)
+        if not (channel_id or self.view):
+            raise ValueError("neither a channel nor a view")
         return self
 
-    def _needed(self) -> tuple[object, ...]:
-        """Without which nobody knows who did what, or where."""
-        if self.command is not None:
-            return self.user_id, self.channel_id
-        person = self.user and self.user.id
-        where = (self.channel and self.channel.id) or (self.container and self.container.channel_id) or self.view
-        needed: dict[str | None, tuple[object, ...]] = {
-            "block_actions": (person, where, self.actions),
-            "block_suggestion": (self.action_id,),
-            "view_submission": (person, self.view),
-            _EVENT: self.event.needed(),
-            None: (self.ssl_check,),
-        }
-        return needed.get(self.type or None, ())
+
+class _Lookup(_Body):
+    action_id: Id
+
+
+class _Submission(_Body):
+    user: _Person
+    view: _View
+
+
+class _EventCallback(_Body):
+    event: _Event
+
+
+class _SslCheck(_Body):
+    ssl_check: Id
+
+
+_KINDS: Mapping[str, type[_Body]] = {
+    "block_actions": _Click,
+    "block_suggestion": _Lookup,
+    "view_submission": _Submission,
+    "event_callback": _EventCallback,
+    "url_verification": _Body,
+}
+"""The kinds that have a listener, beside commands."""
 
 
 def check_shape(body: dict[str, Any]) -> None:
-    """Raise BodyUnreadable where a part that is relied on is of another kind than Slack's."""
+    """Raise BodyUnreadable if a part is missing or of another kind."""
+    kind = body.get("type")
     try:
-        _Body.model_validate(body)
+        if body.get("command") is not None:
+            _Command.model_validate(body)
+        elif not kind:
+            _SslCheck.model_validate(body)
+        else:
+            model = _KINDS.get(kind, _Body) if isinstance(kind, str) else _Body
+            model.model_validate(body)
+            if model is _EventCallback:
+                EVENTS.get(body["event"]["type"], _Event).model_validate(body["event"])
     except ValidationError as error:
-        # Where it is, and not what: the body can hold what people wrote.
+        # The error names the place only: people's words can stand there.
         where = ".".join(map(str, error.errors(include_input=False)[0]["loc"])) or "who, where or what is missing"
         raise BodyUnreadable(f"not the shape of what Slack sends: {where[:100]}") from None
 
 
 def is_ours(body: dict[str, Any]) -> bool:
-    """Whether a body of Slack's shape is of a kind that is listened to."""
+    """True if a listener takes this kind of body. The body has passed `check_shape`."""
     kind = body.get("type")
-    return "command" in body or (kind in _OURS and (kind != _EVENT or body["event"]["type"] in EVENTS))
+    if "command" in body:
+        return True
+    return kind in _KINDS and (kind != "event_callback" or body["event"]["type"] in EVENTS)

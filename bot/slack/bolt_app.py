@@ -1,4 +1,4 @@
-"""The Bolt app: built from its parts, with its listeners registered by name."""
+"""The Bolt app."""
 
 import logging
 from collections.abc import Iterable
@@ -16,27 +16,25 @@ from bot.slack.messages.kit.text import plain
 
 log = get_logger(__name__)
 
-OUTDATED = "I don't know {command}: it is of another version of me. /racing help shows what I understand."
+OUTDATED_COMMAND = "I don't know {command}: it is of another version of me. /racing help shows what I understand."
 
 
 class Listener(Protocol):
-    """What Bolt calls for one kind of thing that Slack sends."""
-
     def register(self, bolt: AsyncApp) -> None: ...
 
 
 def make_bolt(identity: Identity, listeners: Iterable[Listener]) -> AsyncApp:
-    """The app. Requests reach it verified (bot.slack.request_guard), so it verifies nothing itself.
+    """The app for requests that bot.slack.request_guard has verified.
 
-    It acks before it answers (`process_before_response`), which saves the ten milliseconds by which Bolt otherwise
-    polls for the ack; and it does not ask Slack who it is, which would come out of the three seconds of a command.
-    What no listener takes is acked, with a word where somebody typed it: Slack would show a bare error, or repeat it.
+    `process_before_response` saves the 10 ms by which Bolt polls for the ack. `authorize` asks Slack nothing, because a
+    call would cost part of a command's three seconds. Slack would repeat an unanswered request, so a request without a
+    listener is acked.
     """
 
     async def authorize(**_: Any) -> AuthorizeResult:
         return await identity.authorize()
 
-    # Bolt looks into the environment for a token too, and warns of one that it does not use.
+    # Bolt reads a token from the environment too, and warns that the token will be unused.
     logging.getLogger("slack_bolt.AsyncApp").addFilter(_is_news)
     bolt = AsyncApp(
         process_before_response=True,
@@ -50,12 +48,12 @@ def make_bolt(identity: Identity, listeners: Iterable[Listener]) -> AsyncApp:
 
     @bolt.error
     async def on_error(error: Exception, body: dict[str, Any]) -> BoltResponse:
-        """What no listener explained. 500 makes Slack send an event again, and tells whoever typed a command."""
+        """A 500 makes Slack repeat an event, and tells a person who typed a command."""
         if isinstance(error, BoltUnhandledRequestError):
             command = body.get("command")
             log.warning("slack_request_not_taken", kind=body.get("type") or str(command)[:100])
             return BoltResponse(
-                status=200, body={"text": OUTDATED.format(command=plain(command) or "that")} if command else ""
+                status=200, body={"text": OUTDATED_COMMAND.format(command=plain(command) or "that")} if command else ""
             )
         log.error("listener_failed", kind=body.get("type") or body.get("command"), exc_info=error)
         return BoltResponse(status=500, body="")

@@ -1,4 +1,4 @@
-"""Who the bot is in its workspace: asked once at start, and again until Slack answers."""
+"""Who the bot is in its workspace: asked at start, and again until Slack answers."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ log = get_logger(__name__)
 
 @dataclass
 class Identity:
-    """What auth.test said. Empty until it did: commands and posts work without it."""
+    """The answer of auth.test. Commands and posts work without an answer."""
 
     token: str
     bot_id: str | None = None
@@ -26,7 +26,6 @@ class Identity:
         return f"Identity({self.name!r}, bot_user_id={self.bot_user_id!r})"
 
     async def ask(self, slack: SlackClient) -> bool:
-        """Whether Slack said who we are."""
         try:
             answer = await slack.call("auth.test", slack.web.auth_test)
         except SlackError as error:
@@ -41,13 +40,12 @@ class Identity:
         return True
 
     async def authorize(self) -> AuthorizeResult:
-        """What Bolt wants for each request; said without asking Slack, which would cost time that a command lacks."""
         return AuthorizeResult(
             enterprise_id=None, team_id=None, bot_token=self.token, bot_id=self.bot_id, bot_user_id=self.bot_user_id
         )
 
     def permalink(self, channel_id: str, message_ts: str) -> str | None:
-        """The address of a message, or None before Slack has told the workspace's."""
+        """The https address of a message, once the workspace's address is known."""
         if self.workspace_url is None:
             return None
         return f"{self.workspace_url.rstrip('/')}/archives/{channel_id}/p{message_ts.replace('.', '')}"

@@ -1,4 +1,4 @@
-"""Whether the bot is in a channel, who made the channel, and whether posts get there: asked of Slack."""
+"""Questions to Slack about channels and people."""
 
 from typing import Any
 
@@ -9,21 +9,19 @@ from bot.slack.web_client import SlackClient
 
 MEMBERSHIP_S = 5.0
 
-MEMBER_PAGES = 5
+MEMBER_PAGES_MAX = 5
 """Of a thousand members each."""
 
 DIRECT_MESSAGE = "D"
-"""How the ids of direct messages begin. People can type commands in those between two of them, too."""
+"""The first letter of a direct message's id. People can type commands in a direct message between two of them too."""
 
-POSTS_ANYWHERE = "chat:write.public"
-"""The scope for posting in public channels without being a member."""
+POST_ANYWHERE_SCOPE = "chat:write.public"
 
-GRANTED = "x-oauth-scopes"
-"""The header in which Slack names the token's scopes, with every answer."""
+SCOPES_HEADER = "x-oauth-scopes"
 
 
 async def is_member(slack: SlackClient, channel_id: str, timeout_s: float = MEMBERSHIP_S) -> bool | None:
-    """Whether the bot is in a channel, or a direct message is one with it; None where Slack does not say."""
+    """True in a direct message with the bot too. None if Slack does not answer."""
     try:
         if channel_id.startswith(DIRECT_MESSAGE):
             await _first_message(slack, channel_id, timeout_s)
@@ -39,7 +37,7 @@ async def is_member(slack: SlackClient, channel_id: str, timeout_s: float = MEMB
 
 
 async def problem_of_channel(slack: SlackClient, channel_id: str) -> str | None:
-    """Why a post in a channel would be refused; None where it would not. Raises SlackError where Slack does not say."""
+    """None if Slack would take a post. Raises SlackError without an answer."""
     try:
         answer = await slack.call("conversations.info", lambda: slack.web.conversations_info(channel=channel_id))
     except SlackChannelClosed as error:
@@ -50,12 +48,12 @@ async def problem_of_channel(slack: SlackClient, channel_id: str) -> str | None:
     channel: dict[str, Any] = answer.get("channel") or {}
     if channel.get("is_archived"):
         return "is_archived"
-    anywhere = not channel.get("is_private") and POSTS_ANYWHERE in (answer.headers or {}).get(GRANTED, "")
+    anywhere = not channel.get("is_private") and POST_ANYWHERE_SCOPE in (answer.headers or {}).get(SCOPES_HEADER, "")
     return None if channel.get("is_member") or anywhere else "not_in_channel"
 
 
 async def problem_of_person(slack: SlackClient, user_id: str) -> str | None:
-    """Why no direct message reaches a person; None where one does. Raises SlackError where Slack does not say."""
+    """None if messages arrive. Raises SlackError without an answer."""
     try:
         answer = await slack.call("users.info", lambda: slack.web.users_info(user=user_id))
     except SlackChannelClosed as error:
@@ -67,17 +65,17 @@ async def problem_of_person(slack: SlackClient, user_id: str) -> str | None:
 
 
 async def creator(slack: SlackClient, channel_id: str, timeout_s: float) -> str | None:
-    """The user id of whoever made a channel, where somebody did. Raises SlackError where Slack does not say."""
+    """Raises SlackError without an answer."""
     made_by = (await _channel(slack, channel_id, timeout_s)).get("creator")
     return made_by if isinstance(made_by, str) else None
 
 
 async def members(slack: SlackClient, channel_id: str) -> frozenset[str] | None:
-    """Who is in a channel; None where Slack does not say, or there are too many to be asked for."""
+    """None without an answer, or for too many members."""
     found: set[str] = set()
     cursor: str | None = None
     try:
-        for _ in range(MEMBER_PAGES):
+        for _ in range(MEMBER_PAGES_MAX):
             answer = await _member_page(slack, channel_id, cursor)
             found.update(answer.get("members") or ())
             cursor = (answer.get("response_metadata") or {}).get("next_cursor") or None
@@ -104,9 +102,9 @@ async def _channel(slack: SlackClient, channel_id: str, timeout_s: float) -> dic
 
 
 async def _first_message(slack: SlackClient, channel_id: str, timeout_s: float) -> None:
-    """Raises SlackChannelClosed for a direct message that is not with us.
+    """Raises SlackChannelClosed for a direct message between other people.
 
-    conversations.info would need a scope of its own for them; im:history has another use besides (bot.slack.listeners).
+    conversations.info would need a scope of its own; im:history has another use too (bot.slack.listeners).
     """
     await slack.call(
         "conversations.history",

@@ -1,4 +1,4 @@
-"""What the later versions of an event corrected since an earlier one, all of them together."""
+"""The corrections of an event since an earlier version."""
 
 from collections.abc import Sequence
 
@@ -9,9 +9,9 @@ from bot.slack.messages.alerts.alert_context import Corrected
 
 
 def corrected(rows: Sequence[EventVersion]) -> Corrected | None:
-    """What differs between the first and the last of these versions, which are in order; None where nothing does.
+    """The difference between the first and the last of these versions, in order.
 
-    Where a value is as before after all, the changes of the last version are told.
+    If every value is as before, the changes of the last version are told.
     """
     first, last, said = rows[0], rows[-1], [event_store.remarks_of(row) for row in rows[1:]]
     if not said:

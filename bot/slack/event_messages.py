@@ -1,4 +1,4 @@
-"""What a post says: the message of an event's version, or the notice that was stored with it."""
+"""The message of a post: built from an event's versions, or the notice that was stored with the post."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,24 +18,23 @@ from bot.slack.messages.kit.plain import sentence
 
 log = get_logger(__name__)
 
-KEPT = 64
-"""Messages that are kept: an event is told to many channels in one second, and a message is most of the work of it."""
+MESSAGES_CACHED = 64
+"""An event goes to many channels within a second."""
 
 
 class PostRenderer:
-    """Makes messages at the moment they are sent, so that they can say how late they are."""
+    """Builds a message at the moment of sending, because a message tells its lateness."""
 
     def __init__(self, identity: Identity, late_after_s: float) -> None:
         self.identity = identity
         self._late_after_s = late_after_s
-        self._message = lru_cache(maxsize=KEPT)(_message)
+        self._message = lru_cache(maxsize=MESSAGES_CACHED)(_message)
 
     def __call__(self, claim: Claim, now: datetime) -> Message:
-        """The message of a claim. Never raises: a message that can't be built is said in words."""
+        """Never raises: a sentence replaces a message that can't be built."""
         try:
             return self._render(claim, now)
         except Exception:
-            # A bug in a builder must not cost anybody the news that there was an event.
             log.exception("message_not_built", post=claim.post.idempotency_key)
             about = claim.event.event_key if claim.event else claim.post.idempotency_key
             kind = "ABANDONED: " if claim.event and "abandoned" in (claim.event.kind or "") else ""
@@ -45,7 +44,7 @@ class PostRenderer:
         shown = claim.shown
         if shown is None:
             return Message.from_json(claim.post.content or "")
-        # How late it came does not change when it is edited.
+        # An edit keeps the lateness of the first post.
         made_at = max(shown.post.sent_at or now, shown.post.received_at).replace(microsecond=0)
         later = shown.superseded.message_ts if shown.superseded else None
         links = (
@@ -61,14 +60,14 @@ class PostRenderer:
 
 @dataclass(frozen=True)
 class _Telling:
-    """All that a message depends on: equal ones are one message. `event_id` is a part of `same` that is soon hashed."""
+    """Equal values give one cached message. `event_id` is hashed in place of `same`, because hashing `same` is slow."""
 
     event_id: int | None
     same: tuple[object, ...] = field(hash=False)
     made_at: datetime
     late_after_s: float
     links: tuple[str | None, str | None, str | None]
-    """Of the earlier message, of the abandoned meeting's, and of the later message."""
+    """Links to the earlier message, the abandoned meeting's message, and the later message."""
     shown: Shown = field(compare=False)
 
 
@@ -104,13 +103,11 @@ def _message(telling: _Telling) -> Message:
 
 
 def _corrected(shown: Shown) -> Corrected | None:
-    """What later versions changed in a message that was made for an earlier one, all of them together."""
     later = [row for row in shown.later if event_store.remarks_of(row).again is None]
     return corrected([shown.own, *later])
 
 
 def _repeated(shown: Shown) -> Corrected | None:
-    """That an earlier version was delivered again, and what it says otherwise."""
     found = [(row, remarks) for row in shown.later if (remarks := event_store.remarks_of(row)).again is not None]
     if not found:
         return None

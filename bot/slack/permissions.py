@@ -1,4 +1,4 @@
-"""Who may change what a channel receives, and who is an admin: by the settings, and by Slack where it tells."""
+"""Who may change a channel's subscriptions, and who is an admin."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,19 +12,19 @@ from bot.slack.web_client import SlackClient
 
 log = get_logger(__name__)
 
-KEPT_S = 300.0
-"""What Slack says of a person is asked again after this long; a scope that is missing, too."""
+LOOKUP_CACHED_S = 300.0
+"""A missing scope is an answer too."""
 
-ASK_AGAIN_S = 3.0
-"""After a call that failed: whoever was told to try again takes about as long."""
+FAILURE_CACHED_S = 3.0
+"""About the time in which a person tries again."""
 
-ASK_S = 0.8
-"""Asked before the ack, which Slack wants within three seconds."""
+LOOKUP_TIMEOUT_S = 0.8
+"""Before the ack, which Slack wants within three seconds."""
 
 
 @dataclass(frozen=True)
 class Person:
-    """What users.info says of somebody. `zone` is the name of their time zone, such as Europe/London."""
+    """`zone` is a name such as Europe/London."""
 
     is_admin: bool = False
     is_deactivated: bool = False
@@ -33,7 +33,7 @@ class Person:
 
 @dataclass
 class People:
-    """Who is who in the workspace: `admin_users` of the settings, and what Slack says where users:read was granted."""
+    """Asks users.info, if users:read was granted."""
 
     slack: SlackClient
     admin_users: frozenset[str]
@@ -42,10 +42,7 @@ class People:
     _kept: dict[str, tuple[float, Person | SlackError]] = field(default_factory=dict)
 
     async def is_admin(self, user_id: str) -> bool | None:
-        """Whether they are in ADMIN_USERS, or an admin or owner of the workspace; None where Slack did not answer.
-
-        Without users:read nobody is by the workspace.
-        """
+        """None if Slack did not answer. Without users:read only ADMIN_USERS are admins."""
         if user_id in self.admin_users:
             return True
         found = await self._look_up(user_id)
@@ -54,12 +51,11 @@ class People:
         return False if isinstance(found, SlackScopeMissing) else None
 
     async def person(self, user_id: str) -> Person | None:
-        """What Slack says of somebody; None where it does not."""
         found = await self._look_up(user_id)
         return found if isinstance(found, Person) else None
 
     async def check_is_admin(self, user_id: str, otherwise: str) -> None:
-        """Raise CommandError where this person is no admin, with these words, or where Slack did not say."""
+        """Raise CommandError: with `otherwise` for other people, and with a try-again while Slack does not answer."""
         is_admin = await self.is_admin(user_id)
         if is_admin is None:
             raise CommandError(_not_asked("whether you are an admin"))
@@ -67,16 +63,13 @@ class People:
             raise CommandError(otherwise)
 
     async def check_may_change(self, user_id: str, channel_id: str) -> None:
-        """Raise CommandError where SUBSCRIBE_BY does not let this person change what the channel receives.
-
-        Also where Slack would have to say so and does not: nobody is then told that they may not.
-        """
+        """Raise CommandError if SUBSCRIBE_BY forbids the change, or if Slack does not answer."""
         if self.subscribe_by is SubscribeBy.MEMBERS or user_id in self.admin_users:
             return
         if self.subscribe_by is SubscribeBy.ADMINS:
             await self.check_is_admin(user_id, _only("admins"))
             return
-        # Together, because both come out of the time before the ack.
+        # Together, because both cost time before the ack.
         may = await asyncio.gather(self.is_admin(user_id), self._made(user_id, channel_id))
         if True in may:
             return
@@ -86,32 +79,32 @@ class People:
         raise CommandError(_only("the channel's creator and admins"))
 
     async def _made(self, user_id: str, channel_id: str) -> bool | None:
-        """Whether the channel is theirs, as a direct message always is; None where Slack does not say."""
+        """None if Slack does not answer. A direct message belongs to its person."""
         if channel_id.startswith(DIRECT_MESSAGE):
             return True
         try:
-            return await creator(self.slack, channel_id, ASK_S) == user_id
+            return await creator(self.slack, channel_id, LOOKUP_TIMEOUT_S) == user_id
         except SlackError as error:
             log.info("creator_not_known", channel_id=channel_id, reason=str(error))
             return None
 
     async def _look_up(self, user_id: str) -> Person | SlackError:
-        """What users.info says, or why it says nothing; as it was known before, for a while, where Slack fails."""
+        """While Slack fails, the last known answer is used for a while."""
         kept = self._kept.get(user_id)
         if kept and self.monotonic() < kept[0]:
             return kept[1]
-        for_s, found = KEPT_S, await self._ask(user_id)
+        for_s, found = LOOKUP_CACHED_S, await self._ask(user_id)
         if isinstance(found, SlackError):
             log.info("person_not_known", reason=str(found))
             if not isinstance(found, SlackScopeMissing):
-                for_s, found = ASK_AGAIN_S, kept[1] if kept else found
+                for_s, found = FAILURE_CACHED_S, kept[1] if kept else found
         self._kept[user_id] = (self.monotonic() + for_s, found)
         return found
 
     async def _ask(self, user_id: str) -> Person | SlackError:
         try:
             answer = await self.slack.call(
-                "users.info", lambda: self.slack.web.users_info(user=user_id), timeout_s=ASK_S
+                "users.info", lambda: self.slack.web.users_info(user=user_id), timeout_s=LOOKUP_TIMEOUT_S
             )
         except SlackError as error:
             return error

@@ -1,7 +1,6 @@
-"""What Slack sends, by HTTP and by Socket Mode, on its way to Bolt.
+"""The way of every body to Bolt, by HTTP and by Socket Mode.
 
-Bolt reads parts of a body before it looks for a listener, of kinds too that this app has no listener for: what is not
-ours is answered without it.
+Bolt reads parts of bodies that have no listener. Such bodies are answered here.
 """
 
 import secrets
@@ -20,9 +19,9 @@ log = get_logger(__name__)
 async def receive(
     bolt: AsyncApp, body: dict[str, Any], headers: Mapping[str, str | Sequence[str]] | None = None
 ) -> BoltResponse:
-    """What Slack is answered: Bolt's answer; 200 for what nothing listens to; 500 where Bolt itself fails.
+    """Bolt's answer; 200 without a listener; 500 if Bolt fails.
 
-    Raises BodyUnreadable for what has not the shape of what Slack sends.
+    Raises BodyUnreadable for a body of another shape than Slack's.
     """
     check_shape(body)
     if not is_ours(body):

@@ -1,8 +1,7 @@
-"""`POST /slack/events`: the guard in front of Bolt. Size, timestamp and signature are checked on the raw bytes.
+"""`POST /slack/events`: the guard in front of Bolt checks size, timestamp and signature.
 
-Bolt parses a body before it verifies it, so that anyone's broken body would be a 500, and it takes a form that has the
-word "payload" anywhere in it for something else. Here the body is verified first and parsed by its content type; Bolt
-gets it parsed, the way Socket Mode hands it over.
+Bolt parses a body before verifying, so a stranger's broken body would be a 500; and any form with the word "payload" is
+an interactive payload to Bolt. Record 0010.
 """
 
 import hashlib
@@ -30,12 +29,12 @@ log = get_logger(__name__)
 
 PATH = "/slack/events"
 MAX_BODY_BYTES = 1024 * 1024
-"""Slack's largest bodies, a modal's state, are a quarter of this."""
+"""Four times a modal's state, Slack's largest body."""
 
 BODY_BUDGET_BYTES = 32 * MAX_BODY_BYTES
 
 MAX_AGE_S = 5 * 60
-"""Either way; docs.slack.dev/authentication/verifying-requests-from-slack."""
+"""docs.slack.dev/authentication/verifying-requests-from-slack"""
 
 _TIMESTAMP = re.compile(r"[0-9]{1,15}")
 _SIGNATURE = re.compile(r"v0=[0-9a-fA-F]{64}")
@@ -45,8 +44,6 @@ _NUL_IN_TEXT = "the body has a NUL in it, which PostgreSQL does not take"
 
 @dataclass(frozen=True)
 class SlackEndpoint:
-    """Verifies what Slack sends and hands it to Bolt."""
-
     bolt: AsyncApp
     signing_secret: SecretStr | None
     bodies: BodyReader
@@ -54,7 +51,6 @@ class SlackEndpoint:
     count: Callable[[str], None]
 
     async def __call__(self, request: Request) -> Response:
-        """What `receive` answers; or 400, 401, 408, 413 or 503."""
         try:
             self.bodies.check_length(request)
             response = self._refuse_unread(request)
@@ -73,7 +69,7 @@ class SlackEndpoint:
         return response
 
     def _refuse_unread(self, request: Request) -> Response | None:
-        """A 404 or 401 for what no body could make right, before the body is read."""
+        """Refusals that need no body."""
         if self.signing_secret is None:
             return refuse(404, "Slack comes by Socket Mode here: SLACK_SIGNING_SECRET is not set")
         timestamps = request.headers.getlist("X-Slack-Request-Timestamp")
@@ -105,16 +101,13 @@ class SlackEndpoint:
 
 
 def sign(secret: SecretStr, timestamp: str, body: bytes) -> str:
-    """Slack's signature of a body, over its bytes: slack_sdk's verifier decodes it first, and fails where it can't."""
+    """Slack's signature. slack_sdk's verifier decodes the body first, and fails at bytes that are no text."""
     base = b"v0:" + timestamp.encode() + b":" + body
     return "v0=" + hmac.new(secret.get_secret_value().encode(), base, hashlib.sha256).hexdigest()
 
 
 def read_body(text: str, content_type: str) -> dict[str, Any]:
-    """The fields of a form, or the JSON object of its `payload` field, or of the body itself.
-
-    Raises BodyUnreadable for what Slack does not send.
-    """
+    """The fields of a form, or the JSON object of its `payload` or of the body. Raises BodyUnreadable."""
     if content_type.partition(";")[0].strip().lower() == "application/json":
         return _object(text)
     try:
@@ -134,7 +127,7 @@ def _object(text: str) -> dict[str, Any]:
     if _NUL.search(text):
         raise BodyUnreadable(_NUL_IN_TEXT)
     try:
-        # Unlike Python's own, it takes no half of a surrogate pair, which no database would.
+        # Python's own parser takes half of a surrogate pair, and no database does.
         value = from_json(text)
     except ValueError:
         raise BodyUnreadable("the body is not JSON that can be read") from None

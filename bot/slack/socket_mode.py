@@ -1,8 +1,7 @@
-"""Slack over a connection that we open (Socket Mode): what Slack would POST comes as envelopes, to the same Bolt app.
+"""Slack over a connection that the bot opens (Socket Mode), into the same Bolt app as HTTP.
 
-slack_sdk's client carries each connection. What it would do about a lost one is left out: it tries one ticket again and
-again, also a used one, every few seconds, and its log shows it. Here each connection is a client of its own.
-Source: docs.slack.dev/apis/events-api/using-socket-mode.
+slack_sdk's client carries each connection without its reconnecting, which tries a used ticket again and again and logs
+the ticket. Source: docs.slack.dev/apis/events-api/using-socket-mode.
 """
 
 import asyncio
@@ -32,34 +31,32 @@ log = get_logger(__name__)
 
 OPEN_METHOD = "apps.connections.open"
 CONNECT_S = 10.0
-FIRST_WAIT_S = 1.0
-LONGEST_WAIT_S = 60.0
-"""For long, tickets may be asked for about once a minute: docs.slack.dev/apis/web-api/rate-limits, Tier 1."""
+FIRST_RECONNECT_S = 1.0
+LONGEST_RECONNECT_S = 60.0
+"""About one ticket a minute: docs.slack.dev/apis/web-api/rate-limits, Tier 1."""
 
-STABLE_S = 30.0
-"""A connection that lived so long is replaced at once; before one that ended sooner there is a pause."""
+STABLE_AFTER_S = 30.0
+"""A longer-lived connection is replaced without a pause."""
 
 OVERLAP_S = 5.0
-"""Slack asks for a new connection some seconds before it closes the old one, which is kept so long beside it."""
+"""Slack asks for a new connection some seconds before closing the old connection."""
 
-ACK_S = 3.0
-"""Slack waits no longer for an ack: docs.slack.dev/interactivity."""
+ACK_WITHIN_S = 3.0
+"""docs.slack.dev/interactivity"""
 
 PING_S = 10.0
 CLOSE = aiohttp.ClientWSTimeout(ws_close=1.0)
-"""A graceful stop does not wait longer for Slack to say goodbye."""
 
-LOOK_S = 1.0
-"""How often a connection is looked at that may have ended without a word."""
+LIVENESS_CHECK_S = 1.0
 
 Handle = Callable[["Connection", SocketModeRequest], Coroutine[Any, Any, None]]
 
 
 class Connection(SocketModeClient):
-    """One connection. Whatever ends it sets `ended`, and nothing brings it back."""
+    """Every end sets `ended`; a connection never reconnects."""
 
     def __init__(self, app_token: SecretStr, web: AsyncWebClient, url: str, handle: Handle) -> None:
-        # A logger that nobody hears: what slack_sdk says has the ticket in it, and at debug every payload.
+        # slack_sdk's log messages contain the ticket and payloads.
         silent = logging.Logger("slack_sdk.socket_mode", logging.CRITICAL + 1)  # noqa: LOG001  never to be found again
         super().__init__(
             app_token.get_secret_value(),
@@ -77,7 +74,7 @@ class Connection(SocketModeClient):
         self.socket_mode_request_listeners.append(self._on_envelope)
 
     async def connect(self) -> None:
-        """Connect, once. Raises aiohttp's errors."""
+        """Raises aiohttp's errors."""
         self.current_session = await self.aiohttp_client_session.ws_connect(
             self.wss_uri or "", autoping=False, heartbeat=PING_S, proxy=self.proxy, timeout=CLOSE
         )
@@ -85,13 +82,12 @@ class Connection(SocketModeClient):
         self.message_receiver = asyncio.ensure_future(self.receive_messages())
 
     async def connect_to_new_endpoint(self, force: bool = False) -> None:  # noqa: ARG002  as slack_sdk calls it
-        """Slack is about to close this connection, and wants another in its place."""
+        """Slack wants a new connection in place of this connection."""
         self.ended.set()
 
     async def until_ended(self) -> None:
-        """Return when the connection has ended or is about to."""
         while not self.ended.is_set() and await self.is_connected():
-            await happens(self.ended, LOOK_S)
+            await is_set_within(self.ended, LIVENESS_CHECK_S)
 
     async def _on_envelope(self, _client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
         self.envelopes.start(self._handle(self, request), f"envelope {request.envelope_id}")
@@ -101,7 +97,7 @@ class Connection(SocketModeClient):
 
 
 class SocketMode:
-    """Keeps a connection to Slack. `problem` says what is wrong with it, for `/readyz`; None where nothing is."""
+    """`problem` is for `/readyz`; None while all is well."""
 
     def __init__(
         self, bolt: AsyncApp, slack: SlackClient, app_token: SecretStr, *, count: Callable[[str], None]
@@ -117,12 +113,12 @@ class SocketMode:
         self._is_stopping = False
 
     async def run(self) -> None:
-        """Keep a connection open for ever: one that ends is replaced, after pauses that grow while that fails."""
+        """Replace each connection that ends. The pauses grow while connecting fails."""
         wait_s = 0.0
         while True:
             await asyncio.sleep(wait_s)
             started = time.monotonic()
-            wait_s = min(max(wait_s * 2, FIRST_WAIT_S), LONGEST_WAIT_S)
+            wait_s = min(max(wait_s * 2, FIRST_RECONNECT_S), LONGEST_RECONNECT_S)
             try:
                 connection = await self._connect()
             except SlackError as error:
@@ -136,14 +132,14 @@ class SocketMode:
             await connection.until_ended()
             self._replaced = asyncio.Event()
             self._closing.start(self._replace(connection, self._replaced), "close a connection")
-            if time.monotonic() - started >= STABLE_S:
+            if time.monotonic() - started >= STABLE_AFTER_S:
                 wait_s = 0.0
             if not await connection.is_connected():
                 self.problem = "the connection broke"
             log.info("socket_mode_connection_ended", again_in_s=wait_s)
 
     async def finish(self, within_s: float) -> None:
-        """Answer the envelopes that came, take no more, and close. `run` has been cancelled before."""
+        """Answer the envelopes that came, and close. `run` has been cancelled before."""
         self._is_stopping = True
         self._replaced.set()
         for connection in list(self._open):
@@ -152,7 +148,7 @@ class SocketMode:
         await self._closing.finish(within_s)
 
     async def _connect(self) -> Connection:
-        """An open connection, with a ticket of its own. Raises SlackError."""
+        """Raises SlackError."""
         web = self._slack.web
         answer = await self._slack.call(
             OPEN_METHOD, lambda: web.apps_connections_open(app_token=self._app_token.get_secret_value())
@@ -166,7 +162,7 @@ class SocketMode:
             async with asyncio.timeout(CONNECT_S):
                 await connection.connect()
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            # Only the class is told: aiohttp's own words have the address in them, and so the ticket.
+            # aiohttp's words contain the ticket.
             raise SlackUnreached("WebSocket", type(error).__name__) from None
         finally:
             if connection.current_session is None:
@@ -175,9 +171,9 @@ class SocketMode:
         return connection
 
     async def _replace(self, connection: Connection, replaced: asyncio.Event) -> None:
-        """Let a connection that ends answer its envelopes, beside the one that takes its place."""
-        await happens(replaced, OVERLAP_S)
-        await connection.envelopes.finish(ACK_S)
+        """The ending connection answers its envelopes beside the new connection."""
+        await is_set_within(replaced, OVERLAP_S)
+        await connection.envelopes.finish(ACK_WITHIN_S)
         await self._close(connection)
 
     async def _close(self, connection: Connection) -> None:
@@ -186,13 +182,13 @@ class SocketMode:
             await connection.close()  # type: ignore[no-untyped-call]  # slack_sdk does not type it
 
     async def _on_envelope(self, connection: Connection, request: SocketModeRequest) -> None:
-        """Hand an envelope to Bolt, and ack it when that has answered: what changes something is committed by then."""
+        """Ack an envelope after Bolt's answer. Changes are committed by then."""
         if self._is_stopping:
             return
         try:
             answer = await receive(self._bolt, request.payload, build_headers(request))
         except BodyUnreadable as error:
-            # Not acked: Slack sends it again, and then gives it up.
+            # Slack sends the envelope again, and then gives up.
             log.warning("envelope_refused", kind=request.type, reason=str(error))
             self._count("400")
             return
@@ -200,12 +196,11 @@ class SocketMode:
         try:
             await send_async_response(connection, request, answer, time.time())
         except ConnectionError as error:
-            # An event comes again on another connection, and changes nothing twice.
+            # The event comes again on another connection, and changes nothing twice.
             log.warning("envelope_not_acked", kind=request.type, reason=type(error).__name__)
 
 
-async def happens(event: asyncio.Event, within_s: float) -> bool:
-    """Whether an event was set within that time."""
+async def is_set_within(event: asyncio.Event, within_s: float) -> bool:
     try:
         async with asyncio.timeout(within_s):
             await event.wait()

@@ -51,7 +51,7 @@ class Weather:
     def begin(self, times: Times) -> None:
         """Have calls fail, by a script that is long enough for the whole soak."""
         self.slack.history_lag_s = LAG_S
-        self.slack.befalls = self._befalls
+        self.slack.failure_of = self._failure_of
         for method, share in METHODS.items():
             self.slack.script(method, [*_calls(self.random, times, share)])
 
@@ -65,7 +65,7 @@ class Weather:
     def clear(self) -> None:
         """Let every call pass again; history goes on lagging."""
         self._open_all()
-        self.slack.befalls = lambda _method, _args: None
+        self.slack.failure_of = lambda _method, _args: None
         for method in METHODS:
             self.slack.script(method, [])
 
@@ -73,7 +73,7 @@ class Weather:
         for channel_id in self.over:
             self.slack.channels[channel_id].is_archived = False
 
-    def _befalls(self, method: str, args: Arguments) -> Failure | None:
+    def _failure_of(self, method: str, args: Arguments) -> Failure | None:
         channel = self.slack.channels.get(args.text("channel") or "")
         key = _key_of(args)
         if channel is None or channel.id not in self.over:

@@ -6,7 +6,7 @@ import pytest
 
 from bot.errors import CommandError, SlackChannelClosed, SlackDoubtful, SlackScopeMissing, SlackUnreached, SlackWait
 from bot.settings import SubscribeBy
-from bot.slack.permissions import ASK_AGAIN_S, KEPT_S, People
+from bot.slack.permissions import FAILURE_CACHED_S, LOOKUP_CACHED_S, People
 
 
 @dataclass
@@ -67,9 +67,9 @@ async def test_people_are_asked_for_again_after_some_minutes():
     known = people(slack, clock=clock)
     assert await known.is_admin("U1")
     slack.users = {}
-    clock.now_s = KEPT_S - 1
+    clock.now_s = LOOKUP_CACHED_S - 1
     assert await known.is_admin("U1")
-    clock.now_s = KEPT_S
+    clock.now_s = LOOKUP_CACHED_S
     assert not await known.is_admin("U1")
     assert slack.calls == ["users.info"] * 2
 
@@ -87,9 +87,9 @@ async def test_failing_call_leaves_what_was_known_for_a_while():
     slack, clock = Slack(users={"U1": {"is_admin": True}}), Clock()
     known = people(slack, clock=clock)
     assert await known.is_admin("U1")
-    slack.fails, clock.now_s = SlackDoubtful("users.info", "no answer"), KEPT_S
+    slack.fails, clock.now_s = SlackDoubtful("users.info", "no answer"), LOOKUP_CACHED_S
     assert await known.is_admin("U1")
-    slack.fails, slack.users, clock.now_s = None, {}, KEPT_S + ASK_AGAIN_S
+    slack.fails, slack.users, clock.now_s = None, {}, LOOKUP_CACHED_S + FAILURE_CACHED_S
     assert not await known.is_admin("U1")
 
 

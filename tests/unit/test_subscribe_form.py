@@ -10,7 +10,7 @@ from bot.channels.filters import ALL_REGIONS, HERE, ChannelFilter
 from bot.events.event import DEFAULT_TOPICS, Topic
 from bot.events.races import Course
 from bot.sandbox.slack import modals
-from bot.sandbox.slack.methods.views import view_problems
+from bot.sandbox.slack.block_rules import view_problems
 from bot.slack.forms.subscribe_form import FormOf, Known, read_form, saved, subscribe_form
 
 NEW = FormOf(channel_id="C1")

@@ -1,4 +1,4 @@
-"""The stand-in of the data service: its seven endpoints, its webhooks and its refusals, as strict as the real ones."""
+"""The stand-in of the data service."""
 
 from bot.sandbox.racing_service.racing_standin import RacingService
 from bot.sandbox.racing_service.switches import Switches

@@ -1,4 +1,4 @@
-"""The three endpoints of the account: /webhooks/subscribe, /webhooks/deliveries, /account/usage."""
+"""The endpoints of the account."""
 
 from ipaddress import ip_address
 from typing import Annotated, Any, Literal
@@ -25,8 +25,8 @@ from bot.sandbox.racing_service.endpoint_answers import (
     takes,
 )
 from bot.sandbox.racing_service.endpoints import Cursor, Limit, RegionCode
-from bot.sandbox.racing_service.error_answers_table import invalid_param
 from bot.sandbox.racing_service.key_limits import month_of
+from bot.sandbox.racing_service.refusals import invalid_param
 from bot.sandbox.racing_service.switches import Switches
 
 EventName = Literal["result.received", "race.abandoned", "meeting.abandoned", "racecard.published"]
@@ -34,14 +34,14 @@ DeliveryStatus = Literal["failed", "delivered", "pending"]
 
 
 class SubscribeBody(BaseModel):
-    """The body of POST /webhooks/subscribe (Interface, Webhook subscription)."""
+    """Interface, Webhook subscription."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     url: str = Field(
         max_length=2_000,
         description="Receiving address; https only.",
-        # Narrower than what is taken, so that whatever fits the description is accepted.
+        # Narrower than the check.
         json_schema_extra={"pattern": r"^https://[a-z][a-z0-9]*(\.[a-z][a-z0-9]*)+/[a-z]*$"},
     )
     events: list[EventName] = Field(min_length=1, max_length=4, json_schema_extra={"uniqueItems": True})
@@ -58,12 +58,12 @@ router = APIRouter()
     dependencies=[Depends(takes())],
 )
 async def subscribe(request: Request, body: SubscribeBody) -> JSONResponse:
-    """A new subscription. The signing secret is in this answer and in no other."""
+    """The only answer with the signing secret."""
     state = state_of(request)
     check_receiver(body.url, state.switches)
     if len(set(body.events)) < len(body.events):
         raise invalid_param("events", "names an event more than once")
-    subscription = state.outbox.subscribe(body.url, frozenset(body.events), body.region)
+    subscription = state.delivery_queue.subscribe(body.url, frozenset(body.events), body.region)
     answer = subscription_answer(subscription, meta(request, 1), state.switches)
     return JSONResponse(answer, state.switches.subscribe_status)
 
@@ -75,10 +75,10 @@ async def deliveries(
     limit: Limit = None,
     cursor: Cursor = None,
 ) -> Any:
-    """The deliveries of the last 30 days, newest first. Spec gap G4: paging and other statuses are not shown."""
+    """Newest first. Spec gap G4: paging and other statuses are not shown."""
     state = state_of(request)
     query = ListQuery("/webhooks/deliveries", {"status": status}, effective_limit(limit, state), cursor)
-    kept = state.outbox.deliveries(call_of(request).at)
+    kept = state.delivery_queue.deliveries(call_of(request).at)
     shown = [each for each in kept if shows_status(each, status, state.switches)]
     page, paging = take_page(shown, _delivery_position, query, state, descending=True)
     return enveloped(request, [delivery_record(each, state.switches) for each in page], paging)
@@ -90,7 +90,7 @@ def _delivery_position(delivery: Delivery) -> Position:
 
 @router.get("/account/usage", **ENVELOPED, dependencies=[Depends(takes("by"))])
 async def usage(request: Request, by: Annotated[By, Query()] = "day") -> Any:
-    """Requests, errors and refusals of the month. Spec gap G5: `day` and the default are not shown."""
+    """Spec gap G5: `day` and the default are not shown."""
     call, state = call_of(request), state_of(request)
     account = state.account
     used, limit = account.counts.in_month(call.at), account.plan.per_month
@@ -99,7 +99,7 @@ async def usage(request: Request, by: Annotated[By, Query()] = "day") -> Any:
 
 
 def check_receiver(url: str, switches: Switches) -> None:
-    """Raises invalid_param unless deliveries can go there: https, or http on loopback where a switch allows that."""
+    """Raises invalid_param unless the address is https, or http on loopback with `allow_http_loopback`."""
     try:
         parts = urlsplit(url)
         readable = bool(parts.hostname) and parts.port != 0 and bool(httpx.URL(url).host)

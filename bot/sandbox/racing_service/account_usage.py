@@ -1,4 +1,4 @@
-"""What the account has asked for: requests, errors and refusals by day and endpoint, and how they are shown."""
+"""The account's requests, errors and refusals by day and endpoint."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -12,14 +12,13 @@ By = Literal["endpoint", "day"]
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of one endpoint on one day. `requests` are those that the quota paid for."""
+    """`requests` are the requests that the quota paid for."""
 
     requests: int = 0
     errors: int = 0
     refusals: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: "Tally") -> None:
-        """Takes the other's counts in."""
         self.requests += other.requests
         self.errors += other.errors
         self.refusals.update(other.refusals)
@@ -27,35 +26,34 @@ class Tally:
 
 @dataclass(slots=True)
 class UsageBook:
-    """Tallies by day and endpoint. It belongs to the account and survives the key."""
+    """The account's counts. A rotated key changes nothing here."""
 
     tallies: dict[tuple[date, str], Tally] = field(default_factory=dict)
 
     def of(self, day: date, endpoint: str) -> Tally:
-        """The tally to count in."""
         return self.tallies.setdefault((day, endpoint), Tally())
 
     def set_month_total(self, day: date, total: int) -> None:
-        """The requests of the day's month come to the total, all of them on that day."""
+        """Sets the month's requests, all of them on that day."""
         for (counted_on, _), tally in self.tallies.items():
             if (counted_on.year, counted_on.month) == (day.year, day.month):
                 tally.requests = 0
         self.of(day, "/races/search").requests = total
 
     def grouped(self, by: By) -> dict[str, Tally]:
-        """The tallies summed by day or by endpoint, in order of that."""
+        """Sums by day or by endpoint, sorted."""
         groups: dict[str, Tally] = {}
         for (day, endpoint), tally in sorted(self.tallies.items()):
             groups.setdefault(endpoint if by == "endpoint" else day.isoformat(), Tally()).add(tally)
         return dict(sorted(groups.items()))
 
     def in_month(self, month: str) -> "UsageBook":
-        """The part of the book that is of one month, "2025-11"."""
+        """`month` is such as "2025-11"."""
         return UsageBook({key: tally for key, tally in self.tallies.items() if key[0].isoformat().startswith(month)})
 
 
 def usage_data(book: UsageBook, by: By, switches: Switches, *, month: str, used: int, limit: int) -> Any:
-    """The `data` of /account/usage for the current month. Spec gap G5: names, period and shape are switched."""
+    """Spec gap G5: names, period and shape are switched."""
     groups = book.in_month(month).grouped(by)
     if switches.usage == "rows":
         return [_row(by if by == "endpoint" else "date", name, tally) for name, tally in groups.items()]

@@ -1,4 +1,4 @@
-"""Puts the service together as an ASGI app that describes itself at /openapi.json."""
+"""The service as an ASGI app that describes itself at /openapi.json."""
 
 from functools import lru_cache
 
@@ -8,7 +8,7 @@ from fastapi.responses import Response
 from fastapi.security import APIKeyHeader, APIKeyQuery
 from starlette.exceptions import HTTPException
 
-from bot.sandbox.racing_service import account_endpoints, endpoints, error_answers_table
+from bot.sandbox.racing_service import account_endpoints, endpoints, refusals
 from bot.sandbox.racing_service.endpoint_answers import call_of, state_of
 from bot.sandbox.racing_service.gate import OPENAPI_PATH, Gate
 from bot.sandbox.racing_service.request_log import BASE_PATH
@@ -16,13 +16,12 @@ from bot.sandbox.racing_service.service_state import State
 
 
 def build_app(state: State) -> Gate:
-    """The whole service, the gate in front."""
     return Gate(_endpoints(), state)
 
 
 @lru_cache
 def _endpoints() -> FastAPI:
-    """The endpoints, of every service of this process: to describe them takes long."""
+    """Shared, because describing the endpoints takes long."""
     app = FastAPI(
         title="Horse Racing Data Service (stand-in)",
         version="1.0.0",
@@ -31,21 +30,21 @@ def _endpoints() -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    # The gate looks at the key; these two only describe it.
+    # Only a description: the gate checks the key.
     described = [
         Security(APIKeyHeader(name="X-API-Key", auto_error=False)),
         Security(APIKeyQuery(name="key", auto_error=False)),
     ]
     for router in (endpoints.router, account_endpoints.router):
         app.include_router(router, prefix=BASE_PATH, dependencies=described)
-    app.add_exception_handler(error_answers_table.Refusal, _on_refusal)
+    app.add_exception_handler(refusals.Refusal, _on_refusal)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http_error)
     return app
 
 
 async def _on_refusal(request: Request, error: Exception) -> Response:
-    assert isinstance(error, error_answers_table.Refusal)
+    assert isinstance(error, refusals.Refusal)
     return _refused(request, error)
 
 
@@ -59,23 +58,23 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
     return _refused(request, _refusal_of(error))
 
 
-def _refused(request: Request, refusal: error_answers_table.Refusal) -> Response:
+def _refused(request: Request, refusal: refusals.Refusal) -> Response:
     call = call_of(request)
     call.code = refusal.code
-    return error_answers_table.refusal_response(refusal, call.request_id, state_of(request).switches)
+    return refusals.refusal_response(refusal, call.request_id, state_of(request).switches)
 
 
-def _invalid(error: RequestValidationError) -> error_answers_table.Refusal:
+def _invalid(error: RequestValidationError) -> refusals.Refusal:
     first = error.errors()[0]
-    # A name may be a stranger's and no valid text; neither it nor the value is to break the answer.
+    # A stranger's name may be no valid text.
     param = ".".join(str(part).encode("ascii", "backslashreplace").decode() for part in first["loc"][1:])
-    return error_answers_table.invalid_param(param or "body", first["msg"].removeprefix("Value error, "))
+    return refusals.invalid_param(param or "body", first["msg"].removeprefix("Value error, "))
 
 
-def _refusal_of(error: HTTPException) -> error_answers_table.Refusal:
-    """What the framework refuses by itself: an unknown address, a wrong method, a body that is no JSON."""
+def _refusal_of(error: HTTPException) -> refusals.Refusal:
+    """The framework's own refusals."""
     if error.status_code == 404:
-        return error_answers_table.not_found()
+        return refusals.not_found()
     if error.status_code == 405:
-        return error_answers_table.method_not_allowed(error.headers or {})
-    return error_answers_table.invalid_param("body", "can't be read")
+        return refusals.method_not_allowed(error.headers or {})
+    return refusals.invalid_param("body", "can't be read")

@@ -5,20 +5,17 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from bot.sandbox.racing_service.cursors import Position, rest_after
-from bot.sandbox.racing_service.error_answers_table import invalid_param
+from bot.sandbox.racing_service.refusals import invalid_param
 from bot.sandbox.racing_service.service_state import State
 
 Item = TypeVar("Item")
 LARGEST_LIMIT = 200
-"""What the description says; what holds is `Switches.max_limit`."""
+"""For the description. `Switches.max_limit` is the limit in force."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListQuery:
-    """What was asked of a list: everything a cursor is bound to, and the cursor.
-
-    "The next request repeats every other parameter unchanged", so the limit binds as the filters do.
-    """
+    """Everything that binds a cursor: "The next request repeats every other parameter unchanged"."""
 
     endpoint: str
     filters: Mapping[str, str | None]
@@ -26,16 +23,14 @@ class ListQuery:
     cursor: str | None
 
     def bound(self) -> dict[str, object]:
-        """What the cursor is good for."""
         return {"endpoint": self.endpoint, "limit": self.limit, **self.filters}
 
     def after(self, state: State) -> Position | None:
-        """The position to go on from; None at the start."""
         return None if self.cursor is None else state.mint.read(self.cursor, self.bound())
 
 
 def effective_limit(limit: int | None, state: State) -> int:
-    """The page size asked for, or the usual one; invalid_param beyond the largest (Spec gap G12)."""
+    """Raises invalid_param beyond the largest limit (Spec gap G12)."""
     if limit is None:
         return state.switches.default_limit
     if not 1 <= limit <= state.switches.max_limit:
@@ -51,7 +46,7 @@ def take_page(
     *,
     descending: bool,
 ) -> tuple[list[Item], dict[str, object]]:
-    """The page's items, and the `meta` fields that lead to the next."""
+    """The page's items, and the `meta` fields with the next cursor."""
     after = query.after(state)
     rest = rest_after(items, position_of, after, descending=descending)
     page = rest[: _size(query.limit, state)]
@@ -61,7 +56,7 @@ def take_page(
 
 
 def _size(limit: int, state: State) -> int:
-    """The limit, or on every nth request half of it: a short page is not necessarily the last."""
+    """A short page need not be the last."""
     every = state.switches.short_page_every
     return max(1, limit // 2) if every and state.numbered % every == 0 else limit
 

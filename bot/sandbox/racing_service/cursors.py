@@ -1,4 +1,4 @@
-"""Cursors: opaque, signed, bound to the query that produced them, good for ever (Interface, Limits 8)."""
+"""Cursors: opaque, signed, bound to their query, good for ever (Interface, Limits 8)."""
 
 import base64
 import hashlib
@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from bot.sandbox.racing_service.error_answers_table import Refusal, invalid_param
+from bot.sandbox.racing_service.refusals import Refusal, invalid_param
 
 Position = tuple[str, str]
 Item = TypeVar("Item")
@@ -15,24 +15,24 @@ _MAC_LENGTH = 32
 
 
 def not_issued() -> Refusal:
-    """The one answer to every cursor that this query did not get: how it is wrong is nobody's business."""
+    """The same answer for every bad cursor."""
     return invalid_param("cursor", "was not issued by this service for this query")
 
 
 class CursorMint:
-    """Issues cursors and reads them back. The same secret reads what an earlier run issued."""
+    """Equal secrets read each other's cursors, also after a restart."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
 
     def issue(self, query: Mapping[str, object], position: Position | None) -> str:
-        """The cursor that continues the query after the position (None: at the start)."""
+        """`position` None is the start."""
         text = json.dumps([_fingerprint(query), position])
         encoded = base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
         return encoded + self._mac(encoded)
 
     def read(self, cursor: str, query: Mapping[str, object]) -> Position | None:
-        """The position of a cursor issued for this query; raises invalid_param for any other text."""
+        """Raises invalid_param for any other text."""
         encoded, mac = cursor[:-_MAC_LENGTH], cursor[-_MAC_LENGTH:]
         if not hmac.compare_digest(mac.encode(), self._mac(encoded).encode()):
             raise not_issued()
@@ -42,7 +42,7 @@ class CursorMint:
         return None if position is None else (position[0], position[1])
 
     def _mac(self, encoded: str) -> str:
-        # Over the text and not over what it decodes to: base64 has several spellings of the same bytes.
+        # base64 has several spellings of the same bytes, so the text is signed.
         return hmac.new(self._secret, encoded.encode(), hashlib.sha256).hexdigest()[:_MAC_LENGTH]
 
 
@@ -54,7 +54,7 @@ def _fingerprint(query: Mapping[str, object]) -> str:
 def rest_after(
     items: Sequence[Item], position_of: Callable[[Item], Position], after: Position | None, *, descending: bool
 ) -> list[Item]:
-    """The items beyond the position, in order. A position stays right when items come or go around it."""
+    """The items beyond the position, in order."""
     ordered = sorted(items, key=position_of, reverse=descending)
     if after is None:
         return ordered

@@ -1,4 +1,4 @@
-"""Sends deliveries: signed, at least once, retried with a widening gap, given up after about a day."""
+"""Sends signed deliveries, at least once, retried for about a day."""
 
 import asyncio
 import hashlib
@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 import httpx
 
-from bot.sandbox.racing_service.delivery_queue import Attempt, Delivery, Outbox
+from bot.sandbox.racing_service.delivery_queue import Attempt, Delivery, DeliveryQueue
 from bot.sandbox.racing_service.switches import Switches
 
 SIGNATURE_HEADER = "X-SVC-Signature"
@@ -17,28 +17,27 @@ _AT_ONCE = 16
 
 
 def sign(secret: str, body: bytes) -> str:
-    """HMAC-SHA256 of the exact bytes, as a hexadecimal digest (Interface, Events 2)."""
+    """Interface, Events 2: over the exact bytes."""
     return hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
 
 
 class Deliverer:
-    """Attempts what is due in the outbox, over the client it is given or one of its own."""
+    """Uses the given client, or a client of its own."""
 
-    def __init__(self, outbox: Outbox, client: httpx.AsyncClient | None) -> None:
-        self._outbox = outbox
+    def __init__(self, queue: DeliveryQueue, client: httpx.AsyncClient | None) -> None:
+        self._queue = queue
         self._given = client
         self._own: httpx.AsyncClient | None = None
         self._accepted = 0
         self._slots = asyncio.Semaphore(_AT_ONCE)
 
     async def aclose(self) -> None:
-        """Closes the client, where it is its own."""
         if self._own is not None:
             await self._own.aclose()
 
     async def deliver_due(self, now: datetime, switches: Switches) -> int:
-        """How many deliveries were due and attempted."""
-        due = list(self._outbox.take_due(now))
+        """The number of attempted deliveries."""
+        due = list(self._queue.take_due(now))
         await asyncio.gather(*(self._deliver(delivery, now, switches) for delivery in due))
         return len(due)
 
@@ -49,7 +48,7 @@ class Deliverer:
                 if accepted and self._is_repeated(switches):
                     await self._attempt(delivery, now, switches)
         except asyncio.CancelledError:
-            # Taken and not sent, as far as we know: whoever delivers next takes it up again.
+            # The next deliverer takes the delivery up again.
             delivery.next_at = now
             raise
         tried = len(delivery.attempts)
@@ -60,7 +59,7 @@ class Deliverer:
         if self._given is not None:
             return self._given
         if self._own is None:
-            # No proxy from the environment: receivers are on this machine.
+            # Receivers are on this machine: no proxy.
             self._own = httpx.AsyncClient(trust_env=False)
         return self._own
 
@@ -82,7 +81,7 @@ class Deliverer:
         return attempt.accepted
 
     async def _post(self, delivery: Delivery, body: bytes) -> tuple[int, str]:
-        """Status and first part of the body. The rest isn't read, and a redirect isn't followed."""
+        """Status and first part of the body. Redirects are not followed."""
         subscription = delivery.subscription
         headers = {"Content-Type": "application/json", SIGNATURE_HEADER: sign(subscription.secret, body)}
         client = self._client()

@@ -1,4 +1,4 @@
-"""Delivery records and subscription answers as the service shows them (Spec gaps G3 and G4)."""
+"""Delivery records and subscription answers (Spec gaps G3 and G4)."""
 
 from datetime import datetime
 from typing import Any
@@ -11,7 +11,7 @@ Record = dict[str, Any]
 
 
 def delivery_record(delivery: Delivery, switches: Switches) -> Record:
-    """What was sent, when, how many attempts, what came back. Spec gap G4: the names are switched."""
+    """Spec gap G4: the names are switched."""
     shape = delivery.shape or switches.deliveries
     if shape == "listed":
         return _listed(delivery)
@@ -22,7 +22,6 @@ def delivery_record(delivery: Delivery, switches: Switches) -> Record:
 
 
 def shows_status(delivery: Delivery, wanted: str | None, switches: Switches) -> bool:
-    """Whether the delivery is on the list of that status."""
     if wanted == "failed" and switches.failed_while_retrying:
         return delivery.status == "failed" or (delivery.status == "pending" and bool(delivery.attempts))
     return wanted in (None, delivery.status)
@@ -69,7 +68,7 @@ def _text(moment: datetime | None) -> str | None:
 
 
 def subscription_answer(subscription: Subscription, meta: Record, switches: Switches) -> Record:
-    """The one answer that shows the secret. Spec gap G3: where it stands is switched."""
+    """The only answer with the secret. Spec gap G3: the secret's place is switched."""
     shown: Record = {
         "subscription_id": subscription.subscription_id,
         "url": subscription.url,

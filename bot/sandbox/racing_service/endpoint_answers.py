@@ -1,4 +1,4 @@
-"""What the endpoints share: the envelope, the parameters they take, and the errors they document."""
+"""Shared by the endpoints."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, cast
@@ -7,7 +7,7 @@ from fastapi import Request
 from pydantic import BaseModel, ConfigDict
 
 from bot.sandbox.racing_day import in_utc
-from bot.sandbox.racing_service.error_answers_table import invalid_param
+from bot.sandbox.racing_service.refusals import invalid_param
 from bot.sandbox.racing_service.request_log import Call
 from bot.sandbox.racing_service.service_state import State
 
@@ -15,7 +15,7 @@ Record = dict[str, Any]
 
 
 class Meta(BaseModel):
-    """The envelope's `meta` (Interface, Response envelope)."""
+    """Interface, Response envelope."""
 
     request_id: str
     data_as_of: str
@@ -27,8 +27,6 @@ class Meta(BaseModel):
 
 
 class Answer(BaseModel):
-    """The envelope of every success."""
-
     model_config = ConfigDict(extra="allow")
 
     meta: Meta
@@ -36,7 +34,7 @@ class Answer(BaseModel):
 
 
 class ErrorBody(BaseModel):
-    """The error object (Interface, Errors); some codes have more fields."""
+    """Interface, Errors. Some codes have more fields."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -45,14 +43,10 @@ class ErrorBody(BaseModel):
 
 
 class ErrorMeta(BaseModel):
-    """What an error says of its request."""
-
     request_id: str
 
 
 class ErrorAnswer(BaseModel):
-    """The body of every error."""
-
     error: ErrorBody
     meta: ErrorMeta
 
@@ -70,21 +64,19 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 }
 
 ENVELOPED: dict[str, Any] = {"response_model": Answer, "response_model_exclude_unset": True, "responses": ERRORS}
-"""What every endpoint's decorator is told: the envelope without what it doesn't carry, and the documented errors."""
+"""Arguments of every endpoint's decorator."""
 
 
 def call_of(request: Request) -> Call:
-    """The call that the gate made of the request."""
     return cast("Call", request.state.call)
 
 
 def state_of(request: Request) -> State:
-    """The service that the request was sent to: the gate says which, as the endpoints are the same for all."""
     return cast("State", request.state.service)
 
 
 def meta(request: Request, count: int, paging: Mapping[str, object] | None = None) -> Record:
-    """The `meta` of a success; `paging` only on cursor lists."""
+    """`paging` is for cursor lists."""
     state = state_of(request)
     return {
         "request_id": call_of(request).request_id,
@@ -97,12 +89,11 @@ def meta(request: Request, count: int, paging: Mapping[str, object] | None = Non
 
 
 def enveloped(request: Request, data: Any, paging: Mapping[str, object] | None = None) -> Record:
-    """The whole body of a success."""
     return {"meta": meta(request, len(data), paging), "data": data}
 
 
 def takes(*names: str) -> Callable[[Request], None]:
-    """A dependency that refuses parameters the endpoint doesn't have, and any that is sent twice."""
+    """Refuses unknown parameters, and parameters sent twice."""
 
     async def refuse_others(request: Request) -> None:
         seen: set[str] = set()

@@ -1,4 +1,4 @@
-"""The four endpoints that read racing: /countries, /courses, /reference, /races/search."""
+"""The endpoints that read racing."""
 
 from datetime import date
 from typing import Annotated, Any
@@ -11,9 +11,9 @@ from bot.sandbox.racing_places import REGION_CODES
 from bot.sandbox.racing_service.cursor_pages import LARGEST_LIMIT, ListQuery, effective_limit, take_page
 from bot.sandbox.racing_service.cursors import Position
 from bot.sandbox.racing_service.endpoint_answers import ENVELOPED, enveloped, state_of, takes
-from bot.sandbox.racing_service.error_answers_table import outside_window
 from bot.sandbox.racing_service.race_shapes import race_record
 from bot.sandbox.racing_service.reference_data import country_records, course_records, reference_data
+from bot.sandbox.racing_service.refusals import outside_window
 from bot.sandbox.racing_service.service_state import State
 
 Record = dict[str, Any]
@@ -37,19 +37,16 @@ _WHOLE: dict[str, Any] = {**ENVELOPED, "dependencies": [Depends(takes())]}
 
 @router.get("/countries", **_WHOLE)
 async def countries(request: Request) -> Any:
-    """Every country in the archive with its race count and which fields it publishes."""
     return enveloped(request, country_records(state_of(request).racing))
 
 
 @router.get("/courses", **_WHOLE)
 async def courses(request: Request) -> Any:
-    """Every course with first and last meeting and its race count."""
     return enveloped(request, course_records(state_of(request).racing))
 
 
 @router.get("/reference", **_WHOLE)
 async def reference(request: Request) -> Any:
-    """The valid goings, classes, run types, surfaces, regions and casualty reasons."""
     state = state_of(request)
     return enveloped(request, reference_data(state.racing, state.switches))
 
@@ -61,9 +58,8 @@ async def search(
     limit: Limit = None,
     cursor: Cursor = None,
 ) -> Any:
-    """Races for a subset across many dates, cursor-paginated."""
     state = state_of(request)
-    # The cursor is bound to the limit as it was sent: to add or drop it is a change, even at the usual size.
+    # Adding the usual limit to a query is a change.
     bound = {"region": region, "limit": None if limit is None else str(limit)}
     query = ListQuery("/races/search", bound, effective_limit(limit, state), cursor)
     records, paging = _search(query, state)
@@ -79,11 +75,11 @@ def _search(query: ListQuery, state: State) -> tuple[list[Record], dict[str, obj
 
 
 def _check_window(after: Position | None, state: State) -> None:
-    """A cursor names a date: where the plan no longer reads it, the answer is outside_window, never an empty list."""
+    """Outside the window the answer is outside_window, never an empty list."""
     if after is not None and date.fromisoformat(after[0]) not in state.window:
         raise outside_window(state.window, date.fromisoformat(after[0]), state.switches)
 
 
 def race_position(race: Race) -> Position:
-    """What a race's cursor is derived from: "the race date and race identifier" (Interface, Race)."""
+    """From "the race date and race identifier" (Interface, Race)."""
     return race.race_date.isoformat(), race.race_id

@@ -1,4 +1,4 @@
-"""Payloads of the four events (Spec gap G1) in three shapes, and what the delivery records keep of them."""
+"""Payloads of the four events (Spec gap G1) in three shapes."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +12,7 @@ from bot.sandbox.racing_service.switches import RecordShape
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """Something that subscriptions are told of, with the payload that tells it."""
+    """An event of racing, with its payload."""
 
     event: str
     region: str
@@ -22,7 +22,6 @@ class Happening:
 
 
 def race_happening(event: str, race: Race, racing: Racing, shape: RecordShape, now: datetime) -> Happening:
-    """An event of one race."""
     record = race_record(race, racing.state(race), shape)
     payload = _enveloped(event, "race", record, shape, now)
     return Happening(event, race.course.region, race.race_id, race.meeting_id, payload)
@@ -31,7 +30,6 @@ def race_happening(event: str, race: Race, racing: Racing, shape: RecordShape, n
 def meeting_happening(
     event: str, meeting: Meeting, racing: Racing, shape: RecordShape, now: datetime, *, reason: str | None
 ) -> Happening:
-    """An event of a whole card, with its races."""
     races = [race_record(race, racing.state(race), shape) for race in meeting.races]
     record = _meeting_record(meeting, reason, races, shape)
     payload = _enveloped(event, "meeting", record, shape, now)

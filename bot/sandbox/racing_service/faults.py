@@ -1,4 +1,4 @@
-"""Failures that a test scripts: the next requests of an endpoint are refused, cut off, garbled or slow."""
+"""Scripted failures of an endpoint's next requests."""
 
 from collections import deque
 from typing import Any
@@ -15,25 +15,22 @@ CONNECTION_FAILURES = frozenset({DROP, HTML, SLOW})
 
 
 class Faults:
-    """What is scripted, by endpoint; `ANY` stands for all of them."""
+    """By endpoint; `ANY` stands for all endpoints."""
 
     def __init__(self) -> None:
         self._scripted: dict[str, deque[Failure]] = {}
 
     def add(self, endpoint: str, failure: Failure, times: int) -> None:
-        """The next so many requests of the endpoint fail this way, after those scripted before."""
         self._scripted.setdefault(endpoint, deque()).extend([failure] * times)
 
     def left(self, endpoint: str) -> int:
-        """How many of the endpoint's scripted failures have not come yet."""
         return len(self._scripted.get(endpoint, ()))
 
     def clear(self) -> None:
-        """No request fails any longer."""
         self._scripted.clear()
 
     def take(self, endpoint: str) -> Failure | None:
-        """The failure of the request at hand, which is used up by this; None where it is to be served."""
+        """Uses up the next failure of the endpoint."""
         for name in (endpoint, ANY):
             if self._scripted.get(name):
                 return self._scripted[name].popleft()
@@ -41,11 +38,11 @@ class Faults:
 
 
 class ConnectionCut(httpx.RemoteProtocolError):
-    """The connection was cut. Where there is no socket, the client sees what httpx shows over one."""
+    """Raised without a socket, as httpx raises over a socket."""
 
 
 async def cut_off(scope: Any, receive: Any) -> None:
-    """Closes the connection without a byte of an answer; without a socket to close it raises ConnectionCut."""
+    """Closes the connection without an answer."""
     try:
         await cut_connection(scope, receive)
     except ConnectionResetError as error:
@@ -53,5 +50,5 @@ async def cut_off(scope: Any, receive: Any) -> None:
 
 
 def proxy_page() -> HTMLResponse:
-    """What a proxy in front of the service answers when it can't reach it."""
+    """The answer of a proxy that can't reach the service."""
     return HTMLResponse("<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>", 502)

@@ -1,4 +1,4 @@
-"""What every request passes: key, limits, plan and scripted failures; and what every answer carries."""
+"""The gate in front of the endpoints: key, limits, plan, scripted failures, headers."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from fastapi.responses import Response
 
-from bot.sandbox.racing_service import error_answers_table, faults, key_limits
+from bot.sandbox.racing_service import faults, key_limits, refusals
 from bot.sandbox.racing_service.request_log import Call, common_headers, is_charged, read_call, record
 from bot.sandbox.racing_service.service_state import USAGE, State
 
@@ -18,7 +18,7 @@ OPENAPI_PATH = "/openapi.json"
 
 
 class Gate:
-    """An ASGI app in front of the endpoints. The `key` parameter goes no farther than here."""
+    """The `key` parameter goes no farther than here."""
 
     def __init__(self, app: App, state: State) -> None:
         self._app = app
@@ -41,7 +41,7 @@ class Gate:
             if failure == faults.DROP:
                 await faults.cut_off(scope, receive)
             elif failure == faults.HTML:
-                # A proxy's page is not the service's answer: it has none of its headers.
+                # A proxy's page has none of the service's headers.
                 await _noting(call, faults.proxy_page(), scope, receive, send)
             else:
                 await self._answer(call, failure, scope, receive, self._marked(call, send))
@@ -59,11 +59,11 @@ class Gate:
             await self._app(scope, receive, send)
             return
         call.code = refusal.code
-        response = error_answers_table.refusal_response(refusal, call.request_id, self._state.switches)
+        response = refusals.refusal_response(refusal, call.request_id, self._state.switches)
         await response(scope, receive, send)
 
     def _marked(self, call: Call, send: Send) -> Send:
-        """A `send` that adds the four headers, notes the status, and charges the month for what was served."""
+        """Adds the four headers, notes the status, and charges the month."""
 
         async def marked(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -77,19 +77,19 @@ class Gate:
         return marked
 
 
-def _refusal(call: Call, failure: faults.Failure | None, state: State) -> error_answers_table.Refusal | None:
-    """Why the request is not served, in the order the service looks; None where it is."""
+def _refusal(call: Call, failure: faults.Failure | None, state: State) -> refusals.Refusal | None:
+    """The first reason for a refusal, in the service's order."""
     account, reset = state.account, key_limits.minute_reset(call.at)
     if failure is not None:
-        return error_answers_table.scripted(failure, call.endpoint, state.window, state.switches)
+        return refusals.scripted(failure, call.endpoint, state.window, state.switches)
     if not call.keyed:
-        return error_answers_table.unauthorized()
+        return refusals.unauthorized()
     if call.in_minute > call.per_minute:
-        return error_answers_table.rate_limited(key_limits.seconds_until(reset, call.at))
+        return refusals.rate_limited(key_limits.seconds_until(reset, call.at))
     if account.plan.name not in (reaching := state.plans_reaching(call.endpoint)):
-        return error_answers_table.upgrade_required(call.endpoint, account.plan.name, reaching)
+        return refusals.upgrade_required(call.endpoint, account.plan.name, reaching)
     if call.endpoint != USAGE and call.counts.in_month(call.at) >= account.plan.per_month:
-        return error_answers_table.quota_exceeded(key_limits.seconds_until(key_limits.month_reset(call.at), call.at))
+        return refusals.quota_exceeded(key_limits.seconds_until(key_limits.month_reset(call.at), call.at))
     return None
 
 

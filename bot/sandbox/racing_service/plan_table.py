@@ -1,4 +1,4 @@
-"""The stand-in's own table of plans, so that a slip in the bot's table can't cancel itself out."""
+"""The stand-in's own table of plans: a slip in the bot's table can't cancel itself out."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -8,7 +8,7 @@ FIRST_YEAR = 2017
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a plan allows (Interface, Limits). `years_back` None reads the whole archive."""
+    """Interface, Limits. `years_back` None reads the whole archive."""
 
     name: str
     per_minute: int
@@ -17,14 +17,14 @@ class Plan:
     reads_upcoming: bool = True
 
     def window(self, today: date) -> "Window":
-        """The dates the plan reads. The figures are made up, but no two plans share a window."""
+        """Made-up dates; no two plans share a window."""
         start = FIRST_YEAR if self.years_back is None else max(FIRST_YEAR, today.year - self.years_back)
         return Window(date(start, 1, 1), None if self.reads_upcoming else today)
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A span of dates, the ends included; `last` None has no end."""
+    """The ends are included. `last` None has no end."""
 
     first: date
     last: date | None

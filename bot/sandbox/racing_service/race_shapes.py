@@ -1,4 +1,4 @@
-"""Race records (Spec gap G2) in three shapes: nested objects, one flat object, and other names throughout."""
+"""Race records (Spec gap G2) in three shapes: nested objects, one flat object, other names."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +11,7 @@ Record = dict[str, Any]
 
 
 def race_record(race: Race, state: RaceState, shape: RecordShape) -> Record:
-    """A race as the service shows it: positions and prices only with a result, a reason only when abandoned."""
+    """Positions and prices come only with a result, a reason only with an abandonment."""
     shapes: dict[RecordShape, Callable[[Race, RaceState], Record]] = {
         "nested": _nested_race,
         "flat": _flat_race,
@@ -58,7 +58,7 @@ def _nested_runner(runner: Runner, state: RaceState) -> Record:
 
 
 def _flat_race(race: Race, state: RaceState) -> Record:
-    # No offset anywhere: the time is the course's own, and nothing says so (Spec gap G16).
+    # The course's own time without an offset (Spec gap G16).
     return {
         "race_id": race.race_id,
         "meeting_id": race.meeting_id,

@@ -1,4 +1,4 @@
-"""The stand-in as the demo and the tests hold it: an ASGI app, and what happens in the world around it."""
+"""The stand-in of the data service for the demo and the tests."""
 
 import asyncio
 from collections import Counter
@@ -14,12 +14,12 @@ from bot.sandbox.racing_service.asgi_app import build_app
 from bot.sandbox.racing_service.cursors import CursorMint
 from bot.sandbox.racing_service.deliverer import Deliverer
 from bot.sandbox.racing_service.delivery_queue import Delivery, Subscription
-from bot.sandbox.racing_service.error_answers_table import scripted
 from bot.sandbox.racing_service.event_payloads import Happening, meeting_happening, race_happening
 from bot.sandbox.racing_service.faults import CONNECTION_FAILURES, Failure
 from bot.sandbox.racing_service.key_limits import KeyCounts, month_of
 from bot.sandbox.racing_service.plan_table import PLANS
 from bot.sandbox.racing_service.racing import Racing
+from bot.sandbox.racing_service.refusals import scripted
 from bot.sandbox.racing_service.service_state import Account, Clock, ServedRequest, Sleep, State
 from bot.sandbox.racing_service.switches import Switches
 
@@ -29,10 +29,9 @@ def _utc_now() -> datetime:
 
 
 class RacingService:
-    """A data service of one account. `app` serves it; the methods make things happen.
+    """A data service of one account. Use as `async with`.
 
-    Only what is published, settled or abandoned through the methods is delivered; `deliver_due` sends it, and
-    `run_deliveries` does so for as long as it runs. Use it as `async with`, or call `aclose`.
+    Only races changed through the methods are delivered, by `deliver_due` or `run_deliveries`.
     """
 
     def __init__(
@@ -57,7 +56,7 @@ class RacingService:
             mint=CursorMint(f"cursors:{seed}".encode()),
             switches=switches or Switches(),
         )
-        self._deliverer = Deliverer(self._state.outbox, delivery_client)
+        self._deliverer = Deliverer(self._state.delivery_queue, delivery_client)
         self._rotated = 1
         self.app = build_app(self._state)
 
@@ -68,86 +67,74 @@ class RacingService:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Closes the client that deliveries go through, unless it was passed in."""
         await self._deliverer.aclose()
-
-    # What there is to see.
 
     @property
     def racing(self) -> Racing:
-        """The races and meetings, and what has become of them."""
         return self._state.racing
 
     @property
     def api_key(self) -> str:
-        """The key that works now."""
         return self._state.account.key
 
     @property
     def switches(self) -> Switches:
-        """The choices in force."""
         return self._state.switches
 
     @property
     def requests(self) -> list[ServedRequest]:
-        """Every request that came, in order."""
         return self._state.requests
 
     @property
     def subscriptions(self) -> list[Subscription]:
-        """Every subscription, with its secret."""
-        return self._state.outbox.subscriptions
+        return self._state.delivery_queue.subscriptions
 
     @property
     def deliveries(self) -> list[Delivery]:
-        """The deliveries of the last 30 days, oldest first."""
-        return self._state.outbox.deliveries(self._state.clock())
+        """The last 30 days, oldest first."""
+        return self._state.delivery_queue.deliveries(self._state.clock())
 
     @property
     def used(self) -> int:
-        """What the key has used of the month's allowance."""
         return self._state.account.counts.in_month(self._state.clock())
 
     @property
     def counters(self) -> Counter[str]:
-        """Requests, delivery attempts, and deliveries by status."""
         counts = Counter(delivery.status for delivery in self.deliveries)
         counts["attempts"] = sum(len(delivery.attempts) for delivery in self.deliveries)
         counts["requests"] = len(self.requests)
         return counts
 
-    # What happens in racing. Each returns the deliveries it queued.
+    # Racing. Each method returns the queued deliveries.
 
     def publish(self, event: str, subject: Race | Meeting, reason: str | None = None) -> list[Delivery]:
-        """Tells subscriptions of an event, whatever the state of its race or meeting."""
+        """Sends an event, whatever the state of its race or meeting."""
         racing, shape, now = self.racing, self.switches.payload, self._state.clock()
         happening: Happening
         if isinstance(subject, Race):
             happening = race_happening(event, subject, racing, shape, now)
         else:
             happening = meeting_happening(event, subject, racing, shape, now, reason=reason)
-        return self._state.outbox.queue(happening, now)
+        return self._state.delivery_queue.add(happening, now)
 
     def settle(self, race_id: str) -> list[Delivery]:
-        """A race settles."""
         race = self.racing.race(race_id)
         self.racing.settle(race)
         return self.publish("result.received", race)
 
     def correct(self, race_id: str) -> list[Delivery]:
-        """A result is corrected: winner and second change places, and the result goes out anew."""
+        """Winner and second change places, and the result is sent again."""
         race = self.racing.race(race_id)
         self.racing.swap_first_two(race)
         return self.settle(race_id)
 
     def abandon_race(self, race_id: str, reason: str) -> list[Delivery]:
-        """A race is called off."""
         race = self.racing.race(race_id)
         self.racing.abandon(race, reason)
         return self.publish("race.abandoned", race)
 
     def abandon_meeting(self, meeting_id: str, reason: str) -> list[Delivery]:
-        """What is left of a card is called off: one event for all of it; races with a result keep it."""
+        """Abandons the races without a result: one event for the meeting."""
         meeting = self.racing.meeting(meeting_id)
         for race in meeting.races:
             if self.racing.state(race).status != "result":
@@ -155,30 +142,28 @@ class RacingService:
         return self.publish("meeting.abandoned", meeting, reason)
 
     def publish_racecards(self, day: date, region: str | None = None) -> list[Delivery]:
-        """Declarations of a day come out, one event a meeting; its races can be searched from now on."""
+        """One event a meeting. The races can be searched from now on."""
         meetings = self.racing.publish(day, region)
         return [delivery for meeting in meetings for delivery in self.publish("racecard.published", meeting)]
 
-    # What happens to the account, and to its requests.
+    # The account and its requests.
 
     def subscribe(self, url: str, events: frozenset[str], region: str | None = None) -> Subscription:
-        """A subscription as if it had been made over HTTP, unchecked."""
-        return self._state.outbox.subscribe(url, events, region)
+        return self._state.delivery_queue.subscribe(url, events, region)
 
     def spend_quota(self, requests: int, *, errors: int = 0) -> None:
-        """Uses up some of the month, today; and so many requests of today end in errors."""
         now, account = self._state.clock(), self._state.account
         account.counts.months[month_of(now)] += requests
         account.usage.of(now.astimezone(UTC).date(), "/races/search").add(Tally(requests, errors))
 
     def set_used(self, requests: int) -> None:
-        """The month's use is this much, all of it today's."""
+        """Sets the month's requests, all of them today's."""
         now, account = self._state.clock(), self._state.account
         account.counts.months[month_of(now)] = requests
         account.usage.set_month_total(now.astimezone(UTC).date(), requests)
 
     def rotate_key(self, new_key: str | None = None) -> str:
-        """The new key. The old one stops at once; what it had used stays with it, since limits are a key's own."""
+        """The old key stops at once and keeps its counts, because limits are per key."""
         self._rotated += 1
         account = self._state.account
         account.key = new_key or f"{account.key.removesuffix(f'-{self._rotated - 1}')}-{self._rotated}"
@@ -186,42 +171,35 @@ class RacingService:
         return account.key
 
     def set_plan(self, plan: str) -> None:
-        """The account is on another plan from the next request on; the key stays."""
         self._state.account.plan = PLANS[plan]
 
     def switch(self, **changes: object) -> None:
-        """Changes switches while the service runs."""
         self._state.switches = replace(self.switches, **changes)  # type: ignore[arg-type]  # replace checks the names
 
     def fail_next(self, endpoint: str, failure: Failure, times: int = 1) -> None:
         """The next requests of an endpoint ("/races/search", "*") fail: a status, a code, "drop", "html" or "slow".
 
-        ValueError for a failure that the service doesn't have.
+        Raises ValueError for an unknown failure.
         """
         if failure not in CONNECTION_FAILURES:
             scripted(failure, endpoint, self._state.window, self.switches)
         self._state.faults.add(endpoint, failure, times)
 
     def failures_left(self, endpoint: str) -> int:
-        """How many failures of `fail_next` have not come yet: one less as soon as a request has arrived."""
+        """Counts down when a request arrives."""
         return self._state.faults.left(endpoint)
 
     def heal(self) -> None:
-        """No request fails any longer, whatever was scripted."""
         self._state.faults.clear()
 
     def set_clock(self, clock: Clock) -> None:
-        """Have another clock from now on, by which minutes and months are counted."""
         self._state.clock = clock
 
-    # Deliveries.
-
     async def deliver_due(self, now: datetime | None = None) -> int:
-        """How many deliveries were due and have been attempted once."""
+        """The number of deliveries attempted, once each."""
         return await self._deliverer.deliver_due(now or self._state.clock(), self.switches)
 
     async def run_deliveries(self, every_s: float = 0.2) -> None:
-        """Delivers what is due, until cancelled."""
         while True:
             await self.deliver_due()
             await self._state.sleep(every_s)

@@ -1,4 +1,4 @@
-"""The data of /countries, /courses and /reference: counted from the racing at hand on top of a made-up archive."""
+"""The data of /countries, /courses and /reference."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ Record = dict[str, Any]
 
 
 def country_records(racing: Racing) -> list[Record]:
-    """Every country, with its race count (Interface, Country)."""
+    """Interface, Country."""
     seen = Counter(race.course.region for race in racing.races())
     return [
         {
@@ -33,7 +33,7 @@ def country_records(racing: Racing) -> list[Record]:
 
 
 def course_records(racing: Racing) -> list[Record]:
-    """Every course, with its first and last meeting and its counts (Interface, Course)."""
+    """Interface, Course."""
     meetings: dict[str, list[str]] = {}
     races: Counter[str] = Counter()
     for race in racing.races():
@@ -62,7 +62,7 @@ def _course_record(course: Course, days: list[str], races: int) -> Record:
 
 
 def reference_data(racing: Racing, switches: Switches) -> Any:
-    """The valid values of every filter. Spec gap G6: beyond the categories the shape is switched."""
+    """Spec gap G6: beyond the categories the shape is switched."""
     counts = _counts(racing)
     if switches.reference == "names":
         return {category: list(values) for category, values in counts.items()}
@@ -99,5 +99,5 @@ def _casualties(races: list[Race]) -> list[str]:
 
 
 def _archived(name: str, low: int, high: int) -> int:
-    """How many the archive holds of something: made up, and the same every time."""
+    """A made-up count, always the same for a name."""
     return Random(f"archive:{name}").randint(low, high)

@@ -1,4 +1,4 @@
-"""One request on its way through the service: told from its scope, and told to the log afterwards."""
+"""One request: read from its scope, and logged afterwards."""
 
 import hmac
 from collections.abc import MutableMapping
@@ -17,7 +17,7 @@ _ENDPOINT_OF = {BASE_PATH + endpoint: endpoint for endpoint in ENDPOINTS}
 
 @dataclass(slots=True)
 class Call:
-    """One request on its way. `counts` are the key's own, or the strangers' where the key is not known."""
+    """`counts` are the key's own, or the strangers' for an unknown key."""
 
     request_id: str
     at: datetime
@@ -35,7 +35,7 @@ class Call:
 
 
 def read_call(scope: MutableMapping[str, Any], state: State) -> Call:
-    """The request, told from its scope. The header is preferred to the parameter (Interface, Authentication 2)."""
+    """Interface, Authentication 2."""
     query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
     headers = [value for name, value in scope["headers"] if name == b"x-api-key"]
     sent = headers[0] if headers else next((value for name, value in query if name == "key"), "").encode()
@@ -55,12 +55,12 @@ def read_call(scope: MutableMapping[str, Any], state: State) -> Call:
 
 
 def is_charged(call: Call) -> bool:
-    """Whether the month pays for the request: what was served, but for usage (Interface, Limits 4)."""
+    """Successes are charged, usage excepted (Interface, Limits 4)."""
     return call.keyed and call.endpoint != USAGE and call.status is not None and call.status < 400
 
 
 def common_headers(call: Call) -> dict[str, str]:
-    """The four headers of every answer (Interface, Common response headers)."""
+    """Interface, Common response headers."""
     return {
         "X-RateLimit-Limit": str(call.per_minute),
         "X-RateLimit-Remaining": str(max(0, call.per_minute - call.in_minute)),
@@ -70,7 +70,6 @@ def common_headers(call: Call) -> dict[str, str]:
 
 
 def record(call: Call, state: State) -> None:
-    """Puts the request on the log, and on the account's usage where its key was known."""
     served = ServedRequest(
         at=call.at,
         request_id=call.request_id,

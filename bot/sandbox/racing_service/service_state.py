@@ -1,4 +1,4 @@
-"""Everything the stand-in holds while it runs, in one value that the gate and the endpoints share."""
+"""The state of the stand-in, shared by the gate and the endpoints."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from datetime import date, datetime
 
 from bot.sandbox.racing_service.account_usage import UsageBook
 from bot.sandbox.racing_service.cursors import CursorMint
-from bot.sandbox.racing_service.delivery_queue import Outbox
+from bot.sandbox.racing_service.delivery_queue import DeliveryQueue
 from bot.sandbox.racing_service.faults import Faults
 from bot.sandbox.racing_service.key_limits import KeyCounts
 from bot.sandbox.racing_service.plan_table import PLANS, Plan, Window
@@ -29,8 +29,6 @@ ENDPOINTS = (
 
 @dataclass(slots=True)
 class Account:
-    """The one account: its key, its plan, and what the key has used."""
-
     key: str
     plan: Plan
     counts: KeyCounts = field(default_factory=KeyCounts)
@@ -39,10 +37,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class ServedRequest:
-    """One line of the request log. No key is in it, nor is the `key` parameter in `query`.
-
-    `status` is None where the connection was cut. `keyed`: a key came that was the account's own.
-    """
+    """`status` is None after a cut connection. `keyed`: the request had the account's own key."""
 
     at: datetime
     request_id: str
@@ -56,7 +51,7 @@ class ServedRequest:
 
 @dataclass(slots=True)
 class State:
-    """What the service knows. `strangers` counts the requests that came without a known key."""
+    """`strangers` counts requests without a known key."""
 
     clock: Clock
     sleep: Sleep
@@ -64,7 +59,7 @@ class State:
     account: Account
     mint: CursorMint
     switches: Switches = field(default_factory=Switches)
-    outbox: Outbox = field(default_factory=Outbox)
+    delivery_queue: DeliveryQueue = field(default_factory=DeliveryQueue)
     faults: Faults = field(default_factory=Faults)
     strangers: KeyCounts = field(default_factory=KeyCounts)
     requests: list[ServedRequest] = field(default_factory=list)
@@ -72,19 +67,16 @@ class State:
 
     @property
     def today(self) -> date:
-        """The day that the service takes for today."""
         return self.racing.today
 
     @property
     def window(self) -> Window:
-        """The dates that the account's plan reads."""
         return self.account.plan.window(self.today)
 
     def plans_reaching(self, endpoint: str) -> tuple[str, ...]:
-        """The plans that reach an endpoint: all, unless a switch says otherwise."""
+        """All plans, unless a switch says otherwise."""
         return self.switches.reach.get(endpoint, tuple(PLANS))
 
     def next_request_id(self) -> str:
-        """A new request's identifier."""
         self.numbered += 1
         return f"req_{self.numbered:010x}"

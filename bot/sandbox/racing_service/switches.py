@@ -1,4 +1,4 @@
-"""How the stand-in fills what the specification does not show, and how unkind it is: one frozen value."""
+"""The stand-in's choices where the specification is silent."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,15 +6,14 @@ from typing import Literal
 
 RecordShape = Literal["nested", "flat", "renamed"]
 DeliveryShape = Literal["counted", "listed", "bare"]
-"""A delivery record with the payload beside the counts, with a list of attempts, or without a payload."""
 
 RETRY_GAPS_S: tuple[float, ...] = (30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 29_850)
-"""Spec gap G14: each gap wider than the one before, 24 hours together."""
+"""Spec gap G14: widening gaps, 24 hours together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Switches:
-    """Every choice the stand-in makes where the interface is silent. Replace the whole value to change one."""
+    """Replace the whole value to change a choice."""
 
     payload: RecordShape = "nested"  # Spec gap G1
     attempt_in_body: bool = False  # Spec gap G1: the body counts attempts, so no two are the same bytes
@@ -39,4 +38,4 @@ class Switches:
     retry_after_s: int = 1  # what a scripted `rate_limited` asks for, in seconds
     slow_s: float = 30.0  # how long a request that was told to be slow waits
     reach: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Endpoint → plans that reach it. One that is not here is reached by all ("Plans reaching it: not shown")."""
+    """Endpoint → plans. Other endpoints are reached by all plans ("Plans reaching it: not shown")."""

@@ -1,4 +1,4 @@
-"""What came back from the bot: the HTTP answer to a signed request, and the responses that followed."""
+"""The bot's answer to Slack."""
 
 from dataclasses import dataclass
 
@@ -9,10 +9,10 @@ from bot.sandbox.slack.values import SentResponse
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """The bot's HTTP answer. `status` is 0 where there was none.
+    """`status` is 0 without an answer.
 
-    `error` is what Slack would show or note: "operation_timeout" after three seconds, "dispatch_failed" for a status
-    other than 200 or no connection, "challenge_failed", or what was wrong with the body; else None.
+    `error` is "operation_timeout" after three seconds, "dispatch_failed" for another status than 200,
+    "challenge_failed", or the error of the body; else None.
     """
 
     status: int
@@ -23,10 +23,7 @@ class Answer:
     response_url: ResponseUrl | None = None
 
     async def responses(self, n: int = 1, timeout_s: float = PATIENCE_S) -> list[SentResponse]:
-        """All responses to this command or action, once there are at least `n`; else raises TimeoutError.
-
-        A body in the HTTP answer itself is the first one.
-        """
+        """At least `n` responses; raises TimeoutError. A body in the HTTP answer is the first response."""
         url = self.response_url
         if url is None:
             raise LookupError("this request carried no response_url")

@@ -1,4 +1,4 @@
-"""A call's arguments, however they came: a form, a JSON body or the query string, with the token in a header or not."""
+"""A call's arguments, from a form, a JSON body or the query string."""
 
 import json
 from typing import Any
@@ -13,7 +13,7 @@ TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
 
 
 class Arguments:
-    """What a call asks for. In a form every value is text; in JSON it has its own type: both are read alike."""
+    """Values of a form are text. Both are read alike."""
 
     def __init__(self, values: Json, token: str | None = None) -> None:
         self._values = values
@@ -24,29 +24,27 @@ class Arguments:
 
     @property
     def has_blocks(self) -> bool:
-        """Whether there are blocks, good or bad. An empty list, as text or as itself, is none."""
+        """True for good and bad blocks; False for an empty list."""
         return self._values.get("blocks") not in (None, "", "[]", [])
 
     def text(self, name: str) -> str | None:
-        """The value as text, or None where it is missing or empty."""
+        """None if the value is missing or empty."""
         value = self._values.get(name)
         if value is None or value == "":
             return None
         return value if isinstance(value, str) else str(value)
 
     def required(self, name: str, error: str) -> str:
-        """The value as text; where there is none, the call is refused with `error`."""
         value = self.text(name)
         if value is None:
             raise Refused(error)
         return value
 
     def flag(self, name: str) -> bool:
-        """Whether the value says yes."""
         return str(self._values.get(name, "")).lower() in TRUE_WORDS
 
     def number(self, name: str, default: int, highest: int) -> int:
-        """A whole number from 1 to `highest`; more is cut to it, less or nonsense is refused as Slack does."""
+        """A larger number is cut; anything else is refused."""
         value = self.text(name)
         if value is None:
             return default
@@ -55,7 +53,7 @@ class Arguments:
         return min(int(value), highest)
 
     def structure(self, name: str, error: str) -> Any:
-        """The value of a field that holds JSON, as text or as itself; None where it is missing."""
+        """The value of a field that holds JSON, as text or parsed."""
         value = self._values.get(name)
         if not isinstance(value, str):
             return value
@@ -63,7 +61,7 @@ class Arguments:
 
 
 async def read_arguments(request: Request) -> Arguments:
-    """The arguments of a request to the Web API; refuses bodies that are neither form nor JSON."""
+    """Refuses bodies that are neither form nor JSON."""
     values: Json = dict(request.query_params)
     values.update(read_body(await request.body(), request.headers.get("content-type", "")))
     scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
@@ -73,7 +71,6 @@ async def read_arguments(request: Request) -> Arguments:
 
 
 def read_body(body: bytes, content_type: str) -> Json:
-    """The fields of a body, by its content type."""
     try:
         text = body.decode()
     except UnicodeDecodeError as error:

@@ -1,57 +1,47 @@
-"""Whether Slack would take these blocks. The rules of each type, and those of a whole message or view.
-
-Known are the types that the bot may use: any other is "unsupported", though Slack has more.
-docs.slack.dev/reference/block-kit/blocks
-"""
+"""Slack's complaints about blocks and views, each with a json-pointer."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from bot.sandbox.slack.block_checks import (
-    ID_LIMIT,
-    TEXT_LIMIT,
-    Problems,
-    counted,
-    objects,
-    only,
-    plain_in,
-    problem,
-    string,
-    text_in,
-    text_object,
-)
-from bot.sandbox.slack.block_data import TABLE_CHARACTERS, data_table, data_visualization, table_characters
-from bot.sandbox.slack.block_elements import ACTION_TYPES, INPUT_TYPES, element, image_source
-from bot.sandbox.slack.block_rich_text import rich_text
+from pydantic import TypeAdapter, ValidationError
+
+from bot.sandbox.slack.block_models import BLOCKS, TABLE_CHARACTERS, VIEWS
 
 MESSAGE_BLOCKS = 50
 VIEW_BLOCKS = 100
-# github.com/slackapi/bolt-js/issues/2509: undocumented, "about 13,200".
 MESSAGE_CHARACTERS = 13_200
+"""Undocumented: github.com/slackapi/bolt-js/issues/2509 says "about 13,200"."""
 MESSAGE_CHARTS = 2
-HEADER_LIMIT = 150
-FIELD_LIMIT = 2000
 NEW_BLOCKS = frozenset({"data_table", "data_visualization"})
 _NOT_SHOWN = frozenset({"type", "block_id", "action_id"})
 
+Error = dict[str, Any]
+
 
 def block_problems(blocks: Any, *, most: int = MESSAGE_BLOCKS, refuse_new: bool = False) -> list[str]:
-    """What Slack would complain about, each with its json-pointer; empty where the blocks are fine.
+    """Empty if Slack would take the blocks.
 
-    `most` is 50 for a message and 100 for a view. `refuse_new` is a workspace that has not got data_table and
-    data_visualization yet.
+    With `refuse_new` the workspace does not know `NEW_BLOCKS` yet.
     """
-    if not isinstance(blocks, list):
-        return [problem("must be an array", "/blocks")]
-    found = [*_each(blocks, refuse_new=refuse_new), *_together(blocks)]
-    if len(blocks) > most:
-        found.append(problem(f"no more than {most} items allowed", "/blocks"))
+    found = _problems(BLOCKS, blocks, "/blocks")
+    if isinstance(blocks, list):
+        found += _together([block for block in blocks if isinstance(block, dict)])
+        found += _new_blocks(blocks) if refuse_new else ()
+        if len(blocks) > most:
+            found.append(problem(f"no more than {most} items allowed", "/blocks"))
     return found
 
 
+def view_problems(view: Any, kind: str, *, refuse_new: bool = False) -> list[str]:
+    """`kind` is "modal" or "home"."""
+    found = _problems(VIEWS[kind], view, "/view")
+    blocks = view.get("blocks") if isinstance(view, dict) else None
+    return found if blocks is None else found + block_problems(blocks, most=VIEW_BLOCKS, refuse_new=refuse_new)
+
+
 def shown_characters(blocks: Any) -> int:
-    """How many characters the blocks show together, links and values included: what "too long" is measured by."""
+    """All characters, links and values included: the measure for "too long"."""
     total, waiting = 0, [blocks]
     while waiting:
         value = waiting.pop()
@@ -64,104 +54,82 @@ def shown_characters(blocks: Any) -> int:
     return total
 
 
-def _each(blocks: list[Any], *, refuse_new: bool) -> Iterator[str]:
-    for index, block in enumerate(blocks):
-        path = f"/blocks/{index}"
-        kind = block.get("type") if isinstance(block, dict) else None
-        rule = _BLOCKS.get(kind) if isinstance(kind, str) else None
-        if rule is None or (refuse_new and kind in NEW_BLOCKS):
-            yield problem(f"unsupported type: {kind}", f"{path}/type")
-            continue
-        yield from string(block, "block_id", path, ID_LIMIT)
-        yield from rule(block, path)
+def problem(words: str, path: str) -> str:
+    return f"{words} [json-pointer:{path}]"
 
 
-def _together(blocks: list[Any]) -> Iterator[str]:
-    known = [block for block in blocks if isinstance(block, dict)]
-    ids = Counter(block["block_id"] for block in known if isinstance(block.get("block_id"), str))
+def _together(blocks: list[dict[str, Any]]) -> Iterator[str]:
+    ids = Counter(block["block_id"] for block in blocks if isinstance(block.get("block_id"), str))
     for block_id in (block_id for block_id, times in ids.items() if times > 1):
         yield problem(f"block_id {block_id!r} already exists", "/blocks")
-    if sum(block.get("type") == "data_visualization" for block in known) > MESSAGE_CHARTS:
+    if sum(block.get("type") == "data_visualization" for block in blocks) > MESSAGE_CHARTS:
         yield problem(f"no more than {MESSAGE_CHARTS} data_visualization blocks allowed", "/blocks")
-    tables = [block for block in known if block.get("type") == "data_table"]
-    if sum(map(table_characters, tables)) > TABLE_CHARACTERS:
+    cells = [block.get("rows") for block in blocks if block.get("type") == "data_table"]
+    if shown_characters(cells) > TABLE_CHARACTERS:
         yield problem(f"tables must have less than {TABLE_CHARACTERS + 1} characters together", "/blocks")
 
 
-def _header(block: dict[str, Any], path: str) -> Problems:
-    yield from only(block, path, "block_id", "text")
-    yield from plain_in(block, "text", path, HEADER_LIMIT)
+def _new_blocks(blocks: list[Any]) -> Iterator[str]:
+    for index, block in enumerate(blocks):
+        if isinstance(block, dict) and block.get("type") in NEW_BLOCKS:
+            yield problem(f"unsupported type: {block['type']}", f"/blocks/{index}/type")
 
 
-def _divider(block: dict[str, Any], path: str) -> Problems:
-    yield from only(block, path, "block_id")
+def _problems(shape: TypeAdapter[Any], value: Any, path: str) -> list[str]:
+    try:
+        shape.validate_python(value)
+    except ValidationError as error:
+        return [_in_slacks_words(each, value, path) for each in error.errors(include_url=False)]
+    return []
 
 
-def _section(block: dict[str, Any], path: str) -> Problems:
-    yield from only(block, path, "block_id", "text", "fields", "accessory", "expand")
-    if not {"text", "fields"} & block.keys():
-        yield problem("missing required field: text", path)
-    yield from text_in(block, "text", path, required=False)
-    yield from counted(block, "fields", path, 1, 10, required=False)
-    for index, field in enumerate(objects(block, "fields")):
-        yield from text_object(field, f"{path}/fields/{index}", FIELD_LIMIT)
-    if "accessory" in block:
-        yield from element(block["accessory"], f"{path}/accessory")
+def _in_slacks_words(error: Any, value: Any, path: str) -> str:
+    say = _WORDS.get(error["type"])
+    words = say(error) if say else error["msg"]
+    return problem(words, path + _pointer(error, value) + _BELOW.get(error["type"], ""))
 
 
-def _context(block: dict[str, Any], path: str) -> Problems:
-    yield from only(block, path, "block_id", "elements")
-    yield from counted(block, "elements", path, 1, 10)
-    for index, part in enumerate(objects(block, "elements")):
-        below = f"{path}/elements/{index}"
-        is_image = isinstance(part, dict) and part.get("type") == "image"
-        yield from element(part, below) if is_image else text_object(part, below, TEXT_LIMIT)
+def _pointer(error: Error, value: Any) -> str:
+    """Skip the names of union members in pydantic's way: the value does not have them."""
+    way = ""
+    for name in error["loc"]:
+        is_item = isinstance(value, list) and isinstance(name, int) and name < len(value)
+        is_field = isinstance(value, dict) and name in value and error["type"] != "extra_forbidden"
+        if is_item or is_field:
+            value = value[name]
+            way += f"/{name}"
+    return way
 
 
-def _actions(block: dict[str, Any], path: str) -> Problems:
-    yield from only(block, path, "block_id", "elements")
-    yield from counted(block, "elements", path, 1, 25)
-    seen: set[str] = set()
-    for index, part in enumerate(objects(block, "elements")):
-        below = f"{path}/elements/{index}"
-        yield from _interactive(part, below, ACTION_TYPES)
-        action_id = part.get("action_id") if isinstance(part, dict) else None
-        if isinstance(action_id, str):
-            if action_id in seen:
-                yield problem(f"action_id {action_id!r} already exists", below)
-            seen.add(action_id)
+def _unsupported(error: Error) -> str:
+    said = error.get("ctx", {})
+    allowed = said.get("expected_tags") or said.get("expected") or ""
+    words = f"value must be one of [{allowed}]"
+    if error["type"] == "literal_error" and error["loc"][-1] != "type":
+        return words
+    what = "text " if "plain_text'" in allowed else "cell " if "raw_text" in allowed else ""
+    return f"unsupported {what}type: {said.get('tag', error['input'] if error['loc'][-1] == 'type' else None)}, {words}"
 
 
-def _image(block: dict[str, Any], path: str) -> Problems:
-    yield from only(block, path, "block_id", "image_url", "slack_file", "alt_text", "title")
-    yield from image_source(block, path)
-    yield from plain_in(block, "title", path, FIELD_LIMIT, required=False)
-
-
-def _input(block: dict[str, Any], path: str) -> Problems:
-    yield from only(block, path, "block_id", "label", "element", "hint", "optional", "dispatch_action")
-    yield from plain_in(block, "label", path, FIELD_LIMIT)
-    yield from plain_in(block, "hint", path, FIELD_LIMIT, required=False)
-    yield from _interactive(block.get("element"), f"{path}/element", INPUT_TYPES)
-
-
-def _interactive(part: Any, path: str, allowed: frozenset[str]) -> Problems:
-    kind = part.get("type") if isinstance(part, dict) else None
-    if not isinstance(kind, str) or kind not in allowed:
-        yield problem(f"unsupported type: {kind}", f"{path}/type")
-        return
-    yield from element(part, path)
-
-
-_BLOCKS: dict[str, Callable[[dict[str, Any], str], Problems]] = {
-    "header": _header,
-    "divider": _divider,
-    "section": _section,
-    "context": _context,
-    "actions": _actions,
-    "image": _image,
-    "input": _input,
-    "rich_text": rich_text,
-    "data_table": data_table,
-    "data_visualization": data_visualization,
+_WORDS: dict[str, Callable[[Error], str]] = {
+    "missing": lambda error: f"missing required field: {error['loc'][-1]}",
+    "extra_forbidden": lambda error: f"invalid additional property: {error['loc'][-1]}",
+    "union_tag_invalid": _unsupported,
+    "union_tag_not_found": _unsupported,
+    "literal_error": _unsupported,
+    "string_too_long": lambda error: f"must be less than {error['ctx']['max_length'] + 1} characters",
+    "string_too_short": lambda _: "must be more than 0 characters",
+    "text_too_long": lambda error: f"must be less than {error['ctx']['max_length'] + 1} characters",
+    "too_long": lambda error: f"no more than {error['ctx']['max_length']} items allowed",
+    "too_short": lambda error: f"no fewer than {error['ctx']['min_length']} items allowed",
+    "list_type": lambda _: "must be an array",
+    "dict_type": lambda _: "must be an object",
+    "model_attributes_type": lambda _: "must be an object",
+    "string_type": lambda _: "must be a string",
+    "float_type": lambda _: "must be a number",
+    "finite_number": lambda _: "must be a number",
+    "int_type": lambda _: "must be an integer",
+    "greater_than": lambda error: f"must be greater than {error['ctx']['gt']:g}",
 }
+_BELOW = {"union_tag_invalid": "/type", "union_tag_not_found": "/type", "text_too_long": "/text"}
+"""Added to pydantic's way for these errors."""

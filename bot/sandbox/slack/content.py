@@ -1,4 +1,4 @@
-"""What a message says, read and judged as Slack does: text, blocks and metadata."""
+"""A message's text, blocks and metadata, checked as Slack does."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +22,7 @@ _TRUNCATED = {
 
 @dataclass(frozen=True)
 class Content:
-    """A message's text and blocks, and what Slack adds to the answer where it cut the text."""
+    """`warnings` goes into the answer if Slack cut the text."""
 
     text: str
     blocks: tuple[Json, ...]
@@ -30,7 +30,6 @@ class Content:
 
 
 def read_content(args: Arguments, *, refuse_new_blocks: bool) -> Content:
-    """The content of a call, or the refusal that Slack answers."""
     blocks = read_blocks(args, refuse_new_blocks=refuse_new_blocks)
     text = args.text("text") or ""
     if not text.strip() and not blocks:
@@ -39,7 +38,6 @@ def read_content(args: Arguments, *, refuse_new_blocks: bool) -> Content:
 
 
 def read_blocks(args: Arguments, *, refuse_new_blocks: bool) -> tuple[Json, ...]:
-    """The call's blocks, none where it has none; refuses those that Slack would not take."""
     blocks = args.structure("blocks", "invalid_blocks_format")
     if blocks is None:
         return ()
@@ -52,7 +50,7 @@ def read_blocks(args: Arguments, *, refuse_new_blocks: bool) -> tuple[Json, ...]
 
 
 def read_metadata(args: Arguments) -> Json | None:
-    """The call's metadata, which needs an event_type and an event_payload; None where it has none."""
+    """None if the call has no metadata."""
     metadata: Any = args.structure("metadata", "invalid_metadata_format")
     if metadata is None:
         return None

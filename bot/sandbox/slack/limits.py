@@ -1,4 +1,4 @@
-"""Slack's rate limits, as a switch: one bucket for each channel, one for the workspace, one for each method.
+"""Slack's rate limits.
 
 docs.slack.dev/apis/web-api/rate-limits
 """
@@ -9,13 +9,13 @@ from datetime import datetime
 
 from bot.sandbox.slack.refused_calls import rate_limited
 
-POSTING = frozenset({"chat.postMessage", "chat.postEphemeral"})
-READING = frozenset({"conversations.history", "conversations.replies"})
+POST_METHODS = frozenset({"chat.postMessage", "chat.postEphemeral"})
+HISTORY_METHODS = frozenset({"conversations.history", "conversations.replies"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class SlackLimits:
-    """How much is allowed. The workspace's figure is unstated by Slack ("several hundred per minute")."""
+    """Slack says "several hundred per minute" for a workspace, and no figure."""
 
     per_channel_s: float = 1.0
     burst: int = 3
@@ -26,7 +26,7 @@ class SlackLimits:
 
 @dataclass
 class _Bucket:
-    """Fills by `per_s` up to `size`; every call takes one."""
+    """Fills by `per_s` up to `size`. Every call takes 1."""
 
     size: float
     per_s: float
@@ -43,13 +43,11 @@ class _Bucket:
 
 
 class RateLimiter:
-    """Counts calls, and refuses those over the limits."""
-
     def __init__(self) -> None:
         self._buckets: dict[tuple[str, str], _Bucket] = {}
 
     def take(self, limits: SlackLimits, method: str, channel_id: str | None, now: datetime) -> None:
-        """Counts one call, or raises the 429 that says how long to wait. What is refused is not counted."""
+        """Raises the 429 if a bucket is empty."""
         buckets = self._buckets_for(limits, method, channel_id or "", now)
         for bucket in buckets:
             bucket.fill(now)
@@ -60,14 +58,14 @@ class RateLimiter:
             bucket.level -= 1
 
     def _buckets_for(self, limits: SlackLimits, method: str, channel_id: str, now: datetime) -> list[_Bucket]:
-        if method in POSTING:
+        if method in POST_METHODS:
             return [
                 self._bucket(("channel", channel_id), limits.burst, 1 / limits.per_channel_s, now),
                 self._per_minute("workspace", limits.workspace_per_minute, now),
             ]
         if method == "chat.update":
             return [self._per_minute(method, limits.update_per_minute, now)]
-        if method in READING:
+        if method in HISTORY_METHODS:
             return [self._per_minute(method, limits.history_per_minute, now)]
         return []
 

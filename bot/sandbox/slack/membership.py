@@ -1,23 +1,19 @@
-"""Who and what there is in the workspace, and what changes: each change tells the bot by the event that Slack sends."""
+"""People and channels. Each change tells the bot by Slack's event."""
 
 from dataclasses import replace
 
-from bot.sandbox.slack import payloads, sending
+from bot.sandbox.slack import bot_requests, payloads
 from bot.sandbox.slack.answers import Answer
 from bot.sandbox.slack.state import WorkspaceState
 from bot.sandbox.slack.values import Channel, Json, PostedMessage, User
 
 
 class Membership(WorkspaceState):
-    """The part of the workspace that adds people and channels, and moves the bot in and out.
-
-    Where a `bot_url` is given the event is sent, and the bot's answers come back; without one only the state changes.
-    """
+    """Without a `bot_url` only the state changes, and no event is sent."""
 
     def add_user(
         self, user_id: str, name: str | None = None, *, is_admin: bool = False, is_deactivated: bool = False
     ) -> User:
-        """A new person."""
         user = User(id=user_id, name=name or user_id.lower(), is_admin=is_admin, is_deactivated=is_deactivated)
         self.users[user_id] = user
         return user
@@ -31,7 +27,7 @@ class Membership(WorkspaceState):
         is_private: bool = False,
         members: tuple[str, ...] = (),
     ) -> Channel:
-        """A new channel; everybody known so far is in it unless `members` names those who are."""
+        """By default everybody known so far is a member."""
         people = set(members) or (self.users.keys() - {self.bot_user_id})
         channel = Channel(
             id=channel_id,
@@ -44,23 +40,22 @@ class Membership(WorkspaceState):
         return channel
 
     def add_dm(self, user_id: str) -> Channel:
-        """The direct message channel between a person and the bot."""
         return self.direct_message(user_id)
 
     async def rename(self, channel_id: str, name: str, bot_url: str | None = None) -> list[Answer]:
-        """Gives the channel another name: `channel_rename` or `group_rename`."""
+        """Event: `channel_rename` or `group_rename`."""
         channel = self.channels[channel_id]
         channel.name = name
         about = {"id": channel_id, "name": name, "created": int(channel.created_at.timestamp())}
         return await self._tell_bot(bot_url, {"type": f"{_kind(channel)}_rename", "channel": about})
 
     async def make_private(self, channel_id: str) -> None:
-        """Makes the channel private. It keeps its id, and Slack tells apps by no event of its own."""
+        """The id stays, and Slack sends no event."""
         self.channels[channel_id].is_private = True
         self.changes.notify()
 
     async def change_id(self, channel_id: str, new_id: str, bot_url: str | None = None) -> list[Answer]:
-        """Gives the channel and all that stands in it another id: `channel_id_changed`."""
+        """Event: `channel_id_changed`."""
         channel = self.channels.pop(channel_id)
         channel.id = new_id
         self.channels[new_id] = channel
@@ -70,19 +65,18 @@ class Membership(WorkspaceState):
         return await self._tell_bot(bot_url, event)
 
     async def delete_channel(self, channel_id: str, bot_url: str | None = None) -> list[Answer]:
-        """Deletes the channel and all that stands in it: `channel_deleted` or `group_deleted`."""
+        """Event: `channel_deleted` or `group_deleted`."""
         channel = self.channels.pop(channel_id)
         self.posted.pop(channel_id, None)
         return await self._tell_bot(bot_url, {"type": f"{_kind(channel)}_deleted", "channel": channel_id})
 
     async def write_to_bot(self, user_id: str, text: str, bot_url: str) -> Answer:
-        """A text in the direct messages with the bot: `message.im`, for which it needs the scope im:history."""
+        """Event: `message.im`, which needs the scope im:history."""
         said = self.say(self.direct_message(user_id).id, user_id, text)
         event = {"type": "message", "channel": said.channel, "channel_type": "im", "user": user_id}
         return await self._send_event(bot_url, event | {"text": text, "ts": said.ts})
 
     def say(self, channel_id: str, user_id: str, text: str) -> PostedMessage:
-        """A message that a person writes."""
         return self.put(
             PostedMessage(
                 ts=self.timestamps.issue(), channel=channel_id, text=text, user=user_id, received_at=self.clock()
@@ -92,25 +86,25 @@ class Membership(WorkspaceState):
     async def invite_bot(
         self, channel_id: str, bot_url: str | None = None, *, inviter: str = "U0ADMIN"
     ) -> list[Answer]:
-        """Adds the bot: `member_joined_channel`."""
+        """Event: `member_joined_channel`."""
         channel = self.channels[channel_id]
         channel.members.add(self.bot_user_id)
         event = {"type": "member_joined_channel", **self._member(channel), "inviter": inviter}
         return await self._tell_bot(bot_url, event)
 
     async def remove_bot(self, channel_id: str, bot_url: str | None = None, *, by: str = "U0ADMIN") -> list[Answer]:
-        """Removes the bot: `member_left_channel`, then `channel_left` or `group_left`, which is for who left."""
+        """Events: `member_left_channel`, then `channel_left` or `group_left`."""
         channel = self.channels[channel_id]
         channel.members.discard(self.bot_user_id)
         left = {"type": f"{_kind(channel)}_left", "channel": channel_id, "actor_id": by}
         return await self._tell_bot(bot_url, {"type": "member_left_channel", **self._member(channel)}, left)
 
     async def archive(self, channel_id: str, bot_url: str | None = None, *, by: str = "U0ADMIN") -> list[Answer]:
-        """Archives the channel: `channel_archive` or `group_archive`."""
+        """Event: `channel_archive` or `group_archive`."""
         return await self._set_archived(channel_id, bot_url, by, archived=True)
 
     async def unarchive(self, channel_id: str, bot_url: str | None = None, *, by: str = "U0ADMIN") -> list[Answer]:
-        """Opens the channel again: `channel_unarchive` or `group_unarchive`."""
+        """Event: `channel_unarchive` or `group_unarchive`."""
         return await self._set_archived(channel_id, bot_url, by, archived=False)
 
     async def _set_archived(self, channel_id: str, bot_url: str | None, by: str, *, archived: bool) -> list[Answer]:
@@ -133,7 +127,7 @@ class Membership(WorkspaceState):
         self, bot_url: str, event: Json, *, event_id: str | None = None, retry_num: int | None = None
     ) -> Answer:
         envelope = payloads.event_envelope(self, event, event_id)
-        return await sending.send_event(self, bot_url, envelope, retry_num)
+        return await bot_requests.send_event(self, bot_url, envelope, retry_num)
 
 
 def _kind(channel: Channel) -> str:

@@ -1,4 +1,4 @@
-"""An open modal: what a person fills in, and what the bot's answer to it does. docs.slack.dev/surfaces/modals."""
+"""Filling in an open modal, and the effect of the bot's answer. docs.slack.dev/surfaces/modals."""
 
 import json
 from collections.abc import Iterator
@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from bot.sandbox.slack.answers import Answer
-from bot.sandbox.slack.methods.views import store_view, view_problems
+from bot.sandbox.slack.block_rules import view_problems
+from bot.sandbox.slack.methods.views import store_view
 from bot.sandbox.slack.state import WorkspaceState
 from bot.sandbox.slack.values import Json
 
@@ -19,9 +20,6 @@ _IDS = {
     "multi_users_select": "selected_users",
     "multi_conversations_select": "selected_conversations",
     "multi_channels_select": "selected_channels",
-    "datepicker": "selected_date",
-    "timepicker": "selected_time",
-    "datetimepicker": "selected_date_time",
     "plain_text_input": "value",
 }
 _LOOKED_UP = "multi_external_select"
@@ -29,11 +27,10 @@ _STATEFUL = _CHOICES | _SEVERAL | set(_IDS) | {_LOOKED_UP}
 
 
 def filled_in(view: Json, values: Json) -> Json:
-    """The state of a modal in which somebody has filled in `values`, by label or action_id; the rest is as it opened.
+    """The state after somebody filled in `values`, by label or action_id.
 
-    An option is chosen by its text or value; one that was looked up (`Person.looks_up`) is given as it was offered.
-    Raises LookupError for what is not in the modal, and ValueError where Slack would not let go: an input that may not
-    be empty is.
+    An option is chosen by its text or value; an option from `Person.looks_up` is given as offered. Raises LookupError
+    for an unknown input, and ValueError for an empty input that Slack requires.
     """
     left = dict(values)
     state: Json = {}
@@ -49,8 +46,8 @@ def filled_in(view: Json, values: Json) -> Json:
     return state
 
 
-def settle(state: WorkspaceState, view_id: str, answer: Answer) -> Answer:
-    """The same answer to a submission, done: the modal closed, changed or kept; `error` where Slack can't use it."""
+def carry_out(state: WorkspaceState, view_id: str, answer: Answer) -> Answer:
+    """`error` is set if Slack can't use the answer."""
     if answer.error is not None:
         return answer
     view = state.views[view_id]
@@ -77,7 +74,7 @@ def settle(state: WorkspaceState, view_id: str, answer: Answer) -> Answer:
 
 
 def _inputs(view: Json) -> Iterator[tuple[Json, Json]]:
-    """What has a state: the elements of input blocks, and the menus and pickers of others."""
+    """The elements with a state: inputs, menus and pickers."""
     for block in view["blocks"]:
         candidates = [*block.get("elements", []), block.get("accessory"), block.get("element")]
         for element in candidates:

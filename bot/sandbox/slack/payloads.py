@@ -1,4 +1,4 @@
-"""The bodies that Slack sends: commands, events, button presses, submitted modals. Field for field."""
+"""The bodies that Slack sends, field for field."""
 
 import json
 import re
@@ -15,7 +15,7 @@ _MENTION = re.compile(r"(<[@#!][^<>]+>)")
 def command_fields(
     state: WorkspaceState, name: str, text: str, *, channel: Channel, user: User, url: ResponseUrl
 ) -> dict[str, str]:
-    """The form of a slash command. docs.slack.dev/interactivity/implementing-slash-commands."""
+    """docs.slack.dev/interactivity/implementing-slash-commands."""
     return {
         "token": state.verification_token,
         "team_id": state.team_id,
@@ -34,7 +34,7 @@ def command_fields(
 
 
 def escaped(typed: str) -> str:
-    """A command's text as Slack sends it; `<@U1|alice>` and the like stand for mentions that Slack made.
+    """`<@U1|alice>` and the like are Slack's own mentions, and stay.
 
     docs.slack.dev/messaging/formatting-message-text, "Escaping text".
     """
@@ -44,7 +44,7 @@ def escaped(typed: str) -> str:
 
 
 def event_envelope(state: WorkspaceState, event: Json, event_id: str | None = None) -> Json:
-    """The Events API's envelope around an event. docs.slack.dev/apis/events-api."""
+    """docs.slack.dev/apis/events-api."""
     return {
         "token": state.verification_token,
         "team_id": state.team_id,
@@ -75,7 +75,7 @@ def action_fields(
     user: User,
     url: ResponseUrl,
 ) -> dict[str, str]:
-    """The form of a pressed button or a chosen option, by `action_id` in the message's blocks."""
+    """A pressed button or a chosen option in a message."""
     channel = state.channels[message.channel]
     parts: Json = {
         "type": "block_actions",
@@ -90,20 +90,20 @@ def action_fields(
         "response_url": address_of(state, url),
         "actions": [_action(state, blocks_with_ids(message.blocks), action_id, value)],
     }
-    # Slack keeps no ephemeral message, and so sends none along.
+    # Slack keeps no ephemeral message.
     if isinstance(message, PostedMessage):
         parts["message"] = message_shape(state, message, with_metadata=True)
     return _payload(state, user, parts)
 
 
 def view_fields(state: WorkspaceState, view: Json, values: Json, user: User) -> dict[str, str]:
-    """The form of a submitted modal; `values` is its state by block id and action id."""
+    """`values` is the state by block id and action id."""
     submitted = {**view, "state": {"values": values}}
     return _payload(state, user, {"type": "view_submission", "view": submitted, "response_urls": []})
 
 
 def view_action_fields(state: WorkspaceState, action_id: str, value: str, *, view: Json, user: User) -> dict[str, str]:
-    """The form of a button pressed, or an option chosen, in a modal or the App Home."""
+    """A pressed button or a chosen option in a modal or the App Home."""
     parts = {
         "type": "block_actions",
         "container": {"type": "view", "view_id": view["id"]},
@@ -114,7 +114,7 @@ def view_action_fields(state: WorkspaceState, action_id: str, value: str, *, vie
 
 
 def suggestion_fields(state: WorkspaceState, action_id: str, typed: str, *, view: Json, user: User) -> dict[str, str]:
-    """The form of what is typed into a menu whose options the bot looks up: a block_suggestion payload."""
+    """Text typed into a menu whose options the bot looks up."""
     block, _ = _element(view["blocks"], action_id)
     container = {"type": "view", "view_id": view["id"]}
     parts = {"type": "block_suggestion", "action_id": action_id, "block_id": block["block_id"], "value": typed}
@@ -122,12 +122,10 @@ def suggestion_fields(state: WorkspaceState, action_id: str, typed: str, *, view
 
 
 def closed_fields(state: WorkspaceState, view: Json, user: User) -> dict[str, str]:
-    """The form of a modal that was closed without being submitted."""
     return _payload(state, user, {"type": "view_closed", "view": view, "is_cleared": False})
 
 
 def address_of(state: WorkspaceState, url: ResponseUrl) -> str:
-    """The response address in full."""
     if state.address is None:
         raise RuntimeError("the workspace has no address yet: use `async with workspace.running()`, or set `address`")
     return state.address + url.path

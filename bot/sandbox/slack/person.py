@@ -1,48 +1,43 @@
-"""What a person does in Slack: type, press, fill in. The bot hears of it by HTTP or by Socket Mode alike."""
+"""What a person does in Slack, by HTTP or Socket Mode."""
 
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bot.sandbox.slack import modals, payloads, sending
+from bot.sandbox.slack import bot_requests, modals, payloads
 from bot.sandbox.slack.answers import Answer
 from bot.sandbox.slack.changes import PATIENCE_S
+from bot.sandbox.slack.interactions import Interactions
 from bot.sandbox.slack.values import EphemeralMessage, Json, PostedMessage
-
-if TYPE_CHECKING:
-    from bot.sandbox.slack.workspace import SlackWorkspace
 
 Seen = PostedMessage | EphemeralMessage
 
 
 @dataclass(frozen=True)
 class Person:
-    """One person, and the bot that they have to do with."""
-
-    workspace: "SlackWorkspace"
+    workspace: Interactions
     user_id: str
     bot_url: str
 
     async def types(self, line: str, *, channel: str) -> Answer:
-        """The answer to a command as it is typed: `/racecard GB today`."""
+        """Types a command: `/racecard GB today`."""
         name, _, text = line.partition(" ")
         return await self.workspace.command(self.bot_url, name, text, channel=channel, user=self.user_id)
 
     async def writes(self, text: str) -> Answer:
-        """The answer to a text that is written to the bot in its direct messages: the event `message.im`."""
+        """Writes in the direct messages with the bot: the event `message.im`."""
         return await self.workspace.write_to_bot(self.user_id, text, self.bot_url)
 
     def sees(self, channel: str) -> list[Seen]:
-        """What stands in a channel for this person, oldest first: messages, and what is shown to them alone."""
-        whispered = [one for one in self.workspace.ephemerals if (one.channel, one.user) == (channel, self.user_id)]
-        return sorted([*self.workspace.messages(channel), *whispered], key=lambda message: message.ts)
+        """Messages and ephemerals of a channel that this person sees, oldest first."""
+        own = [one for one in self.workspace.ephemerals if (one.channel, one.user) == (channel, self.user_id)]
+        return sorted([*self.workspace.messages(channel), *own], key=lambda message: message.ts)
 
     async def clicks(self, label: str, *, channel: str, choice: str | None = None) -> Answer:
-        """The answer to a button of that text (or action_id), in the newest message that has one.
+        """Clicks in the newest message with a button of this text or action_id.
 
-        In a menu `choice` is the option's text or value; its label is the action_id. Raises LookupError where there is
-        no such thing to click.
+        In a menu `choice` is the option's text or value, and the label is the action_id. Raises LookupError.
         """
         for message in reversed(self.sees(channel)):
             for element in _elements(list(message.blocks), label):
@@ -52,41 +47,40 @@ class Person:
         raise LookupError(f"{self.user_id} sees nothing to click that says {label!r} in {channel}")
 
     async def clicks_in_view(self, view_id: str, label: str, *, choice: str | None = None) -> Answer:
-        """The same in an open modal or the App Home."""
         view = self.workspace.views[view_id]
         for element in _elements(view["blocks"], label):
             fields = payloads.view_action_fields(
                 self.workspace, element["action_id"], _value(element, choice), view=view, user=self._user
             )
-            return await sending.send_form(self.workspace, self.bot_url, fields, None)
+            return await bot_requests.send_form(self.workspace, self.bot_url, fields, None)
         raise LookupError(f"nothing in the view says {label!r}")
 
     async def looks_up(self, view_id: str, action_id: str, typed: str) -> list[Json]:
-        """The options that the bot offers for what is typed into a menu of an open modal."""
+        """The bot's options for text typed into a menu of an open modal."""
         view = self.workspace.views[view_id]
         fields = payloads.suggestion_fields(self.workspace, action_id, typed, view=view, user=self._user)
-        answer = await sending.send_form(self.workspace, self.bot_url, fields, None)
+        answer = await bot_requests.send_form(self.workspace, self.bot_url, fields, None)
         if answer.error is not None:
             raise LookupError(answer.error)
         options: list[Json] = json.loads(answer.body)["options"]
         return options
 
     async def submits(self, view_id: str, values: Json) -> Answer:
-        """The answer to an open modal that is filled in, by label or action_id (`modals.filled_in`), and submitted."""
+        """Fills in an open modal (`modals.filled_in`) and submits the modal."""
         state = modals.filled_in(self.workspace.views[view_id], values)
         return await self.workspace.view_submission(self.bot_url, view_id, state, user=self.user_id)
 
     async def closes(self, view_id: str) -> Answer | None:
-        """The answer to a modal that is closed without being submitted; None where the bot did not want to know."""
+        """None if the bot does not want to know."""
         view = self.workspace.views.pop(view_id)
         self.workspace.changes.notify()
         if not view.get("notify_on_close"):
             return None
         fields = payloads.closed_fields(self.workspace, view, self._user)
-        return await sending.send_form(self.workspace, self.bot_url, fields, None)
+        return await bot_requests.send_form(self.workspace, self.bot_url, fields, None)
 
     async def opened(self, callback_id: str, *, timeout_s: float = PATIENCE_S) -> str:
-        """The id of the open view of that callback_id, once there is one; else raises TimeoutError."""
+        """The id of the open view of a callback_id. Raises TimeoutError."""
         views = self.workspace.views
         found: list[str] = []
 
@@ -112,7 +106,7 @@ def _elements(blocks: list[Json], label: str) -> Iterator[Json]:
 
 
 def _value(element: Json, choice: str | None) -> str:
-    """What is sent along: the button's own value, or that of the chosen option."""
+    """The button's value, or the chosen option's."""
     if choice is None:
         return str(element.get("value", ""))
     options = element.get("options", [])

@@ -1,11 +1,11 @@
-"""How a Web API call is refused: Slack's error code, what stands beside it, and the HTTP status."""
+"""Refusals of the Web API."""
 
 from collections.abc import Sequence
 from typing import Any
 
 
 class Refused(Exception):
-    """A call that is answered with `"ok": false`. `code` is Slack's error, `extra` what the body says besides."""
+    """`code` is Slack's error; `extra` are further fields of the body."""
 
     def __init__(self, code: str, *, status: int = 200, headers: dict[str, str] | None = None, **extra: Any) -> None:
         self.code = code
@@ -20,11 +20,10 @@ class Refused(Exception):
 
 
 def refused_for(code: str, problems: Sequence[str]) -> Refused:
-    """A refusal that says where in the arguments the problems are, as Slack does for blocks and views."""
+    """As Slack answers for blocks and views."""
     messages = [f"[ERROR] {problem}" for problem in problems]
     return Refused(code, errors=list(problems), response_metadata={"messages": messages})
 
 
 def rate_limited(retry_after_s: int) -> Refused:
-    """HTTP 429 with `Retry-After` in whole seconds."""
     return Refused("ratelimited", status=429, headers={"Retry-After": str(retry_after_s)})

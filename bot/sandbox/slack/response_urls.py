@@ -1,4 +1,4 @@
-"""Response addresses: what a bot answers a command or action through, five times within thirty minutes.
+"""Response addresses: five uses within thirty minutes.
 
 docs.slack.dev/interactivity/handling-user-interaction
 """
@@ -17,8 +17,6 @@ LIFE_S = 30 * 60
 
 @dataclass(kw_only=True)
 class ResponseUrl:
-    """One address, and what came through it or in the answer that it belongs to."""
-
     number: int
     channel_id: str
     user_id: str
@@ -33,15 +31,13 @@ class ResponseUrl:
 
 
 class ResponseUrls:
-    """Issues addresses, and counts their uses."""
-
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._issued: dict[int, ResponseUrl] = {}
         self._numbers = count(1)
 
     def issue(self, channel_id: str, user_id: str, message_ts: str | None = None) -> ResponseUrl:
-        """A new address, good from now; `message_ts` is the message whose button was pressed."""
+        """`message_ts` is the message of the pressed button."""
         number = next(self._numbers)
         url = ResponseUrl(
             number=number, channel_id=channel_id, user_id=user_id, issued_at=self._clock(), message_ts=message_ts
@@ -50,7 +46,7 @@ class ResponseUrls:
         return url
 
     def use(self, number: int) -> ResponseUrl:
-        """The address, with one use counted; raises HTTP 404 where it is unknown, too old or used up."""
+        """Counts one use. Raises HTTP 404 for an unknown, old or used-up address."""
         url = self._issued.get(number)
         if url is None:
             raise Refused("invalid_url", status=404)

@@ -1,4 +1,4 @@
-"""Slack's request signature, by the stand-in's own code: a mistake here and one in the bot cannot cancel out.
+"""Slack's request signature, by the stand-in's own code.
 
 docs.slack.dev/authentication/verifying-requests-from-slack
 """
@@ -11,13 +11,12 @@ JSON = "application/json"
 
 
 def sign(secret: str, timestamp: int | str, body: bytes) -> str:
-    """The value of `X-Slack-Signature`: "v0=" and the HMAC-SHA256 of "v0:{timestamp}:{body}" in hexadecimal."""
+    """HMAC-SHA256 of "v0:{timestamp}:{body}"."""
     base = b":".join((b"v0", str(timestamp).encode(), body))
     return "v0=" + hmac.new(secret.encode(), base, hashlib.sha256).hexdigest()
 
 
 def signed_headers(secret: str, timestamp: int | str, body: bytes, content_type: str = FORM) -> dict[str, str]:
-    """The headers that Slack sends with `body`. A stale timestamp or another secret makes a forgery."""
     return {
         "Content-Type": content_type,
         "User-Agent": "Slackbot 1.0 (+https://api.slack.com/robots)",

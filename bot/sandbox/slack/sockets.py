@@ -1,4 +1,4 @@
-"""Socket Mode as Slack offers it: a ticket for each connection, envelopes, acks, and requests to connect anew.
+"""Socket Mode.
 
 docs.slack.dev/apis/events-api/using-socket-mode
 """
@@ -19,19 +19,16 @@ from bot.sandbox.slack.refused_calls import Refused
 from bot.sandbox.slack.values import Json
 
 LOOPBACK = "127.0.0.1"
-MOST = 10
-"""Connections of one app at a time."""
+CONNECTIONS_MAX = 10
 
 
 class Sockets:
-    """The connections of the app, and the envelopes that wait for an ack."""
-
     def __init__(self, app_token: str, changes: Changes) -> None:
         self.app_token = app_token
         self.address: str | None = None
         self.opened = 0
         self.sent: list[Json] = []
-        """Every envelope, as it was sent."""
+        """Every envelope as sent."""
         self._changes = changes
         self._numbers = count(1)
         self._tickets: set[str] = set()
@@ -40,12 +37,10 @@ class Sockets:
 
     @property
     def connections(self) -> int:
-        """How many are open."""
         return len(self._connections)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Takes connections while the block runs."""
         app = web.Application()
         app.router.add_get("/link/", self._connect)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
@@ -78,7 +73,7 @@ class Sockets:
         retry_num: int | None = None,
         envelope_id: str | None = None,
     ) -> Answer:
-        """The app's answer to an envelope, over the connection that was opened last."""
+        """The app's answer to an envelope, over the newest connection."""
         started = time.perf_counter()
         envelope: Json = {
             "type": kind,
@@ -93,12 +88,12 @@ class Sockets:
         return Answer(status=status, body=body, elapsed_ms=elapsed_ms, error=error, changes=self._changes)
 
     async def refresh(self, reason: str = "refresh_requested") -> None:
-        """Asks for new connections in the place of all; the old ones stay until the app closes them."""
+        """Asks for new connections. The app closes the old connections."""
         for connection in list(self._connections):
             await connection.send_str(json.dumps({"type": "disconnect", "reason": reason, "debug_info": {}}))
 
     async def cut(self) -> None:
-        """Ends every connection without a word, as a network does."""
+        """Ends every connection silently, as a network does."""
         for connection in list(self._connections):
             request = connection._req  # noqa: SLF001  aiohttp offers no other way to the socket
             if request is not None and request.transport is not None:
@@ -130,7 +125,7 @@ class Sockets:
         if ticket not in self._tickets:
             return web.Response(status=403)
         self._tickets.remove(ticket)
-        if len(self._connections) >= MOST:
+        if len(self._connections) >= CONNECTIONS_MAX:
             return web.Response(status=429)
         connection = web.WebSocketResponse()
         await connection.prepare(request)

@@ -1,4 +1,4 @@
-"""The workspace's state: who and what there is in it, and its switches. The methods and the senders share it."""
+"""The workspace's state and switches."""
 
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -16,20 +16,18 @@ from bot.sandbox.slack.timestamps import Timestamps
 from bot.sandbox.slack.triggers import Triggers
 from bot.sandbox.slack.values import Call, Channel, EphemeralMessage, Json, PostedMessage, User
 
-Listener = Callable[[PostedMessage | EphemeralMessage], None]
-Befalls = Callable[[str, Arguments], Failure | None]
+OnMessage = Callable[[PostedMessage | EphemeralMessage], None]
+FailureOf = Callable[[str, Arguments], Failure | None]
 
 ANY_METHOD = "*"
 RESPONSE_URL = "response_url"
-"""The name by which answers through a response_url are scripted; "*" leaves them out."""
+"""For failures of answers through a response_url. "*" leaves such answers out."""
 
-# docs.slack.dev/interactivity: a command, action or event is answered within three seconds.
+# docs.slack.dev/interactivity
 ACK_TIMEOUT_S = 3.0
 
 
 class WorkspaceState:
-    """Everything that a workspace remembers. One event loop owns it."""
-
     team_id = "T0SANDBOX"
     team_domain = "sandbox"
     app_id = "A0SANDBOX"
@@ -51,7 +49,7 @@ class WorkspaceState:
         self.address: str | None = None
         self.users: dict[str, User] = {}
         self.user_groups: dict[str, str] = {}
-        """Handles by the groups' ids."""
+        """Handles by group id."""
         self.channels: dict[str, Channel] = {}
         self.posted: dict[str, dict[str, PostedMessage]] = {}
         self.ephemerals: list[EphemeralMessage] = []
@@ -64,17 +62,17 @@ class WorkspaceState:
         self.changes = Changes()
         self.socket_mode = False
         self.sockets = Sockets(app_token, self.changes)
-        self.listeners: list[Listener] = []
+        self.listeners: list[OnMessage] = []
         self.numbers = count(1)
-        self.befalls: Befalls = lambda _method, _args: None
-        """What meets a call of this method with these arguments, whatever is scripted; None: nothing of its own."""
+        self.failure_of: FailureOf = lambda _method, _args: None
+        """A failure of this call, ahead of scripted failures."""
         self._scripts: dict[str, deque[Failure]] = {}
         self._lasting: dict[str, Failure] = {}
 
     def script(self, method: str, failures: Iterable[Failure], *, then_always: Failure | None = None) -> None:
-        """Lets each next call of `method` ("*": of any method) take the next failure.
+        """The method "*" is any method.
 
-        After them, `then_always` meets every call, until `script` is called again for that method.
+        After the failures `then_always` meets every call, until the next `script` for the method.
         """
         script = deque(failures)
         if method == RESPONSE_URL and any(one.blocks_only for one in (*script, then_always) if one):
@@ -85,7 +83,6 @@ class WorkspaceState:
             self._lasting[method] = then_always
 
     def next_failure(self, method: str) -> Failure | None:
-        """The failure that this call takes, or None where all is well."""
         for name in (method, ANY_METHOD) if method != RESPONSE_URL else (method,):
             if self._scripts.get(name):
                 return self._scripts[name].popleft()
@@ -94,38 +91,36 @@ class WorkspaceState:
         return None
 
     def channel_messages(self, channel_id: str) -> list[PostedMessage]:
-        """The messages of a channel, oldest first, replies among them."""
+        """Oldest first, replies included."""
         return list(self.posted.get(channel_id, {}).values())
 
     def message(self, channel_id: str, ts: str) -> PostedMessage | None:
         return self.posted.get(channel_id, {}).get(ts)
 
     def put(self, message: PostedMessage) -> PostedMessage:
-        """Stores a new message, or an edited one in the place of the old."""
+        """Stores a new or an edited message."""
         self.posted.setdefault(message.channel, {})[message.ts] = message
         self._tell(message)
         return message
 
     def remove(self, message: PostedMessage) -> None:
-        """Deletes a message."""
         del self.posted[message.channel][message.ts]
         self.changes.notify()
 
     def edit(self, message: PostedMessage) -> PostedMessage:
-        """Stores a changed message in the place of the old, marked with the ts of the edit."""
+        """Stores a changed message, marked with the ts of the edit."""
         return self.put(replace(message, edited=self.timestamps.issue()))
 
     def put_ephemeral(self, message: EphemeralMessage) -> EphemeralMessage:
-        """Stores what one person alone saw."""
         self.ephemerals.append(message)
         self._tell(message)
         return message
 
-    def whispered(self, ts: str) -> EphemeralMessage | None:
+    def ephemeral(self, ts: str) -> EphemeralMessage | None:
         return next((message for message in self.ephemerals if message.ts == ts), None)
 
-    def change_whispered(self, message: EphemeralMessage, changed: EphemeralMessage | None) -> None:
-        """Shows what one person alone sees in another form, or takes it away."""
+    def replace_ephemeral(self, message: EphemeralMessage, changed: EphemeralMessage | None) -> None:
+        """`changed` None removes the ephemeral message."""
         place = self.ephemerals.index(message)
         self.ephemerals[place : place + 1] = [] if changed is None else [changed]
         if changed is None:
@@ -134,12 +129,11 @@ class WorkspaceState:
             self._tell(changed)
 
     def log(self, call: Call) -> None:
-        """Adds a call to the log, and wakes who waits."""
         self.calls.append(call)
         self.changes.notify()
 
     def direct_message(self, user_id: str) -> Channel:
-        """The direct message channel between that person and the bot, opened where it was not yet."""
+        """Opened if the person has no direct message with the bot yet."""
         for channel in self.channels.values():
             if channel.dm_user == user_id:
                 return channel

@@ -1,4 +1,4 @@
-"""Trigger ids: what lets a bot open a modal, once, within three seconds of what a person did."""
+"""Trigger ids: each opens a modal once, within three seconds."""
 
 from datetime import datetime
 from itertools import count
@@ -11,8 +11,6 @@ TRIGGER_LIFE_S = 3.0
 
 
 class Triggers:
-    """Issues trigger ids, and takes each back once."""
-
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._issued: dict[str, datetime] = {}
@@ -20,13 +18,12 @@ class Triggers:
         self._numbers = count(1)
 
     def issue(self) -> str:
-        """A new trigger id, good from now."""
         trigger_id = f"{next(self._numbers)}.sandbox.trigger"
         self._issued[trigger_id] = self._clock()
         return trigger_id
 
     def exchange(self, trigger_id: str) -> None:
-        """Takes the id back, or raises what Slack says of one that is unknown, used or too old."""
+        """Raises Refused for an unknown, used or old id."""
         issued_at = self._issued.get(trigger_id)
         if issued_at is None:
             raise Refused("invalid_trigger_id")

@@ -1,4 +1,4 @@
-"""What the workspace holds: people, channels, messages, responses, and the log of calls."""
+"""The values of a workspace."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,8 +13,6 @@ DEFAULT_SCOPES = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class User:
-    """A person, or the bot's own user."""
-
     id: str
     name: str
     is_admin: bool = False
@@ -24,7 +22,7 @@ class User:
 
 @dataclass(kw_only=True)
 class Channel:
-    """A public channel, a private one, or a direct message with `dm_user`."""
+    """A direct message has a `dm_user`."""
 
     id: str
     name: str
@@ -41,7 +39,7 @@ class Channel:
 
     @property
     def scope_prefix(self) -> str:
-        """The first half of the scopes that open it: "channels", "groups" or "im"."""
+        """The first half of a scope: "channels", "groups" or "im"."""
         if self.is_dm:
             return "im"
         return "groups" if self.is_private else "channels"
@@ -49,7 +47,7 @@ class Channel:
 
 @dataclass(frozen=True, kw_only=True)
 class PostedMessage:
-    """A message that stands in a channel. `edited` is the ts of its last edit; `ts` never changes."""
+    """`edited` is the ts of the last edit; `ts` never changes."""
 
     ts: str
     channel: str
@@ -68,7 +66,7 @@ class PostedMessage:
 
 @dataclass(frozen=True, kw_only=True)
 class EphemeralMessage:
-    """What only `user` saw. `via` is "chat.postEphemeral", "response_url" or "ack"."""
+    """Only `user` sees the message. `via` is "chat.postEphemeral", "response_url" or "ack"."""
 
     ts: str
     channel: str
@@ -81,7 +79,7 @@ class EphemeralMessage:
 
 @dataclass(frozen=True, kw_only=True)
 class SentResponse:
-    """One answer to a command or action. `via` is "ack" (in the HTTP answer) or "response_url"."""
+    """`via` is "ack" (in the HTTP answer) or "response_url"."""
 
     text: str
     response_type: str
@@ -94,10 +92,9 @@ class SentResponse:
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """One call of the Web API, without its token.
+    """`error` is Slack's code. `carried_out` is True if the call changed anything.
 
-    `error` is Slack's code, or None where Slack said ok; `carried_out` tells whether it changed anything, and `failure`
-    names the scripted failure that hid or replaced the answer.
+    `failure` names the scripted failure that hid the answer.
     """
 
     method: str

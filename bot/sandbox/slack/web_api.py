@@ -1,4 +1,4 @@
-"""The workspace over HTTP: `/api/{method}` as Slack's Web API, and the addresses that commands are answered through."""
+"""The workspace over HTTP: `/api/{method}`, and the response addresses."""
 
 import asyncio
 import json
@@ -16,13 +16,12 @@ from bot.sandbox.slack.arguments import Arguments, read_arguments, read_body
 from bot.sandbox.slack.failures import Failure, passes
 from bot.sandbox.slack.methods import METHODS
 from bot.sandbox.slack.refused_calls import Refused
-from bot.sandbox.slack.responding import take_response
+from bot.sandbox.slack.response_intake import take_response
 from bot.sandbox.slack.state import RESPONSE_URL, WorkspaceState
 from bot.sandbox.slack.values import Call, Json
 
 
 def build_app(state: WorkspaceState) -> Starlette:
-    """The ASGI app of a workspace."""
     endpoint = _WebApi(state)
     return Starlette(
         routes=[
@@ -34,7 +33,7 @@ def build_app(state: WorkspaceState) -> Starlette:
 
 @dataclass(frozen=True)
 class _Reply:
-    """What the call comes to, before a scripted failure hides it."""
+    """The outcome of a call, before a scripted failure hides the outcome."""
 
     body: Json
     status: int
@@ -42,15 +41,11 @@ class _Reply:
 
 
 class _Cut(Response):
-    """No response: the connection is reset."""
-
     async def __call__(self, scope: Scope, receive: Receive, _send: Send) -> None:
         await cut_connection(scope, receive)
 
 
 class _WebApi:
-    """The two endpoints, over one state."""
-
     def __init__(self, state: WorkspaceState) -> None:
         self._state = state
 
@@ -61,7 +56,7 @@ class _WebApi:
         except Refused as refusal:
             args = refusal
         except ClientDisconnect:
-            # Nobody is left to read the answer, and a call that never came whole did nothing.
+            # Nobody reads the answer, and half a call did nothing.
             return Response(status_code=400)
         failure = self._failure(method, args)
         await asyncio.sleep(failure.delay_before_s)
@@ -92,9 +87,9 @@ class _WebApi:
         return PlainTextResponse("ok")
 
     def _failure(self, method: str, args: Arguments | Refused) -> Failure:
-        befalls = self._state.befalls(method, args) if isinstance(args, Arguments) else None
-        if befalls is not None:
-            return befalls
+        own = self._state.failure_of(method, args) if isinstance(args, Arguments) else None
+        if own is not None:
+            return own
         failure = self._state.next_failure(method) or passes()
         has_blocks = isinstance(args, Arguments) and args.has_blocks
         return passes() if failure.blocks_only and not has_blocks else failure

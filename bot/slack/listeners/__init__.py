@@ -1,1 +1,1 @@
-"""What Bolt calls: one thin file for each kind of thing that Slack sends."""
+"""The functions that Bolt calls."""

@@ -1,4 +1,4 @@
-"""Buttons: each runs a command, the way a typed one runs, as whoever clicked it, in the channel of the click."""
+"""Buttons: each click runs a command as the person who clicked."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -19,7 +19,6 @@ from bot.slack.response_url import Reply
 log = get_logger(__name__)
 
 ReadValue = Callable[[str], tuple[Command | None, str]]
-"""A button's value → what it runs, and with which words."""
 
 
 def _with_value(command: Command) -> ReadValue:
@@ -31,44 +30,37 @@ ACTIONS: Mapping[str, ReadValue] = {
     RUN_IN_PLACE: find_command,
     **{name: _with_value(command) for name, command in BUTTON_COMMANDS.items()},
 }
-"""By what an action_id begins with, before its colon."""
+"""By the part of an action_id before the colon."""
 
 
 async def _say_outdated(_desk: Desk, _invocation: Invocation, _committed: Any) -> Message:
-    """What to do in its place."""
     return sentence(
         "This button is of another version of me, so nothing was done. /racing help shows what I understand."
     )
 
 
-OUTDATED = Command("outdated", "", "What a button does that this version does not know", _say_outdated)
+OUTDATED_BUTTON = Command("outdated", "", "What a button does that this version does not know", _say_outdated)
 
 
 @dataclass(frozen=True)
 class ActionListener:
-    """Answers every button that was clicked."""
-
     runner: CommandRunner
 
     def register(self, bolt: AsyncApp) -> None:
-        """Make Bolt call us for every action, also of a message that another version has posted."""
+        """Also takes buttons of messages that another version has posted."""
         bolt.action(re.compile(""))(self.on_action)
 
     async def on_action(self, ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
-        """Commit, ack, and leave the answer to a task."""
         name = str(action.get("action_id")).partition(":")[0]
         reference = new_reference()
-        command, text = ACTIONS.get(name, _with_value(OUTDATED))(str(action.get("value") or ""))
+        command, text = ACTIONS.get(name, _with_value(OUTDATED_BUTTON))(str(action.get("value") or ""))
         invocation = read_click(body, text, reference)
         log.info("action", reference=reference, action=name, channel_id=invocation.channel_id)
         reply = Reply(str(body.get("response_url") or ""), reference, in_place=_is_in_place(name, body))
-        answer = await self.runner.commit(command, invocation, reply)
-        await ack()
-        self.runner.answer_later(answer, reference)
+        await self.runner.run(command, invocation, reply, ack)
 
 
 def read_click(body: dict[str, Any], text: str, reference: str) -> Invocation:
-    """Who clicked, and where, with the words that the click stands for."""
     channel, container = body.get("channel") or {}, body.get("container") or {}
     return Invocation(
         text=text,
@@ -80,5 +72,5 @@ def read_click(body: dict[str, Any], text: str, reference: str) -> Invocation:
 
 
 def _is_in_place(name: str, body: dict[str, Any]) -> bool:
-    """Whether the answer replaces the message that was clicked: never a channel's, which others read."""
+    """A channel's message is never replaced, because others read the message."""
     return name == RUN_IN_PLACE and bool((body.get("container") or {}).get("is_ephemeral"))

@@ -1,4 +1,4 @@
-"""A channel's life: the bot is invited or removed, the channel archived, brought back, deleted or given another id."""
+"""A channel's life: invited, removed, archived, brought back, deleted, given another id."""
 
 import asyncio
 from dataclasses import dataclass
@@ -34,18 +34,15 @@ CLOSING_EVENTS = {
     "group_deleted": DELETED,
 }
 OPENING_EVENTS = ("channel_unarchive", "group_unarchive")
-"""After these the bot is in the channel or not; the next post finds out."""
+"""The next post finds out whether the bot is in the channel."""
 
 MOVING_EVENT = "channel_id_changed"
-"""A private channel that is shared with another company gets another id, docs.slack.dev/reference/events.
-
-A rename, or a public channel made private, changes no id, and so nothing here.
-"""
+"""A private channel shared with another company gets another id, docs.slack.dev/reference/events."""
 
 
 @dataclass(frozen=True)
 class ChannelListener:
-    """Lets a channel's subscriptions follow what happens to it. Nothing is ever deleted here."""
+    """Nothing is ever deleted here."""
 
     database: Database
     identity: Identity
@@ -55,7 +52,6 @@ class ChannelListener:
     wake: asyncio.Event
 
     def register(self, bolt: AsyncApp) -> None:
-        """Make Bolt call us."""
         bolt.event("member_joined_channel")(self.on_joined)
         bolt.event("member_left_channel")(self.on_left)
         for event in CLOSING_EVENTS:
@@ -65,27 +61,22 @@ class ChannelListener:
         bolt.event(MOVING_EVENT)(self.on_id_changed)
 
     async def on_joined(self, event: dict[str, Any], body: dict[str, Any]) -> None:
-        """The bot was invited: what waited for that starts, and the channel is told what it receives."""
         if str(event.get("user")) in self._ourselves(body):
             # Slack sends an event again under the same id.
             invitation = str(body.get("event_id") or event.get("event_ts"))
             await self._open(str(event.get("channel")), invitation)
 
     async def on_left(self, event: dict[str, Any], body: dict[str, Any]) -> None:
-        """The bot was removed."""
         if str(event.get("user")) in self._ourselves(body):
             await self._close(str(event.get("channel")), CLOSING_EVENTS["channel_left"])
 
     async def on_closed(self, event: dict[str, Any]) -> None:
-        """The channel is closed to us."""
         await self._close(str(event.get("channel")), CLOSING_EVENTS[str(event.get("type"))])
 
     async def on_opened(self, event: dict[str, Any]) -> None:
-        """The channel is there again."""
         await self._open(str(event.get("channel")))
 
     async def on_id_changed(self, event: dict[str, Any]) -> None:
-        """The channel goes on under another id, and with it all that we have of it."""
         old_id, new_id = str(event.get("old_channel_id")), str(event.get("new_channel_id"))
         moved = await self.database.write(partial(move_channel, old_id=old_id, new_id=new_id))
         log.info("channel_moved", channel_id=new_id, old_channel_id=old_id, subscriptions=moved)
@@ -97,7 +88,7 @@ class ChannelListener:
         self.wake.set()
 
     def _reopen(self, session: Session, channel_id: str, invitation: str | None) -> int:
-        """How many subscriptions start. A welcome comes with each invitation, once."""
+        """Counts the subscriptions that start. Each invitation gets one welcome."""
         now = self.clock()
         started = self.reopening.reopen(session, channel_id, now)
         if invitation is not None:
@@ -116,12 +107,11 @@ class ChannelListener:
         self.wake.set()
 
     def _close_known(self, session: Session, channel_id: str, reason: str) -> None:
-        """Of a channel that receives nothing there is nothing to hold, and nothing to tell."""
+        """A channel without subscriptions has nothing to hold."""
         if channel_id == self.notices.admin_channel or subscriptions.of_channel(session, channel_id):
             close_channel(session, self.notices, channel_id, reason, self.clock())
 
     def _ourselves(self, body: dict[str, Any]) -> set[str]:
-        """Our user ids: as Slack told us at start, and as the event itself says."""
         authorizations = body.get("authorizations") or []
         ids = {one.get("user_id") for one in authorizations if isinstance(one, dict) and one.get("is_bot")}
         return {str(one) for one in {*ids, self.identity.bot_user_id} if one}

@@ -1,10 +1,11 @@
-"""How a command is carried out, typed or clicked: commit, then Slack gets its ack, then the person an answer."""
+"""How a command is carried out: commit, then the ack, then the answer."""
 
 import asyncio
 import secrets
-from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any
+
+from slack_bolt.async_app import AsyncAck
 
 from bot.errors import CommandError
 from bot.logs import get_logger
@@ -21,53 +22,71 @@ from bot.slack.response_url import Reply, Responder
 log = get_logger(__name__)
 
 OFFERS_S = 5.0
-"""For trying the lines that a refusal offers; the refusal has the offers that passed by then."""
+"""For trying the lines that a refusal offers."""
 
 PROGRESS_AT_S = (3.0, 10.0, 20.0)
-"""When whoever waits is told how far it is, where that is replaced; what stays beside the answer is said once."""
+"""Progress that does not replace a message is said once."""
 
 STILL_AT_IT = "This takes a moment"
-"""What is said where the command does not say how far it is."""
 
 
 def new_reference() -> str:
-    """What finds a command in the log."""
     return f"cmd-{secrets.token_hex(4)}"
 
 
 @dataclass(frozen=True)
+class Committed:
+    """How the part of a command before the ack ended: `result` of the commit, or the `error` that prevented it."""
+
+    invocation: Invocation
+    command: Command | None = None
+    result: Any = None
+    error: Exception | None = None
+
+
+@dataclass(frozen=True)
 class CommandRunner:
-    """Carries commands out. A crash may forget an answer that is under way, and nothing but it."""
+    """A crash may forget an answer under way, and nothing else."""
 
     desk: Desk
     responder: Responder
     tasks: Tasks
     progress_at_s: tuple[float, ...] = PROGRESS_AT_S
 
-    async def commit(self, command: Command | None, invocation: Invocation, reply: Reply) -> Coroutine[Any, Any, None]:
-        """The coroutine that answers; what changes something has been committed when this returns."""
+    async def run(self, command: Command | None, invocation: Invocation, reply: Reply, ack: AsyncAck) -> None:
+        """`command` is None for an unknown word."""
+        committed = await self.commit(command, invocation)
+        await ack()
+        self.tasks.start(self.answer(committed, reply), f"answer {invocation.reference}")
+
+    async def commit(self, command: Command | None, invocation: Invocation) -> Committed:
+        """The change is stored when this returns, or `error` says why not."""
         if command is None:
-            return self._explain(unknown_command(invocation.text), invocation, invocation.text, reply)
-        committed: Any = None
-        if command.commit is not None:
-            try:
-                async with asyncio.timeout(COMMIT_S):
-                    committed = await command.commit(self.desk, invocation)
-                # What was changed may be told in the channel.
-                self.desk.wake.set()
-            except TimeoutError:
-                return self._not_in_time(invocation, reply)
-            except Exception as error:  # noqa: BLE001  explained to the person, and logged there
-                return self._explain(error, invocation, _line(command, invocation), reply)
-        return self._answer(command, invocation, committed, reply)
+            return Committed(invocation, error=unknown_command(invocation.text))
+        if command.commit is None:
+            return Committed(invocation, command)
+        try:
+            async with asyncio.timeout(COMMIT_S):
+                result = await command.commit(self.desk, invocation)
+        except Exception as error:  # noqa: BLE001  `answer` explains and logs the error
+            return Committed(invocation, command, error=error)
+        self.desk.wake.set()
+        return Committed(invocation, command, result)
 
-    def answer_later(self, answer: Coroutine[Any, Any, None], reference: str) -> None:
-        """Have the answer go out after the ack."""
-        self.tasks.start(answer, f"answer {reference}")
+    async def answer(self, committed: Committed, reply: Reply) -> None:
+        command, invocation, error = committed.command, committed.invocation, committed.error
+        if isinstance(error, TimeoutError):
+            reader = await reader_of(self.desk, invocation)
+            message = sentence(not_in_time(invocation.reference, reader), reader.admins)
+            await self.responder.respond(reply, message)
+        elif error is not None:
+            line = _line(command, invocation) if command else invocation.text
+            await self.responder.respond(reply, await self._explained(error, invocation, line))
+        elif command is not None:
+            await self._answer(command, invocation, committed.result, reply)
 
-    async def _answer(self, command: Command, invocation: Invocation, committed: Any, reply: Reply) -> None:
-        """Answer, with a word on how far it is where that takes long."""
-        answering = asyncio.create_task(self._message(command, invocation, committed))
+    async def _answer(self, command: Command, invocation: Invocation, result: Any, reply: Reply) -> None:
+        answering = asyncio.create_task(self._message(command, invocation, result))
         began_s = asyncio.get_running_loop().time()
         try:
             for at_s in self.progress_at_s:
@@ -76,23 +95,21 @@ class CommandRunner:
                 if answering.done():
                     break
                 await self._say_progress(invocation, reply)
-            await self._respond(reply, await answering)
+            message = await answering
+            if message is not None:
+                await self.responder.respond(reply, message)
         finally:
             answering.cancel()
 
-    async def _message(self, command: Command, invocation: Invocation, committed: Any) -> Message | None:
+    async def _message(self, command: Command, invocation: Invocation, result: Any) -> Message | None:
         try:
             async with asyncio.timeout(command.answer_s):
-                return await command.answer(self.desk, invocation, committed)
+                return await command.answer(self.desk, invocation, result)
         except Exception as error:  # noqa: BLE001  explained to the person, and logged there
             return await self._explained(error, invocation, _line(command, invocation))
 
-    async def _explain(self, error: Exception, invocation: Invocation, line: str, reply: Reply) -> None:
-        """Answer with what went wrong."""
-        await self._respond(reply, await self._explained(error, invocation, line))
-
     async def _explained(self, error: Exception, invocation: Invocation, line: str) -> Message:
-        """What went wrong, in words for this person. Of what was typed wrong everybody reads the same."""
+        """Typing errors read the same for everybody."""
         if not isinstance(error, CommandError):
             return explain(error, invocation.reference, line, await reader_of(self.desk, invocation))
         try:
@@ -101,11 +118,6 @@ class CommandRunner:
             log.warning("offers_not_checked", reference=invocation.reference, reason=repr(failure))
             error = error.offering({})
         return explain(error, invocation.reference, line, NOBODY_KNOWN)
-
-    async def _not_in_time(self, invocation: Invocation, reply: Reply) -> None:
-        """Answer that the change took too long."""
-        reader = await reader_of(self.desk, invocation)
-        await self._respond(reply, sentence(not_in_time(invocation.reference, reader), reader.admins))
 
     async def _say_progress(self, invocation: Invocation, reply: Reply) -> None:
         say = invocation.progress.say
@@ -119,13 +131,9 @@ class CommandRunner:
         told = f"{words}. The answer comes here." if reply.in_place else f"{words}; the answer follows."
         await self.responder.respond(reply, sentence(told), is_last=False)
 
-    async def _respond(self, reply: Reply, message: Message | None) -> None:
-        if message is not None:
-            await self.responder.respond(reply, message)
-
 
 def not_in_time(reference: str, reader: Reader = NOBODY_KNOWN) -> str:
-    """What is said where a change was not done before the ack: what was slow is for the log to tell."""
+    """The log names the slow part."""
     log.warning("command_not_in_time", reference=reference, within_s=COMMIT_S)
     return (
         "I could not do this in time. Nothing was changed, unless /racing list shows it: try again in a moment. If it "
@@ -134,5 +142,4 @@ def not_in_time(reference: str, reader: Reader = NOBODY_KNOWN) -> str:
 
 
 def _line(command: Command, invocation: Invocation) -> str:
-    """What would be typed after /racing for the same."""
     return f"{command.name} {invocation.text}"

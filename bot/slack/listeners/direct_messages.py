@@ -1,4 +1,4 @@
-"""What people write to the bot in its direct messages, where only commands do anything: the answer is the help."""
+"""Texts in direct messages with the bot are answered with the help."""
 
 import asyncio
 from dataclasses import dataclass
@@ -15,23 +15,21 @@ from bot.outbox.message_store import NewPost, Priority
 from bot.slack.commands.table import help_message
 
 EVENT = "message"
-"""As it arrives. What is subscribed to is `message.im`, and comes where the scope im:history was granted."""
+"""The manifest's name is `message.im`, with the scope im:history."""
 
 
 @dataclass(frozen=True)
 class DirectMessageListener:
-    """Answers a text with the help, once, by a post like any other: a crash loses it not."""
+    """The answer is a post in the outbox: a crash loses no answer."""
 
     database: Database
     clock: Clock
     wake: asyncio.Event
 
     def register(self, bolt: AsyncApp) -> None:
-        """Make Bolt call us."""
         bolt.event(EVENT)(self.on_message)
 
     async def on_message(self, event: dict[str, Any], body: dict[str, Any]) -> None:
-        """A message in a direct message with the bot: a person's text, or a change of one, or our own."""
         is_text = "subtype" not in event and not event.get("bot_id")
         if event.get("channel_type") != "im" or not is_text:
             return

@@ -1,4 +1,4 @@
-"""Forms: what was submitted is committed before Slack gets its ack; and what their menus offer while people type."""
+"""Forms: a submission is committed before the ack."""
 
 import asyncio
 import re
@@ -37,19 +37,15 @@ FIELD_ERROR_MAX = 1_500
 
 @dataclass(frozen=True)
 class FormListener:
-    """Answers the form of `/racing subscribe`, and says of any other that it is of another version."""
-
     runner: CommandRunner
 
     def register(self, bolt: AsyncApp) -> None:
-        """Make Bolt call us."""
         bolt.view(SUBSCRIBE_FORM)(self.on_submit)
         bolt.view(re.compile(""))(self.on_other)
         bolt.options(re.compile(f"^(?:{COURSES}|{NOT_COURSES})$"))(self.on_courses)
         bolt.options(GROUPS)(self.on_groups)
 
     async def on_submit(self, ack: AsyncAck, body: dict[str, Any], view: dict[str, Any]) -> None:
-        """Commit, and let the form say what the channel receives, or what is wrong with which field."""
         reference = new_reference()
         try:
             form, submitted = read_form(view)
@@ -63,15 +59,13 @@ class FormListener:
         self.runner.desk.wake.set()
         shown = section(f"Saved: {channel_words(form.channel_id)} receives {in_markup(*committed.shown)}.")
         await ack(response_action="update", view=saved([shown] if shown else []))
-        self.runner.answer_later(self._complete(invocation, committed, str(view.get("id"))), invocation.reference)
+        self.runner.tasks.start(self._complete(invocation, committed, str(view.get("id"))), f"answer {reference}")
 
     async def on_other(self, ack: AsyncAck, view: dict[str, Any]) -> None:
-        """Nobody shall take for saved what was not."""
         log.info("form_outdated", callback_id=str(view.get("callback_id"))[:100])
         await ack(response_action="update", view=outdated())
 
     async def _complete(self, invocation: Invocation, committed: Subscribed, view_id: str) -> None:
-        """Say in the form what the answer to a typed subscription would say."""
         desk = self.runner.desk
         try:
             message = await subscribe.answer(desk, invocation, committed)
@@ -79,20 +73,18 @@ class FormListener:
                 view = saved(message.blocks)
                 await desk.slack.call("views.update", lambda: desk.slack.web.views_update(view_id=view_id, view=view))
         except SlackError as error:
-            # Closed by then, most likely. What was saved is saved, and the form has said so.
+            # The person has probably closed the form, which said "Saved" before.
             log.info("form_not_completed", reference=invocation.reference, reason=str(error))
 
     async def on_courses(self, ack: AsyncAck, body: dict[str, Any]) -> None:
-        """The courses that what was typed may mean."""
         await ack(options=await course_options(self.runner.desk, str(body.get("value") or "")))
 
     async def on_groups(self, ack: AsyncAck, body: dict[str, Any]) -> None:
-        """@here, and the user groups that what was typed may mean."""
         await ack(options=await group_options(self.runner.desk, str(body.get("value") or "")))
 
 
 def _errors(error: Exception, view: dict[str, Any], reference: str) -> dict[str, str]:
-    """What is wrong, beside its field. An error for a field that the form does not have would be lost."""
+    """Slack would drop an error for a field that the form does not have."""
     match error:
         case FieldsWrong():
             said = error.errors

@@ -1,4 +1,4 @@
-"""The app was taken out of the workspace, or its token revoked: until it is installed again nothing can be posted."""
+"""The app was uninstalled, or its token revoked."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -13,23 +13,21 @@ from bot.outbox.notices import Notices
 log = get_logger(__name__)
 
 REVOKING_EVENTS = ("app_uninstalled", "tokens_revoked")
-"""Both come when the app is uninstalled; neither needs a scope, docs.slack.dev/reference/events."""
+"""An uninstall brings both events, docs.slack.dev/reference/events."""
 
 
 @dataclass(frozen=True)
 class InstallationListener:
-    """Says in the log what ends all posting, and leaves word for admins, which they get when it begins again."""
+    """Admins get the notice after the next installation."""
 
     database: Database
     notices: Notices
 
     def register(self, bolt: AsyncApp) -> None:
-        """Make Bolt call us."""
         for event in REVOKING_EVENTS:
             bolt.event(event)(self.on_revoked)
 
     async def on_revoked(self, event: dict[str, Any], body: dict[str, Any]) -> None:
-        """Our token is of no use any more. Of people's own tokens we have none."""
         tokens = event.get("tokens")
         if isinstance(tokens, dict) and not tokens.get("bot"):
             return

@@ -1,4 +1,4 @@
-"""Slash commands: what changes something is committed, then Slack gets its ack, then the person an answer."""
+"""Slash commands."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,28 +16,22 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True)
 class CommandListener:
-    """Answers every slash command."""
-
     runner: CommandRunner
 
     def register(self, bolt: AsyncApp) -> None:
-        """Make Bolt call us for every command of the table."""
         for name in SLASH_COMMANDS:
             bolt.command(name)(self.on_command)
 
     async def on_command(self, ack: AsyncAck, body: dict[str, Any]) -> None:
-        """Commit, ack, and leave the answer to a task."""
         command, invocation = read_invocation(body, new_reference())
         reference = invocation.reference
         log.info("command", reference=reference, command=body.get("command"), channel_id=invocation.channel_id)
         reply = Reply(str(body.get("response_url") or ""), reference)
-        answer = await self.runner.commit(command, invocation, reply)
-        await ack()
-        self.runner.answer_later(answer, reference)
+        await self.runner.run(command, invocation, reply, ack)
 
 
 def read_invocation(body: dict[str, Any], reference: str) -> tuple[Command | None, Invocation]:
-    """The command that was typed, and its words; None for a word after /racing that is no command."""
+    """The command is None for an unknown word after /racing."""
     text = unescaped(str(body.get("text") or ""))
     alone = SLASH_COMMANDS.get(str(body.get("command")))
     command, text = find_command(f"{alone.name} {text}" if alone else text)
@@ -52,7 +46,7 @@ def read_invocation(body: dict[str, Any], reference: str) -> tuple[Command | Non
 
 
 def unescaped(text: str) -> str:
-    """A text as it was typed. Slack escapes these three characters, and leaves the mentions that it makes as they are.
+    """Slack escapes three characters, and leaves its own mentions unescaped.
 
     Source: docs.slack.dev/messaging/formatting-message-text, "Escaping text".
     """

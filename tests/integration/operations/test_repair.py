@@ -249,7 +249,7 @@ def mix(deliveries):
 async def stranger(outage, event="race.abandoned", race_id="rc_nobody1", region="GB"):
     """The service gives up a delivery of a race that nobody knows, and its record has no payload."""
     happening = Happening(event, region, race_id, "mt_nobody", {"event": event, "race": {"race_id": race_id}})
-    (delivery,) = await outage.lose(outage.service._state.outbox.queue(happening, outage.now))
+    (delivery,) = await outage.lose(outage.service._state.delivery_queue.add(happening, outage.now))
     delivery.shape = "bare"
     return delivery
 
@@ -341,7 +341,7 @@ async def test_outage_is_told_where_the_kill_came_after_the_last_delivery(listen
     await repair._together(first.failed, None)
     monkeypatch.setattr(repairing, "DELIVERIES_PER_SUMMARY", 100)
     # The service lists the newest first; the other one it does not list any more.
-    outage.service._state.outbox._deliveries.remove(deliveries[0])
+    outage.service._state.delivery_queue._deliveries.remove(deliveries[0])
     await mend(listening, repair)
     (told,) = listening.texts("CADMIN")
     assert "gave up 1 delivery to me (abandoned races: 1)" in told
@@ -467,8 +467,8 @@ async def test_record_that_names_no_event_is_told_to_admins_once(listening, outa
     race = outage.service.racing.races(outage.today, "GB")[0]
     happening = Happening("", "GB", race.race_id, race.meeting_id, {})
     subscription = outage.service.subscriptions[0]
-    outage.service._state.outbox.subscriptions[0] = replace(subscription, events=frozenset({*EventKind, ""}))
-    await outage.lose(outage.service._state.outbox.queue(happening, outage.now))
+    outage.service._state.delivery_queue.subscriptions[0] = replace(subscription, events=frozenset({*EventKind, ""}))
+    await outage.lose(outage.service._state.delivery_queue.add(happening, outage.now))
     for _ in range(2):
         repaired = await mend(listening, make_repair(listening))
         assert repaired.unread == ("dl_00000001",)

@@ -198,10 +198,10 @@ async def test_server_listens_on_loopback_at_the_port_it_is_given():
 
 
 async def test_failure_by_a_call_s_arguments_comes_before_what_is_scripted(client, workspace):
-    def befalls(method, args):
+    def failure_of(method, args):
         return failures.slack_error("msg_too_long") if (method, args.text("text")) == (POST, "bad") else None
 
-    workspace.befalls = befalls
+    workspace.failure_of = failure_of
     workspace.script(POST, [failures.rate_limited(1)])
     for text, code in (("bad", "msg_too_long"), ("bad", "msg_too_long"), ("good", "ratelimited")):
         with pytest.raises(SlackApiError, match=code):

@@ -82,8 +82,8 @@ async def workspace():
 
 @pytest_asyncio.fixture
 async def make_rig(workspace, monkeypatch):
-    monkeypatch.setattr(socket_mode, "FIRST_WAIT_S", 0.05)
-    monkeypatch.setattr(socket_mode, "LOOK_S", 0.05)
+    monkeypatch.setattr(socket_mode, "FIRST_RECONNECT_S", 0.05)
+    monkeypatch.setattr(socket_mode, "LIVENESS_CHECK_S", 0.05)
     session = make_session()
     rigs = []
 

@@ -189,7 +189,8 @@ async def test_form_that_was_saved_says_it_too_and_has_no_button(channel):
 
 async def test_form_says_the_same_of_courses_before_and_after_it_is_complete(channel):
     acked, later = [], []
-    runner: Any = SimpleNamespace(desk=channel.desk, answer_later=lambda answer, _reference: later.append(answer))
+    tasks = SimpleNamespace(start=lambda answer, _name: later.append(answer))
+    runner: Any = SimpleNamespace(desk=channel.desk, tasks=tasks)
     view = await channel.opens()
     values = modals.filled_in(view, {"regions": ["GB"], "topics": ["results"], "not_courses": [option("cr_1")]})
 

@@ -88,8 +88,8 @@ def typed(text=""):
 
 
 async def run(command, reply, runner=None, done=None):
-    answer = await (runner or make_runner()).commit(command, typed(), reply)
-    task = asyncio.create_task(answer)
+    runner = runner or make_runner()
+    task = asyncio.create_task(runner.answer(await runner.commit(command, typed()), reply))
     if done is not None:
         while not task.done() and len(seen := done[1].sent) < done[2]:
             await asyncio.sleep(0)
@@ -250,8 +250,7 @@ async def test_refusal_in_the_commit_is_answered_with_the_line_put_right(webhook
 
     command = Command("subscribe", "", "", slow_command(asyncio.Event()).answer, commit)
     runner = replace(make_runner(), desk=(await channel_in(database)).desk)
-    answer = await runner.commit(command, typed("gb"), Reply(URL, "cmd-1"))
-    await answer
+    await runner.answer(await runner.commit(command, typed("gb")), Reply(URL, "cmd-1"))
     (sent,) = webhook.sent
     assert sent["blocks"][-1]["elements"][0]["value"] == "subscribe GB"
 
@@ -262,7 +261,8 @@ async def test_change_that_is_not_done_in_time_blames_nobody(webhook, monkeypatc
 
     monkeypatch.setattr(command_runner, "COMMIT_S", 0.0)
     command = Command("subscribe", "", "", slow_command(asyncio.Event()).answer, commit)
-    await (await make_runner().commit(command, typed("GB"), Reply(URL, "cmd-1")))
+    runner = make_runner()
+    await runner.answer(await runner.commit(command, typed("GB")), Reply(URL, "cmd-1"))
     (sent,) = webhook.sent
     assert sent["text"].startswith("I could not do this in time. Nothing was changed, unless /racing list shows it")
     assert "storage" not in sent["text"]

@@ -37,7 +37,7 @@ async def test_mistyped_command_is_offered_with_its_words(database, line, offere
     nobody: Any = None
     responder: Any = SimpleNamespace(respond=respond)
     runner = CommandRunner(channel.desk, responder, nobody)
-    await (await runner.commit(None, Invocation(line, "C1", "U1", "cmd-1"), nobody))
+    await runner.answer(await runner.commit(None, Invocation(line, "C1", "U1", "cmd-1")), nobody)
     (message,) = said
     assert "After /racing I know: subscribe" in message.text
     values = [one["value"] for block in message.blocks for one in block.get("elements", ())]

@@ -1,16 +1,16 @@
-"""The Web API's methods: the table of all, and one module for each family."""
+"""The Web API's methods."""
 
 from collections.abc import Callable
 
 from bot.sandbox.slack.arguments import Arguments
-from bot.sandbox.slack.methods import auth, chat, conversations, history, usergroups, users, views
+from bot.sandbox.slack.methods import chat, conversations, history, people, views
 from bot.sandbox.slack.state import WorkspaceState
 from bot.sandbox.slack.values import Json
 
 Method = Callable[[WorkspaceState, Arguments], Json]
 
 METHODS: dict[str, Method] = {
-    "auth.test": auth.test,
+    "auth.test": people.auth_test,
     "chat.postMessage": chat.post_message,
     "chat.postEphemeral": chat.post_ephemeral,
     "chat.update": chat.update,
@@ -21,9 +21,9 @@ METHODS: dict[str, Method] = {
     "conversations.open": conversations.open_dm,
     "conversations.history": history.history,
     "conversations.replies": history.replies,
-    "usergroups.list": usergroups.list_all,
-    "users.info": users.info,
-    "users.list": users.list_all,
+    "usergroups.list": people.list_groups,
+    "users.info": people.info,
+    "users.list": people.list_all,
     "views.open": views.open_modal,
     "views.update": views.update,
     "views.publish": views.publish,

@@ -1,4 +1,4 @@
-"""Which channel a call means, and whether the token may touch it."""
+"""The channel that a call names."""
 
 from bot.sandbox.slack.arguments import Arguments
 from bot.sandbox.slack.refused_calls import Refused
@@ -7,13 +7,12 @@ from bot.sandbox.slack.values import Channel
 
 
 def need_scope(state: WorkspaceState, scope: str) -> None:
-    """Refuses the call where the token lacks the scope."""
     if scope not in state.scopes:
         raise Refused("missing_scope", needed=scope, provided=",".join(sorted(state.scopes)))
 
 
 def known_channel(state: WorkspaceState, args: Arguments) -> Channel:
-    """The channel by its id; a private one that the bot is not in does not exist for it."""
+    """A private channel without the bot does not exist for the bot."""
     channel = state.channels.get(args.required("channel", "channel_not_found"))
     if channel is None or (channel.is_private and not state.bot_is_in(channel)):
         raise Refused("channel_not_found")
@@ -21,7 +20,6 @@ def known_channel(state: WorkspaceState, args: Arguments) -> Channel:
 
 
 def readable_channel(state: WorkspaceState, args: Arguments) -> Channel:
-    """The channel whose messages are asked for: the token needs the history scope, the bot must be in it."""
     channel = known_channel(state, args)
     need_scope(state, f"{channel.scope_prefix}:history")
     if not state.bot_is_in(channel):
@@ -30,7 +28,7 @@ def readable_channel(state: WorkspaceState, args: Arguments) -> Channel:
 
 
 def writable_channel(state: WorkspaceState, args: Arguments) -> Channel:
-    """The channel to post in, by id, by a public channel's name, or by a user's id for a direct message."""
+    """By id, by a public channel's name, or by a user's id for a direct message."""
     need_scope(state, "chat:write")
     wanted = args.required("channel", "channel_not_found")
     if wanted in state.users and wanted != state.bot_user_id:

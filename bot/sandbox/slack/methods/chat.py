@@ -12,7 +12,7 @@ from bot.sandbox.slack.values import EphemeralMessage, Json, PostedMessage
 
 
 def post_message(state: WorkspaceState, args: Arguments) -> Json:
-    """Posts in a channel that the bot is in. docs.slack.dev/reference/methods/chat.postMessage."""
+    """docs.slack.dev/reference/methods/chat.postMessage."""
     channel = writable_channel(state, args)
     content = read_content(args, refuse_new_blocks=state.refuse_new_blocks)
     thread_ts = args.text("thread_ts")
@@ -39,7 +39,7 @@ def post_message(state: WorkspaceState, args: Arguments) -> Json:
 
 
 def post_ephemeral(state: WorkspaceState, args: Arguments) -> Json:
-    """Shows a message to one member of a channel. docs.slack.dev/reference/methods/chat.postEphemeral."""
+    """docs.slack.dev/reference/methods/chat.postEphemeral."""
     channel = writable_channel(state, args)
     user = args.required("user", "user_not_found")
     if user not in channel.members:
@@ -60,9 +60,9 @@ def post_ephemeral(state: WorkspaceState, args: Arguments) -> Json:
 
 
 def update(state: WorkspaceState, args: Arguments) -> Json:
-    """Edits one of the bot's own messages. docs.slack.dev/reference/methods/chat.update.
+    """docs.slack.dev/reference/methods/chat.update.
 
-    Blocks and metadata that the call leaves out stay; an empty list or object removes them.
+    Blocks and metadata stay if the call leaves them out. An empty list or object removes them.
     """
     message = _own_message(state, args)
     text = args.text("text")
@@ -83,7 +83,7 @@ def update(state: WorkspaceState, args: Arguments) -> Json:
 
 
 def get_permalink(state: WorkspaceState, args: Arguments) -> Json:
-    """The address of a message. docs.slack.dev/reference/methods/chat.getPermalink."""
+    """docs.slack.dev/reference/methods/chat.getPermalink."""
     channel = known_channel(state, args)
     ts = args.required("message_ts", "message_not_found")
     if state.message(channel.id, ts) is None:

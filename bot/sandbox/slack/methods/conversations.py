@@ -1,4 +1,4 @@
-"""conversations.*, but for their messages: which channels there are, and who is in them."""
+"""conversations.*: channels and their members."""
 
 from bot.sandbox.slack.arguments import Arguments
 from bot.sandbox.slack.methods.access import known_channel, need_scope
@@ -12,14 +12,14 @@ _SCOPES = {"public_channel": "channels:read", "private_channel": "groups:read", 
 
 
 def info(state: WorkspaceState, args: Arguments) -> Json:
-    """One channel. docs.slack.dev/reference/methods/conversations.info."""
+    """docs.slack.dev/reference/methods/conversations.info."""
     channel = known_channel(state, args)
     need_scope(state, f"{channel.scope_prefix}:read")
     return {"channel": channel_shape(state, channel)}
 
 
 def list_all(state: WorkspaceState, args: Arguments) -> Json:
-    """The channels of the wanted types, a page at a time; private ones only where the bot is in them."""
+    """Private channels are listed only if the bot is in the channel."""
     types = (args.text("types") or "public_channel").split(",")
     for kind in types:
         if kind.strip() not in _SCOPES:
@@ -39,7 +39,6 @@ def list_all(state: WorkspaceState, args: Arguments) -> Json:
 
 
 def members(state: WorkspaceState, args: Arguments) -> Json:
-    """The ids of a channel's members, a page at a time."""
     channel = known_channel(state, args)
     need_scope(state, f"{channel.scope_prefix}:read")
     page, following = page_of(sorted(channel.members), args.text("cursor"), args.number("limit", 100, 1000))
@@ -47,7 +46,7 @@ def members(state: WorkspaceState, args: Arguments) -> Json:
 
 
 def open_dm(state: WorkspaceState, args: Arguments) -> Json:
-    """The direct message channel with one person. Several at once (`mpim`) are not offered."""
+    """Direct messages between several people (`mpim`) are not offered."""
     need_scope(state, "im:write")
     user = args.required("users", "users_list_not_supplied")
     if user not in state.users:

@@ -1,4 +1,4 @@
-"""conversations.history and conversations.replies: the messages of a channel and of a thread, a page at a time.
+"""conversations.history and conversations.replies.
 
 docs.slack.dev/reference/methods/conversations.history
 """
@@ -13,7 +13,7 @@ from bot.sandbox.slack.timestamps import parse_ts
 from bot.sandbox.slack.values import Json, PostedMessage
 
 DEFAULT_LIMIT = 100
-MOST = 999
+LIMIT_MAX = 999
 
 
 def history(state: WorkspaceState, args: Arguments) -> Json:
@@ -27,7 +27,7 @@ def history(state: WorkspaceState, args: Arguments) -> Json:
 
 
 def replies(state: WorkspaceState, args: Arguments) -> Json:
-    """A thread, oldest first, with the message that it hangs on in front."""
+    """A thread, oldest first, its first message in front."""
     channel = readable_channel(state, args)
     ts = args.required("ts", "thread_not_found")
     if state.message(channel.id, ts) is None:
@@ -40,7 +40,7 @@ def replies(state: WorkspaceState, args: Arguments) -> Json:
 
 
 def _visible(state: WorkspaceState, channel_id: str) -> list[PostedMessage]:
-    """What history shows by now: it may lag behind the posts."""
+    """History may lag behind the posts."""
     now = state.clock()
     return [
         message
@@ -75,7 +75,7 @@ def _mark(mark: str) -> int:
 
 
 def _page(state: WorkspaceState, rest: list[PostedMessage], args: Arguments) -> Json:
-    limit = args.number("limit", DEFAULT_LIMIT, MOST)
+    limit = args.number("limit", DEFAULT_LIMIT, LIMIT_MAX)
     with_metadata = args.flag("include_all_metadata")
     page: Json = {
         "messages": [message_shape(state, message, with_metadata=with_metadata) for message in rest[:limit]],

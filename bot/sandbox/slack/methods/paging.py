@@ -1,4 +1,4 @@
-"""Cursors, as Slack's lists have them: opaque, and refused when they are not ours."""
+"""Opaque cursors of Slack's lists. Foreign cursors are refused."""
 
 import base64
 import binascii
@@ -8,12 +8,10 @@ from bot.sandbox.slack.values import Json
 
 
 def make_cursor(mark: str) -> str:
-    """The cursor that stands for a place in a list."""
     return base64.urlsafe_b64encode(f"next:{mark}".encode()).decode()
 
 
 def read_cursor(cursor: str | None) -> str | None:
-    """The place that a cursor stands for, or None at the start; refuses what was not made here."""
     if cursor is None:
         return None
     try:
@@ -26,7 +24,6 @@ def read_cursor(cursor: str | None) -> str | None:
 
 
 def page_of(items: list[str], cursor: str | None, limit: int) -> tuple[list[str], Json]:
-    """One page of a sorted list of ids, and the `response_metadata` that leads to the next."""
     mark = read_cursor(cursor)
     rest = items if mark is None else [item for item in items if item >= mark]
     following = make_cursor(rest[limit]) if len(rest) > limit else ""

@@ -1,4 +1,4 @@
-"""Messages, channels and people in the shapes in which the Web API shows them."""
+"""Messages, channels and people as the Web API shows them."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,6 @@ from bot.sandbox.slack.values import Channel, Json, PostedMessage, User
 
 
 def message_shape(state: WorkspaceState, message: PostedMessage, *, with_metadata: bool) -> Json:
-    """A message as history shows it; every block has an id, and metadata is there where it was asked for."""
     shape: Json = {
         "type": "message",
         "user": message.user,
@@ -21,7 +20,7 @@ def message_shape(state: WorkspaceState, message: PostedMessage, *, with_metadat
         shape["blocks"] = blocks_with_ids(message.blocks)
     if message.thread_ts is not None:
         shape["thread_ts"] = message.thread_ts
-    # Slack marks no edit of a message that carries blocks.
+    # Slack marks no edit of a message with blocks.
     if message.edited is not None and not message.blocks:
         shape["edited"] = {"user": message.user, "ts": message.edited}
     if with_metadata and message.metadata is not None:
@@ -30,12 +29,11 @@ def message_shape(state: WorkspaceState, message: PostedMessage, *, with_metadat
 
 
 def blocks_with_ids(blocks: Iterable[Json]) -> list[Json]:
-    """The blocks, each with the id that Slack gives those that came without."""
+    """Slack gives an id to each block without an id."""
     return [{"block_id": f"b{index}", **block} for index, block in enumerate(blocks)]
 
 
 def channel_shape(state: WorkspaceState, channel: Channel) -> Json:
-    """A channel as conversations.info shows it."""
     shape: Json = {
         "id": channel.id,
         "created": int(channel.created_at.timestamp()),
@@ -62,7 +60,6 @@ def channel_shape(state: WorkspaceState, channel: Channel) -> Json:
 
 
 def user_shape(state: WorkspaceState, user: User) -> Json:
-    """A person as users.info shows them."""
     return {
         "id": user.id,
         "team_id": state.team_id,

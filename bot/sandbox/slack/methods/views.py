@@ -1,26 +1,20 @@
-"""views.*: modals and the App Home, judged as Slack does and kept."""
+"""views.*: modals and the App Home."""
 
 import json
-from typing import Any
 
 from bot.sandbox.slack.arguments import Arguments
-from bot.sandbox.slack.block_checks import ID_LIMIT, Problems, objects, one_of, only, plain_in, problem, string
-from bot.sandbox.slack.block_rules import VIEW_BLOCKS, block_problems
+from bot.sandbox.slack.block_rules import view_problems
 from bot.sandbox.slack.methods.shapes import blocks_with_ids
 from bot.sandbox.slack.refused_calls import Refused, refused_for
 from bot.sandbox.slack.state import WorkspaceState
 from bot.sandbox.slack.values import Json
 
 # docs.slack.dev/reference/views/modal-views
-TITLE_LIMIT = 24
-PRIVATE_METADATA_LIMIT = 3000
 VIEW_BYTES = 250_000
-_HOME = ("blocks", "private_metadata", "callback_id", "external_id")
-_MODAL = (*_HOME, "title", "submit", "close", "clear_on_close", "notify_on_close", "submit_disabled")
 
 
 def open_modal(state: WorkspaceState, args: Arguments) -> Json:
-    """Opens a modal for whoever set off the trigger. docs.slack.dev/reference/methods/views.open."""
+    """docs.slack.dev/reference/methods/views.open."""
     trigger_id = args.required("trigger_id", "invalid_trigger_id")
     view = read_view(state, args, "modal")
     state.triggers.exchange(trigger_id)
@@ -28,7 +22,7 @@ def open_modal(state: WorkspaceState, args: Arguments) -> Json:
 
 
 def update(state: WorkspaceState, args: Arguments) -> Json:
-    """Replaces an open view, unless its hash shows that it has changed since."""
+    """Refused if the call's hash is not the hash of the open view."""
     view = read_view(state, args, "modal")
     known = [old for old in state.views.values() if args.text("external_id") == old.get("external_id")]
     found = state.views.get(args.text("view_id") or "") or (known[0] if args.text("external_id") and known else None)
@@ -40,7 +34,6 @@ def update(state: WorkspaceState, args: Arguments) -> Json:
 
 
 def publish(state: WorkspaceState, args: Arguments) -> Json:
-    """Shows the App Home of one person."""
     user = args.required("user_id", "invalid_arguments")
     if user not in state.users:
         raise Refused("user_not_found")
@@ -48,7 +41,6 @@ def publish(state: WorkspaceState, args: Arguments) -> Json:
 
 
 def read_view(state: WorkspaceState, args: Arguments, kind: str) -> Json:
-    """The call's view, or the refusal that says what is wrong with it."""
     view = args.structure("view", "invalid_arguments")
     problems = view_problems(view, kind, refuse_new=state.refuse_new_blocks)
     if problems:
@@ -59,32 +51,8 @@ def read_view(state: WorkspaceState, args: Arguments, kind: str) -> Json:
     return view
 
 
-def view_problems(view: Any, kind: str, *, refuse_new: bool = False) -> list[str]:
-    """What Slack would complain about in a modal ("modal") or App Home ("home"), each with its json-pointer."""
-    if not isinstance(view, dict):
-        return [problem("must be an object", "/view")]
-    return [*_frame(view, kind), *block_problems(view.get("blocks"), most=VIEW_BLOCKS, refuse_new=refuse_new)]
-
-
-def _frame(view: Json, kind: str) -> Problems:
-    yield from one_of(view, "type", "/view", {kind}, required=True)
-    yield from only(view, "/view", *(_MODAL if kind == "modal" else _HOME))
-    if view.get("private_metadata") != "":
-        yield from string(view, "private_metadata", "/view", PRIVATE_METADATA_LIMIT)
-    if view.get("callback_id") != "":
-        yield from string(view, "callback_id", "/view", ID_LIMIT)
-    yield from string(view, "external_id", "/view", ID_LIMIT)
-    if kind == "modal":
-        yield from plain_in(view, "title", "/view", TITLE_LIMIT)
-        yield from plain_in(view, "submit", "/view", TITLE_LIMIT, required=False)
-        yield from plain_in(view, "close", "/view", TITLE_LIMIT, required=False)
-        has_input = any(isinstance(block, dict) and block.get("type") == "input" for block in objects(view, "blocks"))
-        if has_input and "submit" not in view:
-            yield problem("missing required field: submit", "/view")
-
-
 def store_view(state: WorkspaceState, view: Json, view_id: str, *, root_id: str | None = None) -> Json:
-    """The view as Slack keeps it, open under its id. `root_id` is the first of a stack of modals."""
+    """`root_id` is the first of a stack of modals."""
     stored = {
         "callback_id": "",
         "private_metadata": "",

@@ -1,4 +1,4 @@
-"""Every refusal the service can answer with, and how it is put in JSON (Interface, Errors)."""
+"""Every refusal of the service, and its JSON (Interface, Errors)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ DOC_URL = "https://docs.racing-data.example/v1"
 
 @dataclass(eq=False)
 class Refusal(Exception):
-    """A request that is not served. `extra` are fields of the error object besides code and message."""
+    """`extra` are fields of the error object beside code and message."""
 
     status: int
     code: str
@@ -25,18 +25,16 @@ class Refusal(Exception):
 
 
 def unauthorized() -> Refusal:
-    """No key, or one that is not the account's now."""
     return Refusal(401, "unauthorized", "No API key was sent, or the key is not recognised.")
 
 
 def upgrade_required(endpoint: str, plan: str, reaches_on: tuple[str, ...]) -> Refusal:
-    """The plan does not reach the endpoint; names every plan that does."""
     extra = {"your_plan": plan, "reaches_on": list(reaches_on), "doc_url": DOC_URL + endpoint}
     return Refusal(403, "upgrade_required", f"The {plan} plan does not reach {endpoint}.", extra)
 
 
 def outside_window(window: Window, requested: date, switches: Switches) -> Refusal:
-    """The requested date is not in the plan's window; names both. Spec gap G8: under which names is switched."""
+    """Spec gap G8: the names of the two fields are switched."""
     shapes: dict[str, dict[str, Any]] = {
         "named": {"window": str(window), "requested_date": requested.isoformat()},
         "renamed": {"your_window": str(window), "requested": requested.isoformat()},
@@ -47,39 +45,35 @@ def outside_window(window: Window, requested: date, switches: Switches) -> Refus
 
 
 def not_found() -> Refusal:
-    """No such address."""
     return Refusal(404, "not_found", "There is nothing at this address.")
 
 
 def method_not_allowed(headers: Mapping[str, str]) -> Refusal:
-    """The address exists and does not take this method. The interface lists no code for it."""
+    """The interface lists no code for a wrong method."""
     return Refusal(405, "method_not_allowed", "This method is not allowed here.", headers=headers)
 
 
 def invalid_param(param: str, problem: str) -> Refusal:
-    """A parameter, or a field of the body, is wrong. What was sent is not repeated."""
+    """A wrong parameter or field of the body. The value is not repeated."""
     return Refusal(422, "invalid_param", f"{param}: {problem}", {"param": param})
 
 
 def rate_limited(retry_after_s: int) -> Refusal:
-    """The minute's requests are used up."""
     headers = {"Retry-After": str(retry_after_s)}
     return Refusal(429, "rate_limited", f"Too many requests: wait {retry_after_s} s.", headers=headers)
 
 
 def quota_exceeded(retry_after_s: int) -> Refusal:
-    """The month's requests are used up."""
     headers = {"Retry-After": str(retry_after_s)}
     return Refusal(429, "quota_exceeded", "The monthly allowance is used up until the first.", headers=headers)
 
 
 def server_error(status: int = 500) -> Refusal:
-    """The service's own fault."""
     return Refusal(status, "server_error", "Something went wrong here. Quote the request_id to support.")
 
 
 def scripted(failure: int | str, endpoint: str, window: Window, switches: Switches) -> Refusal:
-    """The refusal a test asked for, by status or by code; ValueError for one the service doesn't have."""
+    """Raises ValueError for an unknown refusal."""
     by_code = {
         "unauthorized": unauthorized(),
         "upgrade_required": upgrade_required(endpoint, "free", tuple(PLANS)[1:]),
@@ -100,7 +94,7 @@ def scripted(failure: int | str, endpoint: str, window: Window, switches: Switch
 
 
 def refusal_response(refusal: Refusal, request_id: str, switches: Switches) -> Response:
-    """The refusal as an answer. Spec gap G7: a 404 may have no JSON in it."""
+    """Spec gap G7: a 404 may have no JSON."""
     if refusal.status == 404 and switches.not_found == "html":
         return HTMLResponse("<html><body><h1>404 Not Found</h1></body></html>", 404)
     if refusal.status == 404 and switches.not_found == "empty":

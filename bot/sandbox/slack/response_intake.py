@@ -1,4 +1,4 @@
-"""What a bot answers a command or action with: in the HTTP answer itself, or later through the response address."""
+"""Takes the bot's responses to commands and actions."""
 
 from dataclasses import replace
 from typing import Any
@@ -14,10 +14,10 @@ RESPONSE_TYPES = frozenset({"ephemeral", "in_channel"})
 
 
 def take_response(state: WorkspaceState, url: ResponseUrl, values: Json, *, via: str) -> SentResponse:
-    """The response, judged, kept and shown where it belongs; raises what is wrong with it.
+    """Raises Refused.
 
-    An ephemeral one goes to the person who asked, one "in_channel" is posted, and `replace_original` changes the
-    message that the button was on, whether all see that or one.
+    An ephemeral response goes to the person who asked, and "in_channel" is posted. `replace_original` changes the
+    clicked message.
     """
     response = _read(state, values, via)
     url.responses.append(response)
@@ -53,21 +53,21 @@ def _boolean(values: Json, name: str) -> bool:
 
 def _show(state: WorkspaceState, url: ResponseUrl, response: SentResponse) -> None:
     original = state.message(url.channel_id, url.message_ts) if url.message_ts else None
-    whispered = state.whispered(url.message_ts) if url.message_ts else None
+    ephemeral = state.ephemeral(url.message_ts) if url.message_ts else None
     if original is not None and response.delete_original:
         state.remove(original)
     elif original is not None and response.replace_original:
         state.edit(replace(original, text=response.text, blocks=response.blocks))
-    elif whispered is not None and (response.delete_original or response.replace_original):
-        changed = replace(whispered, text=response.text, blocks=response.blocks)
-        state.change_whispered(whispered, None if response.delete_original else changed)
+    elif ephemeral is not None and (response.delete_original or response.replace_original):
+        changed = replace(ephemeral, text=response.text, blocks=response.blocks)
+        state.replace_ephemeral(ephemeral, None if response.delete_original else changed)
     elif response.delete_original:
         # A command has no original.
         return
     elif response.response_type == "in_channel":
         _post(state, url, response)
     else:
-        _whisper(state, url, response)
+        _show_to_one(state, url, response)
 
 
 def _post(state: WorkspaceState, url: ResponseUrl, response: SentResponse) -> None:
@@ -83,7 +83,7 @@ def _post(state: WorkspaceState, url: ResponseUrl, response: SentResponse) -> No
     )
 
 
-def _whisper(state: WorkspaceState, url: ResponseUrl, response: SentResponse) -> None:
+def _show_to_one(state: WorkspaceState, url: ResponseUrl, response: SentResponse) -> None:
     state.put_ephemeral(
         EphemeralMessage(
             ts=state.timestamps.issue(),

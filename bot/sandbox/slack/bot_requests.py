@@ -1,4 +1,4 @@
-"""Sends signed requests to the bot as Slack does, and takes what it answers."""
+"""Sends signed requests to the bot as Slack does, and takes the bot's answer."""
 
 import asyncio
 import json
@@ -11,7 +11,7 @@ import httpx
 
 from bot.sandbox.slack.answers import Answer
 from bot.sandbox.slack.refused_calls import Refused
-from bot.sandbox.slack.responding import take_response
+from bot.sandbox.slack.response_intake import take_response
 from bot.sandbox.slack.response_urls import ResponseUrl
 from bot.sandbox.slack.signing import FORM, JSON, signed_headers
 from bot.sandbox.slack.state import WorkspaceState
@@ -21,7 +21,6 @@ BOT_PATH = "/slack/events"
 
 
 async def send_form(state: WorkspaceState, bot_url: str, fields: dict[str, str], url: ResponseUrl | None) -> Answer:
-    """Sends a command or an interaction."""
     if state.socket_mode:
         kind = "interactive" if "payload" in fields else "slash_commands"
         payload = json.loads(fields["payload"]) if "payload" in fields else dict(fields)
@@ -32,7 +31,7 @@ async def send_form(state: WorkspaceState, bot_url: str, fields: dict[str, str],
 
 
 async def send_event(state: WorkspaceState, bot_url: str, envelope: Json, retry_num: int | None = None) -> Answer:
-    """Sends an event, with `retry_num` as one that is sent again."""
+    """`retry_num` marks an event as sent again."""
     if state.socket_mode:
         timeout_s = state.ack_timeout_s
         return await state.sockets.deliver("events_api", envelope, timeout_s=timeout_s, retry_num=retry_num)
@@ -43,7 +42,6 @@ async def send_event(state: WorkspaceState, bot_url: str, envelope: Json, retry_
 async def send_json(
     state: WorkspaceState, bot_url: str, payload: Json, headers: dict[str, str] | None = None
 ) -> Answer:
-    """Sends JSON, signed."""
     return await send_signed(state, bot_url, json.dumps(payload).encode(), JSON, headers=headers)
 
 
@@ -57,11 +55,11 @@ async def send_signed(
     timestamp: int | str | None = None,
     headers: dict[str, str] | None = None,
 ) -> Answer:
-    """Sends any body, signed; another `secret` or an old `timestamp` makes it a forgery."""
+    """Another `secret` or an old `timestamp` makes a forgery."""
     sent_at = int(state.clock().timestamp()) if timestamp is None else timestamp
     signed = signed_headers(secret or state.signing_secret, sent_at, body, content_type)
     request = httpx.Request("POST", request_url(bot_url), content=body, headers=signed | (headers or {}))
-    # No certificates are loaded: the bot is on loopback, and https to anywhere else fails.
+    # The bot is on loopback: no certificates are loaded, so https fails.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     async with httpx.AsyncClient(verify=context, trust_env=False, timeout=state.ack_timeout_s) as client:
         started = time.perf_counter()
@@ -71,12 +69,12 @@ async def send_signed(
 
 
 def request_url(bot_url: str) -> str:
-    """The address to send to: Slack's own path is added where only the bot's base address is given."""
+    """Slack's own path is added to a base address."""
     return bot_url if urlsplit(bot_url).path.strip("/") else bot_url.rstrip("/") + BOT_PATH
 
 
 def with_body_taken(state: WorkspaceState, answer: Answer) -> Answer:
-    """The same answer to a command; a body in it is taken as the first response, or `error` says what is wrong."""
+    """A body in the answer becomes the first response."""
     if answer.response_url is None or answer.error is not None or not answer.body:
         return answer
     try:
@@ -93,7 +91,7 @@ def with_body_taken(state: WorkspaceState, answer: Answer) -> Answer:
 
 
 def with_challenge_checked(answer: Answer, challenge: str) -> Answer:
-    """The same answer, with an error where it does not carry the challenge, as text or as JSON."""
+    """`error` is set if the answer lacks the challenge, as text or as JSON."""
     if answer.error is not None:
         return answer
     try:

@@ -1,4 +1,4 @@
-"""users.*: who there is, and whether they are admins."""
+"""auth.test, users.* and usergroups.list: the people of the workspace."""
 
 from bot.sandbox.slack.arguments import Arguments
 from bot.sandbox.slack.methods.access import need_scope
@@ -9,8 +9,20 @@ from bot.sandbox.slack.state import WorkspaceState
 from bot.sandbox.slack.values import Json
 
 
+def auth_test(state: WorkspaceState, _args: Arguments) -> Json:
+    return {
+        "url": f"https://{state.team_domain}.slack.com/",
+        "team": "Sandbox",
+        "user": "racing-bot",
+        "team_id": state.team_id,
+        "user_id": state.bot_user_id,
+        "bot_id": state.bot_id,
+        "is_enterprise_install": False,
+    }
+
+
 def info(state: WorkspaceState, args: Arguments) -> Json:
-    """One person. docs.slack.dev/reference/methods/users.info."""
+    """docs.slack.dev/reference/methods/users.info."""
     need_scope(state, "users:read")
     user = state.users.get(args.required("user", "user_not_found"))
     if user is None:
@@ -19,7 +31,18 @@ def info(state: WorkspaceState, args: Arguments) -> Json:
 
 
 def list_all(state: WorkspaceState, args: Arguments) -> Json:
-    """Everybody, a page at a time. docs.slack.dev/reference/methods/users.list."""
+    """docs.slack.dev/reference/methods/users.list."""
     need_scope(state, "users:read")
     page, following = page_of(sorted(state.users), args.text("cursor"), args.number("limit", 100, 1000))
     return {"members": [user_shape(state, state.users[user_id]) for user_id in page], **following}
+
+
+def list_groups(state: WorkspaceState, _args: Arguments) -> Json:
+    """docs.slack.dev/reference/methods/usergroups.list."""
+    need_scope(state, "usergroups:read")
+    return {
+        "usergroups": [
+            {"id": group_id, "team_id": state.team_id, "handle": handle, "name": handle, "is_usergroup": True}
+            for group_id, handle in state.user_groups.items()
+        ]
+    }
