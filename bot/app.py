@@ -1,15 +1,14 @@
-"""The composition root: Settings in, a running service out. The only wiring there is."""
+"""The composition root, the only wiring: settings in, a running service out."""
 
 import asyncio
 import gc
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-import aiohttp
 from slack_bolt.async_app import AsyncApp
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -55,7 +54,7 @@ from bot.outbox.poster import Poster
 from bot.outbox.resolve import SettleDoubtful
 from bot.outbox.resume import Reopening
 from bot.racedata import webhook_subscriptions
-from bot.racedata.client.service_client import open_client
+from bot.racedata.client.service_client import RacingClient, open_client
 from bot.racedata.client.timing import Timing
 from bot.racedata.day_path import Paths
 from bot.racedata.forecast import Forecast
@@ -93,55 +92,80 @@ if TYPE_CHECKING:
 
 log = get_logger(__name__)
 
-BODY_BUDGET = 16
-"""All bodies in flight together may be this many times the largest one."""
+BODIES_IN_FLIGHT = 16
+"""The memory budget, in bodies of the largest size."""
 
 FINISH_S = 8.0
-"""On a graceful stop, answers that are under way are waited for this long."""
+"""Limit for answers under way at a graceful stop."""
 
 ENVELOPES_S = 3.0
-"""And what Slack waits for an ack of; it waits no longer."""
+"""Limit for Socket Mode at a graceful stop: Slack waits no longer for an ack."""
 
 FANOUT, POSTER = "fanout", "poster"
-"""The loops that are told to stop instead of being cancelled: what they have begun in the database, they finish."""
+"""Loops that are not cancelled, so that begun work in the database is finished."""
 
-LOOK_AT_MOST_S = 10.0
-"""A look that takes longer is given up: what is known without the database is shown."""
+STATE_EVERY_S = 5.0
+"""How often `/readyz` and `/metrics` are updated."""
 
-LOOK_S = 5.0
-"""How often the state of the service is looked at for `/readyz` and `/metrics`."""
+STATE_AT_MOST_S = 10.0
+"""Limit of a look; without an answer `/readyz` shows the state known without the database."""
 
+STATE_VALID_S = 60.0
+"""An older look is no good sign for the heartbeat."""
 
-LOOKED_WITHIN_S = 60.0
-"""What the last look saw is good for the heartbeat for this long."""
+IDENTITY_WAIT_S = 60.0
+"""The longest pause between two tries."""
 
 OF_HEARTBEAT = ("storage", "webhooks", "deliveries", "posts", "slack", f"slack {method_holds.EVERY_METHOD}")
-"""What of `degraded` keeps deliveries out or posts in. Commands, the data service and jobs are no matter for alarm."""
+"""Parts of `degraded` that keep deliveries out or posts in."""
 
 
 class Service:
-    """The whole service. `app` is its ASGI application, whose lifespan starts and stops everything."""
+    """`app` is the ASGI application: its lifespan starts and stops the whole service."""
 
     def __init__(self, settings: Settings, *, clock: Clock = utc_now, pace: Pace | None = None) -> None:
         self.settings = settings
         self.clock = clock
         self.metrics = Metrics(settings)
+        self.health = Health(self._probe, lambda: self._degraded, self.metrics.registry)
+        self.queued = asyncio.Event()
         self.database = Database(settings.database_url.get_secret_value())
         self.schema = Schema(self.database)
         self.replicas = Replicas(self.database, clock)
+        self.vault = Vault([key.get_secret_value() for key in settings.encryption_keys])
         self.identity = Identity(settings.slack_bot_token.get_secret_value())
-        self.ingest = Ingest(self.database)
+        self.web = make_web_client(self.identity.token, settings.slack_api_url)
+        self.slack = SlackClient(self.web, count=self.metrics.slack_call)
         self.notices = Notices(settings.admin_channel, sentence, clock=clock, admin_users=settings.admin_users)
-        self.reopening = Reopening(waited)
-        self.queued = asyncio.Event()
         self.telling = Telling(self.database, self.notices, settings.max_body_bytes, clock, self.queued)
-        self._pace = pace or Pace()
-        self._tasks = Tasks()
+        self.reopening = Reopening(waited)
+        self.ingest = Ingest(self.database)
+        self.racing = self._make_racing_client()
+        self.quota = QuotaBook(self.database, self.racing, settings, clock)
+        self.reference = ReferenceBook(self.database, self.racing, clock)
+        self.races = RaceBook(self.database, self.racing, clock, self.quota, self._paths())
+        self.signing_secrets = self._make_signing_secrets()
+        self.webhooks = self._make_webhook_endpoint()
+        self.drills = Drills(self.database, SelfDelivery(settings.public_url, self.signing_secrets), clock, self.queued)
+        self.native = NativeBlocks(time.monotonic)
+        self.poster = self._make_poster(pace or Pace())
+        self.fanout = self._make_fanout()
+        self.standstill = self._make_standstill()
+        self.admin_check = AdminCheck(self.database, self.slack, self.notices, self.reopening, clock, self.queued)
+        self.tasks = Tasks()
+        bolt = self._make_bolt()
+        self.socket_mode = self._make_socket_mode(bolt)
+        self.slack_events = self._make_slack_endpoint(bolt)
+        # Jobs leave a part of each minute, and the last of the month, to people's commands.
+        background = self.racing.for_upkeep()
+        quota_for_jobs = QuotaBook(self.database, background, settings, clock)
+        self.races_for_jobs = RaceBook(self.database, background, clock, quota_for_jobs, self._paths())
+        self.jobs = self._make_jobs(background, quota_for_jobs)
         self._loops: list[asyncio.Task[None]] = []
+        self._started = AsyncExitStack()
         self._degraded: dict[str, str] = {}
         self._looked_at_s: float | None = None
         self._forecast: tuple[QuotaReading, Forecast | None] | None = None
-        self.health = Health(self._probe, lambda: self._degraded, self.metrics.registry)
         self.app = Starlette(
             routes=self._routes(),
             lifespan=self._lifespan,
@@ -151,15 +175,14 @@ class Service:
     def _routes(self) -> list[Route]:
         private = self.settings.metrics_host is not None
         return [
-            Route(endpoint.PATH, self._on_delivery, methods=["POST"]),
-            Route(request_guard.PATH, self._on_slack, methods=["POST"]),
+            Route(endpoint.PATH, self.webhooks.__call__, methods=["POST"]),
+            Route(request_guard.PATH, self.slack_events.__call__, methods=["POST"]),
             Route("/healthz", self.health.healthz),
             Route("/readyz", self.health.readyz_without_reasons if private else self.health.readyz),
             *([] if private else [Route("/metrics", self.health.metrics)]),
         ]
 
     def private_app(self) -> Starlette:
-        """What is served on METRICS_HOST:METRICS_PORT."""
         return Starlette(
             routes=[
                 Route("/healthz", self.health.healthz),
@@ -167,12 +190,6 @@ class Service:
                 Route("/metrics", self.health.metrics),
             ]
         )
-
-    async def _on_delivery(self, request: Request) -> Response:
-        return await self.webhooks(request)
-
-    async def _on_slack(self, request: Request) -> Response:
-        return await self.slack_events(request)
 
     @asynccontextmanager
     async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
@@ -183,12 +200,59 @@ class Service:
             await self.stop()
 
     async def start(self) -> None:
-        """Start everything. Nothing outside has to be there: what is not is asked for until it is."""
-        self._session = make_session()
-        self._build()
-        self._heartbeat_http = open_http(self.settings.heartbeat_url) if self.settings.heartbeat_url else None
+        """Database, Slack and data service may be away. A start that raises has stopped every part again."""
+        async with AsyncExitStack() as started:
+            await self._start(started)
+            self._started = started.pop_all()
+        # The collector need not look at objects that live as long as the process.
+        gc.collect()
+        gc.freeze()
+        gc.enable()
+        log.info("started", admin_channel=self.settings.admin_channel, database=repr(self.database))
+
+    async def stop(self) -> None:
+        """Finish begun work: deliveries are stored, calls of Slack are heard out."""
+        await self._started.aclose()
+        log.info("stopped")
+
+    async def _start(self, started: AsyncExitStack) -> None:
+        """Each stop is registered before its start. Parts stop in reverse order."""
+        started.push_async_callback(self.database.close)
+        started.push_async_callback(self.replicas.leave)
+        heartbeat = await self._open_heartbeat(started)
+        self.web.session = await started.enter_async_context(make_session())
+        started.push_async_callback(self.racing.aclose)
+        started.push_async_callback(self.races_for_jobs.aclose)
+        started.push_async_callback(self.races.aclose)
+        started.push_async_callback(self.tasks.finish, FINISH_S)
+        started.push_async_callback(self.poster.finish)
+        if self.socket_mode:
+            started.push_async_callback(self.socket_mode.finish, ENVELOPES_S)
         await self.schema.prepare()
         await self.signing_secrets.reread()
+        self._warn_of_gaps()
+        started.push_async_callback(self._stop_loops)
+        started.push_async_callback(self.ingest.finish)
+        started.callback(self.jobs.stop)
+        for name, run in (self._loops_to_run() | heartbeat).items():
+            self._loops.append(asyncio.create_task(_for_ever(name, run), name=name))
+
+    async def _open_heartbeat(self, started: AsyncExitStack) -> dict[str, Callable[[], Awaitable[None]]]:
+        url = self.settings.heartbeat_url
+        if url is None:
+            return {}
+        http = await started.enter_async_context(open_http(url))
+        return {"heartbeat": Heartbeat(url, http, self.standing_still).run}
+
+    async def _stop_loops(self) -> None:
+        self.fanout.stop()
+        self.poster.stop()
+        for loop in self._loops:
+            if loop.get_name() not in {FANOUT, POSTER}:
+                loop.cancel()
+        await asyncio.gather(*self._loops, return_exceptions=True)
+
+    def _warn_of_gaps(self) -> None:
         if not self.signing_secrets.active:
             log.warning("no_signing_secret", advice="every delivery is refused: run `racing-bot subscribe`")
         if not (self.settings.admin_channel or self.settings.admin_users):
@@ -196,82 +260,10 @@ class Service:
                 "warnings_go_to_the_log_alone",
                 advice="nobody in Slack hears of a spent quota or a refused delivery: set ADMIN_CHANNEL or ADMIN_USERS",
             )
-        for name, run in self._loops_to_run().items():
-            self._loops.append(asyncio.create_task(_for_ever(name, run), name=name))
-        # What start-up made lives as long as the process: the collector need not look at it again.
-        gc.collect()
-        gc.freeze()
-        gc.enable()
-        log.info("started", admin_channel=self.settings.admin_channel, database=repr(self.database))
 
-    async def stop(self) -> None:
-        """Finish what has begun: deliveries that were read are stored, calls to Slack are heard out."""
-        self.jobs.stop()
-        await self.ingest.finish()
-        self.fanout.stop()
-        self.poster.stop()
-        for loop in self._loops:
-            if loop.get_name() not in {FANOUT, POSTER}:
-                loop.cancel()
-        await asyncio.gather(*self._loops, return_exceptions=True)
-        if self.socket_mode:
-            await self.socket_mode.finish(ENVELOPES_S)
-        await self.poster.finish()
-        await self._tasks.finish(FINISH_S)
-        await self.races.aclose()
-        await self.races_for_jobs.aclose()
-        await self.racing.aclose()
-        await self._session.close()
-        if self._heartbeat_http:
-            await self._heartbeat_http.aclose()
-        await self.replicas.leave()
-        await self.database.close()
-        log.info("stopped")
-
-    def _build(self) -> None:
-        """What needs the running loop: clients, and all that calls through them."""
-        self._build_racing()
-        self._build_webhooks()
-        self._build_slack(self._session)
-        # Jobs leave a part of each minute, and the last of the month, to people's commands.
-        background = self.racing.for_upkeep()
-        quota = QuotaBook(self.database, background, self.settings, self.clock)
-        self.races_for_jobs = RaceBook(self.database, background, self.clock, quota, self._paths())
-        self.jobs = Jobs(
-            JobParts(
-                settings=self.settings,
-                database=self.database,
-                notices=self.notices,
-                quota=quota,
-                reference=ReferenceBook(self.database, background, self.clock),
-                channels=ChannelCheck(
-                    self.database, partial(is_member, self.slack), self.reopening, self.clock, self.queued
-                ),
-                pauses=PauseEnd(self.database, self.reopening, self.clock, self.queued),
-                drills=self.drills,
-                deliveries=DeliveryWatch(
-                    self.database, self.notices, self.races_for_jobs, quota, self.clock, self.queued
-                ),
-                repair=Repair(
-                    self.database,
-                    background,
-                    quota_book=quota,
-                    races=self.races_for_jobs,
-                    fanout=self.fanout,
-                    reopening=self.reopening,
-                    notices=self.notices,
-                    read_payload=read_payload,
-                    clock=self.clock,
-                    wake=self.queued,
-                ),
-                clock=self.clock,
-            ),
-            count=self.metrics.job_run,
-        )
-
-    def _build_racing(self) -> None:
+    def _make_racing_client(self) -> RacingClient:
         settings = self.settings
-        self.racing = open_client(
+        return open_client(
             settings.racing_api_url,
             settings.racing_api_key,
             DatabaseStateStore(self.database, self.clock),
@@ -282,20 +274,79 @@ class Service:
             may_spend=self._may_spend,
             on_answer=self.metrics.service_request,
         )
-        self.quota = QuotaBook(self.database, self.racing, settings, self.clock)
-        self.reference = ReferenceBook(self.database, self.racing, self.clock)
-        self.races = RaceBook(self.database, self.racing, self.clock, self.quota, self._paths())
-
-    def _paths(self) -> Paths:
-        return Paths(race=self.settings.racing_race_path, day=self.settings.racing_day_path)
 
     async def _may_spend(self, purpose: Purpose) -> bool:
         return await self.quota.may_spend(purpose)
 
-    def _build_slack(self, session: aiohttp.ClientSession) -> None:
+    def _paths(self) -> Paths:
+        return Paths(race=self.settings.racing_race_path, day=self.settings.racing_day_path)
+
+    def _make_signing_secrets(self) -> SigningSecrets:
+        return SigningSecrets(
+            [secret.get_secret_value() for secret in self.settings.racing_webhook_secrets],
+            lambda: self.database.read(partial(webhook_subscriptions.signing_secrets, vault=self.vault)),
+            time.monotonic,
+        )
+
+    def _make_webhook_endpoint(self) -> endpoint.WebhookEndpoint:
+        max_bytes = self.settings.max_body_bytes
+        return endpoint.WebhookEndpoint(
+            bodies=BodyReader(max_bytes=max_bytes, budget_bytes=max_bytes * BODIES_IN_FLIGHT),
+            signing_secrets=self.signing_secrets,
+            mismatches=MismatchRun(self.telling.mismatches),
+            store=self.ingest.store,
+            admission=Admission(),
+            tell_too_large=self.telling.too_large,
+            clock=self.clock,
+            counts=self.metrics,
+        )
+
+    def _make_poster(self, pace: Pace) -> Poster:
         settings = self.settings
-        web = make_web_client(self.identity.token, settings.slack_api_url, session)
-        self.slack = SlackClient(web, count=self.metrics.slack_call)
+        return Poster(
+            database=self.database,
+            sender=self.slack,
+            render=PostRenderer(self.identity, settings.late_after_min * 60),
+            settle=SettleDoubtful(
+                sender=self.slack,
+                notices=self.notices,
+                settle_s=settings.settle_s,
+                doubtful_posts=settings.doubtful_posts,
+                channel_s=pace.channel_s,
+            ),
+            notices=self.notices,
+            clock=self.clock,
+            monotonic=time.monotonic,
+            wake=self.queued,
+            pace=pace,
+            native=self.native,
+            on_outcome=self.metrics.post,
+            on_told=self.metrics.receipt_to_slack,
+        )
+
+    def _make_fanout(self) -> Fanout:
+        return Fanout(
+            self.database,
+            read_payload,
+            arrivals=self.ingest,
+            outbox=self.poster,
+            notices=self.notices,
+            clock=self.clock,
+            wake=self.ingest.stored,
+        )
+
+    def _make_standstill(self) -> Standstill:
+        return Standstill(
+            self.database,
+            self.notices,
+            fanout=self.fanout,
+            poster=self.poster,
+            post_directly=self.slack.post,
+            monotonic=time.monotonic,
+        )
+
+    def _make_bolt(self) -> AsyncApp:
+        settings = self.settings
         desk = Desk(
             settings=settings,
             database=self.database,
@@ -311,95 +362,67 @@ class Service:
             wake=self.queued,
             degraded=self.health.degraded,
         )
-        self.admin_check = AdminCheck(self.database, self.slack, self.notices, self.reopening, self.clock, self.queued)
-        native = NativeBlocks(time.monotonic)
-        runner = CommandRunner(desk, Responder(session, settings.slack_api_url, native), self._tasks)
-        channels = ChannelListener(self.database, self.identity, self.notices, self.reopening, self.clock, self.queued)
-        direct_messages = DirectMessageListener(self.database, self.clock, self.queued)
-        installation = InstallationListener(self.database, self.notices)
-        for_people = (CommandListener(runner), ActionListener(runner), FormListener(runner))
-        bolt = make_bolt(self.identity, [*for_people, channels, direct_messages, installation])
-        self.socket_mode = self._make_socket_mode(bolt)
-        self.slack_events = request_guard.SlackEndpoint(
+        runner = CommandRunner(desk, Responder(self.web, settings.slack_api_url, self.native), self.tasks)
+        return make_bolt(
+            self.identity,
+            [
+                CommandListener(runner),
+                ActionListener(runner),
+                FormListener(runner),
+                ChannelListener(self.database, self.identity, self.notices, self.reopening, self.clock, self.queued),
+                DirectMessageListener(self.database, self.clock, self.queued),
+                InstallationListener(self.database, self.notices),
+            ],
+        )
+
+    def _make_slack_endpoint(self, bolt: AsyncApp) -> request_guard.SlackEndpoint:
+        return request_guard.SlackEndpoint(
             bolt=bolt,
-            signing_secret=settings.slack_signing_secret,
+            signing_secret=self.settings.slack_signing_secret,
             bodies=BodyReader(max_bytes=request_guard.MAX_BODY_BYTES, budget_bytes=request_guard.BODY_BUDGET_BYTES),
             clock=self.clock,
             count=self.metrics.slack_request,
         )
-        self.poster = Poster(
-            database=self.database,
-            sender=self.slack,
-            render=PostRenderer(self.identity, settings.late_after_min * 60),
-            settle=SettleDoubtful(
-                sender=self.slack,
-                notices=self.notices,
-                settle_s=settings.settle_s,
-                doubtful_posts=settings.doubtful_posts,
-                channel_s=self._pace.channel_s,
-            ),
-            notices=self.notices,
-            clock=self.clock,
-            monotonic=time.monotonic,
-            wake=self.queued,
-            pace=self._pace,
-            native=native,
-            on_outcome=self.metrics.post,
-            on_told=self.metrics.receipt_to_slack,
-        )
-        self.fanout = Fanout(
-            self.database,
-            read_payload,
-            arrivals=self.ingest,
-            outbox=self.poster,
-            notices=self.notices,
-            clock=self.clock,
-            wake=self.ingest.stored,
-        )
-        self.standstill = Standstill(
-            self.database,
-            self.notices,
-            fanout=self.fanout,
-            poster=self.poster,
-            post_directly=self.slack.post,
-            monotonic=time.monotonic,
-        )
 
     def _make_socket_mode(self, bolt: AsyncApp) -> "SocketMode | None":
-        """What listens by SLACK_APP_TOKEN; None where Slack comes by HTTP."""
+        """None without SLACK_APP_TOKEN: Slack comes by HTTP."""
         if self.settings.slack_app_token is None:
             return None
-        from bot.slack.socket_mode import SocketMode  # noqa: PLC0415  memory that most don't need
+        from bot.slack.socket_mode import SocketMode  # noqa: PLC0415  most installations save the memory
 
         return SocketMode(bolt, self.slack, self.settings.slack_app_token, count=self.metrics.slack_request)
 
-    def _build_webhooks(self) -> None:
-        settings = self.settings
-        self.vault = Vault([key.get_secret_value() for key in settings.encryption_keys])
-        self.signing_secrets = SigningSecrets(
-            [secret.get_secret_value() for secret in settings.racing_webhook_secrets],
-            lambda: self.database.read(partial(webhook_subscriptions.signing_secrets, vault=self.vault)),
-            time.monotonic,
-        )
-        self.drills = Drills(
-            self.database, SelfDelivery(settings.public_url, self.signing_secrets), self.clock, self.queued
-        )
-        self.webhooks = endpoint.WebhookEndpoint(
-            bodies=BodyReader(max_bytes=settings.max_body_bytes, budget_bytes=settings.max_body_bytes * BODY_BUDGET),
-            signing_secrets=self.signing_secrets,
-            mismatches=MismatchRun(self.telling.mismatches),
-            store=self.ingest.store,
-            admission=Admission(),
-            tell_too_large=self.telling.too_large,
+    def _make_jobs(self, background: RacingClient, quota: QuotaBook) -> Jobs:
+        is_in = partial(is_member, self.slack)
+        parts = JobParts(
+            settings=self.settings,
+            database=self.database,
+            notices=self.notices,
+            quota=quota,
+            reference=ReferenceBook(self.database, background, self.clock),
+            channels=ChannelCheck(self.database, is_in, self.reopening, self.clock, self.queued),
+            pauses=PauseEnd(self.database, self.reopening, self.clock, self.queued),
+            drills=self.drills,
+            deliveries=DeliveryWatch(self.database, self.notices, self.races_for_jobs, quota, self.clock, self.queued),
+            repair=Repair(
+                self.database,
+                background,
+                quota_book=quota,
+                races=self.races_for_jobs,
+                fanout=self.fanout,
+                reopening=self.reopening,
+                notices=self.notices,
+                read_payload=read_payload,
+                clock=self.clock,
+                wake=self.queued,
+            ),
             clock=self.clock,
-            counts=self.metrics,
         )
+        return Jobs(parts, count=self.metrics.job_run)
 
-    def _loops_to_run(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
-        url, http = self.settings.heartbeat_url, self._heartbeat_http
+    def _loops_to_run(self) -> dict[str, Callable[[], Awaitable[None]]]:
         return {
             **({"socket mode": self.socket_mode.run} if self.socket_mode else {}),
-            **({"heartbeat": Heartbeat(url, http, self.standing_still).run} if url and http else {}),
             "schema, then jobs and replicas": self._start_jobs,
             FANOUT: self.fanout.run,
             POSTER: self.poster.run,
@@ -412,13 +435,13 @@ class Service:
         await self.schema.run()
         await self._renew_secrets()
         self.racing.recall(await self.telling.last_account())
-        # Counted before anything is asked by itself: the service's limit is divided by the number of replicas.
+        # Counted before the first job: replicas divide the data service's limit.
         await self.replicas.beat()
         self.jobs.start()
         await self.replicas.run()
 
     async def _renew_secrets(self) -> None:
-        """Have every stored secret under the newest of ENCRYPTION_KEYS, so that the older ones can be dropped."""
+        """Use the newest of ENCRYPTION_KEYS, so that an operator can drop older keys."""
         try:
             await self.database.write(partial(webhook_subscriptions.renew, vault=self.vault))
         except StorageError as error:
@@ -429,34 +452,33 @@ class Service:
         while not await self.identity.ask(self.slack):
             log.warning("slack_not_reached", reason=self.identity.problem)
             await asyncio.sleep(wait_s)
-            wait_s = min(wait_s * 2, 60.0)
+            wait_s = min(wait_s * 2, IDENTITY_WAIT_S)
         try:
             await self.database.write(method_holds.free_every_method)
             self.queued.set()
         except StorageError as error:
-            # Held for a minute at most, anyhow.
+            # A hold ends within a minute anyway.
             log.info("slack_hold_not_ended", reason=str(error))
         await asyncio.Event().wait()
 
     async def _look(self) -> None:
-        """Keep what `/readyz` and `/metrics` say up to date, so that neither reads the database when asked."""
+        """Neither `/readyz` nor `/metrics` reads the database when asked."""
         while True:
             await self.look()
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(STATE_EVERY_S)
 
     async def look(self) -> None:
-        """Look once."""
         if self.schema.problem is None:
             await self.standstill.look()
         try:
-            async with asyncio.timeout(LOOK_AT_MOST_S):
+            async with asyncio.timeout(STATE_AT_MOST_S):
                 self._degraded = await self._find_degraded()
         except (StorageError, TimeoutError) as error:
-            reason = str(error) or f"the database did not answer within {LOOK_AT_MOST_S:g} s"
+            reason = str(error) or f"the database did not answer within {STATE_AT_MOST_S:g} s"
             self._degraded = {"storage": reason} | self._problems()
         self._looked_at_s = time.monotonic()
         self.metrics.show_degraded(self._degraded)
-        # Also without a mismatch: one that was retired must not be accepted any longer.
+        # Drops retired secrets, also while every signature matches.
         await self.signing_secrets.reread()
 
     async def _find_degraded(self) -> dict[str, str]:
@@ -478,16 +500,16 @@ class Service:
         return found
 
     async def standing_still(self) -> str | None:
-        """Why deliveries can't be stored or posts don't go out, for the heartbeat; None while both work."""
+        """For the heartbeat: why deliveries can't be stored or posts don't go out."""
         if unready := await self.health.unready():
             return f"deliveries can't be stored: {unready}"
-        if self._looked_at_s is None or time.monotonic() - self._looked_at_s > LOOKED_WITHIN_S:
-            return f"the bot has not looked at its own state for {LOOKED_WITHIN_S:g} s"
+        if self._looked_at_s is None or time.monotonic() - self._looked_at_s > STATE_VALID_S:
+            return f"the bot has not looked at its own state for {STATE_VALID_S:g} s"
         found = {name: self._degraded[name] for name in OF_HEARTBEAT if name in self._degraded}
         return "; ".join(f"{name}: {reason}" for name, reason in found.items()) or None
 
     async def _forecast_of(self, reading: QuotaReading | None) -> Forecast | None:
-        """The forecast of the latest reading, made once a reading."""
+        """Each reading is forecast once."""
         if reading is None:
             return None
         if self._forecast is None or self._forecast[0] != reading:
@@ -495,7 +517,6 @@ class Service:
         return self._forecast[1]
 
     def _problems(self) -> dict[str, str]:
-        """What is wrong as far as this process knows by itself."""
         problems = {
             "deliveries": self.standstill.problem,
             "fan-out": self.fanout.problem,
@@ -514,7 +535,7 @@ class Service:
 
 
 async def _for_ever(name: str, run: Callable[[], Awaitable[None]]) -> None:
-    """Run a loop to its end, and begin it again should a bug end it: nothing waits for somebody to restart us."""
+    """After a bug the loop begins again: no operator has to restart the process."""
     while True:
         try:
             return await run()

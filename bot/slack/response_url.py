@@ -8,6 +8,7 @@ from http import HTTPStatus
 from urllib.parse import SplitResult, urlsplit
 
 import aiohttp
+from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from bot.logs import get_logger
@@ -69,7 +70,8 @@ class Reply:
 
 @dataclass(frozen=True)
 class Responder:
-    session: aiohttp.ClientSession
+    web: AsyncWebClient
+    """The source of the session."""
     slack_api_url: str
     native: NativeBlocks = field(default_factory=NativeBlocks)
     pause_s: float = FIRST_PAUSE_S
@@ -104,7 +106,7 @@ class Responder:
         return False
 
     async def _send(self, reply: Reply, form: Message) -> ResponseOutcome:
-        webhook = AsyncWebhookClient(reply.response_url, session=self.session, retry_handlers=[])
+        webhook = AsyncWebhookClient(reply.response_url, session=self.web.session, retry_handlers=[])
         reply.uses += 1
         try:
             answer = await webhook.send(

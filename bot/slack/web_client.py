@@ -50,7 +50,8 @@ _NO_ANSWER = (
 _NEVER_LEFT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 
 
-def make_web_client(token: str, base_url: str, session: aiohttp.ClientSession) -> AsyncWebClient:
+def make_web_client(token: str, base_url: str, session: aiohttp.ClientSession | None = None) -> AsyncWebClient:
+    """A session needs a running loop, so that callers may set the session later."""
     # Without a level slack_sdk's logger formats each call for a line that is dropped: a quarter of a call's work
     # (bot.logs.QUIET_LOGGERS).
     logger = logging.getLogger("slack_sdk")

@@ -149,7 +149,7 @@ def empty_database(tmp_path_factory) -> Path:
 async def clinic(tmp_path: Path, empty_database: Path, monkeypatch) -> AsyncIterator[Clinic]:
     """All is well; the bot does not run yet."""
     # The bot tells the state at once, and not after five seconds.
-    monkeypatch.setattr("bot.app.LOOK_S", 0.02)
+    monkeypatch.setattr("bot.app.STATE_EVERY_S", 0.02)
     # The doctor looks at no job, and a job cancelled during a connect leaves a socket to the garbage collector.
     monkeypatch.setattr("bot.operations.jobs.scheduler.Jobs.start", lambda _jobs: None)
     shutil.copy(empty_database, tmp_path / "bot.db")

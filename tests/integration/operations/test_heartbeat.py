@@ -136,7 +136,7 @@ async def test_monitor_that_is_away_or_silent_raises_nothing_and_is_not_waited_f
 async def service(slack, monitor, tmp_path, monkeypatch):
     """The whole service in this process, between stand-ins, with a heartbeat of many a second."""
     monkeypatch.setattr(heartbeat, "EVERY_S", 0.05)
-    monkeypatch.setattr("bot.app.LOOK_S", 0.05)
+    monkeypatch.setattr("bot.app.STATE_EVERY_S", 0.05)
     settings = load_settings(
         env_file=None,
         racing_api_url=f"http://127.0.0.1:{free_port()}/v1",

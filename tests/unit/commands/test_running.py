@@ -8,6 +8,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.errors import CommandError
 from bot.outbox.message import Message, NativeBlocks
@@ -58,7 +59,7 @@ API = "https://slack.com/api/"
 
 
 def make_responder(native=None):
-    return Responder(NOBODY, API, native or NativeBlocks(), pause_s=0.0)
+    return Responder(AsyncWebClient(), API, native or NativeBlocks(), pause_s=0.0)
 
 
 async def no(_user_id):

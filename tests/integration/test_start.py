@@ -1,0 +1,112 @@
+"""A start that fails stops whatever was started before: no task, thread, connection or file is left."""
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from bot import app
+from bot.app import Service
+from bot.settings import load_settings
+
+NOBODY = "http://127.0.0.1:9"
+
+
+class StartFails(Exception):
+    pass
+
+
+@pytest.fixture
+def service(tmp_path):
+    return Service(
+        load_settings(
+            env_file=None,
+            racing_api_url=f"{NOBODY}/v1",
+            racing_api_key="key-of-a-test",
+            racing_webhook_secrets="whsec-test",
+            slack_bot_token="xoxb-test",
+            slack_app_token="xapp-test",
+            slack_api_url=f"{NOBODY}/api/",
+            admin_channel="CADMIN",
+            database_url=f"sqlite:///{tmp_path / 'bot.db'}",
+            heartbeat_url=f"{NOBODY}/ping",
+        )
+    )
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """The HTTP clients that a start opens."""
+    made = []
+
+    def noting(open_client):
+        def note(*args):
+            made.append(open_client(*args))
+            return made[-1]
+
+        return note
+
+    for name in ("make_session", "open_http"):
+        monkeypatch.setattr(app, name, noting(getattr(app, name)))
+    return made
+
+
+@pytest.fixture
+def left_over(service, opened, tmp_path):
+    """Gives whatever a start made and a stop did not end."""
+
+    def look():
+        tasks = [task.get_name() for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        threads = [thread.name for thread in threading.enumerate() if thread.name.startswith("storage")]
+        clients = [client for client in opened if not getattr(client, "closed", getattr(client, "is_closed", True))]
+        files = [str(path) for path in open_files() if path.is_relative_to(tmp_path)]
+        timers = ["jobs"] if service.jobs._scheduler.running else []
+        return [*tasks, *threads, *clients, *files, *timers]
+
+    return look
+
+
+def open_files():
+    links = Path("/proc/self/fd")
+    return [path.readlink() for path in links.iterdir() if path.is_symlink()] if links.exists() else []
+
+
+def fail(*_args, **_kwargs):
+    raise StartFails
+
+
+def fail_at_a_loop(name, run, begin=app._for_ever):
+    if name == "look":
+        raise StartFails
+    return begin(name, run)
+
+
+@pytest.mark.parametrize(
+    ("step", "failing"),
+    [
+        ("bot.app.open_http", fail),
+        ("bot.app.make_session", fail),
+        ("bot.app.Schema.prepare", fail),
+        ("bot.app.SigningSecrets.reread", fail),
+        ("bot.app.Service._loops_to_run", fail),
+        ("bot.app._for_ever", fail_at_a_loop),
+    ],
+)
+async def test_start_that_fails_stops_whatever_was_started(service, left_over, monkeypatch, step, failing):
+    monkeypatch.setattr(step, failing)
+    with capture_logs(), pytest.raises(StartFails):
+        await service.start()
+    assert left_over() == []
+    await service.stop()
+
+
+async def test_stop_ends_whatever_a_start_made(service, opened, left_over):
+    with capture_logs():
+        await service.start()
+        await service.database.write(lambda session: session.connection().exec_driver_sql("SELECT 1"))
+        assert {"storage-writer", "look", "heartbeat"} <= set(map(str, left_over()))
+        assert len(opened) == 2
+        await service.stop()
+    assert left_over() == []
