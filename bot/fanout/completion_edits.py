@@ -1,4 +1,4 @@
-"""Told events are filled in again: their messages are edited, and channels that match only now get a message."""
+"""Fills in events: before the news, and again later. Later values edit messages, and may bring in further channels."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -6,31 +6,33 @@ from datetime import datetime, timedelta
 from sqlmodel import Session
 
 from bot.channels import mutes
+from bot.clock import Clock
 from bot.db.engine import is_unavailable
 from bot.db.tables import EventVersion
+from bot.deliveries import inbox
 from bot.events import event_store
 from bot.events.event import RacingEvent
 from bot.events.meeting_parts import shows_the_same
 from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.plan import Plan
 from bot.logs import get_logger
+from bot.outbox import memory
+from bot.outbox.claim_at_fanout import Added
 from bot.outbox.memory import Known
+from bot.racedata import race_book_store
 from bot.racedata.event_completion import KnownElsewhere
 
 log = get_logger(__name__)
 
-TOLD_LATELY = timedelta(hours=1)
-"""Within an hour of receipt an event's messages are edited. Later news reach only messages still to be sent."""
+EDITED_WITHIN = timedelta(hours=1)
+"""After receipt, sent messages are edited for so long; later only unsent messages."""
 
 Changed = tuple[RacingEvent, RacingEvent, EventVersion]
-"""An event as stored, the event filled in again, and the newest version."""
+"""The stored event, the event filled in again, the newest version."""
 
 
 def fill(elsewhere: KnownElsewhere, meetings: KnownMeetings, delivered: Sequence[RacingEvent]) -> list[RacingEvent]:
-    """The delivered events, filled in; the events around them are read into `meetings`.
-
-    A stored event can tell a meeting's day and course. Then the events of that day and course are read as well.
-    """
+    """Fill in delivered events, and read the events around them into `meetings`, until no new value comes."""
     elsewhere.listen(delivered)
     filled = [elsewhere.filled(event) for event in delivered]
     if elsewhere.read(filled):
@@ -53,12 +55,9 @@ def tell_again(
     *,
     now: datetime,
 ) -> None:
-    """Fill in the events of the last hour again, and tell the differences. The version stays the same.
-
-    Has a savepoint of its own: no delivery is held up by an error here.
-    """
+    """Fill in the last hour's events again, and edit their messages. A savepoint keeps errors from deliveries."""
     lately = meetings.told_lately()
-    # Each field comes from the same source as before, where nothing has changed there.
+    # An unchanged source gives each field the same value as before.
     elsewhere.read([stored for stored, _ in lately])
     again = [(stored, elsewhere.filled(stored.as_delivered(), stored), row) for stored, row in lately]
     changed = [(stored, event, row) for stored, event, row in again if event != stored]
@@ -72,6 +71,34 @@ def tell_again(
         if is_unavailable(error):
             raise
         log.exception("not_told_again", events=[event.key for _, event, _ in changed])
+
+
+def edit_for_race_book(session: Session, *, clock: Clock, race_ids: Sequence[str]) -> Added | None:
+    """Edit messages about races with news in the race book; None in another replica's turn."""
+    now = inbox.take_turn(session, clock)
+    if now is None:
+        return None
+    try:
+        with session.begin_nested():
+            _fill_in_again(session, race_ids, clock())
+    except Exception as error:
+        if is_unavailable(error):
+            raise
+        log.exception("learnt_not_told", races=list(race_ids))
+    race_book_store.looked_at(session, race_ids)
+    return Added(waiting=len(race_ids))
+
+
+def _fill_in_again(session: Session, race_ids: Sequence[str], now: datetime) -> None:
+    known = memory.read(session, now)
+    elsewhere = KnownElsewhere(session, known.lists, known.filters)
+    races = race_book_store.find(session, race_ids, ())
+    elsewhere.learn(races)
+    meetings = KnownMeetings(session, now - EDITED_WITHIN)
+    elsewhere.listen(meetings.read_around(races.values()))
+    plan = Plan(session, meetings)
+    tell_again(session, plan, elsewhere, meetings, known, now=now)
+    plan.carry_out()
 
 
 def _tell(

@@ -1,4 +1,4 @@
-"""Fan-out of a drill: the body names the drill, the database says who is told."""
+"""Fan-out of a drill. The body names the drill; the database names the channels."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -14,11 +14,10 @@ from bot.outbox.notices import Notices
 log = get_logger(__name__)
 
 _ABANDONMENT = RacingEvent(key="", kind=EventKind.RACE_ABANDONED)
-"""An abandonment of unknown region and course: every channel with abandonments takes this abandonment."""
+"""An abandonment of unknown place, for every channel with abandonments."""
 
 
 def recognised(session: Session, event: RacingEvent, now: datetime) -> RacingEvent:
-    """The event; a drill's with what the database knows of the drill."""
     if event.drill is None:
         return event
     kept = drill_records.latest(session)
@@ -27,7 +26,7 @@ def recognised(session: Session, event: RacingEvent, now: datetime) -> RacingEve
 
 
 def channels(event: RacingEvent, listening: Sequence[tuple[str, ChannelFilter]]) -> set[str]:
-    """The channels to be told: the only channel, or all channels with abandonments. Empty once the drill is over."""
+    """The drill's only channel, or all channels with abandonments. Empty once the drill is over."""
     drill = event.drill
     if drill is None or not drill.is_open:
         return set()
@@ -37,12 +36,11 @@ def channels(event: RacingEvent, listening: Sequence[tuple[str, ChannelFilter]])
 
 
 def takes_drills(chosen: ChannelFilter) -> bool:
-    """True if the filter takes an abandonment of unknown place."""
     return chosen.matches(_ABANDONMENT)
 
 
 def tell_unknown(session: Session, notices: Notices, event: RacingEvent, reference: str, now: datetime) -> None:
-    """Tell admins, once a day, of a drill of somebody else's. A drill that came too late is only logged."""
+    """Once a day for strangers' drills. A late drill of ours is only logged."""
     drill = event.drill
     if drill is None or drill.is_open:
         return

@@ -1,4 +1,4 @@
-"""The stored events of the same races and meetings as the events of a transaction."""
+"""Stored events of the same races and meetings as a transaction's events."""
 
 from collections.abc import Collection, Iterable
 from datetime import datetime
@@ -14,10 +14,7 @@ from bot.events.races import Race
 
 
 class KnownMeetings:
-    """Abandoned meetings, their racecards, and races' events, each in its newest version; kept up to date.
-
-    Of the same days and courses, events received since `recent` are read too: their messages may have to be edited.
-    """
+    """The newest versions. Events of the same days and courses since `recent` are included: messages may need edits."""
 
     def __init__(self, session: Session, recent: datetime) -> None:
         self._session = session
@@ -29,11 +26,11 @@ class KnownMeetings:
         self._made: set[str] = set()
 
     def read(self, about: Iterable[RacingEvent]) -> list[RacingEvent]:
-        """The stored events around these events, read in one statement; events that were read before are left out."""
+        """By one statement, without events read before."""
         return self._found(event_store.around_of(about, self._recent))
 
     def read_around(self, races: Iterable[Race]) -> list[RacingEvent]:
-        """The stored events around these races of the race book; events that were read before are left out."""
+        """As `read`, around races of the race book."""
         races = list(races)
         wanted = Around(
             race_ids=frozenset(race.race_id for race in races if race.race_id),
@@ -53,11 +50,9 @@ class KnownMeetings:
         return list(found.values())
 
     def versions_of(self, keys: Collection[str]) -> dict[str, list[EventVersion]]:
-        """The stored versions of these events, which were read; those that are not stored are left out."""
         return {key: list(self._versions[key]) for key in keys if key in self._versions}
 
     def has_other_of_race(self, event: RacingEvent) -> bool:
-        """Whether another event of the same race is known."""
         race_id = event.race.race_id
         return any(
             other.key != event.key and race_id in {other.race.race_id, *(race.race_id for race in other.races)}
@@ -65,40 +60,36 @@ class KnownMeetings:
         )
 
     def learn(self, event: RacingEvent, version: EventVersion) -> None:
-        """Count this event in, with its newest version."""
         self._events[event.key] = event
         self._rows[event.key] = version
 
     def made(self, event: RacingEvent, version: EventVersion) -> None:
-        """Count this event in, whose newest version was made just now, with all that is known."""
         self.learn(event, version)
         self._made.add(event.key)
 
     def told_lately(self) -> list[tuple[RacingEvent, EventVersion]]:
-        """The earlier events received since `recent`, with their newest versions: their messages are edited."""
+        """Events since `recent`, without events of this transaction."""
         lately = [
             (self._events[key], row)
             for key, row in self._rows.items()
             if row.received_at > self._recent and key not in self._made
         ]
-        # A stored event that can't be read stays as stored.
+        # An unreadable stored event stays as stored.
         return [(event, row) for event, row in lately if event.unreadable_because is None]
 
     def events(self) -> list[RacingEvent]:
-        """All of the known events."""
         return list(self._events.values())
 
     def row_of(self, event: RacingEvent) -> EventVersion:
-        """The newest version of one of the known events."""
         return self._rows[event.key]
 
     def of(self, event: RacingEvent) -> list[RacingEvent]:
-        """The abandoned meetings of a race or card; first the meetings that name the race by id."""
+        """The abandoned meetings of a race or card. Meetings that name the race come first."""
         found = [meeting for meeting in self._of_kind(EventKind.MEETING_ABANDONED) if is_part_of(event, meeting)]
         return sorted(found, key=lambda meeting: names_race(meeting, event.race.race_id) is None)
 
     def pairs(self, keys: Collection[str]) -> list[tuple[RacingEvent, RacingEvent]]:
-        """Pairs of an abandoned meeting with a race's abandonment or a racecard, one of the two in `keys`."""
+        """Abandoned meetings with abandonments of races and racecards; one of each pair is in `keys`."""
         return [
             (meeting, part)
             for meeting in self._of_kind(EventKind.MEETING_ABANDONED)
@@ -107,7 +98,6 @@ class KnownMeetings:
         ]
 
     def naming(self, race_id: str | None) -> list[str]:
-        """The keys of the meetings that name this race by its id."""
         meetings = self._of_kind(EventKind.MEETING_ABANDONED)
         return [meeting.key for meeting in meetings if names_race(meeting, race_id)]
 

@@ -1,7 +1,4 @@
-"""Posts the events that a channel has missed while its filter was wrong: to this channel alone, each event once.
-
-The events are coded and filled in anew, because an event can be older than the list of regions.
-"""
+"""Posts events that one channel has missed because of a wrong filter."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -22,10 +19,7 @@ from bot.racedata.lists import read_lists
 
 
 def post_missed(session: Session, channel_id: str, chosen: ChannelFilter, *, since: datetime, now: datetime) -> int:
-    """How many posts were made: for events received since `since`, taken by the filter, and not posted here before.
-
-    The newest version of an event is matched and shown.
-    """
+    """Post matching events received since `since`, by their newest versions. Returns the count of events."""
     first = {row.event_key: row for row in reversed(event_store.received_since(session, since))}
     newest = event_store.latest(session, first)
     anew = _anew(session, newest)
@@ -49,10 +43,9 @@ def post_missed(session: Session, channel_id: str, chosen: ChannelFilter, *, sin
 
 
 def _told(first: EventVersion, newest: EventVersion, event: RacingEvent) -> list[News]:
-    """What the channel is told: a message of the first missed version, edited by the newest before it is sent.
+    """The first missed version, edited by the newest: so the heading does not say "correction".
 
-    The message then calls nothing corrected in the heading. A contradiction of another event is told by a message of
-    the newest version alone.
+    Of a contradiction, only the newest version.
     """
     remarks = {row.version: event_store.remarks_of(row) for row in (first, newest)}
     if first.version == newest.version or remarks[newest.version].contradicts:
@@ -64,7 +57,7 @@ def _told(first: EventVersion, newest: EventVersion, event: RacingEvent) -> list
 
 
 def _anew(session: Session, newest: Mapping[str, EventVersion]) -> dict[str, RacingEvent]:
-    """The events, coded by the lists of now and filled in; a difference is stored."""
+    """The events, filled in anew: an event may be older than the list of regions."""
     elsewhere = KnownElsewhere(session, read_lists(session), [chosen for _, chosen in subscriptions.listening(session)])
     stored = {key: event_store.known(row)[0] for key, row in newest.items()}
     readable = {key: event for key, event in stored.items() if event.unreadable_because is None}

@@ -1,4 +1,4 @@
-"""What is news: the versions of events that are stored, against what deliveries say."""
+"""Compares deliveries with stored versions: a difference is news, and becomes the next version."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,11 +15,7 @@ from bot.racedata.event_completion import KnownElsewhere
 
 @dataclass(frozen=True)
 class News:
-    """A version that is to be told: its row, and the event with all that is known of it.
-
-    `rings`: it is worth a message of its own, because an edit rings nobody's bell. `moves`: its region or course is
-    another than before, or known now, so that it may be for other channels.
-    """
+    """`rings`: needs a new message, because Slack notifies nobody of an edit. `moves`: other channels may match."""
 
     version: EventVersion
     event: RacingEvent
@@ -29,34 +25,33 @@ class News:
 
     @property
     def only_adds(self) -> bool:
-        """Whether it takes nothing back of what was told: it is worth no message where the event was told already."""
+        """True if told channels need no message."""
         return not self.rings and all(change.is_addition for change in self.remarks.changes)
 
 
 class KnownEvents:
-    """What is stored of the events that a transaction is about, read at once; kept up to date as versions are made."""
+    """The versions of a transaction's events, stored and new."""
 
     def __init__(self, about: Iterable[RacingEvent], meetings: KnownMeetings, elsewhere: KnownElsewhere) -> None:
-        """`meetings` have read the events around those that the transaction is about, and so their versions."""
+        """`meetings` have read the versions of these events."""
         self._meetings = meetings
         self._elsewhere = elsewhere
         self._rows = meetings.versions_of(event_store.keys_of(about))
 
     def news(self, event: RacingEvent, inbox_id: int, received_at: datetime) -> News | None:
-        """The version to be stored of an event, which is filled in; None where it is no news."""
         if event.key not in self._rows:
             remarks = VersionRemarks(contradicts=self._contradicted(event, is_first=True), had_at=_had_at(event))
             return self._made(event, remarks, inbox_id, received_at, rings=True, moves=False)
         event = event.as_delivered()
         stored, said = event_store.known(self._rows[event.key][-1])
         newer = event.is_newer_than(stored)
-        # Where the payloads say nothing, nobody knows: of two attempts that cross, the newer may come first.
+        # None where the payloads give no order: the newer of two crossing attempts may come first.
         before = stored.as_delivered()
         placings_come = brings_placings(before, event)
         if newer is False:
             if not placings_come:
                 return None
-            # Of an older version people get the placings alone that they wait for.
+            # An older version adds only placings.
             event = completed(before, event)
         delivered, event = event, self._elsewhere.filled(completed(event, before), stored)
         told = _as_told(stored) if placings_come else before
@@ -65,7 +60,7 @@ class KnownEvents:
         if not (remarks.changes or placings_come or moves):
             self._keep_order(event, stored)
             return None
-        # A repeated delivery with one value more does not state anew what was contradicted since.
+        # A repeat with one more value does not renew a statement that was contradicted since.
         is_stated_anew = newer or placings_come or not all(change.is_addition for change in remarks.changes)
         if said.contradicts is None and not is_stated_anew:
             remarks = remarks.model_copy(update={"contradicts": None})
@@ -79,7 +74,7 @@ class KnownEvents:
     def _delivered_again(
         self, event: RacingEvent, stored: RacingEvent, remarks: VersionRemarks, inbox_id: int, received_at: datetime
     ) -> News | None:
-        """The version that tells of an overtaken one that came again; None where that was told. The event stays."""
+        """Reports the return of a superseded version once. The event stays unchanged."""
         if remarks.again in self._told_again(event.key):
             self._keep_order(event, stored)
             return None
@@ -87,7 +82,7 @@ class KnownEvents:
         return self._made(kept, remarks, inbox_id, received_at, rings=False, moves=False)
 
     def _repeated(self, delivered: RacingEvent, received_at: datetime) -> int | None:
-        """The number of an overtaken version that says all that was delivered: nothing tells that it is news."""
+        """The superseded version that had all delivered values."""
         for row in self._rows[delivered.key][:-1]:
             earlier = event_store.known(row)[0].as_delivered()
             changes = changes_between(earlier, delivered, received_at=received_at)
@@ -96,7 +91,6 @@ class KnownEvents:
         return None
 
     def _told_again(self, event_key: str) -> set[int]:
-        """The versions that were delivered again since the newest with anything new."""
         numbers = set[int]()
         for row in reversed(self._rows[event_key]):
             again = event_store.known(row)[1].again
@@ -106,7 +100,7 @@ class KnownEvents:
         return numbers
 
     def _keep_order(self, event: RacingEvent, stored: RacingEvent) -> None:
-        """What a delivery without news says of its order stays known: what was made before it is older."""
+        """A delivery without news may still state an order."""
         if (kept := stored.model_copy(update=event.latest_order(stored))) != stored:
             row = self._rows[event.key][-1]
             event_store.amend(row, kept)
@@ -139,12 +133,9 @@ class KnownEvents:
         *,
         order_unknown: bool,
     ) -> VersionRemarks:
-        """What is to be said of a version that is not the first: by what was `delivered`, not by what was filled in.
-
-        `told` is the stored event, with the placings of the race book where messages show these.
-        """
+        """By `delivered` values alone. `told`: the stored event, with the placings that messages show."""
         changes = changes_between(told, delivered, received_at=received_at)
-        # A delivery and the race book are no two versions of the event.
+        # The race book is no version.
         disputed = changes_between(stored, delivered, received_at=received_at)
         return VersionRemarks(
             changes=changes,
@@ -154,10 +145,9 @@ class KnownEvents:
         )
 
     def _contradicted(self, event: RacingEvent, *, is_first: bool) -> EventKind | None:
-        """The kind of event that was received of the same race, and can't be true together with this one.
+        """The kind of the contradicted event of the same race.
 
-        A meeting's abandonment is contradicted by the first version of a result only: what comes of it after the
-        meeting's own message left the race out contradicts nothing.
+        Only a result's first version contradicts a meeting's abandonment: later, the meeting's message omits the race.
         """
         others = self._rows.get(event.contradicting_key or "")
         if others and others[-1].kind:
@@ -167,17 +157,14 @@ class KnownEvents:
 
 
 def _as_told(stored: RacingEvent) -> RacingEvent:
-    """The event as delivered, with the runners of the race book: messages show the placings of these."""
+    """As delivered, with runners of the race book: messages show their placings."""
     delivered = stored.as_delivered()
     runners = {"runners": stored.race.runners}
     return delivered.model_copy(update={"race": delivered.race.model_copy(update=runners)})
 
 
 def _had_at(event: RacingEvent, stored: RacingEvent | None = None) -> datetime | None:
-    """When the service had a version: its own time, else that of the first attempt to deliver it; None without either.
-
-    A time that an earlier version has too is that version's: a correction often repeats when the race settled.
-    """
+    """The event's time, else the first attempt's time. A repeated time is left out: corrections often repeat times."""
     for moment, earlier in (
         (event.occurred_at, stored and stored.occurred_at),
         (event.first_attempt_at, stored and stored.first_attempt_at),

@@ -1,4 +1,4 @@
-"""Which channel is told of a version in which way: by a new message, by an edit, or not at all because one says it."""
+"""Plans how each channel is told of a version: by a new message, by an edit, or by an existing message."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,16 +21,16 @@ from bot.outbox.message_store import NewPost, Priority
 
 @dataclass(frozen=True)
 class Place:
-    """The message in which a channel is to have a version; `folded`: it says it already."""
+    """`folded`: the message shows the version already."""
 
     post_id: int
     folded: bool = False
 
 
 class Plan:
-    """The posts of a transaction: a statement for all, but where a version is to find messages made before it.
+    """A transaction's messages, stored by one statement, or by more where a version looks for earlier messages.
 
-    `posts` counts the channels that are told of versions, `written` the messages that are written down.
+    `posts` counts told channels, `written` stored messages.
     """
 
     def __init__(self, session: Session, meetings: KnownMeetings) -> None:
@@ -43,10 +43,7 @@ class Plan:
         self.written = 0
 
     def add(self, news: News, channels: list[str], muted: Mapping[str, str]) -> None:
-        """Tell these channels of a version, and mend the messages of others that it bears on.
-
-        `muted` are those that muted its meeting, and who did: they get no new message, but what stands there is edited.
-        """
+        """Tell channels of a version, and edit earlier messages. `muted`: channel to person; edits, no new messages."""
         if news.version.id is None:
             self._versions.append(news.version)
         if news.event.kind is EventKind.MEETING_ABANDONED:
@@ -68,11 +65,7 @@ class Plan:
         )
 
     def misled(self, news: News) -> set[str]:
-        """The channels that have to hear of a version, whatever they take.
-
-        They were told what it contradicts, or have the event by a region or course that it has no longer, or have a
-        message that shows a value which has changed since.
-        """
+        """Channels, whatever their filters, with messages that a version contradicts or changes."""
         race_id, contradicted = news.event.race.race_id, news.remarks.contradicts
         keys = {news.event.key} if news.moves or (news.version.version > 1 and not news.rings) else set[str]()
         if contradicted is not None:
@@ -88,12 +81,11 @@ class Plan:
         return told
 
     def carry_out(self) -> None:
-        """Write down what is planned so far."""
         new, _ = self.rest()
         self._write(new)
 
     def rest(self) -> tuple[list[NewPost], Tells]:
-        """The messages that are planned and not written down yet, and what they tell."""
+        """The planned messages that are not stored yet."""
         event_store.add(self._session, self._versions)
         self._versions.clear()
         new = [
@@ -113,7 +105,7 @@ class Plan:
         self.written += message_store.add(self._session, new)
 
     def _places(self, news: News, muted: Mapping[str, str]) -> dict[str, Place]:
-        """The channels that have a message which this version only changes."""
+        """Messages by channel that only need an edit."""
         places: dict[str, Place] = {}
         if news.event.kind is EventKind.RACE_ABANDONED and not news.remarks.contradicts and not self._changed(news):
             for meeting in reversed(self._meetings.of(news.event)):
@@ -125,13 +117,11 @@ class Plan:
             having = {channel for channel in own if channel in muted or not news.rings}
             places |= {channel: Place(own[channel], folded=not news.remarks.changes) for channel in having}
         if news.only_adds:
-            # Where it was told within another message there is nothing to add.
             said = message_store.said_by(self._session, news.event.key)
             places = {channel: Place(post_id, folded=True) for channel, post_id in said.items()} | places
         return places
 
     def _superseded(self, news: News) -> list[tuple[str, int]]:
-        """The messages that a new one supersedes or contradicts: each is to say so, with a link."""
         if not news.rings or (news.version.version == 1 and not news.remarks.contradicts):
             return []
         earlier = list(self._messages(news.event.key).items())
@@ -153,10 +143,9 @@ class Plan:
         *,
         seen_at: datetime | None,
     ) -> None:
-        """Edit the messages of this version of an event, after the race book filled in more of the event.
+        """Edit the messages of a version after later values.
 
-        `moved` are the channels that match the event now; a channel that was not told of the event gets a message.
-        `seen_at` is now; None where no message shows the difference.
+        `moved`: channels that match now, and get a message if not told. `seen_at`: None without a visible difference.
         """
         self.carry_out()
         if event.kind is EventKind.MEETING_ABANDONED:
@@ -193,7 +182,7 @@ class Plan:
         )
 
     def link(self) -> None:
-        """Edit the messages of an abandoned meeting's races and racecards: each links the meeting's message."""
+        """Have messages on races and racecards link the message of the abandoned meeting."""
         keys, self._linked = self._linked, set()
         pairs = self._meetings.pairs(keys)
         if not pairs:
@@ -205,7 +194,7 @@ class Plan:
         for meeting, part in pairs:
             if (part.race.race_id, EventKind.RESULT_RECEIVED) in kinds:
                 continue
-            # A racecard is marked in every channel; a race's message only beside the meeting's message.
+            # A race's message is edited only beside the meeting's message.
             is_card = part.kind is EventKind.RACECARD_PUBLISHED
             here = messages.get(meeting.key, {})
             found = messages.get(part.key, {}).items()
@@ -217,7 +206,7 @@ class Plan:
         return message_store.messages_of(self._session, {event_key}, locked=locked).get(event_key, {})
 
     def _take_out(self, news: News) -> None:
-        """Let the messages of abandoned meetings say no longer that this race, which has a result, is lost."""
+        """Take a race with a result out of messages on abandoned meetings."""
         race_id = news.event.race.race_id
         self.carry_out()
         lost = message_store.meetings_saying(self._session, race_id, news.event.contradicting_key or news.event.key)
@@ -234,7 +223,7 @@ class Plan:
         *,
         version: int | None = None,
     ) -> None:
-        """Edits of earlier messages: one for each message, whatever versions follow, or one for this `version`."""
+        """Each message is edited once, or once for this `version`."""
         messages = list(messages)
         if not messages:
             return

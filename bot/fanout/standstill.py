@@ -1,7 +1,4 @@
-"""Notices when accepted deliveries are not told, whatever the cause, and tells admins in a way not broken itself.
-
-While the database and the poster work, admins are told through the durable queue. Else Slack is called directly.
-"""
+"""Notices when accepted deliveries are not told, and tells admins by the outbox, or by direct calls of Slack."""
 
 import asyncio
 from collections.abc import Callable
@@ -24,17 +21,16 @@ from bot.outbox.poster import Poster
 log = get_logger(__name__)
 
 STANDS_STILL_S = 60.0
-"""A delivery waiting longer is a standstill; so is a loop without a good turn for longer."""
+"""Limit for a waiting delivery, and for a loop without a good turn."""
 
 ANSWERED_S = 5.0
-"""A working database has answered by then."""
+"""Limit for the database and Slack."""
 
 DIRECTLY_EVERY_S = 3_600.0
-"""Admins hear of standstills past the queue once in this time, however often they come and go."""
+"""Between two direct posts to admins."""
 
 TRY_EVERY_S = 60.0
-"""How often Slack is tried directly while Slack takes nothing."""
-
+"""Between two tries of a direct post."""
 
 NONE_IS_POSTED = "Deliveries are taken and none is posted"
 
@@ -44,15 +40,13 @@ SILENT = "it gives no sign of life"
 
 
 class PostDirectly(Protocol):
-    """Posts at once, past the queue. Raises the classes of SlackError."""
+    """Posts past the outbox. Raises the classes of SlackError."""
 
     async def __call__(self, channel_id: str, message: Message, *, post_key: str, timeout_s: float) -> str: ...
 
 
 @dataclass
 class _Unchanged:
-    """For how long a value has been the same."""
-
     value: object = None
     since_s: float | None = None
 
@@ -63,10 +57,7 @@ class _Unchanged:
 
 
 class Standstill:
-    """Looks whether accepted deliveries are told.
-
-    For `/readyz`: `problem` says why deliveries are not told, `not_taken` names a post tried for long.
-    """
+    """For `/readyz`: `problem`, and `not_taken` on a post tried for long."""
 
     def __init__(
         self,
@@ -96,7 +87,6 @@ class Standstill:
         self._tried_directly_at_s: float | None = None
 
     async def look(self) -> None:
-        """Look once; tell admins once a standstill. Never raises."""
         await self._look_at_posts()
         found = await self._find()
         if found is None:
@@ -111,11 +101,11 @@ class Standstill:
             self._is_told = await self._tell(found)
 
     async def _look_at_posts(self) -> None:
-        """Note a post tried for long. Telling admins would take Slack too, so only `/readyz` says so."""
+        """For `/readyz` alone: a notice to admins would need Slack too."""
         try:
             async with asyncio.timeout(ANSWERED_S):
                 tried = await self._database.read_for_alerts(channel_queues.tried_longest)
-        except Exception as error:  # noqa: BLE001  the poster meets the same error, and says so
+        except Exception as error:  # noqa: BLE001  the poster reports the same error
             log.info("tried_posts_not_read", reason=str(error))
             return
         lasted_s = self._post.lasted_s(tried and tried[0], self._monotonic())
@@ -123,7 +113,7 @@ class Standstill:
         self.not_taken = f"{tried[0]} is tried for more than a minute ({tried[1]})" if tried and is_long else None
 
     async def _find(self) -> str | None:
-        """A sentence, without its full stop, on the standstill and its known cause; None without a standstill."""
+        """A sentence without full stop."""
         self._is_read = True
         first = await self._first_waiting()
         head = NONE_IS_POSTED if self._is_read else NOT_READ
@@ -144,13 +134,13 @@ class Standstill:
         try:
             async with asyncio.timeout(ANSWERED_S):
                 return await self._database.read_for_alerts(inbox.first_waiting)
-        except Exception as error:  # noqa: BLE001  fan-out and poster meet the same error, and say so
+        except Exception as error:  # noqa: BLE001  fan-out and poster report the same error
             self._is_read = False
             log.info("first_waiting_not_read", reason=str(error))
             return None
 
     async def _tell(self, reason: str) -> bool:
-        """Whether this standstill is told, or needs no more tries."""
+        """True if this standstill needs no more tries."""
         if self._poster.problem is None and await self._queue(reason):
             return True
         now_s = self._monotonic()
@@ -165,18 +155,17 @@ class Standstill:
         return True
 
     async def _queue(self, reason: str) -> bool:
-        """Whether the database took the notice."""
         is_late = False
 
         def tell(session: Session) -> None:
-            # A stuck writer may run this long after admins were told directly.
+            # A stuck writer may run `tell` long after admins were told directly.
             if not is_late:
                 self._notices.stands_still(session, reason)
 
         try:
             async with asyncio.timeout(ANSWERED_S):
                 await self._database.write(tell)
-        except Exception as error:  # noqa: BLE001  whatever the error, there is another way
+        except Exception as error:  # noqa: BLE001  a direct post follows any error
             is_late = True
             log.warning("standstill_not_queued", reason=str(error))
             return False
@@ -184,7 +173,7 @@ class Standstill:
         return True
 
     async def _tell_directly(self, reason: str) -> bool:
-        """Whether Slack took the message, in the admins' channel or else directly; true too where no admin is set."""
+        """True if Slack took the message, or if no admin is set."""
         message = self._notices.standstill_message(reason)
         ways = [way for way in self._notices.ways() if way]
         for way in ways:
@@ -197,7 +186,7 @@ class Standstill:
         try:
             await self._post_directly(place, message, post_key=f"standstill@{place}", timeout_s=ANSWERED_S)
         except SlackDoubtful as error:
-            # Slack may have the message: saying the same twice helps nobody.
+            # Slack may have the message, so no second try.
             log.warning("standstill_may_be_told", channel_id=place, reason=str(error))
         except SlackError as error:
             log.warning("standstill_not_told", channel_id=place, reason=str(error))

@@ -1,8 +1,7 @@
-"""Checks the filters whose words were typed while no list was known to check the words by.
+"""Checks filters that people typed while no list of regions or courses was known.
 
-A word that differs from a published name in letter case only is mended, and so is another name or code of a region.
-Of any other wrong word the channel is told. A channel is told of a filter's region and courses at once, when both are
-checked. Events that the channel has missed meanwhile are posted with the check.
+Letter case, and another name or code of a region, are corrected. The channel is told of other wrong words once the
+region and all courses are checked. Missed events are posted.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,14 +27,13 @@ from bot.racedata.reference_store import KnownCourse
 log = get_logger(__name__)
 
 BOT = "the bot"
-"""Who the audit says changed it."""
+"""The author of corrections in the audit."""
 
 
 def check_filters(session: Session, notices: Notices, now: datetime) -> bool:
-    """Check all unchecked filters, as far as the lists are known. False while another replica fans out.
+    """False while another replica fans out: both would miss an event matched with the old filter.
 
-    Fan-out must not run beside the check: an event matched with the old filter would be missed by both.
-    A subscription that waits for the bot is left until the channel is open: nobody can be told there.
+    A subscription that waits for the bot is not checked: no message reaches the channel.
     """
     if inbox.take_turn(session, lambda: now) is None:
         return False
@@ -52,10 +50,10 @@ def check_filters(session: Session, notices: Notices, now: datetime) -> bool:
 def _locked(
     session: Session, find: Callable[[Session], Sequence[ChannelSubscriptionRow]]
 ) -> Sequence[ChannelSubscriptionRow]:
-    """The subscriptions that are found, of channels that no other replica changes before the commit."""
+    """The found subscriptions, with their channels locked."""
     channel_ids = sorted({row.channel_id for row in find(session)})
     channel_lock.take(session, *channel_ids)
-    # What was read before the locks were ours may have changed since.
+    # Rows may have changed before the locks.
     session.expire_all()
     return [row for row in find(session) if row.channel_id in channel_ids]
 
@@ -86,9 +84,9 @@ def _check(session: Session, notices: Notices, row: ChannelSubscriptionRow, list
 
 
 def _mend_silently(session: Session, row: ChannelSubscriptionRow, mended: ChannelFilter, now: datetime) -> None:
-    """Mend the region while no list of courses is known. The channel is told with the courses.
+    """Correct the region while no list of courses is known. The channel is told later, with the courses.
 
-    A subscription that would become one with another of the channel is left as typed until then.
+    A subscription to be joined with another stays as typed until then.
     """
     before = subscriptions.read_filter(row)
     if mended.region == before.region or subscriptions.find(session, row.channel_id, mended.region):
@@ -116,22 +114,19 @@ def _audit(
 
 
 def _region_of(session: Session, row: ChannelSubscriptionRow, lists: Lexicon) -> str | None:
-    """The region as published; None where no region can be meant for certain.
-
-    A part of a country is asked about: its region would be more than was typed.
-    """
+    """The published region; None where the word is ambiguous or names a part of a country."""
     if row.region == ALL_REGIONS or lists.is_region(row.region):
         return row.region
     meant = lists.region_called(row.region)
     if meant is None:
         return None
-    # Admins are told of a filter that can't be read (Notices.unread_filters). A mend would write over the filter.
+    # A correction would overwrite an unreadable filter, which admins hear of (Notices.unread_filters).
     there = [one for one in (row, subscriptions.find(session, row.channel_id, meant)) if one]
     return None if any(isinstance(subscriptions.read_filter(one), UnreadFilter) for one in there) else meant
 
 
 def _store(session: Session, row: ChannelSubscriptionRow, after: ChannelFilter, now: datetime) -> bool:
-    """Store the mended filter. True where the channel had the region already: two subscriptions become one."""
+    """True if two subscriptions became one."""
     other = subscriptions.find(session, row.channel_id, after.region)
     if other is None or other.id == row.id:
         subscriptions.put_filter(session, row, after, now)
@@ -146,7 +141,6 @@ def _typed_courses(chosen: ChannelFilter) -> list[Course]:
 
 
 def _with_courses(chosen: ChannelFilter, courses: Sequence[KnownCourse]) -> tuple[ChannelFilter, tuple[Course, ...]]:
-    """The checked filter, with published courses, and the typed courses not found."""
     there = [one for one in courses if chosen.region in {ALL_REGIONS, one.region}]
     found = {one: course_of(one, there) for one in _typed_courses(chosen)}
     changes = {
@@ -159,7 +153,7 @@ def _with_courses(chosen: ChannelFilter, courses: Sequence[KnownCourse]) -> tupl
 
 
 def course_of(typed: Course, courses: Sequence[KnownCourse]) -> Course | None:
-    """The only course of this id, name or shortcode, exactly or else in another letter case; else None."""
+    """The only course of this id, name or shortcode, if need be in another letter case."""
     word = typed.name or ""
     for read in (str, str.casefold):
         for field in ("course_id", "name", "shortcode"):
@@ -172,7 +166,7 @@ def course_of(typed: Course, courses: Sequence[KnownCourse]) -> Course | None:
 def _post_missed(
     session: Session, row: ChannelSubscriptionRow, before: ChannelFilter, after: ChannelFilter, now: datetime
 ) -> int | None:
-    """How many missed messages were queued; None where nobody knows since when the channel misses messages."""
+    """None where the beginning of the gap is unknown."""
     if before.unchecked_since is None:
         return None
     return post_missed(session, row.channel_id, after, since=before.unchecked_since, now=now)
@@ -181,7 +175,6 @@ def _post_missed(
 def _said(
     before: ChannelFilter, after: ChannelFilter, wrong: Sequence[Course], missed: int | None, *, is_joined: bool
 ) -> str:
-    """The words for the channel; empty where every word was right."""
     typed, published = _words(before), _words(after)
     said = []
     if typed != published:
@@ -219,13 +212,12 @@ def _no_region(typed: str, lists: Lexicon) -> str:
 
 
 def _words(chosen: ChannelFilter) -> str:
-    """The words that were checked: the region, and courses by name."""
     courses = [one.name or one.course_id or "?" for one in (*chosen.courses, *chosen.not_courses)]
     return ", ".join([chosen.region, *courses])
 
 
 def _key(row: ChannelSubscriptionRow, about: str) -> str:
-    """The key of a notice, without the row's id: SQLite gives the id of a removed row to a new row."""
+    """Without the row's id: SQLite reuses ids of removed rows."""
     return f"region:{row.channel_id}:{_moment(row.created_at)}:{about}"
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from bot.db import engine
 from bot.deliveries import admission, ingest
-from bot.fanout import fanout
+from bot.fanout import delivery_reader, fanout, transaction
 from bot.outbox import poison_messages, poster, resolve, resume
 from bot.slack import web_client
 from bot.web import request_body
@@ -34,12 +34,12 @@ def words(number):
         f"holds {admission.LIMIT} places",
         f"not stored within {ingest.PATIENCE_S} seconds",
         f"up to {ingest.HANDED_OVER} stored deliveries",
-        f"reads the inbox: {fanout.TOGETHER} at a time",
-        f"at least {fanout.APART_S * 1000:.0f} ms apart",
-        f"some {fanout.POSTS_TOGETHER:,} messages",
-        f"rests {words(fanout.REST)} times as long",
-        f"tried again after {fanout.TURN_S * 1000:.0f} ms",
-        f"After {words(fanout.GIVE_UP_AFTER)} tries the event is told",
+        f"reads the inbox: {delivery_reader.DELIVERIES_PER_COMMIT} at a time",
+        f"at least {fanout.COMMIT_GAP_S * 1000:.0f} ms apart",
+        f"some {transaction.MESSAGES_PER_COMMIT:,} messages",
+        f"rests {words(fanout.REST_PER_WORK)} times as long",
+        f"tried again after {fanout.OTHER_TURN_S * 1000:.0f} ms",
+        f"After {words(delivery_reader.READ_ATTEMPTS)} tries the event is told",
         f"fewer than {poster.AT_ONCE} calls",
         f"{poster.APART_S * 1000:.0f} ms apart at least",
         f"when {words(poison_messages.EDIT_ATTEMPTS)} calls were unanswered",
@@ -63,7 +63,7 @@ def test_architecture_names_the_figures_of_the_code(said):
     [
         ("0001-store-then-answer.md", f"not stored within {ingest.PATIENCE_S} seconds"),
         ("0002-refuse-when-full.md", f"so {admission.LIMIT} places"),
-        ("0008-locks-are-tried.md", f"again after {fanout.TURN_S * 1000:.0f} ms"),
+        ("0008-locks-are-tried.md", f"again after {fanout.OTHER_TURN_S * 1000:.0f} ms"),
         ("0008-locks-are-tried.md", f"again after {poster.SOON_S * 1000:.0f} ms"),
     ],
 )

@@ -20,7 +20,8 @@ from bot.deliveries import inbox
 from bot.deliveries.inbox import Arrival
 from bot.errors import ServiceError, StorageError
 from bot.events import event_store
-from bot.fanout.fanout import TURN_S, Fanout, Line, log_lines
+from bot.fanout.fanout import OTHER_TURN_S, Fanout
+from bot.fanout.transaction import LogLine, log_lines
 from bot.logs import get_logger
 from bot.operations.repair import outage
 from bot.operations.repair.failed_record import Failed, ReadPayload, name_of, read_record
@@ -97,7 +98,7 @@ class _Found:
 class _Made:
     deliveries: Sequence[Failed] = ()
     events: Sequence[str] = ()
-    lines: Sequence[Line] = ()
+    lines: Sequence[LogLine] = ()
 
 
 class _TooMany(Exception):
@@ -267,7 +268,7 @@ class Repair:
 
     async def _in_turn(self, work: Callable[[Session], _Made | None]) -> _Made:
         while (made := await self._database.write(work)) is None:  # noqa: ASYNC110  another process has the turn
-            await asyncio.sleep(TURN_S)
+            await asyncio.sleep(OTHER_TURN_S)
         log_lines(made.lines)
         return made
 
@@ -292,7 +293,7 @@ class Repair:
 
     def _fan_out(
         self, session: Session, failed: Sequence[Failed], now: datetime
-    ) -> tuple[Sequence[EventVersion], Sequence[Line]]:
+    ) -> tuple[Sequence[EventVersion], Sequence[LogLine]]:
         if not failed:
             return (), ()
         arrivals = [_arrival(one, now) for one in failed]
@@ -300,7 +301,7 @@ class Repair:
         stored = [inbox.stored(one, number) for one in arrivals if (number := numbers[one]) is not None]
         if not stored:
             return (), ()
-        done = self._fanout.post_within(session, stored, now)
+        done = self._fanout.fan_out_within(session, stored, now)
         if done.deliveries < len(stored):
             raise _TooMany(done.deliveries)
         rows = event_store.versions(session, {one.event.key for one in failed}).values()

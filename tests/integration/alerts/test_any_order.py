@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from datetime import datetime, timedelta
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -19,6 +20,7 @@ from bot.deliveries.ingest import Ingest
 from bot.deliveries.payload import identify, read_payload
 from bot.events.event import Topic
 from bot.events.races import Course, OffTime, Race
+from bot.fanout.completion_edits import edit_for_race_book
 from bot.fanout.fanout import Fanout
 from bot.outbox import channel_queues, claim_outcomes
 from bot.outbox.claim_at_fanout import QueuedOnly
@@ -114,11 +116,11 @@ class Channel:
         self.within(lambda session: inbox.store(session, [arrival]))
 
     def fan_out(self) -> None:
-        read, learnt = self.within(self._fanout._read_all)
+        read, learnt = self.within(self._fanout._read_inbox)
         if learnt:
-            self.within(lambda session: self._fanout._tell_learnt(session, race_ids=learnt))
+            self.within(partial(edit_for_race_book, clock=self.clock, race_ids=learnt))
         if read:
-            self.within(lambda session: self._fanout._post_those(session, read))
+            self.within(lambda session: self._fanout.transactions.together(session, read))
 
     def post_all(self) -> None:
         while claims := self.within(

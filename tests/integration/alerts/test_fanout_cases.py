@@ -158,10 +158,10 @@ async def test_replica_waits_for_its_turn_and_then_sees_the_contradiction(make_p
         pytest.skip("SQLite has one writer: nothing is at once")
     await one.subscribe("CGB", "GB")
     await one.deliver(result())
-    read = await one.database.read(one.fanout._read_waiting)
+    read = await one.database.read(lambda session: one.fanout.reader.waiting(session, one.clock()))
     engine = create_engine(one.database.url)
     with Session(engine) as session:
-        assert one.fanout._post_those(session, read).deliveries == 1
+        assert one.fanout.transactions.together(session, read).deliveries == 1
         clock.forward(1)
         await other.deliver(abandonment())
         assert await other.fanout.run_once() == 0
@@ -224,14 +224,14 @@ async def test_delivery_that_the_database_refuses_alone_does_not_hold_up_the_oth
     pipeline, refused_races, monkeypatch
 ):
     await pipeline.subscribe("CGB", "GB")
-    read_payload = pipeline.fanout._read_payload
+    read_payload = pipeline.fanout.reader._read_payload
 
     def with_poison(body):
         event: RacingEvent = read_payload(body)
         is_meeting = event.kind is EventKind.MEETING_ABANDONED
         return event.model_copy(update={"races": refused_races}) if is_meeting else event
 
-    monkeypatch.setattr(pipeline.fanout, "_read_payload", with_poison)
+    monkeypatch.setattr(pipeline.fanout.reader, "_read_payload", with_poison)
     await pipeline.deliver(meeting())
     pipeline.clock.forward(0.001)
     await pipeline.deliver(result("rc_2"))

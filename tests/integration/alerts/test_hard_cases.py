@@ -63,7 +63,7 @@ async def test_payload_that_our_code_fails_on_still_reaches_those_it_is_for(pipe
     def fail(_body):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(pipeline.fanout, "_read_payload", fail)
+    monkeypatch.setattr(pipeline.fanout.reader, "_read_payload", fail)
     for _ in range(8):
         await pipeline.fanout.run_once()
         statement = update(InboxDelivery).values(not_before=None)
@@ -208,7 +208,7 @@ async def test_post_that_is_claimed_while_the_poster_is_told_to_stop_is_sent(pip
 
 
 async def test_many_channels_are_posted_to_in_transactions_of_a_bounded_size(pipeline, monkeypatch):
-    monkeypatch.setattr("bot.fanout.fanout.POSTS_TOGETHER", 6)
+    monkeypatch.setattr("bot.fanout.transaction.MESSAGES_PER_COMMIT", 6)
     for number in range(4):
         await pipeline.subscribe(f"C{number}", "GB")
     for number in range(5):

@@ -160,13 +160,16 @@ async def test_replicas_fan_out_meeting_and_race_one_after_another(pipeline):
     await tell(pipeline, result("rc_0"))
     await pipeline.deliver(meeting("rc_1"))
     await pipeline.deliver(abandonment("rc_1"))
-    read = await pipeline.database.read(pipeline.fanout._read_waiting)
+    read = await pipeline.database.read(lambda session: pipeline.fanout.reader.waiting(session, pipeline.clock()))
     engine = create_engine(pipeline.database.url)
     with Session(engine) as one, Session(engine) as other:
-        done = [pipeline.fanout._post_those(session, [each]) for session, each in zip((one, other), read, strict=True)]
+        done = [
+            pipeline.fanout.transactions.together(session, [each])
+            for session, each in zip((one, other), read, strict=True)
+        ]
         assert [each and each.deliveries for each in done] == [1, None]
         one.commit()
-        assert pipeline.fanout._post_those(other, [read[1]]).deliveries == 1
+        assert pipeline.fanout.transactions.together(other, [read[1]]).deliveries == 1
         other.commit()
     engine.dispose()
     await pipeline.post_all()

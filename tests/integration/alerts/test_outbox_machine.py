@@ -259,9 +259,9 @@ class Outbox(RuleBasedStateMachine):
 
     def fan_out(self, answer):
         """Fan out. Slack is called for what was claimed at once, and what became of that is not written down yet."""
-        read, _ = self.within(self.fanout._read_all)
+        read, _ = self.within(self.fanout._read_inbox)
         if read:
-            done = self.within(self.fanout._post_those, read)
+            done = self.within(self.fanout.transactions.together, read)
             self.under_way += [(claim, self._outcome(claim, answer)) for claim in done.added.claims]
 
     @rule(answer=ANSWERS)

@@ -48,7 +48,8 @@ def standstill(pipeline):
 
 @pytest.mark.parametrize("fault", [database_fault, own_fault])
 @pytest.mark.parametrize(
-    "place", ["bot.channels.subscriptions.listening", "bot.deliveries.inbox.waiting", "bot.fanout.fanout.KnownEvents"]
+    "place",
+    ["bot.channels.subscriptions.listening", "bot.deliveries.inbox.waiting", "bot.fanout.transaction.KnownEvents"],
 )
 async def test_delivery_that_is_not_told_for_a_minute_is_a_problem_and_told_to_admins(
     pipeline, standstill, monkeypatch, fault, place

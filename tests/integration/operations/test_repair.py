@@ -478,7 +478,7 @@ async def test_record_that_names_no_event_is_told_to_admins_once(listening, outa
 
 @ON_SQLITE
 async def test_more_posts_than_fit_into_a_transaction_are_made_in_several(listening, outage, make_repair, monkeypatch):
-    monkeypatch.setattr("bot.fanout.fanout.POSTS_TOGETHER", 3)
+    monkeypatch.setattr("bot.fanout.transaction.MESSAGES_PER_COMMIT", 3)
     await several(outage)
     repaired = await mend(listening, make_repair(listening))
     assert len(repaired.events) == 7

@@ -1,0 +1,70 @@
+"""First step of fan-out: stored bodies become events, before the transaction."""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+
+from sqlmodel import Session
+
+from bot.deliveries import inbox
+from bot.deliveries.inbox import StoredDelivery
+from bot.events.event import EventKind, RacingEvent
+from bot.logs import get_logger
+
+log = get_logger(__name__)
+
+DELIVERIES_PER_COMMIT = 25
+"""Ingest waits while the transaction runs."""
+
+MEETING_RACES_LOOKED_UP = 500
+"""No real day has so many races."""
+
+READ_ATTEMPTS = 5
+"""A payload that our code fails on so often is told by race and place alone."""
+
+NOT_PROCESSED = "it could not be processed"
+
+ReadPayload = Callable[[bytes], RacingEvent]
+
+ReadDelivery = tuple[StoredDelivery, RacingEvent | Exception]
+"""With the error of our own code, where our code fails on the payload."""
+
+
+class DeliveryReader:
+    def __init__(self, read_payload: ReadPayload) -> None:
+        self._read_payload = read_payload
+
+    def waiting(self, session: Session, now: datetime) -> list[ReadDelivery]:
+        """The most urgent deliveries, with the results that an abandoned meeting must not overtake."""
+        urgent = self.read_each(inbox.waiting(session, now, DELIVERIES_PER_COMMIT))
+        found = {delivery.inbox_id for delivery, _ in urgent}
+        results = inbox.results_waiting(session, now, _races_of_abandoned_meetings(urgent), DELIVERIES_PER_COMMIT)
+        results_read = self.read_each(delivery for delivery in results if delivery.inbox_id not in found)
+        return sorted(urgent + results_read, key=lambda each: inbox.receipt(each[0]))
+
+    def read_each(self, deliveries: Iterable[StoredDelivery]) -> list[ReadDelivery]:
+        return [(delivery, self.read(delivery)) for delivery in sorted(deliveries, key=inbox.receipt)]
+
+    def read(self, delivery: StoredDelivery) -> RacingEvent | Exception:
+        try:
+            event = delivery.read() if delivery.read else self._read_payload(delivery.body)
+        except Exception as error:
+            if delivery.attempts < READ_ATTEMPTS:
+                return error
+            log.exception("payload_not_read", reference=inbox.reference(delivery.inbox_id))
+            return _without_payload(delivery)
+        if delivery.attempts < READ_ATTEMPTS:
+            return event
+        race = event.race.model_copy(update={"runners": ()})
+        return event.model_copy(update={"race": race, "races": (), "unreadable_because": NOT_PROCESSED})
+
+
+def _races_of_abandoned_meetings(read: Iterable[ReadDelivery]) -> list[str]:
+    events = [event for _, event in read if isinstance(event, RacingEvent)]
+    meetings = [event for event in events if event.kind is EventKind.MEETING_ABANDONED]
+    race_ids = [race.race_id for meeting in meetings for race in meeting.races if race.race_id]
+    return race_ids[:MEETING_RACES_LOOKED_UP]
+
+
+def _without_payload(delivery: StoredDelivery) -> RacingEvent:
+    kind = next((kind for kind in EventKind if kind == delivery.event_name), None)
+    return RacingEvent(key=delivery.event_key, kind=kind, name=delivery.event_name, unreadable_because=NOT_PROCESSED)

@@ -1,0 +1,222 @@
+"""One transaction of fan-out: fill in events, find the news, plan messages, hand over to the outbox.
+
+The same transaction marks the deliveries done: a crash leaves everything or nothing.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Protocol
+
+from sqlmodel import Session
+
+from bot.channels import mutes
+from bot.channels.subscriptions import UnreadFilter
+from bot.clock import Clock
+from bot.db.engine import is_unavailable
+from bot.deliveries import inbox
+from bot.deliveries.inbox import StoredDelivery
+from bot.events.event import RacingEvent
+from bot.fanout import drill_fanout
+from bot.fanout.completion_edits import EDITED_WITHIN, fill, tell_again
+from bot.fanout.delivery_reader import ReadDelivery
+from bot.fanout.known_meetings import KnownMeetings
+from bot.fanout.news import KnownEvents, News
+from bot.fanout.plan import Plan
+from bot.logs import get_logger
+from bot.outbox import memory, message_store
+from bot.outbox.claim_at_fanout import Added, Tells
+from bot.outbox.memory import Kept, Known
+from bot.outbox.message_store import NewPost
+from bot.outbox.notices import Notices
+from bot.racedata import race_book_store
+from bot.racedata.event_completion import KnownElsewhere
+
+log = get_logger(__name__)
+
+MESSAGES_PER_COMMIT = 2_000
+"""The other deliveries wait for the next transaction."""
+
+
+class Outbox(Protocol):
+    """See bot.outbox.poster."""
+
+    def add(
+        self, session: Session, new: Sequence[NewPost], tells: Tells, known: Known, *, now: datetime, began_s: float
+    ) -> Added:
+        """Make messages, and claim sendable messages. `began_s`: before `now`, by the monotonic clock."""
+
+    def begin(self, added: Added) -> None:
+        """Send the claimed messages, after the commit."""
+
+
+@dataclass(frozen=True)
+class LogLine:
+    """Written after the commit."""
+
+    event: str
+    fields: Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class FannedOut:
+    """`deliveries` counts finished deliveries."""
+
+    deliveries: int = 0
+    added: Added = field(default_factory=Added)
+    lines: Sequence[LogLine] = ()
+
+
+class FanoutTransactions:
+    """`kept`: memory between transactions, to be forgotten after a failure."""
+
+    def __init__(self, outbox: Outbox, notices: Notices, clock: Clock, monotonic: Callable[[], float]) -> None:
+        self.kept = Kept()
+        self._outbox = outbox
+        self._notices = notices
+        self._clock = clock
+        self._monotonic = monotonic
+
+    def together(self, session: Session, read: Sequence[ReadDelivery], *, in_order: bool = False) -> FannedOut | None:
+        """None while another replica has the turn. `in_order`: do nothing while an earlier delivery waits."""
+        began_s = self._monotonic()
+        now = inbox.take_turn(session, self._clock)
+        if now is None:
+            return None
+        taken = inbox.take(session, [delivery for delivery, _ in read], now)
+        waiting = _only(read, taken.inbox_ids)
+        if not waiting:
+            return FannedOut(len(read))
+        if taken.overtakes and in_order:
+            # Another replica stored an earlier delivery, and may be dead.
+            inbox.put_back(session, sorted(taken.inbox_ids))
+            return FannedOut()
+        known = self.kept.at(session, taken.mark, now)
+        unread = [channel_id for channel_id, chosen in known.listening if isinstance(chosen, UnreadFilter)]
+        self._notices.unread_filters(session, unread)
+        done = _Transaction(session, known, self._notices, now).fan_out(waiting, claiming=(self._outbox, began_s))
+        return replace(done, deliveries=done.deliveries + len(read) - len(waiting))
+
+    def apart(self, session: Session, read: Sequence[ReadDelivery]) -> FannedOut | None:
+        """As `together`, each delivery in a savepoint, without claims."""
+        now = inbox.take_turn(session, self._clock)
+        if now is None:
+            return None
+        taken = inbox.take(session, [delivery for delivery, _ in read], now)
+        known = memory.read(session, now)
+        done = [self._alone(session, each, known, now) for each in _only(read, taken.inbox_ids)]
+        waiting = sum(each.added.waiting for each in done)
+        return FannedOut(len(done), Added(waiting=waiting), [line for each in done for line in each.lines])
+
+    def within(self, session: Session, read: Sequence[ReadDelivery], now: datetime) -> FannedOut:
+        """As a part of other work, which has the turn (`inbox.take_turn`). Without claims."""
+        taken = inbox.take(session, [delivery for delivery, _ in read], now)
+        waiting = _only(read, taken.inbox_ids)
+        return _Transaction(session, memory.read(session, now), self._notices, now).fan_out(waiting)
+
+    def _alone(self, session: Session, read: ReadDelivery, known: Known, now: datetime) -> FannedOut:
+        """A delivery that our code fails on stays in the inbox."""
+        delivery, _ = read
+        try:
+            with session.begin_nested():
+                return _Transaction(session, known, self._notices, now).fan_out([read])
+        except Exception as error:
+            if is_unavailable(error):
+                raise
+            reference = inbox.reference(delivery.inbox_id)
+            log.exception("fanout_failed", reference=reference, attempts=delivery.attempts + 1)
+            inbox.mark_failed(session, delivery, now, f"{type(error).__name__}: {error}")
+            return FannedOut()
+
+
+class _Transaction:
+    def __init__(self, session: Session, known: Known, notices: Notices, now: datetime) -> None:
+        self._session = session
+        self._known = known
+        self._notices = notices
+        self._now = now
+        self._mutes = known.mutes(now)
+        self._meetings = KnownMeetings(session, now - EDITED_WITHIN)
+        self._plan = Plan(session, self._meetings)
+        self._hurried: list[str | None] = []
+        self._lines: list[LogLine] = []
+
+    def fan_out(self, read: Sequence[ReadDelivery], claiming: tuple[Outbox, float] | None = None) -> FannedOut:
+        """`claiming`: the outbox, and the transaction's beginning by the monotonic clock.
+
+        Without claims, a savepoint survives errors in the race book.
+        """
+        elsewhere = KnownElsewhere(self._session, self._known.lists, self._known.filters, careful=claiming is None)
+        events = self._fill_in(read, elsewhere)
+        versions = KnownEvents(events, self._meetings, elsewhere)
+        done = 0
+        for (delivery, _), event in zip(read, events, strict=True):
+            if self._plan.posts >= MESSAGES_PER_COMMIT:
+                break
+            self._plan_messages(versions, delivery, event)
+            done += 1
+        self._plan.link()
+        tell_again(self._session, self._plan, elsewhere, self._meetings, self._known, now=self._now)
+        added = self._hand_over(claiming)
+        message_store.hurry_races(self._session, self._hurried)
+        if left := [delivery.inbox_id for delivery, _ in read[done:]]:
+            inbox.put_back(self._session, left)
+        return FannedOut(done, added, self._lines)
+
+    def _fill_in(self, read: Sequence[ReadDelivery], elsewhere: KnownElsewhere) -> list[RacingEvent]:
+        """From the race book and stored events. Delivered races enter the race book without quota."""
+        events = [drill_fanout.recognised(self._session, _raised(event), self._now) for _, event in read]
+        coded = [elsewhere.coded(event) for event in events]
+        races = [elsewhere.for_book(event) for event in coded]
+        elsewhere.look_up(lambda: race_book_store.learn(self._session, races, self._now), coded)
+        return fill(elsewhere, self._meetings, coded)
+
+    def _plan_messages(self, versions: KnownEvents, delivery: StoredDelivery, event: RacingEvent) -> None:
+        reference = inbox.reference(delivery.inbox_id)
+        news = versions.news(event, delivery.inbox_id, delivery.received_at)
+        if news is None:
+            self._lines.append(LogLine("same_event_again", {"reference": reference, "event_key": event.key}))
+            return
+        channels = self._channels(news)
+        news.version.posts = len(channels)
+        self._plan.add(news, channels, {} if news.remarks.contradicts else mutes.muting(self._mutes, news.event))
+        if event.is_abandonment and self._meetings.has_other_of_race(event):
+            self._hurried.append(event.race.race_id)
+        if event.drill is not None:
+            drill_fanout.tell_unknown(self._session, self._notices, event, reference, self._now)
+        elif event.kind is None:
+            self._notices.unreadable(self._session, event, reference, len(channels))
+        fields = {"reference": reference, "event_key": event.key, "channels": len(channels)}
+        self._lines.append(LogLine("fanned_out", fields))
+
+    def _channels(self, news: News) -> list[str]:
+        listening = self._known.listening
+        if news.event.drill is not None:
+            matching = drill_fanout.channels(news.event, listening)
+        else:
+            matching = {channel_id for channel_id, chosen in listening if chosen.matches(news.event)}
+        return sorted(matching | (self._plan.misled(news) & self._known.listeners))
+
+    def _hand_over(self, claiming: tuple[Outbox, float] | None) -> Added:
+        if claiming is None:
+            self._plan.carry_out()
+            return Added(waiting=self._plan.posts)
+        outbox, began_s = claiming
+        new, tells = self._plan.rest()
+        added = outbox.add(self._session, new, tells, self._known, now=self._now, began_s=began_s)
+        return replace(added, waiting=added.waiting + self._plan.written)
+
+
+def log_lines(lines: Iterable[LogLine]) -> None:
+    for line in lines:
+        log.info(line.event, **line.fields)
+
+
+def _only(read: Iterable[ReadDelivery], inbox_ids: frozenset[int]) -> list[ReadDelivery]:
+    return [(delivery, event) for delivery, event in read if delivery.inbox_id in inbox_ids]
+
+
+def _raised(event: RacingEvent | Exception) -> RacingEvent:
+    if isinstance(event, Exception):
+        raise event
+    return event
