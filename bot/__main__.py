@@ -7,7 +7,7 @@ from types import FrameType
 
 
 def main() -> None:
-    """Run the command line. SIGTERM and Ctrl-C end the process from here on, also while modules are being loaded."""
+    """SIGTERM and Ctrl-C end the process, also while modules are being loaded."""
     signal.signal(signal.SIGTERM, _end)
     try:
         from bot.cli.main import main as run
@@ -18,10 +18,10 @@ def main() -> None:
 
 
 def _end(number: int, _frame: FrameType | None) -> None:
-    """End as by the default action of the signal, which the first process of a container does not have."""
+    """End as by the signal's default action, which the first process of a container lacks."""
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
-    # Only the first process of a container is still here.
+    # Only the first process of a container survives the signal.
     os._exit(128 + number)
 
 

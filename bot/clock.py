@@ -1,12 +1,11 @@
-"""Time is passed in: everything that needs it takes a Clock, and only the composition root knows the real one."""
+"""Time is passed in as a Clock. Only the composition root passes the real clock."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
 
 Clock = Callable[[], datetime]
-"""Gives the present moment, aware, in UTC."""
+"""Returns the present time, aware, in UTC."""
 
 
 def utc_now() -> datetime:
-    """The real clock."""
     return datetime.now(UTC)

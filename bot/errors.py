@@ -1,34 +1,34 @@
-"""The error tree: everything the bot raises on purpose, readable as one list.
+"""The error tree: every error that the bot raises on purpose.
 
 RacingBotError
-├── SettingsError                 settings missing or wrong; carries every problem at once
-├── BodyRefused                   an HTTP body that will not be read
-│   ├── BodyTooLarge              over the cap: 413
+├── SettingsError                 settings missing or wrong; has every problem
+├── BodyRefused                   an HTTP body that is not read to the end
+│   ├── BodyTooLarge              over the cap: 413, a retry can't help
 │   ├── BodyTooSlow               not whole within the time limit: 408
 │   ├── BodyBudgetSpent           too many bodies in flight: 503, try again
-│   └── BodyUnreadable            signed, and not what Slack sends: 400
+│   └── BodyUnreadable            signed, but no request as Slack makes them: 400
 ├── StorageError
-│   ├── StorageUnavailable        the database refuses just now: a retry may help
-│   │   └── LockTaken             another replica changes the same channel: a retry helps
-│   ├── QueueFull                 the queue of deliveries or of writes is full: a retry helps
+│   ├── StorageUnavailable        the database refuses: maybe stored, a retry may help
+│   │   └── LockTaken             another replica changes the channel: nothing stored, a retry helps
+│   ├── QueueFull                 too many deliveries or writes wait: nothing stored, a retry helps
 │   ├── SchemaUnknown             a newer version of racing-bot has migrated the database
-│   └── SecretsUnreadable         no encryption key opens what was stored
-├── CommandError                  what a person typed can't be done; says what would have been right
-│   └── FieldsWrong               the same of a form, field by field
-├── SubscribingFailed             `racing-bot subscribe` did not do what was asked; says what to do
-├── SubscriptionFileWrong         a file of subscriptions can't be applied; carries every problem with its line
+│   └── SecretsUnreadable         no encryption key opens a stored secret
+├── CommandError                  a person's command can't be done; says the right command
+│   └── FieldsWrong               a form can't be stored; has a sentence for each field
+├── SubscribingFailed             `racing-bot subscribe` failed, or the outcome is unknown; says what to do
+├── SubscriptionFileWrong         a file of subscriptions can't be applied; has every problem with the line
 ├── SubscriptionsNotApplied       `racing-bot subscriptions apply` changed nothing; says why
 ├── ServiceError                  the data service refused or failed; bot.racedata.client.service_errors has each code
 └── SlackError                    a call to Slack's Web API did not end well
-    ├── SlackUnreached            the call never left: certainly not carried out, a retry helps
-    ├── SlackDoubtful             the call was sent, and whether it was carried out is not known
-    ├── SlackWait                 Slack asks for a wait, and carried nothing out
-    ├── SlackChannelClosed        the channel is gone, archived or closed to us
-    ├── SlackCredentialsDead      our token is dead, or the workspace takes no call of ours
-    ├── SlackScopeMissing         the method needs a scope that was not granted
-    ├── SlackMessageRefused       what we sent breaks Slack's rules: our bug
-    ├── SlackEditRefused          a message can't be edited, or not any more
-    └── SlackRefused              a code that we don't know
+    ├── SlackUnreached            the call never left: not carried out, a retry helps
+    ├── SlackDoubtful             the call was sent, the outcome is unknown: look before a repeat
+    ├── SlackWait                 Slack asks for a wait of `retry_after_s`: not carried out
+    ├── SlackChannelClosed        the channel is gone, archived or closed to us: somebody has to change that
+    ├── SlackCredentialsDead      our token is dead, or the workspace refuses us: an operator has to act
+    ├── SlackScopeMissing         the method needs another scope; other methods may work
+    ├── SlackMessageRefused       the message breaks Slack's rules: our bug, a retry can't help
+    ├── SlackEditRefused          Slack refuses an edit: the words need a new message
+    └── SlackRefused              an unknown code: not carried out
 
 Handlers branch on the class, never on a status or a message.
 """
@@ -37,11 +37,11 @@ from collections.abc import Mapping, Sequence
 
 
 class RacingBotError(Exception):
-    """Everything the bot raises on purpose."""
+    pass
 
 
 class SettingsError(RacingBotError):
-    """Settings are missing or wrong. `problems` has one sentence for each, none with a secret in it."""
+    """`problems`: a sentence each, without secrets."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         self.problems = tuple(problems)
@@ -49,61 +49,61 @@ class SettingsError(RacingBotError):
 
 
 class BodyRefused(RacingBotError):
-    """An HTTP body was not read to its end."""
+    pass
 
 
 class BodyTooLarge(BodyRefused):
-    """The body is over the cap, by its Content-Length or by what arrived. A retry can't help."""
+    pass
 
 
 class BodyTooSlow(BodyRefused):
-    """The body was not whole within the time limit."""
+    pass
 
 
 class BodyBudgetSpent(BodyRefused):
-    """All bodies in flight together are over their budget. A retry helps."""
+    pass
 
 
 class BodyUnreadable(BodyRefused):
-    """The body is signed, and is not what Slack sends."""
+    pass
 
 
 class StorageError(RacingBotError):
-    """The database did not do what was asked."""
+    pass
 
 
 class StorageUnavailable(StorageError):
-    """The database is full, locked or unreachable. Nothing was stored, or it is not known; a retry may help."""
+    """The database is full, locked or unreachable."""
 
 
 class LockTaken(StorageUnavailable):
-    """Another replica changes the same channel. Nothing was stored; a retry helps (`Database.write` retries itself)."""
+    """`Database.write` retries by itself."""
 
 
 class QueueFull(StorageError):
-    """A bounded queue, of deliveries or of writes, is full. Nothing was stored; a retry helps."""
+    pass
 
 
 class SchemaUnknown(StorageError):
-    """A newer version of racing-bot has migrated the database. `str()` says which revisions there are."""
+    pass
 
 
 class SecretsUnreadable(StorageError):
-    """No key of ENCRYPTION_KEYS opens a stored secret."""
+    pass
 
 
 WITHOUT = "Without the "
-"""Begins the label of a button that leaves a word of the line out."""
+"""Begins the label of a button that leaves out a word."""
 
 
 class CommandError(RacingBotError):
-    """What a person typed can't be done. `str()` is for that person: what was wrong, and what would have been right.
+    """`str()` tells the person about the error and the right command.
 
-    `typed` is the word that was wrong, after `course:` where it was wrong as a course, and `meant` what it may have
-    meant, by how it is shown. Where several words were wrong, `offers` has what is right for each, by how that is
-    shown. `lines` are whole command lines, as they would be typed after /racing, by how they are shown. Each becomes a
-    button, once it was found to work. `asks`: the text asks whether one of them was meant, and goes on with `after`.
-    `edits` is the region of the channel's subscription that is in the way, whose form another button opens.
+    - `typed`: the wrong word, with `course:` before a wrong course; `meant`: right words by label.
+    - `offers`, where several words are wrong: the right words of each label.
+    - `lines`: command lines to type after /racing, by label. Working lines become buttons.
+    - `asks`: the text asks which label was meant, and goes on with `after`.
+    - `edits`: the region of a subscription in the way; a button opens the form.
     """
 
     def __init__(
@@ -126,19 +126,19 @@ class CommandError(RacingBotError):
         super().__init__(" ".join(filter(None, [told, f"Did you mean {shown}?" if shown else "", after])))
 
     def of_words(self, typed: Mapping[str, str]) -> "CommandError":
-        """The same, with its offers for words as they were typed, by what these stand for."""
+        """The same error, with offers for words as typed. `typed`: the typed word of each word."""
         for right in self.offers.values():
             for value in [one for one in right if one in typed]:
                 right[typed[value]] = right.pop(value)
         return self
 
     def offering(self, lines: Mapping[str, str]) -> "CommandError":
-        """The same, with these command lines for all that it offered."""
+        """The same error, with these command lines instead of offers."""
         return CommandError(self.told, lines=lines, asks=self.asks, after=self.after, edits=self.edits)
 
 
 class FieldsWrong(CommandError):
-    """A form can't be stored as it is. `errors` has a sentence for each field that is to blame."""
+    """`errors`: a sentence for each wrong field."""
 
     def __init__(self, errors: Mapping[str, str]) -> None:
         super().__init__("; ".join(errors.values()))
@@ -146,11 +146,11 @@ class FieldsWrong(CommandError):
 
 
 class SubscribingFailed(RacingBotError):
-    """A subscription with the data service was not made, or nothing is known of it; `str()` says what to do."""
+    pass
 
 
 class SubscriptionFileWrong(RacingBotError):
-    """A file of subscriptions can't be applied. `problems` are lines of the file, each with a sentence."""
+    """`problems`: line numbers, each with a sentence."""
 
     def __init__(self, problems: Sequence[tuple[int, str]]) -> None:
         self.problems = tuple(problems)
@@ -158,15 +158,15 @@ class SubscriptionFileWrong(RacingBotError):
 
 
 class SubscriptionsNotApplied(RacingBotError):
-    """`racing-bot subscriptions apply` changed nothing; `str()` says why."""
+    pass
 
 
 class ServiceError(RacingBotError):
-    """The data service refused or failed. `bot.racedata.client.service_errors` has a subclass for each code."""
+    """bot.racedata.client.service_errors has a subclass for each code."""
 
 
 class SlackError(RacingBotError):
-    """A call to Slack's Web API did not end well. `code` is Slack's error, or our word for what happened."""
+    """`code`: Slack's error, or a word of ours."""
 
     def __init__(self, method: str, code: str, *, details: str | None = None) -> None:
         self.method = method
@@ -176,43 +176,38 @@ class SlackError(RacingBotError):
 
 
 class SlackUnreached(SlackError):
-    """The call never left (no connection). It was certainly not carried out; a retry helps."""
+    pass
 
 
 class SlackDoubtful(SlackError):
-    """The call was sent, and whether it was carried out is not known. Look before repeating it."""
+    pass
 
 
 class SlackWait(SlackError):
-    """Slack carried nothing out and asks for a wait of `retry_after_s` seconds."""
-
     def __init__(self, method: str, code: str, retry_after_s: float) -> None:
         super().__init__(method, code)
         self.retry_after_s = retry_after_s
 
 
 class SlackChannelClosed(SlackError):
-    """The channel is gone, archived or closed to us. A retry helps only after somebody has changed that."""
+    pass
 
 
 class SlackCredentialsDead(SlackError):
-    """Our token is revoked, expired or unknown, or the workspace takes no call of ours, or no posts, with it.
-
-    A retry helps only after an operator has changed that.
-    """
+    """The token is revoked, expired or unknown, or the workspace refuses calls or posts with the token."""
 
 
 class SlackScopeMissing(SlackError):
-    """The method needs a scope that was not granted. Other methods may work."""
+    pass
 
 
 class SlackMessageRefused(SlackError):
-    """What we sent breaks Slack's rules. The same message will be refused again."""
+    pass
 
 
 class SlackEditRefused(SlackError):
-    """The message can't be edited, or not any more. What was to be said needs a message of its own."""
+    pass
 
 
 class SlackRefused(SlackError):
-    """Slack refused with a code that we don't know. It was not carried out."""
+    pass

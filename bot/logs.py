@@ -1,4 +1,4 @@
-"""Logging: structlog for our own lines and the libraries', as text or JSON, with every known secret masked."""
+"""Logging by structlog, for the bot and for libraries, as text or JSON, with known secrets masked."""
 
 import logging
 import logging.config
@@ -12,14 +12,14 @@ from structlog.typing import EventDict, FilteringBoundLogger, Processor, Wrapped
 MASK = "********"
 
 QUIET_LOGGERS = ("httpx", "httpcore", "slack_sdk", "slack_bolt", "aiohttp", "apscheduler", "alembic", "uvicorn.access")
-"""Libraries whose INFO lines say nothing to an operator, or show a key or a whole address (httpx, slack_bolt)."""
+"""Their INFO lines are useless, or show a key or a whole address (httpx, slack_bolt)."""
 
 
 class MaskSecrets:
-    """Replaces known secrets wherever they stand in a log line: the last line of defence, not the first."""
+    """Replaces known secrets anywhere in a log line: the last line of defence."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        # A very short "secret" (a test's, a default) would blank out half the log and protect nothing.
+        # A short "secret" would blank out half the log.
         self._secrets = sorted((secret for secret in secrets if len(secret) >= 6), key=len, reverse=True)
 
     def __call__(self, _logger: WrappedLogger, _method: str, event_dict: EventDict) -> EventDict:
@@ -28,7 +28,6 @@ class MaskSecrets:
         return event_dict
 
     def masked(self, value: Any) -> Any:
-        """The value with every secret in its texts blanked out."""
         if isinstance(value, str):
             for secret in self._secrets:
                 value = value.replace(secret, MASK)
@@ -41,13 +40,13 @@ class MaskSecrets:
 
 
 def _without_colours(_logger: WrappedLogger, _method: str, event_dict: EventDict) -> EventDict:
-    """Drop uvicorn's second, coloured copy of its message."""
+    """Drop uvicorn's coloured copy of the message."""
     event_dict.pop("color_message", None)
     return event_dict
 
 
 class LineWriter:
-    """Writes finished lines. A log that can't be written (full disk, closed pipe) stops nothing that it tells of."""
+    """A full disk or closed pipe stops no work: `lost` counts lines."""
 
     def __init__(self, stream: TextIO, name: str) -> None:
         self._stream = stream
@@ -55,19 +54,17 @@ class LineWriter:
         self.lost = 0
 
     def msg(self, line: str) -> None:
-        """Write a line; `lost` counts those that could not be."""
         try:
             self._stream.write(f"{line}\n")
             self._stream.flush()
         except (OSError, ValueError):
             self.lost += 1
 
-    # The names under which structlog hands over lines of each level.
+    # structlog calls the method of the line's level.
     debug = info = warning = error = critical = exception = msg
 
 
 def configure_logging(level: str, log_format: str, secrets: Iterable[str] = ()) -> None:
-    """Send every line, ours and the libraries', to stderr in one format."""
     before: list[Processor] = [
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
@@ -95,7 +92,7 @@ def configure_logging(level: str, log_format: str, secrets: Iterable[str] = ()) 
     for name in QUIET_LOGGERS:
         logging.getLogger(name).setLevel(logging.WARNING)
     stream = sys.stderr
-    # Our own lines don't pass through the standard library's records: that takes four times as long.
+    # The standard library's records take four times as long.
     structlog.configure(
         processors=[*before, *after, renderer],
         logger_factory=lambda name: LineWriter(stream, name),
@@ -105,13 +102,12 @@ def configure_logging(level: str, log_format: str, secrets: Iterable[str] = ()) 
 
 
 def quieten_http() -> None:
-    """Keep lines of httpx below WARNING out of the log: the lines show whole addresses and headers."""
+    """Drop httpx lines below WARNING: the lines show whole addresses and headers."""
     for name in ("httpx", "httpcore"):
         logger = logging.getLogger(name)
         logger.setLevel(max(logger.level, logging.WARNING))
 
 
 def get_logger(name: str) -> FilteringBoundLogger:
-    """A logger whose lines carry named values: `log.info("stored", reference=…)`."""
     logger: FilteringBoundLogger = structlog.get_logger(name)
     return logger

@@ -1,4 +1,4 @@
-"""`manifest.yml`, made ready to paste: for an address, or for Socket Mode. One file can't serve both."""
+"""`manifest.yml`, ready to paste: for HTTP, or for Socket Mode, which forbids addresses."""
 
 from pathlib import Path
 from typing import Any
@@ -13,18 +13,17 @@ PLACES = (Path(__file__).parent / "manifest.yml", Path(__file__).parent.parent /
 EVENTS_PATH = "/slack/events"
 
 INTERACTIVITY_ADDRESSES = ("request_url", "message_menu_options_url")
-"""For clicks and forms, and for what their menus offer while people type."""
+"""For clicks and forms, and for menus that search while people type."""
 
 
 def read_manifest() -> dict[str, Any]:
-    """The manifest as it stands in the project."""
     place = next(place for place in PLACES if place.exists())
     manifest: dict[str, Any] = yaml.safe_load(place.read_text(encoding="utf-8"))
     return manifest
 
 
 def for_http(url: str) -> str:
-    """The manifest for Slack over HTTP at our address. Raises ValueError where the address is none."""
+    """Raises ValueError where `url` is no https address."""
     address = check_address(url, loopback_http=False) + EVENTS_PATH
     manifest = read_manifest()
     for command in manifest["features"]["slash_commands"]:
@@ -36,7 +35,6 @@ def for_http(url: str) -> str:
 
 
 def for_socket_mode() -> str:
-    """The manifest for Socket Mode, in which no address may stand."""
     manifest = read_manifest()
     for command in manifest["features"]["slash_commands"]:
         del command["url"]

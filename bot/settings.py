@@ -1,7 +1,7 @@
-"""Every setting, with its description. The only reader of the environment.
+"""Every setting, with a description. The only reader of the environment.
 
-A value is frozen; secrets are `SecretStr` and show as asterisks. `load_settings` reports every problem at once, in
-words that say what to do, and never shows what was given for a secret. A blank value counts as unset.
+Values are frozen; secrets show as asterisks. `load_settings` reports every problem at once, without values of secrets.
+A blank value counts as unset.
 """
 
 import base64
@@ -26,30 +26,27 @@ FERNET_KEY_BYTES = 32
 
 QUOTES = "\"'"
 
-WHERE_PEOPLE_GO = re.compile(r"[CGDUW][A-Z0-9]{1,30}", re.ASCII)
-"""An id that chat.postMessage takes: of a channel, of direct messages, or of a person for the direct messages there."""
+POST_TARGET = re.compile(r"[CGDUW][A-Z0-9]{1,30}", re.ASCII)
+"""An id for chat.postMessage: of a channel, of direct messages, or of a person."""
 
 PERSON = re.compile(r"[UW][A-Z0-9]{1,30}", re.ASCII)
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class SubscribeBy(StrEnum):
-    """Who may subscribe a channel."""
-
     MEMBERS = "members"
     CREATORS = "creators"
     ADMINS = "admins"
 
 
 class DoubtfulPosts(StrEnum):
-    """What happens to a post that may have been made, where the channel's history can't be read."""
+    """For a post in doubt in a channel with unreadable history."""
 
     REPEAT = "repeat"
     HOLD = "hold"
 
 
 def _split(value: Any) -> Any:
-    """The parts of a comma-separated setting, without blanks; anything but text is left to pydantic."""
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
 
@@ -59,8 +56,6 @@ Percentages = Annotated[tuple[Annotated[int, Field(ge=1, le=100)], ...], NoDecod
 
 
 class _DatabaseSettings(BaseSettings):
-    """Where the database is: all that some commands need."""
-
     model_config = SettingsConfigDict(
         frozen=True, extra="ignore", hide_input_in_errors=True, env_ignore_empty=True, str_strip_whitespace=True
     )
@@ -102,8 +97,6 @@ class _DatabaseSettings(BaseSettings):
 
 
 class Settings(_DatabaseSettings):
-    """Everything the service is told from outside."""
-
     racing_api_url: str = Field(
         description="Base address of the data service, version segment included: https, or http on loopback."
     )
@@ -221,7 +214,7 @@ class Settings(_DatabaseSettings):
     @field_validator("admin_channel")
     @classmethod
     def _check_admin_channel(cls, value: str | None) -> str | None:
-        if value is not None and not WHERE_PEOPLE_GO.fullmatch(value):
+        if value is not None and not POST_TARGET.fullmatch(value):
             raise ValueError(
                 "must be the channel's id, such as C0123456789, not its name (in Slack: open the channel's details; "
                 "the id stands at the end of About)"
@@ -255,7 +248,7 @@ class Settings(_DatabaseSettings):
     @classmethod
     def _check_bot_token(cls, value: SecretStr) -> SecretStr:
         wrong = {"xapp-": "an app-level token", "xoxp-": "a user token"}
-        # One that is rotated has another beginning: docs.slack.dev/authentication/using-token-rotation.
+        # A rotated token begins with xoxe.xoxb-: docs.slack.dev/authentication/using-token-rotation.
         wanted = "the Bot User OAuth Token, which begins with xoxb- (Slack: OAuth & Permissions)"
         return _check_token(value, wrong, ("xoxb-", "xoxe.xoxb-"), wanted)
 
@@ -269,7 +262,7 @@ class Settings(_DatabaseSettings):
     @field_validator("slack_signing_secret")
     @classmethod
     def _check_signing_secret(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
-        # An app token that is wrong is not among the data, and is reported by itself.
+        # A wrong app token is missing from the data, and has its own error.
         if value is None and info.data.get("slack_app_token", "wrong") is None:
             raise ValueError(
                 "is missing: set it (Slack: Basic Information, App Credentials), or SLACK_APP_TOKEN for Socket Mode"
@@ -294,7 +287,6 @@ class Settings(_DatabaseSettings):
 
     @cached_property
     def secret_values(self) -> frozenset[str]:
-        """Every secret that was given, for the log to mask."""
         single = (
             *(self.racing_api_key, self.slack_bot_token, self.slack_signing_secret, self.slack_app_token),
             self.heartbeat_url,
@@ -309,10 +301,10 @@ class Settings(_DatabaseSettings):
 
 
 def check_address(value: str, *, loopback_http: bool) -> str:
-    """The address without a trailing slash; ValueError says what is wrong with it."""
+    """The address without a trailing slash. Raises ValueError."""
     address = value.strip()
     parts = urlsplit(address)
-    # Anywhere: a password with a slash in it puts the @ into what looks like the path.
+    # Anywhere: a password with a slash moves the @ into the path.
     if "@" in address:
         raise ValueError("must not carry a user name or password")
     if not parts.hostname or parts.scheme not in {"http", "https"}:
@@ -353,10 +345,7 @@ def _is_fernet_key(key: str) -> bool:
 
 
 def load_settings(env_file: str | None = ".env", **overrides: Any) -> Settings:
-    """The settings from the environment (and `.env` where there is one).
-
-    Raises SettingsError with every problem at once; none of them shows a secret.
-    """
+    """Raises SettingsError with every problem."""
     try:
         return Settings(_env_file=env_file, **overrides)
     except ValidationError as error:
@@ -365,7 +354,7 @@ def load_settings(env_file: str | None = ".env", **overrides: Any) -> Settings:
 
 
 def load_database_url(env_file: str | None = ".env") -> str:
-    """DATABASE_URL alone, for commands that need nothing else. Raises SettingsError where it is wrong."""
+    """Raises SettingsError."""
     try:
         return str(_DatabaseSettings(_env_file=env_file).database_url.get_secret_value())
     except ValidationError as error:
@@ -374,7 +363,6 @@ def load_database_url(env_file: str | None = ".env") -> str:
 
 
 def _in_words(details: Any) -> str:
-    """One problem of a ValidationError as a sentence that says what to do."""
     name = str(details["loc"][0]).upper() if details["loc"] else ""
     if details["type"] == "missing":
         description = Settings.model_fields[name.lower()].description

@@ -1,4 +1,4 @@
-"""The moment by which leases are measured: the database's own where replicas share one."""
+"""The clock of leases."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -9,11 +9,11 @@ from bot.clock import Clock
 from bot.db.engine import dialect_of
 
 FAR = timedelta(minutes=15)
-"""Nothing is ever put off for this long: a moment that lies further ahead is of a clock that was set back since."""
+"""No wait is so long: a moment further ahead was written before somebody set the clock back."""
 
 
 def database_now(session: Session, clock: Clock) -> datetime:
-    """PostgreSQL's clock, since its replicas must agree on who holds a lease; on SQLite the process's own."""
+    """PostgreSQL's clock, so that replicas agree on who holds a lease; on SQLite the clock of the process."""
     if dialect_of(session) == "sqlite":
         return clock()
     moment: datetime = session.execute(select(func.clock_timestamp())).scalar_one()

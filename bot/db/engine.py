@@ -1,8 +1,7 @@
 """The database behind two calls: `write` and `read`.
 
-Units of work that are waiting share one transaction, so that many of them cost one fsync. Where one fails, all are
-rolled back, and each runs again in a transaction of its own: a unit may run twice, and is committed once. One thread
-writes (SQLite has one writer anyway, and begins IMMEDIATE); a few threads read beside it.
+Waiting units of work share one transaction, and one fsync. After an error all are rolled back, and each runs again in a
+separate transaction: a unit may run twice, and is committed once. One thread writes, as SQLite has one writer anyway.
 """
 
 import asyncio
@@ -27,41 +26,40 @@ from bot.errors import LockTaken, QueueFull, StorageUnavailable
 T = TypeVar("T")
 Work = Callable[[Session], T]
 
-MAX_TOGETHER = 200
-"""Units that share a transaction at most: more would only make the first of them wait."""
+UNITS_PER_COMMIT = 200
+"""More units would make the first unit wait."""
 
-MAX_WAITING = 10_000
-"""Units that wait at most; beyond it the caller is told at once instead of waiting for nothing."""
+UNITS_WAITING_MAX = 10_000
+"""`write` refuses further units."""
 
 BUSY_S = 1.0
-"""How long SQLite waits for another process's lock: less than the two seconds in which a delivery is answered."""
+"""SQLite's wait for another process's lock: a delivery is answered within two seconds."""
 
 TOOL_BUSY_S = 5.0
-"""For commands that nobody waits for with a deadline: a busy bot lets others have the lock only now and then."""
+"""BUSY_S of commands: a busy bot frees the lock only now and then."""
 
 READERS = 4
 
 LOCK_PATIENCE_S = 1.0
-"""How long a unit of work is tried again whose lock another replica has: somebody in Slack waits three seconds."""
+"""Wait for another replica's lock: Slack's users wait three seconds."""
 
 LOCK_AGAIN_S = 0.02
-"""Between the first two tries, and twice as long each time: the other replica's transaction is a short one."""
+"""Pause after the first try; each further pause is twice as long."""
 
 PRAGMAS = (
     "journal_mode=WAL",
     "synchronous=FULL",
     "foreign_keys=ON",
-    # A savepoint of many pages, or a large sort, would need a temporary file: there may be no folder for one.
+    # Long savepoints and large sorts would need a temporary file, and perhaps no folder allows files.
     "temp_store=MEMORY",
 )
-"""What each connection to SQLite begins with."""
 
 _UNAVAILABLE = (
     exc.OperationalError,
     exc.InterfaceError,
     exc.InternalError,
     exc.TimeoutError,
-    # What statements after a broken one get: the transaction is dead, whoever broke it.
+    # Raised by statements after a broken statement: the transaction is dead.
     exc.PendingRollbackError,
     exc.ResourceClosedError,
 )
@@ -70,31 +68,31 @@ _SESSION = " ".join(
     for setting in (
         "lock_timeout=5000",
         "statement_timeout=30000",
-        # A replica that is frozen, or whose machine is gone, must not hold its locks against the others.
+        # A frozen replica, or a replica on a dead machine, must not keep locks.
         "idle_in_transaction_session_timeout=10000",
         "tcp_keepalives_idle=5",
         "tcp_keepalives_interval=2",
         "tcp_keepalives_count=3",
     )
 )
-"""What each session of PostgreSQL's begins with; times in milliseconds, those of keepalives in seconds."""
+"""Times in milliseconds, of keepalives in seconds."""
 
 _OF_ONE_UNIT = ("40P01", "55P03")
-"""PostgreSQL's codes for a deadlock and for a lock that was waited for too long: the fault of one unit, not of all."""
+"""PostgreSQL: deadlock, lock timeout."""
 
 _NO_SUCH_TABLE = ("42P01", "42703")
-"""PostgreSQL's codes for a table or column that is not there: the schema is not current yet."""
+"""PostgreSQL: missing table, missing column; the schema is not current yet."""
 
 
 def is_unavailable(error: BaseException) -> bool:
-    """Whether the database can't do it just now; other errors of SQLAlchemy's are ours."""
+    """False for bugs of ours."""
     if isinstance(error, exc.ProgrammingError):
         return getattr(error.orig, "sqlstate", None) in _NO_SUCH_TABLE
     return isinstance(error, _UNAVAILABLE) or is_damage(error)
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether SQLite's file is damaged, or no database at all: its word for that is of no class below this one."""
+    """True if SQLite's file is damaged or no database: the error is then of this very class."""
     return type(error) is exc.DatabaseError
 
 
@@ -110,7 +108,7 @@ class _Unit:
         try:
             self.loop.call_soon_threadsafe(self._set)
         except RuntimeError:
-            # The loop has ended, and with it whoever waited; the work itself is committed or rolled back by now.
+            # The loop and the caller have ended. The work is committed or rolled back.
             return
 
     def _set(self) -> None:
@@ -123,10 +121,7 @@ class _Unit:
 
 
 class Database:
-    """One database, SQLite or PostgreSQL. Connects at the first call; `close` waits for what has begun.
-
-    `busy_s`: how long another process's lock is waited for (SQLite).
-    """
+    """Connects at the first call; `close` finishes waiting work. `busy_s`: SQLite's wait for another process's lock."""
 
     def __init__(self, url: str, *, busy_s: float = BUSY_S) -> None:
         self.url = _engine_url(url)
@@ -143,15 +138,14 @@ class Database:
 
     @property
     def writer(self) -> Engine:
-        """The engine that writes; for migrations, and for tools that have no event loop."""
+        """For migrations, and for tools without an event loop."""
         return self._writer
 
     async def write(self, work: Work[T]) -> T:
-        """What `work` returns, after it was committed.
+        """Commit `work`, and return the result.
 
-        Raises StorageUnavailable where the database refuses (whether it was committed is then not known), QueueFull
-        where too much waits, or what `work` itself raised (then nothing of it was stored). Work that raises LockTaken
-        is done again until the lock is free, for LOCK_PATIENCE_S at most.
+        Raises StorageUnavailable (nobody knows whether the work was committed), QueueFull, or the error of `work`
+        (nothing was stored). After LockTaken, `work` runs again for LOCK_PATIENCE_S at most.
         """
         again_s, give_up_at = LOCK_AGAIN_S, time.monotonic() + LOCK_PATIENCE_S
         while True:
@@ -164,8 +158,8 @@ class Database:
             again_s *= 2
 
     async def _write(self, work: Work[T]) -> T:
-        if self._waiting.qsize() >= MAX_WAITING:
-            raise QueueFull(f"{MAX_WAITING} writes are waiting")
+        if self._waiting.qsize() >= UNITS_WAITING_MAX:
+            raise QueueFull(f"{UNITS_WAITING_MAX} writes are waiting")
         loop = asyncio.get_running_loop()
         unit = _Unit(work, loop, loop.create_future())
         self._start_writing()
@@ -174,15 +168,14 @@ class Database:
         return result
 
     async def read(self, work: Work[T]) -> T:
-        """What `work` reads. Raises StorageUnavailable where the database refuses."""
+        """Raises StorageUnavailable."""
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, work)
 
     async def read_for_alerts(self, work: Work[T]) -> T:
-        """As `read`, by a reader that alerts alone have: no command that reads for long keeps one waiting."""
+        """As `read`, by a separate thread: no alert waits for a long read of a command."""
         return await asyncio.get_running_loop().run_in_executor(self._alert_reader, self._read, work)
 
     async def close(self) -> None:
-        """Finish what waits, then let go of every connection."""
         await asyncio.get_running_loop().run_in_executor(None, self._close)
 
     def _close(self) -> None:
@@ -212,7 +205,7 @@ class Database:
         while (first := self._waiting.get()) is not None:
             batch = [first]
             stop = False
-            while len(batch) < MAX_TOGETHER and not stop:
+            while len(batch) < UNITS_PER_COMMIT and not stop:
                 try:
                     unit = self._waiting.get_nowait()
                 except queue.Empty:
@@ -228,9 +221,9 @@ class Database:
     def _commit_together(self, batch: list[_Unit]) -> None:
         try:
             self._commit(batch)
-        except BaseException as error:  # noqa: BLE001  the thread must live on, and whoever waits must hear of it
+        except BaseException as error:  # noqa: BLE001  the thread must live on, and callers must hear of the error
             if len(batch) > 1 and (not is_unavailable(error) or _is_of_one_unit(error)):
-                # One of them failed, and all were rolled back: each gets a transaction of its own.
+                # All were rolled back: each gets a separate transaction.
                 for unit in batch:
                     self._commit_together([unit])
                 return
@@ -244,53 +237,49 @@ class Database:
             for unit in batch:
                 unit.result = unit.work(session)
                 session.flush()
-                # The next one reads what is in the database, not what this one knew of it.
+                # The next unit reads the database, not this unit's objects.
                 session.expunge_all()
 
 
 def _is_of_one_unit(error: BaseException) -> bool:
-    """Whether it may be the fault of one unit alone: a damaged page is met by whoever reads it, and by no other."""
+    """Only a unit that reads a damaged page meets the damage."""
     return is_damage(error) or getattr(getattr(error, "orig", None), "sqlstate", None) in _OF_ONE_UNIT
 
 
 def affected(session: Session, statement: UpdateBase, values: Mapping[str, object] | None = None) -> int:
-    """How many rows an UPDATE or DELETE touched. `values` are for a kept statement of a table (`table_of`)."""
+    """The count of touched rows. `values` are for a kept statement of `table_of`."""
     result = session.execute(statement) if values is None else session.connection().execute(statement, dict(values))
     assert isinstance(result, CursorResult)
     return result.rowcount
 
 
 def table_of(model: type[SQLModel]) -> Table:
-    """A model's table. Statements on it pass by the session's bookkeeping of objects, and cost a third."""
+    """Statements on a table pass by the session's bookkeeping of objects, and cost a third."""
     return SQLModel.metadata.tables[str(model.__tablename__)]
 
 
 def dialect_of(session: Session) -> str:
-    """The name of this database's dialect: "sqlite" or "postgresql"."""
     return session.get_bind().dialect.name
 
 
 def insert_here(session: Session, table: type[SQLModel]) -> "postgresql.Insert | sqlite.Insert":
-    """An INSERT of this database's own dialect: the one that knows ON CONFLICT."""
     return insert_into(dialect_of(session), table)
 
 
 def insert_into(dialect: str, table: type[SQLModel]) -> "postgresql.Insert | sqlite.Insert":
-    """As `insert_here`, for statements that are kept."""
-    # By name, so that the dialect that is not used is not loaded.
+    # By name, so that an unused dialect is not loaded.
     module: Any = import_module(f"sqlalchemy.dialects.{dialect}")
     insert: postgresql.Insert | sqlite.Insert = module.insert(table)
     return insert
 
 
 def reason_of(error: BaseException) -> str:
-    """What the driver said, without the statement and its values."""
+    """The driver's words, without the statement and the values."""
     cause = getattr(error, "orig", None) or error
     return f"{type(cause).__name__}: {str(cause).splitlines()[0] if str(cause) else ''}"
 
 
 def _engine_url(url: str) -> URL:
-    """The address with the driver that we bring."""
     parsed = make_url(url)
     return parsed.set(drivername="postgresql+psycopg") if parsed.drivername.startswith("postgres") else parsed
 
@@ -306,7 +295,7 @@ def _make_engine(url: URL, *, begin: str, connections: int, busy_s: float) -> En
             connect_args={
                 "connect_timeout": 3,
                 "options": _SESSION,
-                # A server that has fallen silent is given up after seconds: there is only one writer to hang.
+                # The only writer must not hang for a silent server.
                 "tcp_user_timeout": 5000,
                 "keepalives_idle": 5,
                 "keepalives_interval": 2,
@@ -323,7 +312,7 @@ def _make_engine(url: URL, *, begin: str, connections: int, busy_s: float) -> En
 
     @event.listens_for(engine, "connect")
     def _set_up(connection: Any, _record: Any) -> None:
-        # The driver's own BEGIN comes too late, at the first write: it is ours to give (see "begin" below).
+        # The driver's own BEGIN comes too late, at the first write. The "begin" listener below gives BEGIN.
         connection.isolation_level = None
         for pragma in PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")

@@ -1,7 +1,6 @@
-"""The generation: a mark that the database changes with everything that is kept in memory (`bot/outbox/memory.py`).
+"""The generation: a random mark that triggers change with all data kept in memory (`bot/outbox/memory.py`).
 
-Triggers change the mark, so that a change by another replica, by a tool or by hand counts too. The mark is random: a
-change that was rolled back and a later change never have the same mark.
+Changes by other replicas, by tools and by hand count too. A rolled back change and a later change never share a mark.
 """
 
 from sqlalchemy import Connection, ScalarSelect, select, text
@@ -10,14 +9,14 @@ from sqlmodel import col
 from bot.db.tables import Generation
 
 LISTS = ("regions", "courses", "countries")
-"""The rows of `stored_state` that are kept in memory."""
+"""Rows of `stored_state` that processes keep in memory."""
 
 CHANGES = ("INSERT", "UPDATE", "DELETE")
 
 _NAMES = ", ".join(f"'{name}'" for name in LISTS)
 
 _ON_SQLITE = "BEGIN DELETE FROM generation; INSERT INTO generation (id, mark) VALUES (1, hex(randomblob(16))); END"
-"""Not INSERT OR REPLACE: what the changing statement says of conflicts would hold for its triggers as well."""
+"""Not INSERT OR REPLACE: the conflict clause of the changing statement would override the trigger's clause."""
 
 _ON_POSTGRESQL = """
 CREATE OR REPLACE FUNCTION move_generation() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -31,12 +30,12 @@ $$
 
 
 def current() -> ScalarSelect[str]:
-    """The mark of now, to be read within another statement; null before the first change."""
+    """A subquery for the present mark; null before the first change."""
     return select(col(Generation.mark)).scalar_subquery()
 
 
 def make_triggers(connection: Connection) -> None:
-    """Have the database change the mark. The names of triggers begin with the table's name."""
+    """The names of triggers begin with the table's name."""
     is_sqlite = connection.dialect.name == "sqlite"
     if not is_sqlite:
         connection.execute(text(_ON_POSTGRESQL))
@@ -55,7 +54,7 @@ def make_triggers(connection: Connection) -> None:
                 f"FOR EACH ROW WHEN ({row}.name IN ({_NAMES})) {action}"
             )
         )
-    # A queue under a new id is not the queue that this process knows.
+    # This process does not know a queue under a new id.
     for change, what in (("DELETE", "delete"), ("UPDATE OF channel_id", "update")):
         connection.execute(
             text(f"CREATE TRIGGER channel_queue_{what}_moves AFTER {change} ON channel_queue {each}{action}")

@@ -1,4 +1,4 @@
-"""Bringing the database to the current schema, and knowing whether it is there."""
+"""Migrates the database to the current schema."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,22 +13,20 @@ from bot.errors import SchemaUnknown
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 ADVISORY_LOCK = 7_228_464_115
-"""Held on PostgreSQL while migrating, so that replicas that start together do it one after another."""
+"""Keeps two processes from migrating PostgreSQL at once."""
 
 _APPLIED = "alembic_version"
-"""Alembic's own table: one row, the revision that the database is at."""
 
 
 @dataclass(frozen=True)
 class Upgraded:
-    """What `upgrade` did: the revision before (None: there were no tables), and the revision now."""
+    """The revisions before (None: there were no tables) and after."""
 
     before: str | None
     after: str
 
     @property
     def told(self) -> str:
-        """The same in words."""
         if self.before is None:
             return f"all tables are made, revision {self.after}."
         if self.before == self.after:
@@ -37,10 +35,7 @@ class Upgraded:
 
 
 def upgrade(database: Database) -> Upgraded:
-    """Make the tables of an empty database, or apply the migrations that are missing.
-
-    Raises SchemaUnknown, and what the driver raises where the database refuses.
-    """
+    """Raises SchemaUnknown, and the driver's errors."""
     with database.writer.begin() as connection:
         if not database.is_sqlite:
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": ADVISORY_LOCK})
@@ -53,12 +48,11 @@ def upgrade(database: Database) -> Upgraded:
 
 
 def is_current(connection: Connection) -> bool:
-    """Whether every migration has been applied. Raises SchemaUnknown."""
     return applied(connection) == head()
 
 
 def applied(connection: Connection) -> str | None:
-    """The revision that the database is at; None before the first. Raises SchemaUnknown."""
+    """The database's revision; None before the first. Raises SchemaUnknown."""
     if not inspect(connection).has_table(_APPLIED):
         return None
     found: str | None = connection.execute(text(f"SELECT version_num FROM {_APPLIED}")).scalar_one_or_none()  # noqa: S608  a constant
@@ -71,17 +65,15 @@ def applied(connection: Connection) -> str | None:
 
 
 def revisions() -> frozenset[str]:
-    """Every revision that there is: the numbers that the names of the migrations' files begin with."""
     return frozenset(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
 
 
 def head() -> str:
-    """The newest revision."""
     return max(revisions())
 
 
 def _make_tables(connection: Connection) -> None:
-    """All tables at once, as Alembic's documentation has it for a new database: the migrations come to the same."""
+    """All tables at once, as Alembic's documentation advises. All migrations together give the same schema."""
     for index in (index for table in SQLModel.metadata.tables.values() for index in table.indexes):
         if tables.WHERE in index.info:
             index.dialect_options[connection.dialect.name][tables.WHERE] = text(index.info[tables.WHERE])
@@ -92,8 +84,7 @@ def _make_tables(connection: Connection) -> None:
 
 
 def apply_migrations(connection: Connection, to: str = "head") -> None:
-    """Apply those that are missing, up to a revision."""
-    # Alembic is ten megabytes, which a process that has nothing to migrate need not hold for as long as it lives.
+    # Alembic takes ten megabytes.
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
 

@@ -12,13 +12,12 @@ from bot.db.tables import StoredState
 
 
 def get(session: Session, name: str) -> tuple[Any, datetime] | None:
-    """The value of a name and when it was set, or None."""
     kept = text(session, name)
     return (json.loads(kept[0]), kept[1]) if kept else None
 
 
 def text(session: Session, name: str) -> tuple[str, datetime] | None:
-    """The value of a name as the JSON that is stored, and when it was set, or None."""
+    """The stored JSON and the time of writing."""
     state = table_of(StoredState).c
     named = select(state.value, state.updated_at).where(state.name == name)
     row = session.connection().execute(named).one_or_none()
@@ -26,12 +25,10 @@ def text(session: Session, name: str) -> tuple[str, datetime] | None:
 
 
 def put(session: Session, name: str, value: Any, now: datetime) -> None:
-    """Set a name to a JSON value."""
     values = {"value": json.dumps(value), "updated_at": now}
     statement = insert_here(session, StoredState).values(name=name, **values)
     session.execute(statement.on_conflict_do_update(index_elements=["name"], set_=values))
 
 
 def drop(session: Session, name: str) -> None:
-    """Forget a name."""
     session.execute(delete(StoredState).where(col(StoredState.name) == name))

@@ -1,8 +1,4 @@
-"""Who else runs on this database: each running service notes every few seconds that it lives, as a named value.
-
-The service's limits apply per key, so replicas divide them by their number. By the database's clock, because
-replicas must agree on who is alive.
-"""
+"""Counts the replicas on this database by their heartbeats: replicas share the data service's limits per key."""
 
 import asyncio
 import secrets
@@ -26,32 +22,30 @@ PREFIX = "replica:"
 
 BEAT_S = 10.0
 DEAD_AFTER = timedelta(seconds=30)
-"""Two beats may be missed: a replica that only stutters is not counted out."""
+"""A replica may miss two beats."""
 
 _IS_REPLICA = col(StoredState.name).startswith(PREFIX, autoescape=True)
 
 
 def beat(session: Session, replica: str, now: datetime) -> int:
-    """How many replicas live, this one among them; those that have not been heard of are forgotten."""
+    """The count of living replicas. Silent replicas are forgotten."""
     named_values.put(session, PREFIX + replica, value=True, now=now)
     session.execute(delete(StoredState).where(_IS_REPLICA, col(StoredState.updated_at) <= now - DEAD_AFTER))
     return living(session, now)
 
 
 def living(session: Session, now: datetime) -> int:
-    """How many replicas have been heard of lately."""
     heard = col(StoredState.updated_at) > now - DEAD_AFTER
     found: int = session.execute(select(func.count()).select_from(StoredState).where(_IS_REPLICA, heard)).scalar_one()
     return found
 
 
 def leave(session: Session, replica: str) -> None:
-    """The replica stops: the others need not wait until it counts as dead."""
     named_values.drop(session, PREFIX + replica)
 
 
 class Replicas:
-    """This process among its replicas. `count` is how many live, as last heard: at least this one."""
+    """`count`: living replicas as last heard, at least 1."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -60,13 +54,12 @@ class Replicas:
         self.count = 1
 
     async def run(self) -> None:
-        """Beat until cancelled."""
         while True:
             await self.beat()
             await asyncio.sleep(BEAT_S)
 
     async def beat(self) -> None:
-        """Note that this process lives, and count. Where the database can't be asked, the last count holds."""
+        """Write a heartbeat, and count. Without the database the last count holds."""
         try:
             self.count = await self._database.write(
                 lambda session: beat(session, self._name, database_now(session, self._clock))
@@ -75,7 +68,6 @@ class Replicas:
             log.warning("replicas_not_counted", reason=str(error), count=self.count)
 
     async def leave(self) -> None:
-        """Take this process off the list. What can't be stored now dies off by itself."""
         try:
             await self._database.write(partial(leave, replica=self._name))
         except StorageError as error:

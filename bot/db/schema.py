@@ -1,4 +1,4 @@
-"""Getting the database ready while the service runs: it may be unreachable at start, and be there later."""
+"""Gets the database ready while the service runs: the database may be unreachable at the start."""
 
 import asyncio
 import os
@@ -18,20 +18,19 @@ TRY_AGAIN_S = 2.0
 
 
 class Schema:
-    """Whether the schema is current. SQLite is brought there; on PostgreSQL that is for `racing-bot migrate`."""
+    """`problem` is None with a current schema. SQLite is migrated here, PostgreSQL by `racing-bot migrate`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self.problem: str | None = "the database has not been looked at yet"
 
     async def prepare(self) -> bool:
-        """Whether the schema is current now."""
         try:
             self.problem = await asyncio.to_thread(self._prepare)
         except SchemaUnknown as error:
             self.problem = str(error)
         except DBAPIError as error:
-            # `/readyz` is for strangers too: what the driver says besides is for the log alone.
+            # Strangers read `/readyz`: the driver's words are for the log alone.
             self.problem = f"the database can't be opened: {type(error.orig).__name__}"
             if is_damage(error):
                 self.problem = "the file is damaged, or no database: put a copy in its place, or move it away"
@@ -44,7 +43,6 @@ class Schema:
         return self.problem is None
 
     async def run(self) -> None:
-        """Try until the schema is current."""
         while self.problem:
             await asyncio.sleep(TRY_AGAIN_S)
             await self.prepare()
@@ -60,7 +58,7 @@ class Schema:
 
 
 def is_there(database: Database) -> bool:
-    """Whether SQLite's file has contents. PostgreSQL, memory and a file that can't be looked at are for the driver."""
+    """False if SQLite's file is missing or empty. The driver tells of any other problem."""
     if not database.is_sqlite or not database.url.database:
         return True
     try:
@@ -72,7 +70,7 @@ def is_there(database: Database) -> bool:
 
 
 def check_is_there(database: Database) -> None:
-    """Raise StorageUnavailable where a command that only reads would make an empty database."""
+    """Raise StorageUnavailable where a reading command would make an empty database."""
     if not is_there(database):
         where = Path(database.url.database or "").absolute()
         raise StorageUnavailable(
@@ -82,11 +80,11 @@ def check_is_there(database: Database) -> None:
 
 
 def why_not_writable(database: Database) -> str | None:
-    """Which path this process may not write, as which user, and whose the path is; None where SQLite may write."""
+    """A sentence on the path that this process may not write; None where SQLite may write."""
     if not database.is_sqlite or database.url.database is None or sys.platform == "win32":
         return None
     file, uid = Path(database.url.database).absolute(), os.getuid()
-    # The folder first: a file in a folder that is closed to this user can't even be looked for.
+    # The folder first: a closed folder hides the file.
     needed = ((file.parent, os.W_OK | os.X_OK), (file, os.W_OK))
     wrong = next((path for path, rights in needed if path.exists() and not os.access(path, rights)), None)
     if wrong is None:

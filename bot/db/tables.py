@@ -1,4 +1,4 @@
-"""Every table of the bot. Times are aware and UTC; structured values are JSON text, written and read by pydantic."""
+"""Every table. Times are aware and UTC; structured values are pydantic's JSON."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -17,10 +17,10 @@ from sqlalchemy import (
 from sqlmodel import Field, SQLModel
 
 BigKey = BigInteger().with_variant(Integer(), "sqlite")
-"""A growing primary key: SQLite gives numbers by itself only to a column that is called INTEGER."""
+"""A growing primary key: SQLite numbers only INTEGER columns."""
 
 WHERE = "where"
-"""Which rows an index has, in its `info`: SQLAlchemy's own options would have every process load both dialects."""
+"""In an index's `info`, the condition of a partial index: SQLAlchemy's own options would load both dialects."""
 
 
 def _growing_key() -> Column[int]:
@@ -32,19 +32,16 @@ def _text(*, nullable: bool = False) -> Column[str]:
 
 
 def _one_of(column: str, states: type[StrEnum]) -> str:
-    """The words of a constraint: the column has one of these values."""
     return f"{column} IN ({', '.join(repr(state.value) for state in states)})"
 
 
 class InboxState(StrEnum):
-    """Where a stored delivery stands."""
-
     NEW = "new"
     DONE = "done"
 
 
 class InboxDelivery(SQLModel, table=True):
-    """One signed body, stored before it was answered. (key, hash) stays for ever; `body` is pruned after a while."""
+    """A signed body, stored before the answer. (key, hash) stays for ever; `body` is pruned."""
 
     __tablename__ = "inbox"
     __table_args__ = (
@@ -78,8 +75,6 @@ class InboxDelivery(SQLModel, table=True):
 
 
 class EventVersion(SQLModel, table=True):
-    """One version of an event: what a delivery said that the versions before it did not."""
-
     __tablename__ = "event"
     __table_args__ = (
         UniqueConstraint("event_key", "version", name="uq_event_event_key_version"),
@@ -97,19 +92,18 @@ class EventVersion(SQLModel, table=True):
     race_id: str | None = None
     meeting_id: str | None = None
     race_date: str | None = None
-    """As published, where it was."""
     data: str = Field(sa_column=_text())
-    """The RacingEvent as JSON, with all that the versions so far said: the next version is compared with it."""
+    """The RacingEvent as JSON, with values of all versions so far."""
     remarks: str | None = Field(default=None, sa_column=_text(nullable=True))
-    """What is to be said of it beside the event itself: the VersionRemarks, as JSON; null where there is nothing."""
+    """The VersionRemarks as JSON."""
     inbox_id: int = Field(sa_column=Column(BigKey, ForeignKey("inbox.id"), nullable=False))
     received_at: datetime
     posts: int = 0
-    """To how many channels it went; 0 is an event that nobody had subscribed to."""
+    """The count of channels told; 0 for an event without subscribers."""
 
 
 class NamedRace(SQLModel, table=True):
-    """A race that an abandoned meeting names: by it, the race's own abandonment is known for a part of the meeting."""
+    """A race that an abandoned meeting names: links the race's own abandonment to the meeting."""
 
     __tablename__ = "named_race"
 
@@ -118,18 +112,16 @@ class NamedRace(SQLModel, table=True):
 
 
 class SubscriptionState(StrEnum):
-    """Where a channel's subscription stands."""
-
     LIVE = "live"
     WAITING = "waiting"
-    """The bot is not in the channel yet; it starts on joining."""
+    """Until the bot joins."""
     PAUSED = "paused"
     SUSPENDED = "suspended"
-    """The channel is gone or closed to us; nothing is deleted."""
+    """The channel is gone or closed to the bot."""
 
 
 class ChannelSubscriptionRow(SQLModel, table=True):
-    """A channel's subscription to one region, or to all of them (`*`)."""
+    """A channel's subscription to one region, or to all regions (`*`)."""
 
     __tablename__ = "channel_subscription"
     __table_args__ = (UniqueConstraint("channel_id", "region", name="uq_channel_subscription_channel_id_region"),)
@@ -138,7 +130,7 @@ class ChannelSubscriptionRow(SQLModel, table=True):
     channel_id: str
     region: str
     filter: str = Field(sa_column=_text())
-    """The ChannelFilter, as JSON."""
+    """The ChannelFilter as JSON."""
     state: str = SubscriptionState.LIVE
     state_reason: str | None = None
     paused_until: datetime | None = None
@@ -148,7 +140,7 @@ class ChannelSubscriptionRow(SQLModel, table=True):
 
 
 class MutedMeetingRow(SQLModel, table=True):
-    """A meeting whose results and racecards a channel does not want. Kept when it has ended: the trace tells of it."""
+    """A meeting whose results and racecards a channel does not want. Ended mutes stay for `/racing trace`."""
 
     __tablename__ = "muted_meeting"
     __table_args__ = (Index("ix_muted_meeting_muted_at", "muted_at"),)
@@ -156,14 +148,14 @@ class MutedMeetingRow(SQLModel, table=True):
     id: int | None = Field(default=None, sa_column=_growing_key())
     channel_id: str
     meeting: str = Field(sa_column=_text())
-    """The Meeting, as JSON."""
+    """The Meeting as JSON."""
     muted_by: str
     muted_at: datetime
     ended_at: datetime | None = None
 
 
 class AuditEntry(SQLModel, table=True):
-    """One change of what a channel receives: who made it, when, and what it was before and after, in words."""
+    """A change of a channel's choice; `before` and `after` in words."""
 
     __tablename__ = "audit"
     __table_args__ = (Index("ix_audit_channel_id", "channel_id", "id"), Index("ix_audit_user_id", "user_id", "id"))
@@ -176,23 +168,21 @@ class AuditEntry(SQLModel, table=True):
     before: str | None = Field(default=None, sa_column=_text(nullable=True))
     after: str | None = Field(default=None, sa_column=_text(nullable=True))
     reference: str
-    """What finds it in the log."""
+    """Finds the change in the log."""
 
 
 class QueueState(StrEnum):
-    """Where a channel's queue stands."""
-
     OPEN = "open"
     PAUSED = "paused"
-    """Somebody asked for a pause: events wait, and notices go out."""
+    """By request: events wait, notices go out."""
     CLOSED = "closed"
-    """Slack refuses posts there (archived, the bot removed, …): everything waits."""
+    """Slack refuses posts (archived, bot removed, …): all messages wait."""
     ON_TRIAL = "on_trial"
-    """Was closed, and may be open again: the first post that Slack takes opens the queue."""
+    """After closed: the first post that Slack takes opens the queue."""
 
 
 class ChannelQueue(SQLModel, table=True):
-    """A channel's queue: its state, its lease and its next free moment. Whoever holds the lease may post there."""
+    """The holder of the lease may post in the channel."""
 
     __tablename__ = "channel_queue"
     __table_args__ = (
@@ -207,67 +197,56 @@ class ChannelQueue(SQLModel, table=True):
     channel_id: str = Field(primary_key=True)
     state: str = QueueState.OPEN
     state_reason: str | None = None
-    """Of a closed queue, and of one on trial: Slack's code."""
+    """Slack's code, while closed or on trial."""
     state_since: datetime | None = None
-    """Since when the queue is closed (the trials included) or paused."""
+    """Trials belong to the closure."""
     lease_token: str | None = None
     leased_until: datetime | None = None
     next_free_at: datetime
 
 
 class MessageKind(StrEnum):
-    """What a message to a channel is."""
-
     EVENT = "event"
-    """Tells an event's version by a message of its own."""
     EDIT = "edit"
-    """Changes the message of `edits_id`."""
     SUMMARY = "summary"
-    """Names what waited while the channel was closed or paused."""
+    """Lists messages that waited while the channel was closed or paused."""
     NOTICE = "notice"
-    """Tells admins, or the people of a channel, about the bot itself."""
+    """About the bot itself."""
     WELCOME = "welcome"
     ANSWER = "answer"
-    """Answers what somebody wrote to the bot directly."""
+    """Answers a direct message."""
 
 
 class MessageState(StrEnum):
-    """Where a message stands."""
-
     QUEUED = "queued"
     SENDING = "sending"
-    """Handed to Slack, or about to be, by whoever holds the queue's lease."""
+    """Claimed by the holder of the queue's lease; maybe handed to Slack."""
     IN_DOUBT = "in_doubt"
-    """Sent and never answered: the channel's history is read before the message is sent again."""
+    """Sent without an answer: the channel's history is read before a repeat."""
     SENT = "sent"
     FOLDED = "folded"
-    """Needs no call of its own: the message of `folded_into` says the same."""
+    """Needs no call: the message of `folded_into` says the same."""
     MUTED = "muted"
-    """Not sent, because somebody muted the meeting in this channel: `muted_by`."""
+    """Not sent: `muted_by` muted the meeting."""
     DEAD_LETTER = "dead_letter"
-    """Given up, for `reason`; kept, and not tried again by itself."""
+    """Given up for `reason`; no automatic retry."""
 
 
 class Reason(StrEnum):
-    """Why a message was given up."""
-
     REFUSED = "refused"
-    """Slack refuses the message for good, also as plain text."""
+    """By Slack, also as plain text."""
     NO_ENTRY = "no_entry"
-    """A person's direct messages are closed to the bot."""
+    """Direct messages closed to the bot."""
     UNRESOLVED = "unresolved"
-    """Nothing tells whether Slack has the message, and the operator chose not to repeat (`DOUBTFUL_POSTS=hold`)."""
+    """In doubt for good, and `DOUBTFUL_POSTS=hold` forbids a repeat."""
     IN_VAIN = "in_vain"
-    """Call after call ended in doubt while Slack took other messages."""
+    """Every call ended in doubt while Slack took other messages."""
     WAITED_TOO_LONG = "waited_too_long"
-    """The channel was closed or paused for more than `QUEUE_KEEP_HOURS`."""
+    """Longer than `QUEUE_KEEP_HOURS`."""
     UNSUBSCRIBED = "unsubscribed"
-    """Nobody in the channel wants the message any more."""
 
 
 class OutboxMessage(SQLModel, table=True):
-    """One message for one channel: an event's version, an edit of an earlier message, or words of the bot's own."""
-
     __tablename__ = "message"
     __table_args__ = (
         UniqueConstraint("idempotency_key", name="uq_message_idempotency_key"),
@@ -312,35 +291,32 @@ class OutboxMessage(SQLModel, table=True):
     id: int | None = Field(default=None, sa_column=_growing_key())
     channel_id: str
     idempotency_key: str = Field(sa_column=_text())
-    """Names the message for this channel: a second of the same name is never made. It goes to Slack as metadata."""
+    """Unique for each message and channel; also Slack's metadata."""
     kind: str
     event_id: int | None = Field(default=None, sa_column=Column(BigKey, ForeignKey("event.id"), nullable=True))
     edits_id: int | None = Field(default=None, sa_column=Column(BigKey, nullable=True))
-    """Of an edit: the message that is edited."""
     content: str | None = Field(default=None, sa_column=_text(nullable=True))
-    """A Message as JSON, for what is no event."""
+    """The Message as JSON, of a message without event."""
     priority: int
     state: str = MessageState.QUEUED
     reason: str | None = None
-    """Why the message was given up: a `Reason`."""
+    """A `Reason`, of a dead letter."""
     detail: str | None = Field(default=None, sa_column=_text(nullable=True))
-    """What went wrong last, in words for the log and for `/racing trace`."""
+    """The last error in words, for the log and `/racing trace`."""
     folded_into: int | None = Field(default=None, sa_column=Column(BigKey, nullable=True))
-    """Of a folded message: the message that says the same."""
     muted_by: str | None = None
-    """Of a muted message: who muted the meeting."""
     plain: bool = False
-    """Post the text alone: Slack refused the blocks."""
+    """Slack refused the blocks: only the text is posted."""
     received_at: datetime
     attempts: int = 0
     sending_at: datetime | None = None
-    """When the message was handed to Slack last."""
+    """Start of the last call."""
     deadline_at: datetime | None = None
-    """The call is over by then, whatever became of it."""
+    """Latest end of the call."""
     looks: int = 0
-    """How often the channel's history was read for a message in doubt, in vain."""
+    """Reads of the history that did not find a message in doubt."""
     failed_looks: int = 0
-    """How often the history could not be read."""
+    """Failed reads of the history."""
     may_be_repeat: bool = False
     message_ts: str | None = None
     sent_at: datetime | None = None
@@ -348,7 +324,7 @@ class OutboxMessage(SQLModel, table=True):
 
 
 class Generation(SQLModel, table=True):
-    """One row: a random mark that triggers change with everything that processes keep in memory."""
+    """One row; see bot.db.generation."""
 
     __tablename__ = "generation"
 
@@ -357,7 +333,7 @@ class Generation(SQLModel, table=True):
 
 
 class MethodHold(SQLModel, table=True):
-    """A method of Slack's that asked for a wait (`ratelimited`), and until when."""
+    """A Slack method that asked for a wait (`ratelimited`)."""
 
     __tablename__ = "method_hold"
 
@@ -367,18 +343,18 @@ class MethodHold(SQLModel, table=True):
 
 
 class MethodPace(SQLModel, table=True):
-    """What is left of a method's own limit, for all replicas together: a bucket of calls that fills with time."""
+    """The token bucket of a Slack method, for all replicas together."""
 
     __tablename__ = "method_pace"
 
     method: str = Field(primary_key=True)
     calls: float
-    """Calls that may be made at once, as of `counted_at`."""
+    """Calls left as of `counted_at`."""
     counted_at: datetime
 
 
 class Notice(SQLModel, table=True):
-    """Something that admins have been told; the key is what makes it once."""
+    """A notice that admins had; the key prevents a repeat."""
 
     __tablename__ = "notice"
 
@@ -387,8 +363,6 @@ class Notice(SQLModel, table=True):
 
 
 class StoredState(SQLModel, table=True):
-    """Small named values that outlive a restart: open circuit breakers, the last plan, cached answers, walks."""
-
     __tablename__ = "stored_state"
 
     name: str = Field(primary_key=True)
@@ -397,7 +371,7 @@ class StoredState(SQLModel, table=True):
 
 
 class WebhookSubscriptionRow(SQLModel, table=True):
-    """Our subscription with the data service. The secret, or the whole answer, is encrypted with ENCRYPTION_KEYS."""
+    """Our subscription with the data service; `secret` and `answer` are encrypted."""
 
     __tablename__ = "webhook_subscription"
 
@@ -407,13 +381,13 @@ class WebhookSubscriptionRow(SQLModel, table=True):
     region: str | None = None
     secret: bytes | None = Field(default=None, sa_column=Column(LargeBinary, nullable=True))
     answer: bytes | None = Field(default=None, sa_column=Column(LargeBinary, nullable=True))
-    """The service's whole answer, where no secret was recognised in it (Spec gap G3)."""
+    """The whole answer, where no secret was recognised (Spec gap G3)."""
     created_at: datetime
     retired_at: datetime | None = None
 
 
 class QuotaSample(SQLModel, table=True):
-    """The figures of a month ("2026-11") up to a moment: as read then, or the sum of the service's days up to then."""
+    """Figures of a month ("2026-11") up to `taken_at`: as read, or the sum of the service's days."""
 
     __tablename__ = "quota_sample"
     __table_args__ = (Index("ix_quota_sample_taken_at", "taken_at"),)
@@ -423,16 +397,14 @@ class QuotaSample(SQLModel, table=True):
     month: str
     used: int
     certain: bool
-    """Whether the figure is the month's own, or only a lower bound."""
+    """False for a lower bound."""
     source: str | None = None
-    """A `QuotaSource`; None in rows of an older version of the bot."""
+    """A `QuotaSource`; None in rows of old versions."""
     errors: int | None = None
     refusals: int | None = None
 
 
 class BookRace(SQLModel, table=True):
-    """A race of the race book, as last read."""
-
     __tablename__ = "book_race"
     __table_args__ = (
         Index("ix_book_race_day", "race_date", "region"),
@@ -444,12 +416,12 @@ class BookRace(SQLModel, table=True):
     race_date: str
     meeting_id: str | None = Field(default=None, sa_column=_text(nullable=True))
     data: str = Field(sa_column=_text())
-    """The Race, as JSON."""
+    """The Race as JSON."""
     updated_at: datetime
 
 
 class LearntRace(SQLModel, table=True):
-    """A race with news in the race book, until fan-out has edited the messages about the race."""
+    """A race with news in the race book, until fan-out has edited the messages."""
 
     __tablename__ = "learnt_race"
 
@@ -457,7 +429,7 @@ class LearntRace(SQLModel, table=True):
 
 
 class JobRun(SQLModel, table=True):
-    """A slot of a scheduled job, claimed by one replica; `done_at` null after the lease: another takes it over."""
+    """A slot of a job. After the lease, another replica takes over a slot without `done_at`."""
 
     __tablename__ = "job_run"
 
@@ -469,20 +441,18 @@ class JobRun(SQLModel, table=True):
 
 
 class MissingKind(StrEnum):
-    """Kinds of missing outcomes and deliveries."""
-
     RACE = "race"
-    """A race long over, without any outcome."""
+    """Long over, without outcome."""
     DELIVERY = "delivery"
-    """A race whose outcome the data service lists and did not deliver."""
+    """An outcome that the data service lists and did not deliver."""
     DAY = "day"
     """A racing day without a delivery."""
     SUBSCRIPTION = "subscription"
-    """A webhook subscription of ours without deliveries any more."""
+    """A silent webhook subscription."""
 
 
 class MissingRow(SQLModel, table=True):
-    """A missing outcome or delivery. Admins are told once (`told_at`), and once more on arrival (`came_at`)."""
+    """Admins are told (`told_at`), and once more on arrival (`came_at`)."""
 
     __tablename__ = "missing"
     __table_args__ = (
@@ -491,7 +461,7 @@ class MissingRow(SQLModel, table=True):
     )
 
     key: str = Field(sa_column=Column(Text, primary_key=True))
-    """By kind: the race's id, the day, or the subscription's region and first silent day."""
+    """By kind: race id, day, or the subscription's region and first silent day."""
     kind: str
     name: str = Field(sa_column=_text())
     """For people."""
@@ -499,7 +469,7 @@ class MissingRow(SQLModel, table=True):
     region: str | None = None
     """Of a subscription: None stands for all regions."""
     race_date: str
-    """The published date; of a subscription the first silent day."""
+    """As published; of a subscription the first silent day."""
     found_at: datetime
     told_at: datetime | None = None
     came_at: datetime | None = None

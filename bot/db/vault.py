@@ -1,4 +1,4 @@
-"""What keeps stored secrets: Fernet keys, the newest of which encrypts."""
+"""Encrypts stored secrets."""
 
 from collections.abc import Sequence
 
@@ -6,19 +6,18 @@ from bot.errors import SecretsUnreadable
 
 
 class Vault:
-    """Encrypts and decrypts with Fernet keys, newest first. Without keys it can do neither."""
+    """Encrypts with the first of the Fernet keys, newest first. Without keys, `lock` and `open` raise."""
 
     def __init__(self, keys: Sequence[str]) -> None:
         self._fernets: _Fernets | None = _Fernets(keys) if keys else None
 
     def lock(self, secret: str) -> bytes:
-        """The secret, encrypted."""
         if self._fernets is None:
             raise SecretsUnreadable("ENCRYPTION_KEYS is not set, so no secret can be stored")
         return self._fernets.all.encrypt(secret.encode())
 
     def open(self, locked: bytes) -> str:
-        """The secret. Raises SecretsUnreadable where no key opens it."""
+        """Raises SecretsUnreadable."""
         if self._fernets is None:
             raise SecretsUnreadable("ENCRYPTION_KEYS is not set, and the database holds encrypted secrets")
         try:
@@ -27,13 +26,13 @@ class Vault:
             raise SecretsUnreadable("none of ENCRYPTION_KEYS opens a secret that is stored") from None
 
     def renew(self, locked: bytes | None) -> bytes | None:
-        """The same secret under the newest key; as it is where that can't be done or is done already."""
+        """The same secret under the newest key; unchanged where no key opens the secret."""
         return locked if self._fernets is None or locked is None else self._fernets.renewed(locked)
 
 
 class _Fernets:
     def __init__(self, keys: Sequence[str]) -> None:
-        # Six megabytes, which a bot that was given no keys need not hold.
+        # Six megabytes that a bot without keys saves.
         from cryptography.fernet import Fernet, InvalidToken, MultiFernet  # noqa: PLC0415
 
         self.newest = Fernet(keys[0])

@@ -1,1 +1,1 @@
-"""What the HTTP endpoints share: reading a stranger's body within limits, and answers as JSON."""
+"""Shared by the HTTP endpoints: reading a stranger's body within limits, and answers as JSON."""

@@ -9,11 +9,11 @@ from starlette.requests import Request
 from bot.errors import BodyBudgetSpent, BodyTooLarge, BodyTooSlow
 
 BODY_S = 5.0
-"""A body is whole by then, or is not waited for."""
+"""Time limit of a whole body."""
 
 
 class BodyReader:
-    """Reads bodies. One for each endpoint; `budget_bytes` bounds what all of its requests hold in memory together."""
+    """Reads the bodies of one endpoint. `budget_bytes` bounds the memory of all requests together."""
 
     def __init__(self, *, max_bytes: int, budget_bytes: int, body_s: float = BODY_S) -> None:
         self._max_bytes = max_bytes
@@ -22,14 +22,14 @@ class BodyReader:
         self.in_flight_bytes = 0
 
     def check_length(self, request: Request) -> None:
-        """Raise BodyTooLarge where the Content-Length says so, before anything is read."""
+        """Raise BodyTooLarge by the Content-Length, before reading."""
         length = request.headers.get("content-length", "")
         if length.isascii() and length.isdigit() and (len(length) > 18 or int(length) > self._max_bytes):
             raise BodyTooLarge(f"more than {self._max_bytes} bytes")
 
     @asynccontextmanager
     async def read(self, request: Request) -> AsyncIterator[bytes]:
-        """The whole body; its bytes count against the budget until the context ends.
+        """The whole body, which counts against the budget until the context ends.
 
         Raises BodyTooLarge, BodyTooSlow, BodyBudgetSpent, or Starlette's ClientDisconnect.
         """
