@@ -8,7 +8,7 @@ RacingBotError
 │   ├── BodyBudgetSpent           too many bodies in flight: 503, try again
 │   └── BodyUnreadable            signed, but no request as Slack makes them: 400
 ├── StorageError
-│   ├── StorageUnavailable        the database refuses: maybe stored, a retry may help
+│   ├── StorageUnavailable        full, locked or unreachable: maybe stored, a retry may help
 │   │   └── LockTaken             another replica changes the channel: nothing stored, a retry helps
 │   ├── QueueFull                 too many deliveries or writes wait: nothing stored, a retry helps
 │   ├── SchemaUnknown             a newer version of racing-bot has migrated the database
@@ -73,7 +73,7 @@ class StorageError(RacingBotError):
 
 
 class StorageUnavailable(StorageError):
-    """The database is full, locked or unreachable."""
+    pass
 
 
 class LockTaken(StorageUnavailable):
@@ -162,7 +162,7 @@ class SubscriptionsNotApplied(RacingBotError):
 
 
 class ServiceError(RacingBotError):
-    """bot.racedata.client.service_errors has a subclass for each code."""
+    pass
 
 
 class SlackError(RacingBotError):

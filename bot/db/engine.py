@@ -44,7 +44,7 @@ LOCK_PATIENCE_S = 1.0
 """Wait for another replica's lock: Slack's users wait three seconds."""
 
 LOCK_AGAIN_S = 0.02
-"""Pause after the first try; each further pause is twice as long."""
+"""The first pause; each further pause is twice as long."""
 
 PRAGMAS = (
     "journal_mode=WAL",
@@ -223,7 +223,6 @@ class Database:
             self._commit(batch)
         except BaseException as error:  # noqa: BLE001  the thread must live on, and callers must hear of the error
             if len(batch) > 1 and (not is_unavailable(error) or _is_of_one_unit(error)):
-                # All were rolled back: each gets a separate transaction.
                 for unit in batch:
                     self._commit_together([unit])
                 return

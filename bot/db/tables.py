@@ -20,7 +20,7 @@ BigKey = BigInteger().with_variant(Integer(), "sqlite")
 """A growing primary key: SQLite numbers only INTEGER columns."""
 
 WHERE = "where"
-"""In an index's `info`, the condition of a partial index: SQLAlchemy's own options would load both dialects."""
+"""Key of `info`: the condition of a partial index. SQLAlchemy's own options would load both dialects."""
 
 
 def _growing_key() -> Column[int]:
@@ -103,7 +103,7 @@ class EventVersion(SQLModel, table=True):
 
 
 class NamedRace(SQLModel, table=True):
-    """A race that an abandoned meeting names: links the race's own abandonment to the meeting."""
+    """Links a race's own abandonment to an abandoned meeting that names the race."""
 
     __tablename__ = "named_race"
 
@@ -121,7 +121,7 @@ class SubscriptionState(StrEnum):
 
 
 class ChannelSubscriptionRow(SQLModel, table=True):
-    """A channel's subscription to one region, or to all regions (`*`)."""
+    """To one region, or to all regions (`*`)."""
 
     __tablename__ = "channel_subscription"
     __table_args__ = (UniqueConstraint("channel_id", "region", name="uq_channel_subscription_channel_id_region"),)
@@ -140,7 +140,7 @@ class ChannelSubscriptionRow(SQLModel, table=True):
 
 
 class MutedMeetingRow(SQLModel, table=True):
-    """A meeting whose results and racecards a channel does not want. Ended mutes stay for `/racing trace`."""
+    """Holds back results and racecards. Ended mutes stay for `/racing trace`."""
 
     __tablename__ = "muted_meeting"
     __table_args__ = (Index("ix_muted_meeting_muted_at", "muted_at"),)
@@ -209,7 +209,7 @@ class MessageKind(StrEnum):
     EVENT = "event"
     EDIT = "edit"
     SUMMARY = "summary"
-    """Lists messages that waited while the channel was closed or paused."""
+    """Lists messages that waited for the channel."""
     NOTICE = "notice"
     """About the bot itself."""
     WELCOME = "welcome"
@@ -314,7 +314,7 @@ class OutboxMessage(SQLModel, table=True):
     deadline_at: datetime | None = None
     """Latest end of the call."""
     looks: int = 0
-    """Reads of the history that did not find a message in doubt."""
+    """Reads of the history without a find."""
     failed_looks: int = 0
     """Failed reads of the history."""
     may_be_repeat: bool = False
@@ -421,7 +421,7 @@ class BookRace(SQLModel, table=True):
 
 
 class LearntRace(SQLModel, table=True):
-    """A race with news in the race book, until fan-out has edited the messages."""
+    """News in the race book, until fan-out has edited the messages."""
 
     __tablename__ = "learnt_race"
 

@@ -24,7 +24,7 @@ EARLIER = 20
 
 
 class KeptDrill(Value):
-    """`is_over`: no message of the drill waits. `earlier`: newest first."""
+    """`is_over`: no message waits. `earlier`: newest first."""
 
     drill: Drill
     begun_at: AwareDatetime
