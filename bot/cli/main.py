@@ -341,7 +341,7 @@ def main() -> None:
             print(f"  - {problem}", file=sys.stderr)
         print(
             f"Set them in the environment, or as NAME=value in the file {Path('.env').absolute()}.\n"
-            "The README says what each setting means, and where to find its value. When they are set, "
+            "docs/settings.md says what each setting means, and the README where to find a value. When they are set, "
             "`racing-bot doctor` checks all of them.",
             file=sys.stderr,
         )

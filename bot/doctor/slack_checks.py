@@ -13,8 +13,8 @@ from bot.settings import DoubtfulPosts
 from bot.slack.channel_membership import DIRECT_MESSAGE, SCOPES_HEADER, is_member, problem_of_channel, problem_of_person
 from bot.slack.socket_mode import OPEN_METHOD
 
-_DOUBTFUL = "a post that Slack may or may not have taken can't be looked for in {}: `DOUBTFUL_POSTS` decides"
-_UNHEARD = "the bot does not hear that it was invited to a {} channel, removed, or that it was archived"
+_DOUBTFUL = "a post in doubt can't be looked for in {}: `DOUBTFUL_POSTS` decides"
+_UNHEARD = "the bot does not hear of an invitation to a {} channel, of a removal, or of the channel's archiving"
 WITHOUT: dict[str, str] = {
     "commands": "there are no commands",
     "chat:write": "nothing can be posted",
@@ -26,7 +26,7 @@ WITHOUT: dict[str, str] = {
     "usergroups:read": "the form of `/racing subscribe` offers no user groups to mention, only people and `@here`",
     "users:read": "the workspace's own admins are not known: only `ADMIN_USERS` are admins",
 }
-"""Scope → cost of its absence, as in the README."""
+"""Scope → cost of its absence, as in docs/scopes.md."""
 
 REINSTALL = "on api.slack.com/apps add the scope under OAuth & Permissions, then Install App, Reinstall to Workspace"
 

@@ -11,7 +11,10 @@ SETTINGS = "settings"
 async def settings(patient: Patient) -> Seen:
     if patient.found is not None:
         return Seen("complete")
-    mend = "Set the variable in the environment, or in the file .env of this folder; the README has a row for each."
+    mend = (
+        "Set the variable in the environment, or in the file .env of this folder. "
+        "docs/settings.md has a row for each, and the README says where to find a value."
+    )
     findings: tuple[Finding, ...] = tuple(failed("setting_wrong", problem, mend) for problem in patient.problems)
     return Seen("missing or wrong", findings)
 

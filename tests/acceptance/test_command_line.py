@@ -65,7 +65,7 @@ async def test_wrong_words_are_told_on_stderr_with_exit_code_2(make_world):
 async def test_every_command_without_settings_says_what_to_do(make_world):
     async with make_world(start=False) as world:
         nothing = dict.fromkeys(world.bot.env)
-        told = ("RACING_API_URL", "RACING_API_KEY", "SLACK_BOT_TOKEN", ".env", "README")
+        told = ("RACING_API_URL", "RACING_API_KEY", "SLACK_BOT_TOKEN", ".env", "docs/settings.md", "README")
         for words in NEED_SETTINGS:
             ran = await run_command(world.bot, *words, **nothing)
             assert (ran.code, ran.out) == (2, ""), words

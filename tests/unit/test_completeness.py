@@ -18,12 +18,15 @@ from bot import errors as our_errors
 from bot.app import Service
 from bot.cli.main import Event
 from bot.cli.main import app as command_line
-from bot.deliveries.payload import read_payload
+from bot.deliveries.payload import TIMES_OF, read_payload
 from bot.doctor.slack_checks import WITHOUT
 from bot.doctor.table import CHECKS
-from bot.events.event import TOPIC_OF, EventKind
+from bot.events.event import TOPIC_OF, EventKind, Topic
+from bot.events.facts import DECLARATIONS
 from bot.manifest import read_manifest
 from bot.operations.jobs.table import JOBS
+from bot.operations.repair.outage import IN_WORDS
+from bot.operations.undelivered_outcomes import IS_OUTCOME
 from bot.racedata.client import service_errors
 from bot.racedata.client.envelope import BY_STATUS
 from bot.racedata.plans import PLANS
@@ -33,9 +36,14 @@ from bot.sandbox.racing_service.racing_standin import RacingService
 from bot.settings import Settings
 from bot.slack import api_errors
 from bot.slack.body_shapes import EVENTS
+from bot.slack.commands.filter_words_typed import TOPIC_WORDS
 from bot.slack.commands.table import RACING_COMMANDS, SLASH_COMMANDS
+from bot.slack.forms.subscribe_form import TOPIC_LABELS
 from bot.slack.listeners import direct_messages
 from bot.slack.messages import EVENT_MESSAGES
+from bot.slack.messages.alerts.asides import _CONTRADICTED
+from bot.slack.messages.alerts.backlog_summary import COUNTED
+from bot.slack.messages.answers.trace_answer import KINDS
 
 ROOT = Path(__file__).parents[2]
 GAPS = [f"G{number}" for number in range(1, 17)]
@@ -89,6 +97,15 @@ def test_every_event_has_topic_message_and_row_in_the_message_rules():
     assert documented == {*EventKind}
 
 
+@pytest.mark.parametrize("table", [COUNTED, IN_WORDS, _CONTRADICTED, KINDS, IS_OUTCOME, DECLARATIONS])
+def test_every_table_by_event_is_total(table):
+    assert set(EventKind) <= set(table)
+
+
+def test_every_topic_has_words_a_label_and_names_of_its_time():
+    assert set(TOPIC_WORDS.values()) == set(TOPIC_LABELS) == set(TIMES_OF) == set(TOPIC_OF.values()) == set(Topic)
+
+
 def test_every_event_is_read_from_a_payload_of_its_name():
     for kind in EventKind:
         body = f'{{"event": "{kind}", "data": {{"race": {{"race_id": "rc_1"}}}}}}'
@@ -108,7 +125,7 @@ async def test_stand_in_publishes_every_event():
     assert published == {*EventKind} == set(get_args(EventName))
 
 
-# Settings, commands, endpoints, scopes: code and README
+# Settings, commands, endpoints, scopes: code and pages
 
 
 def default_of(field):
@@ -124,25 +141,25 @@ def default_of(field):
     return "`" + (",".join(map(str, value)) if isinstance(value, tuple) else str(value)) + "`"
 
 
-def test_every_setting_stands_in_the_readme_with_its_default():
-    documented = {code_in(name)[0]: default for name, default, _ in rows("README.md", "Settings")}
+def test_every_setting_is_documented_with_its_default():
+    documented = {code_in(name)[0]: default for name, default, _ in rows("docs/settings.md", "Settings")}
     assert documented == {name.upper(): default_of(field) for name, field in Settings.model_fields.items()}
     assert all(field.description for field in Settings.model_fields.values())
 
 
-def test_readme_says_of_exactly_the_unread_settings_that_they_have_no_effect_yet():
+def test_page_says_of_exactly_the_unread_settings_that_they_have_no_effect_yet():
     code = "\n".join(path.read_text(encoding="utf-8") for path in production() if path.name != "settings.py")
     unread = {name.upper() for name in Settings.model_fields if not re.search(rf"\.{name}\b", code)}
-    marked = {code_in(name)[0] for name, _, meaning in rows("README.md", "Settings") if NO_EFFECT in meaning}
+    marked = {code_in(name)[0] for name, _, meaning in rows("docs/settings.md", "Settings") if NO_EFFECT in meaning}
     assert marked == unread
 
 
-def test_every_command_stands_in_the_readme_as_in_the_table():
+def test_every_command_is_documented_as_in_the_table():
     own = {name: command for name, command in SLASH_COMMANDS.items() if command}
     spelled = own | {
         f"/racing {name}": command for name, command in RACING_COMMANDS.items() if command not in own.values()
     }
-    documented = {code_in(usage)[0]: summary for usage, summary in rows("README.md", "Commands")}
+    documented = {code_in(usage)[0]: summary for usage, summary in rows("docs/commands.md", "Commands")}
     assert documented == {f"{name} {one.usage}".strip(): one.summary for name, one in spelled.items()}
 
 
@@ -177,10 +194,10 @@ def test_manifest_has_exactly_the_events_that_are_listened_to():
     assert set(read_manifest()["settings"]["event_subscriptions"]["bot_events"]) == heard
 
 
-def test_scopes_of_the_manifest_stand_in_the_readme():
+def test_scopes_of_the_manifest_are_documented():
     scopes = read_manifest()["oauth_config"]["scopes"]
     optional = set(scopes["bot_optional"])
-    documented = {code_in(scope)[0]: need for scope, need, _ in rows("README.md", "Scopes")}
+    documented = {code_in(scope)[0]: need for scope, need, _ in rows("docs/scopes.md", "Scopes")}
     assert documented == {scope: "optional" if scope in optional else "needed" for scope in scopes["bot"]}
 
 
@@ -199,9 +216,9 @@ def commands_of(group, before=""):
     return found
 
 
-def test_every_shell_command_stands_in_the_readme_with_its_options():
+def test_every_shell_command_is_documented_with_its_options():
     typed = re.compile("racing-bot((?: [a-z]+)+)")
-    table = {typed.findall(code_in(row[0])[0])[0].strip(): row for row in rows("README.md", "Command line")}
+    table = {typed.findall(code_in(row[0])[0])[0].strip(): row for row in rows("docs/command-line.md", "Command line")}
     documented = {name: set(re.findall(r"--[a-z-]+", row[1])) for name, row in table.items()}
     commands = commands_of(get_command(command_line))
     assert documented == {name: options_of(command) for name, command in commands.items()}
@@ -212,10 +229,10 @@ def test_command_line_knows_the_events():
     assert [*Event] == [*EventKind]
 
 
-def test_every_http_endpoint_stands_in_the_readme():
+def test_every_http_endpoint_is_documented():
     routes = [route for route in Service(settings()).app.routes if isinstance(route, Route)]
     served = {f"{min((route.methods or set()) - {'HEAD'})} {route.path}" for route in routes}
-    assert {code_in(row[0])[0] for row in rows("README.md", "HTTP")} == served
+    assert {code_in(row[0])[0] for row in rows("docs/http.md", "HTTP")} == served
 
 
 # The doctor
@@ -248,8 +265,8 @@ def test_every_finding_of_the_doctor_has_a_test():
     assert codes_of_findings() <= tested
 
 
-def test_doctor_says_of_each_scope_what_the_readme_says():
-    costs = {code_in(scope)[0]: cost for scope, _, cost in rows("README.md", "Scopes")}
+def test_doctor_says_of_each_scope_what_the_page_says():
+    costs = {code_in(scope)[0]: cost for scope, _, cost in rows("docs/scopes.md", "Scopes")}
     assert set(WITHOUT) == set(costs)
     assert [scope for scope, cost in WITHOUT.items() if not costs[scope].startswith(cost)] == []
 
@@ -315,22 +332,23 @@ def test_every_spec_gap_has_a_row_whose_paths_deal_with_it():
         assert not dealing or where & dealing, f"{gap} is dealt with in {sorted(map(str, dealing))}"
 
 
-def test_every_job_stands_in_the_architecture():
-    assert {code_in(row[0])[0] for row in rows("docs/architecture.md", "Jobs")} == {job.id for job in JOBS}
+def test_every_job_is_documented():
+    assert {code_in(row[0])[0] for row in rows("docs/design/jobs.md", "Jobs")} == {job.id for job in JOBS}
 
 
 DECISIONS = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs/decisions").glob("*.md"))
 
 
-@pytest.mark.parametrize(
-    "path", ["CONTRIBUTING.md", "README.md", "docs/architecture.md", "docs/glossary.md", "bench/README.md", *DECISIONS]
-)
+PAGES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md") if path.name != "messages.md")
+
+
+@pytest.mark.parametrize("path", ["CONTRIBUTING.md", "README.md", "bench/README.md", *PAGES])
 def test_paths_named_in_documents_exist(path):
     named = re.findall(r"`((?:bot|docs|tests|bench|\.ci)/[\w./-]*)`", text(path))
     linked = [str(Path(path).parent / link) for link in re.findall(r"\]\((?!https?:)([^)#]+)\)", text(path))]
     # The recipes make up names of files that are yet to be written.
-    invented = {"bot/slack/messages/race_delayed.py", "bot/slack/commands/jockeys.py"} | {
-        "bot/db/migrations/versions/0002_what_it_does.py"
+    invented = {"bot/slack/messages/alerts/race_delayed.py", "bot/slack/commands/jockeys.py"} | {
+        "bot/db/migrations/versions/NNNN_what_it_does.py"
     }
     assert [one for one in [*named, *linked] if one not in invented and not (ROOT / one).exists()] == []
 
@@ -344,6 +362,11 @@ def test_every_decision_is_listed_and_linked():
         assert text(f"docs/decisions/{name}").splitlines()[0] == f"# {number}. {title}"
         assert name.startswith(f"{int(number):04}-")
     assert [name for name in records if f"decisions/{name}" not in text("docs/architecture.md")] == []
+
+
+def test_first_pages_are_short():
+    assert len(text("docs/architecture.md").split()) <= 1_500
+    assert len(text("README.md").splitlines()) <= 200
 
 
 def test_checks_run_the_test_command_of_the_readme():

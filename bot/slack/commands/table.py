@@ -1,6 +1,6 @@
 """All commands, for registration, help and manifest.yml.
 
-A new command: a line here, a file beside this file, a line in manifest.yml and in the README.
+A new command: a line here, a file beside this file, a line in manifest.yml and in docs/commands.md.
 """
 
 from typing import Any
