@@ -56,10 +56,12 @@ def opened(monkeypatch):
 @pytest.fixture
 def left_over(service, opened, tmp_path):
     """Gives whatever a start made and a stop did not end."""
+    threads_of_other_tests = set(threading.enumerate())
 
     def look():
         tasks = [task.get_name() for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-        threads = [thread.name for thread in threading.enumerate() if thread.name.startswith("storage")]
+        own_threads = set(threading.enumerate()) - threads_of_other_tests
+        threads = [thread.name for thread in own_threads if thread.name.startswith("storage")]
         clients = [client for client in opened if not getattr(client, "closed", getattr(client, "is_closed", True))]
         files = [str(path) for path in open_files() if path.is_relative_to(tmp_path)]
         timers = ["jobs"] if service.jobs._scheduler.running else []

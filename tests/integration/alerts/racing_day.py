@@ -7,7 +7,7 @@ from sqlmodel import col
 
 from bot.db.tables import ChannelQueue, MethodHold, OutboxMessage
 
-DAY = "2026-11-20"
+DAY = datetime.now(UTC).date().isoformat()
 
 
 def result(race_id="rc_1", *, placings=("Blue Moon", "Red Sky"), **race):

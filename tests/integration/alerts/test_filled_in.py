@@ -353,16 +353,17 @@ async def test_error_of_ours_in_filling_in_holds_up_no_alert(pipeline, monkeypat
 
 
 async def test_news_of_another_meeting_turn_no_field_back_to_an_older_source(pipeline):
+    today = pipeline.clock().date().isoformat()
     await publish(pipeline)
     await pipeline.subscribe("CGB", "GB")
     await pipeline.subscribe("CIRE", "IRE")
-    card = {"meeting_id": "m1", "course": "Ascot", "date": TODAY, "region": "IRE"}
+    card = {"meeting_id": "m1", "course": "Ascot", "date": today, "region": "IRE"}
     races = [{"race_id": "rc_1", "off_time": "14:35", "race_class": "2"}]
     await tell(pipeline, {"event": "racecard.published", "meeting": card, "races": races})
-    await read_list(pipeline, listed(off="14:45"))
+    await read_list(pipeline, listed(off="14:45", race_date=today))
     await tell(pipeline, bare())
     for number, course in enumerate(("York", "Ascot", "York", "Ascot")):
-        await tell(pipeline, abandonment(f"rc_y{number}", course=course, date=TODAY, off_time=f"15:{number}0"))
+        await tell(pipeline, abandonment(f"rc_y{number}", course=course, date=today, off_time=f"15:{number}0"))
         assert pipeline.texts("CGB")[0] == "ABANDONED: Ascot 14:45 (GB)"
         assert "Class 4" in shown(pipeline.slack.messages("CGB")[0])
     assert pipeline.texts("CIRE") == []
