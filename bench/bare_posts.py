@@ -8,7 +8,7 @@ import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.cli.server import loop_factory
-from bot.outbox.poster import AT_ONCE
+from bot.outbox.poster import CALLS_AT_ONCE
 
 TEXT = "Result: Ascot 14:30 (GB): 1 Measured Pace 1, 2 Measured Pace 2, 3 Measured Pace 3"
 
@@ -23,7 +23,7 @@ async def _post_all(api_url: str, prefix: str, count: int) -> None:
     numbers = iter(range(count))
     async with aiohttp.ClientSession() as session, asyncio.TaskGroup() as tasks:
         client = AsyncWebClient(token="xoxb-bench-0123456789", base_url=api_url, session=session)
-        for _ in range(AT_ONCE):
+        for _ in range(CALLS_AT_ONCE):
             tasks.create_task(_work(client, prefix, numbers))
 
 

@@ -46,12 +46,12 @@ from bot.operations.metrics import Metrics
 from bot.operations.repair.repair_run import Repair
 from bot.operations.self_delivery import SelfDelivery
 from bot.operations.self_notices import Telling
-from bot.outbox import method_holds
+from bot.outbox import call_holds
 from bot.outbox.message import NativeBlocks
 from bot.outbox.notices import Notices
 from bot.outbox.pace import Pace
 from bot.outbox.poster import Poster
-from bot.outbox.resolve import SettleDoubtful
+from bot.outbox.resolve import Resolver
 from bot.outbox.resume import Reopening
 from bot.racedata import webhook_subscriptions
 from bot.racedata.client.service_client import RacingClient, open_client
@@ -83,7 +83,7 @@ from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.kit.plain import sentence
 from bot.slack.permissions import People
 from bot.slack.response_url import Responder
-from bot.slack.web_client import SlackClient, make_session, make_web_client
+from bot.slack.web_client import METHOD_OF, METHODS, SlackClient, make_session, make_web_client
 from bot.web.json_answers import refuse
 from bot.web.request_body import BodyReader
 
@@ -116,7 +116,7 @@ STATE_VALID_S = 60.0
 IDENTITY_WAIT_S = 60.0
 """The longest pause between two tries."""
 
-OF_HEARTBEAT = ("storage", "webhooks", "deliveries", "posts", "slack", f"slack {method_holds.EVERY_METHOD}")
+OF_HEARTBEAT = ("storage", "webhooks", "deliveries", "posts", "slack", f"slack {call_holds.EVERY_CALL}")
 """Parts of `degraded` that keep deliveries out or posts in."""
 
 
@@ -126,7 +126,7 @@ class Service:
     def __init__(self, settings: Settings, *, clock: Clock = utc_now, pace: Pace | None = None) -> None:
         self.settings = settings
         self.clock = clock
-        self.metrics = Metrics(settings)
+        self.metrics = Metrics(settings, METHODS)
         self.health = Health(self._probe, lambda: self._degraded, self.metrics.registry)
         self.queued = asyncio.Event()
         self.database = Database(settings.database_url.get_secret_value())
@@ -307,13 +307,7 @@ class Service:
             database=self.database,
             sender=self.slack,
             render=PostRenderer(self.identity, settings.late_after_min * 60),
-            settle=SettleDoubtful(
-                sender=self.slack,
-                notices=self.notices,
-                settle_s=settings.settle_s,
-                doubtful_posts=settings.doubtful_posts,
-                channel_s=pace.channel_s,
-            ),
+            resolver=Resolver(self.slack, settings.settle_s, settings.doubtful_posts),
             notices=self.notices,
             clock=self.clock,
             monotonic=time.monotonic,
@@ -454,7 +448,7 @@ class Service:
             await asyncio.sleep(wait_s)
             wait_s = min(wait_s * 2, IDENTITY_WAIT_S)
         try:
-            await self.database.write(method_holds.free_every_method)
+            await self.database.write(call_holds.release_every_call)
             self.queued.set()
         except StorageError as error:
             # A hold ends within a minute anyway.
@@ -488,8 +482,8 @@ class Service:
         codes = [breaker.code for breaker in open_breakers]
         forecast = await self._forecast_of(look.quota)
         self.metrics.show(replace(look, forecast=forecast, shut=codes, replicas=self.replicas.count))
-        holds = await self.database.read(partial(method_holds.method_holds, now=now))
-        found = {f"slack {method}": reason for method, reason in holds.items()} | self._problems()
+        holds = await self.database.read(partial(call_holds.reasons_of_holds, now=now))
+        found = {f"slack {METHOD_OF.get(call, call)}": reason for call, reason in holds.items()} | self._problems()
         if admins := await self.database.read(self.notices.problem):
             found["admins"] = admins
         if not self.signing_secrets.active:

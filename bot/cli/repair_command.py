@@ -20,7 +20,7 @@ from bot.deliveries.payload import read_payload
 from bot.errors import ServiceError, StorageError, StorageUnavailable
 from bot.fanout.fanout import Fanout
 from bot.operations.repair.repair_run import Repair, Repaired
-from bot.outbox import message_view as showing
+from bot.outbox import message_view
 from bot.outbox.channel_queues import Claim
 from bot.outbox.claim_at_fanout import QueuedOnly
 from bot.outbox.notices import Notices
@@ -64,12 +64,12 @@ class Preview:
         )
         found = list(session.execute(statement).scalars())
         heads = [(post, by_id[post.event_id]) for post in found if post.event_id in by_id]
-        shown = showing.shown(session, heads)
+        views = message_view.views_of(session, heads)
         now = self._clock()
         for post in found:
             event = by_id.get(post.event_id)
             claim = Claim(
-                post.channel_id, "", post, event, doubtful=False, claimed_at=now, shown=shown.get(post.id or 0)
+                post.channel_id, "", post, event, in_doubt=False, claimed_at=now, view=views.get(post.id or 0)
             )
             key = event.event_key if event else None
             self.planned.append(Planned(post.channel_id, post.kind, key, self._render(claim, now).text))

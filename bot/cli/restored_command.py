@@ -13,7 +13,7 @@ from bot.errors import StorageUnavailable
 from bot.fanout.fanout import Fanout
 from bot.outbox.claim_at_fanout import QueuedOnly
 from bot.outbox.notices import Notices
-from bot.outbox.restored import Doubted, doubt_unsent
+from bot.outbox.restored import PutInDoubt, put_in_doubt
 from bot.settings import Settings
 from bot.slack.messages.kit.plain import sentence
 
@@ -32,7 +32,7 @@ async def run_restored(settings: Settings) -> str:
         await database.close()
 
 
-async def restored(database: Database, notices: Notices, clock: Clock) -> Doubted:
+async def restored(database: Database, notices: Notices, clock: Clock) -> PutInDoubt:
     """Fan out waiting deliveries, then mark the copy's unsent messages as in doubt."""
     fanout = Fanout(
         database,
@@ -45,10 +45,10 @@ async def restored(database: Database, notices: Notices, clock: Clock) -> Doubte
     )
     while await fanout.run_once():
         continue
-    return await database.write(lambda session: doubt_unsent(session, database_now(session, clock)))
+    return await database.write(lambda session: put_in_doubt(session, database_now(session, clock)))
 
 
-def _told(doubted: Doubted) -> str:
+def _told(doubted: PutInDoubt) -> str:
     if doubted.oldest is None:
         return "Nothing waited in this copy. Start the bot."
     return (

@@ -19,7 +19,7 @@ from bot.fanout.delivery_reader import DELIVERIES_PER_COMMIT, DeliveryReader, Re
 from bot.fanout.transaction import FannedOut, FanoutTransactions, Outbox, log_lines
 from bot.logs import get_logger
 from bot.outbox.notices import Notices
-from bot.outbox.wakeup import POLL_S, Setbacks, rest
+from bot.outbox.wakeup import POLL_S, Backoff, rest
 from bot.racedata import race_book_store
 
 log = get_logger(__name__)
@@ -75,7 +75,7 @@ class Fanout:
         self._is_behind = True
         self._looked_at_s = -POLL_S
         self._refused: int | None = None
-        self._setbacks = Setbacks()
+        self._setbacks = Backoff()
 
     async def run(self) -> None:
         """Fan out until `stop`. Cancelling would leave claims unsent."""
@@ -112,7 +112,7 @@ class Fanout:
             return self._setbacks.wait_s
         self.problem = None
         self.good_turns += 1
-        self._setbacks = Setbacks()
+        self._setbacks = Backoff()
         return max(0.0, POLL_S - (self._monotonic() - self._looked_at_s))
 
     async def run_once(self) -> int:

@@ -40,9 +40,9 @@ LOOK_EVERY_S = 0.25
 OVER = "the drill was over before its turn came"
 
 HAS_ENDED: Mapping[Outcome, bool] = {
-    Outcome.PARKED: True,
+    Outcome.DEAD_LETTER: True,
     Outcome.WAITING: False,
-    Outcome.DOUBTFUL: False,
+    Outcome.IN_DOUBT: False,
     Outcome.SENDING: False,
     Outcome.MUTED: True,
     Outcome.FOLDED: True,
@@ -142,7 +142,7 @@ class Drills:
             found = ledger.trace(session, _key(kept), now)
             told = _told(found)
             backlog.withdraw(session, _key(kept), OVER, now)
-            if not any(one.outcome in {Outcome.SENDING, Outcome.DOUBTFUL} for one in told):
+            if not any(one.outcome in {Outcome.SENDING, Outcome.IN_DOUBT} for one in told):
                 kept_drills.end(session, kept)
             return told if found.versions else None
 

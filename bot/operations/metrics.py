@@ -4,7 +4,7 @@ A rate misses the fault that creates a series. `docs/operations/README.md` lists
 """
 
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from itertools import product
 from typing import Any
@@ -58,11 +58,6 @@ POST_OUTCOMES = (
     "parked",
 )
 
-SLACK_METHODS = (
-    *("apps.connections.open", "auth.test", "chat.postMessage", "chat.update", "conversations.history"),
-    *("conversations.info", "conversations.members", "usergroups.list", "users.info", "views.open", "views.update"),
-    OTHER,
-)
 SLACK_ANSWERS: Mapping[type[SlackError], str] = {
     SlackUnreached: "unreached",
     SlackDoubtful: "doubtful",
@@ -117,7 +112,8 @@ UNKNOWN = float("nan")
 class Metrics:
     """A registry of its own: nothing is registered at import."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, slack_methods: Sequence[str]) -> None:
+        self._slack_methods = (*slack_methods, OTHER)
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
         self._declare_counters()
@@ -151,7 +147,7 @@ class Metrics:
             "slack_calls",
             "Calls of Slack's Web API, by method and answer",
             ("method", "answer"),
-            SLACK_METHODS,
+            self._slack_methods,
             (OK, *SLACK_ANSWERS.values()),
         )
         self._service_requests = self._counter(
@@ -228,7 +224,7 @@ class Metrics:
 
     def slack_call(self, method: str, error: SlackError | None) -> None:
         answer = OK if error is None else _of_class(error, SLACK_ANSWERS)
-        self._slack_calls.labels(method if method in SLACK_METHODS else OTHER, answer).inc()
+        self._slack_calls.labels(method if method in self._slack_methods else OTHER, answer).inc()
 
     def service_request(self, path: str, failure: ServiceFailure | None) -> None:
         code = OK if failure is None else _of_class(failure, SERVICE_CODES)

@@ -1,6 +1,6 @@
-"""The outbox: what is to be said in which channel, from the moment of fan-out until Slack has it.
+"""The outbox: messages for channels, from fan-out until Slack has them.
 
-Offers messages and channel queues, claiming, sending, resolving what is in doubt, closing, pausing and resuming,
-summaries of a backlog, and the pace of Slack's methods. Fan-out hands events and channels to this package and knows
-nothing of leases. May import: deliveries, racedata, channels, events, db.
+Offers messages and channel queues; claiming, sending and resolving; closing, pausing and resuming a channel; summaries
+of a backlog; the limits of calls; the ledger. Knows Slack's methods only as kinds of `Call`. May import: deliveries,
+racedata, channels, events, db.
 """

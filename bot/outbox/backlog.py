@@ -1,4 +1,4 @@
-"""What waits in lanes that are held: given up after a time, or said in one message once its channel is back."""
+"""The messages of held queues: given up after a time, or summarised once the channel is back."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,25 +7,23 @@ from datetime import datetime
 from sqlalchemy import delete, func, literal_column, select
 from sqlmodel import Session, col
 
-from bot.db.tables import ChannelQueue, EventVersion, MessageKind, MessageState, OutboxMessage, QueueState, Reason
+from bot.db.tables import ChannelQueue, EventVersion, MessageKind, MessageState, OutboxMessage, Reason
 from bot.outbox import held_queues, message_store
 from bot.outbox.held_queues import Held
 from bot.outbox.message_store import IS_UNSENT
-from bot.outbox.states import Happened, move
+from bot.outbox.states import WAITING, Happened, move
 
-TOGETHER = 1_000
-"""Numbers of one statement: SQLite takes some thirty thousand, and a lane can hold more."""
+NUMBERS_PER_STATEMENT = 1_000
+"""SQLite takes some thirty thousand parameters."""
 
 UNSUBSCRIBED = "the channel unsubscribed while it waited"
-
-WAITING_STATES = (QueueState.PAUSED, QueueState.CLOSED)
 
 _IS_QUEUED = (IS_UNSENT, col(OutboxMessage.state) == MessageState.QUEUED)
 
 
 @dataclass(frozen=True)
 class WaitingPost:
-    """An event's post that waits in a lane, or an edit that waits with it."""
+    """A waiting message of an event, or an edit of a waiting message."""
 
     post_id: int
     event_id: int
@@ -35,8 +33,8 @@ class WaitingPost:
     edits_id: int | None
 
 
-def of_lane(session: Session, channel_id: str, before: datetime) -> list[WaitingPost]:
-    """What a lane holds that was received before a moment, in its order; edits only of messages that wait too."""
+def of_queue(session: Session, channel_id: str, before: datetime) -> list[WaitingPost]:
+    """In order, with the edits."""
     statement = (
         select(
             col(OutboxMessage.id),
@@ -57,10 +55,7 @@ def of_lane(session: Session, channel_id: str, before: datetime) -> list[Waiting
 
 
 def of_versions(session: Session, event_ids: Sequence[int]) -> dict[str, list[WaitingPost]]:
-    """The waiting posts of versions, by channel, in the order of the lane.
-
-    A held lane is left out: the lane gets a summary when the lane goes on.
-    """
+    """Channel → the versions' messages in order. Held queues get a summary of their own later."""
     found: dict[str, list[tuple[int, WaitingPost]]] = {}
     for some in _in_parts(event_ids):
         statement = (
@@ -76,7 +71,7 @@ def of_versions(session: Session, event_ids: Sequence[int]) -> dict[str, list[Wa
             )
             .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
             .join(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
-            .where(col(OutboxMessage.event_id).in_(some), *_IS_QUEUED, col(ChannelQueue.state).not_in(WAITING_STATES))
+            .where(col(OutboxMessage.event_id).in_(some), *_IS_QUEUED, col(ChannelQueue.state).not_in(WAITING))
         )
         for channel_id, priority, *post in session.execute(statement):
             found.setdefault(channel_id, []).append((priority, WaitingPost(*post)))
@@ -85,13 +80,11 @@ def of_versions(session: Session, event_ids: Sequence[int]) -> dict[str, list[Wa
 
 
 def _whole(posts: list[WaitingPost]) -> list[WaitingPost]:
-    """The messages, and the edits of the same messages. The edit of another message is left out."""
     own = {one.post_id for one in posts if one.edits_id is None}
     return [one for one in posts if one.post_id in own or one.edits_id in own]
 
 
 def versions(session: Session, event_ids: Sequence[int]) -> Sequence[EventVersion]:
-    """The versions of events by their numbers."""
     found: list[EventVersion] = []
     for some in _in_parts(event_ids):
         found += session.execute(select(EventVersion).where(col(EventVersion.id).in_(some))).scalars()
@@ -99,13 +92,13 @@ def versions(session: Session, event_ids: Sequence[int]) -> Sequence[EventVersio
 
 
 def fold(session: Session, post_ids: Sequence[int], into: int) -> None:
-    """A summary says these, messages with their edits: they need none of their own. An edit stays its message's."""
+    """An edit is folded with its message."""
     for some in _in_parts(post_ids):
         move(session, Happened.SUMMARISED, col(OutboxMessage.id).in_(some), folded_into=into, detail=None)
 
 
 def unfold(session: Session, channel_id: str) -> None:
-    """Summaries that were not posted are taken back: what they would have said waits by itself again."""
+    """Take back unsent summaries, and queue the messages folded into them."""
     statement = select(col(OutboxMessage.id)).where(
         col(OutboxMessage.channel_id) == channel_id, *_IS_QUEUED, col(OutboxMessage.kind) == MessageKind.SUMMARY
     )
@@ -117,7 +110,6 @@ def unfold(session: Session, channel_id: str) -> None:
 
 
 def post_ids(session: Session, idempotency_keys: Sequence[str]) -> dict[str, int]:
-    """The number of each post by its name."""
     statement = select(col(OutboxMessage.idempotency_key), col(OutboxMessage.id)).where(
         col(OutboxMessage.idempotency_key).in_(idempotency_keys)
     )
@@ -125,15 +117,12 @@ def post_ids(session: Session, idempotency_keys: Sequence[str]) -> dict[str, int
 
 
 def give_up(session: Session, before: datetime, limit: int, now: datetime) -> dict[str, tuple[Held, int]]:
-    """The next event posts of held lanes that were received before a moment are parked: channel → why, how many.
-
-    A lane that another replica is at is left for the next time.
-    """
+    """Give up old event messages of held queues. Channel → why, and how many. Locked queues are left out."""
     statement = (
         select(col(OutboxMessage.id), ChannelQueue)
         .select_from(ChannelQueue)
         .join(OutboxMessage, col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id))
-        .where(col(ChannelQueue.state).in_(WAITING_STATES), *_IS_QUEUED)
+        .where(col(ChannelQueue.state).in_(WAITING), *_IS_QUEUED)
         .where(col(OutboxMessage.event_id).is_not(None), col(OutboxMessage.received_at) < before)
         .order_by(col(ChannelQueue.channel_id), col(OutboxMessage.id))
         .limit(limit)
@@ -151,13 +140,13 @@ def give_up(session: Session, before: datetime, limit: int, now: datetime) -> di
             detail=f"it waited too long for its channel ({held.because})",
             given_up_at=now,
         )
-        # What they would have said of other events is younger, and waits by itself.
+        # Messages folded into a dead letter are younger.
         message_store.unfold(session, ids)
     return {channel_id: (held, len(ids)) for (channel_id, held), ids in found.items()}
 
 
 def drop(session: Session, channel_id: str, now: datetime) -> int:
-    """How many of a channel's waiting event posts are given up: nobody there wants them any more."""
+    """The channel unsubscribed."""
     return move(
         session,
         Happened.EXPIRED,
@@ -170,7 +159,7 @@ def drop(session: Session, channel_id: str, now: datetime) -> int:
 
 
 def withdraw(session: Session, event_key: str, detail: str, now: datetime) -> int:
-    """How many waiting messages of an event are given up: nobody wants them any more. `detail` is for the ledger."""
+    """Nobody wants the event any more. `detail` is for the ledger."""
     of_event = select(col(EventVersion.id)).where(col(EventVersion.event_key) == event_key)
     return move(
         session,
@@ -183,7 +172,6 @@ def withdraw(session: Session, event_key: str, detail: str, now: datetime) -> in
 
 
 def count_given_up(session: Session, channel_id: str, held: Held) -> int:
-    """How many messages of a channel waited too long since its queue was held."""
     statement = select(func.count()).where(
         col(OutboxMessage.channel_id) == channel_id,
         col(OutboxMessage.state) == literal_column("'dead_letter'"),
@@ -195,4 +183,4 @@ def count_given_up(session: Session, channel_id: str, held: Held) -> int:
 
 
 def _in_parts(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
-    return (numbers[start : start + TOGETHER] for start in range(0, len(numbers), TOGETHER))
+    return (numbers[start : start + NUMBERS_PER_STATEMENT] for start in range(0, len(numbers), NUMBERS_PER_STATEMENT))

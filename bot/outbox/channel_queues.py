@@ -1,8 +1,4 @@
-"""Lanes: one a channel, leased by whoever posts to it, so that order, pace and exclusion come from one row.
-
-`claim` takes the lane and marks its first post "sending" in one transaction. What becomes of it is written by
-bot/outbox/claim_outcomes.py.
-"""
+"""Channel queues: one a channel. `claim` leases a queue and marks its first message "sending", in one transaction."""
 
 import secrets
 from collections.abc import Collection, Mapping, Sequence
@@ -34,16 +30,11 @@ from sqlmodel import Session, col
 from bot.db.database_clock import FAR
 from bot.db.engine import insert_here, table_of
 from bot.db.tables import ChannelQueue, EventVersion, MessageKind, MessageState, OutboxMessage, QueueState
-from bot.outbox import message_view as showing
-from bot.outbox import method_holds
+from bot.outbox import call_holds, message_view
 from bot.outbox.message_store import ALWAYS, IS_UNSENT, bearer_of, slack_ahead
-from bot.outbox.message_view import Shown
-from bot.outbox.method_holds import EVERY_METHOD
+from bot.outbox.message_view import MessageView
+from bot.outbox.messenger import Call
 from bot.outbox.states import MESSAGE_TRANSITIONS, POSTING, SENT_WHILE_PAUSED, UNSENT, Happened, move_each
-
-POST_METHOD = "chat.postMessage"
-EDIT_METHOD = "chat.update"
-LOOK_METHOD = "conversations.history"
 
 _IS_OPEN = col(ChannelQueue.state) != QueueState.CLOSED
 
@@ -53,12 +44,11 @@ _UNDER_WAY = (MessageState.SENDING, MessageState.IN_DOUBT)
 
 _TRIAL_SINCE = case((col(ChannelQueue.state) == QueueState.ON_TRIAL, col(ChannelQueue.state_since)), else_=None)
 
-_METHOD = case(
-    (col(OutboxMessage.edits_id).is_not(None), literal_column(f"'{EDIT_METHOD}'")),
-    (col(OutboxMessage.state).in_(_UNDER_WAY), literal_column(f"'{LOOK_METHOD}'")),
-    else_=literal_column(f"'{POST_METHOD}'"),
+_CALL = case(
+    (col(OutboxMessage.edits_id).is_not(None), literal_column(f"'{Call.EDIT}'")),
+    (col(OutboxMessage.state).in_(_UNDER_WAY), literal_column(f"'{Call.LOOK}'")),
+    else_=literal_column(f"'{Call.POST}'"),
 )
-"""What a waiting post needs next, as `Claim.method` says it."""
 
 
 _SAID, _BEARER = aliased(OutboxMessage), aliased(OutboxMessage)
@@ -69,61 +59,57 @@ _SAYS_WHAT_WAITS = exists().where(
     col(_BEARER.kind) != MessageKind.EDIT,
     col(_BEARER.state).in_(UNSENT),
 )
-"""An edit's own message, and the message that the edit links, go first: where these are passed over, so is the edit."""
+"""An edit waits for the edited message, and for the message linked by the edit."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A leased lane and its first post, which is marked "sending". `doubtful`: it was so before, and nobody knows."""
+    """A leased queue and its first message. `in_doubt`: the message was in doubt before."""
 
     channel_id: str
-    token: str
+    lease_token: str
     post: OutboxMessage
     event: EventVersion | None
-    doubtful: bool
+    in_doubt: bool
     claimed_at: datetime
-    """By the clock that leases are measured by."""
-    shown: Shown | None = None
-    """What its message is to show; None of what is no event."""
+    """By the clock of leases."""
+    view: MessageView | None = None
+    """None for a message without an event."""
     trial_since: datetime | None = None
-    """Since when the channel is closed, where this is a trial: Slack has taken no post there since then."""
+    """The start of the channel's closing, if the queue is on trial."""
     slack_ahead: timedelta | None = None
-    """Of a doubtful post: by how much Slack's clock is ahead of the one that leases go by; None where nothing tells."""
+    """For a message in doubt: how far Slack's clock is ahead of the clock of leases. None if unknown."""
 
     @property
     def edited(self) -> OutboxMessage | None:
-        """The post whose message it edits; None where it is a message of its own."""
-        return self.shown.post if self.shown and self.post.edits_id is not None else None
+        return self.view.post if self.view and self.post.edits_id is not None else None
 
     @property
     def edits(self) -> tuple[int, ...]:
-        """The numbers of the edits that its message says: those that wait, and the claimed edit itself."""
-        waiting = self.shown.edits if self.shown else ()
+        waiting = self.view.edits if self.view else ()
         own = (self.post.id or 0,) if self.edited else ()
         return tuple(dict.fromkeys((*own, *waiting)))
 
     def saying(self, edits: Collection[int]) -> "Claim":
-        """The claim of a message that says, of the edits that wait, only these."""
-        if self.shown is None:
+        if self.view is None:
             return self
-        said = tuple(number for number in self.shown.edits if number in edits)
-        return replace(self, shown=replace(self.shown, edits=said))
+        said = tuple(number for number in self.view.edits if number in edits)
+        return replace(self, view=replace(self.view, edits=said))
 
     @property
-    def method(self) -> str:
-        """The method of Slack's that the post needs next; a doubtful message is looked for before anything else."""
+    def call(self) -> Call:
         if self.post.edits_id is not None:
-            return EDIT_METHOD
-        return LOOK_METHOD if self.doubtful else POST_METHOD
+            return Call.EDIT
+        return Call.LOOK if self.in_doubt else Call.POST
 
 
 def tried_longest(session: Session) -> tuple[str, str] | None:
-    """Of the posts in open lanes whose last try failed, the oldest: its name, and what Slack said. None without any."""
+    """The oldest unsent message of open queues whose last call failed: key and failure."""
     statement = (
         select(col(OutboxMessage.idempotency_key), col(OutboxMessage.detail))
         .join(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
         .where(IS_UNSENT, col(OutboxMessage.detail).is_not(None), _IS_OPEN)
-        # A sum, so that SQLite goes by the index of unsent messages, and not through all messages by their number.
+        # A sum, so that SQLite uses the index of unsent messages.
         .order_by(col(OutboxMessage.id) + 0)
         .limit(1)
     )
@@ -138,62 +124,60 @@ def claim(
     limit: int,
     lease_s: float,
     call_s: float,
-    allowed: Mapping[str, int] | None = None,
+    allowed: Mapping[Call, int] | None = None,
 ) -> list[Claim]:
-    """Up to `limit` free lanes that have something to post, abandonments first, leased for `lease_s` seconds.
+    """Lease up to `limit` free queues, abandonments first.
 
-    `allowed`: how many claims each method may have, any number where it is not named. What needs a method that is held
-    or has had its number is passed over.
+    `allowed`: claims by kind of call; a missing kind has no limit.
     """
-    holds = method_holds.until_when(session, now)
-    if EVERY_METHOD in holds:
+    holds = call_holds.ends_of_holds(session, now)
+    if call_holds.EVERY_CALL in holds:
         return []
-    left = dict(allowed or {}) | dict.fromkeys(holds, 0)
+    left = {**(allowed or {}), **{call: 0 for call in Call if call in holds}}
     claims: list[Claim] = []
     passed_over = True
-    # Whoever is passed over has taken another's place within the limit: then once more, without that method.
+    # Skipped queues have used the limit: ask once more without their kind of call.
     while passed_over and len(claims) < limit:
-        spent = [method for method, calls in left.items() if calls < 1]
+        spent = [call for call, calls in left.items() if calls < 1]
         passed_over = False
         taken: list[Claim] = []
-        for post, event, trial_since in _heads(session, _lock_lanes(session, now, limit - len(claims), spent), spent):
-            # An edit that nobody heard of is simply made again: it is the same whether it was made before or not.
-            doubtful = post.state in _UNDER_WAY and post.kind != MessageKind.EDIT
-            begun = Claim(post.channel_id, secrets.token_hex(8), post, event, doubtful, now, trial_since=trial_since)
-            if left.get(begun.method, 1) < 1:
+        for post, event, trial_since in _heads(session, _lock_queues(session, now, limit - len(claims), spent), spent):
+            # An unanswered edit is made again: a second call changes nothing.
+            in_doubt = post.state in _UNDER_WAY and post.kind != MessageKind.EDIT
+            begun = Claim(post.channel_id, secrets.token_hex(8), post, event, in_doubt, now, trial_since=trial_since)
+            if left.get(begun.call, 1) < 1:
                 passed_over = True
                 continue
-            if begun.method in left:
-                left[begun.method] -= 1
+            if begun.call in left:
+                left[begun.call] -= 1
             taken.append(begun)
         _begin(session, taken, lease_s=lease_s, call_s=call_s)
         claims += taken
     return [
-        replace(claim, slack_ahead=slack_ahead(session, claim.channel_id)) if claim.doubtful else claim
-        for claim in _with_shown(session, claims)
+        replace(claim, slack_ahead=slack_ahead(session, claim.channel_id)) if claim.in_doubt else claim
+        for claim in _with_views(session, claims)
     ]
 
 
-def _with_shown(session: Session, claims: list[Claim]) -> list[Claim]:
+def _with_views(session: Session, claims: list[Claim]) -> list[Claim]:
     if not claims:
         return []
-    said = showing.shown(session, [(claim.post, claim.event) for claim in claims if claim.event])
-    return [replace(claim, shown=said.get(claim.post.id or 0)) for claim in claims]
+    views = message_view.views_of(session, [(claim.post, claim.event) for claim in claims if claim.event])
+    return [replace(claim, view=views.get(claim.post.id or 0)) for claim in claims]
 
 
 def _begin(session: Session, begun: Sequence[Claim], *, lease_s: float, call_s: float) -> None:
-    """Write down that these lanes are leased, and that their first posts are being sent."""
     if not begun:
         return
     now = begun[0].claimed_at
     leased_until, deadline_at = now + timedelta(seconds=lease_s), now + timedelta(seconds=call_s)
     session.connection().execute(
         _LEASED,
-        [{"lane": claim.channel_id, "token": claim.token, "leased_until": leased_until} for claim in begun],
+        [{"channel": claim.channel_id, "token": claim.lease_token, "leased_until": leased_until} for claim in begun],
     )
-    # In the order in which fan-out locks posts (`hurry_races`), so that neither waits for the other.
+    # The order of `hurry_races`, so that no deadlock is possible.
     claimed = sorted((claim.post for claim in begun), key=lambda each: each.id or 0)
-    # From here on they are values: what becomes of them is written by whoever holds the lease.
+    # From here on the rows are plain values.
     session.expunge_all()
     rows: dict[Happened, list[dict[str, Any]]] = {}
     for each in claimed:
@@ -208,7 +192,6 @@ def _begin(session: Session, begun: Sequence[Claim], *, lease_s: float, call_s: 
 
 
 def _begun(post: OutboxMessage, now: datetime, deadline_at: datetime) -> tuple[Happened | None, dict[str, Any]]:
-    """What a claim does to its message. One in doubt stays as it is."""
     if post.state == MessageState.IN_DOUBT:
         return None, {}
     if post.state == MessageState.SENDING and post.kind != MessageKind.EDIT:
@@ -218,10 +201,7 @@ def _begun(post: OutboxMessage, now: datetime, deadline_at: datetime) -> tuple[H
 
 
 def is_free(now: ColumnElement[datetime], far: ColumnElement[datetime]) -> ColumnElement[bool]:
-    """Whether nobody has leased the queue, and its next free moment has come.
-
-    A moment beyond `far` is of a clock that was set back since.
-    """
+    """A moment beyond `far` is ignored: a clock was set back."""
     free_at, leased_until = col(ChannelQueue.next_free_at), col(ChannelQueue.leased_until)
     return and_(
         or_(free_at <= now, free_at > far),
@@ -230,7 +210,7 @@ def is_free(now: ColumnElement[datetime], far: ColumnElement[datetime]) -> Colum
 
 
 def waits_for_a_call(now: ColumnElement[datetime], far: ColumnElement[datetime]) -> ColumnElement[bool]:
-    """Whether any free queue has a message that is still to be posted."""
+    """A new message, and no edit."""
     waiting = (
         select(col(OutboxMessage.id))
         .join(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
@@ -256,17 +236,17 @@ _MOMENT = table_of(ChannelQueue).c.next_free_at.type
 
 
 def _without(spent: Collection[str]) -> dict[str, object]:
-    """The values that leave out messages that need a method of `spent`. The empty name stands for no message."""
-    return {"spent": ["", *sorted(spent)], "posts_are_spent": POST_METHOD in spent}
+    """The empty string stands for a queue without a message."""
+    return {"spent": ["", *sorted(spent)], "posts_are_spent": Call.POST in spent}
 
 
 def _first(column: ColumnElement[Any] | Mapped[Any], states: Collection[MessageState]) -> ScalarSelect[Any]:
-    """A column of a queue's first message of these states, but for queued messages that need a spent method."""
+    """A column of the queue's first message in these states, without queued messages whose call is spent."""
     wanted = [col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id), IS_UNSENT, _is_any(states)]
     if MessageState.QUEUED in states:
         wanted += [
             _MAY_GO_OUT,
-            _METHOD.not_in(_SPENT),
+            _CALL.not_in(_SPENT),
             or_(~_POSTS_ARE_SPENT, ~_SAYS_WHAT_WAITS),
         ]
     return (
@@ -280,20 +260,19 @@ def _first(column: ColumnElement[Any] | Mapped[Any], states: Collection[MessageS
 
 
 def _of_head(column: ColumnElement[Any] | Mapped[Any]) -> Function[Any]:
-    """A column of a queue's first message. A message in doubt is resolved before anything follows."""
+    """A message in doubt is resolved before the queue goes on."""
     return func.coalesce(_first(column, _UNDER_WAY), _first(column, (MessageState.QUEUED,)))
 
 
 _HAS_WORK = and_(
-    # For most queues one look at all that is unsent says that there is nothing.
+    # For most queues this look is enough.
     col(ChannelQueue.channel_id).in_(select(col(OutboxMessage.channel_id)).where(IS_UNSENT)),
-    func.coalesce(_of_head(_METHOD), literal_column("''")).not_in(_SPENT),
+    func.coalesce(_of_head(_CALL), literal_column("''")).not_in(_SPENT),
 )
-"""Whether a queue has something to send by a method that is not spent."""
 
-_DOUBTFUL, _QUEUED = (_first(col(OutboxMessage.priority), states) for states in (_UNDER_WAY, (MessageState.QUEUED,)))
-_URGENCY = case((or_(_DOUBTFUL.is_(None), _QUEUED < _DOUBTFUL), _QUEUED), else_=_DOUBTFUL)
-"""The priority of the most urgent message of a queue: an abandonment may wait behind a message in doubt."""
+_IN_DOUBT, _QUEUED = (_first(col(OutboxMessage.priority), states) for states in (_UNDER_WAY, (MessageState.QUEUED,)))
+_URGENCY = case((or_(_IN_DOUBT.is_(None), _QUEUED < _IN_DOUBT), _QUEUED), else_=_IN_DOUBT)
+"""An abandonment may wait behind a message in doubt."""
 
 _FREE_QUEUES = (
     select(col(ChannelQueue.channel_id))
@@ -302,7 +281,6 @@ _FREE_QUEUES = (
     .limit(bindparam("most", type_=Integer()))
     .with_for_update(of=ChannelQueue, skip_locked=True)
 )
-"""Free queues that have something to send, the most urgent first."""
 
 _HEADS = (
     select(OutboxMessage, EventVersion, _TRIAL_SINCE)
@@ -312,22 +290,19 @@ _HEADS = (
     .where(col(ChannelQueue.channel_id).in_(bindparam("channels", expanding=True)))
     .order_by(_URGENCY, col(OutboxMessage.id))
 )
-"""The first messages of some queues."""
 
 _LEASED_UNTIL, _NEXT_FREE_AT = col(ChannelQueue.leased_until), col(ChannelQueue.next_free_at)
 _FREE_AT = case((and_(_LEASED_UNTIL.is_not(None), _LEASED_UNTIL > _NEXT_FREE_AT), _LEASED_UNTIL), else_=_NEXT_FREE_AT)
 _FIRST_FREE = select(func.min(_FREE_AT)).where(_HAS_WORK, _IS_OPEN)
-"""When the first queue is free that has something to send."""
 
 _LEASED = (
     update(table_of(ChannelQueue))
-    .where(table_of(ChannelQueue).c.channel_id == bindparam("lane"))
+    .where(table_of(ChannelQueue).c.channel_id == bindparam("channel"))
     .values(lease_token=bindparam("token"), leased_until=bindparam("leased_until"))
 )
 
 
-def _lock_lanes(session: Session, now: datetime, limit: int, spent: Collection[str]) -> list[str]:
-    """Free queues that have something to send, the most urgent first. Nothing but the queues is looked through."""
+def _lock_queues(session: Session, now: datetime, limit: int, spent: Collection[str]) -> list[str]:
     values = {"now": now, "far": now + FAR, "most": limit, **_without(spent)}
     return list(session.execute(_FREE_QUEUES, values).scalars())
 
@@ -335,35 +310,30 @@ def _lock_lanes(session: Session, now: datetime, limit: int, spent: Collection[s
 def _heads(
     session: Session, channel_ids: list[str], spent: Collection[str]
 ) -> list[tuple[OutboxMessage, EventVersion | None, datetime | None]]:
-    """The first messages of queues, and since when each queue is on trial: read after the queues were locked.
-
-    Before, another replica may have sent them.
-    """
+    """Read after the queues are locked: another replica may have sent messages before."""
     if not channel_ids:
         return []
     found = session.execute(_HEADS, {"channels": channel_ids, **_without(spent)})
     return [(post, event, held_at) for post, event, held_at in found]
 
 
-def next_due(session: Session, now: datetime, spent: Mapping[str, datetime] | None = None) -> datetime | None:
-    """The first moment at which a lane that has something to post is free; None if none has.
-
-    `spent`: methods that have no call left, and until when; those that are held count besides.
-    """
-    waits = dict(spent or {})
-    for method, until in method_holds.until_when(session, now).items():
-        waits[method] = max(until, waits.get(method, until))
+def next_due(session: Session, now: datetime, spent: Mapping[Call, datetime] | None = None) -> datetime | None:
+    """When the next queue with a message is free. `spent`: the kinds of call without a call left, and until when."""
+    holds, waits = call_holds.ends_of_holds(session, now), dict(spent or {})
+    for call in Call:
+        if call in holds:
+            waits[call] = max(holds[call], waits.get(call, holds[call]))
     first: datetime | None = session.execute(_FIRST_FREE, _without(waits)).scalar_one_or_none()
-    if EVERY_METHOD in waits:
-        return first and max(first, waits[EVERY_METHOD])
-    # What waits for a method is looked at when that is free again; in vain, where nothing needs it.
+    if call_holds.EVERY_CALL in holds:
+        return first and max(first, holds[call_holds.EVERY_CALL])
+    # A hold's end counts even if no message needs the call.
     return min([*waits.values(), *([first] if first else [])], default=None)
 
 
 def make_missing(session: Session) -> int:
-    """How many lanes were missing: of channels that have something to post, and had another id a moment ago."""
-    has_lane = exists().where(col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
-    statement = select(col(OutboxMessage.channel_id)).where(IS_UNSENT, ~has_lane).distinct()
+    """As after a move. Returns how many."""
+    has_queue = exists().where(col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
+    statement = select(col(OutboxMessage.channel_id)).where(IS_UNSENT, ~has_queue).distinct()
     missing = list(session.execute(statement).scalars())
     if missing:
         rows = [{"channel_id": channel_id, "state": QueueState.OPEN, "next_free_at": ALWAYS} for channel_id in missing]

@@ -1,7 +1,4 @@
-"""New messages that are sent at once: where a queue is free, its message is made "sending" in fan-out's transaction.
-
-Nobody has to look for such a message. Whatever can't be sent at once is queued, and found by `lanes.claim`.
-"""
+"""Claims new messages in fan-out's transaction, where the queue is free. All others are queued."""
 
 import secrets
 from collections import Counter
@@ -16,13 +13,13 @@ from bot.db.database_clock import FAR
 from bot.db.engine import table_of
 from bot.db.tables import ChannelQueue, EventVersion, MessageKind, OutboxMessage, QueueState
 from bot.events.event import RacingEvent
-from bot.outbox import message_store
-from bot.outbox import message_view as showing
-from bot.outbox.channel_queues import POST_METHOD, Claim, is_free, waits_for_a_call
+from bot.outbox import message_store, message_view
+from bot.outbox.call_holds import is_call_free
+from bot.outbox.channel_queues import Claim, is_free, waits_for_a_call
 from bot.outbox.memory import Known
 from bot.outbox.message_store import IS_UNSENT, NewPost, Sending
-from bot.outbox.message_view import Anew
-from bot.outbox.method_holds import is_free as is_method_free
+from bot.outbox.message_view import NewEvents
+from bot.outbox.messenger import Call
 from bot.outbox.pace import Buckets
 
 _QUEUE = table_of(ChannelQueue)
@@ -34,9 +31,9 @@ _FREE = (
         col(ChannelQueue.channel_id).in_(bindparam("channels", expanding=True)),
         col(ChannelQueue.state) == QueueState.OPEN,
         is_free(_NOW, _FAR),
-        is_method_free(POST_METHOD, _NOW, _FAR),
+        is_call_free(Call.POST, _NOW, _FAR),
         ~exists().where(col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id), IS_UNSENT),
-        # Who waits for one of few calls is claimed by the poster, the most urgent first.
+        # The poster chooses the most urgent message.
         or_(~bindparam("calls_are_few", type_=Boolean()), ~waits_for_a_call(_NOW, _FAR)),
     )
     .with_for_update(skip_locked=True)
@@ -47,7 +44,6 @@ _LEASE = (
     .values(lease_token=bindparam("token"), leased_until=bindparam("until"))
     .returning(_QUEUE.c.channel_id)
 )
-"""Leases those of some queues that are free and have nothing to send."""
 
 _UNLEASE = (
     update(_QUEUE)
@@ -58,10 +54,7 @@ _UNLEASE = (
 
 @dataclass(frozen=True)
 class Tells:
-    """What new messages tell: by the number of a version the version, and its event with all that is known of that.
-
-    `around`: the stored events of the same races and meetings.
-    """
+    """By version id. `around`: the stored events of the same races and meetings."""
 
     versions: Mapping[int, EventVersion] = field(default_factory=dict)
     events: Mapping[int, RacingEvent] = field(default_factory=dict)
@@ -70,7 +63,7 @@ class Tells:
 
 @dataclass(frozen=True)
 class Times:
-    """How long a call of Slack may take, and for how long a queue is leased for the call, in seconds."""
+    """Seconds."""
 
     call_s: float
     lease_s: float
@@ -78,10 +71,7 @@ class Times:
 
 @dataclass(frozen=True)
 class Added:
-    """What became of new messages. `waiting`: how many are queued. `queues`: channels that have a queue for certain.
-
-    `begun_at_s`: when the claims were begun, by this process's monotonic clock.
-    """
+    """`waiting`: queued messages. `queues`: channels with a queue. `begun_at_s`: monotonic, before the claims."""
 
     claims: Sequence[Claim] = ()
     waiting: int = 0
@@ -90,18 +80,15 @@ class Added:
 
 
 class QueuedOnly:
-    """An outbox without a sender: every new message is queued, for a running `serve` to send."""
+    """An outbox for commands: a running `serve` sends the messages."""
 
     def add(
         self, session: Session, new: Sequence[NewPost], tells: Tells, known: Known, *, now: datetime, began_s: float
     ) -> Added:
-        """Queue new messages, each once."""
-        # Only an outbox with a sender needs these.
         del tells, known, now, began_s
         return Added(waiting=message_store.add(session, new))
 
     def begin(self, added: Added) -> None:
-        """Send nothing: `add` claims nothing."""
         assert not added.claims
 
 
@@ -116,7 +103,7 @@ def add(
     buckets: Buckets,
     times: Times,
 ) -> Added:
-    """Make new messages, each once, and claim those that can be sent at once: at most `room`."""
+    """Make new messages, and claim at most `room` of them."""
     new = list({post.idempotency_key: post for post in new}.values())
     if not new:
         return Added()
@@ -135,19 +122,19 @@ def add(
             token,
             OutboxMessage(id=made[post.idempotency_key], **message_store.row_of(post, sending)),
             tells.versions[post.event_id or 0],
-            doubtful=False,
+            in_doubt=False,
             claimed_at=now,
         )
         for post in begun
     ]
     waiting = len(_unsent(new)) - len(claims)
     heads = [(claim.post, claim.event) for claim in claims if claim.event]
-    said = showing.shown_anew(session, heads, Anew(tells.events, tells.around, known))
-    return Added([replace(claim, shown=said[claim.post.id or 0]) for claim in claims], waiting, channels)
+    views = message_view.views_of_new(session, heads, NewEvents(tells.events, tells.around, known))
+    return Added([replace(claim, view=views[claim.post.id or 0]) for claim in claims], waiting, channels)
 
 
 def _first(new: Sequence[NewPost]) -> list[str]:
-    """The channels whose only new message is an event's own, the most urgent first."""
+    """Channels whose single new message is an event's own, the most urgent first."""
     unsent = _unsent(new)
     count = Counter(post.channel_id for post in unsent)
     first = [post for post in unsent if count[post.channel_id] == 1 and post.kind is MessageKind.EVENT]
@@ -168,17 +155,16 @@ def _lease(
     buckets: Buckets,
     times: Times,
 ) -> frozenset[str]:
-    """The channels whose queues are ours now, with a call of Slack for each."""
     if room < 1 or not channels:
         return frozenset()
-    calls = buckets.calls(session, POST_METHOD, now)
+    calls = buckets.calls(session, Call.POST, now)
     wanted = channels[: room if calls is None else min(room, calls)]
     if not wanted:
         return frozenset()
     values = {"now": now, "far": now + FAR, "token": token, "until": now + timedelta(seconds=times.lease_s)}
     values["calls_are_few"] = calls is not None
     leased = frozenset(session.connection().execute(_LEASE, {"channels": wanted, **values}).scalars())
-    if buckets.spend(session, POST_METHOD, len(leased), now):
+    if buckets.spend(session, Call.POST, len(leased), now):
         return leased
     session.connection().execute(_UNLEASE, {"channels": sorted(leased), "token": token})
     return frozenset()

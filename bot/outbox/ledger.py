@@ -1,4 +1,4 @@
-"""The ledger: of each event who was told, when and where, or why not; for `/racing trace`. It only reads."""
+"""The ledger, for `/racing trace`: who was told of an event, when, or why not. Only reads."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,25 +21,25 @@ from bot.db.tables import (
 from bot.deliveries import inbox
 from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Race
-from bot.outbox import channel_queues, method_holds
+from bot.outbox import call_holds
+from bot.outbox.messenger import Call
+from bot.outbox.states import WAITING
 
-EVENTS_MAX = 40
-"""Versions of events that are looked up at most: a meeting's id can name every race of a day's card."""
+VERSIONS_TRACED = 40
+"""A meeting's id can name a whole day's card."""
 
-NO_WORD = "Slack has not said whether it has it"
+NO_ANSWER = "Slack has not said whether it has it"
 
-HELD = (QueueState.PAUSED, QueueState.CLOSED)
-
-FOLDS = 4
-"""A fold can lead to another: a race's message to its meeting's, and that to a summary."""
+FOLD_DEPTH_MAX = 4
+"""From a race's message to the meeting's message, and to a summary."""
 
 
 class Outcome(StrEnum):
-    """What became of a post, those first that their channel has not seen."""
+    """The least seen outcomes come first."""
 
-    PARKED = "not posted"
+    DEAD_LETTER = "not posted"
     WAITING = "waiting"
-    DOUBTFUL = "being settled"
+    IN_DOUBT = "in doubt"
     SENDING = "being posted"
     MUTED = "muted"
     FOLDED = "said by another message"
@@ -48,10 +48,10 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Told:
-    """What became of an event in one channel. `why` where it was not posted; `message_ts` where it stands.
+    """What became of an event in one channel.
 
-    `muted_by`: who muted its meeting there. `by_edit`: an earlier message was edited. `within`: another message says
-    it, whose outcome this is. `is_held`: the message waits in a channel that is paused or closed.
+    `muted_by`: who muted the meeting. `by_edit`: an earlier message was edited. `within`: another message says the
+    event, and has the outcome. `is_held`: the channel is paused or closed.
     """
 
     channel_id: str
@@ -69,10 +69,7 @@ class Told:
 
 @dataclass(frozen=True)
 class TracedVersion:
-    """One version of an event; `posts` is to how many channels it went, whoever asks.
-
-    `race` is the race of the event, or the meeting's as a race.
-    """
+    """`posts`: the number of channels told, whoever asks. `race` may stand for a meeting."""
 
     event_key: str
     version: int
@@ -87,7 +84,7 @@ class TracedVersion:
 
 @dataclass(frozen=True)
 class TracedDelivery:
-    """A delivery that made no version of an event: it waits for its fan-out, fails there, or said nothing new."""
+    """A delivery without a version: waiting, failing, or without news."""
 
     inbox_id: int
     event_key: str
@@ -100,7 +97,7 @@ class TracedDelivery:
 
 @dataclass(frozen=True)
 class Trace:
-    """All that is known of what was asked for. `kept_since`: the first delivery that there is at all."""
+    """`kept_since`: the first stored delivery."""
 
     versions: tuple[TracedVersion, ...]
     deliveries: tuple[TracedDelivery, ...]
@@ -109,10 +106,7 @@ class Trace:
 
 
 def trace(session: Session, wanted: str, now: datetime, *, channel_id: str | None = None) -> Trace:
-    """What came of a race's id, a meeting's id, an event's key or a delivery's reference, each exactly as it is.
-
-    With a channel only what became of it there.
-    """
+    """By a race id, a meeting id, an event key or a delivery's reference, letter by letter."""
     keys = _event_keys(session, wanted)
     rows = session.execute(
         select(EventVersion)
@@ -120,7 +114,7 @@ def trace(session: Session, wanted: str, now: datetime, *, channel_id: str | Non
         .order_by(col(EventVersion.received_at), col(EventVersion.id))
     )
     versions = list(rows.scalars())
-    shown = versions[-EVENTS_MAX:]
+    shown = versions[-VERSIONS_TRACED:]
     told = _told(session, [row.id or 0 for row in shown], now, channel_id)
     return Trace(
         versions=tuple(_version(row, told.get(row.id or 0, [])) for row in shown),
@@ -131,7 +125,6 @@ def trace(session: Session, wanted: str, now: datetime, *, channel_id: str | Non
 
 
 def _event_keys(session: Session, wanted: str) -> set[str]:
-    """The events that are meant: by their own name, their delivery's, their race's or their meeting's."""
     keys = {
         wanted,
         f"{EventKind.MEETING_ABANDONED}:meeting={wanted}",
@@ -156,7 +149,7 @@ def _event_keys(session: Session, wanted: str) -> set[str]:
 def _other_deliveries(session: Session, keys: Collection[str], known: Collection[int]) -> tuple[TracedDelivery, ...]:
     statement = (
         select(InboxDelivery).where(col(InboxDelivery.event_key).in_(keys)).order_by(col(InboxDelivery.id).desc())
-    ).limit(EVENTS_MAX)
+    ).limit(VERSIONS_TRACED)
     return tuple(
         TracedDelivery(
             inbox_id=row.id or 0,
@@ -173,7 +166,6 @@ def _other_deliveries(session: Session, keys: Collection[str], known: Collection
 
 
 def _told(session: Session, event_ids: Sequence[int], now: datetime, channel_id: str | None) -> dict[int, list[Told]]:
-    """By event, what became of each of its posts."""
     statement = (
         select(OutboxMessage, ChannelQueue)
         .outerjoin(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
@@ -181,19 +173,19 @@ def _told(session: Session, event_ids: Sequence[int], now: datetime, channel_id:
     )
     if channel_id is not None:
         statement = statement.where(col(OutboxMessage.channel_id) == channel_id)
-    rows = [(post, lane) for post, lane in session.execute(statement)]
+    rows = [(post, queue) for post, queue in session.execute(statement)]
     targets = _targets(session, [post for post, _ in rows])
-    holds = method_holds.method_holds(session, now)
+    holds = call_holds.reasons_of_holds(session, now)
     told: dict[int, list[Told]] = {}
-    for post, lane in rows:
-        told.setdefault(post.event_id or 0, []).append(_one(post, lane, targets, holds, now))
+    for post, queue in rows:
+        told.setdefault(post.event_id or 0, []).append(_told_of(post, queue, targets, holds, now))
     return told
 
 
 def _targets(session: Session, posts: Sequence[OutboxMessage]) -> dict[int, OutboxMessage]:
-    """The messages that folded posts are said by, and those that say these in turn."""
+    """The messages folded into, step by step."""
     found: dict[int, OutboxMessage] = {}
-    for _ in range(FOLDS):
+    for _ in range(FOLD_DEPTH_MAX):
         wanted = {post.folded_into for post in [*posts, *found.values()] if post.state == MessageState.FOLDED}
         missing = sorted(number for number in wanted if number and number not in found)
         if not missing:
@@ -205,16 +197,16 @@ def _targets(session: Session, posts: Sequence[OutboxMessage]) -> dict[int, Outb
     return found
 
 
-def _one(
+def _told_of(
     post: OutboxMessage,
-    lane: ChannelQueue | None,
+    queue: ChannelQueue | None,
     targets: dict[int, OutboxMessage],
     holds: dict[str, str],
     now: datetime,
 ) -> Told:
-    """What became of a post; of a folded one, what became of the message that says it."""
+    """A folded message has the outcome of the message folded into."""
     bearer = _bearer(post, targets)
-    outcome, why = outcome_of(bearer, lane, holds, now)
+    outcome, why = outcome_of(bearer, queue, holds, now)
     if bearer is not post and outcome is Outcome.SENT:
         outcome = Outcome.FOLDED
     return Told(
@@ -228,13 +220,12 @@ def _one(
         muted_by=bearer.muted_by,
         by_edit=bearer.edits_id is not None,
         within=bearer is not post,
-        is_held=outcome is Outcome.WAITING and lane is not None and lane.state in HELD,
+        is_held=outcome is Outcome.WAITING and queue is not None and queue.state in WAITING,
     )
 
 
 def _bearer(post: OutboxMessage, targets: dict[int, OutboxMessage]) -> OutboxMessage:
-    """The post itself, or the message that says it."""
-    for _ in range(FOLDS):
+    for _ in range(FOLD_DEPTH_MAX):
         if post.state != MessageState.FOLDED or post.folded_into not in targets:
             break
         post = targets[post.folded_into]
@@ -242,34 +233,33 @@ def _bearer(post: OutboxMessage, targets: dict[int, OutboxMessage]) -> OutboxMes
 
 
 def outcome_of(
-    post: OutboxMessage, lane: ChannelQueue | None, holds: dict[str, str], now: datetime
+    post: OutboxMessage, queue: ChannelQueue | None, holds: dict[str, str], now: datetime
 ) -> tuple[Outcome, str | None]:
-    """What became of a message by itself, and why it is not posted where it isn't."""
     match post.state:
         case MessageState.SENT:
             return Outcome.SENT, None
         case MessageState.DEAD_LETTER:
-            return Outcome.PARKED, post.detail or post.reason
+            return Outcome.DEAD_LETTER, post.detail or post.reason
         case MessageState.MUTED:
             return Outcome.MUTED, None
         case MessageState.IN_DOUBT:
-            return Outcome.DOUBTFUL, post.detail or NO_WORD
+            return Outcome.IN_DOUBT, post.detail or NO_ANSWER
         case MessageState.SENDING if post.deadline_at is not None and post.deadline_at <= now:
-            # Whoever was sending it has not written down what became of it.
-            return Outcome.DOUBTFUL, post.detail or NO_WORD
+            # No outcome was recorded.
+            return Outcome.IN_DOUBT, post.detail or NO_ANSWER
         case MessageState.SENDING:
             return Outcome.SENDING, post.detail
         case _:
-            return Outcome.WAITING, _why_waiting(post, lane, holds)
+            return Outcome.WAITING, _why_waiting(post, queue, holds)
 
 
-def _why_waiting(post: OutboxMessage, lane: ChannelQueue | None, holds: dict[str, str]) -> str:
-    if lane is not None and lane.state == QueueState.PAUSED:
+def _why_waiting(post: OutboxMessage, queue: ChannelQueue | None, holds: dict[str, str]) -> str:
+    if queue is not None and queue.state == QueueState.PAUSED:
         return "the channel is paused"
-    if lane is not None and lane.state == QueueState.CLOSED:
-        return lane.state_reason or "the channel is closed"
-    method = channel_queues.POST_METHOD if post.edits_id is None else channel_queues.EDIT_METHOD
-    for held in (method_holds.EVERY_METHOD, method):
+    if queue is not None and queue.state == QueueState.CLOSED:
+        return queue.state_reason or "the channel is closed"
+    call = Call.POST if post.edits_id is None else Call.EDIT
+    for held in (call_holds.EVERY_CALL, call):
         if held in holds:
             return holds[held]
     return post.detail or "its turn has not come"
@@ -291,5 +281,5 @@ def _version(row: EventVersion, told: Sequence[Told]) -> TracedVersion:
 
 
 def _column(session: Session, statement: Select[str]) -> Iterator[str]:
-    """The values of a statement's one column, those that are null left out."""
+    """Without nulls."""
     return (value for value in session.execute(statement).scalars() if value is not None)

@@ -1,4 +1,4 @@
-"""What changes a few times a day and every event needs: kept in memory, and read anew once the generation has moved."""
+"""Values for every event, kept in memory until the generation moves."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from bot.racedata.lists import Lists, read_lists
 
 @dataclass
 class Known:
-    """What was read at one generation. `queues` are channels that certainly have a queue; fan-out adds to them."""
+    """Values of one generation. `queues`: channels with a queue, extended by fan-out."""
 
     listening: Sequence[tuple[str, ChannelFilter]]
     lists: Lists
@@ -23,22 +23,18 @@ class Known:
     queues: set[str] = field(default_factory=set)
 
     def mutes(self, now: datetime) -> Sequence[MutedMeetingRow]:
-        """The mutes that bear on what comes now, the newest first."""
         return [row for row in self._mutes if row.muted_at > now - mutes.KEPT_FOR]
 
     @cached_property
     def filters(self) -> Sequence[ChannelFilter]:
-        """The filters of all channels that listen."""
         return [chosen for _, chosen in self.listening]
 
     @cached_property
     def listeners(self) -> frozenset[str]:
-        """The channels that listen."""
         return frozenset(channel_id for channel_id, _ in self.listening)
 
     @cached_property
     def mentioning(self) -> dict[str, list[ChannelFilter]]:
-        """The filters that mention somebody, by channel."""
         found: dict[str, list[ChannelFilter]] = {}
         for channel_id, chosen in self.listening:
             if chosen.mentions:
@@ -47,32 +43,29 @@ class Known:
 
 
 def read(session: Session, now: datetime) -> Known:
-    """All of it, as of this transaction."""
     muted = mutes.active(session, now)
     for row in muted:
-        # A rollback of the transaction would have the session forget the row's values.
+        # Else a rollback would make the session forget the row's values.
         session.expunge(row)
     return Known(subscriptions.listening(session), read_lists(session), muted)
 
 
 class Kept:
-    """Keeps what was read at a generation. For one thread at a time."""
+    """For one thread at a time."""
 
     def __init__(self) -> None:
         self._known: Known | None = None
         self._mark: str | None = None
 
     def at(self, session: Session, mark: str | None, now: datetime) -> Known:
-        """What is known at this generation, which was read in this transaction."""
+        """`mark` is the generation read in this transaction."""
         if self._known is None or mark != self._mark:
             self._known, self._mark = read(session, now), mark
         return self._known
 
     def has_queues(self, channel_ids: frozenset[str]) -> None:
-        """These channels have a queue: it was committed."""
         if self._known is not None:
             self._known.queues |= channel_ids
 
     def forget(self) -> None:
-        """A transaction failed: what was read in it may never have been committed."""
         self._known = None

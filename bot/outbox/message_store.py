@@ -1,4 +1,4 @@
-"""Posts: what is to be said in which channel, each once."""
+"""Stores messages for channels, each once by its idempotency key."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -29,37 +29,35 @@ from bot.outbox.message import Message
 from bot.outbox.states import SENT_WHILE_PAUSED, UNSENT, Happened, move
 
 IS_UNSENT = col(OutboxMessage.state).in_([literal_column(f"'{state}'") for state in UNSENT])
-"""As literals, and as the index says it: otherwise SQLite does not use an index over some states only."""
+"""Literals, in the words of the index: SQLite needs the same words for a partial index."""
 
 
-LAST_POSTS = 20
-HEARD_WITHIN = timedelta(seconds=10)
-"""Of a channel's last posts, how many are looked at for one that Slack answered at once, and what that means."""
+POSTS_FOR_CLOCK = 20
+ANSWERED_WITHIN = timedelta(seconds=10)
+"""A post answered within this time tells how far Slack's clock is ahead."""
 
 _IS_TOLD = col(OutboxMessage.state).not_in([MessageState.DEAD_LETTER, MessageState.MUTED])
 
 STANDS_ALONE = and_(col(OutboxMessage.kind) == MessageKind.EVENT, col(OutboxMessage.state) != MessageState.FOLDED)
-"""Whether an event has this message to itself: neither an edit, nor said by a summary."""
+"""An event's own message: neither an edit nor folded."""
 
 
 def bearer_of(message: type[OutboxMessage]) -> ColumnElement[int]:
-    """The number of the edited message, or of the message that this one is folded into, or else of this message."""
+    """The id of the edited message, of the message folded into, or of the message itself."""
     return func.coalesce(col(message.edits_id), col(message.folded_into), col(message.id))
 
 
-NOTICE = "notice:"
-"""How the names of notices begin."""
+NOTICE_PREFIX = "notice:"
 
 
 ALWAYS = datetime(1970, 1, 1, tzinfo=UTC)
-"""When a new lane was free already. No process's own clock is good for it: leases go by the database's."""
+"""A new queue is free at once. Leases go by the database's clock."""
 
 
 class Priority(IntEnum):
-    """What goes first within a lane, and across them; equal ones go by receipt."""
+    """Within a queue and between queues. Equal priorities go by receipt."""
 
-    WAITED = -1
-    """The summary of what waited in a lane that was held: before what came later."""
+    BACKLOG_SUMMARY = -1
     ABANDONMENT = 0
     ADMIN = 1
     OTHER = 2
@@ -67,10 +65,9 @@ class Priority(IntEnum):
 
 @dataclass(frozen=True)
 class NewPost:
-    """A post to be made. `idempotency_key` names it: a second of the same name is never made.
+    """A message to be made, unless its `idempotency_key` exists.
 
-    `edits_id`: no new message, but an edit of that post's. `folded`: that message says it already. `muted_by`: it
-    is not to be posted, because that person muted its meeting in the channel.
+    `edits_id`: an edit of this message. `folded`: the message says the same already. `muted_by`: who muted the meeting.
     """
 
     channel_id: str
@@ -87,7 +84,7 @@ class NewPost:
 
 @dataclass(frozen=True)
 class Sending:
-    """The channels whose queues are leased for their new message, and from when until when the message is sent."""
+    """Channels whose queue is leased for the new message, with the call's moment and deadline."""
 
     channels: frozenset[str]
     at: datetime
@@ -95,7 +92,7 @@ class Sending:
 
 
 def add(session: Session, posts: Iterable[NewPost]) -> int:
-    """How many posts were new. Each gets its channel's queue, where there is none yet."""
+    """Returns how many messages are new."""
     rows = {post.idempotency_key: post for post in posts}
     if rows:
         make_queues(session, {post.channel_id for post in rows.values()})
@@ -103,19 +100,15 @@ def add(session: Session, posts: Iterable[NewPost]) -> int:
 
 
 def insert(session: Session, posts: Sequence[NewPost], sending: Sending | None = None) -> dict[str, int]:
-    """The numbers of the new messages, by their names; a name that there is already is left out.
-
-    Every channel has its queue. The messages of the channels of `sending` are being sent already.
-    """
+    """New key → id, in existing queues. Messages in the channels of `sending` are "sending"."""
     if not posts:
         return {}
     rows = [row_of(post, sending) for post in posts]
-    made = session.connection().execute(_made(dialect_of(session)), rows)
+    made = session.connection().execute(_insert_statement(dialect_of(session)), rows)
     return {name: number for number, name in made}
 
 
 def make_queues(session: Session, channel_ids: Iterable[str]) -> None:
-    """Make the queues of these channels, where there are none."""
     rows = [
         {"channel_id": channel_id, "state": QueueState.OPEN, "next_free_at": ALWAYS}
         for channel_id in sorted(set(channel_ids))
@@ -126,15 +119,14 @@ def make_queues(session: Session, channel_ids: Iterable[str]) -> None:
 
 
 @cache
-def _made(dialect: str) -> ReturningInsert[int, str]:
-    """The statement of `insert`: it stays the same, and takes a while to put together."""
+def _insert_statement(dialect: str) -> ReturningInsert[int, str]:
+    """Cached: SQLAlchemy takes a while to build the statement."""
     row = table_of(OutboxMessage).c
     once = insert_into(dialect, OutboxMessage).on_conflict_do_nothing(index_elements=["idempotency_key"])
     return once.returning(row.id, row.idempotency_key)
 
 
 def row_of(post: NewPost, sending: Sending | None) -> dict[str, Any]:
-    """The columns of a new message."""
     state = MessageState.MUTED if post.muted_by else MessageState.FOLDED if post.folded else MessageState.QUEUED
     begun = sending if sending and state is MessageState.QUEUED and post.channel_id in sending.channels else None
     return {
@@ -160,10 +152,7 @@ def row_of(post: NewPost, sending: Sending | None) -> dict[str, Any]:
 
 
 def messages_of(session: Session, event_keys: Collection[str], *, locked: bool = False) -> dict[str, dict[str, int]]:
-    """The message in which each channel has an event, sent or waiting: event → channel → the newest of its posts.
-
-    `locked`: none of them is given up before the transaction ends.
-    """
+    """Event → channel → its newest message. `locked`: no such message is given up in this transaction."""
     if not event_keys:
         return {}
     statement = (
@@ -185,7 +174,7 @@ def messages_of(session: Session, event_keys: Collection[str], *, locked: bool =
 
 
 def bearers(session: Session, event_key: str) -> dict[int, str]:
-    """The messages that show an event, summaries left out: post → channel."""
+    """Message → channel, for messages that show an event. Summaries are left out."""
     said, message = aliased(OutboxMessage), aliased(OutboxMessage)
     statement = (
         select(col(message.id), col(message.channel_id))
@@ -205,7 +194,6 @@ def bearers(session: Session, event_key: str) -> dict[int, str]:
 
 
 def messages_of_race(session: Session, kind: str, event_key: str | None, race_id: str | None) -> dict[str, int]:
-    """The message in which each channel has a race's event of that kind, by the event's key or by the race's id."""
     statement = (
         select(col(OutboxMessage.channel_id), col(OutboxMessage.id))
         .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
@@ -216,14 +204,13 @@ def messages_of_race(session: Session, kind: str, event_key: str | None, race_id
 
 
 def is_event_of_race(kind: str, event_key: str | None, race_id: str | None) -> ColumnElement[bool]:
-    """Whether a version is of a race's event of that kind, under whatever key it came."""
     names = ((col(EventVersion.event_key), event_key), (col(EventVersion.race_id), race_id))
-    # Compared with nothing, a race without an id would be every race without one.
+    # A comparison with NULL would match every race without an id.
     return and_(col(EventVersion.kind) == kind, or_(*(column == value for column, value in names if value is not None)))
 
 
 def said_by(session: Session, event_key: str) -> dict[str, int]:
-    """By what each channel has an event, be it within another message: channel → the newest of the event's posts."""
+    """Channel → the newest message of the event, even within another message."""
     statement = (
         select(col(OutboxMessage.channel_id), col(OutboxMessage.id))
         .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
@@ -234,10 +221,7 @@ def said_by(session: Session, event_key: str) -> dict[str, int]:
 
 
 def message_telling(session: Session, channel_id: str, event_key: str, *, since: int, but: int | None) -> int | None:
-    """The channel's newest message of an event, from the version `since` on; the message `but` is left out.
-
-    That message is the event's own, or the summary that names the event.
-    """
+    """The newest message of an event from version `since` on: its own, or a summary naming the event."""
     summary = aliased(OutboxMessage)
     in_summary = and_(col(OutboxMessage.kind) == MessageKind.EVENT, col(summary.kind) == MessageKind.SUMMARY)
     statement = (
@@ -261,7 +245,6 @@ def message_telling(session: Session, channel_id: str, event_key: str, *, since:
 
 
 def has_edit_of(session: Session, message_id: int | None, event_id: int | None) -> bool:
-    """Whether an edit to this version of an event was made in a message."""
     statement = select(col(OutboxMessage.id)).where(
         col(OutboxMessage.edits_id) == message_id,
         col(OutboxMessage.event_id) == event_id,
@@ -271,12 +254,12 @@ def has_edit_of(session: Session, message_id: int | None, event_id: int | None) 
 
 
 def channels_told(session: Session, event_keys: Collection[str]) -> set[str]:
-    """The channels that were told of one of these events, or are about to be, in whatever message."""
+    """Or about to be told."""
     return _told(session, col(EventVersion.event_key).in_(sorted(event_keys))) if event_keys else set()
 
 
 def keys_known(session: Session, channel_id: str, event_keys: Collection[str]) -> set[str]:
-    """The events of which a channel has a post, whatever became of it."""
+    """In any state."""
     statement = (
         select(col(EventVersion.event_key))
         .join(OutboxMessage, col(OutboxMessage.event_id) == col(EventVersion.id))
@@ -286,7 +269,7 @@ def keys_known(session: Session, channel_id: str, event_keys: Collection[str]) -
 
 
 def channels_told_of_race(session: Session, race_id: str, kind: str) -> set[str]:
-    """The channels that were told of a race's event of that kind, or are about to be, whatever key it came under."""
+    """Under any key, or about to be told."""
     return _told(session, and_(col(EventVersion.race_id) == race_id, col(EventVersion.kind) == kind))
 
 
@@ -300,35 +283,28 @@ def _told(session: Session, of: ColumnElement[bool]) -> set[str]:
 
 
 def slack_ahead(session: Session, channel_id: str) -> timedelta | None:
-    """By how much Slack's clock was ahead when it took one of the channel's last posts: a ts is the time by it.
-
-    None where none of them tells.
-    """
+    """How far Slack's clock is ahead, by the ts of the channel's last posts. None if unknown."""
     statement = (
         select(col(OutboxMessage.message_ts), col(OutboxMessage.sending_at), col(OutboxMessage.sent_at))
         .where(col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.state) == literal_column("'sent'"))
         .where(STANDS_ALONE, col(OutboxMessage.message_ts).is_not(None))
         .order_by(col(OutboxMessage.id).desc())
-        .limit(LAST_POSTS)
+        .limit(POSTS_FOR_CLOCK)
     )
     for message_ts, sending_at, sent_at in session.execute(statement):
-        # One that had to be looked for was written down as sent long after its ts.
-        if message_ts and sending_at and sent_at and timedelta(0) <= sent_at - sending_at < HEARD_WITHIN:
+        # A message found later is recorded long after its ts.
+        if message_ts and sending_at and sent_at and timedelta(0) <= sent_at - sending_at < ANSWERED_WITHIN:
             ahead: timedelta = datetime.fromtimestamp(float(message_ts), UTC) - sending_at
             return ahead
     return None
 
 
 def unfold(session: Session, summaries: Sequence[int]) -> None:
-    """What these summaries were to say waits by itself again: messages, each with its own edits."""
     move(session, Happened.UNFOLDED, col(OutboxMessage.folded_into).in_(summaries), folded_into=None)
 
 
 def meetings_saying(session: Session, race_id: str | None, event_key: str) -> dict[int, str]:
-    """The messages of abandoned meetings that say of a race that it is called off: post → channel.
-
-    By the race's id, or by the key of its abandonment, which a race without an id has too.
-    """
+    """Message → channel, for messages of abandoned meetings that name the race."""
     said, message, meeting = aliased(OutboxMessage), aliased(OutboxMessage), aliased(EventVersion)
     statement = (
         select(col(message.id), col(message.channel_id))
@@ -345,12 +321,12 @@ def meetings_saying(session: Session, race_id: str | None, event_key: str) -> di
 
 
 def hurry_races(session: Session, race_ids: Iterable[str | None]) -> None:
-    """Give races' waiting posts an abandonment's priority, so that an abandonment does not overtake its own race's."""
+    """Give a race's unsent messages an abandonment's priority: an abandonment comes after earlier news."""
     ids = sorted({race_id for race_id in race_ids if race_id})
     if not ids:
         return
     of_race = select(col(EventVersion.id)).where(col(EventVersion.race_id).in_(ids))
-    # An UPDATE locks in whatever order it finds them: two replicas that have some in common could wait for each other.
+    # Locked in a fixed order. An UPDATE alone could deadlock.
     waiting = (
         select(col(OutboxMessage.id))
         .where(IS_UNSENT, col(OutboxMessage.event_id).in_(of_race))
@@ -364,16 +340,16 @@ def hurry_races(session: Session, race_ids: Iterable[str | None]) -> None:
 
 
 def add_notice(session: Session, key: str, channel_ids: Sequence[str], message: Message, now: datetime) -> bool:
-    """Whether this was news: a notice of a key is told once, in each of these channels or direct messages.
+    """False if the key was told before.
 
-    Without a channel the log alone is told, under a key of its own: once there is a channel, the notice goes there.
+    Without a channel only the log is told, under another key: the notice goes out once there is a channel.
     """
     statement = insert_here(session, Notice).values(key=key if channel_ids else f"log:{key}", created_at=now)
     statement = statement.on_conflict_do_nothing(index_elements=["key"])
-    # Asked by what comes back: a driver's row count of an INSERT is not to be relied on.
+    # RETURNING: a driver's row count of an INSERT is unreliable.
     if session.execute(statement.returning(col(Notice.key))).first() is None:
         return False
-    add(session, [_notice(f"{NOTICE}{key}", channel_id, message, now) for channel_id in channel_ids])
+    add(session, [_notice(f"{NOTICE_PREFIX}{key}", channel_id, message, now) for channel_id in channel_ids])
     return True
 
 
@@ -382,16 +358,13 @@ def _notice(name: str, channel_id: str, message: Message, now: datetime) -> NewP
 
 
 def divert_notices(session: Session, channel_id: str, instead: Sequence[str], *, but: str) -> int:
-    """How many notices that waited in a channel's queue wait in each of the others' now.
-
-    A notice that may be under way stays where it is. So does one whose key begins with `but`.
-    """
+    """Returns how many. Notices with a key beginning with `but` stay."""
     waiting = select(OutboxMessage).where(
         col(OutboxMessage.channel_id) == channel_id,
         IS_UNSENT,
         col(OutboxMessage.state) == MessageState.QUEUED,
         col(OutboxMessage.kind) == MessageKind.NOTICE,
-        ~col(OutboxMessage.idempotency_key).startswith(NOTICE + but, autoescape=True),
+        ~col(OutboxMessage.idempotency_key).startswith(NOTICE_PREFIX + but, autoescape=True),
     )
     found = session.execute(waiting.order_by(col(OutboxMessage.id)).with_for_update()).scalars().all()
     first, *others = instead
@@ -404,27 +377,22 @@ def divert_notices(session: Session, channel_id: str, instead: Sequence[str], *,
 
 
 def resend_notice(session: Session, post: OutboxMessage, channel_ids: Sequence[str]) -> None:
-    """Queue a notice for these channels too, each once."""
     message = Message.from_json(post.content or "")
     add(session, [_notice(_name_of(post), channel_id, message, post.received_at) for channel_id in channel_ids])
 
 
 def _name_of(post: OutboxMessage) -> str:
-    """The name of a notice's post without its channel."""
     return post.idempotency_key.rpartition("@")[0]
 
 
 def is_noted(session: Session, key: str) -> bool:
-    """Whether a notice of this key was told, be it to the log."""
+    """True even if only the log was told."""
     statement = select(col(Notice.key)).where(col(Notice.key).in_([key, f"log:{key}"]))
     return session.execute(statement).first() is not None
 
 
 def count_by_state(session: Session) -> dict[str, int]:
-    """How many messages wait, are under way, are in doubt, and were given up. Of the sent there may be millions.
-
-    Given up messages that nobody wanted any more are left out: nobody misses them.
-    """
+    """Without dead letters that nobody wanted."""
     waiting = select(col(OutboxMessage.state), func.count()).where(IS_UNSENT).group_by(col(OutboxMessage.state))
     dead = select(func.count()).where(
         col(OutboxMessage.state) == literal_column("'dead_letter'"), col(OutboxMessage.reason) != Reason.UNSUBSCRIBED
@@ -434,8 +402,8 @@ def count_by_state(session: Session) -> dict[str, int]:
     return found | ({MessageState.DEAD_LETTER.value: given_up} if given_up else {})
 
 
-HELD = "held"
-"""The state that `depths` gives to a queued message of a channel that is closed, on trial or paused."""
+HELD_STATE = "held"
+"""In `depths`: a queued message in a closed, tried or paused channel."""
 
 _IS_HELD = and_(
     col(OutboxMessage.state) == literal_column("'queued'"),
@@ -445,8 +413,8 @@ _IS_HELD = and_(
 
 
 def depths(session: Session) -> dict[str, Depth]:
-    """The messages that are not sent, by state, and the messages that were given up and wanted."""
-    state = case((_IS_HELD, literal_column(f"'{HELD}'")), else_=col(OutboxMessage.state)).label("shown_state")
+    """Without dead letters that nobody wanted."""
+    state = case((_IS_HELD, literal_column(f"'{HELD_STATE}'")), else_=col(OutboxMessage.state)).label("shown_state")
     unsent = (
         select(state, func.count(), func.min(col(OutboxMessage.received_at)))
         .outerjoin(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))

@@ -1,6 +1,6 @@
-"""What a message is to show as of now: its event in the newest version, and what edits have to say besides.
+"""What a message shows when sent: its event in the newest version, and the news of waiting edits.
 
-A message is rendered from this whether it is posted or edited, so that any edit of it says all that there is to say.
+Posts and edits are rendered from the same view, so every edit says all that is known.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,32 +28,32 @@ from bot.racedata.reference_store import KnownCountry
 
 log = get_logger(__name__)
 
-Said = tuple[OutboxMessage, EventVersion]
+StoredPost = tuple[OutboxMessage, EventVersion]
 
 _BEARER = aliased(OutboxMessage)
 _IS_BEARER = col(_BEARER.id) == message_store.bearer_of(OutboxMessage)
-"""The message itself, the one that it edits, or the one that it is folded into."""
+"""The message itself, the edited message, or the message folded into."""
 
 _IN_SUMMARY = and_(col(OutboxMessage.state) == MessageState.FOLDED, col(_BEARER.kind) == MessageKind.SUMMARY)
 _IS_MESSAGE = or_(message_store.STANDS_ALONE, _IN_SUMMARY)
-"""A version's own message, or a summary that says it."""
+"""A version's own message, or a summary."""
 
 ABANDONMENTS = (EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED)
 
 
 @dataclass(frozen=True)
-class Shown:
+class MessageView:
     """What the message of `post` shows.
 
-    `own` is the version it was made for and `newest` the one that shares it by now; `later` are all that came to share
-    it, in order. `event` is the event of `newest`, filled in; None where the stored event can't be read. `lost` are the
-    abandonments of an abandoned meeting's races, each in its newest version; `settled` the ids of its races that have a
-    result.
-    `in_meeting`: it is of a race whose meeting was abandoned, by a message at `meeting_ts` where that is sent.
-    `edits` are the waiting edits that are done with once it is sent. `mentions` are who the channel has an abandonment
-    ring. `country` is a result's, where that is known to publish no full finishing order. `previous_ts` is where the
-    channel has the earlier message that this one corrects or contradicts; `superseded` is the later message that
-    corrects or contradicts this one.
+    `own`: the version the message was made for. `newest`: the newest version shown. `later`: all versions after `own`.
+    `event`: of `newest`, completed; None if unreadable.
+
+    Of an abandoned meeting: `lost` has the abandonments of its races, `settled` the ids of its races with a result. Of
+    a race of an abandoned meeting: `in_meeting`, and `meeting_ts` once the meeting's message is sent.
+
+    `edits`: the ids of waiting edits in the message. `mentions`: by the channel's filters. `country`: of a result, if
+    the country publishes no full finishing order. `previous_ts`: the earlier message that this message corrects or
+    contradicts. `superseded`: by the later message.
     """
 
     post: OutboxMessage
@@ -73,7 +73,7 @@ class Shown:
 
     @property
     def same(self) -> tuple[object, ...]:
-        """What is equal where two messages say the same, but for what `meeting_ts` is in each channel."""
+        """Equal for two messages with the same words. `meeting_ts` differs by channel."""
         versions = (self.own.id, *(version.id for version in self.later), self.event, self.lost)
         post = (self.post.received_at, self.post.may_be_repeat, self.in_meeting, self.mentions, self.superseded)
         return (versions, post, self.settled, self.country)
@@ -81,10 +81,10 @@ class Shown:
 
 @dataclass(frozen=True)
 class Superseded:
-    """The message that supersedes an earlier one: when its version was received, and its ts where it is sent.
+    """The later message. `at`: its receipt.
 
-    `by` is the event that contradicts the earlier message; None where the later message is of the same event.
-    `disagrees`: nothing tells which of the two is the newer. `is_posted`: the later message was not given up.
+    `by`: the contradicting event; None for a later version. `disagrees`: the order is unknown. `is_posted`: not given
+    up.
     """
 
     version: int
@@ -95,49 +95,42 @@ class Superseded:
     is_posted: bool = True
 
 
-def shown(session: Session, heads: Sequence[Said]) -> dict[int, Shown]:
-    """What is to be shown by posts that are to be sent, each with its event: a few statements for all of them.
-
-    By the id of the post that was passed, be it a message of its own or an edit. What was folded into a message that is
-    no event's, and is to be said after all, shows itself.
-    """
+def views_of(session: Session, heads: Sequence[StoredPost]) -> dict[int, MessageView]:
+    """By the id of the message or edit. A message taken back from a summary shows itself."""
     targets = _read(session, [post.edits_id for post, _ in heads if post.edits_id])
     messages = {post.id or 0: targets.get(post.edits_id or 0, (post, event)) for post, event in heads}
     edits = _edits(session, {post.id or 0 for post, _ in messages.values()})
     meetings = _meetings(session, [edit for edit_list in edits.values() for edit in edit_list])
     later = _later(session, messages.values(), edits)
     said = {
-        number: _said(post, own, edits.get(post.id or 0, ()), meetings, later)
+        number: _view(post, own, edits.get(post.id or 0, ()), meetings, later)
         for number, (post, own) in messages.items()
     }
     return _completed(session, said, None)
 
 
 @dataclass(frozen=True)
-class Anew:
-    """What is in memory where messages are made: their events, by the number of the version, filled in a moment ago.
-
-    `around` are the stored events of the same races and meetings.
-    """
+class NewEvents:
+    """Completed events by version id. `around`: stored events of the same races and meetings."""
 
     events: Mapping[int, RacingEvent]
     around: Sequence[RacingEvent]
     known: Known
 
 
-def shown_anew(session: Session, heads: Sequence[Said], anew: Anew) -> dict[int, Shown]:
-    """As `shown`, for messages that were made in this transaction: no edit of them waits yet."""
-    return _completed(session, {post.id or 0: _said(post, own, (), {}, {}) for post, own in heads}, anew)
+def views_of_new(session: Session, heads: Sequence[StoredPost], new: NewEvents) -> dict[int, MessageView]:
+    """No edit waits yet."""
+    return _completed(session, {post.id or 0: _view(post, own, (), {}, {}) for post, own in heads}, new)
 
 
-def _completed(session: Session, said: Mapping[int, Shown], anew: Anew | None) -> dict[int, Shown]:
+def _completed(session: Session, said: Mapping[int, MessageView], new: NewEvents | None) -> dict[int, MessageView]:
     said = {number: replace(one, previous_ts=_previous_ts(session, one)) for number, one in said.items()}
-    said = _without_settled(session, _with_events(session, said, anew))
-    known = anew.known if anew else None
+    said = _without_races_with_result(session, _with_events(session, said, new))
+    known = new.known if new else None
     return _with_countries(session, _with_mentions(session, said, known), known)
 
 
-def _read(session: Session, post_ids: Sequence[int]) -> dict[int, Said]:
+def _read(session: Session, post_ids: Sequence[int]) -> dict[int, StoredPost]:
     if not post_ids:
         return {}
     statement = select(OutboxMessage, EventVersion).join(
@@ -147,9 +140,9 @@ def _read(session: Session, post_ids: Sequence[int]) -> dict[int, Said]:
     return {post.id or 0: (post, event) for post, event in rows}
 
 
-def _edits(session: Session, post_ids: Iterable[int]) -> dict[int, list[Said]]:
-    """The edits of each message, those given up left out, in the order of their versions."""
-    found: dict[int, list[Said]] = {}
+def _edits(session: Session, post_ids: Iterable[int]) -> dict[int, list[StoredPost]]:
+    """Message → its edits in the order of versions, without dead letters."""
+    found: dict[int, list[StoredPost]] = {}
     statement = (
         select(OutboxMessage, EventVersion)
         .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
@@ -164,8 +157,8 @@ def _edits(session: Session, post_ids: Iterable[int]) -> dict[int, list[Said]]:
     return found
 
 
-def _meetings(session: Session, edits: Iterable[Said]) -> dict[tuple[str, str], str]:
-    """Where the messages of abandoned meetings stand that edits are about: (channel, key) → ts."""
+def _meetings(session: Session, edits: Iterable[StoredPost]) -> dict[tuple[str, str], str]:
+    """(Channel, key) → ts of an abandoned meeting's message."""
     wanted = {(edit.channel_id, event.event_key) for edit, event in edits if event.kind == EventKind.MEETING_ABANDONED}
     if not wanted:
         return {}
@@ -184,12 +177,14 @@ def _meetings(session: Session, edits: Iterable[Said]) -> dict[tuple[str, str], 
     return {(channel_id, key): ts for channel_id, key, ts in session.execute(statement) if ts}
 
 
-Later = Mapping[tuple[str, str], Sequence[Superseded]]
-"""The messages that may supersede an earlier one, by channel and event key, the earliest version first."""
+LaterMessages = Mapping[tuple[str, str], Sequence[Superseded]]
+"""By channel and event key, the earliest version first."""
 
 
-def _later(session: Session, messages: Iterable[Said], edits: Mapping[int, Sequence[Said]]) -> Later:
-    """The messages of the events that edits are about, of the same event or of one that contradicts the message."""
+def _later(
+    session: Session, messages: Iterable[StoredPost], edits: Mapping[int, Sequence[StoredPost]]
+) -> LaterMessages:
+    """Later versions, and contradicting events."""
     about = {
         (edit.channel_id, event.event_key)
         for post, own in messages
@@ -227,8 +222,10 @@ def _later(session: Session, messages: Iterable[Said], edits: Mapping[int, Seque
     return found
 
 
-def _superseded(message: OutboxMessage, own: EventVersion, edit: EventVersion, later: Later) -> Superseded | None:
-    """The message by which the channel has what the edit is about, where that is a later one than `message`."""
+def _superseded(
+    message: OutboxMessage, own: EventVersion, edit: EventVersion, later: LaterMessages
+) -> Superseded | None:
+    """The channel's message about the edit's event, if later than `message`."""
     messages = later.get((message.channel_id, edit.event_key), ())
     if edit.event_key == own.event_key:
         found = next((one for one in messages if own.version < one.version <= edit.version), None)
@@ -240,18 +237,17 @@ def _superseded(message: OutboxMessage, own: EventVersion, edit: EventVersion, l
 
 
 def _contradicts(version: EventVersion, other: EventVersion) -> bool:
-    """Whether these are of kinds that can't both be true of a race."""
     kind = EventKind(other.kind) if other.kind else None
     return kind is not None and kind in CONTRADICTIONS and CONTRADICTIONS[kind] == version.kind
 
 
-def _said(
+def _view(
     message: OutboxMessage,
     own: EventVersion,
-    edits: Iterable[Said],
+    edits: Iterable[StoredPost],
     meetings: Mapping[tuple[str, str], str],
-    later: Later,
-) -> Shown:
+    later: LaterMessages,
+) -> MessageView:
     versions = [own]
     in_meeting, meeting_ts = False, None
     superseded: Superseded | None = None
@@ -261,19 +257,18 @@ def _said(
         if by is not None:
             superseded = by
             if by.message_ts is None and by.is_posted:
-                # The later message comes first; then the edit is made that links it.
+                # The later message is sent first.
                 continue
         elif event.event_key == own.event_key:
             versions.append(event)
         elif event.kind == EventKind.MEETING_ABANDONED:
             in_meeting, meeting_ts = True, meetings.get((message.channel_id, event.event_key))
             if meeting_ts is None:
-                # The meeting's own message comes first; then the edit is made that links it.
                 continue
         if edit.state == MessageState.QUEUED and edit.id is not None:
             waiting.append(edit.id)
     shared = {version.version: version for version in versions if version.version > own.version}
-    return Shown(
+    return MessageView(
         message,
         own,
         max(versions, key=lambda version: version.version),
@@ -285,8 +280,8 @@ def _said(
     )
 
 
-def _previous_ts(session: Session, one: Shown) -> str | None:
-    """Where the channel has the message of an earlier version of the same event, or of the event it contradicts."""
+def _previous_ts(session: Session, one: MessageView) -> str | None:
+    """The channel's message of an earlier version, or of the contradicted event."""
     own = one.own
     contradicts = event_store.contradicted_by(own)
     ways: list[ColumnElement[bool]] = []
@@ -303,7 +298,7 @@ def _previous_ts(session: Session, one: Shown) -> str | None:
     if not ways:
         return None
     borne = aliased(EventVersion)
-    # A race's abandonment may be said by its meeting's message alone.
+    # Only the meeting's message may say the race's abandonment.
     in_meeting = and_(
         col(EventVersion.kind) == EventKind.RACE_ABANDONED, col(borne.kind) == EventKind.MEETING_ABANDONED
     )
@@ -326,23 +321,23 @@ def _previous_ts(session: Session, one: Shown) -> str | None:
     return message_ts
 
 
-def _with_events(session: Session, said: Mapping[int, Shown], anew: Anew | None) -> dict[int, Shown]:
-    """With the events of the messages, filled in once more, and with the abandoned races of abandoned meetings.
+def _with_events(session: Session, said: Mapping[int, MessageView], new: NewEvents | None) -> dict[int, MessageView]:
+    """Add the completed events, and the races of abandoned meetings.
 
-    The race book is asked only for events without place, time or races, and not for those filled in a moment ago.
+    The race book is read only for stored events without place, time or races.
     """
-    told = anew.events if anew else {}
+    told = new.events if new else {}
     stored = {one.newest.id: event for one in said.values() if (event := _newest_event(one, told))}
-    lacking = [event for event in stored.values() if event_completion.lacks(event)] if anew is None else []
+    lacking = [event for event in stored.values() if event_completion.lacks(event)] if new is None else []
     meetings = [event for event in stored.values() if event.kind is EventKind.MEETING_ABANDONED]
     if not (lacking or meetings):
         return {number: replace(one, event=stored.get(one.newest.id)) for number, one in said.items()}
-    around = anew.around if anew else _around(session, [*lacking, *meetings])
+    around = new.around if new else _around(session, [*lacking, *meetings])
     if lacking:
         known = KnownElsewhere(session, read_lists(session))
         known.listen(around)
         known.read(lacking)
-        # Of other events the race book was not read: their fields stay.
+        # Other events keep their fields: the race book was not read for them.
         stored |= {
             number: known.filled(event.as_delivered(), event) for number, event in stored.items() if event in lacking
         }
@@ -363,8 +358,8 @@ def _around(session: Session, about: Sequence[RacingEvent]) -> list[RacingEvent]
     return [event_store.known(rows[-1])[0] for _, rows in sorted(found.items())]
 
 
-def _without_settled(session: Session, said: Mapping[int, Shown]) -> dict[int, Shown]:
-    """With the results of abandoned meetings' races: a race that has one is not lost, whatever else was delivered."""
+def _without_races_with_result(session: Session, said: Mapping[int, MessageView]) -> dict[int, MessageView]:
+    """A race with a result is not lost."""
     meetings = {number: one.event for number, one in said.items() if one.event and one.event.kind == ABANDONMENTS[1]}
     named = {race.race_id for event in meetings.values() for race in event.races if race.race_id}
     lost = [event for number in meetings for event in said[number].lost]
@@ -382,15 +377,14 @@ def _without_settled(session: Session, said: Mapping[int, Shown]) -> dict[int, S
 
 
 def _results_without_id(session: Session, lost: Iterable[RacingEvent]) -> set[str]:
-    """The keys of those abandonments of races without an id whose race has a result, under the key that names it."""
+    """The keys of lost races without an id, whose result is stored under the result's key."""
     results = {
         event.contradicting_key: event.key for event in lost if event.race.race_id is None and event.contradicting_key
     }
     return {results[key] for key in event_store.latest(session, results)} if results else set()
 
 
-def _with_mentions(session: Session, said: Mapping[int, Shown], known: Known | None) -> dict[int, Shown]:
-    """With whom the channels of abandonments want to be rung, by the filters that take them as of now."""
+def _with_mentions(session: Session, said: Mapping[int, MessageView], known: Known | None) -> dict[int, MessageView]:
     abandoned = {number: one for number, one in said.items() if one.newest.kind in ABANDONMENTS}
     channels = {one.post.channel_id for one in abandoned.values()}
     filters = known.mentioning if known else subscriptions.mentioning(session, channels)
@@ -402,8 +396,8 @@ def _with_mentions(session: Session, said: Mapping[int, Shown], known: Known | N
     }
 
 
-def _with_countries(session: Session, said: Mapping[int, Shown], known: Known | None) -> dict[int, Shown]:
-    """With the countries of results that publish no full finishing order, so that the message can say so."""
+def _with_countries(session: Session, said: Mapping[int, MessageView], known: Known | None) -> dict[int, MessageView]:
+    """Add the country to results without a full finishing order."""
     results = {number: one for number, one in said.items() if one.newest.kind == EventKind.RESULT_RECEIVED}
     countries = (known.lists.countries if known else _countries(session)) if results else None
     partly = {one.country_code: one for one in countries or () if one.full_result_order is False}
@@ -418,8 +412,8 @@ def _countries(session: Session) -> Sequence[KnownCountry] | None:
     return kept[0] if kept else None
 
 
-def _newest_event(one: Shown, told: Mapping[int, RacingEvent]) -> RacingEvent | None:
-    """What the newest version says; None where what is stored of it can't be read, which must keep nobody waiting."""
+def _newest_event(one: MessageView, told: Mapping[int, RacingEvent]) -> RacingEvent | None:
+    """None if unreadable: the message is sent all the same."""
     if (event := told.get(one.newest.id or 0)) is not None:
         return event
     try:

@@ -1,4 +1,4 @@
-"""What admins are told, each thing once, through the same durable posting as everything else."""
+"""Notices for admins, each told once, through the outbox."""
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
@@ -18,34 +18,31 @@ from bot.outbox.message import Message
 log = get_logger(__name__)
 
 DELETED = "the channel was deleted"
-"""The one reason of a closing that nothing ends."""
+"""The reason of a closing without an end."""
 
 _WORDS = {"is_archived": "archived", "not_in_channel": "I am not in the channel"}
 _MENDS = {"is_archived": "Unarchive the channel, and invite me back if I am gone"}
-"""The ways to open a closed channel again, by Slack's code."""
+"""By Slack's code."""
 
 RenderNotice = Callable[[str, Iterable[str]], Message]
-"""Turns plain sentences into a message, escaped, with the given ids of channels and people shown by their names."""
+"""Makes a message of plain sentences, with ids shown by name."""
 
 
 class Urgency(StrEnum):
-    """How urgent a notice is: the colour of the mark that the notice begins with."""
-
     ALL_CLEAR = "\N{LARGE GREEN CIRCLE}"
     NOTE = "\N{LARGE YELLOW CIRCLE}"
     WARNING = "\N{LARGE ORANGE CIRCLE}"
     CRITICAL = "\N{LARGE RED CIRCLE}"
 
 
-BACK = "admin-channel-open"
-"""How the key of the notice begins by which the admins' channel is said to be open again."""
+CHANNEL_OPEN_KEY = "admin-channel-open"
 
 
 class Notices:
-    """Tells admins: in their channel, else each of them by a direct message, else in the log alone.
+    """Tells admins: in their channel, else by direct messages, else in the log.
 
-    `unreached` are the admins to whom Slack delivers nothing, each with the reason. After a refused direct message a
-    person stays unreached until Slack takes a direct message: each warning is tried, beside the open places.
+    `unreached`: admins without working direct messages, with the reason. Warnings are tried there too, until one
+    arrives.
     """
 
     def __init__(
@@ -59,10 +56,7 @@ class Notices:
         self._clock = clock
 
     def tell(self, session: Session, key: str, words: str, *named_ids: str, urgency: Urgency | None = None) -> bool:
-        """Whether it was news. `key` names what is told: the same key is told once, for ever.
-
-        `named_ids` are the ids of channels and people in the words, for readers to see by their names.
-        """
+        """False if the key was told before. `named_ids`: ids in the words."""
         words = f"{urgency} {words}" if urgency else words
         places = self.places(session)
         news = message_store.add_notice(session, key, places, self._render(words, named_ids), self._clock())
@@ -71,7 +65,7 @@ class Notices:
         return news
 
     def places(self, session: Session) -> Sequence[str]:
-        """Where a notice goes now. In a closed channel without anybody to tell instead, the notice waits."""
+        """If no place is open, the notice waits in the closed channel."""
         channel = [self.admin_channel] if self.admin_channel else []
         if self.admin_channel and self._is_open(session, self.admin_channel):
             return channel
@@ -79,20 +73,19 @@ class Notices:
         return tuple(dict.fromkeys([*(self.reachable or channel), *tried]))
 
     def looked_up(self, user_id: str, problem: str | None) -> bool:
-        """Whether the problem that Slack names of this person is news. No problem: a refusal of before counts on."""
+        """True if the problem is news. An earlier refusal counts if `problem` is None."""
         before, now = self.unreached.pop(user_id, None), problem or self._refused.get(user_id)
         if now is not None:
             self.unreached[user_id] = now
         return now not in {None, before}
 
     def taken(self, channel_id: str) -> None:
-        """Slack took a post in this channel, or as a direct message to this person."""
         if self._refused.pop(channel_id, None):
             self.unreached.pop(channel_id, None)
 
     @property
     def reachable(self) -> Sequence[str]:
-        """The admins whom a direct message may reach, as far as is known."""
+        """As far as known."""
         return [user_id for user_id in self.admin_users if user_id not in self.unreached]
 
     def _is_open(self, session: Session, channel_id: str) -> bool:
@@ -102,7 +95,7 @@ class Notices:
         return closing is None or closing.on_trial
 
     def problem(self, session: Session) -> str | None:
-        """Why warnings do not go where the settings send warnings, for `/readyz`."""
+        """For `/readyz`."""
         channel = self.admin_channel
         closing = held_queues.closing_of(session, channel) if channel else None
         problems = [f"{user_id}: no direct message reaches this person ({why})" for user_id, why in self._missing()]
@@ -115,13 +108,10 @@ class Notices:
         return [(one, self.unreached[one]) for one in (self.admin_channel, *self.admin_users) if one in self.unreached]
 
     def divert(self, session: Session, channel_id: str, reason: str, since: datetime) -> None:
-        """The admins' channel is closed: waiting notices go to the admins directly, who are told so once a closing.
-
-        Nothing happens for other channels, nor where no admin can be reached directly.
-        """
+        """Move notices from the closed admins' channel to direct messages, if any admin is reachable."""
         if channel_id != self.admin_channel or not self.reachable:
             return
-        moved = message_store.divert_notices(session, channel_id, self.reachable, but=BACK)
+        moved = message_store.divert_notices(session, channel_id, self.reachable, but=CHANNEL_OPEN_KEY)
         log.warning("notices_diverted", channel_id=channel_id, reason=reason, notices=moved, to=self.reachable)
         self.tell(
             session,
@@ -132,26 +122,26 @@ class Notices:
         )
 
     def is_back(self, session: Session, since: datetime) -> None:
-        """The admins' channel looks open again: said there once a closing. A post that Slack takes ends the closing."""
+        """Say in the admins' channel, once a closing, that warnings come there again."""
         if self.admin_channel is None:
             return
         words = (
             f"Warnings for admins come here again. Since {since.astimezone(UTC):%Y-%m-%d %H:%M} UTC Slack had let me "
             "post none here."
         )
-        key = _of_closing(BACK, self.admin_channel, since)
+        key = _of_closing(CHANNEL_OPEN_KEY, self.admin_channel, since)
         message_store.add_notice(session, key, [self.admin_channel], self._render(words, []), self._clock())
 
     def tell_channel(self, session: Session, key: str, channel_id: str, words: str) -> None:
-        """Tell a channel, and admins that it was told; each once by the key, as in `tell`."""
+        """Tell a channel, and admins of the message."""
         if self.tell(session, key, f"I tell channel {channel_id}: {words}", channel_id):
             message_store.add_notice(
                 session, f"{key}:{channel_id}", [channel_id], self._render(words, []), self._clock()
             )
 
     def unreadable(self, session: Session, event: RacingEvent, reference: str, channels: int) -> None:
-        """A signed delivery could not be read: it is kept, and a plain line goes to so many channels."""
-        # An unknown event may come in thousands: once for each name will do. A broken payload is told each time.
+        """`channels`: how many get a plain line of the unreadable delivery."""
+        # Unknown events may come in thousands: told once by name.
         key = f"unknown-event:{event.name}" if event.name else f"unreadable:{event.key}"
         because = (event.unreadable_because or "unknown form").removesuffix(".")
         told = f"a plain line of it goes to {channels} of them" if channels else "none of them does, so nobody is told"
@@ -163,20 +153,20 @@ class Notices:
         )
 
     def stands_still(self, session: Session, reason: str) -> None:
-        """Deliveries were accepted and are not told: said once a day, of each cause."""
+        """Once a day and cause."""
         cause = reason.partition(" (")[0]
         self.tell(session, f"standstill:{cause}:{self._clock():%Y-%m-%d}", _standstill(reason))
 
     def standstill_message(self, reason: str) -> Message:
-        """The same, to be posted past the queue."""
+        """The same, for a post past the queue."""
         return self._render(_standstill(reason), [])
 
     def ways(self) -> Sequence[Sequence[str]]:
-        """Where admins may be reached without the database, the best way first."""
+        """Without the database; the best way first."""
         return [[self.admin_channel] if self.admin_channel else [], self.reachable]
 
     def unread_filters(self, session: Session, channel_ids: Iterable[str]) -> None:
-        """What these channels chose can't be read any more: told once a day of each, until somebody chooses anew."""
+        """Once a day and channel."""
         for channel_id in sorted(set(channel_ids)):
             self.tell(
                 session,
@@ -189,7 +179,7 @@ class Notices:
     def channel_closed(
         self, session: Session, channel_id: str, reason: str, closed_at: datetime, creators: Iterable[str]
     ) -> None:
-        """A channel can't be posted to any more; told once a closing, to admins and to whoever subscribed it."""
+        """Once a closing."""
         what = f"Slack no longer lets me post in channel {channel_id} ({closed_words(reason)}). {_what_follows(reason)}"
         creators = sorted(filter(is_person, creators))
         made_by = f" Subscribed by {', '.join(creators)}." if creators else ""
@@ -198,7 +188,7 @@ class Notices:
         self._tell_people(session, key, f"{what} I tell you because you subscribed it.", channel_id, creators)
 
     def channel_open(self, session: Session, channel_id: str, closed_at: datetime, creators: Iterable[str]) -> None:
-        """A channel that was closed takes posts again: told to whoever was told of its closing, and to nobody else."""
+        """Tell those who were told of the closing."""
         if not message_store.is_noted(session, _of_closing("closed", channel_id, closed_at)):
             return
         key = _of_closing("open", channel_id, closed_at)
@@ -214,7 +204,7 @@ class Notices:
                 message_store.add_notice(session, f"{key}:{user_id}", [user_id], message, self._clock())
 
     def given_up(self, session: Session, channel_id: str, held: Held, keep_hours: int) -> None:
-        """Messages have waited too long for their channel; told with the first of them, once a closing."""
+        """Once a closing."""
         since = held.since.astimezone(UTC)
         later = " Once the channel is back, a summary there says how many they were." if held.because != DELETED else ""
         self.tell(
@@ -226,10 +216,10 @@ class Notices:
             channel_id,
         )
 
-    def parked(self, session: Session, claim: Claim, error: str, *, is_closed: bool = False) -> None:
-        """A post was given up. A notice goes to the other places of the admins instead of being told of.
+    def dead_letter(self, session: Session, claim: Claim, error: str, *, is_closed: bool = False) -> None:
+        """Tell of a dead letter. A notice goes to the admins' other places instead.
 
-        `is_closed`: Slack takes no post at all in the channel or by direct message to the person.
+        `is_closed`: Slack takes no post there at all.
         """
         if is_closed and claim.channel_id in {self.admin_channel, *self.admin_users}:
             self.unreached[claim.channel_id] = self._refused[claim.channel_id] = error
@@ -246,19 +236,15 @@ class Notices:
         )
 
     def _tell_elsewhere(self, session: Session, claim: Claim) -> None:
-        """A notice refused for good in one place of the admins goes to the others."""
         others = [user_id for user_id in self.reachable if user_id != claim.channel_id]
         if claim.channel_id == self.admin_channel:
             message_store.resend_notice(session, claim.post, others)
         elif claim.channel_id in self.admin_users and self.admin_channel and not others:
-            # The notice waits there until the channel is open.
+            # The notice waits for the channel.
             message_store.resend_notice(session, claim.post, [self.admin_channel])
 
     def stuck(self, session: Session, claim: Claim, now: datetime) -> None:
-        """A post is tried over and over, and its channel waits: told once an hour, for all channels together.
-
-        Where nothing else is posted, this shows besides whether Slack takes other posts (bot.outbox.poison_messages).
-        """
+        """Tell once an hour. The notice also shows whether Slack takes other messages (bot.outbox.poison_messages)."""
         at = now.astimezone(UTC)
         self.tell(
             session,
@@ -266,13 +252,12 @@ class Notices:
             f"Several calls for a message ended in doubt, and channel {claim.channel_id} waits for it: "
             f"{claim.post.idempotency_key}. I go on trying, and give it up if Slack goes on taking others. Other "
             "channels may wait too.",
-            # A person would be rung here, who knows nothing of it.
+            # A person would be rung for nothing.
             *([] if is_person(claim.channel_id) else [claim.channel_id]),
         )
 
 
 def closed_words(reason: str) -> str:
-    """Why a channel is closed, in words where Slack's code is known."""
     return _WORDS.get(reason, reason)
 
 
@@ -284,7 +269,6 @@ def _standstill(reason: str) -> str:
 
 
 def _what_follows(reason: str) -> str:
-    """What becomes of a closed channel's subscriptions, and what to do."""
     if reason == DELETED:
         return (
             "It can't come back: its subscriptions stay suspended, and what waits for it is not posted (/racing trace "
@@ -297,13 +281,12 @@ def _what_follows(reason: str) -> str:
 
 
 def _of_closing(what: str, channel_id: str, closed_at: datetime) -> str:
-    """The key of what is told once a closing."""
     return f"{what}:{channel_id}:{closed_at.astimezone(UTC).isoformat()}"
 
 
 def is_person(channel_id: str) -> bool:
-    """Whether it is a user's id, which stands for the direct messages with that person.
+    """Slack takes a user's id for direct messages with the person.
 
-    Source: docs.slack.dev/reference/methods/chat.postMessage, "Channels".
+    Source: Slack's reference of posting a message, "Channels".
     """
     return channel_id.startswith(("U", "W"))

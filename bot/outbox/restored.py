@@ -1,4 +1,4 @@
-"""The messages of an older copy of the database: each may have been posted after the copy was made."""
+"""The messages of a restored copy of the database: each may have been sent after the copy was made."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +11,7 @@ from bot.outbox.message_store import IS_UNSENT
 from bot.outbox.states import POSTING, SENT_WHILE_PAUSED, Happened, move
 
 _POSTING_CHANNELS = select(col(ChannelQueue.channel_id)).where(col(ChannelQueue.state).in_(POSTING))
-_MEANT = (
+_IS_IN_QUESTION = (
     col(OutboxMessage.kind) != MessageKind.EDIT,
     or_(
         col(OutboxMessage.state) != MessageState.QUEUED,
@@ -22,30 +22,28 @@ _MEANT = (
 
 
 @dataclass(frozen=True)
-class Doubted:
-    """How many messages are looked for before the bot posts them, and the receipt of the oldest."""
-
+class PutInDoubt:
     messages: int
     oldest: datetime | None
 
 
-def doubt_unsent(session: Session, now: datetime) -> Doubted:
-    """Have each unsent message looked for in its channel, from its receipt until now, before the message is posted.
+def put_in_doubt(session: Session, now: datetime) -> PutInDoubt:
+    """Unsent messages are looked for from their receipt until now, before they are sent.
 
-    Edits stay queued, because an edit made twice changes nothing. Messages of paused and closed channels stay queued,
-    because a summary says them, and the channel's history has no key of a message in a summary. Doing this twice
-    changes nothing.
+    A second edit changes nothing, so edits stay queued. Messages of held queues stay queued: the history has no key of
+    a message within a summary. A second run changes nothing.
     """
-    oldest = session.execute(select(func.min(col(OutboxMessage.received_at))).where(IS_UNSENT, *_MEANT)).scalar_one()
+    oldest = session.execute(
+        select(func.min(col(OutboxMessage.received_at))).where(IS_UNSENT, *_IS_IN_QUESTION)
+    ).scalar_one()
     moved = move(
         session,
         Happened.RESTORED,
-        *_MEANT,
-        # The first call for a message is no earlier than the message.
+        *_IS_IN_QUESTION,
         sending_at=col(OutboxMessage.received_at),
         deadline_at=now,
         detail="the database is an older copy: the message may have been posted since",
         looks=0,
         failed_looks=0,
     )
-    return Doubted(moved, oldest)
+    return PutInDoubt(moved, oldest)

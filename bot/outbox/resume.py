@@ -1,7 +1,6 @@
-"""A lane that was held goes on: the channel is open to us again, or its pause is over.
+"""A held queue goes on: old messages become one summary, young messages are sent by themselves.
 
-What waited long is said in one message, and what is younger is posted as usual, all from one transaction: a crash
-leaves the lane held with everything in it, or free with everything in its place.
+One transaction: a crash leaves the queue either held with all its messages, or going on with all of them.
 """
 
 from collections import Counter
@@ -29,83 +28,81 @@ from bot.outbox.message_store import NewPost, Priority
 log = get_logger(__name__)
 
 SUMMARY_AFTER = timedelta(hours=3)
-"""Within an afternoon's racing a message still helps by itself. Beyond it, dozens of them would bury what is new."""
+"""Within an afternoon's racing a message still helps. Older messages would bury the news."""
 
-RESULTS_LISTED = 80
-"""The newest ones; more would not fit into one message beside the rest."""
+RESULTS_PER_SUMMARY = 80
+"""More do not fit into one message."""
 
-PAUSES_TOGETHER = 5
-"""Channels of one transaction: ingest waits while it runs."""
+PAUSES_PER_COMMIT = 5
+"""Ingest waits while the transaction runs."""
 
 ABANDONMENTS = tuple(kind for kind, topic in TOPIC_OF.items() if topic is Topic.ABANDONMENTS)
-"""These are named one by one, and never only counted."""
+"""Always named in a summary."""
 
-Told = tuple[RacingEvent, VersionRemarks]
+EventWithRemarks = tuple[RacingEvent, VersionRemarks]
 
 
 @dataclass(frozen=True)
-class Waited:
-    """What a summary is made of.
+class Backlog:
+    """What a summary says.
 
-    `abandonments` are all there are, `results` the newest, in order of receipt. `counts` has every event that waited,
-    those among them, by kind. An event of a kind that this version does not know is counted by its own name, and a
-    delivery without a name under None. `given_up` is how many messages had waited too long, and are in none of these.
-    `mentions` are who the channel has these abandonments ring.
+    `results` has the newest only. `counts` has all events by kind; an unknown kind counts under its own name, and a
+    delivery without a name under None. `given_up`: messages that waited too long, in addition.
     """
 
     held: Held
-    abandonments: tuple[Told, ...]
-    results: tuple[Told, ...]
+    abandonments: tuple[EventWithRemarks, ...]
+    results: tuple[EventWithRemarks, ...]
     counts: Mapping[str | None, int]
     given_up: int
     mentions: tuple[str, ...] = ()
 
 
-Summarise = Callable[[Waited], Sequence[tuple[Message, int]]]
-"""Messages that name every abandonment, each with how many of them it names, in their order; at least one message."""
+Summarise = Callable[[Backlog], Sequence[tuple[Message, int]]]
+"""At least one message, each with how many abandonments it names, in order."""
 
 
 @dataclass(frozen=True)
 class Reopening:
-    """Frees lanes. Every way in which a held lane goes on leads through here."""
+    """The only way by which a held queue goes on."""
 
     summarise: Summarise
 
     def reopen(self, session: Session, channel_id: str, now: datetime) -> int:
-        """How many subscriptions start: the bot is in the channel (again). A pause is kept."""
+        """The bot is in the channel. Returns how many subscriptions start. A pause stays."""
         self._go_on(session, channel_id, now, trying=True)
         return subscriptions.reopen(session, channel_id, now)
 
     def try_again(self, session: Session, channel_id: str, now: datetime) -> int:
-        """How many subscriptions start, of a channel that may be open to us again.
+        """Put a closed queue on trial. Returns how many subscriptions start.
 
-        Its lane is tried first: that the bot is in a channel does not say that it may post there. The first post that
-        Slack takes starts the subscriptions; so does the next try, if it finds the lane still open.
+        Membership does not prove that the bot may post. The first accepted post starts the subscriptions, or a later
+        call.
         """
         if self._go_on(session, channel_id, now, trying=True):
             return 0
         return subscriptions.reopen(session, channel_id, now)
 
     def resume(self, session: Session, channel_id: str, now: datetime) -> int:
-        """How many subscriptions were paused and are no longer. A channel that is closed to us stays held."""
+        """Returns how many subscriptions were paused. A closed channel stays closed."""
         ended = subscriptions.end_pause(session, channel_id, now)
         self._go_on(session, channel_id, now)
         return ended
 
     def end_pauses(self, session: Session, now: datetime) -> int:
-        """How many pauses were ended because their time has come; a few at a time."""
-        found = held_queues.pauses_over(session, now, PAUSES_TOGETHER)
+        """End some pauses whose time is over. Returns how many."""
+        found = held_queues.pauses_over(session, now, PAUSES_PER_COMMIT)
         channel_lock.take(session, *found)
-        # Somebody may have paused a channel anew before the lock was ours.
+        # Somebody may have paused the channel again.
         over = [channel_id for channel_id in found if subscriptions.paused_until(session, channel_id, now) is None]
         for channel_id in over:
             self.resume(session, channel_id, now)
         return len(over)
 
     def summarise_late(self, session: Session, event_ids: Sequence[int], since: datetime, now: datetime) -> None:
-        """Say several late versions in one message a channel. The versions were queued in this transaction.
+        """Say several late versions, queued in this transaction, in one message a channel.
 
-        `since` is when the data service had the first version. A single event of a channel is posted by itself.
+        `since`: when the data service had the first version. A single event is sent by itself.
         """
         held = Held(UNDELIVERED, since)
         for channel_id, late in backlog.of_versions(session, event_ids).items():
@@ -116,7 +113,7 @@ class Reopening:
                 self._summarise_or_not(session, channel_id, late, held=held, now=now, name=name, priority=priority)
 
     def _go_on(self, session: Session, channel_id: str, now: datetime, *, trying: bool = False) -> bool:
-        """Whether the queue was held, and goes on. `trying`: a closed one is tried, else only a pause is ended."""
+        """False if the queue was not held."""
         channel_lock.take(session, channel_id)
         is_paused = subscriptions.paused_until(session, channel_id, now) is not None
         held = held_queues.try_again(session, channel_id) if trying else None
@@ -127,11 +124,11 @@ class Reopening:
         held = held or held_queues.resume(session, channel_id)
         if held is None:
             return False
-        waiting = backlog.of_lane(session, channel_id, now - SUMMARY_AFTER)
+        waiting = backlog.of_queue(session, channel_id, now - SUMMARY_AFTER)
         given_up = backlog.count_given_up(session, channel_id, held)
         if not waiting and not given_up:
             return True
-        # By the moment of the trial: one closing may see several, and each summary says something else.
+        # A closing may see several trials, each with another summary.
         name = f"waited:{now.isoformat()}"
         self._summarise_or_not(session, channel_id, waiting, held=held, now=now, name=name, given_up=given_up)
         return True
@@ -145,10 +142,10 @@ class Reopening:
         held: Held,
         now: datetime,
         name: str,
-        priority: Priority = Priority.WAITED,
+        priority: Priority = Priority.BACKLOG_SUMMARY,
         given_up: int = 0,
     ) -> None:
-        """Summarise in a savepoint. `name` is the beginning of the summary's name."""
+        """Summarise in a savepoint. `name` begins the idempotency key."""
         try:
             with session.begin_nested():
                 summary = self._summary(session, channel_id, waiting, held=held, given_up=given_up)
@@ -156,7 +153,7 @@ class Reopening:
         except Exception as error:
             if is_unavailable(error):
                 raise
-            # A bug in the summary must not keep the channel closed: then everything is posted singly.
+            # A bug in the summary must not keep the channel closed.
             log.exception("summary_not_made", channel_id=channel_id, waiting=len(waiting))
 
     def _put_summary(
@@ -164,13 +161,12 @@ class Reopening:
         session: Session,
         channel_id: str,
         waiting: list[WaitingPost],
-        summary: Waited,
+        summary: Backlog,
         *,
         name: str,
         priority: Priority,
         now: datetime,
     ) -> None:
-        """Queue the messages of a summary, and fold the waiting posts into the messages."""
         messages = self.summarise(summary)
         keys = [f"{name}:{number}@{channel_id}" for number in range(len(messages))]
         message_store.add(
@@ -185,18 +181,20 @@ class Reopening:
         for key, (_, count) in zip(keys, messages, strict=True):
             told = {one.event_key for one in islice(named, count)}
             backlog.fold(session, _posts_of(waiting, told), ids[key])
-        # What is in no message by name is in the last one's counts.
+        # The last message counts the events without a name in any message.
         backlog.fold(session, [one.post_id for one in waiting], ids[keys[-1]])
-        log.info("waited_summarised", channel_id=channel_id, posts=len(waiting), given_up=summary.given_up)
+        log.info("backlog_summarised", channel_id=channel_id, posts=len(waiting), given_up=summary.given_up)
 
     @staticmethod
-    def _summary(session: Session, channel_id: str, waiting: list[WaitingPost], *, held: Held, given_up: int) -> Waited:
+    def _summary(
+        session: Session, channel_id: str, waiting: list[WaitingPost], *, held: Held, given_up: int
+    ) -> Backlog:
         newest = _newest(waiting)
         abandoned = [one for one in newest if one.kind in ABANDONMENTS]
-        results = [one for one in newest if one.kind == EventKind.RESULT_RECEIVED][-RESULTS_LISTED:]
+        results = [one for one in newest if one.kind == EventKind.RESULT_RECEIVED][-RESULTS_PER_SUMMARY:]
         versions = backlog.versions(session, [one.event_id for one in abandoned + results])
         read = {row.id: event_store.read(row) for row in versions}
-        return Waited(
+        return Backlog(
             held=held,
             abandonments=tuple(read[one.event_id] for one in abandoned),
             results=tuple(read[one.event_id] for one in results),
@@ -207,20 +205,19 @@ class Reopening:
 
 
 def _counts(session: Session, newest: Sequence[WaitingPost]) -> Mapping[str | None, int]:
-    """How many events there are of each kind. Each event is counted, whether this version knows its kind or not."""
+    """Unknown kinds are counted by name."""
     unknown = backlog.versions(session, [one.event_id for one in newest if one.kind is None])
     names = {row.id: event_store.known(row)[0].name for row in unknown}
     return Counter(one.kind or names.get(one.event_id) for one in newest)
 
 
 def _mentions(session: Session, channel_id: str, abandoned: Iterable[RacingEvent]) -> tuple[str, ...]:
-    """Whom the channel's filters have any of these ring, each once."""
     filters = subscriptions.mentioning(session, [channel_id]).get(channel_id, [])
     return tuple(dict.fromkeys(one for event in abandoned for one in mentions(filters, event)))
 
 
 def _newest(waiting: list[WaitingPost]) -> list[WaitingPost]:
-    """The newest version of each event that has a message waiting, in the order of the lane."""
+    """The newest version of each event with a waiting message, in order."""
     own = {one.event_key: one for one in waiting if one.edits_id is None}
     for one in waiting:
         if one.event_key in own and one.version > own[one.event_key].version:

@@ -1,7 +1,4 @@
-"""Every state of a message and of a channel's queue, and every transition between states: two tables, and one writer.
-
-`docs/architecture.md` draws both tables as diagrams; a test compares the diagrams with the tables.
-"""
+"""The states of messages and channel queues, and all transitions. `docs/architecture.md` has the same as diagrams."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,57 +12,52 @@ from bot.db.engine import affected, table_of
 from bot.db.tables import ChannelQueue, MessageKind, MessageState, OutboxMessage, QueueState
 
 EVENT_KINDS = (MessageKind.EVENT, MessageKind.EDIT)
-"""Kinds that are rendered from an event when they are sent. The others carry their content."""
+"""Rendered when sent. Messages of other kinds carry their content."""
 
 SENT_WHILE_PAUSED = (MessageKind.NOTICE, MessageKind.WELCOME, MessageKind.ANSWER)
 
 UNSENT = (MessageState.QUEUED, MessageState.SENDING, MessageState.IN_DOUBT)
-"""The states of the hot index: a message of these is the queue's work."""
+"""As in the index."""
 
 FINAL = (MessageState.SENT, MessageState.MUTED, MessageState.DEAD_LETTER)
-"""States without a way out."""
 
 POSTING = (QueueState.OPEN, QueueState.ON_TRIAL)
 
+WAITING = (QueueState.PAUSED, QueueState.CLOSED)
+
 
 class Happened(StrEnum):
-    """What moves a message from one state to another."""
-
     CLAIMED = "claimed"
     CLAIMED_AGAIN = "claimed again"
-    """An edit whose call was never answered: to make an edit twice changes nothing."""
+    """An edit whose call was not answered."""
     LEASE_RAN_OUT = "lease ran out"
-    """The process that was sending the message died, or slept."""
+    """The sending process died or slept."""
     TAKEN = "taken"
-    """Slack has the message."""
     FOUND = "found"
-    """The channel's history has the message."""
     NOT_SENT = "not sent"
-    """Certainly not posted: refused for now, never reached Slack, or too late to send."""
     UNANSWERED = "unanswered"
     LOOKED = "looked"
-    """The history was read, or could not be; the message was not found yet."""
+    """The look found nothing yet, or failed."""
     REPEATED = "repeated"
-    """Not in the history, or the operator chose to repeat (`DOUBTFUL_POSTS=repeat`)."""
+    """Not in the history, or `DOUBTFUL_POSTS=repeat`."""
     GIVEN_UP = "given up"
     NOT_EDITED = "not edited"
-    """Slack refuses the edit: the edit becomes a message of its own."""
+    """Slack refuses the edit: the edit becomes a message."""
     NEEDLESS = "needless"
     """Slack refuses the edit, and another message of the channel says the same."""
     SAID_TOGETHER = "said together"
-    """An edit that waited for a message was sent with that message."""
+    """A waiting edit was sent within its message."""
     SUMMARISED = "summarised"
     EXPIRED = "expired"
-    """Waited too long in a closed or paused channel, or is wanted no more."""
+    """Waited too long in a held queue, or is not wanted any more."""
     RESTORED = "restored"
-    """The database is an older copy: the message may have been sent after the copy was made."""
     UNFOLDED = "unfolded"
-    """The message that was to say the same was taken back or given up."""
+    """The message to say the same was taken back or given up."""
 
 
 @dataclass(frozen=True)
 class Transition:
-    """From these states, by what happened, to that state; `writes` are the columns that are written with the state."""
+    """`writes`: the columns written with the state."""
 
     happened: StrEnum
     origins: tuple[StrEnum, ...]
@@ -97,24 +89,19 @@ MESSAGE_TRANSITIONS: Mapping[Happened, Transition] = {
         Transition(Happened.UNFOLDED, (MessageState.FOLDED,), _Q, ("folded_into",)),
     )
 }
-"""The whole life of a message after it was made."""
 
 INITIAL = (MessageState.QUEUED, MessageState.SENDING, MessageState.FOLDED, MessageState.MUTED)
-"""A new message is queued; sent at once, where its queue is free; folded (an earlier one says the same); or muted."""
+"""Folded: an earlier message says the same. Sending: claimed at fan-out."""
 
 
 class QueueEvent(StrEnum):
-    """What moves a channel's queue from one state to another."""
-
     PAUSE = "pause"
     RESUME = "resume"
     CLOSE = "close"
-    """Slack refuses a post, or says that the channel is gone."""
     CLOSE_AGAIN = "close again"
-    """The trial failed: the queue was closed all the time."""
+    """The trial failed: the closing goes on."""
     TRY = "try"
     TAKEN = "taken"
-    """Slack takes a post."""
 
 
 QUEUE_TRANSITIONS: Mapping[QueueEvent, Transition] = {
@@ -138,9 +125,9 @@ QUEUE_TRANSITIONS: Mapping[QueueEvent, Transition] = {
 
 
 def move(session: Session, happened: Happened | QueueEvent, *where: ColumnElement[bool], **written: Any) -> int:
-    """How many messages, or queues, were moved: of those that the transition begins at, and that are meant.
+    """Move messages or queues from a state of origin. Returns how many.
 
-    `written` are the transition's own columns, each of them. Raises TypeError where one is missing or is another's.
+    Raises TypeError unless `written` has exactly the transition's columns.
     """
     transition = _transition(happened, written)
     table = _table(happened)
@@ -149,13 +136,12 @@ def move(session: Session, happened: Happened | QueueEvent, *where: ColumnElemen
 
 
 def move_one(session: Session, happened: Happened, message_id: int | None, **written: Any) -> bool:
-    """As `move`, for one message by its id."""
     _transition(happened, written)
     return affected(session, _BY_ID[happened], {"number": message_id, **written}) > 0
 
 
 def move_each(session: Session, happened: Happened, rows: Sequence[Mapping[str, Any]]) -> None:
-    """As `move_one`, for several: each row has the message's `number` and the transition's columns."""
+    """Each row has the message's `number` and the transition's columns."""
     if rows:
         session.connection().execute(_BY_ID[happened], [dict(row) for row in rows])
 
@@ -178,9 +164,8 @@ def _table(happened: Happened | QueueEvent) -> Table:
 
 
 def _is_any(table: Table, states: tuple[StrEnum, ...]) -> ColumnElement[bool]:
-    """As literals: an index of some states is of no use to a statement whose states are parameters."""
+    """Literals: a partial index serves no statement with states as parameters."""
     return table.c.state.in_([literal_column(f"'{state}'") for state in states])
 
 
 _BY_ID = {happened: _of_one(transition) for happened, transition in MESSAGE_TRANSITIONS.items()}
-"""The statements that move a message by its number."""

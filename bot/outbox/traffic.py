@@ -1,4 +1,4 @@
-"""Posts in figures: number and speed of the posts sent lately, and unsent messages by channel. Only reads."""
+"""Figures of posts sent lately, and of unsent messages by channel. Only reads."""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from sqlmodel import Session, col
 from bot.db.engine import dialect_of
 from bot.db.tables import ChannelQueue, OutboxMessage
 from bot.events import drill_mark
-from bot.outbox import method_holds
+from bot.outbox import call_holds
 from bot.outbox.ledger import Outcome, outcome_of
 from bot.outbox.message_store import IS_UNSENT
 
@@ -19,12 +19,12 @@ _IS_SENT_EVENT = (
     col(OutboxMessage.state) == literal_column("'sent'"),
     col(OutboxMessage.kind) == literal_column("'event'"),
 )
-"""As literals, in the words of the index."""
+"""Literals, in the words of the index."""
 
 
 @dataclass(frozen=True)
 class Sent:
-    """Sent messages about events, with the median and the 95th percentile of the seconds from receipt to Slack."""
+    """Percentiles of the seconds from receipt to Slack's answer."""
 
     posts: int
     p50_s: float | None = None
@@ -33,7 +33,7 @@ class Sent:
 
 @dataclass(frozen=True)
 class WaitingChannel:
-    """A channel with unsent messages: how many, since when the first waits, and why."""
+    """`since` and `why` are of the first message."""
 
     channel_id: str
     count: int
@@ -43,7 +43,7 @@ class WaitingChannel:
 
 
 def sent_since(session: Session, since: datetime) -> Sent:
-    """The messages about events sent since then. Edits, notices, summaries and drills are left out."""
+    """Messages about events, without edits, notices, summaries and drills."""
     is_drill = col(OutboxMessage.idempotency_key).startswith(drill_mark.key_of(""), autoescape=True)
     is_meant = (*_IS_SENT_EVENT, col(OutboxMessage.sent_at) >= since, ~is_drill)
     count: int = session.execute(select(func.count()).where(*is_meant)).scalar_one()
@@ -63,7 +63,6 @@ def sent_since(session: Session, since: datetime) -> Sent:
 def waiting(
     session: Session, now: datetime, *, at_most: int, channel_id: str | None = None
 ) -> tuple[int, Sequence[WaitingChannel]]:
-    """How many messages are unsent, and the channels with most unsent messages; or this channel alone."""
     row = OutboxMessage
     here = [] if channel_id is None else [col(row.channel_id) == channel_id]
     counts = (
@@ -73,7 +72,7 @@ def waiting(
     )
     found = {number: (count, first) for number, count, first in session.execute(counts)}
     most = sorted(found, key=lambda one: (-found[one][0], one))[:at_most]
-    holds = method_holds.method_holds(session, now)
+    holds = call_holds.reasons_of_holds(session, now)
     firsts = (
         select(row, ChannelQueue)
         .outerjoin(ChannelQueue, col(ChannelQueue.channel_id) == col(row.channel_id))
@@ -84,15 +83,14 @@ def waiting(
             post.channel_id,
             found[post.channel_id][0],
             post.received_at,
-            *outcome_of(post, lane, holds, now),
+            *outcome_of(post, queue, holds, now),
         )
-        for post, lane in session.execute(firsts)
+        for post, queue in session.execute(firsts)
     }
     return sum(count for count, _ in found.values()), [shown[one] for one in most if one in shown]
 
 
 def _took_s(dialect: str) -> ColumnElement[float]:
-    """Seconds from receipt to Slack's answer."""
     sent_at, received_at = col(OutboxMessage.sent_at), col(OutboxMessage.received_at)
     if dialect == "sqlite":
         return (func.julianday(sent_at) - func.julianday(received_at)) * 86_400.0

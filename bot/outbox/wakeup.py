@@ -1,4 +1,4 @@
-"""Waiting to be woken: the truth is in the tables, and a wake-up only makes it quicker."""
+"""Waits that a wake-up can end early, and the backoff of a failing loop."""
 
 import asyncio
 from dataclasses import dataclass
@@ -6,26 +6,25 @@ from datetime import datetime, timedelta
 
 POLL_S = 1.0
 
-LONGEST_WAIT_S = 60.0
+BACKOFF_MAX_S = 60.0
 
 LOGGED_EVERY = timedelta(hours=1)
 
 
 @dataclass
-class Setbacks:
-    """Failures of a loop in a row. `refused_alone`: how many came though nothing else was asked of the database."""
+class Backoff:
+    """`refused_alone`: failures in a row of single deliveries, with the database otherwise idle."""
 
     refused_alone: int = 0
     _logged_at: datetime | None = None
 
     @property
     def wait_s(self) -> float:
-        """How long to wait after the last of them."""
-        # The exponent is bounded too: this can go on for months.
-        return min(POLL_S * 2.0 ** min(self.refused_alone, 10), LONGEST_WAIT_S)
+        # Failures can go on for months.
+        return min(POLL_S * 2.0 ** min(self.refused_alone, 10), BACKOFF_MAX_S)
 
     def is_news(self, now: datetime) -> bool:
-        """Whether the last of them is to be logged: the first is, and then one an hour."""
+        """True once an hour."""
         if self._logged_at is not None and abs(now - self._logged_at) < LOGGED_EVERY:
             return False
         self._logged_at = now
@@ -33,7 +32,6 @@ class Setbacks:
 
 
 async def rest(wake: asyncio.Event, at_most_s: float) -> None:
-    """Return when woken, or when so many seconds have passed."""
     try:
         async with asyncio.timeout(at_most_s):
             await wake.wait()

@@ -1,6 +1,6 @@
 """Checks that warnings reach admins: ADMIN_CHANNEL takes posts, and ADMIN_USERS are people.
 
-A refused post tells the same in between (bot.outbox.claim_ends).
+A refused post tells the same in between (bot.outbox.claim_outcomes).
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from bot.db.engine import Database
 from bot.errors import SlackError, StorageError
 from bot.logs import get_logger
 from bot.outbox import held_queues
-from bot.outbox.hold import close_channel
+from bot.outbox.channel_closing import close_channel
 from bot.outbox.notices import Notices, is_person
 from bot.outbox.resume import Reopening
 from bot.slack.channel_membership import DIRECT_MESSAGE, problem_of_channel, problem_of_person

@@ -10,7 +10,7 @@ from bot.events.event import EventKind
 from bot.logs import get_logger
 from bot.outbox.channel_queues import Claim
 from bot.outbox.message import Message
-from bot.outbox.message_view import Shown
+from bot.outbox.message_view import MessageView
 from bot.slack.bot_identity import Identity
 from bot.slack.corrections_since import corrected
 from bot.slack.messages import Corrected, MessageContext, SupersededBy, render
@@ -41,7 +41,7 @@ class PostRenderer:
             return sentence(f"{kind}an event came that I could not show: {about}. The log of the bot has more.")
 
     def _render(self, claim: Claim, now: datetime) -> Message:
-        shown = claim.shown
+        shown = claim.view
         if shown is None:
             return Message.from_json(claim.post.content or "")
         # An edit keeps the lateness of the first post.
@@ -68,7 +68,7 @@ class _Telling:
     late_after_s: float
     links: tuple[str | None, str | None, str | None]
     """Links to the earlier message, the abandoned meeting's message, and the later message."""
-    shown: Shown = field(compare=False)
+    shown: MessageView = field(compare=False)
 
 
 def _message(telling: _Telling) -> Message:
@@ -102,12 +102,12 @@ def _message(telling: _Telling) -> Message:
     return render(event, context)
 
 
-def _corrected(shown: Shown) -> Corrected | None:
+def _corrected(shown: MessageView) -> Corrected | None:
     later = [row for row in shown.later if event_store.remarks_of(row).again is None]
     return corrected([shown.own, *later])
 
 
-def _repeated(shown: Shown) -> Corrected | None:
+def _repeated(shown: MessageView) -> Corrected | None:
     found = [(row, remarks) for row in shown.later if (remarks := event_store.remarks_of(row)).again is not None]
     if not found:
         return None
@@ -115,7 +115,7 @@ def _repeated(shown: Shown) -> Corrected | None:
     return Corrected(at=row.received_at, changes=remarks.changes, order_unknown=True)
 
 
-def _superseded(shown: Shown, link: str | None) -> SupersededBy | None:
+def _superseded(shown: MessageView, link: str | None) -> SupersededBy | None:
     later = shown.superseded
     if later is None:
         return None

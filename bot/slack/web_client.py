@@ -7,7 +7,7 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -18,7 +18,7 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.errors import SlackDoubtful, SlackError, SlackUnreached
 from bot.outbox.message import Message
-from bot.outbox.poster import LookedAt
+from bot.outbox.messenger import Call, HistoryPage
 from bot.slack.api_errors import EDIT_METHOD, POST_METHOD, WAIT, classify
 
 CALL_S = 10.0
@@ -33,6 +33,15 @@ HISTORY_PAGE = 100
 """Slack may give fewer: 15 for an app sold outside its Marketplace (docs.slack.dev/changelog, 2025-05-29)."""
 
 HISTORY_METHOD = "conversations.history"
+
+METHOD_OF: Mapping[str, str] = {Call.POST: POST_METHOD, Call.EDIT: EDIT_METHOD, Call.LOOK: HISTORY_METHOD}
+"""Slack's method for each kind of call that the outbox makes."""
+
+METHODS = (
+    *("apps.connections.open", "auth.test", POST_METHOD, EDIT_METHOD, HISTORY_METHOD),
+    *("conversations.info", "conversations.members", "usergroups.list", "users.info", "views.open", "views.update"),
+)
+"""All methods that the bot calls."""
 
 _TS = re.compile(r"[0-9]{1,11}(\.[0-9]+)?")
 
@@ -119,7 +128,7 @@ class SlackClient:
 
     async def find(
         self, channel_id: str, post_key: str, *, since: datetime, until: datetime, cursor: str | None
-    ) -> LookedAt:
+    ) -> HistoryPage:
         """Looks for our message with this key on one page of the channel's history."""
         answer = await self.call(
             HISTORY_METHOD,
@@ -134,8 +143,8 @@ class SlackClient:
         )
         for message in answer.get("messages") or []:
             if _key_of(message) == post_key:
-                return LookedAt(_ts_in(message.get("ts"), HISTORY_METHOD), None, _edits_of(message))
-        return LookedAt(None, (answer.get("response_metadata") or {}).get("next_cursor") or None)
+                return HistoryPage(_ts_in(message.get("ts"), HISTORY_METHOD), None, _edits_of(message))
+        return HistoryPage(None, (answer.get("response_metadata") or {}).get("next_cursor") or None)
 
     async def call(
         self, method: str, start: Callable[[], Awaitable[AsyncSlackResponse]], *, timeout_s: float = CALL_S

@@ -26,11 +26,11 @@ from bot.deliveries.ingest import Ingest
 from bot.deliveries.payload import identify, read_payload
 from bot.events.event import DEFAULT_TOPICS
 from bot.fanout.fanout import Fanout
-from bot.outbox import channel_queues, message_store, method_holds
+from bot.outbox import call_holds, channel_queues, message_store
 from bot.outbox.notices import Notices
 from bot.outbox.pace import Pace
 from bot.outbox.poster import Poster
-from bot.outbox.resolve import SettleDoubtful
+from bot.outbox.resolve import Resolver
 from bot.outbox.resume import Reopening
 from bot.sandbox.slack.workspace import SlackWorkspace
 from bot.settings import DoubtfulPosts
@@ -38,7 +38,7 @@ from bot.slack.bot_identity import Identity
 from bot.slack.event_messages import PostRenderer
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.kit.plain import sentence
-from bot.slack.web_client import SlackClient, make_session, make_web_client
+from bot.slack.web_client import METHOD_OF, SlackClient, make_session, make_web_client
 from tests.postgres import new_postgres_database
 
 TOKEN = "xoxb-test-integration"
@@ -176,9 +176,11 @@ class Pipeline:
         return await self.database.read(message_store.count_by_state)
 
     async def holds(self) -> dict[str, str]:
-        return await self.database.read(
-            lambda session: method_holds.method_holds(session, database_now(session, self.clock))
+        """Slack's method → reason."""
+        held = await self.database.read(
+            lambda session: call_holds.reasons_of_holds(session, database_now(session, self.clock))
         )
+        return {METHOD_OF.get(call, call): reason for call, reason in held.items()}
 
 
 @pytest_asyncio.fixture
@@ -213,7 +215,7 @@ async def make_pipeline(database, slack):
             database=database,
             sender=client,
             render=PostRenderer(Identity(TOKEN), 600),
-            settle=SettleDoubtful(sender=client, notices=notices, settle_s=10, doubtful_posts=doubtful, channel_s=0.0),
+            resolver=Resolver(client, 10, doubtful),
             notices=notices,
             clock=clock,
             monotonic=time.monotonic,

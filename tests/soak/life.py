@@ -173,7 +173,8 @@ def _shorten(times: Times) -> None:
     values = {
         "CALL_S": times.call_s,
         "LEASE_MARGIN_S": times.lease_margin_s,
-        "LOOK_S": times.look_s,
+        "EDIT_LOOK_S": times.look_s,
+        "HISTORY_PAGE_S": times.look_s,
         "LOOK_AGAIN": timedelta(seconds=times.look_again_s),
     }
     modules = [module for name, module in sys.modules.items() if name.startswith(("bot.fanout.", "bot.outbox."))]

@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from bot.operations.metrics import Metrics
+from bot.slack.web_client import METHODS
 from tests.promtool import ROOT, RULES, needs_promtool, rules, run_promtool
 from tests.unit.test_completeness import settings
 
@@ -16,7 +17,7 @@ SECTIONS = ["Meaning", "Impact", "Diagnosis", "Mitigation"]
 
 def names_of_samples():
     """The name of each series that the bot has from its start on."""
-    return {sample.name for family in Metrics(settings()).registry.collect() for sample in family.samples}
+    return {sample.name for family in Metrics(settings(), METHODS).registry.collect() for sample in family.samples}
 
 
 def cases():
@@ -66,7 +67,7 @@ def test_rules_name_only_series_that_the_bot_has():
 def test_rules_name_only_labels_that_the_bot_has():
     values = {
         (name, value)
-        for family in Metrics(settings()).registry.collect()
+        for family in Metrics(settings(), METHODS).registry.collect()
         for sample in family.samples
         for name, value in sample.labels.items()
     }

@@ -6,6 +6,7 @@ import re
 import yaml
 
 from bot.operations.metrics import PREFIX, Metrics
+from bot.slack.web_client import METHODS
 from tests.promtool import ROOT, needs_promtool, run_promtool
 from tests.unit.test_completeness import settings
 
@@ -24,7 +25,7 @@ def queries():
 
 
 def samples():
-    return [sample for family in Metrics(settings()).registry.collect() for sample in family.samples]
+    return [sample for family in Metrics(settings(), METHODS).registry.collect() for sample in family.samples]
 
 
 def labels_of():

@@ -23,7 +23,7 @@ from bot.operations.jobs import watch_deliveries
 from bot.operations.repair import failed_record, outage
 from bot.outbox.ledger import Outcome as PostOutcome
 from bot.outbox.ledger import Told
-from bot.outbox.message_store import HELD
+from bot.outbox.message_store import HELD_STATE
 from bot.outbox.states import UNSENT
 from bot.racedata.client import circuit_breakers
 from bot.racedata.day_card import Card, Coverage, Outcomes
@@ -67,10 +67,10 @@ TABLES: dict[str, tuple[Iterable[Any], Iterable[Any]]] = {
     "usage_answer.HOW_SURE": (usage_answer.HOW_SURE, [*QuotaSource]),
     "usage_answer.LOWER_BOUND": (usage_answer.LOWER_BOUND, [*QuotaSource]),
     "drill_run.HAS_ENDED": (HAS_ENDED, [*PostOutcome]),
-    "metrics.UNSENT_STATES": (metrics.UNSENT_STATES, [*UNSENT, HELD]),
+    "metrics.UNSENT_STATES": (metrics.UNSENT_STATES, [*UNSENT, HELD_STATE]),
     "metrics.POSTS_WAITING": (
         [state for states in metrics.POSTS_WAITING.values() for state in states],
-        [*UNSENT, HELD, metrics.GIVEN_UP],
+        [*UNSENT, HELD_STATE, metrics.GIVEN_UP],
     ),
     "findings.EXIT_CODES": (EXIT_CODES, [*CheckOutcome]),
     "unlatch_command.CODES": (unlatch_command.CODES, [*main.Breaker]),

@@ -14,8 +14,8 @@ from bot.db.engine import Database
 from bot.db.tables import MessageKind
 from bot.logs import get_logger
 from bot.outbox import message_store
+from bot.outbox.channel_closing import close_channel
 from bot.outbox.channel_move import move_channel
-from bot.outbox.hold import close_channel
 from bot.outbox.message_store import NewPost, Priority
 from bot.outbox.notices import DELETED, Notices
 from bot.outbox.resume import Reopening

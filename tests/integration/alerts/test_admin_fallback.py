@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from bot.outbox.hold import pause_channel
+from bot.outbox.channel_closing import pause_channel
 from bot.sandbox.slack import failures
 from bot.settings import DoubtfulPosts
 from bot.slack.admin_check import AdminCheck

@@ -9,8 +9,8 @@ from sqlmodel import col
 from bot.channels import subscriptions
 from bot.db.tables import ChannelQueue, OutboxMessage
 from bot.operations.jobs.expire_queue import expire_queue
+from bot.outbox.channel_closing import pause_channel
 from bot.outbox.channel_move import move_channel
-from bot.outbox.hold import pause_channel
 from bot.slack.bot_identity import Identity
 from bot.slack.listeners.channel_life import ChannelListener
 from bot.slack.listeners.direct_messages import DirectMessageListener

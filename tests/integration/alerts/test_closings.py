@@ -10,7 +10,7 @@ from bot.channels import subscriptions
 from bot.db.tables import ChannelQueue, OutboxMessage
 from bot.operations.jobs.check_channels import ChannelCheck
 from bot.operations.jobs.expire_queue import expire_queue
-from bot.outbox.hold import close_channel
+from bot.outbox.channel_closing import close_channel
 from bot.sandbox.slack import failures
 from bot.slack.bot_identity import Identity
 from bot.slack.listeners.channel_life import ChannelListener

@@ -162,7 +162,7 @@ async def test_edit_of_a_process_that_was_killed_is_made_by_the_next(make_pipeli
     await killed.deliver(result(going="Soft"))
     await killed.fanout.run_once()
     (claim,) = await killed.database.write(lambda session: killed.poster._claim(session, 5))
-    assert not claim.doubtful
+    assert not claim.in_doubt
     await free_all(killed)
     await other.post_all()
     assert "Soft in the other" in other.texts("CGB")[0]

@@ -129,8 +129,8 @@ async def test_why_nobody_was_told_yet_is_said(pipeline):
     [
         (failures.rate_limited(30), Outcome.WAITING, "ratelimited"),
         (failures.slack_error("is_archived"), Outcome.WAITING, "is_archived"),
-        (failures.slack_error("never_heard_of_it"), Outcome.PARKED, "never_heard_of_it"),
-        (failures.drop_before(), Outcome.DOUBTFUL, "chat.postMessage"),
+        (failures.slack_error("never_heard_of_it"), Outcome.DEAD_LETTER, "never_heard_of_it"),
+        (failures.drop_before(), Outcome.IN_DOUBT, "chat.postMessage"),
     ],
     ids=["rate limited", "closed", "given up", "doubtful"],
 )

@@ -6,7 +6,7 @@ import pytest
 
 from bot.events.event import Topic
 from bot.events.races import Course, Race, Runner
-from bot.outbox.hold import pause_channel
+from bot.outbox.channel_closing import pause_channel
 from bot.racedata import race_book_store
 from bot.sandbox.slack import failures
 from bot.slack.commands.full_result_button import _delivered

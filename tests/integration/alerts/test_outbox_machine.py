@@ -56,12 +56,13 @@ from bot.events.event import EventKind, Topic
 from bot.events.races import Course
 from bot.fanout.fanout import Fanout
 from bot.outbox import backlog, channel_queues
-from bot.outbox.hold import close_channel, pause_channel
+from bot.outbox.channel_closing import close_channel, pause_channel
 from bot.outbox.message import Message
+from bot.outbox.messenger import HistoryPage
 from bot.outbox.notices import Notices
 from bot.outbox.pace import Pace
-from bot.outbox.poster import LookedAt, Poster
-from bot.outbox.resolve import SettleDoubtful
+from bot.outbox.poster import Poster
+from bot.outbox.resolve import Resolver
 from bot.outbox.resume import Reopening
 from bot.outbox.states import FINAL, UNSENT
 from bot.settings import DoubtfulPosts
@@ -133,8 +134,8 @@ class Slack:
         here = self.channels.get(channel_id, {}).items()
         for message_ts, (key, _, edits) in here:
             if key == post_key and since.timestamp() <= float(message_ts) <= until.timestamp():
-                return LookedAt(message_ts, None, edits)
-        return LookedAt(None, None)
+                return HistoryPage(message_ts, None, edits)
+        return HistoryPage(None, None)
 
     def _meet(self, method, channel_id):
         if channel_id in self.closed:
@@ -156,9 +157,9 @@ class Slack:
 
 def render(claim, now):
     """A message that names the versions it tells."""
-    if claim.shown is None:
+    if claim.view is None:
         return Message.from_json(claim.post.content)
-    shown = claim.shown
+    shown = claim.view
     told = [f"{shown.newest.event_key}#{shown.newest.version}", *(event.key for event in shown.lost)]
     return Message(text=f"{' '.join(told)}.")
 
@@ -202,18 +203,11 @@ class Outbox(RuleBasedStateMachine):
         )
 
     def _poster(self):
-        settle = SettleDoubtful(
-            sender=self.slack,
-            notices=self.notices,
-            settle_s=10,
-            doubtful_posts=self.doubtful,
-            channel_s=0.0,
-        )
         return Poster(
             database=self.database,
             sender=self.slack,
             render=render,
-            settle=settle,
+            resolver=Resolver(self.slack, 10, self.doubtful),
             notices=self.notices,
             clock=lambda: self.now,
             monotonic=lambda: 0.0,
@@ -277,8 +271,7 @@ class Outbox(RuleBasedStateMachine):
     def _outcome(self, claim, answer):
         self.slack.answer = answer
         with capture_logs():
-            work = self.poster._settle(claim) if claim.doubtful else self.poster._send(claim, 0.0)
-            outcome = self.loop.run_until_complete(work)
+            outcome = self.loop.run_until_complete(self.poster._outcome(claim, 0.0))
         self.slack.answer = OK
         return outcome
 
@@ -287,7 +280,7 @@ class Outbox(RuleBasedStateMachine):
     def write_down(self, index):
         """Also late: by then the lease may be another's."""
         _, outcome = self.under_way.pop(index % len(self.under_way))
-        self.within(outcome.record, self.now)
+        self.within(outcome.record, self.now, self.poster._context)
 
     @rule(answer=ANSWERS, times=st.integers(1, 6), apart_s=st.sampled_from([0, 4, 12, 30]))
     def send(self, answer, times, apart_s):

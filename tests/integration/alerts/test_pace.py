@@ -23,13 +23,14 @@ from bot.db.tables import (
 from bot.outbox import channel_queues, message_store, pace
 from bot.outbox.message import Message
 from bot.outbox.message_store import NewPost, Priority
-from bot.outbox.pace import MethodLimit, Pace
+from bot.outbox.messenger import Call
+from bot.outbox.pace import CallLimit, Pace
 from bot.sandbox.slack import failures
 from tests.integration.alerts.racing_day import abandonment, result
 from tests.postgres import new_postgres_database
 
-FAST = MethodLimit(burst=30, per_minute=60_000)
-A_MINUTE = MethodLimit(burst=1, per_minute=1)
+FAST = CallLimit(burst=30, per_minute=60_000)
+A_MINUTE = CallLimit(burst=1, per_minute=1)
 """One call, and no second one while a test runs."""
 
 
@@ -103,17 +104,17 @@ async def test_two_posters_keep_one_pace(make_pipeline, database):
 async def test_bucket_in_another_replicas_hand_is_not_waited_for(postgres_server):
     url = await asyncio.to_thread(new_postgres_database, postgres_server)
     databases = [Database(url), Database(url)]
-    limits = {"chat.postMessage": MethodLimit(20, 1)}
+    limits = {Call.POST: CallLimit(20, 1)}
     migrate.upgrade(databases[0])
     with Session(databases[0].writer) as one, Session(databases[1].writer) as another:
         made = pace.take(one, limits)
         one.commit()
-        assert made["chat.postMessage"].calls == 20
+        assert made[Call.POST].calls == 20
         (bucket,) = pace.take(one, limits).values()
         assert pace.take(another, limits) == {}
-        pace.put_back(one, "chat.postMessage", bucket.without(20))
+        pace.put_back(one, Call.POST, bucket.without(20))
         one.commit()
-        assert pace.take(another, limits)["chat.postMessage"].calls == 0
+        assert pace.take(another, limits)[Call.POST].calls == 0
     for opened in databases:
         await opened.close()
 
@@ -150,7 +151,7 @@ async def test_unused_calls_are_left_in_the_bucket(make_pipeline):
     await step(pipeline, 3)
     left = await pipeline.database.read(
         lambda session: session.execute(
-            select(col(MethodPace.calls)).where(col(MethodPace.method) == "chat.postMessage")
+            select(col(MethodPace.calls)).where(col(MethodPace.method) == Call.POST)
         ).scalar_one()
     )
     assert 18 <= left < 19
@@ -197,17 +198,17 @@ async def test_method_without_a_call_blocks_neither_the_others_nor_their_lanes(p
     await pipeline.database.write(arrange)
 
     async def claimable(**allowed):
+        calls = {Call(name): number for name, number in allowed.items()}
+
         def claim(session):
             now = database_now(session, pipeline.clock)
             with session.begin_nested() as trial:
-                claims = channel_queues.claim(session, now, limit=10, lease_s=9, call_s=5, allowed=allowed)
-                keys = {(claim.post.idempotency_key, claim.method) for claim in claims}
+                claims = channel_queues.claim(session, now, limit=10, lease_s=9, call_s=5, allowed=calls)
+                keys = {(claim.post.idempotency_key, claim.call) for claim in claims}
                 trial.rollback()
             return keys
 
-        names = {"post": "chat.postMessage", "edit": "chat.update", "look": "conversations.history"}
-        allowed = {names[name]: calls for name, calls in allowed.items()}
-        return {key for key, method in await pipeline.database.write(claim)}
+        return {key for key, _ in await pipeline.database.write(claim)}
 
     assert await claimable() == {"edit@C1", "edit@C2", "edit@C3", "new@C4"}
     assert await claimable(edit=0) == {"new@C1", "edit@C3", "new@C4"}
@@ -228,13 +229,13 @@ async def test_limit_is_filled_by_other_methods_where_one_has_no_call_left(pipel
             update(OutboxMessage).where(col(OutboxMessage.idempotency_key).startswith("doubtful")).values(**state)
         )
         now = database_now(session, pipeline.clock)
-        allowed = {"conversations.history": 2, "chat.postMessage": 5}
+        allowed = {Call.LOOK: 2, Call.POST: 5}
         return [
-            claim.method for claim in channel_queues.claim(session, now, limit=6, lease_s=9, call_s=5, allowed=allowed)
+            claim.call for claim in channel_queues.claim(session, now, limit=6, lease_s=9, call_s=5, allowed=allowed)
         ]
 
     claimed = await pipeline.database.write(arrange)
-    assert claimed == ["conversations.history"] * 2 + ["chat.postMessage"] * 4
+    assert claimed == [Call.LOOK] * 2 + [Call.POST] * 4
 
 
 async def test_rate_limited_history_holds_every_look_and_no_post(pipeline):
@@ -322,7 +323,7 @@ async def test_look_goes_on_from_the_page_that_it_had_come_to(pipeline, monkeypa
 
 async def test_history_without_an_end_is_given_up_after_a_while(pipeline, monkeypatch):
     monkeypatch.setattr("bot.slack.web_client.HISTORY_PAGE", 1)
-    monkeypatch.setattr("bot.outbox.resolve.PAGES", 2)
+    monkeypatch.setattr("bot.outbox.resolve.PAGES_PER_LOOK", 2)
     await make_doubtful(pipeline, "C1")
     for number in range(3):
         await pipeline.poster.sender.post("C1", Message(text=f"{number}"), post_key=f"other{number}", timeout_s=5)

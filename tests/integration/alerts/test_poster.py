@@ -8,7 +8,8 @@ from sqlalchemy import delete
 
 from bot.channels import subscriptions
 from bot.db.tables import MethodHold, Reason
-from bot.outbox import claim_outcomes, method_holds
+from bot.outbox import call_holds, claim_outcomes
+from bot.outbox.messenger import Call
 from bot.outbox.pace import Pace
 from bot.sandbox.slack import failures
 from bot.settings import DoubtfulPosts
@@ -43,11 +44,9 @@ async def test_shorter_wait_does_not_end_a_longer_one(pipeline):
     now = pipeline.clock()
     for seconds in (60, 5):
         until = now + timedelta(seconds=seconds)
-        await pipeline.database.write(
-            partial(method_holds.hold_method, method="chat.postMessage", until=until, reason="429")
-        )
+        await pipeline.database.write(partial(call_holds.hold_call, call=Call.POST, until=until, reason="429"))
     until_30 = now + timedelta(seconds=30)
-    assert await pipeline.database.read(partial(method_holds.method_holds, now=until_30)) == {"chat.postMessage": "429"}
+    assert await pipeline.database.read(partial(call_holds.reasons_of_holds, now=until_30)) == {Call.POST: "429"}
 
 
 CLOSED = ("is_archived", "channel_not_found", "not_in_channel", "restricted_action_read_only_channel")
@@ -150,7 +149,7 @@ async def test_worker_that_lost_its_lease_changes_nothing(make_pipeline, slack):
     await past_waits(first, 30)
     second.clock.now = first.clock.now
     (taken_over,) = await second.database.write(lambda session: second.poster._claim(session, 5))
-    assert taken_over.doubtful
+    assert taken_over.in_doubt
     now = first.clock()
     assert not await first.database.write(lambda s: claim_outcomes.record_sent(s, claim, "1.1", now, free_at=now))
     assert not await first.database.write(

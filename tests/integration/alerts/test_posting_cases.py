@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from bot.db.database_clock import database_now
 from bot.db.tables import ChannelQueue, EventVersion, OutboxMessage
 from bot.errors import SlackDoubtful, SlackUnreached
-from bot.outbox.poster import Sender
+from bot.outbox.messenger import Sender
 from bot.sandbox.slack.failures import Failure, http_error, slack_error
 from bot.settings import DoubtfulPosts
 from tests.integration.alerts.racing_day import abandonment, free_all, meeting, result, tell
@@ -45,8 +45,9 @@ class Stumbling:
 
 
 def stumble(pipeline, error, **how):
-    pipeline.poster.sender = Stumbling(pipeline.poster.sender, error, **how)
-    return pipeline.poster.sender
+    sender = Stumbling(pipeline.poster.sender, error, **how)
+    pipeline.poster.claim_sender.sender = sender
+    return sender
 
 
 async def pass_time(pipeline, seconds=20):
@@ -254,7 +255,7 @@ async def test_stored_event_that_cant_be_read_keeps_nobody_waiting(pipeline):
 @pytest.mark.usefixtures("quiet")
 async def test_edit_that_gets_no_answer_delays_no_message_and_becomes_one_in_the_end(pipeline, error, monkeypatch):
     # A second of PostgreSQL's clock may be over before the test has said anything else.
-    monkeypatch.setattr("bot.outbox.poster.BACKOFF_S", (600.0,))
+    monkeypatch.setattr("bot.outbox.claim_sender.BACKOFF_S", (600.0,))
     await pipeline.subscribe("CGB", "GB")
     await tell(pipeline, result("rc_1", going="Good"))
     sender = stumble(pipeline, error)

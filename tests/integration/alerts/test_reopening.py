@@ -13,7 +13,7 @@ from bot.operations.jobs.check_channels import ChannelCheck
 from bot.operations.jobs.end_pauses import PauseEnd
 from bot.operations.jobs.expire_queue import expire_queue
 from bot.outbox import ledger
-from bot.outbox.hold import pause_channel
+from bot.outbox.channel_closing import pause_channel
 from bot.sandbox.slack import failures
 from bot.slack.bot_identity import Identity
 from bot.slack.listeners.channel_life import ChannelListener

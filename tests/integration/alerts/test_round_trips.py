@@ -86,9 +86,9 @@ class Slack:
 
 async def told(pipeline, *payloads, posts):
     """Deliver all at the same time, and wait until so many messages are written down as sent."""
-    before = pipeline.poster.sender.taken
+    before = pipeline.poster.claim_sender.sender.taken
     await asyncio.gather(*(pipeline.deliver(payload) for payload in payloads))
-    await until(lambda: pipeline.poster.sender.taken == before + posts and not pipeline.poster._under_way)
+    await until(lambda: pipeline.poster.claim_sender.sender.taken == before + posts and not pipeline.poster._under_way)
     # Whatever looks for more afterwards counts too.
     for _ in range(3):
         await asyncio.sleep(0)
@@ -105,7 +105,7 @@ async def until(holds):
 def paced(make_pipeline):
     """A pipeline that keeps buckets as in production, with room for many posts."""
     made = make_pipeline(pace=Pace(channel_s=0.0, workspace_per_minute=100_000, workspace_burst=1_000))
-    made.poster.sender = Slack()
+    made.poster.claim_sender.sender = Slack()
     return made
 
 

@@ -13,8 +13,9 @@ from bot.db.database_clock import database_now
 from bot.db.tables import ChannelQueue
 from bot.events.event import Topic
 from bot.events.races import Course
-from bot.outbox import method_holds
-from bot.outbox.hold import close_channel, pause_channel
+from bot.outbox import call_holds
+from bot.outbox.channel_closing import close_channel, pause_channel
+from bot.outbox.messenger import Call
 from bot.outbox.pace import Pace
 from bot.racedata import race_book_store
 from bot.sandbox.slack import failures
@@ -80,7 +81,7 @@ async def test_paused_and_closed_channels_and_a_held_method_are_not_sent_to(runn
     assert [len(running.texts(channel)) for channel in ("CGB", "CIRE", "CALL")] == [0, 0, 1]
     later = running.clock.now.replace(year=running.clock.now.year + 1)
     await running.database.write(
-        lambda session: method_holds.hold_method(session, "chat.postMessage", min(later, soon(running)), "ratelimited")
+        lambda session: call_holds.hold_call(session, Call.POST, min(later, soon(running)), "ratelimited")
     )
     await fan_out(running, result("rc_2"))
     assert len(running.texts("CALL")) == 1

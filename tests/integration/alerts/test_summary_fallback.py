@@ -8,7 +8,7 @@ from sqlmodel import col
 
 from bot.db.tables import OutboxMessage
 from bot.outbox import ledger
-from bot.outbox.hold import close_channel
+from bot.outbox.channel_closing import close_channel
 from bot.sandbox.slack import failures
 from tests.integration.alerts.racing_day import abandonment, free_all, meeting, result, shown
 

@@ -8,7 +8,7 @@ from sqlmodel import col
 
 from bot.db.tables import OutboxMessage
 from bot.events.event import Topic
-from bot.outbox.hold import pause_channel
+from bot.outbox.channel_closing import pause_channel
 from tests.integration.alerts.racing_day import abandonment, free_all, meeting, result, shown, tell
 
 LOST_ONLY = frozenset({Topic.ABANDONMENTS})

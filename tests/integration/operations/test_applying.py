@@ -16,7 +16,7 @@ from bot.errors import LockTaken, StorageUnavailable, SubscriptionFileWrong, Sub
 from bot.events.event import Topic
 from bot.events.races import Course
 from bot.operations.subscription_file import as_data, as_yaml, read
-from bot.outbox.hold import pause_channel
+from bot.outbox.channel_closing import pause_channel
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.reference_store import KnownCountry, KnownCourse
 from bot.settings import Settings

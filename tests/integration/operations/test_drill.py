@@ -19,7 +19,7 @@ from bot.events.event import Topic
 from bot.fanout import drill_records as kept_drills
 from bot.operations.drill_run import OVER, AddressAnswer, Drills, Problem, Stop
 from bot.outbox import ledger, message_store, traffic
-from bot.outbox.hold import close_channel, pause_channel
+from bot.outbox.channel_closing import close_channel, pause_channel
 from bot.outbox.ledger import Outcome
 from bot.sandbox.slack import failures
 from bot.slack.messages.answers.drill_report import drill_report

@@ -3,6 +3,7 @@
 from prometheus_client import generate_latest
 
 from bot.operations.metrics import PREFIX, Metrics
+from bot.slack.web_client import METHODS
 from tests.integration.operations.breaking import (
     archive_the_admins_channel,
     refuse_an_event,
@@ -23,7 +24,7 @@ def families(scrape: Scrape) -> set[str]:
 
 async def test_every_metric_is_counted_and_no_series_comes_into_being(tmp_path):
     async with run_bot(tmp_path) as bot:
-        fresh = Scrape.of(generate_latest(Metrics(bot.service.settings).registry).decode(), 0.0)
+        fresh = Scrape.of(generate_latest(Metrics(bot.service.settings, METHODS).registry).decode(), 0.0)
         await bot.well()
         await sign_with_another_secret(bot)
         await archive_the_admins_channel(bot)

@@ -24,7 +24,7 @@ from bot.fanout.news import KnownEvents
 from bot.operations.repair import repair_run as repairing
 from bot.operations.repair.failed_record import read_record
 from bot.operations.repair.repair_run import Repair
-from bot.outbox.hold import pause_channel
+from bot.outbox.channel_closing import pause_channel
 from bot.racedata.client.service_client import open_client
 from bot.racedata.client.service_errors import ServiceFailure, Spared, WalkBroken
 from bot.racedata.day_path import Paths

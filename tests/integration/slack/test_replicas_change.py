@@ -33,7 +33,7 @@ from bot.errors import FieldsWrong
 from bot.events.event import DEFAULT_TOPICS, Topic
 from bot.fanout.fanout import Fanout
 from bot.fanout.unchecked_filters import check_filters
-from bot.outbox import hold
+from bot.outbox.channel_closing import pause_channel
 from bot.outbox.claim_at_fanout import QueuedOnly
 from bot.outbox.notices import Notices
 from bot.outbox.resume import Reopening
@@ -280,7 +280,7 @@ async def test_pause_that_begins_as_the_one_before_ends_lasts(replicas):
     one, other = replicas
     await subscribed(one)
     past = now() - timedelta(minutes=1)
-    await one.database.write(lambda session: hold.pause_channel(session, "CGB", past, past))
+    await one.database.write(lambda session: pause_channel(session, "CGB", past, past))
     _, ended = await cross(
         one,
         one.types(pause.commit_pause, "2h"),

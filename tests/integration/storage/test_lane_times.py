@@ -10,9 +10,10 @@ from sqlalchemy import delete, text, update
 from bot.db import named_values
 from bot.db.tables import ChannelQueue, MessageKind
 from bot.errors import StorageUnavailable
-from bot.outbox import channel_queues, held_queues, message_store, method_holds
+from bot.outbox import call_holds, channel_queues, held_queues, message_store
 from bot.outbox.message import Message
 from bot.outbox.message_store import NewPost, Priority
+from bot.outbox.messenger import Call
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -53,10 +54,8 @@ async def test_clock_that_was_set_back_stops_no_lane(database, column):
 async def test_clock_that_was_set_back_holds_no_method(database):
     await database.write(add("CGB", NOW))
     until = NOW + timedelta(hours=1)
-    await database.write(
-        partial(method_holds.hold_method, method="chat.postMessage", until=until, reason="ratelimited")
-    )
-    assert await database.read(partial(method_holds.method_holds, now=NOW)) == {}
+    await database.write(partial(call_holds.hold_call, call=Call.POST, until=until, reason="ratelimited"))
+    assert await database.read(partial(call_holds.reasons_of_holds, now=NOW)) == {}
     assert await claimed(database) == ["CGB"]
 
 

@@ -9,6 +9,8 @@ from sqlmodel import SQLModel
 from bot.db import migrate
 from bot.db.schema import Schema
 from bot.errors import SchemaUnknown
+from bot.outbox.call_holds import EVERY_CALL
+from bot.slack.web_client import METHOD_OF
 
 
 def shape(connection):
@@ -115,3 +117,25 @@ def test_warning_given_before_the_migration_is_known_by_its_new_name(empty_datab
         found = set(connection.execute(text("SELECT key FROM notice")).scalars())
         assert connection.execute(text("SELECT count(*) FROM stored_state")).scalar() == 0
     assert found == {*keys} - {"quota:2026-11:50"} | {"quota:2026-11:50:15000"}
+
+
+def test_holds_and_buckets_are_kept_under_the_new_names_of_calls(empty_database):
+    methods = {method: str(call) for call, method in METHOD_OF.items()} | {EVERY_CALL: EVERY_CALL}
+    at = "2026-11-20 12:00:00.000000"
+    with empty_database.writer.begin() as connection:
+        migrate.apply_migrations(connection, to="0010")
+        for number, method in enumerate(methods):
+            hold = {"method": method, "at": at, "reason": method}
+            connection.execute(
+                text("INSERT INTO method_hold (method, until, reason) VALUES (:method, :at, :reason)"), hold
+            )
+            bucket = {"method": method, "calls": number, "at": at}
+            connection.execute(
+                text("INSERT INTO method_pace (method, calls, counted_at) VALUES (:method, :calls, :at)"), bucket
+            )
+    migrate.upgrade(empty_database)
+    with empty_database.writer.connect() as connection:
+        holds = dict(connection.execute(text("SELECT reason, method FROM method_hold")).fetchall())
+        buckets = dict(connection.execute(text("SELECT method, calls FROM method_pace")).fetchall())
+    assert holds == methods
+    assert buckets == {call: number for number, call in enumerate(methods.values())}

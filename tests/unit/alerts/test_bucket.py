@@ -6,11 +6,12 @@ from itertools import accumulate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.outbox.pace import TIER_3, Bucket, MethodLimit, Pace
+from bot.outbox.messenger import Call
+from bot.outbox.pace import TIER_3, Bucket, CallLimit, Pace
 
 START = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
-limits = st.builds(MethodLimit, burst=st.integers(1, 50), per_minute=st.floats(0.5, 600))
+limits = st.builds(CallLimit, burst=st.integers(1, 50), per_minute=st.floats(0.5, 600))
 waits_s = st.lists(st.floats(0, 120), min_size=1, max_size=40)
 
 
@@ -71,8 +72,8 @@ def test_bucket_holds_a_call_when_it_says_so(limit, calls):
 
 
 def test_no_minute_exceeds_what_slack_allows():
-    for method, limit in Pace().limits.items():
-        assert limit.burst + limit.per_minute <= (300 if method == "chat.postMessage" else 50)
+    for call, limit in Pace().limits.items():
+        assert limit.burst + limit.per_minute <= (300 if call is Call.POST else 50)
     assert TIER_3 in Pace().limits.values()
 
 

@@ -22,7 +22,7 @@ from bot.operations.status_figures import JobDone, Status
 from bot.outbox.held_queues import PAUSED, UNDELIVERED, Held
 from bot.outbox.ledger import Outcome as Became
 from bot.outbox.ledger import Told, Trace, TracedDelivery, TracedVersion
-from bot.outbox.resume import Waited
+from bot.outbox.resume import Backlog
 from bot.outbox.traffic import Sent, WaitingChannel
 from bot.racedata.day_card import Card, Coverage, Meeting, Outcome, Outcomes
 from bot.racedata.forecast import forecast
@@ -147,7 +147,7 @@ VERSION = TracedVersion(
     inbox_id=17,
     posts=3,
     told=(
-        Told("C3", Became.PARKED, 5, RECEIVED_AT, why="invalid_arguments"),
+        Told("C3", Became.DEAD_LETTER, 5, RECEIVED_AT, why="invalid_arguments"),
         Told("C2", Became.MUTED, 0, RECEIVED_AT, muted_by="U1"),
         Told("C1", Became.SENT, 1, RECEIVED_AT, sent_at=RECEIVED_AT, message_ts="1795185131.000100"),
     ),
@@ -171,8 +171,8 @@ DRILL_REPORT = DrillReport(
         Told("C1", Became.SENT, 1, NOON, sent_at=RECEIVED_AT + timedelta(seconds=1.4), message_ts="1795185131.000100"),
         Told("C2", Became.WAITING, 0, NOON, why="the channel is paused", is_held=True),
         Told("C3", Became.WAITING, 1, NOON, why="is_archived", is_held=True),
-        Told("C4", Became.PARKED, 1, NOON, why="invalid_arguments"),
-        Told("C5", Became.DOUBTFUL, 1, NOON, why="Slack has not said whether it has it"),
+        Told("C4", Became.DEAD_LETTER, 1, NOON, why="invalid_arguments"),
+        Told("C5", Became.IN_DOUBT, 1, NOON, why="Slack has not said whether it has it"),
     ),
     ("C6",),
 )
@@ -185,7 +185,7 @@ STATUS = Status(
     waiting_posts=9,
     waiting_channels=(
         WaitingChannel("C1", 5, RECEIVED_AT, Became.WAITING, "is_archived"),
-        WaitingChannel("C2", 3, RECEIVED_AT, Became.DOUBTFUL, None),
+        WaitingChannel("C2", 3, RECEIVED_AT, Became.IN_DOUBT, None),
     ),
     missing={"race": 2, "day": 1},
     reading=READING,
@@ -227,9 +227,9 @@ def _address(channel_id: str, message_ts: str) -> str | None:
     return f"https://example.slack.com/archives/{channel_id}/p{message_ts.replace('.', '')}"
 
 
-def _waited(because: str, remarks: VersionRemarks = NO_REMARKS) -> Waited:
+def _waited(because: str, remarks: VersionRemarks = NO_REMARKS) -> Backlog:
     counts: dict[str | None, int] = {EventKind.RESULT_RECEIVED: 12, None: 1}
-    return Waited(Held(because, NOON), ((ABANDONED, remarks), (MEETING, remarks)), ((RESULT, remarks),), counts, 2)
+    return Backlog(Held(because, NOON), ((ABANDONED, remarks), (MEETING, remarks)), ((RESULT, remarks),), counts, 2)
 
 
 ANSWERS: dict[str, partial[Any]] = {

@@ -94,10 +94,10 @@ POSTED = {"sent_at": RECEIVED_AT, "message_ts": "1.2"}
             told(Outcome.WAITING, 0, within=True, why="the channel is paused"),
             "to be said in another message, which is waiting, because the channel is paused.",
         ),
-        (told(Outcome.PARKED, 5, why="invalid_arguments"), None),
-        (told(Outcome.PARKED, 0, why="the channel unsubscribed while it waited"), None),
+        (told(Outcome.DEAD_LETTER, 5, why="invalid_arguments"), None),
+        (told(Outcome.DEAD_LETTER, 0, why="the channel unsubscribed while it waited"), None),
         (
-            told(Outcome.DOUBTFUL, 1, why="chat.postMessage: timeout"),
+            told(Outcome.IN_DOUBT, 1, why="chat.postMessage: timeout"),
             f"{IN_DOUBT}, because the last call ended with `chat.postMessage: timeout`.",
         ),
         (told(Outcome.SENDING, 1), "being posted now."),

@@ -8,7 +8,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.outbox.held_queues import PAUSED, Held
-from bot.outbox.resume import ABANDONMENTS, Waited
+from bot.outbox.resume import ABANDONMENTS, Backlog
 from bot.slack.messages.alerts.backlog_summary import COUNTED, waited
 from bot.slack.messages.kit.blocks import weight
 from bot.slack.messages.kit.text import MESSAGE_MAX, SECTION_MAX, TEXT_MAX, size
@@ -26,7 +26,7 @@ def event(kind, *, course="Kempton", off="14:30", reason=None, runners=(), **rac
 
 def make(abandonments=(), results=(), counts=None, given_up=0, because="is_archived"):
     made = {EventKind.RESULT_RECEIVED: len(results)} if results else {}
-    return Waited(Held(because, SINCE), tuple(abandonments), tuple(results), made | (counts or {}), given_up)
+    return Backlog(Held(because, SINCE), tuple(abandonments), tuple(results), made | (counts or {}), given_up)
 
 
 def test_summary_names_abandonments_first_and_counts_the_rest():

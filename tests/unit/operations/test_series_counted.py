@@ -24,6 +24,7 @@ from bot.racedata.client.circuit_breakers import CODES
 from bot.racedata.client.service_errors import CircuitOpen, ServiceFailure, Spared, WalkBroken
 from bot.racedata.forecast import Forecast
 from bot.racedata.month_quota import QuotaReading, QuotaSource
+from bot.slack.web_client import METHODS
 from tests.promtool import Scrape
 from tests.unit.test_completeness import ROOT, production, settings
 
@@ -156,8 +157,8 @@ def scraped(metrics):
 
 
 def test_every_series_has_a_source_and_every_source_a_series():
-    fresh = scraped(Metrics(settings()))
-    metrics = Metrics(settings())
+    fresh = scraped(Metrics(settings(), METHODS))
+    metrics = Metrics(settings(), METHODS)
     for count in (count_requests, count_calls, count_work, show_everything):
         count(metrics)
     seen = scraped(metrics)

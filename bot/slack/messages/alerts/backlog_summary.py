@@ -9,7 +9,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.outbox.held_queues import PAUSED, UNDELIVERED
 from bot.outbox.message import Message
-from bot.outbox.resume import ABANDONMENTS, Waited
+from bot.outbox.resume import ABANDONMENTS, Backlog
 from bot.slack.messages.alerts.unreadable import NAME_MAX
 from bot.slack.messages.kit.blocks import context, header, message, mrkdwn, section
 from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
@@ -34,7 +34,7 @@ COUNTED: Mapping[str | None, tuple[str, str]] = {
 OTHERS_NAMED = 3
 
 
-def waited(summary: Waited) -> list[tuple[Message, int]]:
+def waited(summary: Backlog) -> list[tuple[Message, int]]:
     """Messages, each with its number of named abandonments. The last message adds results and counts."""
     rung = mentions_in_markup(summary.mentions)
     named = [_abandonment(event, remarks) + _had(summary, remarks) for event, remarks in summary.abandonments]
@@ -48,7 +48,7 @@ def waited(summary: Waited) -> list[tuple[Message, int]]:
     ]
 
 
-def _message(summary: Waited, named: Sequence[str], mentions: Sequence[str], *, is_last: bool) -> Message:
+def _message(summary: Backlog, named: Sequence[str], mentions: Sequence[str], *, is_last: bool) -> Message:
     rest = _rest(summary) if is_last else None
     lines = [_result(event, remarks) + _had(summary, remarks) for event, remarks in summary.results] if is_last else []
     results = summary.counts.get(EventKind.RESULT_RECEIVED, 0) if is_last else 0
@@ -94,7 +94,7 @@ def _result(event: RacingEvent, remarks: VersionRemarks) -> str:
     return ", ".join(filter(None, said))
 
 
-def _rest(summary: Waited) -> str:
+def _rest(summary: Backlog) -> str:
     others = _in_figures({kind: count for kind, count in summary.counts.items() if kind not in ABANDONMENTS})
     said = [f"{others} came meanwhile"] if others else []
     if summary.given_up:
@@ -118,19 +118,19 @@ def _others(counts: Mapping[str | None, int]) -> str:
     return f"{counted(sum(counts.values()), 'other event')} ({listed([*names[:OTHERS_NAMED], *more])})"
 
 
-def _had(summary: Waited, remarks: VersionRemarks) -> str:
+def _had(summary: Backlog, remarks: VersionRemarks) -> str:
     if summary.held.because != UNDELIVERED or remarks.had_at is None:
         return ""
     return f", known since {moment_for_readers(remarks.had_at, seconds=False)}"
 
 
-def _heading(summary: Waited, *, is_urgent: bool) -> str:
+def _heading(summary: Backlog, *, is_urgent: bool) -> str:
     if summary.held.because == UNDELIVERED:
         return "ABANDONED, told late" if is_urgent else "Told late"
     return "ABANDONED while nothing could be posted here" if is_urgent else "While nothing could be posted here"
 
 
-def _why(summary: Waited) -> str:
+def _why(summary: Backlog) -> str:
     because = summary.held.because
     if because == UNDELIVERED:
         return "Late: the data service could not deliver this to me in time"

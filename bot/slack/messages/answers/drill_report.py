@@ -96,11 +96,11 @@ def _after(report: DrillReport, told: Told) -> str:
 def _mend(told: Told) -> str | None:
     if told.outcome is Outcome.SENT:
         return None
-    if told.outcome is Outcome.PARKED:
+    if told.outcome is Outcome.DEAD_LETTER:
         return _MENDS.get(told.why or "", "the log has Slack's whole answer")
     if told.is_held:
         return "`/racing resume` there ends the pause" if PAUSED in (told.why or "") else _opens(told)
-    if told.outcome in {Outcome.SENDING, Outcome.DOUBTFUL}:
+    if told.outcome in {Outcome.SENDING, Outcome.IN_DOUBT}:
         return "see https://slack-status.com: Slack did not answer in time"
     return "see /readyz: Slack, or my own pace, holds posts back"
 

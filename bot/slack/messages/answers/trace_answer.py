@@ -35,9 +35,9 @@ KINDS: Mapping[str | None, tuple[str, Callable[[Race], str]]] = {
 """Each kind's words, and the name of its race or card."""
 
 _NOT_YET = {
-    Outcome.PARKED: "not posted",
+    Outcome.DEAD_LETTER: "not posted",
     Outcome.WAITING: "waiting",
-    Outcome.DOUBTFUL: "sent to Slack, and I am finding out whether it arrived",
+    Outcome.IN_DOUBT: "sent to Slack, and I am finding out whether it arrived",
     Outcome.SENDING: "being posted now",
 }
 

@@ -1,0 +1,177 @@
+"""Sends one claim, and decides the outcome by the class of Slack's answer (bot.errors)."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from bot.clock import Clock
+from bot.db.tables import Reason
+from bot.errors import (
+    SlackChannelClosed,
+    SlackCredentialsDead,
+    SlackDoubtful,
+    SlackEditRefused,
+    SlackError,
+    SlackMessageRefused,
+    SlackScopeMissing,
+    SlackUnreached,
+    SlackWait,
+)
+from bot.logs import get_logger
+from bot.outbox.channel_queues import Claim
+from bot.outbox.claim_outcomes import (
+    CallHeld,
+    ChannelClosed,
+    ClaimOutcome,
+    CredentialsDead,
+    Found,
+    GivenUp,
+    NoAnswer,
+    NotEdited,
+    NotSent,
+    Posted,
+)
+from bot.outbox.message import Message, NativeBlocks
+from bot.outbox.messenger import HISTORY, Sender
+from bot.outbox.poison_messages import UnansweredCalls
+
+log = get_logger(__name__)
+
+CALL_S = 5.0
+
+EDIT_LOOK_S = 2.0
+"""Within the queue's lease."""
+
+BACKOFF_S = (1.0, 2.0, 5.0, 10.0, 30.0)
+"""Waits after the first, second, … call of a message that never left the host."""
+
+Render = Callable[[Claim, datetime], Message]
+"""Never raises."""
+
+
+@dataclass
+class ClaimSender:
+    """`begun_at_s`: a moment before the claim, by this process's monotonic clock."""
+
+    sender: Sender
+    render: Render
+    native: NativeBlocks
+    clock: Clock
+    monotonic: Callable[[], float]
+    unanswered: UnansweredCalls = field(default_factory=UnansweredCalls)
+
+    async def send(self, claim: Claim, begun_at_s: float) -> ClaimOutcome:
+        if claim.edited and claim.edited.message_ts is None:
+            return NotEdited(claim, "its message was not posted")
+        message = self.render(claim, self.clock())
+        if claim.post.plain or (claim.edited and claim.edited.plain):
+            message = message.in_words()
+        try:
+            message_ts = await self._say(claim, self.native.form_of(message), begun_at_s)
+        except SlackError as error:
+            log.info("post_not_made", post=claim.post.idempotency_key, reason=str(error))
+            return await self.refused(claim, error)
+        if message_ts is None:
+            return NotSent(claim, "too late to send")
+        self.unanswered.sent(claim)
+        return Posted(claim, message_ts)
+
+    async def _say(self, claim: Claim, message: Message, begun_at_s: float) -> str | None:
+        """The message's ts; None if the time for the call is over. Refused native blocks are sent again in sections."""
+        # The database's clock may differ.
+        left_s = CALL_S - (self.monotonic() - begun_at_s)
+        if left_s <= 0:
+            # The process slept: another process may have the lease.
+            return None
+        try:
+            return await self._call(claim, message, left_s)
+        except SlackMessageRefused as error:
+            if not message.plain_blocks:
+                raise
+            log.warning("native_blocks_refused", post=claim.post.idempotency_key, reason=str(error))
+        message_ts = await self._say(claim, message.in_sections(), begun_at_s)
+        if message_ts is not None:
+            self.native.refused()
+        return message_ts
+
+    async def _call(self, claim: Claim, message: Message, timeout_s: float) -> str:
+        edited = claim.edited
+        if edited is None or edited.message_ts is None:
+            post_key = claim.post.idempotency_key
+            return await self.sender.post(
+                claim.channel_id, message, post_key=post_key, timeout_s=timeout_s, edits=claim.edits
+            )
+        await self.sender.update(
+            claim.channel_id,
+            edited.message_ts,
+            message,
+            post_key=edited.idempotency_key,
+            timeout_s=timeout_s,
+            edits=claim.edits,
+        )
+        return edited.message_ts
+
+    async def refused(self, claim: Claim, error: SlackError) -> ClaimOutcome:
+        reason = str(error)
+        match error:
+            case SlackUnreached() | SlackDoubtful():
+                return await self._no_answer(claim, error)
+            case SlackWait():
+                return CallHeld(claim, reason, error.code, error.retry_after_s)
+            case SlackChannelClosed():
+                return ChannelClosed(claim, error.code)
+            case SlackCredentialsDead():
+                return CredentialsDead(claim, reason)
+            case SlackMessageRefused() if not claim.post.plain:
+                log.error("blocks_refused", post=claim.post.idempotency_key, reason=reason)
+                return NotSent(claim, reason, plain=True)
+            case SlackEditRefused() | SlackMessageRefused() if claim.edited:
+                return await self._edit_refused(claim, reason)
+            case _:
+                return GivenUp(claim, Reason.REFUSED, reason)
+
+    async def _no_answer(self, claim: Claim, error: SlackError) -> ClaimOutcome:
+        """A message is in doubt. An edit is made again, because a second call changes nothing.
+
+        Meanwhile edits are held, so that the channel's messages need not wait.
+        """
+        seen = self.unanswered.count(claim, left=isinstance(error, SlackDoubtful))
+        if claim.edited:
+            if self.unanswered.is_poison_edit(seen):
+                return await self._edit_refused(claim, str(error))
+            return CallHeld(claim, str(error), error.code, _backoff_s(claim))
+        if isinstance(error, SlackUnreached):
+            return NotSent(claim, str(error), _backoff_s(claim))
+        return NoAnswer(claim, str(error))
+
+    async def _edit_refused(self, claim: Claim, reason: str) -> ClaimOutcome:
+        """The edit becomes a message of its own, unless an earlier unanswered call has made the edit."""
+        edited = claim.edited
+        if edited is None or edited.message_ts is None or claim.post.attempts < 2:
+            return NotEdited(claim, reason)
+        try:
+            edits = await self._edits_said(claim.channel_id, edited.idempotency_key, edited.message_ts)
+        except (SlackScopeMissing, SlackChannelClosed) as error:
+            return NotEdited(claim, f"{reason}, and I can't look at the message ({error})")
+        except SlackError as error:
+            if not self.unanswered.look_failed(claim):
+                return NotEdited(claim, reason)
+            return CallHeld(claim, str(error), error.code, _backoff_s(claim))
+        if claim.post.id not in edits:
+            return NotEdited(claim, reason)
+        return Found(claim.saying(edits), edited.message_ts)
+
+    async def _edits_said(self, channel_id: str, post_key: str, message_ts: str) -> frozenset[int]:
+        """The ids of the edits in the message's metadata. Raises SlackError."""
+        at, second = datetime.fromtimestamp(float(message_ts), UTC), timedelta(seconds=1)
+        try:
+            async with asyncio.timeout(EDIT_LOOK_S):
+                page = await self.sender.find(channel_id, post_key, since=at - second, until=at + second, cursor=None)
+        except TimeoutError:
+            raise SlackUnreached(HISTORY, f"not read within {EDIT_LOOK_S:g} s") from None
+        return page.edits
+
+
+def _backoff_s(claim: Claim) -> float:
+    return BACKOFF_S[min(claim.post.attempts, len(BACKOFF_S)) - 1]

@@ -1,0 +1,56 @@
+"""The calls that the outbox makes, and the protocol of their client."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from bot.outbox.message import Message
+
+
+class Call(StrEnum):
+    """Each kind has its own limit. `method_hold` and `method_pace` store the values."""
+
+    POST = "post"
+    EDIT = "edit"
+    LOOK = "look"
+
+
+HISTORY = "the channel's history"
+"""Stands for the method in the outbox's own errors."""
+
+
+@dataclass(frozen=True)
+class HistoryPage:
+    """`message_ts`: of the message looked for. `edits`: the ids of edits in the message's metadata."""
+
+    message_ts: str | None
+    next_cursor: str | None
+    edits: frozenset[int] = frozenset()
+
+
+class Sender(Protocol):
+    """The calls raise the classes of SlackError."""
+
+    async def post(
+        self, channel_id: str, message: Message, *, post_key: str, timeout_s: float, edits: Sequence[int] = ()
+    ) -> str:
+        """Returns the ts. `edits`: the ids of the edits in the message."""
+
+    async def update(
+        self,
+        channel_id: str,
+        message_ts: str,
+        message: Message,
+        *,
+        post_key: str,
+        timeout_s: float,
+        edits: Sequence[int] = (),
+    ) -> None:
+        """Replace the message at `message_ts`. A second call changes nothing."""
+
+    async def find(
+        self, channel_id: str, post_key: str, *, since: datetime, until: datetime, cursor: str | None
+    ) -> HistoryPage:
+        """Look for a message with this key on one page of the channel's history."""
