@@ -19,6 +19,7 @@ from bot.operations import metrics as declared
 from bot.operations.gauges import ServiceState
 from bot.operations.jobs.table import JOBS
 from bot.operations.metrics import PREFIX, Metrics
+from bot.outbox.claim_outcomes import ClaimOutcome
 from bot.outbox.states import UNSENT
 from bot.racedata.client.circuit_breakers import CODES
 from bot.racedata.client.service_errors import CircuitOpen, ServiceFailure, Spared, WalkBroken
@@ -123,8 +124,7 @@ def count_calls(metrics):
 
 
 def count_work(metrics):
-    outcomes = {one for path in files_below("slack", "outbox") for one in argument(path, "Outcome")}
-    for outcome in outcomes | {"sent", "found"}:
+    for outcome in {one.name for one in subclasses(ClaimOutcome)}:
         metrics.post(outcome)
     outcomes_of_jobs = set(argument("bot/operations/jobs/scheduler.py", "_count", 1))
     for job, outcome in product(JOBS, outcomes_of_jobs):
