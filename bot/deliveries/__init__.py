@@ -1,5 +1,5 @@
 """Deliveries: from signed bytes to a row of the inbox, before the answer.
 
-Offers the endpoint, admission control, signatures and their secrets, the reader of payloads, ingest and the inbox. May
+Offers the endpoint, admission control, signatures and secrets, the reader of payloads, ingest and the inbox. May
 import: events, db, web.
 """

@@ -6,21 +6,19 @@ from contextlib import contextmanager
 
 from bot.errors import QueueFull
 
-LIMIT = 128
-"""Deliveries between their last byte and their answer, at most.
+ADMITTED_AT_ONCE = 128
+"""Deliveries between last byte and answer.
 
-A delivery takes 0.25 ms of processor time, beside the fan-out of earlier deliveries. A full queue is therefore answered
-within a quarter of a second. At 1,000 deliveries a second the queue holds what comes in a pause of 0.1 s.
+A delivery takes 0.25 ms of processor time beside the fan-out of earlier deliveries, so a full queue is answered within
+a quarter of a second. At 1,000 deliveries a second the queue holds the deliveries of a pause of 0.1 s.
 """
 
 LOG_EVERY_S = 1.0
-"""Refusals share a log line: a line for each would keep the admitted deliveries waiting."""
+"""Refusals share a log line: a line each would delay the admitted deliveries."""
 
 
 class Admission:
-    """Counts the deliveries that are being worked at."""
-
-    def __init__(self, limit: int = LIMIT, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, limit: int = ADMITTED_AT_ONCE, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._limit = limit
         self._monotonic = monotonic
         self.admitted_now = 0
@@ -28,13 +26,13 @@ class Admission:
         self._logged_s = -LOG_EVERY_S
 
     def check(self) -> None:
-        """Raise QueueFull where the queue is full."""
+        """Raise QueueFull if the queue is full."""
         if self.admitted_now >= self._limit:
             raise QueueFull(f"{self.admitted_now} deliveries are waiting for their answer")
 
     @contextmanager
     def admitted(self) -> Iterator[None]:
-        """Hold a place in the queue. Raises QueueFull where the queue is full."""
+        """Hold a place in the queue. Raises QueueFull."""
         self.check()
         self.admitted_now += 1
         try:
@@ -43,7 +41,7 @@ class Admission:
             self.admitted_now -= 1
 
     def refusals_to_log(self) -> int:
-        """Count a refusal. Returns the refusals since the last log line; 0 while that line is younger than a second."""
+        """Count a refusal. Returns the refusals since the last log line, or 0 within LOG_EVERY_S of the line."""
         self._refused += 1
         now_s = self._monotonic()
         if now_s - self._logged_s < LOG_EVERY_S:

@@ -32,8 +32,7 @@ ACCEPTED, DUPLICATE = b'{"status":"accepted"}', b'{"status":"duplicate"}'
 class Counts(Protocol):
     """Counts deliveries; see bot.operations.metrics."""
 
-    def delivery(self, status: str) -> None:
-        """A request was answered."""
+    def delivery(self, status: str) -> None: ...
 
     def event(self, name: str | None, outcome: str) -> None:
         """A signed delivery was "accepted", a "duplicate" or "not_stored"."""
@@ -44,10 +43,7 @@ class Counts(Protocol):
 
 @dataclass(frozen=True)
 class WebhookEndpoint:
-    """Receives deliveries.
-
-    `store` commits a delivery and gives the number of a new delivery; `tell_too_large` tells admins of a 413.
-    """
+    """`store` commits a delivery and gives the number of a new delivery; `tell_too_large` tells admins of a 413."""
 
     bodies: BodyReader
     signing_secrets: SigningSecrets
@@ -62,7 +58,7 @@ class WebhookEndpoint:
         """200 accepted or duplicate, 401, 408, 413 or 503."""
         reference = f"req-{secrets.token_hex(4)}"
         try:
-            # First of all: in a flood, the work for each refused delivery keeps the admitted ones waiting.
+            # First: in a flood, work on refused deliveries delays the admitted deliveries.
             self.admission.check()
             response = await self._receive(request, reference)
         except ClientDisconnect:
@@ -88,7 +84,7 @@ class WebhookEndpoint:
             self.counts.signature_failure("missing")
             return refuse(401, f"exactly one {HEADER} of 64 hex digits is needed", reference=reference)
         async with self.bodies.read(request) as body:
-            # A place in the queue is taken only now, so that slow senders hold none.
+            # Only now, so that slow senders hold no place in the queue.
             with self.admission.admitted():
                 return await self._accept(body, signature, reference)
 

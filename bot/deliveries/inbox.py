@@ -1,4 +1,4 @@
-"""The inbox: deliveries as they came, each stored once for ever."""
+"""The inbox: deliveries as received, each stored once for ever."""
 
 import zlib
 from collections.abc import Callable, Iterable, Sequence
@@ -18,27 +18,25 @@ from bot.db.engine import affected, dialect_of, insert_into, table_of
 from bot.db.tables import InboxDelivery, InboxState
 from bot.events import drill_mark
 from bot.events.event import EventKind, RacingEvent
+from bot.events.kinds import ABANDONMENTS
 
-RETRY_AFTER_S = 5.0
-"""A delivery whose fan-out failed is tried again after this, doubled each time up to ten minutes."""
-
+FIRST_BACKOFF_S, LONGEST_BACKOFF_S = 5.0, 600.0
+"""The backoff of a delivery with a failed fan-out, doubled after each failure."""
 
 LONGEST_ERROR = 200
+"""Characters."""
 
-KEYS_TOGETHER = 500
-"""Keys of one look-up: SQLite takes a limited number of values."""
+KEYS_PER_QUERY = 500
+"""SQLite takes a limited number of values."""
 
 FANOUT_LOCK = 7_228_464_116
-"""PostgreSQL's advisory lock of the replica that fans out."""
+"""PostgreSQL's advisory lock of the replica in fan-out."""
 
 _IS_NEW = col(InboxDelivery.state) == literal_column("'new'")
-"""As a literal: the index of new deliveries is of no use to a statement whose state is a parameter."""
+"""As a literal: a statement with the state as a parameter can't use the index of new deliveries."""
 
-_IS_URGENT = col(InboxDelivery.event_name).in_(
-    [literal_column(f"'{kind}'") for kind in (EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED)]
-)
-"""As literals, and as the index says it."""
-
+_IS_URGENT = col(InboxDelivery.event_name).in_([literal_column(f"'{kind}'") for kind in ABANDONMENTS])
+"""As literals, and letter by letter as in the index `ix_inbox_urgent`."""
 
 _INBOX = table_of(InboxDelivery)
 _OTHER = _INBOX.alias("other")
@@ -57,12 +55,11 @@ _TAKE = (
         ),
     )
 )
-"""The statement of `take`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Arrival:
-    """A delivery that was received and whose signature was right."""
+    """A received delivery with a right signature. `read` gives the event of a body that is parsed already."""
 
     event_key: str
     event_name: str | None
@@ -70,12 +67,11 @@ class Arrival:
     body: bytes
     received_at: datetime
     read: Callable[[], RacingEvent] | None = None
-    """Gives the event of a body that was parsed already."""
 
 
 @dataclass(frozen=True)
 class StoredDelivery:
-    """A delivery of the inbox, its body whole again. `read` gives the event of a body that was parsed already."""
+    """A delivery of the inbox. `read` gives the event of a body that is parsed already."""
 
     inbox_id: int
     event_key: str
@@ -88,31 +84,30 @@ class StoredDelivery:
 
 @dataclass(frozen=True)
 class Depth:
-    """How many rows wait in a state, and since when the oldest row waits."""
+    """The rows that wait in a state, and the moment of the oldest."""
 
     count: int = 0
     oldest_at: datetime | None = None
 
     def age_s(self, now: datetime) -> float:
-        """Age of the oldest in seconds; 0 where nothing waits, or where the clock was set back."""
+        """The oldest row's age; 0 without a row, or after the clock was set back."""
         return max(0.0, (now - self.oldest_at).total_seconds()) if self.oldest_at else 0.0
 
 
 @dataclass(frozen=True)
 class FirstWaiting:
-    """The delivery that has waited longest for its fan-out, and why the last try failed, where there was one."""
+    """The delivery that has waited longest for its fan-out, and the error of the last try."""
 
     inbox_id: int
     error: str | None
 
 
 def reference(inbox_id: int) -> str:
-    """How a delivery is called in the log and towards admins."""
+    """The delivery's name in the log and for admins."""
     return f"inbox-{inbox_id}"
 
 
 def stored(arrival: Arrival, inbox_id: int) -> StoredDelivery:
-    """The delivery as the inbox has it."""
     return StoredDelivery(
         inbox_id,
         arrival.event_key,
@@ -125,11 +120,11 @@ def stored(arrival: Arrival, inbox_id: int) -> StoredDelivery:
 
 
 def store(session: Session, arrivals: Sequence[Arrival]) -> dict[Arrival, int | None]:
-    """The number of each; None where it is not new: a body that the inbox has under its key is not stored again."""
+    """The number of each new delivery; None for a body that the inbox has under the same key."""
     unique = {(arrival.event_key, arrival.body_sha256): arrival for arrival in reversed(arrivals)}
-    # In one order everywhere: two replicas that insert the same keys would otherwise wait for each other.
+    # In one order everywhere: two replicas with the same keys would otherwise wait for each other.
     rows = [_as_row(unique[key]) for key in sorted(unique)]
-    # On the connection: the session would make objects of rows that nobody needs.
+    # On the connection: the session would make an object of each row.
     stored = session.connection().execute(_stored(dialect_of(session)), rows)
     numbers = {unique[key, sha256]: number for key, sha256, number in stored}
     return {arrival: numbers.get(arrival) for arrival in arrivals}
@@ -137,7 +132,6 @@ def store(session: Session, arrivals: Sequence[Arrival]) -> dict[Arrival, int | 
 
 @cache
 def _stored(dialect: str) -> ReturningInsert[str, str, int]:
-    """The statement of `store`."""
     insert, row = insert_into(dialect, InboxDelivery), table_of(InboxDelivery).c
     once = insert.on_conflict_do_nothing(index_elements=["event_key", "body_sha256"])
     return once.returning(row.event_key, row.body_sha256, row.id)
@@ -156,10 +150,10 @@ def _as_row(arrival: Arrival) -> dict[str, Any]:
 
 
 def waiting(session: Session, now: datetime, limit: int) -> list[StoredDelivery]:
-    """Deliveries that wait for their fan-out: abandonments first, but not before what waits of their races.
+    """Up to `limit` deliveries that wait for their fan-out, by receipt.
 
-    Then by receipt. That only decides which are taken: they come by receipt, since a meeting's abandonment is not to be
-    told before the result of one of its races that came earlier. Nothing is locked: see `take`.
+    Abandonments are among them first, with the waiting deliveries of the same races. The list is by receipt all the
+    same: an earlier result of a race is told before the abandonment of the race's meeting. `take` locks the rows.
     """
     urgent = _waiting(session, now, limit, _IS_URGENT)
     names = {key for delivery in urgent for key in _keys_of_its_race(delivery)}
@@ -174,21 +168,20 @@ def waiting(session: Session, now: datetime, limit: int) -> list[StoredDelivery]
 
 
 def results_waiting(session: Session, now: datetime, race_ids: Sequence[str], limit: int) -> list[StoredDelivery]:
-    """The results of these races that wait for their fan-out."""
+    """The waiting results of these races."""
     keys = sorted({f"{EventKind.RESULT_RECEIVED}:{race_id}" for race_id in race_ids})
     return _waiting(session, now, limit, _INBOX.c.event_key.in_(keys)) if keys else []
 
 
 def receipt(delivery: StoredDelivery) -> tuple[datetime, int]:
-    """Sorts deliveries by receipt."""
     return delivery.received_at, delivery.inbox_id
 
 
 def take_turn(session: Session, clock: Clock) -> datetime | None:
-    """The database's moment, if no other replica fans out until this transaction ends; else None.
+    """The database's moment, if this replica alone fans out until the transaction ends; else None.
 
-    What one replica does not see, it can't compare with. The turn is not waited for, as waiting would hold up the units
-    that share the transaction. SQLite has one writer.
+    One replica at a time, because an event is compared with all committed versions. Nothing waits for the turn: a wait
+    would delay the other units of the transaction. SQLite has one writer.
     """
     if dialect_of(session) == "sqlite":
         return clock()
@@ -199,9 +192,9 @@ def take_turn(session: Session, clock: Clock) -> datetime | None:
 
 @dataclass(frozen=True)
 class Taken:
-    """The deliveries that were still new, and the generation (`bot/db/generation.py`) of this transaction.
+    """The deliveries that were still new, and the generation (`bot/db/generation.py`) of the transaction as `mark`.
 
-    `overtakes`: other deliveries, received before the last of these, wait too.
+    `overtakes`: other deliveries wait that were received before the last of these deliveries.
     """
 
     inbox_ids: frozenset[int]
@@ -210,9 +203,9 @@ class Taken:
 
 
 def take(session: Session, deliveries: Sequence[StoredDelivery], now: datetime) -> Taken:
-    """Mark deliveries done whose posts are made in the same transaction, but for those that another replica has done.
+    """Mark deliveries done whose messages are made in the same transaction, unless another replica was first.
 
-    Comes after `take_turn`: so the generation is that of whatever the turn before has committed.
+    Call after `take_turn`: the generation is then the one that the turn before has committed.
     """
     numbers = [delivery.inbox_id for delivery in deliveries]
     last = max(delivery.received_at for delivery in deliveries)
@@ -222,7 +215,7 @@ def take(session: Session, deliveries: Sequence[StoredDelivery], now: datetime) 
 
 
 def put_back(session: Session, inbox_ids: Sequence[int]) -> None:
-    """Deliveries that were taken are left for the next transaction."""
+    """Leave taken deliveries for the next transaction."""
     of_these = col(InboxDelivery.id).in_(inbox_ids)
     session.execute(update(InboxDelivery).where(of_these).values(state=InboxState.NEW, done_at=None))
 
@@ -235,7 +228,7 @@ def _waiting(
     statement = (
         select(row.id, row.event_key, row.event_name, row.body, row.received_at, row.attempts)
         .where(_IS_NEW, is_due, *([] if which is None else [which]))
-        # By receipt: those that shared a commit were inserted in the order of their keys.
+        # Numbers do not tell the order of receipt: a commit inserts in the order of keys.
         .order_by(row.received_at, row.id)
         .limit(limit)
     )
@@ -247,7 +240,7 @@ def _waiting(
 
 
 def _keys_of_its_race(delivery: StoredDelivery) -> list[str]:
-    """The keys under which the other events of an abandoned race are stored: an abandonment does not overtake them."""
+    """The keys of the other events of an abandoned race. No abandonment overtakes these events."""
     named = delivery.event_key.removeprefix(f"{EventKind.RACE_ABANDONED}:")
     if named == delivery.event_key:
         return []
@@ -255,8 +248,8 @@ def _keys_of_its_race(delivery: StoredDelivery) -> list[str]:
 
 
 def mark_failed(session: Session, delivery: StoredDelivery, now: datetime, error: str) -> None:
-    """Fan-out raised; it is tried again later, and later each time."""
-    wait_s = min(RETRY_AFTER_S * 2**delivery.attempts, 600.0)
+    """Fan-out raised an error and is retried after a backoff."""
+    wait_s = min(FIRST_BACKOFF_S * 2**delivery.attempts, LONGEST_BACKOFF_S)
     session.execute(
         update(InboxDelivery)
         .where(col(InboxDelivery.id) == delivery.inbox_id)
@@ -271,29 +264,28 @@ def mark_failed(session: Session, delivery: StoredDelivery, now: datetime, error
 
 
 def bodies_of(session: Session, event_keys: Iterable[str]) -> set[tuple[str, str]]:
-    """The key and the body's SHA-256 of each delivery with one of the keys."""
+    """The key and the body's SHA-256 of each stored delivery of these keys."""
     row = _INBOX.c
     keys, found = iter(sorted(set(event_keys))), set[tuple[str, str]]()
-    while some := list(islice(keys, KEYS_TOGETHER)):
+    while some := list(islice(keys, KEYS_PER_QUERY)):
         rows = session.connection().execute(select(row.event_key, row.body_sha256).where(row.event_key.in_(some)))
         found |= {(key, sha256) for key, sha256 in rows}
     return found
 
 
 def first_waiting(session: Session) -> FirstWaiting | None:
-    """The delivery that has waited longest; None where none waits."""
     row = InboxDelivery
     statement = select(col(row.id), col(row.error)).where(_IS_NEW).order_by(col(row.received_at), col(row.id)).limit(1)
     found = session.execute(statement).first()
     if found is None or found[0] is None:
         return None
     number, error = found
-    # A driver's message may go on with the statement.
+    # The first line: a driver's message may go on with the statement.
     return FirstWaiting(number, error.splitlines()[0][:LONGEST_ERROR] if error else None)
 
 
 def count_received(session: Session, since: datetime) -> dict[str, int]:
-    """How many deliveries were received since, by the event's name; "" for an unknown name. Drills are left out."""
+    """The number of deliveries by the event's name, "" without a name. Drills are left out."""
     row = InboxDelivery
     name = func.coalesce(col(row.event_name), "")
     statement = select(name, func.count()).where(col(row.received_at) >= since, name != drill_mark.NAME)
@@ -302,21 +294,19 @@ def count_received(session: Session, since: datetime) -> dict[str, int]:
 
 
 def first_received_at(session: Session) -> datetime | None:
-    """When the first delivery that there is was received; None before the first."""
     first = select(col(InboxDelivery.received_at)).order_by(col(InboxDelivery.id)).limit(1)
     moment: datetime | None = session.execute(first).scalar_one_or_none()
     return moment
 
 
 def count_waiting(session: Session) -> int:
-    """How many deliveries wait for their fan-out."""
     statement = select(func.count()).select_from(InboxDelivery).where(_IS_NEW)
     count: int = session.execute(statement).scalar_one()
     return count
 
 
 def depths(session: Session) -> dict[str, Depth]:
-    """The deliveries that wait for their fan-out: "new", and "failed" where a fan-out failed before."""
+    """The deliveries that wait for their fan-out: "new", and "failed" after a failed fan-out."""
     row = _INBOX.c
     failed = (row.attempts > literal_column("0")).label("failed")
     statement = select(failed, func.count(), func.min(row.received_at)).where(_IS_NEW).group_by(failed)
@@ -327,7 +317,7 @@ def depths(session: Session) -> dict[str, Depth]:
 
 
 def received_before(session: Session, before: datetime, *, after_id: int, limit: int) -> list[int]:
-    """The next deliveries by number that were received before a moment; none once the next is younger."""
+    """The next deliveries by number, of the next `limit`, that were received before a moment."""
     statement = (
         select(col(InboxDelivery.id), col(InboxDelivery.received_at))
         .where(col(InboxDelivery.id) > after_id)
@@ -338,7 +328,7 @@ def received_before(session: Session, before: datetime, *, after_id: int, limit:
 
 
 def forget_bodies(session: Session, inbox_ids: Sequence[int]) -> int:
-    """How many bodies were forgotten: those of deliveries that are done."""
+    """Forget the bodies of finished deliveries, and count these."""
     statement = (
         update(InboxDelivery)
         .where(col(InboxDelivery.id).in_(inbox_ids), col(InboxDelivery.state) == InboxState.DONE)

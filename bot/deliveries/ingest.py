@@ -1,4 +1,4 @@
-"""Store, then answer: a delivery that was accepted is on disk. Requests that arrive together share a commit."""
+"""Store, then answer: an accepted delivery is on disk. Deliveries that arrive together share a commit."""
 
 import asyncio
 import contextlib
@@ -13,39 +13,37 @@ from bot.logs import get_logger
 
 log = get_logger(__name__)
 
-HANDED_OVER = 25
-"""Deliveries that fan-out takes from memory at most; of more, the inbox knows which are urgent."""
+LARGEST_HAND_OVER = 25
+"""Deliveries that fan-out takes from memory. Larger numbers come from the inbox, the urgent deliveries first."""
 
-PATIENCE_S = 1.5
+STORE_WITHIN_S = 1.5
 """A delivery is answered within a couple of seconds (Interface, Events 5), stored or not."""
 
 
-class Entry(NamedTuple):
-    """A delivery that waits for its commit."""
-
+class _Entry(NamedTuple):
     arrival: Arrival
     future: asyncio.Future[int | None]
 
 
 class Ingest:
-    """Stores deliveries. `on_stored` is called after each commit that brought something new."""
+    """Stores deliveries. `stored` is set after each commit with a new delivery."""
 
-    def __init__(self, database: Database, *, patience_s: float = PATIENCE_S) -> None:
+    def __init__(self, database: Database, *, patience_s: float = STORE_WITHIN_S) -> None:
         self._database = database
         self._patience_s = patience_s
-        self._waiting: list[Entry] = []
+        self._waiting: list[_Entry] = []
         self._storing: asyncio.Task[None] | None = None
         self._handed_over: list[StoredDelivery] = []
         self.stored = asyncio.Event()
         self.stored_count = 0
 
     async def store(self, arrival: Arrival) -> int | None:
-        """The number of a new delivery, after the commit; None of a delivery that the inbox had already.
+        """The number of a new delivery, after the commit; None for a delivery that the inbox had before.
 
-        Raises StorageError: then it may be stored or not, and the service is to send it again.
+        Raises StorageError: the delivery may be stored or not, and the service has to send the delivery again.
         """
         future: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
-        entry = Entry(arrival, future)
+        entry = _Entry(arrival, future)
         self._waiting.append(entry)
         if self._storing is None or self._storing.done():
             self._storing = asyncio.create_task(self._store_waiting(), name="ingest")
@@ -58,12 +56,12 @@ class Ingest:
             raise StorageUnavailable(f"not stored within {self._patience_s} s") from None
 
     def hand_over(self) -> list[StoredDelivery] | None:
-        """What was stored since the last call; None where that is more than fan-out takes: the inbox has it all."""
+        """The deliveries stored since the last call; None for more than LARGEST_HAND_OVER."""
         stored, self._handed_over = self._handed_over, []
-        return stored if len(stored) <= HANDED_OVER else None
+        return stored if len(stored) <= LARGEST_HAND_OVER else None
 
     async def finish(self) -> None:
-        """Store what waits; for a graceful stop."""
+        """End the commit under way, for a graceful stop."""
         if self._storing is not None:
             await self._storing
 
@@ -72,7 +70,7 @@ class Ingest:
             batch, self._waiting = self._waiting, []
             await self._store_together(batch)
 
-    async def _store_together(self, batch: Sequence[Entry]) -> None:
+    async def _store_together(self, batch: Sequence[_Entry]) -> None:
         arrivals = [entry.arrival for entry in batch]
         try:
             new = await self._database.write(lambda session: inbox.store(session, arrivals))
@@ -81,7 +79,7 @@ class Ingest:
             _fail(batch, error)
             return
         except Exception as error:
-            # One row that the database can't hold must not cost its neighbours theirs.
+            # A row that the database can't hold must not fail the other deliveries of the commit.
             if len(batch) > 1:
                 for single in batch:
                     await self._store_together([single])
@@ -95,12 +93,12 @@ class Ingest:
         stored = [inbox.stored(arrival, number) for arrival, number in new.items() if number is not None]
         if stored:
             self.stored_count += len(stored)
-            # One more than are handed over says that there are too many.
-            self._handed_over += stored[: HANDED_OVER + 1 - len(self._handed_over)]
+            # One above the largest hand-over says that the inbox has more.
+            self._handed_over += stored[: LARGEST_HAND_OVER + 1 - len(self._handed_over)]
             self.stored.set()
 
 
-def _fail(batch: Sequence[Entry], error: StorageError) -> None:
+def _fail(batch: Sequence[_Entry], error: StorageError) -> None:
     for entry in batch:
         if not entry.future.done():
             entry.future.set_exception(error)

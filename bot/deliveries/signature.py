@@ -10,22 +10,18 @@ _HEX_DIGEST = re.compile(r"[0-9a-fA-F]{64}")
 
 
 def read_signature(values: Sequence[str]) -> str | None:
-    """The signature of a request's headers, in lower case; None unless there is exactly one of 64 hex digits."""
+    """The signature in lower case; None unless the request has exactly one header, of 64 hex digits."""
     if len(values) != 1 or not _HEX_DIGEST.fullmatch(values[0].strip()):
         return None
     return values[0].strip().lower()
 
 
 def sign(secret: str, body: bytes) -> str:
-    """The signature that a body has under a secret."""
     return hmac.digest(secret.encode(), body, "sha256").hex()
 
 
 def is_signed(secrets: Iterable[str], body: bytes, signature: str) -> bool:
-    """Whether any secret made this signature.
-
-    Every secret is tried, whatever the ones before it said: the time taken tells nothing about which of them it was.
-    """
+    """Every secret is tried, even after a match: the time taken does not tell the secret."""
     matched = False
     for secret in secrets:
         matched |= hmac.compare_digest(sign(secret, body), signature)

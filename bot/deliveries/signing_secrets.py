@@ -1,4 +1,4 @@
-"""The signing secrets that deliveries may be signed with: those of the settings, and those that `subscribe` stored."""
+"""The active signing secrets: from the settings, and stored by `racing-bot subscribe`."""
 
 from collections.abc import Awaitable, Callable, Iterable
 
@@ -8,11 +8,11 @@ from bot.logs import get_logger
 log = get_logger(__name__)
 
 REREAD_S = 2.0
-"""The stored secrets are read again at most this often: `racing-bot subscribe` may have added one meanwhile."""
+"""Between two reads of the stored secrets at least. `racing-bot subscribe` may store a secret at any time."""
 
 
 class SigningSecrets:
-    """Every active secret. What is stored is read at start, every few seconds, and when a signature matches none."""
+    """The stored secrets are read at start, every few seconds, and after a signature that matches no secret."""
 
     def __init__(
         self,
@@ -26,18 +26,17 @@ class SigningSecrets:
         self._stored: tuple[str, ...] = ()
         self._read_at_s: float | None = None
         self.unread = True
-        """Whether the stored secrets could not be read yet: what matches none of the others may match one of them."""
+        """True until the stored secrets were read once. An unknown signature may be by a stored secret."""
 
     def __repr__(self) -> str:
         return f"SigningSecrets({len(self.active)} active)"
 
     @property
     def active(self) -> tuple[str, ...]:
-        """The secrets as last read."""
         return self._settings_secrets + self._stored
 
     async def reread(self) -> bool:
-        """Whether reading the stored secrets again changed anything. Does nothing if they were read just now."""
+        """True if the stored secrets changed. Reads nothing within REREAD_S of the last read."""
         now_s = self._monotonic()
         if self._read_at_s is not None and now_s - self._read_at_s < REREAD_S:
             return False

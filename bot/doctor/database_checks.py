@@ -15,7 +15,7 @@ from bot.db.engine import Database, is_damage, reason_of
 from bot.db.schema import is_there
 from bot.db.tables import WebhookSubscriptionRow
 from bot.db.vault import Vault
-from bot.deliveries.ingest import PATIENCE_S
+from bot.deliveries.ingest import STORE_WITHIN_S
 from bot.doctor.deployment import Patient
 from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
 from bot.errors import SchemaUnknown, SecretsUnreadable, StorageError
@@ -33,7 +33,7 @@ LITTLE_ROOM_BYTES = 1024 * MIB
 
 COMMITS = 3
 SLOW_COMMIT_S = 0.25
-"""Many deliveries share a commit. Beyond PATIENCE_S deliveries are refused."""
+"""Many deliveries share a commit. Beyond STORE_WITHIN_S deliveries are refused."""
 
 MIGRATE = "Run `racing-bot migrate`."
 MAKE_KEY = 'python -c "from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())"'
@@ -143,13 +143,13 @@ async def commit(patient: Patient) -> Seen:
     told = f"the slowest of {COMMITS} commits took {slowest_s * 1000:.0f} ms"
     if slowest_s < SLOW_COMMIT_S:
         return Seen(told)
-    cost = f"{told[:1].upper()}{told[1:]}. A delivery waits {PATIENCE_S:g} s at most and is then answered with 503."
+    cost = f"{told[:1].upper()}{told[1:]}. A delivery waits {STORE_WITHIN_S:g} s at most and is then answered with 503."
     mend = (
         "Put the database on a local disk (no network share), and end other processes that hold its lock."
         if found.is_sqlite
         else "Put the bot near the PostgreSQL server, and look at the server's disk and load."
     )
-    finding = (failed if slowest_s >= PATIENCE_S else warning)("commits_slow", cost, mend)
+    finding = (failed if slowest_s >= STORE_WITHIN_S else warning)("commits_slow", cost, mend)
     return Seen(told, (finding,))
 
 

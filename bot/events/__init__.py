@@ -1,4 +1,4 @@
-"""Events: what an event of the data service is, which fields it tells, and its stored versions.
+"""Events: the kinds of event, an event's fields, and the stored versions.
 
 Offers races and events as values, the readers of a stranger's JSON, the merging of fields, and the store of versions.
 May import: db.

@@ -1,7 +1,7 @@
-"""Days: as people type them, and as a plan's window limits them.
+"""Days as people type them, and as a plan's window limits them.
 
-A day is a published race date (Spec gap G16). "Today" is the date in UTC, because no other zone is known to be right;
-whoever answers with a day says which date it took. Days are compared as "YYYY-MM-DD".
+A day is a published race date (Spec gap G16), compared as "YYYY-MM-DD". "Today" is the date in UTC, because the zone is
+unknown; an answer about a day says the date.
 """
 
 import re
@@ -29,9 +29,9 @@ _MONTHS = tuple(
 _NTH = "([0-9]{1,2})(?:st|nd|rd|th)?"
 _WRITTEN_OUT = re.compile(rf"(?:{_NTH}(?: of)? ([a-z]{{3,9}})|([a-z]{{3,9}}) {_NTH}),?(?: ([0-9]{{4}}))?", re.ASCII)
 _WHICH = ("this", "last", "next")
-_LOOKED_AT = 20
-_ALIKE = 0.75
-"""How like a day's name a word has to be: `tommorow` is, and no course that is known."""
+_LONGEST_WORD = 20
+_LEAST_LIKENESS = 0.75
+"""`tommorow` is like a day, and no known course is."""
 
 _WEEK = 7
 _CENTURY = 2000
@@ -40,7 +40,7 @@ UTC_NAME = "UTC"
 
 
 class DayUnclearError(ValueError):
-    """A text that is meant as a day can't be read as one, or as more than one. `meant` are the days it may be."""
+    """A text meant as a day can be read as no day, or as several. `meant`: the possible days."""
 
     def __init__(self, told: str, meant: Sequence[date] = ()) -> None:
         super().__init__(told)
@@ -48,12 +48,11 @@ class DayUnclearError(ValueError):
 
 
 def utc_today(now: datetime) -> date:
-    """The date in UTC."""
     return now.astimezone(UTC).date()
 
 
 def zone_of(name: str | None) -> tzinfo:
-    """The time zone of that name; UTC where no such zone is known here."""
+    """UTC for an unknown name."""
     try:
         return ZoneInfo(name) if name else UTC
     except (ValueError, OSError, ZoneInfoNotFoundError):
@@ -61,16 +60,15 @@ def zone_of(name: str | None) -> tzinfo:
 
 
 def day_before(day: date) -> str:
-    """The day before, as "YYYY-MM-DD"."""
     return (day - timedelta(days=1)).isoformat()
 
 
 def parse_day(word: str, today: date, *, looks_back: bool = False) -> date | None:
-    """The day that a word means, or None where it is no day at all. ValueError where it is meant as one and is none.
+    """The day that a word means; None for another word. Raises ValueError for a day that does not exist.
 
-    A weekday is the coming one, or the last one where the command `looks_back`; today's is today. With "last" or
-    "next" before it, it is never today. A date without a year is the nearest one, or where the command looks back the
-    last one. Of a date in figures the day comes before the month.
+    A weekday is the coming day, or the last day if the command `looks_back`; today's weekday is today. "last friday"
+    and "next friday" are never today. A date without a year is the nearest, or the last if the command looks back. In
+    figures, the day comes before the month.
     """
     folded = word.lower()
     if folded in _RELATIVE:
@@ -92,7 +90,7 @@ def parse_day(word: str, today: date, *, looks_back: bool = False) -> date | Non
 
 
 def is_day(words: str, today: date) -> bool:
-    """Whether the text is meant as a day, also where there is no such day."""
+    """True also for a day that does not exist."""
     try:
         return parse_day(words, today) is not None
     except (ValueError, OverflowError):
@@ -100,14 +98,14 @@ def is_day(words: str, today: date) -> bool:
 
 
 def is_day_phrase(words: str) -> bool:
-    """Whether several words are one day together: "last friday", "21 nov 2026"; also where it is mistyped, or none."""
+    """True for "last friday" and "21 nov 2026", also if mistyped or not existing."""
     which, _, weekday = words.lower().partition(" ")
     is_weekday = which in _WHICH and " " not in weekday and _meant_weekday(weekday) is not None
     return is_weekday or _written_out(words.lower()) is not None
 
 
 def likely_day(word: str) -> str | None:
-    """The day that a mistyped word may have meant, as it is typed: "tomorrow" of `tommorow`."""
+    """The right spelling of a mistyped day: "tomorrow" of `tommorow`."""
     which, _, weekday = word.lower().rpartition(" ")
     meant = _meant_weekday(weekday) if which in _WHICH else _alike(word.lower(), (*_RELATIVE, *WEEKDAYS))
     return f"{which} {meant}".strip() if meant else None
@@ -118,11 +116,11 @@ def _meant_weekday(word: str) -> str | None:
 
 
 def _alike(word: str, names: Sequence[str]) -> str | None:
-    return next(iter(get_close_matches(word[:_LOOKED_AT], names, n=1, cutoff=_ALIKE)), None)
+    return next(iter(get_close_matches(word[:_LONGEST_WORD], names, n=1, cutoff=_LEAST_LIKENESS)), None)
 
 
 def _written_out(folded: str) -> tuple[int, int, int | None] | None:
-    """The day, month and year (None where it has none) of a date that is written out, whether or not there is one."""
+    """Day, month and year of a date that is written out, even of a date that does not exist."""
     found = _WRITTEN_OUT.fullmatch(folded)
     name = (found[2] or found[3]) if found else ""
     month = next((number for number, month in enumerate(_MONTHS, 1) if name and month.startswith(name)), None)
@@ -130,7 +128,7 @@ def _written_out(folded: str) -> tuple[int, int, int | None] | None:
 
 
 def _in_figures(found: "re.Match[str]", today: date, *, looks_back: bool) -> date:
-    """The day of "22/11/2026", "22.11.26" or "22/11". DayUnclearError where that is no day, or may be two."""
+    """The day of "22/11/2026", "22.11.26" or "22/11". Raises DayUnclearError for no day or for two days."""
     first, between, second, year = int(found[1]), found[2], int(found[3] or found[5]), found[4]
     whole = (_CENTURY + int(year) if len(year) == len("26") else int(year)) if year else None
     if between == "-" and year and len(year) == len("26"):
@@ -154,7 +152,7 @@ def _date_or_none(year: int | None, month: int, day: int) -> date | None:
 
 
 def _dated(day: int, month: int, year: int | None, today: date, *, looks_back: bool) -> date:
-    """The date. ValueError where there is none."""
+    """Raises ValueError if the date does not exist."""
     if year is not None:
         return date(year, month, day)
     years = range(today.year - 4, today.year + 5)
@@ -165,7 +163,6 @@ def _dated(day: int, month: int, year: int | None, today: date, *, looks_back: b
 
 
 def _weekday(name: str, which: str, today: date, *, or_today: bool) -> date:
-    """The last or the next day of that name, counted from today."""
     ahead = (WEEKDAYS.index(name) - today.weekday()) % _WEEK
     if ahead == 0:
         ahead = 0 if or_today else _WEEK if which == "next" else -_WEEK
@@ -175,17 +172,17 @@ def _weekday(name: str, which: str, today: date, *, or_today: bool) -> date:
 
 
 def is_outside(window: str | None, day: date) -> bool:
-    """Whether the day lies outside a plan's window, or before the archive starts.
+    """True for a day outside a plan's window or before the archive.
 
-    A window is "a start year, an arrow, and an end such as `upcoming`" (Interface, meta). A bound that can't be read
-    excludes nothing.
+    A window is "a start year, an arrow, and an end such as `upcoming`" (Interface, meta). An unreadable bound excludes
+    no day.
     """
     start, end = _bounds(window)
     return day.year < ARCHIVE_STARTS or day.isoformat() < (start or "") or (end is not None and day.isoformat() > end)
 
 
 def widens(before: str | None, now: str | None) -> bool:
-    """Whether a window may show what an earlier one did not, so that what was read under that one is not the whole."""
+    """True if a window may show days that an earlier window hid: then earlier readings are not the whole."""
     if before is None or now is None or before == now:
         return False
     (old_start, _), (new_start, _) = _bounds(before), _bounds(now)
@@ -195,7 +192,7 @@ def widens(before: str | None, now: str | None) -> bool:
 
 
 def _bounds(window: str | None) -> tuple[str | None, str | None]:
-    """The first and the last day that a window has in it; None for one that is open or can't be read."""
+    """A window's first and last day; None for an open or unreadable bound."""
     parts = _ARROW.split((window or "").strip(), maxsplit=1)
     start = _BOUND.match(parts[0])
     end = _BOUND.match(parts[1]) if len(parts) > 1 else None

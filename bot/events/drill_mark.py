@@ -1,8 +1,7 @@
 """Drills: marked test alerts that the bot sends through its own public address.
 
-A drill's body names the drill and says nothing else. Who is told, and in which words, stands in the bot's database
-alone: a signed drill of somebody else's tells no channel. A drill's body is fixed byte for byte, so no delivery of the
-data service is ever taken for a drill.
+A drill's body only names the drill. Recipients and words stand in the bot's database, so a stranger's drill tells no
+channel. The body is fixed byte for byte, so no delivery of the data service is taken for a drill.
 """
 
 import re
@@ -14,13 +13,13 @@ NAME = "racing-bot.drill"
 """The event's name in a drill's body."""
 
 KIND = "drill"
-"""The kind of a drill's stored version, beside the kinds of the data service's events."""
+"""The kind of a drill's stored version."""
 
 _BODY = re.compile(rb'\{"event":"racing-bot\.drill","drill":"([0-9a-f]{16})"\}')
 
 
 class Drill(Value):
-    """A drill, as far as the database knows the drill: `begun_by` is None for an unknown drill.
+    """`begun_by` is None for an unknown drill.
 
     `only_channel` None: all channels with abandonments are told. `is_open`: channels are still to be told.
     """
@@ -32,17 +31,14 @@ class Drill(Value):
 
 
 def new_id() -> str:
-    """An id beyond guessing."""
     return secrets.token_hex(8)
 
 
 def key_of(drill_id: str) -> str:
-    """The key of a drill's event, for the ledger."""
     return f"{KIND}:{drill_id}"
 
 
 def body_of(drill_id: str) -> bytes:
-    """The body of a drill's delivery."""
     return f'{{"event":"{NAME}","drill":"{drill_id}"}}'.encode()
 
 

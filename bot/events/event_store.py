@@ -1,4 +1,4 @@
-"""Events and their versions: what deliveries said, each version once."""
+"""The stored versions of events."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -28,6 +28,7 @@ from bot.db.tables import BookRace, EventVersion, NamedRace
 from bot.events import drill_mark
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
+from bot.events.kinds import Subject, kinds_about
 from bot.events.races import Course, Race
 from bot.logs import get_logger
 
@@ -35,34 +36,33 @@ log = get_logger(__name__)
 
 _EVENT = table_of(EventVersion)
 
-PAGE = 500
-NOT_READ = "its stored form can't be read"
+VERSIONS_PER_PAGE = 500
+STORED_UNREADABLE = "its stored form can't be read"
 
 FAR_AHEAD = datetime(9999, 1, 1, tzinfo=UTC)
 
 Place = tuple[str, Course]
-"""A day and a course: a meeting, or several, and maybe a namesake of the course in another region."""
+"""A day and a course: one or several meetings, maybe with a course of the same name in another region."""
 
-OF_MEETINGS = frozenset({EventKind.MEETING_ABANDONED, EventKind.RACECARD_PUBLISHED})
-"""Events of a whole meeting. A racecard can also be about a single race."""
+OF_MEETINGS = kinds_about(Subject.MEETING, Subject.CARD)
+"""A card can also be of a single race."""
 
 _LINKED = (EventKind.RACE_ABANDONED, EventKind.RACECARD_PUBLISHED)
-"""Events whose messages link an abandoned meeting's."""
+"""Events whose messages link the message of an abandoned meeting."""
 
 
 def latest(session: Session, event_keys: Iterable[str]) -> dict[str, EventVersion]:
-    """The newest version that is stored of each event."""
     return {key: rows[-1] for key, rows in versions(session, event_keys).items()}
 
 
 def versions(session: Session, event_keys: Iterable[str]) -> dict[str, list[EventVersion]]:
-    """The stored versions of each event, the earliest first; events that are not stored are left out."""
+    """The stored versions of each stored event, the earliest first."""
     of_these = col(EventVersion.event_key).in_(sorted(event_keys))
     return _by_key(session.execute(select(EventVersion).where(of_these).order_by(col(EventVersion.version))).scalars())
 
 
 def kinds_of_races(session: Session, race_ids: Iterable[str]) -> set[tuple[str, EventKind]]:
-    """Which kinds of event are stored of each race, whatever key they came under."""
+    """The stored (race_id, kind) of the races, under any key."""
     ids = sorted(race_ids)
     if not ids:
         return set()
@@ -73,7 +73,7 @@ def kinds_of_races(session: Session, race_ids: Iterable[str]) -> set[tuple[str, 
 
 
 def kinds_of_meetings(session: Session, meeting_ids: Iterable[str]) -> set[tuple[str, EventKind]]:
-    """The kinds of event of a whole meeting that are stored of each meeting, under whatever key."""
+    """The stored (meeting_id, kind) of events of a whole meeting, under any key."""
     ids, row = sorted(meeting_ids), EventVersion
     if not ids:
         return set()
@@ -84,10 +84,10 @@ def kinds_of_meetings(session: Session, meeting_ids: Iterable[str]) -> set[tuple
 
 @dataclass(frozen=True)
 class Around:
-    """The races, meetings and places of a transaction's events, for finding the events around them.
+    """The races, meetings and places of a transaction's events, to find related events.
 
-    A place is a day and a course. Of `places`, the abandoned meetings are found, and every event received since
-    `recent`. Of `whole_places`, the places of meetings and cards, all racecards and abandoned races are found.
+    `places` find the abandoned meetings, and each event received since `recent`. `whole_places`, the places of meetings
+    and cards, find all racecards and abandoned races.
     """
 
     race_ids: frozenset[str] = frozenset()
@@ -98,7 +98,6 @@ class Around:
     recent: datetime = FAR_AHEAD
 
     def with_(self, other: "Around") -> "Around":
-        """Both together."""
         return replace(
             self,
             race_ids=self.race_ids | other.race_ids,
@@ -109,7 +108,6 @@ class Around:
         )
 
     def without(self, other: "Around") -> "Around":
-        """This without the races, meetings and places of the other."""
         return replace(
             self,
             race_ids=self.race_ids - other.race_ids,
@@ -121,12 +119,11 @@ class Around:
 
 
 def keys_of(about: Iterable[RacingEvent]) -> frozenset[str]:
-    """The keys of these events, and of those that would contradict them."""
+    """The keys of these events and of contradicting events."""
     return frozenset(key for event in about for key in (event.key, event.contradicting_key) if key)
 
 
 def around_of(about: Iterable[RacingEvent], recent: datetime = FAR_AHEAD) -> Around:
-    """The keys, races, meetings and places of these events."""
     about = list(about)
     keys = keys_of(about)
     about = [event for event in about if event.kind is not None]
@@ -142,25 +139,24 @@ def around_of(about: Iterable[RacingEvent], recent: datetime = FAR_AHEAD) -> Aro
 
 
 def places_of(races: Iterable[Race]) -> frozenset[Place]:
-    """The days and courses of races that have both."""
     return frozenset((race.race_date, race.course) for race in races if race.race_date and race.course != Course())
 
 
 def is_at(session: Session, row: type[EventVersion] | type[BookRace], places: Iterable[Place]) -> ColumnElement[bool]:
-    """Whether a row is of one of these days, and its JSON names a course of that day.
+    """SQL for rows of one of these days whose JSON names a course of the day.
 
-    Narrows the rows only, for whoever compares the courses: to read a whole day's rows would take long.
+    Only narrows the rows for a caller that compares the courses: reading a whole day's rows would take long.
     """
     _, values = _words_of(places)
     return _is_at(dialect_of(session), row, [[literal(word, Text()) for word in of_day] for of_day in values])
 
 
 Words = tuple[int, ...]
-"""How many words of courses are looked for on each day."""
+"""The number of courses' words for each day."""
 
 
 def _words_of(places: Iterable[Place]) -> tuple[Words, list[list[str]]]:
-    """The shape of a look for these places, and for each day the day and the words that name its courses in JSON."""
+    """The shape of the query, and for each day the day and the words of the courses in JSON."""
     names: dict[str, set[str]] = {}
     for on_day, course in places:
         words = {word for word in (course.course_id, course.name) if word}
@@ -170,14 +166,13 @@ def _words_of(places: Iterable[Place]) -> tuple[Words, list[list[str]]]:
 
 
 def _named(prefix: str, values: Sequence[Sequence[str]]) -> dict[str, str]:
-    """Those values, by the names of `_parameters`."""
+    """The values by the names of `_parameters`."""
     return {
         f"{prefix}_{number}_{word}": value for number, of_day in enumerate(values) for word, value in enumerate(of_day)
     }
 
 
 def _parameters(prefix: str, shape: Words) -> list[list[BindParameter[str]]]:
-    """The parameters for places of this shape."""
     return [
         [bindparam(f"{prefix}_{number}_{word}", type_=Text()) for word in range(1 + words)]
         for number, words in enumerate(shape)
@@ -187,17 +182,14 @@ def _parameters(prefix: str, shape: Words) -> list[list[BindParameter[str]]]:
 def _is_at(
     dialect: str, row: type[EventVersion] | type[BookRace], days: Sequence[Sequence[ColumnElement[str]]]
 ) -> ColumnElement[bool]:
-    """Whether a row is of one of the days and has one of the day's words; a day stands before its words."""
+    """Each of `days` is a day followed by the day's words."""
     found = func.instr if dialect == "sqlite" else func.strpos
     day, data = col(row.race_date), col(row.data)
     return or_(*(and_(day == on_day, or_(*(found(data, word) > 0 for word in words))) for on_day, *words in days))
 
 
 def around(session: Session, about: Around) -> dict[str, list[EventVersion]]:
-    """The versions of each event of these keys, races, meetings and places, the earliest first.
-
-    One statement, by indexes.
-    """
+    """The versions of each related event, the earliest first: one statement, by indexes."""
     places, values = _words_of(about.places)
     whole, whole_values = _words_of(about.whole_places)
     asked = (bool(about.keys), bool(about.race_ids), bool(about.meeting_ids))
@@ -216,7 +208,7 @@ def around(session: Session, about: Around) -> dict[str, list[EventVersion]]:
 
 @lru_cache(maxsize=256)
 def _around(dialect: str, asked: tuple[bool, bool, bool], places: Words, whole: Words) -> Select[EventVersion]:
-    """The statement of `around`, which takes longer to put together than to carry out."""
+    """Cached: building the statement takes longer than running the statement."""
     row, named = EventVersion, NamedRace
     ways: list[Select[str]] = []
     key, kind = col(row.event_key), col(row.kind)
@@ -251,14 +243,14 @@ def _by_key(rows: Iterable[EventVersion]) -> dict[str, list[EventVersion]]:
 
 
 def received_since(session: Session, since: datetime) -> list[EventVersion]:
-    """The versions that were received at that moment or later, oldest first.
+    """The versions received at that moment or later, oldest first.
 
-    They are among the newest by number: the look ends at the first page that has none.
+    Pages go from the newest number down, and end at the first page without such a version.
     """
     found: list[EventVersion] = []
     before: int | None = None
     while True:
-        statement = select(EventVersion).order_by(col(EventVersion.id).desc()).limit(PAGE)
+        statement = select(EventVersion).order_by(col(EventVersion.id).desc()).limit(VERSIONS_PER_PAGE)
         if before is not None:
             statement = statement.where(col(EventVersion.id) < before)
         page = session.execute(statement).scalars().all()
@@ -277,7 +269,7 @@ def make(
     inbox_id: int,
     received_at: datetime,
 ) -> EventVersion:
-    """A version of an event, to be stored (`add`)."""
+    """A new version, for `add`."""
     return EventVersion(
         event_key=event.key,
         version=version,
@@ -294,7 +286,7 @@ def make(
 
 
 def add(session: Session, rows: Sequence[EventVersion]) -> None:
-    """Store new versions by one statement. From then on the session writes down what changes in a row."""
+    """Store new versions by one statement. The session writes later changes of the rows."""
     if not rows:
         return
     values = [row.model_dump(exclude={"id"}) for row in rows]
@@ -306,11 +298,10 @@ def add(session: Session, rows: Sequence[EventVersion]) -> None:
 
 
 _INSERT = insert(_EVENT).returning(_EVENT.c.id, _EVENT.c.event_key, _EVENT.c.version)
-"""The statement of `add`."""
 
 
 def amend(row: EventVersion, event: RacingEvent) -> None:
-    """Store the event of a version with newly filled-in fields; the version's number stays the same."""
+    """Store the event with newly filled-in fields, under the same version."""
     row.region = event.race.region
     row.meeting_id = event.race.meeting_id
     row.race_date = event.race.race_date
@@ -318,17 +309,16 @@ def amend(row: EventVersion, event: RacingEvent) -> None:
 
 
 def read(row: EventVersion) -> tuple[RacingEvent, VersionRemarks]:
-    """The event of a row, and what is to be said of that version."""
+    """The event and the version's remarks. Raises ValueError for an unreadable row."""
     return RacingEvent.model_validate_json(row.data), remarks_of(row)
 
 
 def remarks_of(row: EventVersion) -> VersionRemarks:
-    """What is to be said of a version, beside the event."""
     return VersionRemarks.model_validate_json(row.remarks or "{}")
 
 
 def contradicted_by(row: EventVersion) -> EventKind | None:
-    """The kind of event that a version contradicts; None where the row's remarks name no event or can't be read."""
+    """The kind of event that a version contradicts; None also for unreadable remarks."""
     try:
         return remarks_of(row).contradicts
     except ValueError:
@@ -337,11 +327,13 @@ def contradicted_by(row: EventVersion) -> EventKind | None:
 
 
 def known(row: EventVersion) -> tuple[RacingEvent, VersionRemarks]:
-    """As `read`; of a row that can't be read what its columns say, so that what comes after it is told all the same."""
+    """As `read`, or from the columns of an unreadable row, so that later versions are told all the same."""
     try:
         return read(row)
     except ValueError:
         log.exception("stored_event_not_readable", event_key=row.event_key, version=row.version)
         race = Race(race_id=row.race_id, meeting_id=row.meeting_id, region=row.region, race_date=row.race_date)
         kind = next((kind for kind in EventKind if kind == row.kind), None)
-        return RacingEvent(key=row.event_key, kind=kind, race=race, unreadable_because=NOT_READ), VersionRemarks()
+        return RacingEvent(
+            key=row.event_key, kind=kind, race=race, unreadable_because=STORED_UNREADABLE
+        ), VersionRemarks()

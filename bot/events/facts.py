@@ -1,33 +1,24 @@
-"""What each kind of event tells: a table of every field, and what differs between two versions of an event.
+"""The changes between two versions of an event, and the remarks that are stored with a version.
 
-A message shows the fields that are `Told`. A change of such a field rings (a new message) or edits the message. A field
-that is `Noise` changes nothing in a channel; its entry gives the reason.
+A message shows the fields that are `Told` (bot.events.kinds). A change of such a field rings (a new message) or edits
+the message.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from functools import lru_cache
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator
 
 from bot.events.event import EventKind, RacingEvent
+from bot.events.kinds import CARD, DECLARATIONS, RUNNER, Fields, Noise, Rings, Told
 from bot.events.pairs import Places, is_shorter, is_whole, paired_races, paired_runners
 from bot.events.races import FEW_MINUTES, Course, OffTime, Race, Runner, Value, finishing_position
-from bot.events.spellings import (
-    NO,
-    YES,
-    By,
-    as_published,
-    by_card_status,
-    by_flag,
-    by_lost_status,
-    by_name,
-    by_place,
-    by_status,
-)
+from bot.events.spellings import NO, YES, by_place
+
+__all__ = ["CARD", "NAMED", "NON_RUNNER", "POSITION", "RUNNER", "Change", "VersionRemarks", "changes_between", "only"]
 
 SOON = timedelta(hours=24)
 """A race within this time of the receipt of a version is a race of today, in every time zone."""
@@ -35,212 +26,10 @@ SOON = timedelta(hours=24)
 MOST_OF_FIELD = 50
 """Changes of a field that are stored for a version. Further changes are counted."""
 
-
-class Rings(StrEnum):
-    """When a change of a field is worth a new message. Any other change is an edit."""
-
-    NEVER = "never"
-    ALWAYS = "always"
-    """A changed value rings. The first value is an edit."""
-    FIRST_TOO = "the first too"
-    """A changed value rings, and so does the first value."""
-    MOVED_TODAY = "moved today"
-    """The off time of a race of today rings when it moves by more than FEW_MINUTES."""
-    TO_OR_FROM_TODAY = "to or from today"
-    """A date rings when it was today's date, or is by now."""
-
-
-@dataclass(frozen=True)
-class Told:
-    """A field that messages show: its name in words ("starting price"), and when a change of the field rings.
-
-    `by` is how values are compared (bot.events.spellings). `unless` names another field. Where the other field came,
-    the message shows the other field instead.
-    """
-
-    words: str
-    rings: Rings = Rings.NEVER
-    by: By = as_published
-    unless: str | None = None
-
-
-@dataclass(frozen=True)
-class Noise:
-    """A field that messages do not show, or that a change says nothing by; `because` gives the reason."""
-
-    because: str
-
-
-Declaration = Mapping[str, Told | Noise]
-"""By level and field: "event.reason", "race.going", "course.name", "runner.jockey", "card.off" (a race of a card)."""
-
-RUNNER, CARD = "runner", "card"
-"""The levels whose own name, without a field, stands for being listed at all."""
-
 POSITION = "runner.position"
 
 NAMED, NON_RUNNER = "named", "NR"
-"""What is said of being listed."""
-
-_NAMES_THE_EVENT = Noise("names the event: another value is another event")
-_ENVELOPE = Noise("the envelope's own: it differs from one attempt to the next")
-_FILLED_IN = Noise("ours: what was filled in is no part of the delivery")
-_OURS = Noise("ours: says how versions are put together")
-_BY_PARTS = Noise("compared part by part")
-_NO_RUNNERS = Noise("the message names no runners")
-_IS_ABANDONED = Noise("each version says so by its kind")
-_ONE_RACE = Noise("the event is of one race")
-_NOT_SHOWN = Noise("the message does not show it")
-_OF_THE_CARD = Noise("the card's own is told")
-_NOT_IN_A_LINE = Noise("a race's line does not show it")
-
-_EVENT: Declaration = {
-    "event.key": _NAMES_THE_EVENT,
-    "event.kind": _NAMES_THE_EVENT,
-    "event.name": _NAMES_THE_EVENT,
-    "event.race": _BY_PARTS,
-    "event.races": _BY_PARTS,
-    "event.reason": Told("reason"),
-    "event.occurred_at": Noise("says which version is the newer"),
-    "event.sequence": Noise("says which version is the newer"),
-    "event.first_attempt_at": _ENVELOPE,
-    "event.data_as_of": _ENVELOPE,
-    "event.races_from_book": _FILLED_IN,
-    "event.in_parts": _OURS,
-    "event.drill": _OURS,
-    "event.unreadable_because": Noise("ours, about reading"),
-}
-_COURSE: Declaration = {
-    "course.course_id": Told("course id", unless="name"),
-    "course.name": Told("course"),
-    "course.country": _NOT_SHOWN,
-}
-_RACE: Declaration = {
-    "race.race_id": _NAMES_THE_EVENT,
-    "race.meeting_id": Told("meeting id", unless="race_id"),
-    "race.region": Told("region"),
-    "race.said_region": Noise("the region's code is told"),
-    "race.course": _BY_PARTS,
-    "race.race_date": Told("date", Rings.TO_OR_FROM_TODAY),
-    "race.off": Told("off time", Rings.MOVED_TODAY),
-    "race.off_told": _OURS,
-    "race.title": Told("title"),
-    "race.number": _NOT_SHOWN,
-    "race.race_class": Told("class"),
-    "race.race_type": Told("type"),
-    "race.distance": Told("distance"),
-    "race.going": Told("going"),
-    "race.surface": Told("surface"),
-    "race.status": Told("status", Rings.ALWAYS, by_lost_status),
-    "race.abandoned": Told("abandoned", Rings.FIRST_TOO, by_flag),
-    "race.reason": Noise("the event's reason is this one"),
-    "race.field_size": Told("number of runners"),
-    "race.winning_time": Told("winning time"),
-    "race.runners": _BY_PARTS,
-    "race.from_book": _FILLED_IN,
-}
-_RUNNERS: Declaration = {
-    RUNNER: Told("runner"),
-    "runner.horse": Told("name", Rings.ALWAYS, by_name),
-    "runner.position": Told("position", Rings.ALWAYS, by_place),
-    "runner.position_reason": Told("reason for the position"),
-    "runner.number": Told("number"),
-    "runner.draw": Told("draw"),
-    "runner.jockey": Told("jockey"),
-    "runner.trainer": Told("trainer"),
-    "runner.starting_price": Told("starting price"),
-    "runner.official_rating": Told("official rating"),
-    "runner.beaten": Told("beaten distance"),
-}
-_CARD: Declaration = {
-    CARD: Told("race"),
-    "card.race_id": Noise("tells the races of a card apart"),
-    "card.meeting_id": _OF_THE_CARD,
-    "card.region": _OF_THE_CARD,
-    "card.said_region": _OF_THE_CARD,
-    "card.course": _OF_THE_CARD,
-    "card.race_date": _OF_THE_CARD,
-    "card.off": Told("off time", Rings.MOVED_TODAY),
-    "card.off_told": _OURS,
-    "card.title": Told("title"),
-    "card.number": Told("race number", unless="title"),
-    "card.race_class": Told("class"),
-    "card.race_type": _NOT_IN_A_LINE,
-    "card.distance": Told("distance"),
-    "card.going": _NOT_IN_A_LINE,
-    "card.surface": _NOT_IN_A_LINE,
-    "card.status": Told("status", by=by_card_status),
-    "card.abandoned": Told("abandoned", Rings.FIRST_TOO, by_flag),
-    "card.reason": Told("reason"),
-    "card.field_size": Told("number of runners"),
-    "card.winning_time": _NOT_IN_A_LINE,
-    "card.runners": _BY_PARTS,
-    "card.from_book": _FILLED_IN,
-}
-
-
-def _all(declared: Declaration, entry: Noise) -> Declaration:
-    return dict.fromkeys(declared, entry)
-
-
-DECLARATIONS: Mapping[EventKind, Declaration] = {
-    EventKind.RESULT_RECEIVED: {
-        **_EVENT,
-        "event.reason": _NOT_SHOWN,
-        **_COURSE,
-        **_RACE,
-        "race.race_date": Told("date"),
-        "race.off": Told("off time"),
-        "race.status": Told("status", Rings.FIRST_TOO, by_status),
-        "race.field_size": _NOT_SHOWN,
-        **_RUNNERS,
-        **_all(_CARD, _ONE_RACE),
-    },
-    EventKind.RACE_ABANDONED: {
-        **_EVENT,
-        **_COURSE,
-        **_RACE,
-        "race.off": Told("off time"),
-        "race.abandoned": _IS_ABANDONED,
-        "race.field_size": _NO_RUNNERS,
-        "race.winning_time": _NO_RUNNERS,
-        **_all(_RUNNERS, _NO_RUNNERS),
-        **_all(_CARD, _ONE_RACE),
-    },
-    EventKind.MEETING_ABANDONED: {
-        **_EVENT,
-        **_COURSE,
-        **_all(_RACE, _NOT_SHOWN),
-        **{path: _RACE[path] for path in ("race.meeting_id", "race.region", "race.race_date")},
-        "race.abandoned": _IS_ABANDONED,
-        **_all(_RUNNERS, _NO_RUNNERS),
-        **_CARD,
-        "card.off": Told("off time"),
-        "card.status": _NOT_IN_A_LINE,
-        "card.abandoned": Noise("each race of an abandoned meeting is abandoned"),
-    },
-    EventKind.RACECARD_PUBLISHED: {
-        **_EVENT,
-        **_COURSE,
-        **_RACE,
-        "race.status": Told("status", Rings.ALWAYS, by_card_status),
-        "race.winning_time": _NOT_SHOWN,
-        **_RUNNERS,
-        "runner.position_reason": _NOT_SHOWN,
-        "runner.draw": _NOT_SHOWN,
-        "runner.official_rating": _NOT_SHOWN,
-        "runner.beaten": _NOT_SHOWN,
-        **_CARD,
-    },
-}
-"""One declaration for each kind of event: every field of every model is in it."""
-
-WHOLE_LISTS = frozenset({EventKind.RACECARD_PUBLISHED})
-"""Kinds whose lists are whole: a race or a runner that a later version leaves out is off the card.
-
-The exceptions are a list of a single entry and a card in parts (bot.events.pairs: `is_whole`, `is_shorter`). Of other
-kinds a list may name only some (the placed, the first races), so that silence takes nothing back.
-"""
+"""The values of a runner or a race being listed."""
 
 _OLD_NAMES = {
     "status": "race.status",
@@ -260,8 +49,9 @@ _NAMED_TOGETHER = 3
 class Change(Value):
     """A value that differs between two versions of an event, both as published.
 
-    `field` is a path of the declaration ("runner.jockey"); `of` the horse or the race that the field is of, where there
-    are several. `before` is None where the earlier version lacks the value, `now` where the later one takes it back.
+    `field` is a path of the declaration ("runner.jockey"), `of` the horse or the race if the event has several.
+    `before` is None for a new value, `now` for a value that the later version takes back. `several`: `of` names several
+    runners. `more`: the number of further changes of the field, beyond MOST_OF_FIELD.
     """
 
     field: str
@@ -270,23 +60,20 @@ class Change(Value):
     now: str | None = None
     rings: bool = False
     several: bool = False
-    """Whether `of` names several runners."""
     more: int = 0
-    """How many further changes of the same field are not kept, because there are very many."""
 
     @property
     def is_addition(self) -> bool:
-        """Whether the value was not known before; a place that another horse had is no mere addition."""
+        """True for a value that was unknown before, but for a place that another horse had."""
         return self.before is None and not self.rings
 
     @property
     def words(self) -> str:
-        """What the field is called."""
         return _words().get(self.field, self.field)
 
 
 def _changes(value: Any) -> Any:
-    """Changes in the form in which earlier versions of the bot stored them: name → (before, now)."""
+    """Reads the form of earlier versions of the bot too: name → (before, now)."""
     if not isinstance(value, Mapping):
         return value
     return [
@@ -301,12 +88,12 @@ Changes = Annotated[tuple[Change, ...], BeforeValidator(_changes)]
 
 
 class VersionRemarks(Value):
-    """What is to be said of a version of an event, beside the event itself.
+    """What messages tell of a version beside the event. `changes`: see `changes_between`.
 
-    `changes`: see `changes_between`. `order_unknown`: the payloads do not tell which of the two versions is the newer.
-    `contradicts` is the event of the same race that can't be true together with this one. `had_at` is when the service
-    had this version, by its own time or by its first attempt to deliver; None where neither came. `again` is the number
-    of an earlier version that was delivered again: the event stays as it was, `changes` are what the two differ in.
+    `order_unknown`: the payloads do not tell the newer of the two versions. `contradicts`: the event of the same race
+    that can't be true together with this event. `had_at`: the service's time of the version, or of its first attempt to
+    deliver. `again`: the number of an earlier version that came again. The event stays, and `changes` are the
+    differences of the two.
     """
 
     changes: Changes = ()
@@ -317,27 +104,25 @@ class VersionRemarks(Value):
 
 
 def changes_between(old: RacingEvent, new: RacingEvent, *, received_at: datetime) -> tuple[Change, ...]:
-    """The values that differ, as far as messages show them. `received_at` is when the new version was received.
+    """The differences that messages show. `received_at` is the receipt of the new version.
 
-    A value that the new version lacks is unchanged, with two exceptions: a place with a new holder, and a race or
-    runner left out of a whole list (WHOLE_LISTS).
+    A value that the new version lacks is unchanged. The exceptions are a place with a new holder, and a race or runner
+    left out of a whole list (`has_whole_lists`).
     """
     if new.kind is None:
         return ()
-    between = _Between(DECLARATIONS[new.kind], old, new, received_at)
+    between = _Between(DECLARATIONS[new.kind].fields, old, new, received_at)
     return tuple(_bounded(between.changes()))
 
 
 def brings_placings(old: RacingEvent, new: RacingEvent) -> bool:
-    """Whether the new version is the first with placings: people wait for them."""
-    return new.kind is EventKind.RESULT_RECEIVED and not _has_places(old) and _has_places(new)
+    """True for the first version with placings, for which people wait."""
+    return _has_placings(new) and not _has_places(old) and _has_places(new)
 
 
 @dataclass(frozen=True)
 class _Between:
-    """Two versions of an event, compared by a declaration."""
-
-    declared: Declaration
+    declared: Fields
     old: RacingEvent
     new: RacingEvent
     received_at: datetime
@@ -376,11 +161,15 @@ class _Between:
         return when is Rings.FIRST_TOO
 
     @property
+    def _has_whole_lists(self) -> bool:
+        return self.new.kind is not None and DECLARATIONS[self.new.kind].has_whole_lists
+
+    @property
     def _today(self) -> str:
         return f"{self.received_at:%Y-%m-%d}"
 
     def _is_soon(self, *races: Race) -> bool:
-        """Whether a race is one of today: by its off time where an offset came, else by its date."""
+        """True for a race of today: by an off time with an offset, else by the date."""
         moments = [race.off.off_at for race in races if race.off.off_at and race.off.off_at.utcoffset() is not None]
         if moments:
             return any(abs(moment - self.received_at) <= SOON for moment in moments)
@@ -388,13 +177,12 @@ class _Between:
         return next(filter(None, dates), None) == self._today
 
     def _runners(self, old: Sequence[Runner], new: Sequence[Runner]) -> Iterator[Change]:
-        """The changes of each runner; places are compared by their holders."""
         if isinstance(self.declared[RUNNER], Noise) or not new:
             return
-        # The first placings of a result are news by themselves (`brings_placings`), and no list of changes.
-        had_places = self.new.kind is not EventKind.RESULT_RECEIVED or _has_places(self.old)
+        # The first placings of a result are news as a whole (`brings_placings`).
+        had_places = not _has_placings(self.new) or _has_places(self.old)
         pairs = paired_runners(old, new)
-        takes_off = self.new.kind in WHOLE_LISTS and is_whole(old, new)
+        takes_off = self._has_whole_lists and is_whole(old, new)
         places = Places(pairs, takes_off=takes_off)
         for before, now in pairs:
             of = runner_label(now or before)
@@ -407,11 +195,10 @@ class _Between:
                 yield Change(field=RUNNER, of=of, before=NAMED)
 
     def _cards(self, old: Sequence[Race], new: Sequence[Race]) -> Iterator[Change]:
-        """The changes of each race of a card or of an abandoned meeting."""
         if isinstance(self.declared[CARD], Noise) or not new:
             return
         pairs = paired_races(old, new)
-        takes_off = self.new.kind in WHOLE_LISTS and is_shorter(old, pairs, in_parts=self.old.in_parts)
+        takes_off = self._has_whole_lists and is_shorter(old, pairs, in_parts=self.old.in_parts)
         for before, now in pairs:
             if before and now:
                 of = race_label(before)
@@ -426,11 +213,11 @@ class _Between:
                 yield Change(field=CARD, of=race_label(before), before=NAMED, rings=self._is_soon(before))
 
     def _declared(self, before: Race, now: Race) -> Iterator[Change]:
-        """A change each for the runners of a card's race who are new, gone, non-runners by now, and runners again."""
+        """A change each for the runners of a card's race that are new, gone, now non-runners, and runners again."""
         if not (before.runners and now.runners):
             return
         pairs = paired_runners(before.runners, now.runners)
-        takes_off = self.new.kind in WHOLE_LISTS and is_whole(before.runners, now.runners)
+        takes_off = self._has_whole_lists and is_whole(before.runners, now.runners)
         more = [other for one, other in pairs if one is None]
         gone = [one for one, other in pairs if other is None and takes_off]
         out = [other for one, other in pairs if one and other and not one.is_out and other.is_out]
@@ -448,7 +235,7 @@ class _Between:
 
 
 def _bounded(changes: Iterator[Change]) -> Iterator[Change]:
-    """The first MOST_OF_FIELD changes of each field, and how many more there are. Changes that ring count apart."""
+    """The first MOST_OF_FIELD changes of each field, and the number of the others. Changes that ring count apart."""
     alike: dict[tuple[str, bool, bool], list[Change]] = {}
     for change in changes:
         alike.setdefault((change.field, change.is_addition, change.rings), []).append(change)
@@ -459,7 +246,7 @@ def _bounded(changes: Iterator[Change]) -> Iterator[Change]:
 
 
 def _is_hidden(old: Any, new: Any, by: str, before: Any) -> bool:
-    """Whether the message shows another field in the place of this one."""
+    """True if the message shows the field `by` instead."""
     return bool(getattr(new, by)) or (bool(getattr(old, by)) and before is None)
 
 
@@ -468,9 +255,9 @@ def _is_same_off(before: Any, now: Any) -> bool:
 
 
 def _moved_far(old: Race, now: OffTime) -> bool:
-    """Whether the off time is more than FEW_MINUTES from the off time that a new message told last.
+    """True if the off time is more than FEW_MINUTES from the off time of the last new message.
 
-    Two texts that can't be subtracted may be far apart. A text and a moment are taken to be near.
+    Two texts that are no times of day count as far apart, a text and a moment as near.
     """
     before = old.off_told or old.off
     moved = now.minutes_from(before)
@@ -480,7 +267,7 @@ def _moved_far(old: Race, now: OffTime) -> bool:
 
 
 def _position(before: Runner | None, now: Runner | None, of: str, places: Places) -> Iterator[Change]:
-    """The change of a runner's position, where there is one. What rings is a place won or lost."""
+    """The change of a runner's position. A place won or lost rings."""
     was, is_now = (runner.position if runner else None for runner in (before, now))
     if is_now is None:
         if places.lost(before, now):
@@ -489,31 +276,35 @@ def _position(before: Runner | None, now: Runner | None, of: str, places: Places
     if by_place(was) == by_place(is_now) or places.is_still_shared(before, now):
         return
     place_before, place_now = finishing_position(was) or None, finishing_position(is_now) or None
-    # A winner where there was none is worth a bell, and so is a horse beside another in its place.
+    # The first winner rings, and so does a second horse in a place.
     is_news = place_now == 1 or place_now in places.had
     rings = place_before != place_now if was is not None else bool(place_now and is_news)
     yield Change(field=POSITION, of=of, before=was, now=is_now, rings=rings)
 
 
 def _together(runners: Sequence[Runner | None]) -> str:
-    """The runners by name; of many, how many they are."""
+    """The runners by name, or the number of many runners."""
     if len(runners) > _NAMED_TOGETHER:
         return f"{len(runners)} runners"
     return " and ".join(runner_label(runner) for runner in runners)
 
 
 def race_label(race: Race) -> str:
-    """What tells a race of a card from the others: "11:30 Novices' Hurdle"; else its number or id."""
+    """A race of a card: "11:30 Novices' Hurdle", else the number or the id."""
     said = " ".join(part for part in (_shown(race.off), race.title) if part)
     name = race.number or race.race_id
     return said or (f"race {name}" if name else "a race not named")
 
 
 def runner_label(runner: Runner | None) -> str:
-    """What a runner is called in a change: the horse's name, else "no. 7"."""
+    """The horse's name, else "no. 7"."""
     if runner is None:
         return "a horse not named"
     return runner.horse or (f"no. {runner.number}" if runner.number else "a horse not named")
+
+
+def _has_placings(event: RacingEvent) -> bool:
+    return event.kind is not None and DECLARATIONS[event.kind].has_placings
 
 
 def _has_places(event: RacingEvent) -> bool:
@@ -521,7 +312,6 @@ def _has_places(event: RacingEvent) -> bool:
 
 
 def _shown(value: Any) -> str | None:
-    """The value as text; None where nothing came."""
     if isinstance(value, OffTime):
         return value.text or (f"{value.off_at:%H:%M} UTC" if value.off_at else None)
     if isinstance(value, bool):
@@ -537,7 +327,7 @@ def _folded(value: str) -> str:
 
 @lru_cache
 def _words() -> dict[str, str]:
-    told = (item for declared in DECLARATIONS.values() for item in declared.items())
+    told = (item for declared in DECLARATIONS.values() for item in declared.fields.items())
     return {path: entry.words for path, entry in told if isinstance(entry, Told)}
 
 
@@ -548,9 +338,9 @@ MODELS: Mapping[str, type[BaseModel]] = {
     RUNNER: Runner,
     CARD: Race,
 }
-"""The model of each level: a declaration has each of its fields."""
+"""The model of each level. A declaration has each field of each model."""
 
 
 def only(changes: Sequence[Change], *, additions: bool) -> list[Change]:
-    """The changes that add a value, or those that change or take back one."""
+    """The additions alone, or the other changes alone."""
     return [change for change in changes if change.is_addition is additions]

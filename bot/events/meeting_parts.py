@@ -1,4 +1,4 @@
-"""Meeting over race: whether an abandoned race, or a racecard, is part of an abandoned meeting."""
+"""Abandoned meetings, and the abandoned races and racecards that are part of a meeting."""
 
 from bot.events.event import RacingEvent
 from bot.events.merge import completed_race
@@ -21,15 +21,13 @@ _SHOWN = (
 
 
 def names_race(meeting: RacingEvent, race_id: str | None) -> Race | None:
-    """The race as the meeting names it by its id; None where it does not."""
     return next((race for race in meeting.races if race_id is not None and race.race_id == race_id), None)
 
 
 def is_part_of(event: RacingEvent, meeting: RacingEvent) -> bool:
-    """Whether the race, or the racecard, is part of the meeting.
+    """True for a race or a racecard of the meeting.
 
-    Race ids decide, then meeting ids. Course and date decide only where neither can: a race with an id is no part of a
-    meeting whose delivery names other ids.
+    Race ids decide, then meeting ids, then course and date. A race with an id is no part of a meeting with other ids.
     """
     race, card = event.race, meeting.race
     if any(names_race(meeting, one.race_id) for one in (race, *event.races)):
@@ -44,7 +42,7 @@ def is_part_of(event: RacingEvent, meeting: RacingEvent) -> bool:
 
 
 def says_all_of(meeting: RacingEvent, lost: RacingEvent) -> bool:
-    """Whether the meeting's message says of the race what its own would: which it is, and why."""
+    """True if the meeting's message tells the race and the race's reason, so a message of the race adds nothing."""
     named = names_race(meeting, lost.race.race_id)
     return (
         named is not None
@@ -55,12 +53,12 @@ def says_all_of(meeting: RacingEvent, lost: RacingEvent) -> bool:
 
 
 def shows_the_same(one: RacingEvent, other: RacingEvent) -> bool:
-    """Whether the messages of two events would be the same. Fields that no message shows may differ."""
+    """True if the messages of two events are the same."""
     return _seen(one) == _seen(other)
 
 
 def own_reason(reason: str | None, meeting: RacingEvent, named: Race | None = None) -> str | None:
-    """A race's reason where it is another than the meeting's, and than what the meeting says of that race."""
+    """A race's reason, unless the reason is the meeting's, or the meeting names the race with the reason."""
     known = {_folded(one) for one in (meeting.reason, meeting.race.reason, named.reason if named else None) if one}
     return reason if reason and _folded(reason) not in known else None
 
@@ -73,7 +71,7 @@ def _seen(event: RacingEvent) -> tuple[object, ...]:
 
 
 def _line_of(race: Race, event: RacingEvent) -> tuple[object, ...] | None:
-    """The values in the race's line; None for a settled race, because a settled race has no line."""
+    """The values in the race's line. A settled race has no line."""
     if race.placed():
         return None
     name, reason = race.title or race.number or race.race_id, own_reason(race.reason, event)

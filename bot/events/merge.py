@@ -1,18 +1,18 @@
-"""Fields that a delivery leaves out: taken from an earlier version of the event, or from the race book."""
+"""Fields that a delivery leaves out, from an earlier version of the event or from the race book."""
 
 from collections.abc import Iterable, Sequence
 
 from bot.events.event import EventKind, RacingEvent
-from bot.events.facts import WHOLE_LISTS
+from bot.events.kinds import DECLARATIONS, WHOLE_LISTS
 from bot.events.pairs import Places, is_shorter, is_whole, paired_races, paired_runners
 from bot.events.races import FEW_MINUTES, OF_COURSE, Course, OffTime, Race, Runner, letters
 from bot.events.spellings import by_place
 
-_PUT_TOGETHER = frozenset({"abandoned", "course", "off", "off_told", "runners", "from_book", "region", "said_region"})
-"""Fields of a race that are not simply kept where the later version lacks them."""
+_MERGED_BY_RULE = frozenset({"abandoned", "course", "off", "off_told", "runners", "from_book", "region", "said_region"})
+"""Fields of a race with a rule of their own. Any other field is kept where the later version lacks the field."""
 
 _SHARED = ("meeting_id", "region", "race_date")
-"""Fields that all races of a meeting share, beside the course."""
+"""Fields in common to a meeting's races, beside the course."""
 
 _OF_RACE = (
     *_SHARED,
@@ -25,7 +25,7 @@ _OF_RACE = (
     "going",
     "surface",
 )
-"""Fields of a race that the race book fills in. A race's status comes from the race's own events only."""
+"""Fields that the race book fills in for every kind of event. A status comes from the race's own events only."""
 
 
 def filled_in(
@@ -33,16 +33,15 @@ def filled_in(
 ) -> Race:
     """The race of an event of this kind, completed from `known`; `from_book` names the added fields.
 
-    An abandonment takes the reason too, a racecard the runners, a result placed runners. `named`: a meeting or card
-    names the race. Placed runners then mark the race as settled. `is_sure`: an id says that `known` is this race. Only
-    then is a region filled in where the delivery has a region in words that nobody understands.
+    `named`: a meeting or card names the race. Placed runners then mark the race as settled. `is_sure`: an id says that
+    `known` is this race. A delivered region in words without a meaning is replaced only by a sure race's region.
     """
-    names = list(_OF_RACE)
-    if kind in {EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED}:
-        names.append("reason")
-    if kind is EventKind.RACECARD_PUBLISHED and not named:
-        names += ["runners", *_size(race)]
-    elif (named or kind is EventKind.RESULT_RECEIVED) and known.placed():
+    declared = DECLARATIONS[kind] if kind else None
+    of_kind = declared.from_book if declared else ()
+    names = [*_OF_RACE, *(name for name in of_kind if not (named and name == "runners"))]
+    if "runners" in names:
+        names += _size(race)
+    elif (named or (declared and declared.has_placings)) and known.placed():
         names += ["runners", "winning_time"]
     if named:
         names += ["race_id", *_size(race)]
@@ -51,15 +50,15 @@ def filled_in(
 
 
 def _size(race: Race) -> list[str]:
-    """The number of runners is filled in where the race names none: it would hide that one is gone."""
+    """The number of runners would hide that a runner of the race is gone."""
     return [] if race.runners else ["field_size"]
 
 
 def filled_in_from_meeting(race: Race, races: Iterable[Race], *, is_meeting: bool, is_sure: bool = False) -> Race:
-    """The race, or a meeting's shared fields, completed from the fields that all `races` of the meeting have in common.
+    """The race, or a meeting's shared fields, completed from fields in common to all `races` of the meeting.
 
-    Two meetings can share course and day, so only a meeting takes the meeting's id, never a race. `is_sure`: ids say
-    that the races are of this meeting.
+    Two meetings can share course and day, so a race never takes the meeting's id. `is_sure`: by ids, the races are of
+    this meeting.
     """
     races = sorted(races, key=lambda known: known.race_id or "")
     names = _SHARED if is_meeting else _SHARED[1:]
@@ -68,7 +67,6 @@ def filled_in_from_meeting(race: Race, races: Iterable[Race], *, is_meeting: boo
 
 
 def in_common(races: Sequence[Race]) -> Race:
-    """The fields that all the races have, with the same value in each."""
     first, *others = races
     same = {
         name: getattr(first, name)
@@ -97,7 +95,7 @@ def _filled(race: Race, known: Race, names: Iterable[str], *, is_sure: bool) -> 
 
 
 def _common_course(races: Iterable[Race]) -> Course:
-    """The course of all the races; an empty course where the races name several."""
+    """The course of all the races; an empty course for several courses."""
     common = Course()
     for course in (race.course for race in races):
         if any(now and before and now != before for now, before in zip(_named(course), _named(common), strict=True)):
@@ -111,13 +109,12 @@ def _named(course: Course) -> tuple[str | None, str | None]:
 
 
 def _only(values: Iterable[str | None]) -> str | None:
-    """The value, where all values are equal; else None."""
     found = {value for value in values if value is not None}
     return found.pop() if len(found) == 1 else None
 
 
 def completed(event: RacingEvent, earlier: RacingEvent) -> RacingEvent:
-    """The event with what only the earlier version said, and the latest order of both."""
+    """The event with the values that only the earlier version had, and the latest order of both."""
     are_all = event.kind in WHOLE_LISTS
     races, in_parts = _card(event, earlier, are_all=are_all)
     return event.model_copy(
@@ -132,7 +129,7 @@ def completed(event: RacingEvent, earlier: RacingEvent) -> RacingEvent:
 
 
 def _card(event: RacingEvent, earlier: RacingEvent, *, are_all: bool) -> tuple[tuple[Race, ...], bool]:
-    """The races of both versions, and whether the races came in parts. `are_all`: lists are whole."""
+    """The races of both versions, and whether the races came in parts."""
     pairs = paired_races(earlier.races, event.races)
     takes_off = are_all and bool(event.races) and is_shorter(earlier.races, pairs, in_parts=earlier.in_parts)
     races = united(event.races, earlier.races, are_all=are_all, takes_off=takes_off)
@@ -146,14 +143,14 @@ def completed_race(race: Race, earlier: Race, *, are_all: bool = False) -> Race:
     kept = {
         name: getattr(earlier, name)
         for name, field in Race.model_fields.items()
-        if name not in _PUT_TOGETHER and getattr(race, name) == field.default
+        if name not in _MERGED_BY_RULE and getattr(race, name) == field.default
     }
     if race.region is None and race.said_region is None:
-        # A region is kept with the words for this region: else one region would have the words for another.
+        # Together: else one region would have the words for another.
         kept |= {"region": earlier.region, "said_region": earlier.said_region}
     takes_off = are_all and bool(race.runners) and is_whole(earlier.runners, race.runners)
     if takes_off and race.field_size is None:
-        # The earlier figure would hide that a runner is gone.
+        # The earlier number would hide that a runner is gone.
         kept.pop("field_size", None)
     return race.model_copy(
         update={
@@ -168,7 +165,7 @@ def completed_race(race: Race, earlier: Race, *, are_all: bool = False) -> Race:
 
 
 def _abandoned(race: Race, earlier: Race) -> bool | None:
-    """Whether the race is abandoned. A later flag decides, or a later status where only a status said so before."""
+    """A later flag decides, or a later status after an abandonment by status alone."""
     by_status_alone = letters(earlier.status).startswith(("abandoned", "calledoff"))
     if race.abandoned is None and not (race.status and by_status_alone):
         return earlier.abandoned
@@ -176,7 +173,6 @@ def _abandoned(race: Race, earlier: Race) -> bool | None:
 
 
 def _off(off: OffTime, earlier: OffTime) -> OffTime:
-    """The later off time. Where both say the same time, text and moment of both."""
     if off == OffTime():
         return earlier
     if not off.is_same_time(earlier):
@@ -185,7 +181,7 @@ def _off(off: OffTime, earlier: OffTime) -> OffTime:
 
 
 def _off_told(off: OffTime, earlier: Race) -> OffTime | None:
-    """The off time told before the race moved by a few minutes; None where the current off time was told."""
+    """The off time told before the race moved by a few minutes; None if the current off time was told."""
     if off == OffTime():
         return earlier.off_told
     told = earlier.off_told or earlier.off
@@ -193,7 +189,7 @@ def _off_told(off: OffTime, earlier: Race) -> OffTime | None:
 
 
 def _course(course: Course, earlier: Course) -> Course:
-    """The course, whole where nothing that both say of it differs: the name of another would be a wrong one."""
+    """The later course, completed unless the two differ in id or name: another course's name would be wrong."""
     if any(now and before and now != before for now, before in zip(_named(course), _named(earlier), strict=True)):
         return course
     return Course(
@@ -206,10 +202,10 @@ def _course(course: Course, earlier: Course) -> Course:
 def completed_runners(
     runners: Sequence[Runner], earlier: Sequence[Runner], *, are_all: bool = False, is_card: bool = False
 ) -> tuple[Runner, ...]:
-    """The later runners, each completed, then those that only the earlier version named, unless the later `are_all`.
+    """The later runners, each completed, then the runners of the earlier version alone, unless the later `are_all`.
 
-    A place that another horse has by now is nobody else's. A runner known by number alone gives way to a named horse
-    that has its place by now; on a card (`is_card`) it does not.
+    A place has one holder: the horse of the later version. A runner known by number alone gives way to a named horse
+    in the runner's place, but for a card (`is_card`).
     """
     if not runners:
         return tuple(earlier)
@@ -231,7 +227,7 @@ def _runner(now: Runner | None, before: Runner | None, places: Places) -> Runner
         known.pop("position")
     is_other = "position" in known and by_place(known["position"]) != by_place(before.position)
     if is_other or places.lost(before, now):
-        # A reason is that of its own position.
+        # Reason and distance belong to the position.
         kept = {name: value for name, value in kept.items() if name not in {"position", "position_reason", "beaten"}}
     return Runner(**{**kept, **known})
 
@@ -239,7 +235,7 @@ def _runner(now: Runner | None, before: Runner | None, places: Places) -> Runner
 def united(
     races: tuple[Race, ...], earlier: tuple[Race, ...], *, are_all: bool = False, takes_off: bool = False
 ) -> tuple[Race, ...]:
-    """The later races, each completed, then those that only the earlier version named, unless the later takes them off.
+    """The later races, each completed, then the races of the earlier version alone, unless the later `takes_off`.
 
     `are_all`: the lists of runners are whole.
     """
@@ -251,7 +247,7 @@ def united(
 
 
 def is_same_of_card(one: Race, other: Race) -> bool:
-    """Whether two races of a meeting are the same race, by the surest field that both have."""
+    """True for the same race of a meeting, by the surest field that both have."""
     for left, right in zip(_names(one), _names(other), strict=True):
         if left and right:
             return left == right
@@ -259,5 +255,5 @@ def is_same_of_card(one: Race, other: Race) -> bool:
 
 
 def _names(race: Race) -> tuple[str | None, ...]:
-    """What tells a meeting's races apart, the surest first."""
+    """The surest first."""
     return race.race_id, race.off.text, race.number, race.title

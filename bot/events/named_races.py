@@ -1,4 +1,4 @@
-"""Races that abandoned meetings name by id: so that a race's events find its meeting by an index."""
+"""Races that abandoned meetings name by id: an index from a race to the meeting."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,6 @@ from bot.db.tables import NamedRace
 
 
 def add(session: Session, event_key: str, race_ids: Iterable[str | None]) -> None:
-    """Note that this meeting names these races."""
     rows = [{"race_id": race_id, "event_key": event_key} for race_id in sorted({one for one in race_ids if one})]
     if rows:
         session.execute(insert_here(session, NamedRace).on_conflict_do_nothing(), rows)

@@ -1,4 +1,4 @@
-"""Which runners, and which races of a card, two versions of an event both name; and which places changed hands."""
+"""The runners and races of two versions of an event, in pairs, and the places that changed hands."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
@@ -23,10 +23,9 @@ class _By(Generic[V]):
 
 
 def paired_runners(earlier: Sequence[Runner], later: Sequence[Runner]) -> list[Pair[Runner]]:
-    """(earlier, later) of each runner: those of the later version in its order, then those that only the earlier has.
+    """(earlier, later) of each runner, in the later version's order, then the runners of the earlier version alone.
 
-    The pairs go by name and number, then by name, then by number and place, then by number where a version names no
-    horse.
+    The pairs go by name and number, then by name, then by number and place, then by number if a version names no horse.
     """
     return _paired(earlier, later, _RUNNERS)
 
@@ -34,24 +33,23 @@ def paired_runners(earlier: Sequence[Runner], later: Sequence[Runner]) -> list[P
 def paired_races(earlier: Sequence[Race], later: Sequence[Race]) -> list[Pair[Race]]:
     """(earlier, later) of each race of a card, in the order of `paired_runners`.
 
-    The pairs go by id, then by number, then by title, then by off time. A moved race keeps its number and title, and a
-    renamed race its time.
+    The pairs go by id, number, title, then off time: a moved race keeps number and title, a renamed race the time.
     """
     return _paired(earlier, later, _RACES)
 
 
 def is_whole(earlier: Sized, later: Sized) -> bool:
-    """Whether the later list of a card's races or runners can be the whole list.
+    """True if the later list of a card's races or runners can be the whole list.
 
-    A list of a single entry is an update of the entry, unless the earlier list has no more than two entries.
+    A single entry is an update of the entry, unless the earlier list has at most two entries.
     """
     return len(later) > 1 or len(earlier) <= 2
 
 
 def is_shorter(earlier: Sequence[Race], pairs: Sequence[Pair[Race]], *, in_parts: bool) -> bool:
-    """Whether the later races are the card with races taken off: some of the earlier races, and no other races.
+    """True if the later races are the card with races taken off: some of the earlier races, and no other races.
 
-    Of a card that came `in_parts` the answer is no: each part leaves out the races of the other parts.
+    Each part of a card that came `in_parts` leaves out the races of the other parts.
     """
     later = [now for _, now in pairs if now]
     return not in_parts and is_whole(earlier, later) and all(before for before, _ in pairs)
@@ -60,9 +58,8 @@ def is_shorter(earlier: Sequence[Race], pairs: Sequence[Pair[Race]], *, in_parts
 class Places:
     """The places of two versions of a result.
 
-    `had` are the places of the earlier version. `taken` are the places with a new holder: only a taken place is lost by
-    silence. `kept` are the places of runners without a place in the later version. `takes_off`: a runner left out of
-    the later version runs no more.
+    `had`: the places of the earlier version. `taken`: the places with a new holder. `kept`: the places of runners
+    without a place in the later version. `takes_off`: a runner left out of the later version runs no more.
     """
 
     def __init__(self, pairs: Iterable[Pair[Runner]], *, takes_off: bool = False) -> None:
@@ -75,16 +72,16 @@ class Places:
         self.kept = {_place(before) for before, now in stayed if not (now and now.position)} - self.taken
 
     def lost(self, before: Runner | None, now: Runner | None) -> bool:
-        """Whether a runner without a position in the later version has lost the place to another runner."""
+        """True if a runner without a position in the later version lost the place to another runner."""
         return _place(before) in self.taken and not (now and now.position)
 
     def is_still_shared(self, before: Runner | None, now: Runner | None) -> bool:
-        """Whether the later version leaves out the other holder of a shared place, and the mark of sharing."""
+        """True if the later version leaves out the other holder of a shared place, and the mark of sharing."""
         is_same = now is not None and _place(now) == _place(before) and _place(now) in self.kept
         return bool(is_same and before and is_shared(before.position) and now and not is_shared(now.position))
 
     def is_named_now(self, before: Runner | None) -> bool:
-        """Whether a runner known by number alone gave the place to a horse known by name alone."""
+        """True if a runner known by number alone gave the place to a horse known by name alone."""
         return before is not None and not before.horse and _place(before) in self._taken_by_name
 
 
@@ -126,7 +123,7 @@ def _same(  # noqa: PLR0917  two lists and what is left of each
     candidates: Iterable[int],
     left: set[int],
 ) -> Iterator[tuple[int, int]]:
-    """The later and the earlier place of the entries that are the same by this way."""
+    """The later and the earlier index of entries that this way pairs."""
     free = [place for place in candidates if place in left]
     for place in places:
         same = next((at for at in free if way.may_be_same(earlier[at], later[place])), None)

@@ -19,23 +19,21 @@ _TO_COME = frozenset(
 
 
 def as_published(value: str | None) -> Hashable:
-    """Every spelling is a value of its own."""
     return value
 
 
 def by_name(horse: str | None) -> Hashable:
-    """The horse's name without the country of birth and without apostrophes."""
     return plain_name(horse) if horse else None
 
 
 def by_place(position: str | None) -> Hashable:
-    """The place, and whether several share the place; any other position in letters: "P.U." is "PU"."""
+    """The place, and whether several share the place. Any other position in letters: "P.U." is "PU"."""
     place = finishing_position(position)
     return (place, is_shared(position)) if place else (letters(position) or position or None)
 
 
 def by_status(status: str | None) -> Hashable:
-    """A result's status in letters. Every word for "settled" is the same as no status; every word for void is one."""
+    """A result's status in letters. Words for "settled" are the same as no status. Words for "void" are one status."""
     said = letters(status)
     if said in VOID_STATUSES:
         return "void"
@@ -54,5 +52,5 @@ def by_card_status(status: str | None) -> Hashable:
 
 
 def by_flag(flag: str | None) -> Hashable:
-    """Whether the flag is set. A flag that did not come is not set."""
+    """A missing flag is the same as "no"."""
     return flag == YES

@@ -9,6 +9,7 @@ from sqlmodel import Session, col
 from bot.db.tables import BookRace, EventVersion, NamedRace
 from bot.events import event_store
 from bot.events.event import EventKind, RacingEvent
+from bot.events.kinds import OUTCOMES
 from bot.events.races import Race
 from bot.racedata import race_book_store
 

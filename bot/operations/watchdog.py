@@ -15,6 +15,7 @@ from bot.db.tables import MissingKind, MissingRow, WebhookSubscriptionRow
 from bot.deliveries import inbox
 from bot.events.days import utc_today
 from bot.events.event import RacingEvent
+from bot.events.kinds import OUTCOMES
 from bot.events.races import Race
 from bot.operations import missing_rows, undelivered_outcomes
 from bot.operations.overdue import is_long_past, surely_began_after

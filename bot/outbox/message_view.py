@@ -17,6 +17,7 @@ from bot.db.tables import EventVersion, MessageKind, MessageState, NamedRace, Ou
 from bot.events import event_store
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
+from bot.events.kinds import ABANDONMENTS
 from bot.events.meeting_parts import is_part_of
 from bot.logs import get_logger
 from bot.outbox import message_store
@@ -37,8 +38,6 @@ _IS_BEARER = col(_BEARER.id) == message_store.bearer_of(OutboxMessage)
 _IN_SUMMARY = and_(col(OutboxMessage.state) == MessageState.FOLDED, col(_BEARER.kind) == MessageKind.SUMMARY)
 _IS_MESSAGE = or_(message_store.STANDS_ALONE, _IN_SUMMARY)
 """A version's own message, or a summary."""
-
-ABANDONMENTS = (EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED)
 
 
 @dataclass(frozen=True)

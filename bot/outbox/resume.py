@@ -16,8 +16,9 @@ from bot.channels.filters import mentions
 from bot.db.engine import is_unavailable
 from bot.db.tables import MessageKind
 from bot.events import event_store
-from bot.events.event import TOPIC_OF, EventKind, RacingEvent, Topic
+from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
+from bot.events.kinds import ABANDONMENTS
 from bot.logs import get_logger
 from bot.outbox import backlog, held_queues, message_store
 from bot.outbox.backlog import WaitingPost
@@ -35,9 +36,6 @@ RESULTS_PER_SUMMARY = 80
 
 PAUSES_PER_COMMIT = 5
 """Ingest waits while the transaction runs."""
-
-ABANDONMENTS = tuple(kind for kind, topic in TOPIC_OF.items() if topic is Topic.ABANDONMENTS)
-"""Always named in a summary."""
 
 EventWithRemarks = tuple[RacingEvent, VersionRemarks]
 

@@ -15,8 +15,9 @@ from bot.db import named_values
 from bot.db.engine import Database
 from bot.events.days import day_before
 from bot.events.races import Race, Value
+from bot.events.reading.aliases import CARD_LISTS, MEETING_LISTS, RACE_LISTS
 from bot.events.reading.json_values import fields_of, fold
-from bot.events.reading.race_list import CARD_LISTS, MEETING_LISTS, RACE_LISTS, lists_races, read_races
+from bot.events.reading.race_list import lists_races, read_races
 from bot.events.reading.race_record import read_race
 from bot.logs import get_logger
 from bot.racedata import quota_store, race_book_store, reference_store

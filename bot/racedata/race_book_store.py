@@ -13,8 +13,8 @@ from sqlmodel import Session, col
 from bot.db.engine import dialect_of, insert_here, insert_into, table_of
 from bot.db.tables import BookRace, EventVersion, LearntRace
 from bot.events import event_store
-from bot.events.event import EventKind, RacingEvent
-from bot.events.facts import WHOLE_LISTS
+from bot.events.event import RacingEvent
+from bot.events.kinds import OUTCOMES, WHOLE_LISTS
 from bot.events.merge import completed_runners
 from bot.events.pairs import is_whole
 from bot.events.races import Race, Value
@@ -164,7 +164,7 @@ def by_id(session: Session, race_id: str) -> Race | None:
 def told_of_day(session: Session, day: str, since: datetime, until: datetime) -> list[RacingEvent]:
     """Results and abandonments of a race date, or received from `since` to `until` (included) without a date."""
     row = EventVersion
-    of_these = col(row.kind).in_([kind for kind in EventKind if kind is not EventKind.RACECARD_PUBLISHED])
+    of_these = col(row.kind).in_(OUTCOMES)
     undated = (col(row.race_date).is_(None), col(row.received_at) >= since, col(row.received_at) <= until)
     keys = union(
         select(col(row.event_key)).where(of_these, col(row.race_date) == day),

@@ -10,12 +10,11 @@ from sqlmodel import Session, col
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.db.tables import EventVersion, InboxDelivery
 from bot.events.event import EventKind, RacingEvent
+from bot.events.kinds import OUTCOMES
 from bot.events.races import Race
 from bot.racedata import race_book_store
 
 RECENT_DAYS = 7
-
-_KINDS = (EventKind.RESULT_RECEIVED, EventKind.RACE_ABANDONED, EventKind.MEETING_ABANDONED)
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ def recent(session: Session, filters: Sequence[ChannelFilter], today: date, now:
 def _delivered(session: Session, filters: Sequence[ChannelFilter], days: Sequence[str]) -> Iterator[RacingEvent]:
     statement = (
         select(col(EventVersion.event_key), col(EventVersion.data))
-        .where(col(EventVersion.race_date).in_(days), col(EventVersion.kind).in_([str(kind) for kind in _KINDS]))
+        .where(col(EventVersion.race_date).in_(days), col(EventVersion.kind).in_([str(kind) for kind in OUTCOMES]))
         .order_by(col(EventVersion.version))
     )
     regions = {chosen.region for chosen in filters}

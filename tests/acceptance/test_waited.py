@@ -24,11 +24,13 @@ def make_older(world, channel: str) -> None:
 async def test_unknown_kind_of_event_is_in_the_summary_of_a_pause(world):
     await world.subscribe("CALL", "all")
     await world.say("/racing", "pause", channel="CALL")
-    await world.bot.deliver({"event": "race.delayed", "data": {"race": {"race_id": "rc_2", "region": "GB"}}})
+    await world.bot.deliver(
+        {"event": "stewards.weather_balloon.sighted", "data": {"race": {"race_id": "rc_2", "region": "GB"}}}
+    )
     await world.bot.deliver(result())
     await until(lambda: waiting(world, "CALL") == 2)
     make_older(world, "CALL")
     await world.say("/racing", "resume", channel="CALL")
     await world.slack.wait_for(lambda: any("came meanwhile" in text for text in world.texts("CALL")))
     (summary,) = [text for text in world.texts("CALL") if "came meanwhile" in text]
-    assert "1 result and 1 other event (`race.delayed`) came meanwhile" in summary
+    assert "1 result and 1 other event (`stewards.weather_balloon.sighted`) came meanwhile" in summary

@@ -1,1 +1,1 @@
-"""Readers of a stranger's JSON: races, runners, times and single values, from any plausible shape (Spec gap G2)."""
+"""Readers of a stranger's JSON: races, runners, times and single values in any plausible shape (Spec gap G2)."""

@@ -1,4 +1,4 @@
-"""A stranger's bytes as one JSON object, or the reason why they are none (Spec gap G1)."""
+"""A stranger's bytes as one JSON object (Spec gap G1)."""
 
 import json
 from typing import Any
@@ -6,20 +6,20 @@ from typing import Any
 from bot.errors import RacingBotError
 
 DEEPEST_JSON = 200
-"""Levels. Python's own bound varies with the caller's stack, and the same bytes must read the same everywhere."""
+"""Levels. Python's own bound varies with the caller's stack."""
 
 _DECODER = json.JSONDecoder(strict=False)
-"""Lets raw tabs and line breaks in strings pass: they change nothing."""
+"""Raw tabs and line breaks in strings are allowed."""
 
 
 class NotAnObject(RacingBotError):
-    """The bytes are not one JSON object. `str()` is a short sentence that says why."""
+    """`str()` is a short sentence with the reason."""
 
 
 def read_object(body: bytes) -> dict[str, Any]:
-    """The JSON object of the bytes, or the one object of a list with one. Raises NotAnObject, and nothing else.
+    """The JSON object of the bytes, or the object of a list with one object. Raises NotAnObject alone.
 
-    Bytes that are no UTF-8 are kept as lone surrogates, so that one bad letter in a name hides no abandonment.
+    Bytes beyond UTF-8 become lone surrogates: a bad letter in a name hides no abandonment.
     """
     value = _decode(body)
     if isinstance(value, list) and len(value) == 1:
@@ -53,7 +53,6 @@ def _is_too_deep(value: Any) -> bool:
 
 
 def _children(value: Any) -> list[Any]:
-    """The objects and lists right under the value."""
     if isinstance(value, dict):
         return [child for child in value.values() if isinstance(child, dict | list)]
     return [child for child in value if isinstance(child, dict | list)] if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""One JSON value read as text, an identifier, a count or a flag: whatever it came as, or None (Spec gap G2)."""
+"""A JSON value of any type, read as text, an identifier, a count or a flag, or None (Spec gap G2)."""
 
 import math
 import re
@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 Fields = dict[str, Any]
-"""An object's fields by folded name: "race_id", "raceId" and "Race-ID" are all "raceid"."""
+"""An object's fields by folded name: "race_id", "raceId" and "Race-ID" are "raceid"."""
 
 LONGEST_NAME = 64
-"""A longer key or event name is nobody's field: it is passed over, so that strangers' keys fill no cache."""
+"""Longer keys and event names are passed over: strangers' keys fill no cache."""
 
 SPOKEN_NAMES = (
     "name",
@@ -25,19 +25,19 @@ SPOKEN_NAMES = (
     "value",
     "code",
 )
-"""What an object says itself by, where a plain value would have done: {"name": "Ascot"}, {"fractional": "5/2"}."""
+"""The text of an object in the place of a text: {"name": "Ascot"}, {"fractional": "5/2"}."""
 
 LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 @lru_cache(maxsize=4096)
 def fold(name: str) -> str:
-    """The name without case and separators, so that one alias stands for snake_case, camelCase and kebab-case."""
+    """The name without case and separators."""
     return "".join(character for character in name.casefold() if character.isalnum())
 
 
 def fields_of(record: Mapping[str, Any]) -> Fields:
-    """The record's fields by folded name, the empty ones left out. The order in which they came makes no difference."""
+    """The record's non-empty fields by folded name. The record's order makes no difference."""
     fields: Fields = {}
     for key in sorted(record):
         value = record[key]
@@ -47,7 +47,7 @@ def fields_of(record: Mapping[str, Any]) -> Fields:
 
 
 def find(objects: Iterable[Fields], names: Iterable[str], read: Callable[[Any], T | None]) -> T | None:
-    """The first value under one of the names that can be read, object by object, or None."""
+    """The first readable value under one of the names, object by object, or None."""
     for fields in objects:
         for name in names:
             if name in fields:
@@ -58,9 +58,9 @@ def find(objects: Iterable[Fields], names: Iterable[str], read: Callable[[Any], 
 
 
 def text(value: Any) -> str | None:
-    """The value as text with white space collapsed, or None. Of an object, its name.
+    """The value as text with white space collapsed, or the name of an object, or None.
 
-    NUL and lone surrogates go, because no database takes them; other odd characters are for message builders.
+    NUL and lone surrogates are removed for the databases. Message builders deal with other odd characters.
     """
     if isinstance(value, str):
         return _storable(value)
@@ -70,7 +70,7 @@ def text(value: Any) -> str | None:
 
 
 def note_text(value: Any, deepest: int = 3) -> str | None:
-    """A free annotation of any type as text, or None: an object as "name: value", lists and objects with commas."""
+    """A free annotation as text, or None: an object as "name: value", lists and objects with commas."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if not isinstance(value, dict | list):
@@ -84,7 +84,7 @@ def note_text(value: Any, deepest: int = 3) -> str | None:
 
 
 def identifier(value: Any) -> str | None:
-    """The id as it came, stripped, or None. Integers are ids too; fractions, flags and objects are not."""
+    """The stripped id, or None. Integers are ids. Fractions, flags and objects are none."""
     if isinstance(value, str):
         return value.strip() or None
     if isinstance(value, float) and not value.is_integer():
@@ -93,13 +93,13 @@ def identifier(value: Any) -> str | None:
 
 
 def count(value: Any) -> int | None:
-    """A small whole number, by figure or by text, or None."""
+    """A whole number of up to three digits, or None."""
     digits = identifier(value) or ""
     return int(digits) if re.fullmatch("[0-9]{1,3}", digits) else None
 
 
 def flag(value: Any) -> bool | None:
-    """True or False however it was spelled, or None where it is neither."""
+    """True or False in any spelling, or None."""
     if isinstance(value, dict | list):
         return None
     spelled = str(value).strip().casefold()

@@ -1,4 +1,4 @@
-"""Dates and times of races as published, never shifted by a zone; instants only where an offset came (Spec gap G16)."""
+"""Dates and times of races as published, never shifted by a zone (Spec gap G16)."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -9,10 +9,10 @@ from bot.events.races import OffTime
 from bot.events.reading.json_values import fields_of
 
 FIRST_YEAR, LAST_YEAR = 1900, 2100
-"""What lies outside is a number of another kind."""
+"""Other years are numbers of another kind."""
 
 EPOCH_RANGE_S = (946_684_800, 4_102_444_800)
-"""2000 to 2100 in Unix time: a number within is taken for seconds, a thousandfold one for milliseconds."""
+"""2000 to 2100 in Unix time: a number within is in seconds, a thousandfold number in milliseconds."""
 
 DATE = re.compile(r"([0-9]{4})([-/.]?)([0-9]{2})\2([0-9]{2})(?![0-9])")
 DATE_AND_CLOCK = re.compile(r"[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[Tt ]+((?:[01][0-9]|2[0-3]):[0-5][0-9])")
@@ -23,11 +23,11 @@ CLOCK = re.compile(
 BARE_CLOCK = re.compile(r"([01][0-9]|2[0-3])([0-5][0-9])")
 
 OFF_PARTS = ("local", "localtime", "text", "time", "scheduled", "value", "iso", "datetime", "utc", "timestamp")
-"""Where an off time that is an object keeps its readings."""
+"""The readings in an off time that is an object."""
 
 
 def read_date(value: Any) -> str | None:
-    """The date part as "YYYY-MM-DD", or None. 17/06/2025 is None: which number is the month is not known."""
+    """The date part as "YYYY-MM-DD", or None. 17/06/2025 is None: the month may be either number."""
     found = DATE.match(str(value).strip()) if isinstance(value, str | int) else None
     if not found:
         return None
@@ -39,18 +39,18 @@ def read_date(value: Any) -> str | None:
 
 
 def read_dated_clock(value: Any) -> str | None:
-    """The date part of a value that has a time beside it, else None."""
+    """The date part of a date and time, else None."""
     return read_date(value.strip()) if isinstance(value, str) and DATE_AND_CLOCK.match(value.strip()) else None
 
 
 def read_plain_date(value: Any) -> str | None:
-    """The date of a value that is a date and nothing more, else None."""
+    """The date of a date without a time, else None."""
     found = DATE.fullmatch(value.strip()) if isinstance(value, str) else None
     return read_date(value) if found else None
 
 
 def read_instant(value: Any) -> datetime | None:
-    """The moment, aware, in UTC, of an ISO time with an offset or of Unix time; None where neither."""
+    """The moment (aware, UTC) of an ISO time with an offset or of Unix time, else None."""
     if isinstance(value, bool):
         return None
     if isinstance(value, str) and re.fullmatch(r"[0-9]{10}(?:[0-9]{3})?(?:\.[0-9]{1,9})?", value.strip()):
@@ -61,7 +61,7 @@ def read_instant(value: Any) -> datetime | None:
 
 
 def read_clock(value: Any) -> str | None:
-    """The time of day as published ("14:30", "2:30", "2:30pm"), seconds and offset left off, or None."""
+    """The time of day as published, without seconds and offset: "14:30", "2:30", "2:30pm"; or None."""
     found = CLOCK.fullmatch(value.strip()) if isinstance(value, str) else None
     if found:
         return found["clock"] + (found["spoken"] or "")
@@ -70,10 +70,10 @@ def read_clock(value: Any) -> str | None:
 
 
 def read_off(values: Iterable[Any]) -> OffTime:
-    """One off time from all the ways in which it was given.
+    """One off time from several readings.
 
-    A plain time of day is what was meant to be shown, so its text goes before that of a full date and time. Unix time
-    gives the instant and no text: a text would need a zone, and which one the course keeps was not sent.
+    A plain time of day is meant for readers, so its text comes before the text of a date and time. Unix time gives no
+    text: a text needs the course's zone.
     """
     plain = dated = instant = None
     for value in values:

@@ -5,28 +5,23 @@ from itertools import islice
 from typing import Any
 
 from bot.events.races import Course, OffTime, Race
+from bot.events.reading.aliases import CARD_LISTS, MEETING_LISTS, RACE_LISTS
 from bot.events.reading.json_values import Fields, fields_of, identifier, text
 from bot.events.reading.off_times import read_clock
 from bot.events.reading.race_record import read_race
 from bot.events.reading.runner_list import is_runner
 
-RACE_LISTS = ("abandonedraces", "affectedraces", "cancelledraces", "races", "raceids")
-CARD_LISTS = ("racecard", "racecards", "card", "data", "payload", "items")
-"""Lists that hold races only where they hold objects: a card's bare names may be horses."""
-
-MEETING_LISTS = ("meetings", "cards")
 MOST_RACES_A_CARD = 30
-"""A bare number up to this is a race's number on its card; a larger one is an id."""
+"""A bare number up to this is a race's number on the card. A larger number is an id."""
 
 MOST_RACES = 300
-"""Races that are read of one payload: no meeting has a tenth of that. Each is a value in statements about its meeting,
-and a database takes some ten thousand of those."""
+"""Races read of one payload: ten times a meeting's. Each is a value in a statement, and a database bounds those."""
 
 
 def read_races(objects: Iterable[Fields], parent: Race) -> tuple[Race, ...]:
-    """The races of the first list of any, each with the parent's region, course, date and meeting where it has none.
+    """The first MOST_RACES races of the first list with races.
 
-    At most MOST_RACES, those that are listed first.
+    A race without a region, a course, a date or a meeting takes the parent's.
     """
     objects = tuple(objects)
     listed = (races for fields in objects for races in _lists(fields, parent))
@@ -35,7 +30,7 @@ def read_races(objects: Iterable[Fields], parent: Race) -> tuple[Race, ...]:
 
 
 def lists_races(fields: Fields) -> bool:
-    """Whether the object lists races, so that it is of a meeting or a card rather than of one race."""
+    """True for an object of a meeting or a card."""
     return any(isinstance(fields.get(name), list) for name in (*RACE_LISTS, *MEETING_LISTS))
 
 
@@ -65,7 +60,7 @@ def _read_entry(entry: Any) -> Race | None:
 
 
 def _read_bare(entry: Any) -> Race | None:
-    """An off time, a number on the card, a title (which has spaces), or an id."""
+    """An off time, a title (with spaces), a number on the card, or an id."""
     name = text(identifier(entry))
     clock = read_clock(entry)
     if clock:
@@ -78,7 +73,6 @@ def _read_bare(entry: Any) -> Race | None:
 
 
 def _within(race: Race, parent: Race) -> Race:
-    """The race, with what all races of its meeting share."""
     return race.model_copy(
         update={
             "region": race.region or parent.region,

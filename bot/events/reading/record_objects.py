@@ -1,6 +1,6 @@
-"""The objects of a record, told apart by what they are about, so that a course's `id` is never a race's (Spec gap G2).
+"""The objects of a record, each with its subject, so that a course's `id` is never a race's (Spec gap G2).
 
-The walk goes into objects and never into lists: what stands in a list is one of many, and names nothing above it.
+The walk goes into objects, never into lists: an entry of a list does not name the object above.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,11 +12,11 @@ from bot.events.event import EventKind
 from bot.events.reading.json_values import LONGEST_NAME, Fields, fields_of, fold
 
 MOST_PARTS, DEEPEST = 32, 5
-"""Bounds of the walk: no plausible record comes near them."""
+"""Objects and levels of the walk, far above a plausible record's."""
 
 
 class About(Enum):
-    """What an object is about. `DATA` may be anything about the event, `DELIVERY` only about its transport."""
+    """An object's subject. `DATA` is about the event, `DELIVERY` about the transport."""
 
     RACE = auto()
     MEETING = auto()
@@ -36,10 +36,10 @@ BY_NAME = {
     ),
 }
 BY_TYPE = {"race": About.RACE, "meeting": About.MEETING}
-"""By what an object says of itself: {"type": "race", "id": …}."""
+"""By the object's own type: {"type": "race", "id": …}."""
 
 SAME_SUBJECT = frozenset({"data", "object", "attributes", "details", "info"})
-"""Wrappers that are about what holds them: race.data is the race."""
+"""Wrappers with the subject of the object above: race.data is the race."""
 
 DATA_NAMES = SAME_SUBJECT | {
     *("payload", "body", "content", "record", "resource", "item", "message", "detail", "event", "entry"),
@@ -53,7 +53,7 @@ CLOSED = frozenset(
     }
 )
 ANOTHER_RACE = ("next", "previous", "prev", "last", "first", "related", "original", "replaced", "before", "old")
-"""A name that begins so is about another race or another version."""
+"""How the name of another race, or of another version, begins."""
 
 RACING_FIELDS = frozenset(
     {
@@ -66,7 +66,7 @@ KINDS = {fold(kind): kind for kind in EventKind}
 
 
 class Part(NamedTuple):
-    """One object of a record: its name, how deep it stands, and its fields (see `Fields`)."""
+    """An object of a record. `depth`: levels below the top."""
 
     about: About
     name: str
@@ -75,20 +75,19 @@ class Part(NamedTuple):
 
     @property
     def is_racing(self) -> bool:
-        """Whether it has fields that only racing has."""
         return not RACING_FIELDS.isdisjoint(self.fields)
 
 
 def parts_of(record: Mapping[str, Any], about: About = About.DATA) -> list[Part]:
-    """The record and the objects in it, the shallower first. `about` says what the record itself is."""
+    """The record, with `about` as the subject, and the objects in the record, the shallower first."""
     parts = [Part(about, "", 0, _with_attributes(record))]
-    for part in parts:  # It grows under the loop, which so goes breadth first.
+    for part in parts:  # The list grows under the loop: breadth first.
         parts.extend(islice(_children(part), MOST_PARTS - len(parts)))
     return parts
 
 
 def kind_of(name: Any) -> EventKind | None:
-    """The event of that name, however it is spelled ("RESULT_RECEIVED", "result:received"), or None."""
+    """The event of a name in any spelling ("RESULT_RECEIVED", "result:received"), or None."""
     return KINDS.get(fold(name)) if isinstance(name, str) and len(name) <= LONGEST_NAME else None
 
 
@@ -102,7 +101,7 @@ def _children(part: Part) -> Iterator[Part]:
 
 
 def _with_attributes(record: Mapping[str, Any]) -> Fields:
-    """The fields, with those that JSON:API keeps apart under `attributes`."""
+    """The fields, with the fields under JSON:API's `attributes`."""
     fields = fields_of(record)
     attributes = fields.get("attributes")
     if isinstance(attributes, dict):

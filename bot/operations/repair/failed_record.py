@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from bot.events.event import EventKind, RacingEvent
+from bot.events.kinds import DECLARATIONS, Subject
 from bot.events.races import Race
 from bot.events.reading.json_object import NotAnObject, read_object
 from bot.events.reading.json_values import Fields, fields_of, find, fold, identifier, text

@@ -8,7 +8,7 @@ from pydantic import AwareDatetime
 from sqlmodel import Session
 
 from bot.db import named_values
-from bot.events.event import EventKind
+from bot.events.kinds import DECLARATIONS
 from bot.events.races import Value
 from bot.operations.repair.failed_record import Failed
 from bot.outbox import message_store
@@ -21,10 +21,7 @@ The data service gives up a delivery about a day after its first attempt, so an 
 """
 
 IN_WORDS: Mapping[str | None, str] = {
-    EventKind.RACE_ABANDONED: "abandoned races",
-    EventKind.MEETING_ABANDONED: "abandoned meetings",
-    EventKind.RESULT_RECEIVED: "results",
-    EventKind.RACECARD_PUBLISHED: "racecards",
+    **{kind: declared.counted[1] for kind, declared in DECLARATIONS.items()},
     None: "other events",
 }
 _OUTAGE, _UNREAD = "repair.outage", "repair.unread"

@@ -86,7 +86,7 @@ async def test_abandonment_without_region_goes_everywhere(pipeline):
 
 
 @pytest.mark.parametrize(
-    "body", [b"not json", b"\xff\xfe", b"[1,2]", b'{"event":"race.exploded","race_id":"rc_3"}', b""]
+    "body", [b"not json", b"\xff\xfe", b"[1,2]", b'{"event":"stewards.weather_balloon.sighted","race_id":"rc_3"}', b""]
 )
 async def test_unreadable_payload_is_posted_where_all_regions_are_taken_and_told_to_admins(pipeline, body):
     await pipeline.subscribe("CGB", "GB")
@@ -137,6 +137,6 @@ async def test_result_after_an_abandonment_of_the_race_says_so(pipeline):
 
 async def test_unknown_event_is_told_to_admins_once_for_its_name(pipeline):
     for number in range(3):
-        await pipeline.deliver({"event": "race.exploded", "race_id": f"rc_{number}"})
+        await pipeline.deliver({"event": "stewards.weather_balloon.sighted", "race_id": f"rc_{number}"})
     await pipeline.post_all()
     assert len(pipeline.texts("CADMIN")) == 1

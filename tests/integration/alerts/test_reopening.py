@@ -18,6 +18,8 @@ from bot.sandbox.slack import failures
 from bot.slack.bot_identity import Identity
 from bot.slack.listeners.channel_life import ChannelListener
 
+BALLOON_SIGHTED, BALLOON_LANDED = "stewards.weather_balloon.sighted", "stewards.weather_balloon.landed"
+
 
 def result(race_id="rc_1", horse="Blue Moon", region="GB"):
     race = {"race_id": race_id, "region": region, "course": "Ascot", "date": "2026-11-20", "off_time": "14:30"}
@@ -322,12 +324,12 @@ async def test_summary_counts_what_this_version_does_not_know(pipeline):
     await pipeline.subscribe("CGB", ALL_REGIONS)
     await close(pipeline)
     # One event whose name is unknown here, and one that another replica, of a newer version, has stored.
-    await pipeline.deliver({"event": "race.delayed", "race": {"race_id": "rc_2", "region": "GB"}})
+    await pipeline.deliver({"event": BALLOON_SIGHTED, "race": {"race_id": "rc_2", "region": "GB"}})
     await pipeline.deliver(result("rc_3"))
     await pipeline.post_all()
-    newer = update(EventVersion).where(col(EventVersion.race_id) == "rc_3").values(kind="race.moved")
+    newer = update(EventVersion).where(col(EventVersion.race_id) == "rc_3").values(kind=BALLOON_LANDED)
     await pipeline.database.write(lambda session: session.execute(newer))
     await age(pipeline, hours=5)
     await reopen(pipeline)
     (summary,) = pipeline.texts("CGB")
-    assert "1 result and 2 other events (`race.delayed` and `race.moved`) came meanwhile" in summary
+    assert f"1 result and 2 other events (`{BALLOON_SIGHTED}` and `{BALLOON_LANDED}`) came meanwhile" in summary

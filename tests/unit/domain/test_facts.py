@@ -9,19 +9,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bot.deliveries.payload import read_payload
+from bot.events import kinds
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import (
     CARD,
-    DECLARATIONS,
     MODELS,
     POSITION,
     RUNNER,
     Change,
-    Noise,
-    Told,
     brings_placings,
     changes_between,
 )
+from bot.events.kinds import Noise, Told
 from bot.events.merge import completed
 from bot.events.races import FEW_MINUTES, Course, OffTime, Race, Runner, plain_name
 
@@ -47,6 +46,7 @@ NO_VALUE = {
 } | {"drill"}
 """Fields that name the event, or that are compared part by part."""
 
+DECLARATIONS = {kind: declared.fields for kind, declared in kinds.DECLARATIONS.items()}
 DECLARED = [
     (kind, path)
     for kind, declared in DECLARATIONS.items()

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from slack_sdk.models.blocks import Block
 
 from bot.events.event import EventKind, RacingEvent
-from bot.events.facts import DECLARATIONS, Change
+from bot.events.facts import Change
+from bot.events.kinds import DECLARATIONS
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.sandbox.slack.block_rules import block_problems
 from bot.slack.messages import Corrected, MessageContext, SupersededBy, render
@@ -118,7 +119,7 @@ LOST = st.builds(
 CHANGES = st.lists(
     st.builds(
         Change,
-        field=st.sampled_from(sorted({path for declared in DECLARATIONS.values() for path in declared}))
+        field=st.sampled_from(sorted({path for declared in DECLARATIONS.values() for path in declared.fields}))
         | HOSTILE
         | st.text(max_size=10).filter(lambda text: "None" not in text),
         of=TEXTS,

@@ -57,9 +57,9 @@ def test_unreadable_body_is_known_by_its_hash_and_says_why(body, because):
 
 
 def test_unknown_event_keeps_its_name_and_race():
-    event = read({"event": "race.delayed", "race": {"id": "rc_1"}})
-    assert (event.kind, event.name, event.race.race_id) == (None, "race.delayed", "rc_1")
-    assert event.unreadable_because == "The event race.delayed is unknown."
+    event = read({"event": "stewards.weather_balloon.sighted", "race": {"id": "rc_1"}})
+    assert (event.kind, event.name, event.race.race_id) == (None, "stewards.weather_balloon.sighted", "rc_1")
+    assert event.unreadable_because == "The event stewards.weather_balloon.sighted is unknown."
     assert event.key.startswith("unreadable:")
 
 

@@ -4,8 +4,9 @@ import re
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from bot.events.event import EventKind, RacingEvent
+from bot.events.event import RacingEvent
 from bot.events.facts import only
+from bot.events.kinds import DECLARATIONS
 from bot.events.races import Race
 from bot.outbox.message import Block, Blocks, Message
 from bot.slack.messages.alerts.alert_context import MessageContext, SupersededBy, minutes_late
@@ -83,7 +84,7 @@ def _superseded(later: SupersededBy, clock: str) -> str:
         disagrees = f"{DISAGREE.lower()}, " if later.disagrees else ""
         return f"Superseded {clock}: {disagrees}see the {link}"
     see = f", see the {link}" if later.is_posted else ""
-    return f"Contradicted {clock}: {_CONTRADICTED[later.contradicted_by]}{see}"
+    return f"Contradicted {clock}: {DECLARATIONS[later.contradicted_by].contradicted}{see}"
 
 
 def _after(mark: Block | None, blocks: Blocks) -> Blocks:
@@ -153,5 +154,5 @@ def _kind_of_change(context: MessageContext) -> str:
 
 
 def _contradicted(by: str) -> str:
-    known = {kind.value: words for kind, words in _CONTRADICTED.items()}
+    known = {kind.value: declared.contradicted for kind, declared in DECLARATIONS.items()}
     return known.get(by) or safe(by) or "what it said is not known"

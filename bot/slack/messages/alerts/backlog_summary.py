@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
+from bot.events.kinds import ABANDONMENTS, DECLARATIONS
 from bot.outbox.held_queues import PAUSED, UNDELIVERED
 from bot.outbox.message import Message
 from bot.outbox.resume import ABANDONMENTS, Backlog
@@ -23,10 +24,7 @@ NAMED_MAX = 3_000
 LINE_MAX = 500
 
 COUNTED: Mapping[str | None, tuple[str, str]] = {
-    EventKind.RACE_ABANDONED: ("abandoned race", "abandoned races"),
-    EventKind.MEETING_ABANDONED: ("abandoned meeting", "abandoned meetings"),
-    EventKind.RESULT_RECEIVED: ("result", "results"),
-    EventKind.RACECARD_PUBLISHED: ("racecard", "racecards"),
+    **{kind: declared.counted for kind, declared in DECLARATIONS.items()},
     None: ("delivery that could not be read", "deliveries that could not be read"),
 }
 """Singular and plural of each kind. Events of other kinds are counted by name."""

@@ -1,0 +1,328 @@
+"""The kinds of event (Interface, Events), and a declaration of each kind.
+
+A new kind is a name in `EventKind` and a declaration in `DECLARATIONS`. A declaration without a part fails at import.
+tests/unit/test_completeness.py names a kind without a declaration, a message, or a publisher in the stand-in.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from bot.events.spellings import By, as_published, by_card_status, by_flag, by_lost_status, by_name, by_place, by_status
+
+
+class EventKind(StrEnum):
+    """The service's own names."""
+
+    RESULT_RECEIVED = "result.received"
+    RACE_ABANDONED = "race.abandoned"
+    MEETING_ABANDONED = "meeting.abandoned"
+    RACECARD_PUBLISHED = "racecard.published"
+
+
+class Topic(StrEnum):
+    """What a channel asks for, as people type it."""
+
+    RESULTS = "results"
+    ABANDONMENTS = "abandonments"
+    RACECARDS = "racecards"
+
+
+DEFAULT_TOPICS = frozenset({Topic.RESULTS, Topic.ABANDONMENTS})
+"""The topics of a `subscribe` without a topic."""
+
+
+class Subject(StrEnum):
+    """What an event is about. A card is of one race or of a whole meeting."""
+
+    RACE = "race"
+    MEETING = "meeting"
+    CARD = "card"
+
+
+class Rings(StrEnum):
+    """When a change of a field is worth a new message. Any other change is an edit."""
+
+    NEVER = "never"
+    ALWAYS = "always"
+    """A changed value rings. The first value is an edit."""
+    FIRST_TOO = "the first too"
+    """A changed value rings, and so does the first value."""
+    MOVED_TODAY = "moved today"
+    """The off time of a race of today rings when it moves by more than FEW_MINUTES."""
+    TO_OR_FROM_TODAY = "to or from today"
+    """A date rings when the old or the new date is today's."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """A field that messages show: its name in words ("starting price"), and when a change of the field rings.
+
+    `by` is how values are compared (bot.events.spellings). `unless` names another field. Where the other field came,
+    the message shows the other field instead.
+    """
+
+    words: str
+    rings: Rings = Rings.NEVER
+    by: By = as_published
+    unless: str | None = None
+
+
+@dataclass(frozen=True)
+class Noise:
+    """A field whose change no message tells; `because` gives the reason."""
+
+    because: str
+
+
+Fields = Mapping[str, Told | Noise]
+"""By level and field: "event.reason", "race.going", "course.name", "runner.jockey", "card.off" (a race of a card)."""
+
+RUNNER, CARD = "runner", "card"
+"""The levels whose own name, without a field, stands for being listed at all."""
+
+
+@dataclass(frozen=True)
+class EventDeclaration:
+    """All that depends on an event's kind, but for its message (EVENT_MESSAGES) and its publisher in the stand-in."""
+
+    topic: Topic
+    """Channels subscribe to topics. The topic decides the priority too: abandonments come first."""
+    subject: Subject
+    fields: Fields
+    """What makes a later version news: each field of each model, told or noise."""
+    title: str
+    """The kind in a trace: "Race abandoned"."""
+    counted: tuple[str, str]
+    """One and several in a summary: "abandoned race", "abandoned races"."""
+    contradicted: str
+    """The aside in a contradicting event's message: "a result was reported"."""
+    contradicts: EventKind | None
+    """The kind of event of the same race that can't be true together with this kind."""
+    is_outcome: bool
+    """A race of the book without any outcome is late, and the watchdog asks for its delivery."""
+    has_placings: bool
+    """The first placings ring, and the race book completes them."""
+    has_whole_lists: bool
+    """A race or a runner that a later version leaves out is off the card.
+
+    The exceptions are a list of a single entry and a card in parts (bot.events.pairs: `is_whole`, `is_shorter`). Lists
+    of other kinds may name only some, so silence takes nothing back.
+    """
+    from_book: tuple[str, ...]
+    """Fields of the race that the race book fills in for this kind, beside those for every kind (merge.py)."""
+
+
+_NAMES_THE_EVENT = Noise("names the event: another value is another event")
+_ENVELOPE = Noise("the envelope's own: it differs from one attempt to the next")
+_FILLED_IN = Noise("ours: the delivery did not have the value")
+_OURS = Noise("ours: says how versions are put together")
+_BY_PARTS = Noise("compared part by part")
+_NO_RUNNERS = Noise("the message names no runners")
+_IS_ABANDONED = Noise("each version says so by its kind")
+_ONE_RACE = Noise("the event is of one race")
+_NOT_SHOWN = Noise("the message does not show it")
+_OF_THE_CARD = Noise("the card's own is told")
+_NOT_IN_A_LINE = Noise("a race's line does not show it")
+
+_EVENT: Fields = {
+    "event.key": _NAMES_THE_EVENT,
+    "event.kind": _NAMES_THE_EVENT,
+    "event.name": _NAMES_THE_EVENT,
+    "event.race": _BY_PARTS,
+    "event.races": _BY_PARTS,
+    "event.reason": Told("reason"),
+    "event.occurred_at": Noise("says which version is the newer"),
+    "event.sequence": Noise("says which version is the newer"),
+    "event.first_attempt_at": _ENVELOPE,
+    "event.data_as_of": _ENVELOPE,
+    "event.races_from_book": _FILLED_IN,
+    "event.in_parts": _OURS,
+    "event.drill": _OURS,
+    "event.unreadable_because": Noise("ours, about reading"),
+}
+_COURSE: Fields = {
+    "course.course_id": Told("course id", unless="name"),
+    "course.name": Told("course"),
+    "course.country": _NOT_SHOWN,
+}
+_RACE: Fields = {
+    "race.race_id": _NAMES_THE_EVENT,
+    "race.meeting_id": Told("meeting id", unless="race_id"),
+    "race.region": Told("region"),
+    "race.said_region": Noise("the region's code is told"),
+    "race.course": _BY_PARTS,
+    "race.race_date": Told("date", Rings.TO_OR_FROM_TODAY),
+    "race.off": Told("off time", Rings.MOVED_TODAY),
+    "race.off_told": _OURS,
+    "race.title": Told("title"),
+    "race.number": _NOT_SHOWN,
+    "race.race_class": Told("class"),
+    "race.race_type": Told("type"),
+    "race.distance": Told("distance"),
+    "race.going": Told("going"),
+    "race.surface": Told("surface"),
+    "race.status": Told("status", Rings.ALWAYS, by_lost_status),
+    "race.abandoned": Told("abandoned", Rings.FIRST_TOO, by_flag),
+    "race.reason": Noise("the event's reason is this one"),
+    "race.field_size": Told("number of runners"),
+    "race.winning_time": Told("winning time"),
+    "race.runners": _BY_PARTS,
+    "race.from_book": _FILLED_IN,
+}
+_RUNNERS: Fields = {
+    RUNNER: Told("runner"),
+    "runner.horse": Told("name", Rings.ALWAYS, by_name),
+    "runner.position": Told("position", Rings.ALWAYS, by_place),
+    "runner.position_reason": Told("reason for the position"),
+    "runner.number": Told("number"),
+    "runner.draw": Told("draw"),
+    "runner.jockey": Told("jockey"),
+    "runner.trainer": Told("trainer"),
+    "runner.starting_price": Told("starting price"),
+    "runner.official_rating": Told("official rating"),
+    "runner.beaten": Told("beaten distance"),
+}
+_CARD: Fields = {
+    CARD: Told("race"),
+    "card.race_id": Noise("tells the races of a card apart"),
+    "card.meeting_id": _OF_THE_CARD,
+    "card.region": _OF_THE_CARD,
+    "card.said_region": _OF_THE_CARD,
+    "card.course": _OF_THE_CARD,
+    "card.race_date": _OF_THE_CARD,
+    "card.off": Told("off time", Rings.MOVED_TODAY),
+    "card.off_told": _OURS,
+    "card.title": Told("title"),
+    "card.number": Told("race number", unless="title"),
+    "card.race_class": Told("class"),
+    "card.race_type": _NOT_IN_A_LINE,
+    "card.distance": Told("distance"),
+    "card.going": _NOT_IN_A_LINE,
+    "card.surface": _NOT_IN_A_LINE,
+    "card.status": Told("status", by=by_card_status),
+    "card.abandoned": Told("abandoned", Rings.FIRST_TOO, by_flag),
+    "card.reason": Told("reason"),
+    "card.field_size": Told("number of runners"),
+    "card.winning_time": _NOT_IN_A_LINE,
+    "card.runners": _BY_PARTS,
+    "card.from_book": _FILLED_IN,
+}
+
+
+def _all(fields: Fields, entry: Noise) -> Fields:
+    return dict.fromkeys(fields, entry)
+
+
+DECLARATIONS: Mapping[EventKind, EventDeclaration] = {
+    EventKind.RACE_ABANDONED: EventDeclaration(
+        topic=Topic.ABANDONMENTS,
+        subject=Subject.RACE,
+        title="Race abandoned",
+        counted=("abandoned race", "abandoned races"),
+        contradicted="this race was reported abandoned",
+        contradicts=EventKind.RESULT_RECEIVED,
+        is_outcome=True,
+        has_placings=False,
+        has_whole_lists=False,
+        from_book=("reason",),
+        fields={
+            **_EVENT,
+            **_COURSE,
+            **_RACE,
+            "race.off": Told("off time"),
+            "race.abandoned": _IS_ABANDONED,
+            "race.field_size": _NO_RUNNERS,
+            "race.winning_time": _NO_RUNNERS,
+            **_all(_RUNNERS, _NO_RUNNERS),
+            **_all(_CARD, _ONE_RACE),
+        },
+    ),
+    EventKind.MEETING_ABANDONED: EventDeclaration(
+        topic=Topic.ABANDONMENTS,
+        subject=Subject.MEETING,
+        title="Meeting abandoned",
+        counted=("abandoned meeting", "abandoned meetings"),
+        contradicted="this meeting was reported abandoned",
+        contradicts=None,
+        is_outcome=True,
+        has_placings=False,
+        has_whole_lists=False,
+        from_book=("reason",),
+        fields={
+            **_EVENT,
+            **_COURSE,
+            **_all(_RACE, _NOT_SHOWN),
+            **{path: _RACE[path] for path in ("race.meeting_id", "race.region", "race.race_date")},
+            "race.abandoned": _IS_ABANDONED,
+            **_all(_RUNNERS, _NO_RUNNERS),
+            **_CARD,
+            "card.off": Told("off time"),
+            "card.status": _NOT_IN_A_LINE,
+            "card.abandoned": Noise("each race of an abandoned meeting is abandoned"),
+        },
+    ),
+    EventKind.RESULT_RECEIVED: EventDeclaration(
+        topic=Topic.RESULTS,
+        subject=Subject.RACE,
+        title="Result",
+        counted=("result", "results"),
+        contradicted="a result was reported",
+        contradicts=EventKind.RACE_ABANDONED,
+        is_outcome=True,
+        has_placings=True,
+        has_whole_lists=False,
+        from_book=(),
+        fields={
+            **_EVENT,
+            "event.reason": _NOT_SHOWN,
+            **_COURSE,
+            **_RACE,
+            "race.race_date": Told("date"),
+            "race.off": Told("off time"),
+            "race.status": Told("status", Rings.FIRST_TOO, by_status),
+            "race.field_size": _NOT_SHOWN,
+            **_RUNNERS,
+            **_all(_CARD, _ONE_RACE),
+        },
+    ),
+    EventKind.RACECARD_PUBLISHED: EventDeclaration(
+        topic=Topic.RACECARDS,
+        subject=Subject.CARD,
+        title="Racecard",
+        counted=("racecard", "racecards"),
+        contradicted="this card was reported on",
+        contradicts=None,
+        is_outcome=False,
+        has_placings=False,
+        has_whole_lists=True,
+        from_book=("runners",),
+        fields={
+            **_EVENT,
+            **_COURSE,
+            **_RACE,
+            "race.status": Told("status", Rings.ALWAYS, by_card_status),
+            "race.winning_time": _NOT_SHOWN,
+            **_RUNNERS,
+            "runner.position_reason": _NOT_SHOWN,
+            "runner.draw": _NOT_SHOWN,
+            "runner.official_rating": _NOT_SHOWN,
+            "runner.beaten": _NOT_SHOWN,
+            **_CARD,
+        },
+    ),
+}
+"""The declaration of each kind, in the order in which summaries count events."""
+
+
+def kinds_of(topic: Topic) -> tuple[EventKind, ...]:
+    return tuple(kind for kind, declared in DECLARATIONS.items() if declared.topic is topic)
+
+
+def kinds_about(*subjects: Subject) -> frozenset[EventKind]:
+    return frozenset(kind for kind, declared in DECLARATIONS.items() if declared.subject in subjects)
+
+
+OUTCOMES = tuple(kind for kind, declared in DECLARATIONS.items() if declared.is_outcome)
+ABANDONMENTS = kinds_of(Topic.ABANDONMENTS)
+WHOLE_LISTS = frozenset(kind for kind, declared in DECLARATIONS.items() if declared.has_whole_lists)
