@@ -1,4 +1,4 @@
-"""Admission control: a bounded queue of deliveries. A delivery that finds the queue full is refused at once."""
+"""Admission control: a bounded queue of deliveries. A full queue refuses at once."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -30,8 +30,6 @@ ACCEPTED, DUPLICATE = b'{"status":"accepted"}', b'{"status":"duplicate"}'
 
 
 class Counts(Protocol):
-    """Counts deliveries; see bot.operations.metrics."""
-
     def delivery(self, status: str) -> None: ...
 
     def event(self, name: str | None, outcome: str) -> None:
@@ -43,7 +41,7 @@ class Counts(Protocol):
 
 @dataclass(frozen=True)
 class WebhookEndpoint:
-    """`store` commits a delivery and gives the number of a new delivery; `tell_too_large` tells admins of a 413."""
+    """`tell_too_large` tells admins of a 413."""
 
     bodies: BodyReader
     signing_secrets: SigningSecrets

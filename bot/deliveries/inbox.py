@@ -24,10 +24,8 @@ FIRST_BACKOFF_S, LONGEST_BACKOFF_S = 5.0, 600.0
 """The backoff of a delivery with a failed fan-out, doubled after each failure."""
 
 LONGEST_ERROR = 200
-"""Characters."""
 
 KEYS_PER_QUERY = 500
-"""SQLite takes a limited number of values."""
 
 FANOUT_LOCK = 7_228_464_116
 """PostgreSQL's advisory lock of the replica in fan-out."""
@@ -59,8 +57,6 @@ _TAKE = (
 
 @dataclass(frozen=True, eq=False)
 class Arrival:
-    """A received delivery with a right signature. `read` gives the event of a body that is parsed already."""
-
     event_key: str
     event_name: str | None
     body_sha256: str
@@ -71,7 +67,7 @@ class Arrival:
 
 @dataclass(frozen=True)
 class StoredDelivery:
-    """A delivery of the inbox. `read` gives the event of a body that is parsed already."""
+    """`read` gives the event of a body that is parsed already."""
 
     inbox_id: int
     event_key: str
@@ -84,26 +80,21 @@ class StoredDelivery:
 
 @dataclass(frozen=True)
 class Depth:
-    """The rows that wait in a state, and the moment of the oldest."""
-
     count: int = 0
     oldest_at: datetime | None = None
 
     def age_s(self, now: datetime) -> float:
-        """The oldest row's age; 0 without a row, or after the clock was set back."""
+        """0 also after the clock was set back."""
         return max(0.0, (now - self.oldest_at).total_seconds()) if self.oldest_at else 0.0
 
 
 @dataclass(frozen=True)
 class FirstWaiting:
-    """The delivery that has waited longest for its fan-out, and the error of the last try."""
-
     inbox_id: int
     error: str | None
 
 
 def reference(inbox_id: int) -> str:
-    """The delivery's name in the log and for admins."""
     return f"inbox-{inbox_id}"
 
 
@@ -120,7 +111,7 @@ def stored(arrival: Arrival, inbox_id: int) -> StoredDelivery:
 
 
 def store(session: Session, arrivals: Sequence[Arrival]) -> dict[Arrival, int | None]:
-    """The number of each new delivery; None for a body that the inbox has under the same key."""
+    """None for a body that the inbox has under the same key."""
     unique = {(arrival.event_key, arrival.body_sha256): arrival for arrival in reversed(arrivals)}
     # In one order everywhere: two replicas with the same keys would otherwise wait for each other.
     rows = [_as_row(unique[key]) for key in sorted(unique)]
@@ -150,10 +141,10 @@ def _as_row(arrival: Arrival) -> dict[str, Any]:
 
 
 def waiting(session: Session, now: datetime, limit: int) -> list[StoredDelivery]:
-    """Up to `limit` deliveries that wait for their fan-out, by receipt.
+    """Up to `limit` deliveries, by receipt.
 
-    Abandonments are among them first, with the waiting deliveries of the same races. The list is by receipt all the
-    same: an earlier result of a race is told before the abandonment of the race's meeting. `take` locks the rows.
+    The abandonments are among them, with the waiting deliveries of the same races: an earlier result is told before the
+    abandonment.
     """
     urgent = _waiting(session, now, limit, _IS_URGENT)
     names = {key for delivery in urgent for key in _keys_of_its_race(delivery)}
@@ -168,7 +159,6 @@ def waiting(session: Session, now: datetime, limit: int) -> list[StoredDelivery]
 
 
 def results_waiting(session: Session, now: datetime, race_ids: Sequence[str], limit: int) -> list[StoredDelivery]:
-    """The waiting results of these races."""
     keys = sorted({f"{EventKind.RESULT_RECEIVED}:{race_id}" for race_id in race_ids})
     return _waiting(session, now, limit, _INBOX.c.event_key.in_(keys)) if keys else []
 
@@ -178,10 +168,9 @@ def receipt(delivery: StoredDelivery) -> tuple[datetime, int]:
 
 
 def take_turn(session: Session, clock: Clock) -> datetime | None:
-    """The database's moment, if this replica alone fans out until the transaction ends; else None.
+    """The database's moment, if this replica alone fans out until the transaction ends.
 
-    One replica at a time, because an event is compared with all committed versions. Nothing waits for the turn: a wait
-    would delay the other units of the transaction. SQLite has one writer.
+    No wait for the turn: a wait would delay the other units of the transaction. SQLite has one writer.
     """
     if dialect_of(session) == "sqlite":
         return clock()
@@ -192,10 +181,7 @@ def take_turn(session: Session, clock: Clock) -> datetime | None:
 
 @dataclass(frozen=True)
 class Taken:
-    """The deliveries that were still new, and the generation (`bot/db/generation.py`) of the transaction as `mark`.
-
-    `overtakes`: other deliveries wait that were received before the last of these deliveries.
-    """
+    """`mark`: the transaction's generation. `overtakes`: deliveries received before the last of these wait."""
 
     inbox_ids: frozenset[int]
     mark: str | None
@@ -203,10 +189,7 @@ class Taken:
 
 
 def take(session: Session, deliveries: Sequence[StoredDelivery], now: datetime) -> Taken:
-    """Mark deliveries done whose messages are made in the same transaction, unless another replica was first.
-
-    Call after `take_turn`: the generation is then the one that the turn before has committed.
-    """
+    """Mark deliveries done, unless another replica was first. Call after `take_turn`, for the generation."""
     numbers = [delivery.inbox_id for delivery in deliveries]
     last = max(delivery.received_at for delivery in deliveries)
     rows = session.connection().execute(_TAKE, {"numbers": numbers, "last": last, "done_at": now}).all()
@@ -215,7 +198,6 @@ def take(session: Session, deliveries: Sequence[StoredDelivery], now: datetime) 
 
 
 def put_back(session: Session, inbox_ids: Sequence[int]) -> None:
-    """Leave taken deliveries for the next transaction."""
     of_these = col(InboxDelivery.id).in_(inbox_ids)
     session.execute(update(InboxDelivery).where(of_these).values(state=InboxState.NEW, done_at=None))
 
@@ -240,7 +222,6 @@ def _waiting(
 
 
 def _keys_of_its_race(delivery: StoredDelivery) -> list[str]:
-    """The keys of the other events of an abandoned race. No abandonment overtakes these events."""
     named = delivery.event_key.removeprefix(f"{EventKind.RACE_ABANDONED}:")
     if named == delivery.event_key:
         return []
@@ -248,7 +229,6 @@ def _keys_of_its_race(delivery: StoredDelivery) -> list[str]:
 
 
 def mark_failed(session: Session, delivery: StoredDelivery, now: datetime, error: str) -> None:
-    """Fan-out raised an error and is retried after a backoff."""
     wait_s = min(FIRST_BACKOFF_S * 2**delivery.attempts, LONGEST_BACKOFF_S)
     session.execute(
         update(InboxDelivery)
@@ -264,7 +244,6 @@ def mark_failed(session: Session, delivery: StoredDelivery, now: datetime, error
 
 
 def bodies_of(session: Session, event_keys: Iterable[str]) -> set[tuple[str, str]]:
-    """The key and the body's SHA-256 of each stored delivery of these keys."""
     row = _INBOX.c
     keys, found = iter(sorted(set(event_keys))), set[tuple[str, str]]()
     while some := list(islice(keys, KEYS_PER_QUERY)):
@@ -285,7 +264,7 @@ def first_waiting(session: Session) -> FirstWaiting | None:
 
 
 def count_received(session: Session, since: datetime) -> dict[str, int]:
-    """The number of deliveries by the event's name, "" without a name. Drills are left out."""
+    """By the event's name, "" without a name. Drills are left out."""
     row = InboxDelivery
     name = func.coalesce(col(row.event_name), "")
     statement = select(name, func.count()).where(col(row.received_at) >= since, name != drill_mark.NAME)
@@ -306,7 +285,6 @@ def count_waiting(session: Session) -> int:
 
 
 def depths(session: Session) -> dict[str, Depth]:
-    """The deliveries that wait for their fan-out: "new", and "failed" after a failed fan-out."""
     row = _INBOX.c
     failed = (row.attempts > literal_column("0")).label("failed")
     statement = select(failed, func.count(), func.min(row.received_at)).where(_IS_NEW).group_by(failed)
@@ -317,7 +295,7 @@ def depths(session: Session) -> dict[str, Depth]:
 
 
 def received_before(session: Session, before: datetime, *, after_id: int, limit: int) -> list[int]:
-    """The next deliveries by number, of the next `limit`, that were received before a moment."""
+    """Of the next `limit` by number."""
     statement = (
         select(col(InboxDelivery.id), col(InboxDelivery.received_at))
         .where(col(InboxDelivery.id) > after_id)
@@ -328,7 +306,6 @@ def received_before(session: Session, before: datetime, *, after_id: int, limit:
 
 
 def forget_bodies(session: Session, inbox_ids: Sequence[int]) -> int:
-    """Forget the bodies of finished deliveries, and count these."""
     statement = (
         update(InboxDelivery)
         .where(col(InboxDelivery.id).in_(inbox_ids), col(InboxDelivery.state) == InboxState.DONE)

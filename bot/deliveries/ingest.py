@@ -14,10 +14,10 @@ from bot.logs import get_logger
 log = get_logger(__name__)
 
 LARGEST_HAND_OVER = 25
-"""Deliveries that fan-out takes from memory. Larger numbers come from the inbox, the urgent deliveries first."""
+"""Deliveries that fan-out takes from memory. Larger numbers come from the inbox."""
 
 STORE_WITHIN_S = 1.5
-"""A delivery is answered within a couple of seconds (Interface, Events 5), stored or not."""
+"""The service waits for the answer a couple of seconds (Interface, Events 5)."""
 
 
 class _Entry(NamedTuple):
@@ -26,7 +26,7 @@ class _Entry(NamedTuple):
 
 
 class Ingest:
-    """Stores deliveries. `stored` is set after each commit with a new delivery."""
+    """`stored` is set after each commit with a new delivery."""
 
     def __init__(self, database: Database, *, patience_s: float = STORE_WITHIN_S) -> None:
         self._database = database
@@ -38,9 +38,9 @@ class Ingest:
         self.stored_count = 0
 
     async def store(self, arrival: Arrival) -> int | None:
-        """The number of a new delivery, after the commit; None for a delivery that the inbox had before.
+        """The number, after the commit; None for a repeated delivery.
 
-        Raises StorageError: the delivery may be stored or not, and the service has to send the delivery again.
+        Raises StorageError: stored or not, the service has to send the delivery again.
         """
         future: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
         entry = _Entry(arrival, future)
@@ -56,12 +56,11 @@ class Ingest:
             raise StorageUnavailable(f"not stored within {self._patience_s} s") from None
 
     def hand_over(self) -> list[StoredDelivery] | None:
-        """The deliveries stored since the last call; None for more than LARGEST_HAND_OVER."""
         stored, self._handed_over = self._handed_over, []
         return stored if len(stored) <= LARGEST_HAND_OVER else None
 
     async def finish(self) -> None:
-        """End the commit under way, for a graceful stop."""
+        """For a graceful stop."""
         if self._storing is not None:
             await self._storing
 

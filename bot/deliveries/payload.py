@@ -1,7 +1,6 @@
 """The event in the bytes of a delivery, in any shape (Spec gap G1). A stranger's bytes raise nothing.
 
-`Payload.identity` gives the event's key before the delivery is stored, `Payload.read` the whole event. Receivers
-deduplicate on the race's identifier (Interface, Events, Delivery rule 3), so the race's id makes the key:
+Receivers deduplicate on the race's identifier (Interface, Events, Delivery rule 3), so the race's id makes the key:
 
     result.received:rc_1                                    the race's id
     meeting.abandoned:meeting=m_1                           a meeting's id, with the off time for the card of one race
@@ -24,20 +23,7 @@ from bot.events.drill_mark import Drill
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import DECLARATIONS, Subject, Topic
 from bot.events.races import Race
-from bot.events.reading.aliases import (
-    DATA_AS_OF,
-    EVENT_NAME,
-    FIRST_ATTEMPT_AT,
-    OCCURRED_AT,
-    OCCURRED_AT_ENVELOPE,
-    OCCURRED_AT_OF,
-    OCCURRED_AT_TOP,
-    PLAIN_ID,
-    SEQUENCE,
-    SURE_EVENT_NAME,
-    TOP_EVENT_NAME,
-    string,
-)
+from bot.events.reading import aliases
 from bot.events.reading.json_object import NotAnObject, read_object
 from bot.events.reading.json_values import LONGEST_NAME, find, identifier, text
 from bot.events.reading.off_times import read_instant
@@ -56,25 +42,19 @@ from bot.events.reading.race_record import (
 from bot.events.reading.record_objects import About, Part, kind_of, parts_of
 
 LONGEST_ID = 200
-"""Characters. A longer id, or an id with unprintable characters, stands in a key by its SHA-256."""
+"""Characters. A longer or unprintable id stands in a key by its SHA-256."""
 
 DEEPEST_EVENT_NAME = 2
-"""Levels below the top."""
 
 LARGEST_SEQUENCE = 2**63 - 1
-"""The largest integer of the databases."""
 
 
 class Identity(NamedTuple):
-    """The event's key, and the event's name if the payload has a name."""
-
     key: str
     name: str | None
 
 
 class _Named(NamedTuple):
-    """The event's name, and the object with the name."""
-
     kind: EventKind | None
     name: str | None
     bearer: Part | None
@@ -86,8 +66,6 @@ class _Named(NamedTuple):
 
 @dataclass(frozen=True)
 class _Found:
-    """The parts of a payload from which key and event are made."""
-
     named: _Named
     parts: list[Part]
     race_id: str | None
@@ -95,12 +73,11 @@ class _Found:
 
     @cached_property
     def sources(self) -> Sources:
-        """Made only where needed: a key of an id needs no sources."""
+        """Lazy: a key of an id needs no sources."""
         return sources_of(self.parts, About.MEETING if self.named.subject is Subject.MEETING else About.RACE)
 
     @property
     def carried(self) -> Iterator[Part]:
-        """The objects about the event, without those about the transport or a course."""
         return (part for part in self.parts if part.about not in {About.DELIVERY, About.COURSE})
 
     @property
@@ -109,8 +86,6 @@ class _Found:
 
 
 class Payload:
-    """A delivery's bytes, parsed once."""
-
     def __init__(self, body: bytes) -> None:
         self._body = body
 
@@ -124,7 +99,7 @@ class Payload:
         return Identity(_key(found, self._body), found.named.name)
 
     def read(self) -> RacingEvent:
-        """The event. Of an unreadable payload `kind` is None, and `unreadable_because` gives the reason."""
+        """Of an unreadable payload `kind` is None, and `unreadable_because` gives the reason."""
         if self._drill_id is not None:
             return RacingEvent(key=self.identity.key, name=drill_mark.NAME, drill=Drill(drill_id=self._drill_id))
         found = self._found
@@ -139,9 +114,9 @@ class Payload:
             races=_races(found, race),
             reason=race.reason,
             occurred_at=_occurred_at(found),
-            first_attempt_at=find((part.fields for part in found.parts), FIRST_ATTEMPT_AT, read_instant),
-            sequence=find([part.fields for part in found.carried], SEQUENCE, _read_sequence),
-            data_as_of=find((part.fields for part in found.parts), DATA_AS_OF, text),
+            first_attempt_at=find((part.fields for part in found.parts), aliases.FIRST_ATTEMPT_AT, read_instant),
+            sequence=find([part.fields for part in found.carried], aliases.SEQUENCE, _read_sequence),
+            data_as_of=find((part.fields for part in found.parts), aliases.DATA_AS_OF, text),
             unreadable_because=_why_unread(found.named),
         )
 
@@ -164,34 +139,34 @@ def identify(body: bytes) -> Identity:
 
 
 def read_payload(body: bytes) -> RacingEvent:
-    """The event in the bytes; see `Payload.read`."""
     return Payload(body).read()
 
 
 def _named(parts: list[Part]) -> _Named:
-    """The shallowest name of a known event, else the first value that is surely an event's name."""
+    """The shallowest known event, else the first value that is surely an event's name."""
     shallow = [part for part in parts if part.depth <= DEEPEST_EVENT_NAME]
     for part in shallow:
-        for name in EVENT_NAME:
+        for name in aliases.EVENT_NAME:
             kind = kind_of(part.fields.get(name))
             if kind:
                 return _Named(kind, kind.value, part)
     for part in shallow:
-        names = TOP_EVENT_NAME if not part.depth else SURE_EVENT_NAME
-        unknown = find([part.fields], EVENT_NAME if part.name in SURE_EVENT_NAME else names, string)
+        names = aliases.TOP_EVENT_NAME if not part.depth else aliases.SURE_EVENT_NAME
+        unknown = find(
+            [part.fields], aliases.EVENT_NAME if part.name in aliases.SURE_EVENT_NAME else names, aliases.string
+        )
         if unknown:
             return _Named(None, unknown[:LONGEST_NAME], part)
     return _Named(None, None, None)
 
 
 def _ids(named: _Named, parts: list[Part]) -> tuple[str | None, str | None]:
-    """The race's id and the meeting's.
+    """A plain `id` in an object with racing fields is the race's, or the meeting's for a meeting's event.
 
-    A plain `id` in an object with racing fields is the race's, or the meeting's for a meeting's event. Beside the
-    event's name, `id` may be the delivery's own.
+    Beside the event's name, `id` may be the delivery's own.
     """
     racing = (part for part in parts if part.about is About.DATA and part.is_racing and part.depth)
-    plain_id = find((part.fields for part in racing if part is not named.bearer), PLAIN_ID, identifier)
+    plain_id = find((part.fields for part in racing if part is not named.bearer), aliases.PLAIN_ID, identifier)
     of_one_race = named.subject is Subject.RACE or (
         named.subject is not Subject.MEETING and not any(lists_races(part.fields) for part in parts)
     )
@@ -209,7 +184,7 @@ def _key(found: _Found, body: bytes) -> str:
 
 
 def _natural(found: _Found) -> str | None:
-    """The names of a race without an id, or of a meeting; None where a needed part did not come.
+    """None where a needed part did not come.
 
     The key of one race's card has the off time: the cards of a meeting's races are several events.
     """
@@ -223,7 +198,6 @@ def _natural(found: _Found) -> str | None:
 
 
 def _place(sources: Sources) -> dict[str, str | None] | None:
-    """Region, course and date; None without a course or a date."""
     course, race_date, region = course_of(sources), race_date_of(sources), region_of(sources)
     name = course.course_id or (course.name and course.name.casefold())
     return {"region": region and region.casefold(), "course": name, "date": race_date} if name and race_date else None
@@ -235,11 +209,11 @@ def _off(sources: Sources) -> str | None:
 
 
 def _loose(found: _Found) -> str | None:
-    """An id that may be the race's: better than the body, because a body may count attempts."""
+    """An id that may be the race's. A body may count attempts."""
     data = [part for part in found.parts if part.about is About.DATA]
     inner = [part.fields for part in data if part.depth and part is not found.named.bearer]
     every = [part.fields for part in data]
-    loose = find(inner, PLAIN_ID, identifier) or find(every, ("eventid", *PLAIN_ID), identifier)
+    loose = find(inner, aliases.PLAIN_ID, identifier) or find(every, ("eventid", *aliases.PLAIN_ID), identifier)
     return f"id={_bounded(loose)}" if loose else None
 
 
@@ -261,21 +235,20 @@ def _race(found: _Found) -> Race:
 
 
 def _races(found: _Found, race: Race) -> tuple[Race, ...]:
-    """The races of a meeting or a card. Races beside the race of a race's event are only neighbours on the card."""
+    """The races beside a race's event are only neighbours on the card."""
     if found.named.subject is Subject.RACE and (race.race_id or race.off.text or race.off.off_at):
         return ()
     return read_races((part.fields for part in found.parts if part.about is not About.DELIVERY), race)
 
 
 def _occurred_at(found: _Found) -> datetime | None:
-    """The event's own time; None without an offset."""
     kind = found.named.kind
-    names = OCCURRED_AT + (OCCURRED_AT_OF[DECLARATIONS[kind].topic] if kind else ())
+    names = aliases.OCCURRED_AT + (aliases.OCCURRED_AT_OF[DECLARATIONS[kind].topic] if kind else ())
     top = [part for part in found.carried if part.depth == 0 or part is found.named.bearer]
     return (
         find((part.fields for part in found.carried), names, read_instant)
-        or find((part.fields for part in top), OCCURRED_AT_TOP, read_instant)
-        or find((part.fields for part in top if not part.is_racing), OCCURRED_AT_ENVELOPE, read_instant)
+        or find((part.fields for part in top), aliases.OCCURRED_AT_TOP, read_instant)
+        or find((part.fields for part in top if not part.is_racing), aliases.OCCURRED_AT_ENVELOPE, read_instant)
     )
 
 

@@ -10,7 +10,7 @@ _HEX_DIGEST = re.compile(r"[0-9a-fA-F]{64}")
 
 
 def read_signature(values: Sequence[str]) -> str | None:
-    """The signature in lower case; None unless the request has exactly one header, of 64 hex digits."""
+    """None unless the request has exactly one header, of 64 hex digits."""
     if len(values) != 1 or not _HEX_DIGEST.fullmatch(values[0].strip()):
         return None
     return values[0].strip().lower()
@@ -21,7 +21,7 @@ def sign(secret: str, body: bytes) -> str:
 
 
 def is_signed(secrets: Iterable[str], body: bytes, signature: str) -> bool:
-    """Every secret is tried, even after a match: the time taken does not tell the secret."""
+    """Every secret is tried, even after a match, for a constant time."""
     matched = False
     for secret in secrets:
         matched |= hmac.compare_digest(sign(secret, body), signature)

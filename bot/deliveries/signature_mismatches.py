@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Callable
 
 TELL_AFTER = 5
-"""A single wrong signature is a stranger's; a run of wrong signatures is a wrong secret."""
 
 
 class MismatchRun:

@@ -8,12 +8,10 @@ from bot.logs import get_logger
 log = get_logger(__name__)
 
 REREAD_S = 2.0
-"""Between two reads of the stored secrets at least. `racing-bot subscribe` may store a secret at any time."""
+"""Between two reads of the stored secrets at least."""
 
 
 class SigningSecrets:
-    """The stored secrets are read at start, every few seconds, and after a signature that matches no secret."""
-
     def __init__(
         self,
         settings_secrets: Iterable[str],

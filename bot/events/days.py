@@ -40,7 +40,7 @@ UTC_NAME = "UTC"
 
 
 class DayUnclearError(ValueError):
-    """A text meant as a day can be read as no day, or as several. `meant`: the possible days."""
+    """`meant`: the days that the text may mean."""
 
     def __init__(self, told: str, meant: Sequence[date] = ()) -> None:
         super().__init__(told)
@@ -52,7 +52,6 @@ def utc_today(now: datetime) -> date:
 
 
 def zone_of(name: str | None) -> tzinfo:
-    """UTC for an unknown name."""
     try:
         return ZoneInfo(name) if name else UTC
     except (ValueError, OSError, ZoneInfoNotFoundError):
@@ -66,9 +65,8 @@ def day_before(day: date) -> str:
 def parse_day(word: str, today: date, *, looks_back: bool = False) -> date | None:
     """The day that a word means; None for another word. Raises ValueError for a day that does not exist.
 
-    A weekday is the coming day, or the last day if the command `looks_back`; today's weekday is today. "last friday"
-    and "next friday" are never today. A date without a year is the nearest, or the last if the command looks back. In
-    figures, the day comes before the month.
+    A weekday is the coming day, or the last if the command `looks_back`; "last friday" and "next friday" are never
+    today. A date without a year is the nearest, or the last. In figures, the day comes before the month.
     """
     folded = word.lower()
     if folded in _RELATIVE:
@@ -90,7 +88,6 @@ def parse_day(word: str, today: date, *, looks_back: bool = False) -> date | Non
 
 
 def is_day(words: str, today: date) -> bool:
-    """True also for a day that does not exist."""
     try:
         return parse_day(words, today) is not None
     except (ValueError, OverflowError):
@@ -98,14 +95,13 @@ def is_day(words: str, today: date) -> bool:
 
 
 def is_day_phrase(words: str) -> bool:
-    """True for "last friday" and "21 nov 2026", also if mistyped or not existing."""
+    """True for "last friday" and "21 nov 2026", also if mistyped."""
     which, _, weekday = words.lower().partition(" ")
     is_weekday = which in _WHICH and " " not in weekday and _meant_weekday(weekday) is not None
     return is_weekday or _written_out(words.lower()) is not None
 
 
 def likely_day(word: str) -> str | None:
-    """The right spelling of a mistyped day: "tomorrow" of `tommorow`."""
     which, _, weekday = word.lower().rpartition(" ")
     meant = _meant_weekday(weekday) if which in _WHICH else _alike(word.lower(), (*_RELATIVE, *WEEKDAYS))
     return f"{which} {meant}".strip() if meant else None
@@ -120,7 +116,6 @@ def _alike(word: str, names: Sequence[str]) -> str | None:
 
 
 def _written_out(folded: str) -> tuple[int, int, int | None] | None:
-    """Day, month and year of a date that is written out, even of a date that does not exist."""
     found = _WRITTEN_OUT.fullmatch(folded)
     name = (found[2] or found[3]) if found else ""
     month = next((number for number, month in enumerate(_MONTHS, 1) if name and month.startswith(name)), None)
@@ -128,7 +123,7 @@ def _written_out(folded: str) -> tuple[int, int, int | None] | None:
 
 
 def _in_figures(found: "re.Match[str]", today: date, *, looks_back: bool) -> date:
-    """The day of "22/11/2026", "22.11.26" or "22/11". Raises DayUnclearError for no day or for two days."""
+    """Of "22/11/2026", "22.11.26" or "22/11". Raises DayUnclearError for no day or for two days."""
     first, between, second, year = int(found[1]), found[2], int(found[3] or found[5]), found[4]
     whole = (_CENTURY + int(year) if len(year) == len("26") else int(year)) if year else None
     if between == "-" and year and len(year) == len("26"):
@@ -152,7 +147,6 @@ def _date_or_none(year: int | None, month: int, day: int) -> date | None:
 
 
 def _dated(day: int, month: int, year: int | None, today: date, *, looks_back: bool) -> date:
-    """Raises ValueError if the date does not exist."""
     if year is not None:
         return date(year, month, day)
     years = range(today.year - 4, today.year + 5)
@@ -172,17 +166,16 @@ def _weekday(name: str, which: str, today: date, *, or_today: bool) -> date:
 
 
 def is_outside(window: str | None, day: date) -> bool:
-    """True for a day outside a plan's window or before the archive.
+    """A window is "a start year, an arrow, and an end such as `upcoming`" (Interface, meta).
 
-    A window is "a start year, an arrow, and an end such as `upcoming`" (Interface, meta). An unreadable bound excludes
-    no day.
+    An unreadable bound excludes no day.
     """
     start, end = _bounds(window)
     return day.year < ARCHIVE_STARTS or day.isoformat() < (start or "") or (end is not None and day.isoformat() > end)
 
 
 def widens(before: str | None, now: str | None) -> bool:
-    """True if a window may show days that an earlier window hid: then earlier readings are not the whole."""
+    """True if a window may show days that an earlier window hid."""
     if before is None or now is None or before == now:
         return False
     (old_start, _), (new_start, _) = _bounds(before), _bounds(now)
@@ -192,7 +185,7 @@ def widens(before: str | None, now: str | None) -> bool:
 
 
 def _bounds(window: str | None) -> tuple[str | None, str | None]:
-    """A window's first and last day; None for an open or unreadable bound."""
+    """None for an open or unreadable bound."""
     parts = _ARROW.split((window or "").strip(), maxsplit=1)
     start = _BOUND.match(parts[0])
     end = _BOUND.match(parts[1]) if len(parts) > 1 else None

@@ -1,7 +1,7 @@
 """Drills: marked test alerts that the bot sends through its own public address.
 
-A drill's body only names the drill. Recipients and words stand in the bot's database, so a stranger's drill tells no
-channel. The body is fixed byte for byte, so no delivery of the data service is taken for a drill.
+Recipients and words stand in the bot's database alone, so a stranger's drill tells no channel. The body is fixed byte
+for byte, so no delivery of the data service is taken for a drill.
 """
 
 import re
@@ -10,10 +10,8 @@ import secrets
 from bot.events.races import Value
 
 NAME = "racing-bot.drill"
-"""The event's name in a drill's body."""
 
 KIND = "drill"
-"""The kind of a drill's stored version."""
 
 _BODY = re.compile(rb'\{"event":"racing-bot\.drill","drill":"([0-9a-f]{16})"\}')
 

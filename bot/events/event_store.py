@@ -42,7 +42,7 @@ STORED_UNREADABLE = "its stored form can't be read"
 FAR_AHEAD = datetime(9999, 1, 1, tzinfo=UTC)
 
 Place = tuple[str, Course]
-"""A day and a course: one or several meetings, maybe with a course of the same name in another region."""
+"""A day and a course: one or several meetings, maybe of courses with the same name."""
 
 OF_MEETINGS = kinds_about(Subject.MEETING, Subject.CARD)
 """A card can also be of a single race."""
@@ -56,13 +56,11 @@ def latest(session: Session, event_keys: Iterable[str]) -> dict[str, EventVersio
 
 
 def versions(session: Session, event_keys: Iterable[str]) -> dict[str, list[EventVersion]]:
-    """The stored versions of each stored event, the earliest first."""
     of_these = col(EventVersion.event_key).in_(sorted(event_keys))
     return _by_key(session.execute(select(EventVersion).where(of_these).order_by(col(EventVersion.version))).scalars())
 
 
 def kinds_of_races(session: Session, race_ids: Iterable[str]) -> set[tuple[str, EventKind]]:
-    """The stored (race_id, kind) of the races, under any key."""
     ids = sorted(race_ids)
     if not ids:
         return set()
@@ -73,7 +71,7 @@ def kinds_of_races(session: Session, race_ids: Iterable[str]) -> set[tuple[str, 
 
 
 def kinds_of_meetings(session: Session, meeting_ids: Iterable[str]) -> set[tuple[str, EventKind]]:
-    """The stored (meeting_id, kind) of events of a whole meeting, under any key."""
+    """Of events of a whole meeting, under any key."""
     ids, row = sorted(meeting_ids), EventVersion
     if not ids:
         return set()
@@ -84,10 +82,9 @@ def kinds_of_meetings(session: Session, meeting_ids: Iterable[str]) -> set[tuple
 
 @dataclass(frozen=True)
 class Around:
-    """The races, meetings and places of a transaction's events, to find related events.
+    """`places` find abandoned meetings, and events received since `recent`.
 
-    `places` find the abandoned meetings, and each event received since `recent`. `whole_places`, the places of meetings
-    and cards, find all racecards and abandoned races.
+    `whole_places`, of meetings and cards, find all racecards and abandoned races.
     """
 
     race_ids: frozenset[str] = frozenset()
@@ -119,7 +116,6 @@ class Around:
 
 
 def keys_of(about: Iterable[RacingEvent]) -> frozenset[str]:
-    """The keys of these events and of contradicting events."""
     return frozenset(key for event in about for key in (event.key, event.contradicting_key) if key)
 
 
@@ -143,10 +139,7 @@ def places_of(races: Iterable[Race]) -> frozenset[Place]:
 
 
 def is_at(session: Session, row: type[EventVersion] | type[BookRace], places: Iterable[Place]) -> ColumnElement[bool]:
-    """SQL for rows of one of these days whose JSON names a course of the day.
-
-    Only narrows the rows for a caller that compares the courses: reading a whole day's rows would take long.
-    """
+    """SQL for rows of a day that name a course of the day. The caller compares the courses."""
     _, values = _words_of(places)
     return _is_at(dialect_of(session), row, [[literal(word, Text()) for word in of_day] for of_day in values])
 
@@ -156,7 +149,6 @@ Words = tuple[int, ...]
 
 
 def _words_of(places: Iterable[Place]) -> tuple[Words, list[list[str]]]:
-    """The shape of the query, and for each day the day and the words of the courses in JSON."""
     names: dict[str, set[str]] = {}
     for on_day, course in places:
         words = {word for word in (course.course_id, course.name) if word}
@@ -166,7 +158,6 @@ def _words_of(places: Iterable[Place]) -> tuple[Words, list[list[str]]]:
 
 
 def _named(prefix: str, values: Sequence[Sequence[str]]) -> dict[str, str]:
-    """The values by the names of `_parameters`."""
     return {
         f"{prefix}_{number}_{word}": value for number, of_day in enumerate(values) for word, value in enumerate(of_day)
     }
@@ -182,7 +173,6 @@ def _parameters(prefix: str, shape: Words) -> list[list[BindParameter[str]]]:
 def _is_at(
     dialect: str, row: type[EventVersion] | type[BookRace], days: Sequence[Sequence[ColumnElement[str]]]
 ) -> ColumnElement[bool]:
-    """Each of `days` is a day followed by the day's words."""
     found = func.instr if dialect == "sqlite" else func.strpos
     day, data = col(row.race_date), col(row.data)
     return or_(*(and_(day == on_day, or_(*(found(data, word) > 0 for word in words))) for on_day, *words in days))
@@ -208,7 +198,7 @@ def around(session: Session, about: Around) -> dict[str, list[EventVersion]]:
 
 @lru_cache(maxsize=256)
 def _around(dialect: str, asked: tuple[bool, bool, bool], places: Words, whole: Words) -> Select[EventVersion]:
-    """Cached: building the statement takes longer than running the statement."""
+    """Cached: building takes longer than running."""
     row, named = EventVersion, NamedRace
     ways: list[Select[str]] = []
     key, kind = col(row.event_key), col(row.kind)
@@ -243,10 +233,7 @@ def _by_key(rows: Iterable[EventVersion]) -> dict[str, list[EventVersion]]:
 
 
 def received_since(session: Session, since: datetime) -> list[EventVersion]:
-    """The versions received at that moment or later, oldest first.
-
-    Pages go from the newest number down, and end at the first page without such a version.
-    """
+    """Oldest first. Pages go from the newest number down, to the first page without such a version."""
     found: list[EventVersion] = []
     before: int | None = None
     while True:
@@ -269,7 +256,6 @@ def make(
     inbox_id: int,
     received_at: datetime,
 ) -> EventVersion:
-    """A new version, for `add`."""
     return EventVersion(
         event_key=event.key,
         version=version,
@@ -286,7 +272,7 @@ def make(
 
 
 def add(session: Session, rows: Sequence[EventVersion]) -> None:
-    """Store new versions by one statement. The session writes later changes of the rows."""
+    """One statement. The session writes later changes of the rows."""
     if not rows:
         return
     values = [row.model_dump(exclude={"id"}) for row in rows]
@@ -301,7 +287,6 @@ _INSERT = insert(_EVENT).returning(_EVENT.c.id, _EVENT.c.event_key, _EVENT.c.ver
 
 
 def amend(row: EventVersion, event: RacingEvent) -> None:
-    """Store the event with newly filled-in fields, under the same version."""
     row.region = event.race.region
     row.meeting_id = event.race.meeting_id
     row.race_date = event.race.race_date
@@ -309,7 +294,7 @@ def amend(row: EventVersion, event: RacingEvent) -> None:
 
 
 def read(row: EventVersion) -> tuple[RacingEvent, VersionRemarks]:
-    """The event and the version's remarks. Raises ValueError for an unreadable row."""
+    """Raises ValueError for an unreadable row."""
     return RacingEvent.model_validate_json(row.data), remarks_of(row)
 
 
@@ -318,7 +303,6 @@ def remarks_of(row: EventVersion) -> VersionRemarks:
 
 
 def contradicted_by(row: EventVersion) -> EventKind | None:
-    """The kind of event that a version contradicts; None also for unreadable remarks."""
     try:
         return remarks_of(row).contradicts
     except ValueError:
@@ -327,7 +311,7 @@ def contradicted_by(row: EventVersion) -> EventKind | None:
 
 
 def known(row: EventVersion) -> tuple[RacingEvent, VersionRemarks]:
-    """As `read`, or from the columns of an unreadable row, so that later versions are told all the same."""
+    """As `read`, or from the columns of an unreadable row: later versions are told all the same."""
     try:
         return read(row)
     except ValueError:

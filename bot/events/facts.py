@@ -1,7 +1,6 @@
 """The changes between two versions of an event, and the remarks that are stored with a version.
 
-A message shows the fields that are `Told` (bot.events.kinds). A change of such a field rings (a new message) or edits
-the message.
+A change of a field that is `Told` rings (a new message) or edits the message.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,15 +20,13 @@ from bot.events.spellings import NO, YES, by_place
 __all__ = ["CARD", "NAMED", "NON_RUNNER", "POSITION", "RUNNER", "Change", "VersionRemarks", "changes_between", "only"]
 
 SOON = timedelta(hours=24)
-"""A race within this time of the receipt of a version is a race of today, in every time zone."""
+"""Around the receipt: a race of today, in every time zone."""
 
 MOST_OF_FIELD = 50
-"""Changes of a field that are stored for a version. Further changes are counted."""
 
 POSITION = "runner.position"
 
 NAMED, NON_RUNNER = "named", "NR"
-"""The values of a runner or a race being listed."""
 
 _OLD_NAMES = {
     "status": "race.status",
@@ -47,11 +44,11 @@ _NAMED_TOGETHER = 3
 
 
 class Change(Value):
-    """A value that differs between two versions of an event, both as published.
+    """Both values as published.
 
-    `field` is a path of the declaration ("runner.jockey"), `of` the horse or the race if the event has several.
-    `before` is None for a new value, `now` for a value that the later version takes back. `several`: `of` names several
-    runners. `more`: the number of further changes of the field, beyond MOST_OF_FIELD.
+    `field`: a path of the declaration ("runner.jockey"). `of`: the horse or the race, if the event has several. `now`
+    is None for a value that the later version takes back. `several`: `of` names several runners. `more`: the number of
+    changes of the field beyond MOST_OF_FIELD.
     """
 
     field: str
@@ -64,7 +61,6 @@ class Change(Value):
 
     @property
     def is_addition(self) -> bool:
-        """True for a value that was unknown before, but for a place that another horse had."""
         return self.before is None and not self.rings
 
     @property
@@ -73,7 +69,6 @@ class Change(Value):
 
 
 def _changes(value: Any) -> Any:
-    """Reads the form of earlier versions of the bot too: name → (before, now)."""
     if not isinstance(value, Mapping):
         return value
     return [
@@ -88,12 +83,10 @@ Changes = Annotated[tuple[Change, ...], BeforeValidator(_changes)]
 
 
 class VersionRemarks(Value):
-    """What messages tell of a version beside the event. `changes`: see `changes_between`.
+    """Stored with a version.
 
-    `order_unknown`: the payloads do not tell the newer of the two versions. `contradicts`: the event of the same race
-    that can't be true together with this event. `had_at`: the service's time of the version, or of its first attempt to
-    deliver. `again`: the number of an earlier version that came again. The event stays, and `changes` are the
-    differences of the two.
+    `order_unknown`: the payloads do not tell the newer of the two versions. `had_at`: the service's time of the
+    version, or of its first attempt to deliver. `again`: the number of an earlier version that came again.
     """
 
     changes: Changes = ()
@@ -104,10 +97,10 @@ class VersionRemarks(Value):
 
 
 def changes_between(old: RacingEvent, new: RacingEvent, *, received_at: datetime) -> tuple[Change, ...]:
-    """The differences that messages show. `received_at` is the receipt of the new version.
+    """The differences that messages show.
 
-    A value that the new version lacks is unchanged. The exceptions are a place with a new holder, and a race or runner
-    left out of a whole list (`has_whole_lists`).
+    A value that the new version lacks is unchanged, but for a place with a new holder, and for a race or runner left
+    out of a whole list.
     """
     if new.kind is None:
         return ()
@@ -116,7 +109,6 @@ def changes_between(old: RacingEvent, new: RacingEvent, *, received_at: datetime
 
 
 def brings_placings(old: RacingEvent, new: RacingEvent) -> bool:
-    """True for the first version with placings, for which people wait."""
     return _has_placings(new) and not _has_places(old) and _has_places(new)
 
 
@@ -169,7 +161,7 @@ class _Between:
         return f"{self.received_at:%Y-%m-%d}"
 
     def _is_soon(self, *races: Race) -> bool:
-        """True for a race of today: by an off time with an offset, else by the date."""
+        """By an off time with an offset, else by the date."""
         moments = [race.off.off_at for race in races if race.off.off_at and race.off.off_at.utcoffset() is not None]
         if moments:
             return any(abs(moment - self.received_at) <= SOON for moment in moments)
@@ -213,7 +205,7 @@ class _Between:
                 yield Change(field=CARD, of=race_label(before), before=NAMED, rings=self._is_soon(before))
 
     def _declared(self, before: Race, now: Race) -> Iterator[Change]:
-        """A change each for the runners of a card's race that are new, gone, now non-runners, and runners again."""
+        """Runners that are new, gone, now non-runners, and runners again."""
         if not (before.runners and now.runners):
             return
         pairs = paired_runners(before.runners, now.runners)
@@ -235,7 +227,7 @@ class _Between:
 
 
 def _bounded(changes: Iterator[Change]) -> Iterator[Change]:
-    """The first MOST_OF_FIELD changes of each field, and the number of the others. Changes that ring count apart."""
+    """The first MOST_OF_FIELD changes of each field. Changes that ring count apart."""
     alike: dict[tuple[str, bool, bool], list[Change]] = {}
     for change in changes:
         alike.setdefault((change.field, change.is_addition, change.rings), []).append(change)
@@ -246,7 +238,6 @@ def _bounded(changes: Iterator[Change]) -> Iterator[Change]:
 
 
 def _is_hidden(old: Any, new: Any, by: str, before: Any) -> bool:
-    """True if the message shows the field `by` instead."""
     return bool(getattr(new, by)) or (bool(getattr(old, by)) and before is None)
 
 
@@ -255,9 +246,9 @@ def _is_same_off(before: Any, now: Any) -> bool:
 
 
 def _moved_far(old: Race, now: OffTime) -> bool:
-    """True if the off time is more than FEW_MINUTES from the off time of the last new message.
+    """True if the race moved by more than FEW_MINUTES since the last new message.
 
-    Two texts that are no times of day count as far apart, a text and a moment as near.
+    Two texts that are no times of day count as far apart.
     """
     before = old.off_told or old.off
     moved = now.minutes_from(before)
@@ -267,7 +258,7 @@ def _moved_far(old: Race, now: OffTime) -> bool:
 
 
 def _position(before: Runner | None, now: Runner | None, of: str, places: Places) -> Iterator[Change]:
-    """The change of a runner's position. A place won or lost rings."""
+    """A place won or lost rings."""
     was, is_now = (runner.position if runner else None for runner in (before, now))
     if is_now is None:
         if places.lost(before, now):
@@ -283,14 +274,13 @@ def _position(before: Runner | None, now: Runner | None, of: str, places: Places
 
 
 def _together(runners: Sequence[Runner | None]) -> str:
-    """The runners by name, or the number of many runners."""
     if len(runners) > _NAMED_TOGETHER:
         return f"{len(runners)} runners"
     return " and ".join(runner_label(runner) for runner in runners)
 
 
 def race_label(race: Race) -> str:
-    """A race of a card: "11:30 Novices' Hurdle", else the number or the id."""
+    """Such as "11:30 Novices' Hurdle", else the number or the id."""
     said = " ".join(part for part in (_shown(race.off), race.title) if part)
     name = race.number or race.race_id
     return said or (f"race {name}" if name else "a race not named")
@@ -338,9 +328,7 @@ MODELS: Mapping[str, type[BaseModel]] = {
     RUNNER: Runner,
     CARD: Race,
 }
-"""The model of each level. A declaration has each field of each model."""
 
 
 def only(changes: Sequence[Change], *, additions: bool) -> list[Change]:
-    """The additions alone, or the other changes alone."""
     return [change for change in changes if change.is_addition is additions]

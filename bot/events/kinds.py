@@ -1,7 +1,7 @@
 """The kinds of event (Interface, Events), and a declaration of each kind.
 
-A new kind is a name in `EventKind` and a declaration in `DECLARATIONS`. A declaration without a part fails at import.
-tests/unit/test_completeness.py names a kind without a declaration, a message, or a publisher in the stand-in.
+A declaration without a part fails at import. tests/unit/test_completeness.py names a kind without a message, or without
+a publisher in the stand-in.
 """
 
 from collections.abc import Mapping
@@ -21,19 +21,16 @@ class EventKind(StrEnum):
 
 
 class Topic(StrEnum):
-    """What a channel asks for, as people type it."""
-
     RESULTS = "results"
     ABANDONMENTS = "abandonments"
     RACECARDS = "racecards"
 
 
 DEFAULT_TOPICS = frozenset({Topic.RESULTS, Topic.ABANDONMENTS})
-"""The topics of a `subscribe` without a topic."""
 
 
 class Subject(StrEnum):
-    """What an event is about. A card is of one race or of a whole meeting."""
+    """A card is of one race or of a whole meeting."""
 
     RACE = "race"
     MEETING = "meeting"
@@ -41,26 +38,21 @@ class Subject(StrEnum):
 
 
 class Rings(StrEnum):
-    """When a change of a field is worth a new message. Any other change is an edit."""
+    """When a change is a new message. Any other change is an edit."""
 
     NEVER = "never"
     ALWAYS = "always"
-    """A changed value rings. The first value is an edit."""
+    """The first value is an edit."""
     FIRST_TOO = "the first too"
-    """A changed value rings, and so does the first value."""
     MOVED_TODAY = "moved today"
-    """The off time of a race of today rings when it moves by more than FEW_MINUTES."""
+    """A move of a race of today by more than FEW_MINUTES rings."""
     TO_OR_FROM_TODAY = "to or from today"
     """A date rings when the old or the new date is today's."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """A field that messages show: its name in words ("starting price"), and when a change of the field rings.
-
-    `by` is how values are compared (bot.events.spellings). `unless` names another field. Where the other field came,
-    the message shows the other field instead.
-    """
+    """`words`: the field's name. `by`: how values are compared. `unless`: a field that is shown instead."""
 
     words: str
     rings: Rings = Rings.NEVER
@@ -84,7 +76,7 @@ RUNNER, CARD = "runner", "card"
 
 @dataclass(frozen=True)
 class EventDeclaration:
-    """All that depends on an event's kind, but for its message (EVENT_MESSAGES) and its publisher in the stand-in."""
+    """All of a kind but for its message (EVENT_MESSAGES) and its publisher in the stand-in."""
 
     topic: Topic
     """Channels subscribe to topics. The topic decides the priority too: abandonments come first."""
@@ -98,7 +90,6 @@ class EventDeclaration:
     contradicted: str
     """The aside in a contradicting event's message: "a result was reported"."""
     contradicts: EventKind | None
-    """The kind of event of the same race that can't be true together with this kind."""
     is_outcome: bool
     """A race of the book without any outcome is late, and the watchdog asks for its delivery."""
     has_placings: bool
@@ -106,11 +97,10 @@ class EventDeclaration:
     has_whole_lists: bool
     """A race or a runner that a later version leaves out is off the card.
 
-    The exceptions are a list of a single entry and a card in parts (bot.events.pairs: `is_whole`, `is_shorter`). Lists
-    of other kinds may name only some, so silence takes nothing back.
+    The exceptions stand in bot.events.pairs: `is_whole`, `is_shorter`. Lists of other kinds may name only some.
     """
     from_book: tuple[str, ...]
-    """Fields of the race that the race book fills in for this kind, beside those for every kind (merge.py)."""
+    """Fields that the race book fills in for this kind alone (see merge.py)."""
 
 
 _NAMES_THE_EVENT = Noise("names the event: another value is another event")

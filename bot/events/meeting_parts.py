@@ -25,9 +25,9 @@ def names_race(meeting: RacingEvent, race_id: str | None) -> Race | None:
 
 
 def is_part_of(event: RacingEvent, meeting: RacingEvent) -> bool:
-    """True for a race or a racecard of the meeting.
+    """Race ids decide, then meeting ids, then course and date.
 
-    Race ids decide, then meeting ids, then course and date. A race with an id is no part of a meeting with other ids.
+    A race with an id is no part of a meeting with other ids.
     """
     race, card = event.race, meeting.race
     if any(names_race(meeting, one.race_id) for one in (race, *event.races)):
@@ -42,7 +42,7 @@ def is_part_of(event: RacingEvent, meeting: RacingEvent) -> bool:
 
 
 def says_all_of(meeting: RacingEvent, lost: RacingEvent) -> bool:
-    """True if the meeting's message tells the race and the race's reason, so a message of the race adds nothing."""
+    """True if a message of the race would add nothing to the meeting's."""
     named = names_race(meeting, lost.race.race_id)
     return (
         named is not None
@@ -53,12 +53,11 @@ def says_all_of(meeting: RacingEvent, lost: RacingEvent) -> bool:
 
 
 def shows_the_same(one: RacingEvent, other: RacingEvent) -> bool:
-    """True if the messages of two events are the same."""
     return _seen(one) == _seen(other)
 
 
 def own_reason(reason: str | None, meeting: RacingEvent, named: Race | None = None) -> str | None:
-    """A race's reason, unless the reason is the meeting's, or the meeting names the race with the reason."""
+    """The race's reason, unless the meeting's message says the same."""
     known = {_folded(one) for one in (meeting.reason, meeting.race.reason, named.reason if named else None) if one}
     return reason if reason and _folded(reason) not in known else None
 
@@ -71,7 +70,6 @@ def _seen(event: RacingEvent) -> tuple[object, ...]:
 
 
 def _line_of(race: Race, event: RacingEvent) -> tuple[object, ...] | None:
-    """The values in the race's line. A settled race has no line."""
     if race.placed():
         return None
     name, reason = race.title or race.number or race.race_id, own_reason(race.reason, event)

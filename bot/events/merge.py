@@ -9,10 +9,9 @@ from bot.events.races import FEW_MINUTES, OF_COURSE, Course, OffTime, Race, Runn
 from bot.events.spellings import by_place
 
 _MERGED_BY_RULE = frozenset({"abandoned", "course", "off", "off_told", "runners", "from_book", "region", "said_region"})
-"""Fields of a race with a rule of their own. Any other field is kept where the later version lacks the field."""
+"""Fields with a rule of their own. Any other field is kept if the later version lacks the field."""
 
 _SHARED = ("meeting_id", "region", "race_date")
-"""Fields in common to a meeting's races, beside the course."""
 
 _OF_RACE = (
     *_SHARED,
@@ -25,16 +24,16 @@ _OF_RACE = (
     "going",
     "surface",
 )
-"""Fields that the race book fills in for every kind of event. A status comes from the race's own events only."""
+"""Filled in for every kind of event. A status comes from the race's own events only."""
 
 
 def filled_in(
     race: Race, known: Race, *, kind: EventKind | None = None, named: bool = False, is_sure: bool = False
 ) -> Race:
-    """The race of an event of this kind, completed from `known`; `from_book` names the added fields.
+    """The race, completed from `known`; `from_book` names the added fields.
 
-    `named`: a meeting or card names the race. Placed runners then mark the race as settled. `is_sure`: an id says that
-    `known` is this race. A delivered region in words without a meaning is replaced only by a sure race's region.
+    `named`: a meeting or card names the race, and placed runners mark the race as settled. `is_sure`: an id says that
+    `known` is this race; only then a region replaces words without a meaning.
     """
     declared = DECLARATIONS[kind] if kind else None
     of_kind = declared.from_book if declared else ()
@@ -50,15 +49,13 @@ def filled_in(
 
 
 def _size(race: Race) -> list[str]:
-    """The number of runners would hide that a runner of the race is gone."""
     return [] if race.runners else ["field_size"]
 
 
 def filled_in_from_meeting(race: Race, races: Iterable[Race], *, is_meeting: bool, is_sure: bool = False) -> Race:
-    """The race, or a meeting's shared fields, completed from fields in common to all `races` of the meeting.
+    """The race, or a meeting's shared fields, completed from fields in common to all `races`.
 
-    Two meetings can share course and day, so a race never takes the meeting's id. `is_sure`: by ids, the races are of
-    this meeting.
+    Two meetings can share course and day, so a race never takes the meeting's id.
     """
     races = sorted(races, key=lambda known: known.race_id or "")
     names = _SHARED if is_meeting else _SHARED[1:]
@@ -95,7 +92,6 @@ def _filled(race: Race, known: Race, names: Iterable[str], *, is_sure: bool) -> 
 
 
 def _common_course(races: Iterable[Race]) -> Course:
-    """The course of all the races; an empty course for several courses."""
     common = Course()
     for course in (race.course for race in races):
         if any(now and before and now != before for now, before in zip(_named(course), _named(common), strict=True)):
@@ -114,7 +110,7 @@ def _only(values: Iterable[str | None]) -> str | None:
 
 
 def completed(event: RacingEvent, earlier: RacingEvent) -> RacingEvent:
-    """The event with the values that only the earlier version had, and the latest order of both."""
+    """The event with values of the earlier version, and the latest order of both."""
     are_all = event.kind in WHOLE_LISTS
     races, in_parts = _card(event, earlier, are_all=are_all)
     return event.model_copy(
@@ -129,7 +125,6 @@ def completed(event: RacingEvent, earlier: RacingEvent) -> RacingEvent:
 
 
 def _card(event: RacingEvent, earlier: RacingEvent, *, are_all: bool) -> tuple[tuple[Race, ...], bool]:
-    """The races of both versions, and whether the races came in parts."""
     pairs = paired_races(earlier.races, event.races)
     takes_off = are_all and bool(event.races) and is_shorter(earlier.races, pairs, in_parts=earlier.in_parts)
     races = united(event.races, earlier.races, are_all=are_all, takes_off=takes_off)
@@ -139,7 +134,6 @@ def _card(event: RacingEvent, earlier: RacingEvent, *, are_all: bool) -> tuple[t
 
 
 def completed_race(race: Race, earlier: Race, *, are_all: bool = False) -> Race:
-    """The race, completed from the earlier race. `are_all`: a list of runners is whole."""
     kept = {
         name: getattr(earlier, name)
         for name, field in Race.model_fields.items()
@@ -181,7 +175,7 @@ def _off(off: OffTime, earlier: OffTime) -> OffTime:
 
 
 def _off_told(off: OffTime, earlier: Race) -> OffTime | None:
-    """The off time told before the race moved by a few minutes; None if the current off time was told."""
+    """None if the current off time was told."""
     if off == OffTime():
         return earlier.off_told
     told = earlier.off_told or earlier.off
@@ -189,7 +183,7 @@ def _off_told(off: OffTime, earlier: Race) -> OffTime | None:
 
 
 def _course(course: Course, earlier: Course) -> Course:
-    """The later course, completed unless the two differ in id or name: another course's name would be wrong."""
+    """Completed unless id or name differ: another course's name would be wrong."""
     if any(now and before and now != before for now, before in zip(_named(course), _named(earlier), strict=True)):
         return course
     return Course(
@@ -202,10 +196,10 @@ def _course(course: Course, earlier: Course) -> Course:
 def completed_runners(
     runners: Sequence[Runner], earlier: Sequence[Runner], *, are_all: bool = False, is_card: bool = False
 ) -> tuple[Runner, ...]:
-    """The later runners, each completed, then the runners of the earlier version alone, unless the later `are_all`.
+    """The later runners, completed, then the earlier version's others, unless the later `are_all`.
 
-    A place has one holder: the horse of the later version. A runner known by number alone gives way to a named horse
-    in the runner's place, but for a card (`is_card`).
+    A place has one holder. Except on a card (`is_card`), a runner known by number alone gives way to a named horse in
+    the runner's place.
     """
     if not runners:
         return tuple(earlier)
@@ -235,10 +229,7 @@ def _runner(now: Runner | None, before: Runner | None, places: Places) -> Runner
 def united(
     races: tuple[Race, ...], earlier: tuple[Race, ...], *, are_all: bool = False, takes_off: bool = False
 ) -> tuple[Race, ...]:
-    """The later races, each completed, then the races of the earlier version alone, unless the later `takes_off`.
-
-    `are_all`: the lists of runners are whole.
-    """
+    """The later races, completed, then the earlier version's others, unless the later `takes_off`."""
     if not races:
         return earlier
     pairs = paired_races(earlier, races)
@@ -247,7 +238,6 @@ def united(
 
 
 def is_same_of_card(one: Race, other: Race) -> bool:
-    """True for the same race of a meeting, by the surest field that both have."""
     for left, right in zip(_names(one), _names(other), strict=True):
         if left and right:
             return left == right
@@ -255,5 +245,4 @@ def is_same_of_card(one: Race, other: Race) -> bool:
 
 
 def _names(race: Race) -> tuple[str | None, ...]:
-    """The surest first."""
     return race.race_id, race.off.text, race.number, race.title

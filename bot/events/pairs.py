@@ -12,10 +12,7 @@ Pair = tuple[V | None, V | None]
 
 @dataclass(frozen=True)
 class _By(Generic[V]):
-    """A way to pair entries: by an equal value, unless `may_be_same` refuses.
-
-    `only`: the value is unique in both lists.
-    """
+    """Pairs entries by an equal value, unless `may_be_same` refuses. `only`: the value is unique in both lists."""
 
     value: Callable[[V], Hashable | None]
     may_be_same: Callable[[V, V], bool]
@@ -23,15 +20,15 @@ class _By(Generic[V]):
 
 
 def paired_runners(earlier: Sequence[Runner], later: Sequence[Runner]) -> list[Pair[Runner]]:
-    """(earlier, later) of each runner, in the later version's order, then the runners of the earlier version alone.
+    """(earlier, later) of each runner, in the later version's order, then the others.
 
-    The pairs go by name and number, then by name, then by number and place, then by number if a version names no horse.
+    The pairs go by name and number, name, number and place, then by number if a version names no horse.
     """
     return _paired(earlier, later, _RUNNERS)
 
 
 def paired_races(earlier: Sequence[Race], later: Sequence[Race]) -> list[Pair[Race]]:
-    """(earlier, later) of each race of a card, in the order of `paired_runners`.
+    """(earlier, later) of each race of a card, in the later version's order, then the others.
 
     The pairs go by id, number, title, then off time: a moved race keeps number and title, a renamed race the time.
     """
@@ -39,15 +36,12 @@ def paired_races(earlier: Sequence[Race], later: Sequence[Race]) -> list[Pair[Ra
 
 
 def is_whole(earlier: Sized, later: Sized) -> bool:
-    """True if the later list of a card's races or runners can be the whole list.
-
-    A single entry is an update of the entry, unless the earlier list has at most two entries.
-    """
+    """False for a single entry: an update, unless the earlier list has at most two entries."""
     return len(later) > 1 or len(earlier) <= 2
 
 
 def is_shorter(earlier: Sequence[Race], pairs: Sequence[Pair[Race]], *, in_parts: bool) -> bool:
-    """True if the later races are the card with races taken off: some of the earlier races, and no other races.
+    """True for the same card with races taken off.
 
     Each part of a card that came `in_parts` leaves out the races of the other parts.
     """
@@ -58,8 +52,8 @@ def is_shorter(earlier: Sequence[Race], pairs: Sequence[Pair[Race]], *, in_parts
 class Places:
     """The places of two versions of a result.
 
-    `had`: the places of the earlier version. `taken`: the places with a new holder. `kept`: the places of runners
-    without a place in the later version. `takes_off`: a runner left out of the later version runs no more.
+    `had`: of the earlier version. `taken`: with a new holder. `kept`: of runners without a place in the later version.
+    `takes_off`: a runner left out runs no more.
     """
 
     def __init__(self, pairs: Iterable[Pair[Runner]], *, takes_off: bool = False) -> None:
@@ -72,16 +66,16 @@ class Places:
         self.kept = {_place(before) for before, now in stayed if not (now and now.position)} - self.taken
 
     def lost(self, before: Runner | None, now: Runner | None) -> bool:
-        """True if a runner without a position in the later version lost the place to another runner."""
+        """True if another runner has the place of a runner without a position."""
         return _place(before) in self.taken and not (now and now.position)
 
     def is_still_shared(self, before: Runner | None, now: Runner | None) -> bool:
-        """True if the later version leaves out the other holder of a shared place, and the mark of sharing."""
+        """True if the later version leaves out the other holder and the mark of a shared place."""
         is_same = now is not None and _place(now) == _place(before) and _place(now) in self.kept
         return bool(is_same and before and is_shared(before.position) and now and not is_shared(now.position))
 
     def is_named_now(self, before: Runner | None) -> bool:
-        """True if a runner known by number alone gave the place to a horse known by name alone."""
+        """True if a horse known by name alone has the place of a runner known by number alone."""
         return before is not None and not before.horse and _place(before) in self._taken_by_name
 
 
@@ -123,7 +117,6 @@ def _same(  # noqa: PLR0917  two lists and what is left of each
     candidates: Iterable[int],
     left: set[int],
 ) -> Iterator[tuple[int, int]]:
-    """The later and the earlier index of entries that this way pairs."""
     free = [place for place in candidates if place in left]
     for place in places:
         same = next((at for at in free if way.may_be_same(earlier[at], later[place])), None)

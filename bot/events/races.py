@@ -15,34 +15,28 @@ VOID_STATUSES = frozenset({"void", "voided", "racevoid", "racevoided", "declared
 """A void race has no winner: earlier places no longer count."""
 
 WALKOVER_STATUSES = frozenset({"walkover", "walkedover", "wo"})
-"""A race with a single runner."""
 
 NON_RUNNER_POSITIONS = frozenset({"nr", "nonrunner", "withdrawn", "scratched"})
-"""In the place of a position: the horse does not run."""
 
 _PLACE = re.compile(r"((?:=|tied|t|joint|dead[ -]?heat|dh)[ .-]*)?([0-9]{1,6})", re.IGNORECASE)
-"""A place, and before the place the mark of a shared place: "2", "=2", "T2", "dh 2"."""
+"""A place, shared or not: "2", "=2", "T2", "dh 2"."""
 
 _SHARED_AFTER = re.compile(r"=|tied|joint|dead|dh", re.IGNORECASE)
-"""The mark of a shared place after the place: "2=", "2nd (dead heat)"."""
+"""Behind a shared place: "2=", "2nd (dead heat)"."""
 
 _COUNTRY = re.compile(r" *\([A-Za-z]{2,3}\)$")
-"""The country of birth after a horse's name: "Blue Moon (IRE)"."""
 
 _APOSTROPHES = str.maketrans("", "", "'\u2019\u2018`\u00b4")
 
 FEW_MINUTES = 5
-"""A new message tells that a race of today moved by more minutes than this."""
+"""Larger moves of a race of today are a new message."""
 
 _CLOCK = re.compile(r"([0-9]{1,2})[:.]([0-9]{2})(?::[0-9]{2})? ?([ap])?\.?(?:m\.?)?", re.IGNORECASE | re.ASCII)
 
 OF_COURSE = "course."
-"""The prefix of a course's fields in `Race.from_book`."""
 
 
 class Value(BaseModel):
-    """A frozen value that can be stored as JSON and read back unchanged."""
-
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
@@ -55,21 +49,17 @@ class Course(Value):
 
 
 class OffTime(Value):
-    """`text`: the time as published and shown. `off_at` (aware, UTC): only of a time with an offset.
-
-    The zone of the service's times is not specified (Spec gap G16).
-    """
+    """`text`: as published. `off_at` (aware, UTC): only with an offset, because the zone is unknown (Spec gap G16)."""
 
     text: str | None = None
     off_at: datetime | None = None
 
     @property
     def minute_of_day(self) -> int | None:
-        """None if the text is no plain time of day."""
         return _minute_of_day(self.text)
 
     def minutes_from(self, other: "OffTime") -> float | None:
-        """The minutes between the two times; None if the two can't be compared."""
+        """None if the two can't be compared."""
         if self.off_at and other.off_at:
             return abs((self.off_at - other.off_at).total_seconds()) / 60
         first, second = _minute_of_day(self.text), _minute_of_day(other.text)
@@ -84,7 +74,7 @@ class OffTime(Value):
 
 
 class Runner(Value):
-    """`position` is text: "1", "2=", "=2", "PU". `position_reason`: "Weighed in light". `beaten`: a distance."""
+    """`position` is text: "1", "2=", "PU". `position_reason`: "Weighed in light". `beaten`: a distance."""
 
     horse: str | None = None
     position: str | None = None
@@ -99,7 +89,6 @@ class Runner(Value):
 
     @property
     def is_out(self) -> bool:
-        """True for a declared horse that does not run."""
         return letters(self.position) in NON_RUNNER_POSITIONS
 
     @property
@@ -111,10 +100,9 @@ class Runner(Value):
 class Race(Value):
     """A race, or the fields in common to a meeting's races.
 
-    `race_date` is the published date, "YYYY-MM-DD" (Spec gap G16). `said_region`: the delivery's region in words; then
-    `region` is the code that the words mean, or None. `abandoned` is None if no flag came. `off_told`: the off time of
-    the last new message, after later versions moved the race by a few minutes each. `from_book`: the fields from the
-    race book or another delivery ("title", "course.name").
+    `race_date` is the published date, "YYYY-MM-DD" (Spec gap G16). `said_region`: the delivery's words for the region;
+    `region` is then their code, or None. `off_told`: the off time of the last new message, after moves of a few
+    minutes. `from_book`: fields from the race book or another delivery ("title", "course.name").
     """
 
     race_id: str | None = None
@@ -141,7 +129,6 @@ class Race(Value):
     from_book: tuple[str, ...] = ()
 
     def as_delivered(self) -> "Race":
-        """The race without the fields of `from_book`."""
         if not self.from_book:
             return self
         names = {name.removeprefix(OF_COURSE) for name in self.from_book if name.startswith(OF_COURSE)}
@@ -151,7 +138,6 @@ class Race(Value):
 
     @property
     def is_settled(self) -> bool:
-        """True if a runner is placed, or by the status."""
         return is_settled_status(self.status) or any(runner.finishing_position for runner in self.runners)
 
     @property
@@ -159,7 +145,6 @@ class Race(Value):
         return letters(self.status) in VOID_STATUSES
 
     def placed(self) -> tuple[Runner, ...]:
-        """The runners with a finishing position, best first."""
         places = ((runner.finishing_position, runner) for runner in self.runners)
         finished = sorted(((place, runner) for place, runner in places if place is not None), key=itemgetter(0))
         return tuple(runner for _, runner in finished)
@@ -187,7 +172,7 @@ def is_settled_status(status: str | None) -> bool:
 
 
 def plain_name(horse: str) -> str:
-    """A horse's name without the country of birth and apostrophes, because not every delivery has these."""
+    """Without the country of birth and apostrophes, because not every delivery has these."""
     return _COUNTRY.sub("", " ".join(horse.translate(_APOSTROPHES).split())) or horse
 
 
@@ -209,6 +194,6 @@ def is_same_course(one: Course, other: Course) -> bool:
 
 
 def may_be_same_course(one: Course, other: Course) -> bool:
-    """True unless an id or a name of both tells the two apart."""
+    """True unless an id or a name of both differs."""
     comparable = (one.course_id and other.course_id) or (one.name and other.name)
     return is_same_course(one, other) or not comparable

@@ -10,7 +10,6 @@ from bot.events.races import VOID_STATUSES, finishing_position, is_settled_statu
 By = Callable[[str | None], Hashable]
 
 YES, NO = "yes", "no"
-"""A flag as text."""
 
 _TO_COME = frozenset(
     {"declared", "declarations", "confirmed", "scheduled", "upcoming", "open", "published", "entries", "pending"}

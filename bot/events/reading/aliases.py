@@ -1,7 +1,7 @@
 """One table of fields: the names under which a value may come, and the reader of the value (Spec gap G2).
 
-The surest name stands first. A value that the reader refuses does not count, and the next name is tried. Names are
-compared folded: `race_id` stands for "raceId" and "Race-ID" too.
+The surest name stands first. After an unreadable value, the next name is tried. Names are compared folded: `race_id`
+stands for "raceId" and "Race-ID" too.
 """
 
 import re
@@ -20,11 +20,10 @@ COURSE_ID_SHAPE = re.compile("cr_[A-Za-z0-9]+")
 """Interface, Course."""
 
 ENVELOPE_WORDS = frozenset({"race", "races", "meeting", "racecard", "result", "results", "event", "webhook"})
-"""Values of an envelope's `type`. The words are no text about a race."""
 
 
 class Field(NamedTuple, Generic[T]):
-    """A field's reader and names. `own`: names that mean the field only in the race's own object, and come last."""
+    """`own`: names that mean the field only in the race's own object."""
 
     read: Callable[[Any], T | None]
     names: Names
@@ -32,7 +31,6 @@ class Field(NamedTuple, Generic[T]):
 
 
 def names(words: str) -> Names:
-    """The words, folded."""
     return tuple(fold(word) for word in words.split())
 
 
@@ -49,7 +47,7 @@ REGION_CODE = names("region_code code region id")
 
 
 def read_region(value: Any) -> str | None:
-    """The code, or of an object the code. A mere number is no code: a wrong region would hide an abandonment."""
+    """A mere number is no code: a wrong region would hide an abandonment."""
     if isinstance(value, str):
         return text(value)
     code = find([fields_of(value)], REGION_CODE, identifier) if isinstance(value, dict) else None
@@ -57,7 +55,6 @@ def read_region(value: Any) -> str | None:
 
 
 def read_course_id(value: Any) -> str | None:
-    """The id of an object, or a text that has the shape of an id."""
     if isinstance(value, dict):
         return text(find([fields_of(value)], COURSE_ID + PLAIN_ID, identifier))
     return value.strip() if isinstance(value, str) and COURSE_ID_SHAPE.fullmatch(value.strip()) else None
@@ -70,13 +67,11 @@ def read_course_name(value: Any) -> str | None:
 
 
 def read_words(value: Any) -> str | None:
-    """Text other than an event's name or a word of ENVELOPE_WORDS."""
     read = text(value)
     return None if read is None or kind_of(read) or read.casefold() in ENVELOPE_WORDS else read
 
 
 def string(value: Any) -> str | None:
-    """The text of a JSON string. Any other value is None."""
     return text(value) if isinstance(value, str) else None
 
 
@@ -95,7 +90,6 @@ RACE: Mapping[str, Field[Any]] = {
     "reason": field(text, "abandonment_reason abandoned_reason abandon_reason reason_abandoned reason", own="cause"),
     "field_size": field(count, "field_size runner_count runners_count num_runners number_of_runners", own="runners"),
 }
-"""Fields of a race that one value tells."""
 
 COURSE_NAMES = "course course_name venue venue_name racecourse racecourse_name"
 TRACK_NAMES = "track track_name"
@@ -108,7 +102,7 @@ COURSE: Mapping[str, tuple[Field[str], ...]] = {
     "name": (field(read_course_name, COURSE_NAMES), field(read_course_name, TRACK_NAMES)),
     "country": (field(text, "course_country country"),),
 }
-"""Fields of a course, each with the places to look in, one after the other. A track may also be a surface."""
+"""Each field's searches, in order. A track comes last, because some say "turf"."""
 
 RACE_DATE = field(read_date, "race_date meeting_date race_day", own="date day")
 OFF = names(
@@ -132,7 +126,6 @@ RUNNER: Mapping[str, Names] = {
         "position_reason placing_reason disqualification_reason disqualified_reason dq_reason non_runner_reason reason"
     ),
 }
-"""Fields of a runner that are read as text."""
 
 SURE_POSITION = names("position pos finishing_position finish_position final_position")
 POSITION = (*SURE_POSITION, *names("official_position finish_pos place placing rank finish"))
@@ -150,38 +143,35 @@ RUNNER_LISTS = names(
     " placed entries declarations declared horses starters participants"
 )
 WRAPPED_LISTS = names("data items list")
-"""Names of the list in an object that wraps a list."""
 
 RACE_LISTS = names("abandoned_races affected_races cancelled_races races race_ids")
 CARD_LISTS = names("racecard racecards card data payload items")
-"""Lists that hold races only where they hold objects: the bare names of a card may be horses."""
+"""Only objects count: the bare names of a card may be horses."""
 
 MEETING_LISTS = names("meetings cards")
 
 EVENT_NAME = names("event event_type event_name type topic kind action name")
 SURE_EVENT_NAME = names("event event_type event_name")
 TOP_EVENT_NAME = names("event event_type event_name type topic kind")
-"""A value under these names is an event's name, even an unknown event's; the last three only at the top."""
+"""Values are event names, even of unknown events; the last three only at the top."""
 
 SEQUENCE = names("sequence seq revision version")
 DATA_AS_OF = names("data_as_of")
-"""The envelope's field (Interface, Response envelope). A delivery may have the field too."""
+"""Interface, Response envelope."""
 
 OCCURRED_AT = names("occurred_at event_time event_at")
 OCCURRED_AT_TOP = names("published_at created_at timestamp")
-"""Times of the event only beside its name: the `created_at` of a race is the record's."""
+"""Only beside the event's name: the `created_at` of a race is the record's."""
 
 OCCURRED_AT_ENVELOPE = names("time ts")
-"""Times of the event only in an object without racing fields: beside those, `time` is the off time."""
+"""Beside racing fields, `time` is the off time."""
 
 OCCURRED_AT_OF: Mapping[Topic, Names] = {
     Topic.RESULTS: names("settled_at result_at resulted_at"),
     Topic.ABANDONMENTS: names("abandoned_at called_off_at"),
     Topic.RACECARDS: names("published_at"),
 }
-"""Further times of the events of a topic."""
 
 FIRST_ATTEMPT_AT = names(
     "first_attempt_at first_attempted_at first_attempt first_sent_at first_tried_at first_delivery_at"
 )
-"""The service's first attempt to deliver: earlier than the receipt of a repeated delivery."""

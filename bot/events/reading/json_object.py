@@ -9,7 +9,6 @@ DEEPEST_JSON = 200
 """Levels. Python's own bound varies with the caller's stack."""
 
 _DECODER = json.JSONDecoder(strict=False)
-"""Raw tabs and line breaks in strings are allowed."""
 
 
 class NotAnObject(RacingBotError):
@@ -17,7 +16,7 @@ class NotAnObject(RacingBotError):
 
 
 def read_object(body: bytes) -> dict[str, Any]:
-    """The JSON object of the bytes, or the object of a list with one object. Raises NotAnObject alone.
+    """The object, or the object of a list with one object. Raises NotAnObject alone.
 
     Bytes beyond UTF-8 become lone surrogates: a bad letter in a name hides no abandonment.
     """

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -32,12 +32,11 @@ LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 
 @lru_cache(maxsize=4096)
 def fold(name: str) -> str:
-    """The name without case and separators."""
     return "".join(character for character in name.casefold() if character.isalnum())
 
 
 def fields_of(record: Mapping[str, Any]) -> Fields:
-    """The record's non-empty fields by folded name. The record's order makes no difference."""
+    """The non-empty fields, whatever the record's order."""
     fields: Fields = {}
     for key in sorted(record):
         value = record[key]
@@ -46,9 +45,11 @@ def fields_of(record: Mapping[str, Any]) -> Fields:
     return fields
 
 
-def find(objects: Iterable[Fields], names: Iterable[str], read: Callable[[Any], T | None]) -> T | None:
-    """The first readable value under one of the names, object by object, or None."""
+def find(objects: Iterable[Fields], names: Collection[str], read: Callable[[Any], T | None]) -> T | None:
+    """The first readable value, object by object."""
     for fields in objects:
+        if fields.keys().isdisjoint(names):
+            continue
         for name in names:
             if name in fields:
                 value = read(fields[name])
@@ -58,7 +59,7 @@ def find(objects: Iterable[Fields], names: Iterable[str], read: Callable[[Any], 
 
 
 def text(value: Any) -> str | None:
-    """The value as text with white space collapsed, or the name of an object, or None.
+    """White space is collapsed; an object is its name.
 
     NUL and lone surrogates are removed for the databases. Message builders deal with other odd characters.
     """
@@ -70,7 +71,7 @@ def text(value: Any) -> str | None:
 
 
 def note_text(value: Any, deepest: int = 3) -> str | None:
-    """A free annotation as text, or None: an object as "name: value", lists and objects with commas."""
+    """A free annotation: an object as "name: value", lists and objects with commas."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if not isinstance(value, dict | list):
@@ -84,7 +85,7 @@ def note_text(value: Any, deepest: int = 3) -> str | None:
 
 
 def identifier(value: Any) -> str | None:
-    """The stripped id, or None. Integers are ids. Fractions, flags and objects are none."""
+    """Integers are ids. Fractions, flags and objects are none."""
     if isinstance(value, str):
         return value.strip() or None
     if isinstance(value, float) and not value.is_integer():
@@ -93,13 +94,12 @@ def identifier(value: Any) -> str | None:
 
 
 def count(value: Any) -> int | None:
-    """A whole number of up to three digits, or None."""
+    """A whole number of up to three digits."""
     digits = identifier(value) or ""
     return int(digits) if re.fullmatch("[0-9]{1,3}", digits) else None
 
 
 def flag(value: Any) -> bool | None:
-    """True or False in any spelling, or None."""
     if isinstance(value, dict | list):
         return None
     spelled = str(value).strip().casefold()
@@ -123,7 +123,7 @@ def _digits(value: Any) -> str | None:
 
 def _spoken(fields: Fields) -> str | None:
     named = find([fields], SPOKEN_NAMES, _plain_text)
-    return named or find([fields], (name for name in fields if name.endswith("name")), _plain_text)
+    return named or find([fields], [name for name in fields if name.endswith("name")], _plain_text)
 
 
 def _plain_text(value: Any) -> str | None:

@@ -9,10 +9,9 @@ from bot.events.races import OffTime
 from bot.events.reading.json_values import fields_of
 
 FIRST_YEAR, LAST_YEAR = 1900, 2100
-"""Other years are numbers of another kind."""
 
 EPOCH_RANGE_S = (946_684_800, 4_102_444_800)
-"""2000 to 2100 in Unix time: a number within is in seconds, a thousandfold number in milliseconds."""
+"""2000 to 2100 in Unix time; a thousandfold number is in milliseconds."""
 
 DATE = re.compile(r"([0-9]{4})([-/.]?)([0-9]{2})\2([0-9]{2})(?![0-9])")
 DATE_AND_CLOCK = re.compile(r"[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[Tt ]+((?:[01][0-9]|2[0-3]):[0-5][0-9])")
@@ -23,11 +22,10 @@ CLOCK = re.compile(
 BARE_CLOCK = re.compile(r"([01][0-9]|2[0-3])([0-5][0-9])")
 
 OFF_PARTS = ("local", "localtime", "text", "time", "scheduled", "value", "iso", "datetime", "utc", "timestamp")
-"""The readings in an off time that is an object."""
 
 
 def read_date(value: Any) -> str | None:
-    """The date part as "YYYY-MM-DD", or None. 17/06/2025 is None: the month may be either number."""
+    """As "YYYY-MM-DD". 17/06/2025 is None: the month may be either number."""
     found = DATE.match(str(value).strip()) if isinstance(value, str | int) else None
     if not found:
         return None
@@ -39,18 +37,16 @@ def read_date(value: Any) -> str | None:
 
 
 def read_dated_clock(value: Any) -> str | None:
-    """The date part of a date and time, else None."""
     return read_date(value.strip()) if isinstance(value, str) and DATE_AND_CLOCK.match(value.strip()) else None
 
 
 def read_plain_date(value: Any) -> str | None:
-    """The date of a date without a time, else None."""
     found = DATE.fullmatch(value.strip()) if isinstance(value, str) else None
     return read_date(value) if found else None
 
 
 def read_instant(value: Any) -> datetime | None:
-    """The moment (aware, UTC) of an ISO time with an offset or of Unix time, else None."""
+    """Aware, in UTC: of an ISO time with an offset or of Unix time."""
     if isinstance(value, bool):
         return None
     if isinstance(value, str) and re.fullmatch(r"[0-9]{10}(?:[0-9]{3})?(?:\.[0-9]{1,9})?", value.strip()):
@@ -61,7 +57,7 @@ def read_instant(value: Any) -> datetime | None:
 
 
 def read_clock(value: Any) -> str | None:
-    """The time of day as published, without seconds and offset: "14:30", "2:30", "2:30pm"; or None."""
+    """Without seconds and offset: "14:30", "2:30", "2:30pm"."""
     found = CLOCK.fullmatch(value.strip()) if isinstance(value, str) else None
     if found:
         return found["clock"] + (found["spoken"] or "")
@@ -72,8 +68,7 @@ def read_clock(value: Any) -> str | None:
 def read_off(values: Iterable[Any]) -> OffTime:
     """One off time from several readings.
 
-    A plain time of day is meant for readers, so its text comes before the text of a date and time. Unix time gives no
-    text: a text needs the course's zone.
+    A plain time of day is meant for readers and comes first. Unix time gives no text: a text needs the course's zone.
     """
     plain = dated = instant = None
     for value in values:
@@ -84,7 +79,7 @@ def read_off(values: Iterable[Any]) -> OffTime:
 
 
 def spread_off(value: Any) -> Iterator[Any]:
-    """The value, or the readings of an object: {"local": "14:30", "utc": "2025-06-17T13:30:00Z"}."""
+    """The readings of {"local": "14:30", "utc": "2025-06-17T13:30:00Z"}."""
     if not isinstance(value, dict):
         yield value
         return

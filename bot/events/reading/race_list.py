@@ -12,17 +12,14 @@ from bot.events.reading.race_record import read_race
 from bot.events.reading.runner_list import is_runner
 
 MOST_RACES_A_CARD = 30
-"""A bare number up to this is a race's number on the card. A larger number is an id."""
+"""A larger bare number is an id."""
 
 MOST_RACES = 300
-"""Races read of one payload: ten times a meeting's. Each is a value in a statement, and a database bounds those."""
+"""Ten times a meeting's. A database bounds the values of a statement."""
 
 
 def read_races(objects: Iterable[Fields], parent: Race) -> tuple[Race, ...]:
-    """The first MOST_RACES races of the first list with races.
-
-    A race without a region, a course, a date or a meeting takes the parent's.
-    """
+    """The first MOST_RACES races of the first list with races, completed with the parent's place."""
     objects = tuple(objects)
     listed = (races for fields in objects for races in _lists(fields, parent))
     of_meetings = (_read_meetings(fields.get(name), parent) for fields in objects for name in MEETING_LISTS)
@@ -30,7 +27,6 @@ def read_races(objects: Iterable[Fields], parent: Race) -> tuple[Race, ...]:
 
 
 def lists_races(fields: Fields) -> bool:
-    """True for an object of a meeting or a card."""
     return any(isinstance(fields.get(name), list) for name in (*RACE_LISTS, *MEETING_LISTS))
 
 
@@ -60,7 +56,7 @@ def _read_entry(entry: Any) -> Race | None:
 
 
 def _read_bare(entry: Any) -> Race | None:
-    """An off time, a title (with spaces), a number on the card, or an id."""
+    """An off time, a title, a number on the card, or an id."""
     name = text(identifier(entry))
     clock = read_clock(entry)
     if clock:

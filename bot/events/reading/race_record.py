@@ -1,6 +1,6 @@
 """A race read from any plausible shape, because the interface does not show a race's fields (Spec gap G2).
 
-Flat or nested, in any case of names. An unknown value stays None: nothing is guessed.
+An unknown value stays None: nothing is guessed.
 """
 
 import re
@@ -10,17 +10,8 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from bot.events.races import Course, OffTime, Race
-from bot.events.reading.aliases import (
-    COURSE,
-    MEETING_ID,
-    OFF,
-    OFF_OWN,
-    PLAIN_ID,
-    RACE,
-    RACE_DATE,
-    RACE_ID,
-    Field,
-)
+from bot.events.reading import aliases
+from bot.events.reading.aliases import Field
 from bot.events.reading.json_values import LONGEST_NAME, Fields, fields_of, find, fold, identifier, text
 from bot.events.reading.off_times import read_dated_clock, read_off, read_plain_date, spread_off
 from bot.events.reading.record_objects import About, Part, parts_of
@@ -29,15 +20,15 @@ from bot.events.reading.runner_list import read_runners
 T = TypeVar("T")
 
 RACE_ID_SHAPE = re.compile("(?=.*[0-9])[A-Za-z]{1,8}_[A-Za-z0-9]{4,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-"""The shape of an id in a text under `race`. A title or a number on the card would be another race's key."""
+"""Of a text under `race`. A title or a number on the card would be another race's key."""
 
 
 @dataclass(frozen=True)
 class Sources:
-    """The objects of a record, in the order in which a race's fields are looked for. The delivery's own are left out.
+    """The objects of a record in the order of the search for a race's fields, without the delivery's.
 
-    `own`: the race's objects, or the meeting's of a meeting's event. `data`: other objects about the event. `others`:
-    all but the own. `said`: the names of all fields.
+    `own`: the race's, or the meeting's of a meeting's event. `data`: other objects about the event. `said`: the names
+    of all fields.
     """
 
     own: list[Fields]
@@ -48,7 +39,7 @@ class Sources:
     said: frozenset[str]
 
     def look(self, field: Field[T]) -> T | None:
-        """The field's value: of the race's own objects by any name, else of the others by the names for anywhere."""
+        """Of the race's own objects by any name, else of the others by `names`."""
         if self.said.isdisjoint(field.names) and self.said.isdisjoint(field.own):
             return None
         for objects, names in ((self.own, field.names), (self.own, field.own), (self.others, field.names)):
@@ -59,14 +50,13 @@ class Sources:
 
 
 def read_race(record: Mapping[str, Any]) -> Race:
-    """The race of a record of the service, in any shape."""
     holds_race = isinstance(fields_of(record).get("race"), dict)
     parts = parts_of(record, About.DATA if holds_race else About.RACE)
     return race_from(sources_of(parts), race_id=race_id_of(parts), meeting_id=meeting_id_of(parts))
 
 
 def race_from(sources: Sources, *, race_id: str | None, meeting_id: str | None) -> Race:
-    read = {name: sources.look(field) for name, field in RACE.items()}
+    read = {name: sources.look(field) for name, field in aliases.RACE.items()}
     read["abandoned"] = _says_abandoned(read["status"]) or read["abandoned"]
     return Race(
         race_id=text(race_id),
@@ -80,11 +70,7 @@ def race_from(sources: Sources, *, race_id: str | None, meeting_id: str | None) 
 
 
 def sources_of(parts: Sequence[Part], subject: About = About.RACE) -> Sources:
-    """The parts in order for a race, or for a meeting as the subject.
-
-    The record's top is the subject's own object only where no other object is: beside a race, the top's "status" or
-    "time" may be the delivery's.
-    """
+    """The record's top is the subject's own object only as the last resort: its "time" may be the delivery's."""
     subjects = _of(parts, subject)
     racing = [part.fields for part in parts if part.about is About.DATA and part.is_racing]
     own = subjects + [fields for fields in racing if not subjects or fields is not parts[0].fields]
@@ -98,50 +84,49 @@ def sources_of(parts: Sequence[Part], subject: About = About.RACE) -> Sources:
 
 
 def race_id_of(parts: Sequence[Part]) -> str | None:
-    """The race's id: by a name of its own, as the plain id of a race's object, or as the whole value of `race`."""
+    """By a name of its own, as the plain id of a race's object, or as the whole value of `race`."""
     everywhere = [part.fields for part in parts]
     return (
-        find(everywhere, RACE_ID, identifier)
-        or find(_of(parts, About.RACE), PLAIN_ID, identifier)
+        find(everywhere, aliases.RACE_ID, identifier)
+        or find(_of(parts, About.RACE), aliases.PLAIN_ID, identifier)
         or find(everywhere, ("race",), _id_by_shape)
     )
 
 
 def meeting_id_of(parts: Sequence[Part]) -> str | None:
-    """The meeting's id: by a name of its own, or as the plain id of a meeting's object."""
     everywhere = [part.fields for part in parts if part.about is not About.DELIVERY]
-    return find(everywhere, MEETING_ID, identifier) or find(_of(parts, About.MEETING), PLAIN_ID, identifier)
+    return find(everywhere, aliases.MEETING_ID, identifier) or find(
+        _of(parts, About.MEETING), aliases.PLAIN_ID, identifier
+    )
 
 
 def region_of(sources: Sources) -> str | None:
-    region: str | None = sources.look(RACE["region"])
+    region: str | None = sources.look(aliases.RACE["region"])
     return region
 
 
 def course_of(sources: Sources) -> Course:
-    """The course, from an object, a name, or an id alone. A course's own country comes before any other country."""
-    read = {name: next(filter(None, map(sources.look, ways)), None) for name, ways in COURSE.items()}
-    (country,) = COURSE["country"]
+    """A course's own country comes before any other country."""
+    read = {name: next(filter(None, map(sources.look, ways)), None) for name, ways in aliases.COURSE.items()}
+    (country,) = aliases.COURSE["country"]
     return Course(**{**read, "country": find(sources.courses, country.names, text) or read["country"]})
 
 
 def race_date_of(sources: Sources) -> str | None:
-    """The published date: the race's, the meeting's, the off time's, else a bare date elsewhere."""
     return (
-        sources.look(RACE_DATE)
-        or find(sources.meetings, RACE_DATE.own, RACE_DATE.read)
+        sources.look(aliases.RACE_DATE)
+        or find(sources.meetings, aliases.RACE_DATE.own, aliases.RACE_DATE.read)
         or next(filter(None, map(read_dated_clock, _off_values(sources))), None)
-        or find(sources.data, RACE_DATE.own, read_plain_date)
+        or find(sources.data, aliases.RACE_DATE.own, read_plain_date)
     )
 
 
 def off_of(sources: Sources) -> OffTime:
-    """The off time of the race's own objects, else of other objects; never of a meeting or a course."""
     return read_off(_off_values(sources))
 
 
 def _off_values(sources: Sources) -> Iterator[Any]:
-    for objects, names in ((sources.own, OFF + OFF_OWN), (sources.data, OFF)):
+    for objects, names in ((sources.own, aliases.OFF + aliases.OFF_OWN), (sources.data, aliases.OFF)):
         for fields in objects:
             for name in names:
                 if name in fields:

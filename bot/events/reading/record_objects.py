@@ -12,11 +12,10 @@ from bot.events.event import EventKind
 from bot.events.reading.json_values import LONGEST_NAME, Fields, fields_of, fold
 
 MOST_PARTS, DEEPEST = 32, 5
-"""Objects and levels of the walk, far above a plausible record's."""
 
 
 class About(Enum):
-    """An object's subject. `DATA` is about the event, `DELIVERY` about the transport."""
+    """`DATA` is about the event, `DELIVERY` about the transport."""
 
     RACE = auto()
     MEETING = auto()
@@ -66,8 +65,6 @@ KINDS = {fold(kind): kind for kind in EventKind}
 
 
 class Part(NamedTuple):
-    """An object of a record. `depth`: levels below the top."""
-
     about: About
     name: str
     depth: int
@@ -79,7 +76,6 @@ class Part(NamedTuple):
 
 
 def parts_of(record: Mapping[str, Any], about: About = About.DATA) -> list[Part]:
-    """The record, with `about` as the subject, and the objects in the record, the shallower first."""
     parts = [Part(about, "", 0, _with_attributes(record))]
     for part in parts:  # The list grows under the loop: breadth first.
         parts.extend(islice(_children(part), MOST_PARTS - len(parts)))
@@ -87,7 +83,7 @@ def parts_of(record: Mapping[str, Any], about: About = About.DATA) -> list[Part]
 
 
 def kind_of(name: Any) -> EventKind | None:
-    """The event of a name in any spelling ("RESULT_RECEIVED", "result:received"), or None."""
+    """In any spelling: "RESULT_RECEIVED", "result:received"."""
     return KINDS.get(fold(name)) if isinstance(name, str) and len(name) <= LONGEST_NAME else None
 
 
@@ -101,7 +97,6 @@ def _children(part: Part) -> Iterator[Part]:
 
 
 def _with_attributes(record: Mapping[str, Any]) -> Fields:
-    """The fields, with the fields under JSON:API's `attributes`."""
     fields = fields_of(record)
     attributes = fields.get("attributes")
     if isinstance(attributes, dict):
