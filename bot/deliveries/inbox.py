@@ -27,8 +27,7 @@ LONGEST_ERROR = 200
 
 KEYS_PER_QUERY = 500
 
-FANOUT_LOCK = 7_228_464_116
-"""PostgreSQL's advisory lock of the replica in fan-out."""
+FANOUT_LOCK = 7_228_464_116  # PostgreSQL's advisory lock
 
 _IS_NEW = col(InboxDelivery.state) == literal_column("'new'")
 """As a literal: a statement with the state as a parameter can't use the index of new deliveries."""

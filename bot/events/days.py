@@ -1,7 +1,7 @@
 """Days as people type them, and as a plan's window limits them.
 
 A day is a published race date (Spec gap G16), compared as "YYYY-MM-DD". "Today" is the date in UTC, because the zone is
-unknown; an answer about a day says the date.
+unknown.
 """
 
 import re
@@ -185,7 +185,6 @@ def widens(before: str | None, now: str | None) -> bool:
 
 
 def _bounds(window: str | None) -> tuple[str | None, str | None]:
-    """None for an open or unreadable bound."""
     parts = _ARROW.split((window or "").strip(), maxsplit=1)
     start = _BOUND.match(parts[0])
     end = _BOUND.match(parts[1]) if len(parts) > 1 else None

@@ -12,10 +12,9 @@ __all__ = ["CONTRADICTIONS", "DEFAULT_TOPICS", "TOPIC_OF", "EventKind", "RacingE
 TOPIC_OF: dict[EventKind, Topic] = {kind: DECLARATIONS[kind].topic for kind in EventKind}
 
 CONTRADICTIONS = {kind: DECLARATIONS[kind].contradicts for kind in EventKind if DECLARATIONS[kind].contradicts}
-"""Kinds of event of a race that can't both be true: a race is settled or abandoned."""
 
 _ORDER = ("sequence", "occurred_at", "first_attempt_at")
-"""Fields that tell which of two versions is the newer, the surest first."""
+"""Of versions, the surest field first."""
 
 
 class RacingEvent(Value):

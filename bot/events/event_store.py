@@ -45,7 +45,6 @@ Place = tuple[str, Course]
 """A day and a course: one or several meetings, maybe of courses with the same name."""
 
 OF_MEETINGS = kinds_about(Subject.MEETING, Subject.CARD)
-"""A card can also be of a single race."""
 
 _LINKED = (EventKind.RACE_ABANDONED, EventKind.RACECARD_PUBLISHED)
 """Events whose messages link the message of an abandoned meeting."""

@@ -287,7 +287,6 @@ def race_label(race: Race) -> str:
 
 
 def runner_label(runner: Runner | None) -> str:
-    """The horse's name, else "no. 7"."""
     if runner is None:
         return "a horse not named"
     return runner.horse or (f"no. {runner.number}" if runner.number else "a horse not named")

@@ -84,11 +84,11 @@ class EventDeclaration:
     fields: Fields
     """What makes a later version news: each field of each model, told or noise."""
     title: str
-    """The kind in a trace: "Race abandoned"."""
+    """In a trace."""
     counted: tuple[str, str]
-    """One and several in a summary: "abandoned race", "abandoned races"."""
+    """In a summary: one, several."""
     contradicted: str
-    """The aside in a contradicting event's message: "a result was reported"."""
+    """In the message of a contradicting event."""
     contradicts: EventKind | None
     is_outcome: bool
     """A race of the book without any outcome is late, and the watchdog asks for its delivery."""

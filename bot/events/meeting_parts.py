@@ -17,7 +17,6 @@ _SHOWN = (
     "reason",
     "runners",
 )
-"""Fields of an event's race that messages show beside the course."""
 
 
 def names_race(meeting: RacingEvent, race_id: str | None) -> Race | None:

@@ -175,7 +175,6 @@ def _off(off: OffTime, earlier: OffTime) -> OffTime:
 
 
 def _off_told(off: OffTime, earlier: Race) -> OffTime | None:
-    """None if the current off time was told."""
     if off == OffTime():
         return earlier.off_told
     told = earlier.off_told or earlier.off

@@ -14,7 +14,6 @@ YES, NO = "yes", "no"
 _TO_COME = frozenset(
     {"declared", "declarations", "confirmed", "scheduled", "upcoming", "open", "published", "entries", "pending"}
 )
-"""Plain statuses of a race to come, in letters alone."""
 
 
 def as_published(value: str | None) -> Hashable:

@@ -18,6 +18,7 @@ from bot.db.engine import is_damage, is_unavailable
 from bot.errors import RacingBotError
 from bot.events.event import EventKind, RacingEvent
 from bot.events.event_store import Place, places_of
+from bot.events.kinds import DECLARATIONS, Subject
 from bot.events.merge import completed_race, filled_in, filled_in_from_meeting, in_common, is_same_of_card, united
 from bot.events.races import Course, OffTime, Race, is_same_course
 from bot.logs import get_logger
@@ -336,9 +337,8 @@ def lacks(event: RacingEvent) -> bool:
 
 
 def _is_of_meeting(event: RacingEvent) -> bool:
-    return event.kind is EventKind.MEETING_ABANDONED or (
-        event.kind is EventKind.RACECARD_PUBLISHED and not event.race.race_id
-    )
+    subject = DECLARATIONS[event.kind].subject if event.kind else None
+    return subject is Subject.MEETING or (subject is Subject.CARD and not event.race.race_id)
 
 
 def _lists_races(event: RacingEvent) -> bool:
