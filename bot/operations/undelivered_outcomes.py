@@ -1,6 +1,6 @@
 """Races of the race book without a delivered outcome, by race or by meeting."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, and_, exists, or_, select, union
@@ -12,14 +12,6 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import OUTCOMES
 from bot.events.races import Race
 from bot.racedata import race_book_store
-
-IS_OUTCOME: Mapping[EventKind, bool] = {
-    EventKind.RESULT_RECEIVED: True,
-    EventKind.RACE_ABANDONED: True,
-    EventKind.MEETING_ABANDONED: True,
-    EventKind.RACECARD_PUBLISHED: False,
-}
-OUTCOMES = tuple(kind for kind, is_outcome in IS_OUTCOME.items() if is_outcome)
 
 IDS_PER_STATEMENT = 500
 """SQLite limits the values of a statement."""

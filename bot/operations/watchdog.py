@@ -122,7 +122,7 @@ def _expectation(session: Session, live: Sequence[WebhookSubscriptionRow], told:
 
 
 def _since(live: Sequence[WebhookSubscriptionRow], region: str | None) -> datetime | None:
-    made = [webhook_subscriptions.delivers_since(live, region, event) for event in undelivered_outcomes.OUTCOMES]
+    made = [webhook_subscriptions.delivers_since(live, region, event) for event in OUTCOMES]
     known = [moment for moment in made if moment]
     return max(known) if len(known) == len(made) else None
 

@@ -359,7 +359,9 @@ def _around(session: Session, about: Sequence[RacingEvent]) -> list[RacingEvent]
 
 def _without_races_with_result(session: Session, said: Mapping[int, MessageView]) -> dict[int, MessageView]:
     """A race with a result is not lost."""
-    meetings = {number: one.event for number, one in said.items() if one.event and one.event.kind == ABANDONMENTS[1]}
+    meetings = {
+        number: one.event for number, one in said.items() if one.event and one.event.kind is EventKind.MEETING_ABANDONED
+    }
     named = {race.race_id for event in meetings.values() for race in event.races if race.race_id}
     lost = [event for number in meetings for event in said[number].lost]
     kinds = event_store.kinds_of_races(session, named.union(event.race.race_id for event in lost if event.race.race_id))

@@ -30,8 +30,6 @@ from bot.events.races import Race
 from bot.events.reading.aliases import OCCURRED_AT_OF
 from bot.manifest import read_manifest
 from bot.operations.jobs.table import JOBS
-from bot.operations.repair.outage import IN_WORDS
-from bot.operations.undelivered_outcomes import IS_OUTCOME
 from bot.racedata.client import service_errors
 from bot.racedata.client.envelope import BY_STATUS
 from bot.racedata.plans import PLANS
@@ -46,9 +44,6 @@ from bot.slack.commands.table import RACING_COMMANDS, SLASH_COMMANDS
 from bot.slack.forms.subscribe_form import TOPIC_LABELS
 from bot.slack.listeners import direct_messages
 from bot.slack.messages import EVENT_MESSAGES
-from bot.slack.messages.alerts.asides import _CONTRADICTED
-from bot.slack.messages.alerts.backlog_summary import COUNTED
-from bot.slack.messages.answers.trace_answer import KINDS
 
 ROOT = Path(__file__).parents[2]
 GAPS = [f"G{number}" for number in range(1, 17)]
@@ -123,8 +118,8 @@ def told(declared):
     return [path for path, entry in declared.fields.items() if isinstance(entry, Told)]
 
 
-def test_every_topic_has_an_event_and_names_of_its_time():
-    assert set(TOPIC_OF.values()) == set(OCCURRED_AT_OF) == set(Topic)
+def test_every_topic_has_an_event_words_a_label_and_names_of_its_time():
+    assert set(TOPIC_WORDS.values()) == set(TOPIC_LABELS) == set(OCCURRED_AT_OF) == set(TOPIC_OF.values()) == set(Topic)
 
 
 def test_index_of_urgent_deliveries_has_exactly_the_abandonments():

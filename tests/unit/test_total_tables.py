@@ -17,10 +17,10 @@ from bot.events.drill_mark import Drill
 from bot.events.event import EventKind
 from bot.events.races import Course, Race
 from bot.fanout.drill_records import KeptDrill
-from bot.operations import metrics, missing_rows, undelivered_outcomes
+from bot.operations import metrics, missing_rows
 from bot.operations.drill_run import HAS_ENDED, AddressAnswer, DrillReport, Stop
 from bot.operations.jobs import watch_deliveries
-from bot.operations.repair import failed_record, outage
+from bot.operations.repair import outage
 from bot.outbox.ledger import Outcome as PostOutcome
 from bot.outbox.ledger import Told
 from bot.outbox.message_store import HELD_STATE
@@ -31,7 +31,7 @@ from bot.racedata.day_card import Outcome as RaceOutcome
 from bot.racedata.month_quota import QuotaSource
 from bot.slack.commands.table import BUTTON_COMMANDS
 from bot.slack.messages import EVENT_MESSAGES
-from bot.slack.messages.alerts import asides, backlog_summary
+from bot.slack.messages.alerts import backlog_summary
 from bot.slack.messages.answers import (
     day_answer,
     drill_report,
@@ -53,11 +53,8 @@ KEPT = KeptDrill(drill=Drill(drill_id="d1", begun_by="U1"), begun_at=NOW)
 TABLES: dict[str, tuple[Iterable[Any], Iterable[Any]]] = {
     "EVENT_MESSAGES": (EVENT_MESSAGES, [*EventKind]),
     "backlog_summary.COUNTED": (backlog_summary.COUNTED, [*EventKind, None]),
-    "asides._CONTRADICTED": (asides._CONTRADICTED, [*EventKind]),
     "trace_answer.KINDS": (trace_answer.KINDS, [*EventKind, drill_mark.KIND]),
     "outage.IN_WORDS": (outage.IN_WORDS, [*EventKind, None]),
-    "failed_record.SUBJECT_OF": (failed_record.SUBJECT_OF, [*EventKind]),
-    "undelivered_outcomes.IS_OUTCOME": (undelivered_outcomes.IS_OUTCOME, [*EventKind]),
     "mute_answer._ABANDONMENTS": (mute_answer._ABANDONMENTS, [*Abandonments]),
     "status_answer._MISSING": (status_answer._MISSING, [*MissingKind]),
     "missing races and watch_deliveries.TOLD_SINGLY": (

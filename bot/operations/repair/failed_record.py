@@ -46,14 +46,6 @@ SUBJECT_ID = ("resourceid", "subjectid", "objectid", "entityid")
 SUBJECT = ("subject", "resource", "object", "entity")
 """The same, if the value looks like an id."""
 
-SUBJECT_OF: Mapping[EventKind, str] = {
-    EventKind.RESULT_RECEIVED: "race",
-    EventKind.RACE_ABANDONED: "race",
-    EventKind.MEETING_ABANDONED: "meeting",
-    EventKind.RACECARD_PUBLISHED: "meeting",
-}
-"""The object of an event in a payload, unless a race's id is known."""
-
 FIRST_TRIED = (
     *("occurredat", "eventtime", "eventat", "firstattemptat", "firstattemptedat", "firstattempt", "firstsentat"),
     *(
@@ -255,14 +247,15 @@ def _as_said(kind: EventKind, record: Mapping[str, Any], tried_at: datetime | No
         "race_number": race.number,
         "race_name": race.title,
     }
-    subject = "race" if race.race_id else SUBJECT_OF[kind]
+    is_of_a_race = race.race_id or DECLARATIONS[kind].subject is Subject.RACE
+    subject = Subject.RACE if is_of_a_race else Subject.MEETING
     named = {name: value for name, value in said.items() if value is not None}
     first = {"first_attempt_at": tried_at.isoformat()} if tried_at else {}
     return {"event": kind.value, **first, subject: named, "delivery": {"delivery_id": name_of(record)}}
 
 
 def _race_of(kind: EventKind, record: Mapping[str, Any]) -> Race:
-    of_meeting = kind is EventKind.MEETING_ABANDONED
+    of_meeting = DECLARATIONS[kind].subject is Subject.MEETING
     parts = parts_of(_about_event(record))
     fields = [part.fields for part in parts]
     subject_id = find(fields, SUBJECT_ID, identifier) or find(fields, SUBJECT, _id_by_shape)

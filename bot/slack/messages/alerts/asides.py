@@ -35,12 +35,6 @@ _BOOK_WORDS = {
     "reason": "reason",
     "runners": "runners",
 }
-_CONTRADICTED = {
-    EventKind.RACE_ABANDONED: "this race was reported abandoned",
-    EventKind.MEETING_ABANDONED: "this meeting was reported abandoned",
-    EventKind.RESULT_RECEIVED: "a result was reported",
-    EventKind.RACECARD_PUBLISHED: "this card was reported on",
-}
 
 
 def late_mark(context: MessageContext) -> str:

@@ -10,7 +10,7 @@ from bot.events.facts import VersionRemarks
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS
 from bot.outbox.held_queues import PAUSED, UNDELIVERED
 from bot.outbox.message import Message
-from bot.outbox.resume import ABANDONMENTS, Backlog
+from bot.outbox.resume import Backlog
 from bot.slack.messages.alerts.unreadable import NAME_MAX
 from bot.slack.messages.kit.blocks import context, header, message, mrkdwn, section
 from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from bot.deliveries.inbox import reference
 from bot.events import drill_mark
-from bot.events.event import EventKind
+from bot.events.kinds import DECLARATIONS, Subject
 from bot.events.races import Race
 from bot.outbox.ledger import Outcome, Told, Trace, TracedDelivery, TracedVersion
 from bot.outbox.message import Message
@@ -26,10 +26,10 @@ EVENT_KEYS_SHOWN = 5
 KEY_MAX = 120
 
 KINDS: Mapping[str | None, tuple[str, Callable[[Race], str]]] = {
-    EventKind.RESULT_RECEIVED: ("Result", race_name),
-    EventKind.RACE_ABANDONED: ("Race abandoned", race_name),
-    EventKind.MEETING_ABANDONED: ("Meeting abandoned", card_name),
-    EventKind.RACECARD_PUBLISHED: ("Racecard", card_name),
+    **{
+        kind: (declared.title, race_name if declared.subject is Subject.RACE else card_name)
+        for kind, declared in DECLARATIONS.items()
+    },
     drill_mark.KIND: ("Drill", race_name),
 }
 """Each kind's words, and the name of its race or card."""
