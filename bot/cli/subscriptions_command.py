@@ -26,9 +26,9 @@ from bot.logs import get_logger
 from bot.operations import subscription_file
 from bot.operations.subscription_file import Wanted
 from bot.outbox import backlog
-from bot.racedata.client.filter_values import suggest
 from bot.racedata.client.service_client import open_client
 from bot.racedata.lexicon import Lexicon
+from bot.racedata.near_misses import likely
 from bot.racedata.reference_book import ReferenceBook
 from bot.racedata.reference_store import KnownCourse
 from bot.settings import Settings
@@ -222,7 +222,7 @@ class _Words:
         if called is not None:
             self.warnings.append(f"line {line}: {typed} is {called} here")
             return called
-        meant = self.lists.parts_of(typed) or suggest(typed, self.lists.regions)
+        meant = self.lists.parts_of(typed) or likely(typed, self.lists.regions)
         return self._kept(typed, line, f"there is no region {typed}, so nothing from there arrives{_question(meant)}")
 
     def course(self, typed: Course, region: str, line: int) -> Course:
@@ -235,7 +235,7 @@ class _Words:
         found = course_of(typed, within)
         if found is not None:
             return found
-        meant = suggest(name_of(typed), [one.name for one in within if one.name])
+        meant = likely(name_of(typed), [one.name for one in within if one.name])
         told = f"there is no course {name_of(typed)} in {region_named(region)}{_question(meant)}"
         return self._kept(typed, line, told)
 

@@ -20,8 +20,8 @@ from bot.fanout.missed_events import post_missed
 from bot.logs import get_logger
 from bot.outbox.notices import Notices
 from bot.racedata import reference_store
-from bot.racedata.client.filter_values import suggest
 from bot.racedata.lexicon import Lexicon, kept
+from bot.racedata.near_misses import likely
 from bot.racedata.reference_store import KnownCourse
 
 log = get_logger(__name__)
@@ -203,7 +203,7 @@ def _said(
 
 
 def _no_region(typed: str, lists: Lexicon) -> str:
-    meant = lists.parts_of(typed) or suggest(typed, lists.regions)
+    meant = lists.parts_of(typed) or likely(typed, lists.regions)
     question = f" Did you mean {' or '.join(meant)}?" if meant else ""
     return (
         f"This channel is subscribed to {typed}, but the data service publishes no such region, so nothing from it "

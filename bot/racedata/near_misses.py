@@ -1,19 +1,80 @@
-"""What a typed word may have meant: the likeliest of what is published, and the courses that are called so."""
+"""Near misses of typed words: published words that are alike, by rapidfuzz, and the refusals that name them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rapidfuzz import fuzz, process
 
 from bot.errors import CommandError
-from bot.racedata.client.filter_values import ALIKE, suggest
 from bot.racedata.reference_store import KnownCourse
 
+LIKELY_MAX = 3
+
+ALIKE = 0.6
+"""The least likeness of a near miss, from 0 to 1 (rapidfuzz's ratio)."""
+
+SHORT, ALIKE_IF_LONGER = 3, 0.7
+"""A word longer than a region's code has to be more alike: "hello" is no "help", and "fast" no "Ascot"."""
+
+TOGETHER_ALIKE = 0.75
+"""The least likeness of several words that are taken for one name."""
+
+TOGETHER_MAX = 6
+"""Words of one name."""
+
 TYPED_MAX = 80
-"""What is looked at of a typed word: no code or course name is longer, and likeness costs time by the character."""
+"""Compared characters of a typed word: no code and no course name is longer."""
 
 NAMED_MAX = 10
-"""So many typed words are said back; of more, how many they are."""
+"""Typed words that a refusal repeats."""
+
+LOOKED_UP_MAX = 10
+"""Wrong words of a line that are compared with all published words."""
 
 COURSE = "course:"
-"""What a course is called by where it is typed among words of other kinds."""
+"""Stands before a typed course among words of other kinds."""
+
+Vocabulary = Mapping[str, str]
+"""The words that are understood, each with the text to type: the word, or `course:Name`."""
+
+
+@dataclass(frozen=True)
+class WrongWord:
+    """A word, or several of one name, that nothing is called. `meant`: what to type instead, the likeliest first."""
+
+    typed: str
+    meant: tuple[str, ...] = ()
+
+
+def likely(typed: str, values: Iterable[str], most: int = LIKELY_MAX, *, alike: float = ALIKE) -> list[str]:
+    """The values like a typed word, the likeliest first. Letter case doesn't count."""
+    return list(dict.fromkeys(value for value, _ in _scored(typed, values, most, alike)))[:most]
+
+
+def wrong_words(words: Iterable[str], vocabulary: Vocabulary, alike: float = ALIKE) -> list[WrongWord]:
+    """The words that the vocabulary lacks, each once. Together they are one name where that is more alike."""
+    wrong = list(dict.fromkeys(word for word in words if vocabulary.get(word) != word))
+    each = {word: _scored(word, vocabulary, LIKELY_MAX, alike) for word in wrong[:LOOKED_UP_MAX]}
+    if 1 < len(wrong) <= TOGETHER_MAX:
+        together = _scored(" ".join(wrong), vocabulary, LIKELY_MAX, max(alike, TOGETHER_ALIKE))
+        if _best(together) > max(map(_best, each.values())):
+            return [_wrong(" ".join(wrong), together, vocabulary)]
+    return [_wrong(word, each.get(word, []), vocabulary) for word in wrong]
+
+
+def refusal(told: str, wrong: Sequence[WrongWord], after: str = "") -> CommandError:
+    """The refusal of wrong words: a single wrong word has buttons, several have the nearest names in words."""
+    if len(wrong) == 1:
+        (one,) = wrong
+        return CommandError(told, typed=one.typed, meant={_shown(m): m for m in one.meant}, asks=True, after=after)
+    nearest = nearest_names((_shown(one.meant[0]), one.typed) for one in wrong if one.meant)
+    return CommandError(f"{told}{nearest}", after=after)
+
+
+def nearest_names(pairs: Iterable[tuple[str, str]]) -> str:
+    """A question after a space, for pairs of a name and a typed word; "" without pairs."""
+    each = [f"{name} for {quoted(typed.removeprefix(COURSE))}" for name, typed in dict.fromkeys(pairs)]
+    return f" Did you mean {', '.join(each)}?" if each else ""
 
 
 def find_courses(courses: Sequence[KnownCourse], typed: str) -> list[KnownCourse]:
@@ -25,42 +86,36 @@ def find_courses(courses: Sequence[KnownCourse], typed: str) -> list[KnownCourse
     return []
 
 
-def likely(typed: str, values: Sequence[str], alike: float = ALIKE) -> list[str]:
-    """Those of the values that the typed word may have meant, likeliest first."""
-    return suggest(typed[:TYPED_MAX], values, alike=alike)
-
-
 def course_words(courses: Sequence[KnownCourse]) -> dict[str, str]:
-    """The words that courses are called by, names and shortcodes, each with the course's name."""
+    """Names and shortcodes of courses, each with the course's name."""
     return {word: course.name or word for course in courses for word in (course.shortcode, course.name) if word}
 
 
 def likely_courses(typed: str, courses: Sequence[KnownCourse]) -> list[str]:
-    """The names of the courses that may have been meant, likeliest first."""
+    """The names of courses like a typed word, the likeliest first."""
     names = course_words(courses)
-    return list(dict.fromkeys(names[word] for word in likely(typed, list(names))))
+    return list(dict.fromkeys(names[word] for word in likely(typed, names)))
 
 
 def question(meant: Iterable[str]) -> str:
-    """Whether one of these was meant, after a space; nothing where there are none."""
+    """A question after a space; "" without names."""
     listed = " or ".join(meant)
     return f" Did you mean {listed}?" if listed else ""
 
 
 def quoted(typed: str) -> str:
-    """A typed word as it is said back."""
     return f'"{typed}"' if len(typed) <= TYPED_MAX else f'"{typed[:TYPED_MAX]}…"'
 
 
 def named(words: Iterable[str], joint: str = "or") -> str:
-    """Typed words as they are said back, each once; of many the first ones, and how many more there were."""
+    """Typed words in quotes, each once; beyond NAMED_MAX the number of further words."""
     each = list(dict.fromkeys(words))
     more = [f"{len(each) - NAMED_MAX} more"] if len(each) > NAMED_MAX else []
     return f" {joint} ".join([*map(quoted, each[:NAMED_MAX]), *more])
 
 
 def several(typed: str, found: Sequence[KnownCourse], regions: Sequence[str]) -> CommandError:
-    """That a name is that of several courses: each by its id, or by its region where another one was typed."""
+    """The refusal of a name that several courses share: each by id, or by region where another region was typed."""
     places = [one.region or one.country or "?" for one in found]
     ids = " or ".join(f"{one.course_id or '?'} ({place})" for one, place in zip(found, places, strict=True))
     if len(regions) > 1:
@@ -77,3 +132,40 @@ def several(typed: str, found: Sequence[KnownCourse], regions: Sequence[str]) ->
     }
     told = f"Which {typed}?" if len(meant) == len(found) else f"Which {typed}? Give the id: {ids}."
     return CommandError(told, typed=COURSE + typed, meant=meant)
+
+
+def _scored(typed: str, values: Iterable[str], most: int, alike: float) -> list[tuple[str, float]]:
+    """Values like a typed word, with their likeness from 0 to 1; where letter case alone differs, these alone."""
+    spellings = _spellings(values)
+    folded = typed[:TYPED_MAX].casefold()
+    if exact := spellings.get(folded):
+        return [(value, 1.0) for value in exact]
+    cutoff = 100 * (alike if len(folded) <= SHORT else max(alike, ALIKE_IF_LONGER))
+    found = process.extract(folded, list(spellings), scorer=fuzz.ratio, score_cutoff=cutoff, limit=most)
+    return [(value, score / 100) for spelling, score, _ in found for value in spellings[spelling]]
+
+
+def _spellings(values: Iterable[str]) -> dict[str, list[str]]:
+    """The values by folded spelling. "Kempton (AW)" is spelled "kempton" too, as far as people type the name."""
+    every = list(values)
+    found: dict[str, list[str]] = {}
+    for value in every:
+        found.setdefault(value.casefold(), []).append(value)
+    for value in every:
+        bare = value.casefold().partition(" (")[0]
+        if value not in found.setdefault(bare, []):
+            found[bare].append(value)
+    return found
+
+
+def _best(scored: Sequence[tuple[str, float]]) -> float:
+    return scored[0][1] if scored else 0.0
+
+
+def _wrong(typed: str, scored: Sequence[tuple[str, float]], vocabulary: Vocabulary) -> WrongWord:
+    meant = dict.fromkeys(vocabulary[value] for value, _ in scored)
+    return WrongWord(typed, tuple(meant)[:LIKELY_MAX])
+
+
+def _shown(meant: str) -> str:
+    return meant.removeprefix(COURSE)

@@ -31,9 +31,18 @@ from bot.racedata.client.service_errors import (
     Spared,
     UpgradeRequired,
 )
-from bot.racedata.guess import Vocabulary, guess
 from bot.racedata.lexicon import Lexicon
-from bot.racedata.near_misses import COURSE, find_courses, likely_courses, named, quoted, several
+from bot.racedata.near_misses import (
+    COURSE,
+    Vocabulary,
+    find_courses,
+    likely_courses,
+    named,
+    quoted,
+    refusal,
+    several,
+    wrong_words,
+)
 from bot.racedata.reference_store import KnownCountry, KnownCourse
 
 log = get_logger(__name__)
@@ -133,15 +142,14 @@ class ReferenceBook:
             return [RegionCheck(one, known=bool(regions)) for one in typed]
         right = {region: region for region in regions or ()} | dict(other_words or {})
         # The search for near misses takes as long as many deliveries.
-        found = await asyncio.to_thread(guess, unknown, right)
-        wrong = named(one.typed for one in found.wrong)
+        wrong = await asyncio.to_thread(wrong_words, unknown, right)
+        typed_words = named(one.typed for one in wrong)
         listed = f"Regions: {', '.join(regions or ())}." if len(regions or ()) <= LISTED_REGIONS else ""
         if not other_words:
-            raise CommandError(f"There is no region {wrong}.", offers=found.offers, asks=True, after=listed)
-        raise CommandError(
-            f"No course or region is called {wrong}.",
-            offers=found.offers,
-            asks=True,
+            raise refusal(f"There is no region {typed_words}.", wrong, after=listed)
+        raise refusal(
+            f"No course or region is called {typed_words}.",
+            wrong,
             after=f"{listed} /racing courses lists the courses.".strip(),
         )
 

@@ -3,8 +3,7 @@
 Values are matched exactly, letter case included (Interface, Reference values).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 CATEGORIES = ("goings", "classes", "run_types", "surfaces", "regions", "casualty_reasons")
@@ -22,12 +21,6 @@ VALUE_FIELDS = ("value", "code", "region_code", "region", "id", "key", "name", "
 CATEGORY_FIELDS = ("category", "filter", "type", "field", "name")
 LIST_FIELDS = ("values", "items", "data", "options")
 
-ALIKE = 0.6
-"""The least likeness of a near miss, from 0 to 1."""
-
-SHORT, ALIKE_IF_LONGER = 3, 0.7
-"""Words longer than a region's code need more likeness: "hello" is no "help", and "fast" no "Ascot"."""
-
 
 def read_reference(data: Any) -> dict[str, list[str]]:
     """The values by category, as published and in order.
@@ -40,23 +33,6 @@ def read_reference(data: Any) -> dict[str, list[str]]:
         if value not in values:
             values.append(value)
     return found
-
-
-def suggest(typed: str, values: Sequence[str], most: int = 3, *, alike: float = ALIKE) -> list[str]:
-    """The values most like `typed`, in any letter case."""
-    by_fold: dict[str, list[str]] = {}
-    for value in values:
-        by_fold.setdefault(value.casefold(), []).append(value)
-    for value in values:
-        # People type "Kemptn" for "Kempton (AW)".
-        bare = value.casefold().partition(" (")[0]
-        if bare != value.casefold() and value not in by_fold.setdefault(bare, []):
-            by_fold[bare].append(value)
-    if exact := by_fold.get(typed.casefold()):
-        return exact[:most]
-    alike = alike if len(typed) <= SHORT else max(alike, ALIKE_IF_LONGER)
-    folds = get_close_matches(typed.casefold(), list(by_fold), n=most, cutoff=alike)
-    return list(dict.fromkeys(value for fold in folds for value in by_fold[fold]))[:most]
 
 
 def _flattened(data: Any) -> Iterable[tuple[str, str]]:

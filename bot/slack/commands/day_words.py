@@ -14,9 +14,18 @@ from bot.errors import CommandError
 from bot.events.days import is_day_phrase, likely_day, parse_day
 from bot.events.races import Course
 from bot.racedata.day_card import Meeting
-from bot.racedata.guess import GUESSED_MAX, Vocabulary, guess
 from bot.racedata.lexicon import Lexicon
-from bot.racedata.near_misses import COURSE, course_words, find_courses, named, quoted
+from bot.racedata.near_misses import (
+    COURSE,
+    LOOKED_UP_MAX,
+    Vocabulary,
+    course_words,
+    find_courses,
+    named,
+    quoted,
+    refusal,
+    wrong_words,
+)
 from bot.racedata.reference_book import ReferenceBook
 from bot.racedata.reference_store import KnownCourse
 from bot.slack.commands.filter_choice import no_region
@@ -111,22 +120,22 @@ class _Read:
         if error := no_region(self.lexicon, [one.value for one in self.left if one.kind is Kind.UNKNOWN]):
             return error
         words = [one.value for one in self.left]
-        found = guess(words, self._vocabulary(words, days, self.regions))
-        if found.wrong and not found.offers and self.regions:
-            # No course there is like it: it may be that of another region.
-            found = guess(words, self._vocabulary(words, days, ()))
-        if not found.wrong:
+        wrong = wrong_words(words, self._vocabulary(words, days, self.regions))
+        if wrong and self.regions and not any(one.meant for one in wrong):
+            # No course there is alike. The course may be in another region.
+            wrong = wrong_words(words, self._vocabulary(words, days, ()))
+        if not wrong:
             lines = {word: self.asked.line(*self.regions, word) for word in dict.fromkeys(words)}
             return CommandError(f"One course at a time: you named {named(words, 'and')}.", lines=lines)
-        no_days = [one.typed for one in found.wrong if one.meant and one.meant[0] in days]
-        no_places = [one.typed for one in found.wrong if one.typed not in no_days]
+        no_days = [one.typed for one in wrong if one.meant and one.meant[0] in days]
+        no_places = [one.typed for one in wrong if one.typed not in no_days]
         told = [f"I know no day {named(no_days)}."] if no_days else []
         if no_places:
             known = "Nor do I know a" if told else "I know no"
             told.append(f"{known} region or course {named(no_places)}.")
-        if not found.offers:
+        if not any(one.meant for one in wrong):
             told.append(self._understood())
-        return CommandError(" ".join(told), offers=found.offers, asks=True)
+        return refusal(" ".join(told), wrong)
 
     def _vocabulary(self, words: Sequence[str], days: Collection[str], regions: Sequence[str]) -> Vocabulary:
         """What is understood, each with what is typed for it; of courses those of the regions, if there are any."""
@@ -208,7 +217,7 @@ async def find_place(reference: ReferenceBook, meetings: MeetingsOf, asked: Aske
         there = await meetings(asked.day)
         if seen := _seen(there, rest, region) or _seen(there, whole, region):
             return Place(region or seen.region, seen.course, unchecked)
-        days = {day for one in read.left[:GUESSED_MAX] if (day := likely_day(one.value))}
+        days = {day for one in read.left[:LOOKED_UP_MAX] if (day := likely_day(one.value))}
         folded = {code.casefold() for code in lexicon.regions}
         if lexicon.courses or days or any(one.value.casefold() in folded for one in read.left):
             # To look for what is alike takes as long as many deliveries do.

@@ -8,9 +8,8 @@ from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.errors import CommandError
 from bot.events.event import Topic
 from bot.events.races import Course, is_same_course
-from bot.racedata.guess import GUESSED_MAX
 from bot.racedata.lexicon import Lexicon
-from bot.racedata.near_misses import COURSE, quoted
+from bot.racedata.near_misses import COURSE, LOOKED_UP_MAX, nearest_names, quoted
 from bot.slack.commands.everyday_words import everyday
 from bot.slack.commands.invocation import Desk
 from bot.slack.commands.tokens import join
@@ -71,7 +70,7 @@ class Check:
         within = [region for region in regions if region != ALL_REGIONS]
         for one in typed:
             try:
-                guessing = sum(map(len, self.errors.values())) < GUESSED_MAX
+                guessing = sum(map(len, self.errors.values())) < LOOKED_UP_MAX
                 found.append(
                     await self.desk.reference.check_course(one, self.left_s(), regions=within, guessing=guessing)
                 )
@@ -131,17 +130,15 @@ class Check:
         return not courses.union({chosen.region}).isdisjoint(self.unchecked)
 
     def raise_for_all(self) -> None:
-        """Raise CommandError for all that is wrong together, so that one click mends it."""
+        """Raise CommandError for all that is wrong. A single wrong word has buttons, several have nearest names."""
         errors = [error.of_words(self.typed) for some in self.errors.values() for error in some]
         if len(errors) == 1:
             raise errors[0]
         if errors:
             told, after = (" ".join(filter(None, (getattr(one, part) for one in errors))) for part in ("told", "after"))
-            if not all(error.offers for error in errors):
-                raise CommandError(told, after=after)
-            likeliest = [next(iter(error.offers.items())) for error in errors]
-            right = {typed: value for _, offer in likeliest for typed, value in offer.items()}
-            raise CommandError(told, offers={" ".join(label for label, _ in likeliest): right}, asks=True, after=after)
+            likeliest = [next(iter(error.offers.items())) for error in errors if error.asks and error.offers]
+            nearest = nearest_names((label, typed) for label, offer in likeliest for typed in offer)
+            raise CommandError(f"{told}{nearest}", after=after)
 
     def left_s(self) -> float:
         """What is left of the time."""

@@ -113,7 +113,7 @@ def _widened(before: Line, group: Line, after: Line, lexicon: Lexicon) -> list[l
         wide = _with_topics(others, topics)
         return [[*places, *wide], wide, [*topics, *others]]
     if _is_mixed(group):
-        others, run = [*before, *group, *after], list(filter(is_topic, things))
+        others, run = [*before, *group, *after], list(filter(is_topic, things)) or things
         others = [one for one in others if one not in run]
     if is_topic(run[0]):
         return [_with_topics(others, run)]

@@ -8,8 +8,7 @@ from bot.errors import SlackError
 from bot.logs import get_logger
 from bot.outbox.message import Block
 from bot.racedata import reference_store
-from bot.racedata.client.filter_values import suggest
-from bot.racedata.near_misses import TYPED_MAX
+from bot.racedata.near_misses import TYPED_MAX, likely
 from bot.racedata.reference_store import KnownCourse
 from bot.slack.commands.invocation import Desk
 from bot.slack.forms.options import options
@@ -50,8 +49,8 @@ def _found(courses: Iterable[KnownCourse], typed: str) -> list[KnownCourse]:
     named = [(course, (course.name or course.course_id or "").casefold()) for course in courses]
     found = [course for course, name in named if sought in name or sought == (course.shortcode or "").casefold()]
     if not found:
-        likely = set(suggest(typed, [course.name for course, _ in named if course.name]))
-        found = [course for course, _ in named if course.name in likely]
+        near = likely(typed, [course.name for course, _ in named if course.name])
+        found = [course for course, _ in named if course.name in near]
     return sorted(found, key=lambda one: (not (one.name or "").casefold().startswith(sought), one.name or ""))
 
 

@@ -14,9 +14,8 @@ from bot.events.event import Topic
 from bot.events.races import Course
 from bot.outbox import backlog
 from bot.outbox.message import Message
-from bot.racedata.guess import guess
 from bot.racedata.lexicon import Lexicon, kept
-from bot.racedata.near_misses import COURSE
+from bot.racedata.near_misses import COURSE, refusal, wrong_words
 from bot.slack.commands.filter_view import as_shown
 from bot.slack.commands.filter_words_typed import (
     NOT_COURSE,
@@ -135,13 +134,8 @@ def _chosen(rows: Sequence[ChannelSubscriptionRow], wanted: Wanted) -> list[Chan
     _check_words(wanted, regions)
     unknown = [typed for typed in wanted.regions if typed not in regions]
     if unknown:
-        found = guess(unknown, {word: word for word in (*map(region_words, regions), *Topic)}, ALIKE)
-        raise CommandError(
-            f"This channel has no subscription to {', '.join(unknown)}.",
-            offers=found.offers,
-            asks=True,
-            after=f"It has: {there}.",
-        )
+        wrong = wrong_words(unknown, {word: word for word in (*map(region_words, regions), *Topic)}, ALIKE)
+        raise refusal(f"This channel has no subscription to {', '.join(unknown)}.", wrong, after=f"It has: {there}.")
     chosen = [row for row in rows if not wanted.regions or row.region in wanted.regions]
     if wanted.courses or wanted.not_courses:
         _check_one_kind(chosen, wanted)

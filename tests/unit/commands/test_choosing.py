@@ -384,11 +384,8 @@ def test_fingerprint_is_the_same_in_every_process():
     ("words", "told", "right"),
     [
         ("GB reslts", "Did you mean results?", "GB results"),
-        ("gbb irre", "Did you mean GB IRE?", "GB IRE"),
-        ("gbb,reslts course:“Ffos La”", "Did you mean GB results Ffos Las?", 'GB results course:"Ffos Las"'),
         ("GB goodwod", "Did you mean Goodwood?", "GB course:Goodwood"),
-        ("gbb goodwod", "Did you mean GB Goodwood?", "GB course:Goodwood"),
-        ("results ffos la gbb", "Did you mean Ffos Las GB?", 'results course:"Ffos Las" GB'),
+        ("results ffos la GB", "Did you mean Ffos Las?", 'results course:"Ffos Las" GB'),
         ("course:'Ffos La' GB", "Did you mean Ffos Las?", 'course:"Ffos Las" GB'),
         ("course: “Ffos La” GB", "Did you mean Ffos Las?", 'course:"Ffos Las" GB'),
         ("course: Goodwod GB", "Did you mean Goodwood?", "course: Goodwood GB"),
@@ -406,8 +403,12 @@ async def test_mistyped_words_are_offered_as_the_whole_right_command(channel, wo
 async def test_unsubscribe_offers_what_was_meant(channel):
     await channel.types("GB IRE")
     told, lines = await channel.refuses("gbb reslts", "unsubscribe")
+    assert lines == []
+    nearest = 'Did you mean GB for "gbb", results for "reslts"?'
+    assert told == f"This channel has no subscription to gbb, reslts. {nearest} It has: GB, IRE."
+    told, lines = await channel.refuses("GB reslts", "unsubscribe")
     assert lines == ["GB results"]
-    assert told == "This channel has no subscription to gbb, reslts. Did you mean GB results? It has: GB, IRE."
+    assert told == "This channel has no subscription to reslts. Did you mean results? It has: GB, IRE."
     await channel.ends(lines[0])
     assert (await channel.receives())["GB"].topics == {Topic.ABANDONMENTS}
 

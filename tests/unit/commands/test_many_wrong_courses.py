@@ -5,8 +5,7 @@ import threading
 import pytest
 
 from bot.errors import CommandError
-from bot.racedata.client.filter_values import suggest
-from bot.racedata.guess import GUESSED_MAX
+from bot.racedata.near_misses import LOOKED_UP_MAX, likely
 from bot.slack.commands import courses, menu_options
 from bot.slack.commands.invocation import Invocation
 from tests.unit.commands.test_choosing import channel_in
@@ -24,10 +23,10 @@ def searches(monkeypatch):
 
     def recorded(typed, values, *more, **named):
         found.append((typed, threading.current_thread() is threading.main_thread()))
-        return suggest(typed, values, *more, **named)
+        return likely(typed, values, *more, **named)
 
     for searching in ("bot.racedata.near_misses", "bot.slack.commands.menu_options"):
-        monkeypatch.setattr(f"{searching}.suggest", recorded)
+        monkeypatch.setattr(f"{searching}.likely", recorded)
     return found
 
 
@@ -42,24 +41,25 @@ async def test_near_course_is_searched_for_beside_the_event_loop(channel, search
 
 
 async def test_so_many_courses_of_a_line_are_guessed_at_and_all_are_told(channel, searches):
-    words = " ".join(f"course:Goodwod{number} -course:Goodwod{number}x" for number in range(GUESSED_MAX))
+    words = " ".join(f"course:Goodwod{number} -course:Goodwod{number}x" for number in range(LOOKED_UP_MAX))
     with pytest.raises(CommandError) as caught:
         await channel.types(f"GB {words}")
-    assert len(searches) == GUESSED_MAX
-    assert str(caught.value).count("There is no course") == 2 * GUESSED_MAX
+    assert len(searches) == LOOKED_UP_MAX
+    assert str(caught.value).count("There is no course") == 2 * LOOKED_UP_MAX
 
 
-async def test_more_wrong_words_than_are_parted_are_one_button(channel):
-    _, (line,) = await channel.refuses("gbb irre frr auus reslts")
-    assert line == "GB IRE FR AUS results"
-    await channel.types(line)
-    assert set(await channel.receives()) == {"GB", "IRE", "FR", "AUS"}
+async def test_wrong_words_are_named_each_with_its_nearest_name_and_no_button(channel):
+    told, lines = await channel.refuses("gbb irre frr auus reslts")
+    assert told.startswith('No course or region is called "gbb" or "irre" or "frr" or "auus" or "reslts".')
+    assert 'Did you mean GB for "gbb", IRE for "irre", FR for "frr", AUS for "auus"' in told
+    assert 'results for "reslts"?' in told
+    assert lines == []
 
 
-async def test_word_that_is_wrong_twice_over_needs_one_click(channel):
-    _, (line,) = await channel.refuses("GB Goodwod course:Goodwod")
-    assert line == "GB course:Goodwood course:Goodwood"
-    await channel.types(line)
+async def test_region_and_course_that_are_wrong_are_both_named(channel):
+    told, lines = await channel.refuses("gbb course:Goodwod")
+    assert 'Did you mean GB for "gbb", Goodwood for "Goodwod"?' in told
+    assert lines == []
 
 
 async def test_only_the_word_that_was_wrong_is_replaced(channel):

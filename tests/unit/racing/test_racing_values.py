@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.racedata.client.filter_values import read_reference, suggest
+from bot.racedata.client.filter_values import read_reference
+from bot.racedata.near_misses import likely
 
 
 @pytest.mark.parametrize(
@@ -48,11 +49,11 @@ def test_reference_that_cannot_be_read_has_no_values(data):
     ("typed", "first"), [("gb", "GB"), ("IRL", "IRE"), ("good to firm", "Good to Firm"), ("Yuilding", "Yielding")]
 )
 def test_suggestion_finds_the_near_miss(typed, first):
-    assert suggest(typed, ["GB", "IRE", "Good to Firm", "Yielding", "FR"])[0] == first
+    assert likely(typed, ["GB", "IRE", "Good to Firm", "Yielding", "FR"])[0] == first
 
 
 def test_suggestion_is_silent_where_nothing_is_near():
-    assert suggest("zzzz", ["GB", "IRE"]) == []
+    assert likely("zzzz", ["GB", "IRE"]) == []
 
 
 names = st.sampled_from(["regions", "goings", "values", "category", "value", "x"])
