@@ -105,7 +105,7 @@ def _widened(before: Line, group: Line, after: Line, lexicon: Lexicon) -> list[l
     things = _things(group)
     first = next(groupby(things, key=_sort_of))[1]
     run = list(first)
-    rest = group[group.index(run[-1]) + 1 :] if not _is_mixed(group) else []
+    rest = group[_bare(group).index(run[-1]) + 1 :] if not _is_mixed(group) else []
     others = [*before, *rest, *after]
     if _is_mixed(group) and any(map(is_place, before)):
         topics, places = list(filter(is_topic, things)), [one for one in things if one.kind is not Kind.OWN]

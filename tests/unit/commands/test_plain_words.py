@@ -298,6 +298,7 @@ async def test_subscribing_in_plain_english_is_understood_and_said_back(town, ty
         ),
         ("GB no results for York, no abandonments for Ffos Las", "leaves out too much at once", {}),
         ("GB not only", "Nothing follows", {}),
+        ("except only but GB", 'is called "but"', {}),
         ("GB no results, no abandonments", "Nothing would be left", {}),
         ("GB results no results", "Nothing would be left", {}),
         ("GB except", "Nothing follows", {}),
