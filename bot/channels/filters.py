@@ -1,137 +1,100 @@
-"""What a channel asked for, and whether an event is it."""
+"""A channel's filter: the events that it takes, what it covers, and how filters are merged and narrowed."""
 
 import json
-import re
-from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum, auto
 from hashlib import sha256
 
+from bot.channels.conditions.condition import ALL_REGIONS, FilterFields
+from bot.channels.conditions.course_condition import has_course, takes_course
+from bot.channels.conditions.mention_condition import HERE, is_mention
+from bot.channels.conditions.table import BY_FIELD, CONDITIONS
 from bot.events.event import EventKind, RacingEvent, Topic
-from bot.events.races import Course, Race, Value, is_same_course, may_be_same_course
+from bot.events.races import Course, Race, Value, is_same_course
 
-ALL_REGIONS = "*"
-"""The wildcard a channel subscribes with: every region there is or will be, not a list of today's."""
-
-
-HERE = "here"
-"""Whoever is in the channel and active."""
-
-_MENTION = re.compile(r"here|[UWS][A-Z0-9]{1,30}", re.ASCII)
+__all__ = [
+    "ALL_REGIONS",
+    "HERE",
+    "Abandonments",
+    "ChannelFilter",
+    "Meeting",
+    "Overridden",
+    "is_mention",
+]
 
 CHECKED = frozenset({"unchecked_since", "typed_region"})
-"""Fields of a filter that are of its check alone: two filters that differ in these ask for the same."""
+"""Fields of a filter's check: filters that differ in these fields alone ask for the same."""
+
+_ALWAYS_IN_FINGERPRINT = frozenset({"region", "topics", "courses", "not_courses", "mentions"})
+"""Other fields count where they have a value, so that a new kind of condition changes no stored fingerprint."""
 
 QUIETED = frozenset({Topic.RESULTS, Topic.RACECARDS})
-"""What a muted meeting is no longer posted of. An abandonment is never held back."""
+"""The topics that a mute holds back. An abandonment is never held back."""
 
 
-class ChannelFilter(Value):
-    """A channel's filter: a region (or ALL_REGIONS), topics, and courses taken or left out.
-
-    `mentions` are who an abandonment is to ring: ids of people and of user groups, or HERE. `unchecked_since`:
-    the words were stored then as they were typed, because no list was there to check them by
-    (bot.fanout.unchecked_filters).
-    `typed_region` is the region as it was typed, where the region was mended and the channel is not told of it yet.
-    """
-
-    region: str
-    topics: frozenset[Topic]
-    courses: tuple[Course, ...] = ()
-    not_courses: tuple[Course, ...] = ()
-    mentions: tuple[str, ...] = ()
-    unchecked_since: datetime | None = None
-    typed_region: str | None = None
+class ChannelFilter(FilterFields):
+    """A channel's filter: a value for each kind of condition (bot.channels.conditions)."""
 
     def matches(self, event: RacingEvent) -> bool:
-        """Whether the event is to be posted where this filter was set.
+        """Whether the event is to be posted in the filter's channel.
 
-        It fails open (an unread field never hides an abandonment):
-
-        - a payload that could not be read goes where all regions are taken;
-        - an abandonment whose region is unknown goes everywhere that takes abandonments; another event, where all
-          regions are taken, or the region in the delivery's own words;
-        - an unknown course is left out by no course filter, nor is one that can't be told from the filter's because
-          the one came by id alone and the other by name;
-        - a drill is taken by no filter: fan-out chooses its channels (bot.fanout.drill_fanout);
-        - a filter that is not checked yet takes an abandonment whatever the letter case of its region and courses.
+        Each condition fails open: an unknown field never hides an abandonment. No filter takes a drill: fan-out chooses
+        a drill's channels (bot.fanout.drill_fanout).
         """
         if event.drill is not None:
             return False
         if event.topic is None:
-            return self.region == ALL_REGIONS and not self.courses
-        if event.topic not in self.topics or not self._takes_region(event):
-            return False
-        course = event.race.course
-        return self.takes_course(course) or (self._fails_open_for(event) and self._may_mean(course))
+            return all(condition.takes_unreadable(self) for condition in CONDITIONS)
+        return all(condition.takes(self, event) for condition in CONDITIONS)
 
     def fingerprint(self) -> str:
-        """What tells it from other filters, and is the same in every process."""
+        """A text that tells the filter from other filters, and is the same in every process."""
         said = self.model_dump(mode="json", exclude={*CHECKED}) | {"topics": sorted(self.topics)}
+        said = {name: value for name, value in said.items() if value or name in _ALWAYS_IN_FINGERPRINT}
         return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
     def takes_course(self, course: Course) -> bool:
-        """Whether the course is none that it leaves out, and one of its only ones where it has such."""
-        if course.course_id is None and course.name is None:
-            return True
-        if any(is_same_course(course, left_out) for left_out in self.not_courses):
-            return False
-        return not self.courses or any(may_be_same_course(course, taken) for taken in self.courses)
+        """True unless the filter excludes this course, or lists courses and this course is not among them."""
+        return takes_course(self, course)
 
     def covers(self, other: "ChannelFilter") -> bool:
         """Whether this filter takes every event of the other filter, and mentions everybody of the other filter."""
-        return (
-            self.region in {ALL_REGIONS, other.region}
-            and self.topics >= other.topics
-            and set(self.mentions) >= set(other.mentions)
-            and _names_all(other.not_courses, self.not_courses)
-            and (not self.courses or (bool(other.courses) and _names_all(self.courses, other.courses)))
-        )
-
-    def _takes_region(self, event: RacingEvent) -> bool:
-        if self.region == ALL_REGIONS:
-            return True
-        if event.race.said_region == self.region:
-            return True
-        if event.race.region is None:
-            return event.is_abandonment
-        return event.race.region == self.region or (
-            self._fails_open_for(event) and event.race.region.casefold() == self.region.casefold()
-        )
-
-    def _fails_open_for(self, event: RacingEvent) -> bool:
-        return self.unchecked_since is not None and event.is_abandonment
-
-    def _may_mean(self, course: Course) -> bool:
-        """Whether a typed word is the course's name or id in another letter case, and no filter leaves it out."""
-        if any(is_same_course(course, left_out) for left_out in self.not_courses):
-            return False
-        words = {word.casefold() for word in (course.course_id, course.name) if word}
-        return any(taken.course_id is None and (taken.name or "").casefold() in words for taken in self.courses)
+        return all(condition.covers(self, other) for condition in CONDITIONS)
 
 
 def joint(one: ChannelFilter, other: ChannelFilter) -> ChannelFilter:
-    """One filter for two of a region: every event that either takes, and everybody whom either mentions."""
-    both = (one, other)
-    return one.model_copy(
-        update={
-            "topics": one.topics | other.topics,
-            "courses": tuple(dict.fromkeys((*one.courses, *other.courses))) if one.courses and other.courses else (),
-            "not_courses": (
-                *(course for course in one.not_courses if not other.takes_course(course)),
-                *(course for course in other.not_courses if not one.takes_course(course)),
-            ),
-            "mentions": tuple(dict.fromkeys(mention for each in both for mention in each.mentions)),
-            "unchecked_since": min((each.unchecked_since for each in both if each.unchecked_since), default=None),
-        }
-    )
+    """One filter for two filters of a region: every event that either takes, and everybody whom either mentions."""
+    values = {condition.field: condition.joined(one, other) for condition in CONDITIONS}
+    return one.model_copy(update=values | {"unchecked_since": _unchecked_since(one, other)})
+
+
+def added(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> ChannelFilter:
+    """The filter after `subscribe`. `whole`: the region was typed by itself, and is meant with all its events."""
+    values = {condition.field: condition.added(before, chosen, whole=whole) for condition in CONDITIONS}
+    check = {"unchecked_since": _unchecked_since(before, chosen), "typed_region": before.typed_region}
+    return chosen.model_copy(update=values | check)
+
+
+def without(before: ChannelFilter, named: Mapping[str, Collection[str]]) -> ChannelFilter | None:
+    """The filter without the named values, by field; None where nothing would be left to receive.
+
+    Without its only course, or its only race class, a filter would take all of them: more, not less.
+    """
+    values = {field: BY_FIELD[field].without(before, words) for field, words in named.items() if words}
+    after = before.model_copy(update=values)
+    ending = [one for one in CONDITIONS if (one.is_narrowing or one.is_needed) and one.of(before) and not one.of(after)]
+    return None if ending else after
+
+
+def _unchecked_since(one: ChannelFilter, other: ChannelFilter) -> object:
+    return min((each.unchecked_since for each in (one, other) if each.unchecked_since), default=None)
 
 
 class Overridden(Value):
-    """What a channel's filter (`chosen`) leaves out, and another one of the channel (`by`) takes: it arrives.
+    """The events that a channel's filter (`chosen`) leaves out, and another filter of the channel (`by`) brings.
 
-    `topics` arrive from the whole region of `chosen`. Of the `shared` ones, which both take, the `courses` arrive that
-    it leaves out, and where it has only some (`is_rest`) the region's others; but never what `by` leaves out.
+    `topics` arrive from the whole region of `chosen`. Of the `shared` topics, which both filters take, the excluded
+    `courses` arrive; the region's other courses where `is_rest`; other race classes where `is_other_classes`.
     """
 
     chosen: ChannelFilter
@@ -139,20 +102,21 @@ class Overridden(Value):
     topics: frozenset[Topic] = frozenset()
     courses: tuple[Course, ...] = ()
     is_rest: bool = False
+    is_other_classes: bool = False
 
     @property
     def shared(self) -> frozenset[Topic]:
-        """The topics of both."""
+        """The topics of both filters."""
         return self.chosen.topics & self.by.topics
 
 
 def overridden(
     chosen: ChannelFilter, by: ChannelFilter, region_of: Callable[[Course], str | None]
 ) -> Overridden | None:
-    """What of a filter another one of its channel overrides, as a channel takes what any of its filters takes.
+    """The events of a filter that another filter of the channel overrides; None without such events.
 
-    None where it overrides nothing. Two regions have nothing in common. What a region adds to all regions overrides
-    nothing, nor what a filter adds that names its only courses, unless it is a course that was left out by name.
+    Two regions have nothing in common. A region's filter beside a filter of all regions overrides nothing, nor does a
+    filter with only some courses, except for a course that was left out by name.
     """
     if chosen.region == by.region or ALL_REGIONS not in {chosen.region, by.region}:
         return None
@@ -164,14 +128,15 @@ def overridden(
         topics=by.topics - chosen.topics if is_wide else frozenset(),
         courses=tuple(one for one in chosen.not_courses if shared and _brings(by, one, region_of)),
         is_rest=bool(is_wide and shared and chosen.courses),
+        is_other_classes=bool(is_wide and shared and not BY_FIELD["classes"].covers(chosen, by)),
     )
-    return found if found.topics or found.courses or found.is_rest else None
+    return found if found.topics or found.courses or found.is_rest or found.is_other_classes else None
 
 
 class Meeting(Value):
-    """A day's racing at a course, by as much as was published of it: its id, or its course and date.
+    """A day's racing at a course, as far as published: its id, or its course and date.
 
-    The region tells no two meetings apart: it says which filters take the meeting's events.
+    The region does not tell meetings apart: the region decides which filters take the meeting's events.
     """
 
     meeting_id: str | None = None
@@ -181,15 +146,15 @@ class Meeting(Value):
 
     @property
     def is_known(self) -> bool:
-        """Whether it can be told from others at all."""
+        """Whether the meeting can be told from other meetings."""
         return bool(self.meeting_id or (self.race_date and (self.course.course_id or self.course.name)))
 
     def is_same(self, other: "Meeting") -> bool:
-        """Whether both are named by the same id, course and date."""
+        """Whether both have the same id, course and date."""
         return self.model_copy(update={"region": other.region}) == other
 
     def has(self, race: Race) -> bool:
-        """Whether a race is of this meeting: by the meeting's id where both have one, else by course and date."""
+        """Whether a race is of this meeting: by the meeting's id where both have an id, else by course and date."""
         if self.meeting_id and race.meeting_id:
             return self.meeting_id == race.meeting_id
         same_day = self.race_date is not None and self.race_date == race.race_date
@@ -197,7 +162,6 @@ class Meeting(Value):
 
 
 def meeting_of(race: Race) -> Meeting:
-    """The meeting that a race is of."""
     return Meeting(meeting_id=race.meeting_id, course=race.course, race_date=race.race_date, region=race.region)
 
 
@@ -226,35 +190,25 @@ def abandonments_taken(filters: Iterable[ChannelFilter], meeting: Meeting) -> bo
 
 
 def without_abandonments(filters: Iterable[ChannelFilter], every: Sequence[ChannelFilter]) -> tuple[ChannelFilter, ...]:
-    """Those of a channel's filters whose regions' abandonments are taken by none of `every` filter there."""
+    """The filters whose regions' abandonments no filter of `every` takes."""
     taken = {other.region for other in every if Topic.ABANDONMENTS in other.topics}
     return tuple(one for one in filters if taken.isdisjoint({ALL_REGIONS, one.region}))
 
 
 def mentions(filters: Iterable[ChannelFilter], event: RacingEvent) -> tuple[str, ...]:
-    """Who is to be rung by an abandonment, each once: whom those filters name that take it."""
+    """The mentions of an abandonment, each once: of all filters that take the abandonment."""
     taking = [chosen for chosen in filters if chosen.matches(event)]
     return tuple(dict.fromkeys(mention for chosen in taking for mention in chosen.mentions))
 
 
-def is_mention(mention: str) -> bool:
-    """Whether it is HERE, or has the form of an id of a person or of a user group."""
-    return bool(_MENTION.fullmatch(mention))
-
-
 def _takes_for_certain(chosen: ChannelFilter, event: RacingEvent) -> bool:
-    """Whether the filter takes the event for its region and course, and not for their being unknown."""
+    """Whether the filter takes the event for its region and course, and not because they are unknown."""
     of_region = chosen.region in {ALL_REGIONS, event.race.region}
-    return of_region and (not chosen.courses or any(is_same_course(event.race.course, one) for one in chosen.courses))
-
-
-def _names_all(among: Iterable[Course], courses: Iterable[Course]) -> bool:
-    """Whether each of the courses is among the others."""
-    return all(any(is_same_course(course, one) for one in among) for course in courses)
+    return of_region and (not chosen.courses or has_course(chosen.courses, event.race.course))
 
 
 def _brings(by: ChannelFilter, course: Course, region_of: Callable[[Course], str | None]) -> bool:
-    """Whether a filter takes the course, which is of its region: as that is known, else where the filter names it."""
+    """Whether a filter takes the course in its own region: the known region, else where the filter names the course."""
     region = region_of(course)
-    is_there = region == by.region if region else any(is_same_course(course, one) for one in by.courses)
+    is_there = region == by.region if region else has_course(by.courses, course)
     return by.takes_course(course) and (by.region == ALL_REGIONS or is_there)

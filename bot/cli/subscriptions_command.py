@@ -35,7 +35,9 @@ from bot.settings import Settings
 from bot.slack.channel_membership import is_member
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.subscription_changes import audited
-from bot.slack.messages.answers.filter_words import in_words, name_of, region_named
+from bot.slack.messages.answers.filter_words import in_words
+from bot.slack.messages.conditions.course_view import name_of
+from bot.slack.messages.conditions.region_view import region_named
 from bot.slack.web_client import SlackClient, make_session, make_web_client
 
 log = get_logger(__name__)

@@ -15,24 +15,25 @@ written: the region NO stays a word, and is no truth value of YAML's.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from typing import Any
 
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from bot.channels.filters import ALL_REGIONS, ChannelFilter, is_mention
+from bot.channels.conditions.condition import Condition, FileData
+from bot.channels.conditions.course_condition import has_course
+from bot.channels.conditions.table import CONDITIONS
+from bot.channels.filters import ChannelFilter
 from bot.errors import SubscriptionFileWrong
 from bot.events.event import Topic
-from bot.events.races import Course, is_same_course
-
-T = TypeVar("T")
 
 VERSION = "1"
-EVERY_REGION = "all"
-"""The word of the file for ALL_REGIONS."""
+
+_KEYS = tuple(condition.file_key for condition in CONDITIONS)
+_NEEDED = tuple(condition.file_key for condition in CONDITIONS if condition.is_needed)
 
 LONGEST_WORD = 200
 
@@ -85,20 +86,7 @@ def read(text: str) -> list[Wanted]:
 
 
 def _as_data(chosen: ChannelFilter) -> dict[str, Any]:
-    said: dict[str, Any] = {
-        "region": EVERY_REGION if chosen.region == ALL_REGIONS else chosen.region,
-        "topics": [topic.value for topic in Topic if topic in chosen.topics],
-        "only": [_course_data(course) for course in chosen.courses],
-        "except": [_course_data(course) for course in chosen.not_courses],
-        "mentions": list(chosen.mentions),
-    }
-    return {name: value for name, value in said.items() if value}
-
-
-def _course_data(course: Course) -> str | dict[str, str]:
-    if course.course_id is None and course.country is None and course.name:
-        return course.name
-    said = {"name": course.name, "id": course.course_id, "country": course.country}
+    said = {condition.file_key: condition.to_file(chosen) for condition in CONDITIONS}
     return {name: value for name, value in said.items() if value}
 
 
@@ -140,59 +128,47 @@ class _Reader:
         return list(found.values())
 
     def _subscription(self, channel_id: str, node: Node) -> Wanted | None:
-        names = ("region", "topics", "only", "except", "mentions")
-        parts = self._mapping(node, "a subscription", names, needed=("region", "topics"))
-        region = self._word(parts["region"], "region") if "region" in parts else None
-        topics = self._each(parts.get("topics"), "topics", self._topic)
-        only, without = (self._each(parts.get(name), name, self._course) for name in ("only", "except"))
-        mentions = self._each(parts.get("mentions"), "mentions", self._mention)
-        if "topics" in parts and not topics:
-            self._wrong(parts["topics"], f"topics are missing: {', '.join(Topic)}")
+        parts = self._mapping(node, "a subscription", _KEYS, needed=_NEEDED)
+        read = {one.field: self._values(parts[one.file_key], one) for one in CONDITIONS if one.file_key in parts}
+        only, without = read.get("courses", []), read.get("not_courses", [])
         for place, course in without:
-            if any(is_same_course(course, other) for _, other in only):
+            if has_course([other for _, other in only], course):
                 self._wrong(place, f"{course.name or course.course_id} is in `only` and in `except`")
-        if region is None or not topics:
+        if not all(read.get(condition.field) for condition in CONDITIONS if condition.is_needed):
             return None
-        chosen = ChannelFilter(
-            region=ALL_REGIONS if region == EVERY_REGION else region,
-            topics=frozenset(topic for _, topic in topics),
-            courses=tuple(course for _, course in only),
-            not_courses=tuple(course for _, course in without),
-            mentions=tuple(dict.fromkeys(mention for _, mention in mentions)),
-        )
+        values = {
+            one.field: one.of_file([value for _, value in read[one.field]]) for one in CONDITIONS if read.get(one.field)
+        }
+        chosen = ChannelFilter.model_validate(values)
         return Wanted(channel_id, chosen, _line(node), tuple(_line(place) for place, _ in (*only, *without)))
 
-    def _topic(self, node: Node) -> Topic | None:
-        word = self._word(node, "a topic")
-        if word is None or word in set(Topic):
-            return Topic(word) if word else None
-        self._wrong(node, f"{word} is no topic; topics are {', '.join(Topic)}")
-        return None
+    def _values(self, node: Node, condition: Condition) -> list[tuple[Node, Any]]:
+        """The values of a condition, each with its place; a wrong value is left out."""
+        if condition.file_key == condition.file_noun:
+            # The region: a single value.
+            return self._value(node, condition)
+        found = [one for each in self._sequence(node, condition.file_key) for one in self._value(each, condition)]
+        if condition.is_needed and not found:
+            self._wrong(node, f"{condition.file_key} are missing: {', '.join(Topic)}")
+        return found
 
-    def _mention(self, node: Node) -> str | None:
-        word = self._word(node, "a mention")
-        if word is None or is_mention(word):
-            return word
-        self._wrong(node, f"{word} is no mention: give here, or the id of a person or of a user group")
-        return None
-
-    def _course(self, node: Node) -> Course | None:
-        if not isinstance(node, MappingNode):
-            word = self._word(node, "a course")
-            return Course(name=word) if word else None
-        parts = self._mapping(node, "a course", ("name", "id", "country"))
-        said = {name: self._word(value, name) for name, value in parts.items()}
-        if not (said.get("name") or said.get("id")):
-            self._wrong(node, "a course needs a name or an id")
-            return None
-        return Course(course_id=said.get("id"), name=said.get("name"), country=said.get("country"))
-
-    def _each(self, node: Node | None, what: str, read_one: Callable[[Node], T | None]) -> list[tuple[Node, T]]:
-        """The values of a list, each with its place; a wrong value is left out."""
-        if node is None:
+    def _value(self, node: Node, condition: Condition) -> list[tuple[Node, Any]]:
+        data = self._data(node, condition)
+        if not data:
             return []
-        read_all = [(one, read_one(one)) for one in self._sequence(node, what)]
-        return [(one, value) for one, value in read_all if value is not None]
+        try:
+            return [(node, condition.from_file(data))]
+        except ValueError as error:
+            self._wrong(node, str(error))
+            return []
+
+    def _data(self, node: Node, condition: Condition) -> FileData | None:
+        """A value as a word, or as named words; None, and a problem, for anything else."""
+        if not (condition.file_parts and isinstance(node, MappingNode)):
+            return self._word(node, condition.file_noun)
+        parts = self._mapping(node, condition.file_noun, condition.file_parts)
+        words = {name: self._word(value, name) for name, value in parts.items()}
+        return {name: word for name, word in words.items() if word} or {"": ""}
 
     def _mapping(self, node: Node, what: str, known: Sequence[str], needed: Sequence[str] = ()) -> dict[str, Node]:
         found: dict[str, Node] = {}
@@ -253,4 +229,4 @@ def _is_empty(node: Node) -> bool:
 
 
 def _region_word(wanted: Wanted) -> str:
-    return EVERY_REGION if wanted.chosen.region == ALL_REGIONS else wanted.chosen.region
+    return str(CONDITIONS[0].to_file(wanted.chosen))

@@ -92,6 +92,26 @@ async def test_bare_subscribe_opens_a_form_whose_filter_and_mentions_work(world)
     assert "<!" not in json.dumps(world.slack.messages("CGB")[1].blocks).replace("<!date", "")
 
 
+async def test_race_class_narrows_one_subscription_and_its_end_ends_no_other(world):
+    await world.subscribe("CGB", "IRE")
+    assert "class 1 races only" in await world.say("/racing", "subscribe GB class:1", channel="CGB")
+    refused = await world.say("/racing", "unsubscribe class:2", channel="CGB")
+    assert "names class:2, so nothing was changed" in refused
+    listed = await world.say("/racing", "list", channel="CGB")
+    assert "class 1 races only" in listed
+    assert "from IRE" in listed
+    await world.bot.deliver(result("rc_1", **{"class": "Class 4"}))
+    await world.bot.deliver(result("rc_2", **{"class": "1"}))
+    await world.bot.deliver(abandoned("rc_3"))
+    posts = await world.wait_for_posts("CGB", 2)
+    assert ["ABANDONED" in text for text in posts].count(True) == 1
+    assert len(world.texts("CGB")) == 2
+    view_id = await opened_form(world, "CGB")
+    assert "is no race class" in (await refused_form(world, view_id, {"regions": ["GB"], "classes": "--"}))["classes"]
+    left = await world.say("/racing", "unsubscribe class:1", channel="CGB")
+    assert "still receives results and abandonments from IRE" in left
+
+
 async def test_list_edits_removes_and_turns_pages(world):
     channel = "CALL"
     await world.subscribe(channel, "GB results")

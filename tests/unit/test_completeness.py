@@ -41,9 +41,9 @@ from bot.slack import api_errors
 from bot.slack.body_shapes import EVENTS
 from bot.slack.commands.filter_words_typed import TOPIC_WORDS
 from bot.slack.commands.table import RACING_COMMANDS, SLASH_COMMANDS
-from bot.slack.forms.subscribe_form import TOPIC_LABELS
 from bot.slack.listeners import direct_messages
 from bot.slack.messages import EVENT_MESSAGES
+from bot.slack.messages.conditions.topic_view import TOPIC_LABELS
 
 ROOT = Path(__file__).parents[2]
 GAPS = [f"G{number}" for number in range(1, 17)]

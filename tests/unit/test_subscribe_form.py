@@ -11,7 +11,8 @@ from bot.events.event import DEFAULT_TOPICS, Topic
 from bot.events.races import Course
 from bot.sandbox.slack import modals
 from bot.sandbox.slack.block_rules import view_problems
-from bot.slack.forms.subscribe_form import FormOf, Known, read_form, saved, subscribe_form
+from bot.slack.forms.subscribe_form import FormOf, read_form, saved, subscribe_form
+from bot.slack.messages.conditions.view import Known
 
 NEW = FormOf(channel_id="C1")
 KNOWN = Known(("GB", "IRE"), courses=True)
@@ -56,8 +57,8 @@ def test_form_is_read_as_it_was_filled_in():
     values = {"regions": ["GB", "IRE"], "not_courses": [course], "people": ["U1"], "groups": [group]}
     form, found = submitted(view, values)
     assert form == NEW
-    assert (found.regions, found.topics) == (("GB", "IRE"), DEFAULT_TOPICS)
-    assert (found.courses, found.not_courses, found.mentions) == ((), ("cr_2",), ("U1", HERE))
+    assert (found["region"], found["topics"]) == (("GB", "IRE"), DEFAULT_TOPICS)
+    assert (found["courses"], found["not_courses"], found["mentions"]) == ((), ("cr_2",), ("U1", HERE))
 
 
 @given(st.sampled_from(["GB", "IRE", ALL_REGIONS, "GONE"]), st.frozensets(st.sampled_from(Topic), min_size=1), MENTIONS)
@@ -66,8 +67,8 @@ def test_edited_subscription_that_is_left_as_it_is_stays_as_it_is(region, topics
     chosen = ChannelFilter(region=region, topics=topics, courses=(ascot,), mentions=mentions)
     form, found = submitted(subscribe_form(FormOf(channel_id="C1", editing=region), chosen, KNOWN), {})
     assert form.editing == region
-    assert (found.regions, found.topics, found.courses) == ((region,), topics, ("cr_1",))
-    assert set(found.mentions) == set(mentions)
+    assert (found["region"], found["topics"], found["courses"]) == ((region,), topics, ("cr_1",))
+    assert set(found["mentions"]) == set(mentions)
 
 
 @pytest.mark.parametrize(
@@ -77,14 +78,14 @@ def test_form_without_regions_takes_typed_ones(typed, regions):
     view = subscribe_form(NEW, None, Known(None, courses=False))
     assert "have not been read yet" in view["blocks"][0]["text"]["text"]
     _, found = submitted(view, {"regions": typed})
-    assert found.regions == regions
+    assert found["region"] == regions
 
 
 @given(st.dictionaries(st.text(max_size=5), st.none() | st.integers() | st.text(max_size=5), max_size=3))
 def test_form_with_nothing_filled_in_is_read_as_nothing(values):
     view = {"private_metadata": NEW.model_dump_json(), "state": {"values": {"regions": {"regions": values}}}}
     _, found = read_form(view)
-    assert found.topics == frozenset()
+    assert found["topics"] == frozenset()
 
 
 def test_saved_form_is_one_that_slack_takes():

@@ -9,8 +9,8 @@ from bot.outbox.message import Message
 from bot.racedata.near_misses import COURSE
 from bot.slack.commands.tokens import SINGLE_QUOTES, join, parted, split
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, Reader, failure_words
-from bot.slack.messages.answers.filter_words import region_named
 from bot.slack.messages.answers.subscription_buttons import edit_button
+from bot.slack.messages.conditions.region_view import region_named
 from bot.slack.messages.kit.buttons import VALUE_MAX, actions, command_button
 from bot.slack.messages.kit.plain import sentence
 

@@ -4,23 +4,21 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bot.channels.filters import ALL_REGIONS, ChannelFilter
+from bot.channels.conditions.course_condition import has_course
+from bot.channels.filters import ALL_REGIONS, ChannelFilter, added
 from bot.errors import CommandError
 from bot.events.event import Topic
-from bot.events.races import Course, is_same_course
+from bot.events.races import Course
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import COURSE, LOOKED_UP_MAX, nearest_names, quoted
 from bot.slack.commands.everyday_words import everyday
 from bot.slack.commands.invocation import Desk
 from bot.slack.commands.tokens import join
-from bot.slack.forms.subscribe_form import COURSES, NOT_COURSES, REGIONS
-from bot.slack.messages.answers.filter_words import (
-    courses_named,
-    name_of,
-    region_named,
-    region_words,
-    topics_in_order,
-)
+from bot.slack.messages.conditions.course_view import COURSES, NOT_COURSES, courses_named, name_of
+from bot.slack.messages.conditions.race_class_view import classes_named
+from bot.slack.messages.conditions.region_view import REGIONS, region_named, region_words
+from bot.slack.messages.conditions.table import CLASSES
+from bot.slack.messages.conditions.topic_view import topics_in_order
 from bot.slack.messages.kit.text import listed
 
 CHECK_S = 1.2
@@ -91,7 +89,7 @@ class Check:
         """Look whether anything would ever arrive of these together, where each by itself is right."""
         if self.errors:
             return
-        if both := [one for one in courses if _has(not_courses, one)]:
+        if both := [one for one in courses if has_course(not_courses, one)]:
             told = f"{name_of(both[0])} is among the only courses, and left out too: nothing of it would ever arrive."
             self._add(NOT_COURSES, CommandError(told))
         if not regions or ALL_REGIONS in regions:
@@ -201,68 +199,70 @@ def still_brought(before: ChannelFilter, check: Check) -> str | None:
     return f"From {region_named(before.region)} {listed(more)} come as before: {ends}"
 
 
-def added(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> ChannelFilter:
-    """Both filters together: events are added, and courses where they are named; the later word on a course counts.
+def merged(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> ChannelFilter:
+    """Both filters together. `whole`: the region was typed by itself.
 
-    All courses are taken where they were before, and where the region was asked for as a `whole`: by itself, without
-    events or courses. Raises CommandError where the only courses would all be left out, and where events would come of
-    other courses than they were asked for.
+    Raises CommandError where all the only courses would be left out, and where events would come of other races than
+    were asked for.
     """
     _check_one_filter(before, chosen, whole=whole)
-    is_narrow = bool(before.courses) and not whole
-    courses = _but(_union(before.courses, chosen.courses), chosen.not_courses) if is_narrow else ()
-    if is_narrow and not courses:
+    after = added(before, chosen, whole=whole)
+    if before.courses and not whole and not after.courses:
         raise CommandError(
             f"From {region_named(before.region)} this channel receives only "
             f"{' and '.join(map(name_of, before.courses))}: without that, nothing would be left. Remove in "
             "/racing list ends it."
         )
-    return chosen.model_copy(
-        update={
-            "topics": before.topics | chosen.topics,
-            "courses": courses,
-            "not_courses": _union(_but(before.not_courses, chosen.courses), chosen.not_courses),
-            "mentions": tuple(dict.fromkeys((*before.mentions, *chosen.mentions))),
-            "unchecked_since": min(filter(None, (before.unchecked_since, chosen.unchecked_since)), default=None),
-            "typed_region": before.typed_region,
-        }
-    )
+    return after
 
 
 def _check_one_filter(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> None:
-    """Raise CommandError where new events are for some courses and the old ones for all, or the other way round.
+    """Raise CommandError where new events are for some races and the old events for all races, or the reverse.
 
-    A filter has the same courses for all its events: together they would be more than was asked for, or less.
+    A filter has the same courses and race classes for all its events.
     """
     topics = topics_in_order(chosen.topics - before.topics)
-    names_none = not (chosen.courses or chosen.not_courses or whole)
+    if not topics:
+        return
+    is_bare = not (chosen.courses or chosen.not_courses or chosen.classes or whole)
     region, new = region_words(before.region), listed(topics)
-    if topics and chosen.courses and not before.courses:
-        there, asked = "all courses", f"{courses_named(chosen.courses)} alone"
-        line, brings = join(["subscribe", region, *topics]), "all courses"
-    elif topics and before.courses and names_none:
-        there, asked = f"{courses_named(before.courses)} alone", "all courses"
-        line = join(["subscribe", region, *topics, f"{COURSE}{name_of(before.courses[0])}"])
-        brings = courses_named(before.courses)
+    line = ["subscribe", region, *topics]
+    if chosen.courses and not before.courses:
+        there, asked, brings = "all courses", f"{courses_named(chosen.courses)} alone", "all courses"
+    elif before.courses and is_bare:
+        there, asked, brings = f"{courses_named(before.courses)} alone", "all courses", courses_named(before.courses)
+        line.append(f"{COURSE}{name_of(before.courses[0])}")
+    elif chosen.classes and not before.classes:
+        there, asked, brings = "all race classes", f"{classes_named(chosen.classes)} alone", "all race classes"
+    elif before.classes and not chosen.classes and not whole:
+        brings = classes_named(before.classes)
+        there, asked = f"{brings} alone", "all race classes"
+        line += CLASSES.typed(before)
     else:
         return
     old = listed(topics_in_order(before.topics))
+    what = "courses" if "classes" not in f"{there}{asked}" else "race classes"
     raise CommandError(
         f"From {region_named(before.region)} this channel receives {old} of {there}. A subscription has the same "
-        f"courses for all that it brings: {new} of {asked} can't be added, so nothing was changed. Edit in /racing "
-        f"list opens it; /racing {line} would add {new} of {brings}.",
+        f"{what} for all that it brings: {new} of {asked} can't be added, so nothing was changed. Edit in /racing "
+        f"list opens it; /racing {join(line)} would add {new} of {brings}.",
         edits=before.region,
     )
 
 
-def told_of_courses(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> str | None:
-    """A sentence on what `added` did about courses, where somebody may have expected otherwise."""
+def told_of_merge(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> list[str]:
+    """Sentences on the effect of `merged` on courses and race classes, where people may have expected otherwise."""
+    each = (_told_of_courses(before, chosen, whole=whole), _told_of_classes(before, chosen, whole=whole))
+    return [told for told in each if told]
+
+
+def _told_of_courses(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> str | None:
     where = region_named(chosen.region)
     if before.courses and whole:
         return f"It takes all courses from {where} now, not {', '.join(map(name_of, before.courses))} alone."
     if before.courses and not chosen.courses:
         return f"Its courses from {where} stay as they were: Edit in /racing list changes them."
-    lifted = [course for course in chosen.courses if _has(before.not_courses, course)]
+    lifted = [course for course in chosen.courses if has_course(before.not_courses, course)]
     if lifted:
         return f"No longer left out from {where}: {', '.join(map(name_of, lifted))}."
     if chosen.courses and not before.courses:
@@ -270,13 +270,13 @@ def told_of_courses(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool
     return None
 
 
-def _but(courses: Sequence[Course], left_out: Sequence[Course]) -> tuple[Course, ...]:
-    return tuple(one for one in courses if not _has(left_out, one))
-
-
-def _union(one: Sequence[Course], other: Sequence[Course]) -> tuple[Course, ...]:
-    return (*one, *_but(other, one))
-
-
-def _has(courses: Sequence[Course], sought: Course) -> bool:
-    return any(is_same_course(one, sought) for one in courses)
+def _told_of_classes(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> str | None:
+    where = region_named(chosen.region)
+    if before.classes and whole:
+        return f"It takes all race classes from {where} now, not {classes_named(before.classes)} alone."
+    if before.classes and not chosen.classes:
+        kept = classes_named(before.classes)
+        return f"From {where} it still takes {kept} races only: Edit in /racing list changes that."
+    if chosen.classes and not before.classes:
+        return f"It received all race classes from {where}, and still does: Edit in /racing list leaves some out."
+    return None

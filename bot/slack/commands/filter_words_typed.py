@@ -6,7 +6,10 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 from itertools import pairwise
+from typing import Any
 
+from bot.channels.conditions.table import BY_FIELD
+from bot.channels.filters import ChannelFilter
 from bot.errors import CommandError
 from bot.events.days import is_day
 from bot.events.event import DEFAULT_TOPICS, Topic
@@ -23,7 +26,8 @@ from bot.slack.commands.line_parses import (
 )
 from bot.slack.commands.phrases import THINGS, Kind, Phrase, Reader
 from bot.slack.commands.tokens import Word, join, parted, words_of
-from bot.slack.messages.answers.filter_words import topics_in_order
+from bot.slack.messages.conditions.table import TYPED_AS, VIEWS
+from bot.slack.messages.conditions.topic_view import topics_in_order
 from bot.slack.messages.kit.text import listed
 
 TOPIC_WORDS: dict[str, Topic] = {
@@ -48,6 +52,9 @@ OWN = {word: topic.value for word, topic in TOPIC_WORDS.items()} | {ALL: ALL, EV
 
 NO_LISTS = Lexicon()
 
+Values = tuple[tuple[str, tuple[Any, ...]], ...]
+"""Values by the field of a filter, such as race classes."""
+
 _CLOCK = re.compile(r"[0-9]{1,2}[.:][0-9]{2}")
 
 
@@ -64,6 +71,9 @@ class Wanted:
     topics: frozenset[Topic] = frozenset()
     courses: tuple[str, ...] = ()
     not_courses: tuple[str, ...] = ()
+    values: Values = ()
+    """Values of further kinds of conditions, such as race classes, by the field of a filter."""
+    not_values: tuple[str, ...] = ()
     not_topics: frozenset[Topic] = frozenset()
     not_regions: tuple[str, ...] = ()
     not_everything: bool = False
@@ -84,7 +94,7 @@ class Wanted:
     @property
     def is_whole(self) -> bool:
         """Whether nothing but regions was typed: each is meant with all its courses."""
-        return not (self.topics or self.not_topics or self.courses or self.not_courses)
+        return not (self.topics or self.not_topics or self.courses or self.not_courses or self.values)
 
     @property
     def all_topics(self) -> frozenset[Topic]:
@@ -103,6 +113,7 @@ class Wanted:
                     *topics_in_order(self.topics),
                     *(f"{COURSE}{one}" for one in self.courses),
                     *(f"{NOT_COURSE}{one}" for one in self.not_courses),
+                    *typed_values(self.values),
                 ],
             )
         )
@@ -110,7 +121,8 @@ class Wanted:
 
 def read_wanted(text: str, lexicon: Lexicon = NO_LISTS) -> Wanted:
     """The words of a text, by kind. CommandError where nothing follows "course:" or "except"."""
-    typed = Reader(lexicon, OWN, is_day=_is_day).read(_together(words_of(text)))
+    every = Reader(lexicon, OWN, is_day=_is_day, reads_values=True).read(_together(words_of(text)))
+    typed, values, not_values = _without_values(every)
     ways = without_not_only(typed, lexicon)
     phrases = ways[0]
     ways = ways if len(ways) > 1 else left_out_together(phrases, lexicon)
@@ -120,7 +132,56 @@ def read_wanted(text: str, lexicon: Lexicon = NO_LISTS) -> Wanted:
     if lexicon.regions and any(phrase.kind is Kind.UNKNOWN for phrase in phrases):
         # A word that is no name comes first: with the right word there may be a single reading.
         readings = ()
-    return replace(wanted, is_negated=any(phrase.kind is Kind.NOT for phrase in typed), readings=readings)
+    return replace(
+        wanted,
+        values=values,
+        not_values=not_values,
+        is_negated=any(phrase.kind is Kind.NOT for phrase in every),
+        readings=tuple((label, replace(one, values=values)) for label, one in readings),
+    )
+
+
+def _without_values(
+    phrases: Sequence[Phrase],
+) -> tuple[list[Phrase], Values, tuple[str, ...]]:
+    """The phrases without values such as `class:1`, the values by field, and the values after a "no".
+
+    Values are of the whole line: no reading of the other words loses a value.
+    """
+    left: list[Phrase] = []
+    values: dict[str, list[Any]] = {}
+    not_values: list[str] = []
+    for phrase in phrases:
+        if phrase.kind is not Kind.VALUE:
+            left.append(phrase)
+            continue
+        name, text = parted(phrase.value)
+        if _is_left_out(phrase, left):
+            not_values.append(text)
+        else:
+            view = TYPED_AS[name]
+            try:
+                values.setdefault(view.field, []).extend(view.condition.from_file(one) for one in text.split(","))
+            except ValueError as error:
+                raise CommandError(f"{error}.") from None
+    return left, tuple((name, BY_FIELD[name].of_file(some)) for name, some in values.items()), tuple(not_values)
+
+
+def _is_left_out(value: Phrase, before: list[Phrase]) -> bool:
+    """Whether a value follows a "no": directly, or somewhere without a name of its own. A direct "no" is taken out."""
+    at = len(before) - 1
+    while at >= 0 and before[at].kind is Kind.FILLER:
+        at -= 1
+    if at >= 0 and before[at].kind is Kind.NOT:
+        del before[at:]
+        return True
+    return not value.is_named and any(one.kind is Kind.NOT for one in before)
+
+
+def typed_values(values: Values) -> list[str]:
+    """The words of a command line for values by field."""
+    some = ChannelFilter.model_validate({"region": "", "topics": frozenset(), **dict(values)})
+    return [word for view in VIEWS if view.field in dict(values) for word in view.typed(some)]
 
 
 def check_readings(command: str, wanted: Wanted) -> None:
@@ -354,9 +415,8 @@ def _together(words: Sequence[Word]) -> list[Word]:
         if name and not value:
             follows = next(left, Word(""))
             if not follows.text or parted(follows.text)[0]:
-                raise CommandError(
-                    f'Nothing follows "{word.text}". Write {word.text}"Name", as /racing courses shows the name.'
-                )
+                example = '"Name", as /racing courses shows the name' if name.endswith(COURSE) else "1, for example"
+                raise CommandError(f'Nothing follows "{word.text}". Write {word.text}{example}.')
             found.append(Word(f"{name}{follows.text}", is_quoted=True, has_comma=follows.has_comma))
         else:
             found.append(word)

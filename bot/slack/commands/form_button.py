@@ -7,7 +7,8 @@ from bot.errors import CommandError, SlackDoubtful, SlackError, SlackScopeMissin
 from bot.logs import get_logger
 from bot.racedata import reference_store
 from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.forms.subscribe_form import FormOf, Known, subscribe_form
+from bot.slack.forms.subscribe_form import FormOf, subscribe_form
+from bot.slack.messages.conditions.view import Known
 
 log = get_logger(__name__)
 

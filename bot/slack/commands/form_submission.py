@@ -1,58 +1,59 @@
-"""What was chosen in the form is checked and stored, before the form closes; what is wrong is said beside its field."""
+"""A submitted form: the choices are checked and stored before the form closes. Each error stands beside its field."""
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 from sqlmodel import Session
 
 from bot.channels import subscriptions
-from bot.channels.filters import ALL_REGIONS, ChannelFilter, is_mention
+from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.errors import CommandError, FieldsWrong
-from bot.events.event import Topic
 from bot.events.races import Course
 from bot.slack.commands.filter_choice import Check
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.subscribe import CHANGED, Subscribed, store
-from bot.slack.forms.subscribe_form import (
-    COURSES,
-    GROUPS,
-    NOT_COURSES,
-    PEOPLE,
-    REGIONS,
-    TOPICS,
-    FormOf,
-    Submitted,
-    course_value,
-    not_shown,
-)
+from bot.slack.forms.subscribe_form import FormOf
+from bot.slack.messages.conditions.course_view import COURSES, NOT_COURSES, course_value, not_shown
+from bot.slack.messages.conditions.region_view import REGIONS
+from bot.slack.messages.conditions.table import VIEWS
+from bot.slack.messages.conditions.view import Submitted
 
 
 async def submit(desk: Desk, invocation: Invocation, form: FormOf, submitted: Submitted) -> Subscribed:
-    """Store what was chosen. Raises FieldsWrong, or what storing raises."""
+    """Store the choices. Raises FieldsWrong, or the errors of storing."""
     try:
         await desk.people.check_may_change(invocation.user_id, form.channel_id)
     except CommandError as error:
         raise FieldsWrong({REGIONS: str(error)}) from None
     before = await desk.database.read(partial(_opened_with, form=form))
     check = Check(desk)
-    named = check.instead_of_all(submitted.regions)
+    named = check.instead_of_all(submitted["region"])
     regions = named if ALL_REGIONS in named else await check.regions(named)
-    courses = await _courses(check, COURSES, submitted.courses, before.courses if before else (), regions)
-    not_courses = await _courses(
-        check, NOT_COURSES, submitted.not_courses, before.not_courses if before else (), regions
-    )
-    await check.arriving(courses, not_courses, regions)
-    errors = _contradictions(submitted) | {name: str(some[0]) for name, some in check.errors.items()}
+    values = _values(submitted, before)
+    for name in (COURSES, NOT_COURSES):
+        if submitted[name] is not None:
+            values[name] = await _courses(check, name, submitted[name], before, regions)
+    await check.arriving(values[COURSES], values[NOT_COURSES], regions)
+    errors = {name: told for view in VIEWS for name, told in view.problems(submitted).items()}
+    errors |= {name: str(some[0]) for name, some in check.errors.items()}
     if errors:
         raise FieldsWrong(errors)
-    chosen = ChannelFilter(
-        region="", topics=submitted.topics, courses=courses, not_courses=not_courses, mentions=submitted.mentions
-    )
+    chosen = ChannelFilter.model_validate(values | {"region": ""})
     return await store(desk, invocation, check.filters(regions, chosen), check, instead_of=before)
 
 
+def _values(submitted: Submitted, before: ChannelFilter | None) -> dict[str, Any]:
+    """The submitted values by field. A field that the form did not have keeps its value."""
+    kept = before or ChannelFilter(region="", topics=frozenset())
+    return {
+        view.field: view.condition.of(kept) if submitted[view.field] is None else submitted[view.field]
+        for view in VIEWS
+    }
+
+
 def _opened_with(session: Session, form: FormOf) -> ChannelFilter | None:
-    """The filter that the form shows; None in one for a new subscription. Raises FieldsWrong where it changed since."""
+    """The filter that the form shows; None for a new one. Raises FieldsWrong where the filter changed since."""
     if form.editing is None:
         return None
     for row in subscriptions.of_channel(session, form.channel_id):
@@ -63,25 +64,10 @@ def _opened_with(session: Session, form: FormOf) -> ChannelFilter | None:
 
 
 async def _courses(
-    check: Check, name: str, submitted: Sequence[str] | None, before: tuple[Course, ...], regions: Sequence[str]
+    check: Check, name: str, submitted: Sequence[str], before: ChannelFilter | None, regions: Sequence[str]
 ) -> tuple[Course, ...]:
-    """The courses of a field: as they were where the form does not have it, and those that it could not show."""
-    if submitted is None:
-        return before
-    stored = {course_value(course): course for course in before}
+    """The courses of a field, and the courses that the form could not show."""
+    there: tuple[Course, ...] = getattr(before, name) if before else ()
+    stored = {course_value(course): course for course in there}
     kept = tuple(stored[value] for value in submitted if value in stored)
-    return (*not_shown(before), *kept, *await check.courses(name, [v for v in submitted if v not in stored], regions))
-
-
-def _contradictions(submitted: Submitted) -> dict[str, str]:
-    """What is wrong with the choice whatever the data service publishes."""
-    errors: dict[str, str] = {}
-    if not submitted.regions:
-        errors[REGIONS] = "Choose at least one region, or all."
-    if not submitted.topics:
-        errors[TOPICS] = "Choose at least one of them."
-    if wrong := [one for one in submitted.mentions if not is_mention(one)]:
-        errors[GROUPS] = f"{wrong[0][:40]} is no user group."
-    if submitted.mentions and Topic.ABANDONMENTS not in submitted.topics:
-        errors[PEOPLE] = "Only abandonments mention anybody: let them be posted too, or mention nobody."
-    return errors
+    return (*not_shown(there), *kept, *await check.courses(name, [v for v in submitted if v not in stored], regions))

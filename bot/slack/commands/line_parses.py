@@ -12,7 +12,7 @@ from bot.errors import CommandError
 from bot.events.event import DEFAULT_TOPICS
 from bot.racedata.lexicon import Lexicon
 from bot.slack.commands.phrases import THINGS, Kind, Phrase
-from bot.slack.messages.answers.filter_words import topics_in_order
+from bot.slack.messages.conditions.topic_view import topics_in_order
 
 ALL = "all"
 

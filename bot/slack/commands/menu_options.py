@@ -11,8 +11,8 @@ from bot.racedata import reference_store
 from bot.racedata.near_misses import TYPED_MAX, likely
 from bot.racedata.reference_store import KnownCourse
 from bot.slack.commands.invocation import Desk
-from bot.slack.forms.options import options
-from bot.slack.forms.subscribe_form import course_value
+from bot.slack.messages.conditions.course_view import course_value
+from bot.slack.messages.kit.options import options
 
 log = get_logger(__name__)
 

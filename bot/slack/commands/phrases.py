@@ -5,12 +5,17 @@ is the joining word. English counts before published names in another letter cas
 nothing is a joining word.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from bot.channels.conditions.race_class_condition import CLASS
 from bot.racedata.lexicon import Lexicon
 from bot.slack.commands.tokens import SINGLE_QUOTES, Word, parted
+
+_RACE_CLASS = re.compile("(class|group|grade) [0-9]", re.IGNORECASE | re.ASCII)
+"""A race class in plain words."""
 
 WORDS_MAX = 6
 """Names of more words are not looked up."""
@@ -28,6 +33,8 @@ class Kind(StrEnum):
     """A course after `-course:`."""
     OWN = "own"
     DAY = "day"
+    VALUE = "value"
+    """A race class, or another value after its name: `class:1`."""
     AND = "and"
     OR = "or"
     NOT = "not"
@@ -83,6 +90,7 @@ class Reader:
     lexicon: Lexicon
     own: Mapping[str, str]
     is_day: Callable[[str], bool] = _no_day
+    reads_values: bool = False
 
     def read(self, words: Sequence[Word]) -> list[Phrase]:
         """The phrases, longest first, from left to right."""
@@ -106,6 +114,8 @@ class Reader:
         if name:
             return self._called(name.lower(), rest.strip(SINGLE_QUOTES + " ") or rest)
         run = _plain_run(words, start)
+        if self.reads_values and run > 1 and _RACE_CLASS.fullmatch(_text(words[start : start + 2])):
+            return Kind.VALUE, f"{CLASS}:{_text(words[start : start + 2])}", 2
         looks = [(self._exactly, run), (self._nearly, run)] if self.lexicon.has_name_from(words[start].text) else []
         for look, longest in [*looks[:1], (self._day, min(run, DAY_MAX)), *looks[1:]]:
             for size in range(longest, 1, -1):
@@ -119,6 +129,8 @@ class Reader:
             return Kind.COURSE if name == "course:" else Kind.NO_COURSE, course, 1
         if name == "date:":
             return Kind.DAY if self.is_day(rest) else Kind.UNKNOWN, rest, 1
+        if name != "region:":
+            return Kind.VALUE if self.reads_values else Kind.UNKNOWN, f"{name}{rest}", 1
         code = rest if self.lexicon.is_region(rest) else self._region(rest)
         return Kind.REGION if code else Kind.UNKNOWN, code or rest, 1
 

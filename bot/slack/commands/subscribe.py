@@ -20,16 +20,17 @@ from bot.racedata import webhook_subscriptions
 from bot.racedata.near_misses import COURSE
 from bot.racedata.recent_races import recent
 from bot.slack.channel_membership import DIRECT_MESSAGE, is_member
-from bot.slack.commands.filter_choice import Check, added, still_brought, told_of_courses
+from bot.slack.commands.filter_choice import Check, merged, still_brought, told_of_merge
 from bot.slack.commands.filter_view import as_shown, overridden_in
 from bot.slack.commands.filter_words_typed import NO_LISTS, Wanted, check_readings, day_or_time, read_wanted, says_codes
 from bot.slack.commands.form_button import open_form
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.line_parses import ALL
 from bot.slack.commands.subscription_changes import audited, change
-from bot.slack.forms.subscribe_form import COURSES, NOT_COURSES, REGIONS
-from bot.slack.messages.answers.filter_words import region_named, topics_in_order
 from bot.slack.messages.answers.subscription_answers import Said, subscribed
+from bot.slack.messages.conditions.course_view import COURSES, NOT_COURSES
+from bot.slack.messages.conditions.region_view import REGIONS, region_named
+from bot.slack.messages.conditions.topic_view import topics_in_order
 from bot.slack.messages.kit.text import listed
 
 CHANGED = (
@@ -99,7 +100,7 @@ async def changes(desk: Desk, invocation: Invocation) -> bool:
         rows = subscriptions.of_channel(session, invocation.channel_id)
         there = {row.region: subscriptions.read_filter(row) for row in rows}
         after = [
-            added(there[one.region], one, whole=wanted.is_whole) if one.region in there else one for one in filters
+            merged(there[one.region], one, whole=wanted.is_whole) if one.region in there else one for one in filters
         ]
         return any(one.region not in there or _is_other(there[one.region], one) for one in after)
 
@@ -154,7 +155,7 @@ async def store(
         if instead_of is not None and there.pop(instead_of.region, None) != instead_of:
             raise FieldsWrong({REGIONS: CHANGED})
         beside = [(there.get(chosen.region), _unchecked_as(instead_of, chosen)) for chosen in filters]
-        saved = tuple(added(before, chosen, whole=whole) if before else chosen for before, chosen in beside)
+        saved = tuple(merged(before, chosen, whole=whole) if before else chosen for before, chosen in beside)
         with audited(session, desk, invocation, "subscribe" if instead_of is None else "edit"):
             for chosen in saved:
                 subscriptions.save(session, channel_id, chosen, user_id=invocation.user_id, now=now)
@@ -162,9 +163,9 @@ async def store(
                 subscriptions.remove(session, channel_id, [instead_of.region])
         if member is False:
             subscriptions.let_wait(session, channel_id, now)
-        of_courses = [told_of_courses(before, chosen, whole=whole) for before, chosen in beside if before]
+        merges = [told for before, chosen in beside if before for told in told_of_merge(before, chosen, whole=whole)]
         still = [still_brought(before, check) for before, _ in beside if before]
-        notes = [*check.notes, *filter(None, [*of_courses, *still])]
+        notes = [*check.notes, *filter(None, [*merges, *still])]
         return Subscribed(saved, as_shown(session, saved), tuple(check.unchecked), tuple(notes), member)
 
     stored = await change(desk, invocation, save)
@@ -246,6 +247,9 @@ async def _read(check: Check, text: str) -> Wanted:
         line = wanted.line("") and wanted.line(NAME)
         told = f"{named} can't be left out there. Name the regions that this channel is to receive."
         raise CommandError(told, lines={"Without that": line} if line else None)
+    if wanted.not_values:
+        told = f"{listed(wanted.not_values)} can't be left out. Name what is wanted, such as class:1."
+        raise CommandError(told, lines={"Without that": wanted.line(NAME)} if wanted.line("") else None)
     if not wanted.all_topics:
         raise CommandError("Nothing would be left of that. Name what this channel is to receive.")
     check.notes += says_codes(wanted.named)
@@ -297,7 +301,10 @@ async def _filters(check: Check, wanted: Wanted, channel_id: str) -> list[Channe
     not_courses = await check.courses(NOT_COURSES, wanted.not_courses, regions)
     await check.arriving(courses, not_courses, regions)
     check.raise_for_all()
-    chosen = ChannelFilter(region="", topics=wanted.all_topics, courses=courses, not_courses=not_courses)
+    chosen = ChannelFilter.model_validate(
+        {"region": "", "topics": wanted.all_topics, "courses": courses, "not_courses": not_courses}
+        | dict(wanted.values)
+    )
     return check.filters(regions, chosen)
 
 

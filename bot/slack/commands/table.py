@@ -122,7 +122,7 @@ RACING_COMMANDS: dict[str, Command] = {
     for command in (
         Command(
             "subscribe",
-            '[REGION…|all] [results] [abandonments] [racecards] [course:"Name"] [-course:"Name"]',
+            '[REGION…|all] [results] [abandonments] [racecards] [course:"Name"] [-course:"Name"] [class:1]',
             "Let this channel receive results and abandonments (unless told otherwise) of regions",
             subscribe.answer,
             subscribe.commit,
@@ -137,7 +137,7 @@ RACING_COMMANDS: dict[str, Command] = {
         ),
         Command(
             "unsubscribe",
-            '[REGION…|all] [results] [abandonments] [racecards] [course:"Name"] [-course:"Name"]',
+            '[REGION…|all] [results] [abandonments] [racecards] [course:"Name"] [-course:"Name"] [class:1]',
             "End a subscription of this channel, or parts of it",
             unsubscribe.answer,
             unsubscribe.commit,

@@ -5,6 +5,8 @@ import unicodedata
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from bot.slack.messages.conditions.table import TYPED_AS
+
 SINGLE_QUOTES = "'‘’‚‛`´"  # noqa: RUF001  as phones and habits type them
 """Quotes only at the ends of what they enclose, or of a word: within it they are apostrophes."""
 
@@ -13,7 +15,13 @@ _TOKEN = re.compile(
     rf"""(?P<name>[^\s"{SINGLE_QUOTES}:]*:)?[{SINGLE_QUOTES}](?P<single>[^"]{{1,100}}?)[{SINGLE_QUOTES}](?=\s|$)"""
     r"""|[^\s"]*"[^"]*"?|[^\s"]+"""
 )
-_NAMED = re.compile("[-−–]?course:|region:|date:", re.IGNORECASE)  # noqa: RUF001  as phones type a minus
+NAMES = frozenset({*TYPED_AS, "date:"})
+"""The names that stand before a word, with their colons."""
+
+_MINUS = "[-\u2212\u2013]"
+"""As phones type a minus."""
+
+_NAMED = re.compile(f"{_MINUS}course:|{'|'.join(map(re.escape, sorted(NAMES)))}", re.IGNORECASE)
 _PAGE = re.compile("page:([0-9]{1,3})", re.IGNORECASE | re.ASCII)
 _UNSEEN = frozenset({"Cf", "Cc", "Cs"})
 """Unicode categories that nobody types on purpose: marks of direction, zero-width characters, controls, surrogates."""

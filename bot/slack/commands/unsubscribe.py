@@ -1,17 +1,17 @@
 """`/racing unsubscribe`: regions, topics, or all; what is left is said back."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from sqlmodel import Session
 
 from bot.channels import subscriptions
-from bot.channels.filters import ALL_REGIONS, ChannelFilter, without_abandonments
+from bot.channels.conditions.course_condition import is_called
+from bot.channels.filters import ALL_REGIONS, ChannelFilter, without, without_abandonments
 from bot.db.tables import ChannelSubscriptionRow
 from bot.errors import WITHOUT, CommandError
 from bot.events.event import Topic
-from bot.events.races import Course
 from bot.outbox import backlog
 from bot.outbox.message import Message
 from bot.racedata.lexicon import Lexicon, kept
@@ -19,23 +19,22 @@ from bot.racedata.near_misses import COURSE, refusal, wrong_words
 from bot.slack.commands.filter_view import as_shown
 from bot.slack.commands.filter_words_typed import (
     NOT_COURSE,
+    Values,
     Wanted,
     check_readings,
     day_or_time,
     read_wanted,
     says_codes,
+    typed_values,
 )
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.subscription_changes import audited, change
 from bot.slack.commands.tokens import join
-from bot.slack.messages.answers.filter_words import (
-    in_plain_words,
-    name_of,
-    region_named,
-    region_words,
-    topics_in_order,
-)
+from bot.slack.messages.answers.filter_words import in_plain_words
 from bot.slack.messages.answers.subscription_answers import unsubscribed
+from bot.slack.messages.conditions.course_view import name_of
+from bot.slack.messages.conditions.region_view import region_named, region_words
+from bot.slack.messages.conditions.topic_view import topics_in_order
 from bot.slack.messages.kit.text import listed
 
 NAME = "unsubscribe"
@@ -96,10 +95,14 @@ def _remove(session: Session, desk: Desk, channel_id: str, wanted: Wanted) -> Un
     rows = subscriptions.of_channel(session, channel_id)
     chosen = _chosen(rows, wanted)
     for row in chosen:
-        _end(session, desk, row, wanted)
+        after = without(subscriptions.read_filter(row), named) if (named := _named(wanted)) else None
+        if after is None:
+            subscriptions.remove(session, channel_id, [row.region])
+        else:
+            subscriptions.save(session, channel_id, after, user_id=row.created_by, now=desk.clock())
     left = subscriptions.of_channel(session, channel_id)
     if not left:
-        # Of a paused channel this may be much: nobody wants to be flooded with what they have ended.
+        # The backlog of a paused channel can be long, and nobody wants messages of an ended subscription.
         backlog.drop(session, channel_id, desk.clock())
     ended, filters = len(rows) - len(left), [subscriptions.read_filter(row) for row in left]
     return Unsubscribed(
@@ -109,6 +112,12 @@ def _remove(session: Session, desk: Desk, channel_id: str, wanted: Wanted) -> Un
         tuple(says_codes(wanted.named)),
         without_abandonments(filters, filters),
     )
+
+
+def _named(wanted: Wanted) -> dict[str, Collection[str]]:
+    """The typed words by field of a filter; empty where regions alone, or all, were typed."""
+    typed = {"topics": wanted.topics, "courses": wanted.courses, "not_courses": wanted.not_courses}
+    return {field: words for field, words in (typed | dict(wanted.values)).items() if words}
 
 
 def _read(session: Session, invocation: Invocation) -> Wanted:
@@ -137,10 +146,18 @@ def _chosen(rows: Sequence[ChannelSubscriptionRow], wanted: Wanted) -> list[Chan
         wrong = wrong_words(unknown, {word: word for word in (*map(region_words, regions), *Topic)}, ALIKE)
         raise refusal(f"This channel has no subscription to {', '.join(unknown)}.", wrong, after=f"It has: {there}.")
     chosen = [row for row in rows if not wanted.regions or row.region in wanted.regions]
+    named = _named(wanted)
+    if not named:
+        return chosen
+    _check_one_kind(chosen, wanted)
+    if wanted.topics:
+        return _with_these_topics(chosen, wanted.topics)
     if wanted.courses or wanted.not_courses:
-        _check_one_kind(chosen, wanted)
-        return _with_these_courses(chosen, wanted)
-    return _with_these_topics(chosen, wanted.topics) if wanted.topics else chosen
+        _check_courses(chosen, wanted)
+    else:
+        _check_values(chosen, wanted)
+    filters = [subscriptions.read_filter(row) for row in chosen]
+    return [row for row, one in zip(chosen, filters, strict=True) if without(one, named) != one]
 
 
 def _lexicon(session: Session, rows: Sequence[ChannelSubscriptionRow]) -> Lexicon:
@@ -178,16 +195,18 @@ def _check_words(wanted: Wanted, regions: Sequence[str]) -> None:
 
 
 def _check_one_kind(rows: Sequence[ChannelSubscriptionRow], wanted: Wanted) -> None:
-    """Raise CommandError where topics and courses are typed: to end both would be more than was named."""
-    if not wanted.topics:
+    """Raise CommandError where words of two kinds are typed: to end both would be more than was named."""
+    if wanted.values:
+        _check_values_alone(wanted)
+    if not wanted.topics or not (wanted.courses or wanted.not_courses):
         return
     topics, courses = listed(topics_in_order(wanted.topics)), listed([*wanted.courses, *wanted.not_courses])
-    named = replace(wanted, topics=frozenset())
+    of_courses = replace(wanted, topics=frozenset())
     filters = [subscriptions.read_filter(row) for row in rows]
     lines = {f"{topics} entirely": replace(wanted, courses=(), not_courses=()).line(NAME)}
-    if any(_without_courses(one, named) != one for one in filters):
+    if any(without(one, _named(of_courses)) != one for one in filters):
         there = f"{courses} entirely" if wanted.courses else f"{courses} is no longer left out"
-        lines = {there: named.line(NAME)} | lines
+        lines = {there: of_courses.line(NAME)} | lines
     elif len(filters) == 1 and filters[0].region != ALL_REGIONS and wanted.courses:
         left_out = [f"{NOT_COURSE}{one}" for one in wanted.courses]
         lines[f"Leave out {courses}"] = join(["subscribe", filters[0].region, *left_out])
@@ -196,6 +215,38 @@ def _check_one_kind(rows: Sequence[ChannelSubscriptionRow], wanted: Wanted) -> N
         "Nothing was changed. What is to end?",
         lines=lines,
     )
+
+
+def _check_values_alone(wanted: Wanted) -> None:
+    """Raise CommandError where topics or courses are typed beside a value such as a race class."""
+    others = [*topics_in_order(wanted.topics), *wanted.courses, *wanted.not_courses]
+    if not others:
+        return
+    alone = replace(wanted, topics=frozenset(), courses=(), not_courses=())
+    rest = replace(wanted, values=())
+    values = _values_named(wanted.values)
+    raise CommandError(
+        f"A subscription has the same races for all that it brings, so {listed(others)} of {values} alone can't be "
+        "ended. Nothing was changed. What is to end?",
+        lines={f"{values} entirely": alone.line(NAME), f"{listed(others)} entirely": rest.line(NAME)},
+    )
+
+
+def _check_values(rows: Sequence[ChannelSubscriptionRow], wanted: Wanted) -> None:
+    """Raise CommandError where no filter names one of the typed values."""
+    filters = [subscriptions.read_filter(row) for row in rows]
+    for field, words in wanted.values:
+        for word in words:
+            if all(without(one, {field: [word]}) == one for one in filters):
+                raise CommandError(
+                    f"No subscription of this channel names {_values_named(((field, (word,)),))}, so nothing was "
+                    "changed. /racing list shows what there is."
+                )
+
+
+def _values_named(values: Values) -> str:
+    """Values as a command line has values: "class:1 and class:2"."""
+    return listed(typed_values(values))
 
 
 def _with_these_topics(
@@ -210,32 +261,30 @@ def _with_these_topics(
     return found
 
 
-def _with_these_courses(rows: Sequence[ChannelSubscriptionRow], wanted: Wanted) -> list[ChannelSubscriptionRow]:
-    """The subscriptions whose filters name a course that was typed. Raises CommandError where a course is in none."""
+def _check_courses(rows: Sequence[ChannelSubscriptionRow], wanted: Wanted) -> None:
+    """Raise CommandError where no filter names one of the typed courses."""
     filters = [subscriptions.read_filter(row) for row in rows]
-    for typed, named in (
-        *((typed, [one.courses for one in filters]) for typed in wanted.courses),
-        *((typed, [one.not_courses for one in filters]) for typed in wanted.not_courses),
+    for field, typed in (
+        *(("courses", typed) for typed in wanted.courses),
+        *(("not_courses", typed) for typed in wanted.not_courses),
     ):
-        if not any(_is_called(course, typed) for courses in named for course in courses):
-            if typed in wanted.courses and (lines := _taken_back(filters, typed)):
-                raise CommandError(f"{typed} is already left out.", lines=lines)
-            raise CommandError(
-                f"No subscription of this channel names the course {typed}, so nothing was changed. /racing list shows "
-                'what there is; /racing subscribe GB -course:"Name" would leave one out.',
-                lines={f"Leave out {typed}": join(["subscribe", one.region, f"{NOT_COURSE}{typed}"]) for one in filters}
-                if len(filters) == 1
-                and filters[0].region != ALL_REGIONS
-                and not filters[0].courses
-                and typed in wanted.courses
-                else None,
-            )
-    return [row for row, one in zip(rows, filters, strict=True) if _without_courses(one, wanted) != one]
+        if any(without(one, {field: [typed]}) != one for one in filters):
+            continue
+        if field == "courses" and (lines := _taken_back(filters, typed)):
+            raise CommandError(f"{typed} is already left out.", lines=lines)
+        is_whole_region = len(filters) == 1 and filters[0].region != ALL_REGIONS and not filters[0].courses
+        raise CommandError(
+            f"No subscription of this channel names the course {typed}, so nothing was changed. /racing list shows "
+            'what there is; /racing subscribe GB -course:"Name" would leave one out.',
+            lines={f"Leave out {typed}": join(["subscribe", filters[0].region, f"{NOT_COURSE}{typed}"])}
+            if is_whole_region and field == "courses"
+            else None,
+        )
 
 
 def _taken_back(filters: Sequence[ChannelFilter], typed: str) -> dict[str, str]:
     """A line that ends the exclusion of a course for each filter that leaves the course out, by label."""
-    found = [(one, course) for one in filters for course in one.not_courses if _is_called(course, typed)]
+    found = [(one, course) for one in filters for course in one.not_courses if is_called(course, [typed])]
     return {
         f"Take {name_of(course)} back in{f' from {region_named(one.region)}' if len(found) > 1 else ''}": join(
             [
@@ -247,32 +296,3 @@ def _taken_back(filters: Sequence[ChannelFilter], typed: str) -> dict[str, str]:
         )
         for one, course in found
     }
-
-
-def _without_courses(before: ChannelFilter, wanted: Wanted) -> ChannelFilter:
-    """The filter without the courses that were typed, in either of its lists."""
-    courses = tuple(one for one in before.courses if not any(_is_called(one, typed) for typed in wanted.courses))
-    not_courses = tuple(
-        one for one in before.not_courses if not any(_is_called(one, typed) for typed in wanted.not_courses)
-    )
-    return before.model_copy(update={"courses": courses, "not_courses": not_courses})
-
-
-def _is_called(course: Course, typed: str) -> bool:
-    return typed.casefold() in {name.casefold() for name in (course.name, course.course_id) if name}
-
-
-def _end(session: Session, desk: Desk, row: ChannelSubscriptionRow, wanted: Wanted) -> None:
-    """Take topics or courses out of a subscription; with nothing named, or nothing left to receive, remove it."""
-    before = subscriptions.read_filter(row)
-    after = _without_courses(before, wanted)
-    # Without its last course a filter would take every course: that is more, not less.
-    ends = bool(before.courses) and not after.courses
-    if wanted.topics:
-        after = after.model_copy(update={"topics": before.topics - wanted.topics})
-    elif after == before:
-        ends = True
-    if ends or not after.topics:
-        subscriptions.remove(session, row.channel_id, [row.region])
-        return
-    subscriptions.save(session, row.channel_id, after, user_id=row.created_by, now=desk.clock())

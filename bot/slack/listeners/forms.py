@@ -15,19 +15,12 @@ from bot.slack.commands.form_submission import submit
 from bot.slack.commands.invocation import COMMIT_S, Invocation
 from bot.slack.commands.menu_options import course_options, group_options
 from bot.slack.commands.subscribe import Subscribed
-from bot.slack.forms.subscribe_form import (
-    COURSES,
-    GROUPS,
-    NOT_COURSES,
-    REGIONS,
-    SUBSCRIBE_FORM,
-    channel_words,
-    outdated,
-    read_form,
-    saved,
-)
+from bot.slack.forms.subscribe_form import SUBSCRIBE_FORM, channel_words, outdated, read_form, saved
 from bot.slack.listeners.command_runner import CommandRunner, new_reference, not_in_time
 from bot.slack.messages.answers.filter_words import in_markup
+from bot.slack.messages.conditions.course_view import COURSES, NOT_COURSES
+from bot.slack.messages.conditions.mention_view import GROUPS
+from bot.slack.messages.conditions.region_view import REGIONS
 from bot.slack.messages.kit.blocks import section
 
 log = get_logger(__name__)

@@ -43,8 +43,9 @@ from bot.slack.commands import list as list_command
 from bot.slack.commands import mute, pause, subscribe, unsubscribe
 from bot.slack.commands.form_submission import submit
 from bot.slack.commands.invocation import Invocation
-from bot.slack.forms.subscribe_form import REGIONS, FormOf, Submitted
+from bot.slack.forms.subscribe_form import FormOf
 from bot.slack.messages.alerts.backlog_summary import waited
+from bot.slack.messages.conditions.region_view import REGIONS
 from bot.slack.messages.kit.plain import sentence
 from bot.slack.web_client import SlackClient, make_session, make_web_client
 from tests.integration.alerts.racing_day import result
@@ -83,8 +84,8 @@ class Replica:
         return await command(self.desk, typed(text))
 
     async def saves(self, form, **chosen):
-        values = {"regions": ("GB",), "topics": DEFAULT_TOPICS, "courses": None, "not_courses": None, "mentions": ()}
-        return await submit(self.desk, typed(""), form, Submitted(**values | chosen))
+        values = {"region": ("GB",), "topics": DEFAULT_TOPICS, "courses": None, "not_courses": None, "mentions": ()}
+        return await submit(self.desk, typed(""), form, values | {"classes": None} | chosen)
 
     async def checks(self):
         work = partial(check_filters, notices=self.notices, now=now())
@@ -261,7 +262,7 @@ async def test_edit_beside_the_filter_check_is_told_that_the_subscription_change
 async def test_filter_check_beside_an_edit_mends_what_was_saved(replicas):
     one, other = replicas
     form = await subscribed(one, "gb", unchecked_since=now())
-    _, checked = await cross(one, one.saves(form, regions=("GB",), mentions=("U7",)), other, other.checks())
+    _, checked = await cross(one, one.saves(form, region=("GB",), mentions=("U7",)), other, other.checks())
     assert checked is True
     assert [(chosen.region, chosen.mentions) for chosen in await filters(one)] == [("GB", ("U7",))]
     assert await one.checks()

@@ -22,7 +22,8 @@ from bot.slack.commands import subscribe, unsubscribe
 from bot.slack.commands.error_answers import explain, retyped
 from bot.slack.commands.form_submission import submit
 from bot.slack.commands.invocation import Invocation
-from bot.slack.forms.subscribe_form import FormOf, Known, read_form, subscribe_form
+from bot.slack.forms.subscribe_form import FormOf, read_form, subscribe_form
+from bot.slack.messages.conditions.view import Known
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 COURSES = [

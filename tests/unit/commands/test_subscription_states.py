@@ -24,8 +24,9 @@ from bot.slack.commands import subscribe, unsubscribe
 from bot.slack.commands.form_button import open_form
 from bot.slack.commands.form_submission import submit
 from bot.slack.commands.invocation import COMMIT_S, Invocation
-from bot.slack.forms.subscribe_form import FormOf, Known, read_form, subscribe_form
+from bot.slack.forms.subscribe_form import FormOf, read_form, subscribe_form
 from bot.slack.messages.alerts.backlog_summary import waited
+from bot.slack.messages.conditions.view import Known
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 IN, OUT = {"channel": {"is_member": True}}, {"channel": {"is_member": False}}

@@ -30,7 +30,7 @@ from bot.racedata.month_quota import QuotaReading, QuotaSource, UsageRow
 from bot.racedata.recent_races import Recent
 from bot.racedata.reference_store import KnownCountry, KnownCourse
 from bot.slack.commands.error_answers import explain
-from bot.slack.forms.subscribe_form import FormOf, Known, outdated, saved, subscribe_form
+from bot.slack.forms.subscribe_form import FormOf, outdated, saved, subscribe_form
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.alerts.drill_message import drill
 from bot.slack.messages.answers.audit_answer import audit_page
@@ -50,6 +50,7 @@ from bot.slack.messages.answers.subscription_list import Listed, ListPage, subsc
 from bot.slack.messages.answers.trace_answer import trace_answer
 from bot.slack.messages.answers.usage_answer import usage
 from bot.slack.messages.answers.welcome import welcome
+from bot.slack.messages.conditions.view import Known
 from bot.slack.messages.kit.plain import sentence
 from tests.unit.messages.kept_events import ABANDONED, MEETING, ON_TIME, PARTLY, RACE, RACES, RECEIVED_AT, RESULT
 

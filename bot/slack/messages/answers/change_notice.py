@@ -7,14 +7,11 @@ from bot.channels.filters import Abandonments, ChannelFilter, Meeting
 from bot.channels.subscriptions import UNTIL_RESUMED
 from bot.events.event import Topic
 from bot.outbox.message import Message
-from bot.slack.messages.answers.filter_words import (
-    WORDS_MAX,
-    courses_named,
-    described,
-    region_named,
-    topics_in_order,
-)
+from bot.slack.messages.answers.filter_words import WORDS_MAX, described
 from bot.slack.messages.answers.mute_answer import abandonments_words, meeting_words
+from bot.slack.messages.conditions.region_view import region_named
+from bot.slack.messages.conditions.table import TOPICS, VIEWS
+from bot.slack.messages.conditions.topic_view import topics_in_order
 from bot.slack.messages.kit.blocks import message, section
 from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.text import SECTION_MAX, clip, listed, safe
@@ -70,17 +67,12 @@ def narrowed_by(user_id: str, before: Sequence[ChannelFilter], after: Sequence[C
 
 
 def _losses(was: ChannelFilter, now: ChannelFilter | None) -> Iterator[str]:
-    """The lost topics and courses of a subscription, each as the beginning of "… from GB"."""
-    if topics := _topics_lost(was, now):
-        yield f"ended {listed(topics_in_order(topics))}"
+    """The losses of a subscription, each as the beginning of "… from GB"."""
     if now is None:
+        yield f"ended {TOPICS.words(was, None)}"
         return
-    if left_out := [one for one in now.not_courses if was.takes_course(one)]:
-        yield f"left out {courses_named(left_out)}"
-    if now.courses and not was.courses:
-        yield f"ended all courses but {courses_named(now.courses)}"
-    elif ended := [one for one in was.courses if now.courses and not now.takes_course(one) and one not in left_out]:
-        yield f"ended {courses_named(ended)}"
+    for view in VIEWS:
+        yield from view.losses(was, now)
 
 
 def _topics_lost(was: ChannelFilter, now: ChannelFilter | None) -> frozenset[Topic]:

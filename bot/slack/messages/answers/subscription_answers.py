@@ -11,10 +11,10 @@ from bot.slack.messages.answers.filter_words import (
     WORDS_MAX,
     all_courses_are_shown,
     in_markup,
-    region_words,
     still_arrives,
 )
 from bot.slack.messages.answers.subscription_buttons import abandonments_buttons, no_abandonments, overriding_buttons
+from bot.slack.messages.conditions.region_view import region_words
 from bot.slack.messages.kit.blocks import message, section
 from bot.slack.messages.kit.buttons import actions
 from bot.slack.messages.kit.names import course_name, race_name

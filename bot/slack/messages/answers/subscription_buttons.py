@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from bot.channels.filters import ChannelFilter, Overridden
 from bot.events.event import Topic
 from bot.outbox.message import Block
-from bot.slack.messages.answers.filter_words import name_of, region_named, region_words
+from bot.slack.messages.conditions.region_view import region_named
+from bot.slack.messages.conditions.table import VIEWS
 from bot.slack.messages.kit.buttons import action_button, command_button
 from bot.slack.messages.kit.text import listed
 
@@ -31,7 +32,7 @@ def abandonments_buttons(lacking: Sequence[ChannelFilter]) -> list[Block]:
     return [
         command_button(
             "Add abandonments" if len(lacking) == 1 else f"Add abandonments from {region_named(one.region)}",
-            " ".join(["subscribe", _quoted(region_words(one.region)), Topic.ABANDONMENTS, *_courses(one)]),
+            " ".join(["subscribe", *map(_quoted, _same_with_abandonments(one))]),
         )
         for one in lacking[:LACKING_MAX]
     ]
@@ -52,11 +53,16 @@ def remove_button(region: str) -> Block:
     return action_button("Remove", REMOVE, region, confirm=question)
 
 
-def _courses(chosen: ChannelFilter) -> list[str]:
-    return [f"course:{_quoted(course.course_id or name_of(course))}" for course in chosen.courses]
+def _same_with_abandonments(chosen: ChannelFilter) -> list[str]:
+    """The words for abandonments of the same races. Excluded courses stay excluded."""
+    views = [view for view in VIEWS if view.condition.is_narrowing or view.field == "region"]
+    first, *others = [view.typed(chosen) for view in views]
+    return [*first, Topic.ABANDONMENTS, *(word for words in others for word in words)]
 
 
 def _quoted(word: str) -> str:
-    """A word as it is typed in a command."""
-    bare = word.replace('"', "")
-    return f'"{bare}"' if " " in bare else bare
+    """A word as people type words in a command."""
+    name, colon, value = word.replace('"', "").partition(":")
+    if not colon:
+        return f'"{name}"' if " " in name else name
+    return f'{name}:"{value}"' if " " in value else f"{name}:{value}"

@@ -1,0 +1,137 @@
+"""The courses of a filter: only some courses, or all courses but some. No filter leaves out an unknown course."""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from bot.channels.conditions.condition import Condition, FileData, FilterFields
+from bot.events.event import RacingEvent
+from bot.events.races import Course, is_same_course, may_be_same_course
+
+
+class OnlyCourses(Condition):
+    """The only courses that a filter takes; all courses where the list is empty."""
+
+    field = "courses"
+    file_key = "only"
+    file_noun = "a course"
+    file_parts = ("name", "id", "country")
+    is_narrowing = True
+
+    def takes(self, chosen: FilterFields, event: RacingEvent) -> bool:
+        course = event.race.course
+        return takes_course(chosen, course) or (chosen.fails_open_for(event) and _may_mean(chosen, course))
+
+    def takes_unreadable(self, chosen: FilterFields) -> bool:
+        return not chosen.courses
+
+    def covers(self, wide: FilterFields, narrow: FilterFields) -> bool:
+        return not wide.courses or (bool(narrow.courses) and _has_all(wide.courses, narrow.courses))
+
+    def joined(self, one: FilterFields, other: FilterFields) -> tuple[Course, ...]:
+        return tuple(dict.fromkeys((*one.courses, *other.courses))) if one.courses and other.courses else ()
+
+    def added(self, before: FilterFields, chosen: FilterFields, *, whole: bool) -> tuple[Course, ...]:
+        if not before.courses or whole:
+            return ()
+        return but(_union(before.courses, chosen.courses), chosen.not_courses)
+
+    def without(self, before: FilterFields, words: Collection[str]) -> tuple[Course, ...]:
+        return tuple(one for one in before.courses if not is_called(one, words))
+
+    def to_file(self, chosen: FilterFields) -> list[str | dict[str, str]]:
+        return [_to_file(course) for course in chosen.courses]
+
+    def from_file(self, data: FileData) -> Course:
+        return _from_file(data)
+
+    def of_file(self, values: Sequence[Any]) -> tuple[Course, ...]:
+        return tuple(values)
+
+
+class NotCourses(Condition):
+    """The courses that a filter leaves out."""
+
+    field = "not_courses"
+    file_key = "except"
+    file_noun = "a course"
+    file_parts = ("name", "id", "country")
+
+    def takes(self, chosen: FilterFields, event: RacingEvent) -> bool:
+        return not has_course(chosen.not_courses, event.race.course)
+
+    def covers(self, wide: FilterFields, narrow: FilterFields) -> bool:
+        return _has_all(narrow.not_courses, wide.not_courses)
+
+    def joined(self, one: FilterFields, other: FilterFields) -> tuple[Course, ...]:
+        return (
+            *(course for course in one.not_courses if not takes_course(other, course)),
+            *(course for course in other.not_courses if not takes_course(one, course)),
+        )
+
+    def added(self, before: FilterFields, chosen: FilterFields, *, whole: bool) -> tuple[Course, ...]:  # noqa: ARG002
+        return _union(but(before.not_courses, chosen.courses), chosen.not_courses)
+
+    def without(self, before: FilterFields, words: Collection[str]) -> tuple[Course, ...]:
+        return tuple(one for one in before.not_courses if not is_called(one, words))
+
+    def to_file(self, chosen: FilterFields) -> list[str | dict[str, str]]:
+        return [_to_file(course) for course in chosen.not_courses]
+
+    def from_file(self, data: FileData) -> Course:
+        return _from_file(data)
+
+    def of_file(self, values: Sequence[Any]) -> tuple[Course, ...]:
+        return tuple(values)
+
+
+def takes_course(chosen: FilterFields, course: Course) -> bool:
+    """True unless the filter excludes this course, or lists courses and this course is not among them."""
+    if course.course_id is None and course.name is None:
+        return True
+    if has_course(chosen.not_courses, course):
+        return False
+    return not chosen.courses or any(may_be_same_course(course, taken) for taken in chosen.courses)
+
+
+def has_course(courses: Iterable[Course], sought: Course) -> bool:
+    return any(is_same_course(one, sought) for one in courses)
+
+
+def but(courses: Iterable[Course], left_out: Sequence[Course]) -> tuple[Course, ...]:
+    """The courses that are not left out."""
+    return tuple(one for one in courses if not has_course(left_out, one))
+
+
+def is_called(course: Course, words: Iterable[str]) -> bool:
+    """Whether a word is the course's name or id, in any letter case."""
+    names = {name.casefold() for name in (course.name, course.course_id) if name}
+    return any(word.casefold() in names for word in words)
+
+
+def _union(one: Sequence[Course], other: Sequence[Course]) -> tuple[Course, ...]:
+    return (*one, *but(other, one))
+
+
+def _has_all(courses: Sequence[Course], sought: Iterable[Course]) -> bool:
+    return all(has_course(courses, one) for one in sought)
+
+
+def _may_mean(chosen: FilterFields, course: Course) -> bool:
+    """Whether an unchecked word is the course's name or id in another letter case."""
+    words = {word.casefold() for word in (course.course_id, course.name) if word}
+    return any(taken.course_id is None and (taken.name or "").casefold() in words for taken in chosen.courses)
+
+
+def _to_file(course: Course) -> str | dict[str, str]:
+    if course.course_id is None and course.country is None and course.name:
+        return course.name
+    said = {"name": course.name, "id": course.course_id, "country": course.country}
+    return {name: value for name, value in said.items() if value}
+
+
+def _from_file(data: FileData) -> Course:
+    if isinstance(data, str):
+        return Course(name=data)
+    if not (data.get("name") or data.get("id")):
+        raise ValueError("a course needs a name or an id")
+    return Course(course_id=data.get("id"), name=data.get("name"), country=data.get("country"))

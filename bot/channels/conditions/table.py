@@ -1,0 +1,19 @@
+"""Every kind of condition, in the order of a form and of a file. A new kind is a file beside this file, and a line."""
+
+from bot.channels.conditions.condition import Condition
+from bot.channels.conditions.course_condition import NotCourses, OnlyCourses
+from bot.channels.conditions.mention_condition import MentionCondition
+from bot.channels.conditions.race_class_condition import RaceClassCondition
+from bot.channels.conditions.region_condition import RegionCondition
+from bot.channels.conditions.topic_condition import TopicCondition
+
+CONDITIONS: tuple[Condition, ...] = (
+    RegionCondition(),
+    TopicCondition(),
+    OnlyCourses(),
+    NotCourses(),
+    RaceClassCondition(),
+    MentionCondition(),
+)
+
+BY_FIELD: dict[str, Condition] = {condition.field: condition for condition in CONDITIONS}

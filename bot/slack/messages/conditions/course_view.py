@@ -1,0 +1,109 @@
+"""Courses as people meet them: the only courses, and the excluded courses."""
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import Any
+
+from bot.channels.conditions.table import BY_FIELD
+from bot.channels.filters import ChannelFilter
+from bot.events.races import Course
+from bot.outbox.message import Block
+from bot.racedata.near_misses import COURSE
+from bot.racedata.reference_store import KnownCourse
+from bot.slack.messages.conditions.view import ConditionView, FilledForm, Known, form_field, looked_up
+from bot.slack.messages.kit.options import OPTIONS_MAX, options
+from bot.slack.messages.kit.text import clip, counted, listed, size
+
+COURSES = "courses"
+NOT_COURSES = "not_courses"
+
+COURSES_MAX = OPTIONS_MAX
+
+NAMES_MAX = 240
+"""Characters of the names in a list of courses, where one filter is shown; several filters share the room."""
+
+NAME_MAX = 100
+
+
+class OnlyCoursesView(ConditionView):
+    condition = BY_FIELD["courses"]
+    typed_as = COURSE
+
+    def words(self, chosen: ChannelFilter, names_max: int | None) -> str:
+        return f", only {courses_named(chosen.courses, names_max)}" if chosen.courses else ""
+
+    def losses(self, was: ChannelFilter, now: ChannelFilter) -> Iterator[str]:
+        if now.courses and not was.courses:
+            yield f"ended all courses but {courses_named(now.courses)}"
+            return
+        left_out = [one for one in now.not_courses if was.takes_course(one)]
+        ended = [one for one in was.courses if now.courses and not now.takes_course(one) and one not in left_out]
+        if ended:
+            yield f"ended {courses_named(ended)}"
+
+    def typed(self, chosen: ChannelFilter) -> list[str]:
+        return [f"{COURSE}{course.course_id or name_of(course)}" for course in chosen.courses]
+
+    def form(self, chosen: ChannelFilter, known: Known) -> list[Block]:
+        return _menu(COURSES, "Only these courses", chosen.courses, known)
+
+    def read(self, form: FilledForm) -> Any:
+        return tuple(form.selected(COURSES)) if COURSES in form.had else None
+
+
+class NotCoursesView(ConditionView):
+    condition = BY_FIELD["not_courses"]
+    typed_as = f"-{COURSE}"
+
+    def words(self, chosen: ChannelFilter, names_max: int | None) -> str:
+        return f", without {courses_named(chosen.not_courses, names_max)}" if chosen.not_courses else ""
+
+    def losses(self, was: ChannelFilter, now: ChannelFilter) -> Iterator[str]:
+        if left_out := [one for one in now.not_courses if was.takes_course(one)]:
+            yield f"left out {courses_named(left_out)}"
+
+    def typed(self, chosen: ChannelFilter) -> list[str]:
+        return [f"{self.typed_as}{course.course_id or name_of(course)}" for course in chosen.not_courses]
+
+    def form(self, chosen: ChannelFilter, known: Known) -> list[Block]:
+        return _menu(NOT_COURSES, "Without these courses", chosen.not_courses, known)
+
+    def read(self, form: FilledForm) -> Any:
+        return tuple(form.selected(NOT_COURSES)) if NOT_COURSES in form.had else None
+
+
+def name_of(course: Course) -> str:
+    """The name of a filter's course, else its id."""
+    return course.name or course.course_id or "?"
+
+
+def course_value(course: Course | KnownCourse) -> str:
+    """The value of a course in a menu: its id, else its name."""
+    return course.course_id or course.name or ""
+
+
+def not_shown(courses: Sequence[Course]) -> tuple[Course, ...]:
+    """The courses that a menu can't show: too many, or too long for an option."""
+    shown = {one["value"] for one in _options(courses)}
+    return tuple(course for course in courses if course_value(course) not in shown)
+
+
+def courses_named(courses: Sequence[Course], names_max: int | None = NAMES_MAX) -> str:
+    """Courses by name. A list of more than `names_max` characters is counted, and named in part."""
+    names = [clip(name_of(course), NAME_MAX) for course in courses]
+    if names_max is None or sum(map(size, names)) <= names_max:
+        return listed(names)
+    shown = [name for name, room in zip(names, accumulate(map(size, names)), strict=True) if room <= names_max]
+    shown = shown or names[:1]
+    more = len(names) - len(shown)
+    return f"{counted(len(names), 'course')}: {', '.join(shown)}{f', and {more} more' if more else ''}"
+
+
+def _menu(name: str, label: str, chosen: Sequence[Course], known: Known) -> list[Block]:
+    """The menu; no menu without a list of courses to choose from."""
+    element = looked_up("Type a course's name", _options(chosen), COURSES_MAX)
+    return [form_field(name, label, element, optional=True)] if known.courses else []
+
+
+def _options(courses: Sequence[Course]) -> list[Block]:
+    return options((name_of(one), course_value(one)) for one in courses)

@@ -1,0 +1,76 @@
+"""Race classes as people meet them."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from bot.channels.conditions.race_class_condition import CLASS, folded_class, race_class_of
+from bot.channels.conditions.table import BY_FIELD
+from bot.channels.filters import ChannelFilter
+from bot.outbox.message import Block
+from bot.slack.messages.conditions.view import ConditionView, FilledForm, Known, Submitted, form_field
+from bot.slack.messages.kit.text import listed
+
+CLASSES = "classes"
+
+TYPED_CLASSES_MAX = 3_000
+"""https://docs.slack.dev/reference/block-kit/block-elements/plain-text-input-element"""
+
+
+class RaceClassView(ConditionView):
+    condition = BY_FIELD["classes"]
+    typed_as = f"{CLASS}:"
+
+    def words(self, chosen: ChannelFilter, _names_max: int | None) -> str:
+        return f", {classes_named(chosen.classes)} races only" if chosen.classes else ""
+
+    def losses(self, was: ChannelFilter, now: ChannelFilter) -> Iterator[str]:
+        if now.classes and not was.classes:
+            yield f"ended all races but {classes_named(now.classes)}"
+        elif ended := [one for one in was.classes if now.classes and one not in now.classes]:
+            yield f"ended {classes_named(ended)}"
+
+    def typed(self, chosen: ChannelFilter) -> list[str]:
+        return [f"{self.typed_as}{_short(one)}" for one in chosen.classes]
+
+    def form(self, chosen: ChannelFilter, _known: Known) -> list[Block]:
+        shown = ", ".join(map(_short, chosen.classes))
+        if len(shown) > TYPED_CLASSES_MAX:
+            return []
+        element: Block = {"type": "plain_text_input", "max_length": TYPED_CLASSES_MAX}
+        element |= {"initial_value": shown} if shown else {}
+        hint = "With commas between, for example: 1, 2, Group 1. Races without a published class come too."
+        return [form_field(CLASSES, "Only these race classes", element, hint=hint, optional=True)]
+
+    def read(self, form: FilledForm) -> Any:
+        if CLASSES not in form.had:
+            return None
+        words = [word for word in re.split("[,;\n]", form.text(CLASSES)) if word.strip()]
+        return self.condition.of_file([_as_stored(word) for word in words])
+
+    def problems(self, submitted: Submitted) -> dict[str, str]:
+        for word in submitted[self.field] or ():
+            try:
+                race_class_of(word)
+            except ValueError as error:
+                return {CLASSES: f"{error}."}
+        return {}
+
+
+def classes_named(classes: Sequence[str]) -> str:
+    """Race classes in a sentence: "class 1 and Group 1"."""
+    return listed([f"{CLASS} {_short(one)}" if _short(one) != one else one for one in classes])
+
+
+def _short(race_class: str) -> str:
+    """The figure of "Class 1"; any other class as stored."""
+    folded = folded_class(race_class)
+    return folded if folded.isdecimal() else race_class
+
+
+def _as_stored(word: str) -> str:
+    """The class of a typed word; a word that is no class as typed, for `problems` to refuse."""
+    try:
+        return race_class_of(word)
+    except ValueError:
+        return word

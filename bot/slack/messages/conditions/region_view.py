@@ -1,0 +1,66 @@
+"""Regions as people meet them."""
+
+from collections.abc import Iterator, Sequence
+
+from bot.channels.conditions.table import BY_FIELD
+from bot.channels.filters import ALL_REGIONS, ChannelFilter
+from bot.outbox.message import Block
+from bot.slack.messages.conditions.view import ConditionView, FilledForm, Known, Submitted, form_field
+from bot.slack.messages.kit.blocks import plain_text
+from bot.slack.messages.kit.options import all_options, in_groups
+
+REGIONS = "regions"
+
+TYPED_MAX = 300
+"""Characters of typed regions, where the form has no list."""
+
+
+class RegionView(ConditionView):
+    condition = BY_FIELD["region"]
+    typed_as = "region:"
+
+    def words(self, chosen: ChannelFilter, _names_max: int | None) -> str:
+        return region_named(chosen.region)
+
+    def losses(self, _was: ChannelFilter, _now: ChannelFilter) -> Iterator[str]:
+        yield from ()
+
+    def typed(self, chosen: ChannelFilter) -> list[str]:
+        return [region_words(chosen.region)]
+
+    def form(self, chosen: ChannelFilter, known: Known) -> list[Block]:
+        return [_typed_regions(chosen.region) if known.regions is None else _listed_regions(known.regions, chosen)]
+
+    def read(self, form: FilledForm) -> tuple[str, ...]:
+        words = form.text(REGIONS).replace(",", " ").split()
+        codes = [ALL_REGIONS if word.lower() == "all" else word for word in words]
+        return tuple(dict.fromkeys([*form.selected(REGIONS), *codes]))
+
+    def problems(self, submitted: Submitted) -> dict[str, str]:
+        return {} if submitted[self.field] else {REGIONS: "Choose at least one region, or all."}
+
+
+def region_words(region: str) -> str:
+    """A region as people type regions."""
+    return "all" if region == ALL_REGIONS else region
+
+
+def region_named(region: str) -> str:
+    """A region in a sentence."""
+    return "all regions" if region == ALL_REGIONS else region
+
+
+def _typed_regions(chosen: str) -> Block:
+    element: Block = {"type": "plain_text_input", "max_length": TYPED_MAX}
+    element |= {"initial_value": region_words(chosen)} if chosen else {}
+    return form_field(REGIONS, "Regions", element, hint="Codes such as GB IRE, or the word all")
+
+
+def _listed_regions(regions: Sequence[str], start: ChannelFilter) -> Block:
+    chosen = start.region
+    # A region that is no longer published can still be seen and kept.
+    codes = [*regions, *([chosen] if chosen and chosen != ALL_REGIONS and chosen not in regions else [])]
+    every = list(all_options([("All regions", ALL_REGIONS), *((code, code) for code in codes)]))
+    initial = [one for one in every if one["value"] == chosen]
+    element = {"type": "multi_static_select", "placeholder": plain_text("Choose regions"), **in_groups(every)}
+    return form_field(REGIONS, "Regions", element | ({"initial_options": initial} if initial else {}))

@@ -1,0 +1,15 @@
+"""The view of every kind of condition, in the order of the form. A new kind is a file beside this file, and a line."""
+
+from bot.slack.messages.conditions.course_view import NotCoursesView, OnlyCoursesView
+from bot.slack.messages.conditions.mention_view import MentionView
+from bot.slack.messages.conditions.race_class_view import RaceClassView
+from bot.slack.messages.conditions.region_view import RegionView
+from bot.slack.messages.conditions.topic_view import TopicView
+from bot.slack.messages.conditions.view import ConditionView
+
+REGION, TOPICS, CLASSES, MENTIONS = RegionView(), TopicView(), RaceClassView(), MentionView()
+
+VIEWS: tuple[ConditionView, ...] = (REGION, TOPICS, OnlyCoursesView(), NotCoursesView(), CLASSES, MENTIONS)
+
+TYPED_AS: dict[str, ConditionView] = {view.typed_as: view for view in VIEWS if view.typed_as}
+"""The views by the name that stands before a typed value."""

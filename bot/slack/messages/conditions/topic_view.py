@@ -1,0 +1,51 @@
+"""Topics as people meet them."""
+
+from collections.abc import Iterator
+
+from bot.channels.conditions.table import BY_FIELD
+from bot.channels.filters import ChannelFilter
+from bot.events.event import Topic
+from bot.outbox.message import Block
+from bot.slack.messages.conditions.view import ConditionView, FilledForm, Known, Submitted, form_field
+from bot.slack.messages.kit.options import options
+from bot.slack.messages.kit.text import listed
+
+TOPICS = "topics"
+
+TOPIC_LABELS = {
+    Topic.RESULTS: "Results",
+    Topic.ABANDONMENTS: "Abandoned races and meetings",
+    Topic.RACECARDS: "Racecards",
+}
+
+
+class TopicView(ConditionView):
+    condition = BY_FIELD["topics"]
+
+    def words(self, chosen: ChannelFilter, _names_max: int | None) -> str:
+        return listed(topics_in_order(chosen.topics))
+
+    def losses(self, was: ChannelFilter, now: ChannelFilter) -> Iterator[str]:
+        if lost := was.topics - now.topics:
+            yield f"ended {listed(topics_in_order(lost))}"
+
+    def typed(self, chosen: ChannelFilter) -> list[str]:
+        return topics_in_order(chosen.topics)
+
+    def form(self, chosen: ChannelFilter, _known: Known) -> list[Block]:
+        every = options((label, topic.value) for topic, label in TOPIC_LABELS.items())
+        initial = [one for one in every if Topic(one["value"]) in chosen.topics]
+        element = {"type": "checkboxes", "options": every} | ({"initial_options": initial} if initial else {})
+        hint = "Abandonments come as soon as they are reported."
+        return [form_field(TOPICS, "What to post", element, hint=hint)]
+
+    def read(self, form: FilledForm) -> frozenset[Topic]:
+        return frozenset(Topic(value) for value in form.selected(TOPICS) if value in set(Topic))
+
+    def problems(self, submitted: Submitted) -> dict[str, str]:
+        return {} if submitted[self.field] else {TOPICS: "Choose at least one of them."}
+
+
+def topics_in_order(topics: frozenset[Topic]) -> list[str]:
+    """Topics by the words people type, always in the same order."""
+    return [topic.value for topic in Topic if topic in topics]

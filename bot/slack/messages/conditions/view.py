@@ -1,0 +1,100 @@
+"""The answers that each kind of condition gives to people, beside its rules in bot.channels.conditions."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bot.channels.conditions.condition import Condition
+from bot.channels.filters import ChannelFilter
+from bot.outbox.message import Block
+from bot.slack.messages.kit.blocks import plain_text
+
+Submitted = Mapping[str, Any]
+"""The choices of a form by field, not checked yet; None where the form had no such field."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """The data service's lists, as far as kept: the regions (None: never read), and whether there are courses."""
+
+    regions: Sequence[str] | None
+    courses: bool
+
+
+@dataclass(frozen=True)
+class FilledForm:
+    """The values of a submitted form by block, and all blocks that the form had."""
+
+    values: Mapping[str, Any]
+    had: frozenset[str]
+
+    def field(self, name: str) -> Mapping[str, Any]:
+        found = (self.values.get(name) or {}).get(name)
+        return found if isinstance(found, dict) else {}
+
+    def text(self, name: str) -> str:
+        return str(self.field(name).get("value") or "")
+
+    def selected(self, name: str) -> list[str]:
+        return [
+            str(one.get("value")) for one in self.field(name).get("selected_options") or () if isinstance(one, dict)
+        ]
+
+    def users(self, name: str) -> list[str]:
+        return [str(one) for one in self.field(name).get("selected_users") or ()]
+
+
+class ConditionView(ABC):
+    """A kind of condition as people meet it. `typed_as` stands before a typed value; "" where nobody types so."""
+
+    condition: Condition
+    typed_as: str = ""
+
+    @property
+    def field(self) -> str:
+        """The field of a filter."""
+        return self.condition.field
+
+    @abstractmethod
+    def words(self, chosen: ChannelFilter, names_max: int | None) -> str:
+        """The condition in a sentence on the filter; lists of names longer than `names_max` are shortened."""
+
+    @abstractmethod
+    def losses(self, was: ChannelFilter, now: ChannelFilter) -> Iterator[str]:
+        """The losses of a narrowed filter, each as the beginning of "… from GB"."""
+
+    @abstractmethod
+    def typed(self, chosen: ChannelFilter) -> list[str]:
+        """The words of a command line that ask for the condition again."""
+
+    @abstractmethod
+    def form(self, chosen: ChannelFilter, known: Known) -> list[Block]:
+        """The fields of the form, filled in."""
+
+    @abstractmethod
+    def read(self, form: FilledForm) -> Any:
+        """The value of a submitted form; None where the form had no such field."""
+
+    def problems(self, _submitted: Submitted) -> dict[str, str]:
+        """The contradictions of a submitted form, by block, whatever the data service publishes."""
+        return {}
+
+
+def form_field(name: str, label: str, element: Block, *, hint: str | None = None, optional: bool = False) -> Block:
+    """An input whose block_id and action_id are `name`."""
+    block: Block = {
+        "type": "input",
+        "block_id": name,
+        "label": plain_text(label),
+        "element": element | {"action_id": name},
+        "optional": optional,
+    }
+    return block | ({"hint": plain_text(hint)} if hint else {})
+
+
+def looked_up(placeholder: str, initial: Sequence[Block], most: int) -> Block:
+    """A menu whose options the bot looks up while people type."""
+    element: Block = {"type": "multi_external_select", "min_query_length": 1}
+    element |= {"max_selected_items": max(most, len(initial)), "placeholder": plain_text(placeholder)}
+    return element | ({"initial_options": list(initial)} if initial else {})

@@ -1,0 +1,298 @@
+"""Every kind of condition, by the table: said, stored, written to a file, merged, edited in the form, taken away."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from bot.channels import subscriptions
+from bot.channels.conditions.table import BY_FIELD, CONDITIONS
+from bot.channels.filters import CHECKED, ChannelFilter, joint, without
+from bot.errors import CommandError
+from bot.events.event import EventKind, RacingEvent, Topic
+from bot.events.races import Course, Race
+from bot.operations.subscription_file import as_data, as_json, as_yaml, read
+from bot.slack.messages.answers.filter_words import describe, in_words
+from bot.slack.messages.conditions.table import VIEWS
+from tests.unit.commands.test_choosing import BATH, FFOS_LAS, NOW, channel_in
+
+BASE = ChannelFilter(region="GB", topics=frozenset({Topic.RESULTS, Topic.ABANDONMENTS}))
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A value of a kind; the words that `unsubscribe` takes, of which `after` is left; None where nobody types so."""
+
+    value: Any
+    ends: str | None
+    after: Any
+
+
+SAMPLES = {
+    "region": Sample("IRE", "IRE", None),
+    "topics": Sample(frozenset(Topic), "racecards", BASE.topics),
+    "courses": Sample((BATH, FFOS_LAS), "course:Bath", (FFOS_LAS,)),
+    "not_courses": Sample((BATH, FFOS_LAS), "-course:Bath", (FFOS_LAS,)),
+    "classes": Sample(("Class 1", "Group 1"), "class:1", ("Group 1",)),
+    "mentions": Sample(("U1", "here"), None, ("here",)),
+}
+
+EVERY_KIND = pytest.mark.parametrize("field", [condition.field for condition in CONDITIONS])
+TYPED_KINDS = pytest.mark.parametrize("field", [name for name, one in SAMPLES.items() if one.ends and name != "region"])
+
+
+@pytest.fixture
+async def channel(database):
+    return await channel_in(database)
+
+
+def sample(field):
+    return BASE.model_copy(update={field: SAMPLES[field].value})
+
+
+async def stores(channel, *filters):
+    def save(session):
+        for one in filters:
+            subscriptions.save(session, "C1", one, user_id="U1", now=NOW)
+
+    await channel.database.write(save)
+
+
+def test_every_field_of_a_filter_is_of_one_kind_with_a_view_and_a_sample():
+    fields = sorted(set(ChannelFilter.model_fields) - CHECKED)
+    assert fields == sorted(condition.field for condition in CONDITIONS)
+    assert fields == sorted(view.field for view in VIEWS)
+    assert fields == sorted(SAMPLES)
+
+
+def test_no_two_kinds_share_a_key_of_the_file_or_a_name_to_type():
+    assert len({condition.file_key for condition in CONDITIONS}) == len(CONDITIONS)
+    names = [view.typed_as for view in VIEWS if view.typed_as]
+    assert len(set(names)) == len(names)
+
+
+@EVERY_KIND
+def test_kind_changes_the_words_and_the_fingerprint(field):
+    chosen = sample(field)
+    assert chosen.fingerprint() != BASE.fingerprint()
+    assert in_words(chosen) != in_words(BASE)
+
+
+@EVERY_KIND
+def test_kind_is_compared_and_merged(field):
+    chosen = sample(field)
+    assert chosen.covers(chosen)
+    assert not (chosen.covers(BASE) and BASE.covers(chosen))
+    both = joint(chosen, BASE)
+    assert both.covers(chosen)
+    assert both.covers(BASE.model_copy(update={"region": chosen.region}))
+
+
+@EVERY_KIND
+def test_kind_survives_storage_and_the_file(field):
+    chosen = sample(field)
+    assert ChannelFilter.model_validate_json(chosen.model_dump_json()) == chosen
+    for text in (as_yaml(as_data([("C1", chosen)])), as_json(as_data([("C1", chosen)]))):
+        assert [one.chosen for one in read(text)] == [chosen]
+
+
+def test_filter_stored_before_race_classes_is_read():
+    stored = '{"region":"GB","topics":["results"],"courses":[],"not_courses":[],"mentions":[]}'
+    assert ChannelFilter.model_validate_json(stored).classes == ()
+
+
+@EVERY_KIND
+async def test_kind_survives_a_subscribe_of_something_else(channel, field):
+    chosen = sample(field)
+    await stores(channel, chosen)
+    for words in ("GB -course:Goodwood", "AUS racecards"):
+        await channel.types(words)
+    after = (await channel.receives())[chosen.region]
+    condition = BY_FIELD[field]
+    assert set(condition.of(after)) >= set(condition.of(chosen))
+
+
+@EVERY_KIND
+async def test_kind_survives_a_round_trip_through_the_form(channel, field):
+    chosen = sample(field)
+    await stores(channel, chosen)
+    await channel.saves(await channel.opens(chosen.region))
+    assert await channel.receives() == {chosen.region: chosen}
+
+
+@EVERY_KIND
+async def test_form_of_an_older_version_leaves_the_kind_as_it_was(channel, field):
+    chosen = sample(field)
+    await stores(channel, chosen)
+    view = await channel.opens(chosen.region)
+    there = [block for block in view["blocks"] if block.get("block_id") not in {"classes", "courses", "not_courses"}]
+    await channel.saves({**view, "blocks": there})
+    assert await channel.receives() == {chosen.region: chosen}
+
+
+@TYPED_KINDS
+async def test_unsubscribe_of_the_kind_takes_away_what_it_names_and_nothing_else(channel, field):
+    chosen, other = sample(field), BASE.model_copy(update={"region": "IRE"})
+    await stores(channel, chosen, other)
+    await channel.ends(SAMPLES[field].ends)
+    assert await channel.receives() == {
+        "GB": chosen.model_copy(update={field: SAMPLES[field].after}),
+        "IRE": other,
+    }
+
+
+@TYPED_KINDS
+@pytest.mark.parametrize("where", ["", "GB ", "all "])
+async def test_unsubscribe_of_the_kind_ends_nothing_where_no_subscription_names_it(channel, field, where):
+    there = {"GB": BASE, "IRE": BASE.model_copy(update={"region": "IRE"})}
+    await stores(channel, *there.values())
+    with pytest.raises(CommandError, match=r"so nothing was changed|already left out|names the course"):
+        await channel.ends(f"{where}{SAMPLES[field].ends}")
+    assert await channel.receives() == there
+
+
+async def test_unsubscribe_of_a_region_ends_that_region_alone(channel):
+    await stores(channel, BASE, sample("region"))
+    await channel.ends("IRE")
+    assert await channel.receives() == {"GB": BASE}
+
+
+async def test_mentions_are_taken_away_in_the_form_alone(channel):
+    await stores(channel, sample("mentions"))
+    await channel.saves(await channel.opens("GB"), {"people": []})
+    assert (await channel.receives())["GB"].mentions == ("here",)
+
+
+def test_filter_without_its_only_course_or_race_class_is_at_an_end():
+    for field in ("courses", "classes", "topics"):
+        words: Any = {"courses": ["Bath", "Ffos Las"], "classes": ["1", "group 1"], "topics": list(Topic)}[field]
+        assert without(sample(field), {field: words}) is None
+    assert without(sample("not_courses"), {"not_courses": ["Bath", "Ffos Las"]}) == BASE
+
+
+# Race classes
+
+
+def race(kind=EventKind.RESULT_RECEIVED, race_class=None, races=()):
+    found = Race(region="GB", course=Course(name="Ascot"), race_class=race_class)
+    return RacingEvent(key="k", kind=kind, race=found, races=tuple(Race(race_class=one) for one in races))
+
+
+@pytest.mark.parametrize(
+    ("published", "is_taken"),
+    [
+        *((text, True) for text in ("1", "Class 1", "CLASS_1", "group 1", None, "", "-")),
+        *((text, False) for text in ("2", "Class 11", "Group 2")),
+    ],
+)
+@pytest.mark.parametrize("kind", list(EventKind))
+def test_race_class_is_matched_after_folding_and_an_unknown_class_is_told(kind, published, is_taken):
+    chosen = BASE.model_copy(update={"classes": ("Class 1", "Group 1"), "topics": frozenset(Topic)})
+    assert chosen.matches(race(kind, published)) is (is_taken or kind is EventKind.MEETING_ABANDONED)
+
+
+def test_card_is_taken_for_one_of_its_races():
+    chosen = BASE.model_copy(update={"classes": ("Class 1",), "topics": frozenset(Topic)})
+    assert chosen.matches(race(EventKind.RACECARD_PUBLISHED, races=("4", "1")))
+    assert not chosen.matches(race(EventKind.RACECARD_PUBLISHED, races=("4", "5")))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("GB class:1", "class 1 races only"),
+        ("GB class 1 only", "class 1 races only"),
+        ("GB and class:1 class:2", "class 1 and class 2 races only"),
+        ("GB class:1,2", "class 1 and class 2 races only"),
+        ('class:"Group 1" GB', "Group 1 races only"),
+        ("Group 1 from GB", "Group 1 races only"),
+        ("GB Class:'Class 1' class:1", "class 1 races only"),
+    ],
+)
+async def test_race_classes_are_typed_in_any_order(channel, words, said):
+    await channel.types(words)
+    assert describe((await channel.receives())["GB"]) == f"results and abandonments from GB, {said}"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("GB class:", "Nothing follows"),
+        ("GB class:--", "is no race class"),
+        (f"GB class:{'x' * 41}", "is no race class"),
+        ("GB except class:4", "can't be left out"),
+        ("GB no racecards class 4", "can't be left out"),
+    ],
+)
+async def test_words_that_are_no_race_class_are_refused(channel, words, told):
+    with pytest.raises(CommandError, match=told):
+        await channel.types(words)
+    assert await channel.receives() == {}
+
+
+async def test_race_class_without_a_region_asks_from_where_and_keeps_the_class(channel):
+    with pytest.raises(CommandError) as caught:
+        await channel.types("class:1")
+    assert caught.value.lines["GB"] == "subscribe GB results abandonments class:1"
+    await channel.types(caught.value.lines["GB"].removeprefix("subscribe "))
+    assert (await channel.receives())["GB"].classes == ("Class 1",)
+
+
+async def test_readings_of_a_line_keep_its_race_class(channel):
+    with pytest.raises(CommandError) as caught:
+        await channel.types("GB results and IRE racecards class:1")
+    assert caught.value.lines
+    assert all(line.endswith("class:1") for line in caught.value.lines.values())
+
+
+async def test_race_class_is_added_to_race_classes_and_a_bare_region_takes_all(channel):
+    await channel.types("GB class:1")
+    await channel.types("GB class:2")
+    assert (await channel.receives())["GB"].classes == ("Class 1", "Class 2")
+    told = await channel.types("GB")
+    assert told.notes == ("It takes all race classes from GB now, not class 1 and class 2 alone.",)
+    assert (await channel.receives())["GB"] == BASE
+
+
+async def test_race_class_narrows_no_wider_subscription_and_the_answer_says_so(channel):
+    await channel.types("GB")
+    told = await channel.types("GB class:1")
+    assert told.notes == (
+        "It received all race classes from GB, and still does: Edit in /racing list leaves some out.",
+    )
+    assert (await channel.receives())["GB"] == BASE
+
+
+@pytest.mark.parametrize(
+    ("first", "then"), [("GB results class:1", "GB racecards"), ("GB results", "GB racecards class:1")]
+)
+async def test_new_events_of_other_race_classes_are_refused(channel, first, then):
+    await channel.types(first)
+    before = await channel.receives()
+    with pytest.raises(CommandError, match="has the same race classes for all"):
+        await channel.types(then)
+    assert await channel.receives() == before
+
+
+@pytest.mark.parametrize("words", ["results class:1", "course:Bath class:1"])
+async def test_unsubscribe_of_two_kinds_asks_which(channel, words):
+    await stores(channel, BASE.model_copy(update={"courses": (BATH, FFOS_LAS), "classes": ("Class 1", "Class 2")}))
+    before = await channel.receives()
+    with pytest.raises(CommandError, match="What is to end") as caught:
+        await channel.ends(words)
+    assert "unsubscribe class:1" in caught.value.lines.values()
+    assert await channel.receives() == before
+
+
+async def test_only_race_class_ends_its_subscription_alone(channel):
+    await channel.types("GB class:1")
+    await channel.types("IRE")
+    await channel.ends("class:1")
+    assert set(await channel.receives()) == {"IRE"}
+
+
+async def test_form_takes_race_classes_and_says_what_is_none(channel):
+    await channel.saves(await channel.opens(), {"regions": ["GB"], "classes": "1, group 1; Class 1"})
+    assert (await channel.receives())["GB"].classes == ("Class 1", "group 1")
+    with pytest.raises(CommandError, match="is no race class"):
+        await channel.saves(await channel.opens("GB"), {"classes": "--"})
