@@ -1,5 +1,4 @@
-"""Channels: which events a channel receives, and who changed the choice.
+"""Channels: the events that a channel receives, and the record of who changed the choice.
 
-Offers filters and their rules, subscriptions, muted meetings, the audit, and the lock of a channel. Names no method of
-Slack's. May import: db, events.
+Offers filters, subscriptions, mutes, the audit, and the lock of a channel. May import: db, events.
 """

@@ -1,4 +1,4 @@
-"""The audit: every change of what a channel receives, by whom, before and after. Nothing is ever taken out."""
+"""The audit: every change of a channel's choice, by whom, before and after. Entries are never deleted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,21 +9,18 @@ from sqlmodel import Session, col
 
 from bot.db.tables import AuditEntry
 
-PAGE = 15
+ENTRIES_PER_PAGE = 15
 
 
 @dataclass(frozen=True)
 class Page:
-    """Some of the entries, the newest first; `total` is how many there are."""
-
     entries: Sequence[AuditEntry]
     number: int
     total: int
 
     @property
     def pages(self) -> int:
-        """How many pages there are, at least one."""
-        return max(1, -(-self.total // PAGE))
+        return max(1, -(-self.total // ENTRIES_PER_PAGE))
 
 
 def add(
@@ -37,7 +34,7 @@ def add(
     after: str | None,
     reference: str,
 ) -> None:
-    """Write down a change; where before and after are the same there was none."""
+    """Write down a change, unless before and after are the same."""
     if before == after:
         return
     session.add(
@@ -54,18 +51,20 @@ def add(
 
 
 def page(session: Session, *, channel_id: str | None = None, user_id: str | None = None, number: int = 1) -> Page:
-    """A page of the entries, of a channel, of a person, or of all; beyond the last page it is the last one."""
     wanted = [col(AuditEntry.channel_id) == channel_id] if channel_id else []
     wanted += [col(AuditEntry.user_id) == user_id] if user_id else []
     total = session.execute(select(func.count()).select_from(AuditEntry).where(*wanted)).scalar_one()
-    number = min(max(1, number), max(1, -(-total // PAGE)))
+    number = min(max(1, number), max(1, -(-total // ENTRIES_PER_PAGE)))
     rows = session.execute(
-        select(AuditEntry).where(*wanted).order_by(col(AuditEntry.id).desc()).offset((number - 1) * PAGE).limit(PAGE)
+        select(AuditEntry)
+        .where(*wanted)
+        .order_by(col(AuditEntry.id).desc())
+        .offset((number - 1) * ENTRIES_PER_PAGE)
+        .limit(ENTRIES_PER_PAGE)
     )
     return Page(rows.scalars().all(), number, total)
 
 
 def last_of_channel(session: Session, channel_id: str) -> AuditEntry | None:
-    """The newest change of what a channel receives."""
     entries = page(session, channel_id=channel_id).entries
     return entries[0] if entries else None

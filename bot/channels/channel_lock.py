@@ -1,4 +1,4 @@
-"""The lock of a channel: two replicas never change what one channel receives at the same time."""
+"""The lock of a channel: replicas change a channel's subscriptions, pauses and mutes in turn."""
 
 import zlib
 
@@ -9,16 +9,15 @@ from bot.db.engine import dialect_of
 from bot.errors import LockTaken
 
 CHANNEL_LOCKS = 72_284
-"""PostgreSQL's advisory locks of channels: the first of their two numbers. The second is of the channel's id."""
+"""The first number of PostgreSQL's advisory locks; the second number comes from the channel's id."""
 
 
 def take(session: Session, *channel_ids: str) -> None:
-    """Keep other replicas from changing these channels' subscriptions, pauses and mutes until this transaction ends.
+    """Lock the channels until the transaction ends.
 
-    A change takes the lock itself. A unit of work that changes what it has read takes the lock before it reads.
-    Raises LockTaken where another replica has the lock: `Database.write` then does the whole unit once more. Nobody
-    waits within a transaction, so that units which share one may take the locks of several channels in any order.
-    SQLite has one writer.
+    A unit of work that changes rows after reading takes the lock before reading. Raises LockTaken where another replica
+    has the lock; `Database.write` then repeats the whole unit. No transaction waits for a lock, so the order of locks
+    doesn't matter. SQLite has a single writer and needs no lock.
     """
     if dialect_of(session) == "sqlite":
         return
@@ -29,5 +28,4 @@ def take(session: Session, *channel_ids: str) -> None:
 
 
 def _number(channel_id: str) -> int:
-    """A number within PostgreSQL's integers. Channels that share one only wait for each other."""
     return zlib.crc32(channel_id.encode()) - 2**31

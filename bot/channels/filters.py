@@ -1,4 +1,4 @@
-"""A channel's filter: the events that it takes, what it covers, and how filters are merged and narrowed."""
+"""A channel's filter: the events that a filter takes, and how filters are compared, merged and narrowed."""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -23,23 +23,23 @@ __all__ = [
 ]
 
 CHECKED = frozenset({"unchecked_since", "typed_region"})
-"""Fields of a filter's check: filters that differ in these fields alone ask for the same."""
+"""Fields of a filter's check. Filters that differ in these fields alone ask for the same events."""
 
 _ALWAYS_IN_FINGERPRINT = frozenset({"region", "topics", "courses", "not_courses", "mentions"})
-"""Other fields count where they have a value, so that a new kind of condition changes no stored fingerprint."""
+"""Other fields count where they have a value: a new kind of condition changes no stored fingerprint."""
 
 QUIETED = frozenset({Topic.RESULTS, Topic.RACECARDS})
 """The topics that a mute holds back. An abandonment is never held back."""
 
 
 class ChannelFilter(FilterFields):
-    """A channel's filter: a value for each kind of condition (bot.channels.conditions)."""
+    """A value for each kind of condition (bot.channels.conditions)."""
 
     def matches(self, event: RacingEvent) -> bool:
         """Whether the event is to be posted in the filter's channel.
 
-        Each condition fails open: an unknown field never hides an abandonment. No filter takes a drill: fan-out chooses
-        a drill's channels (bot.fanout.drill_fanout).
+        Each condition fails open: an unknown field never hides an abandonment. No filter takes a drill:
+        bot.fanout.drill_fanout chooses a drill's channels.
         """
         if event.drill is not None:
             return False
@@ -48,37 +48,32 @@ class ChannelFilter(FilterFields):
         return all(condition.takes(self, event) for condition in CONDITIONS)
 
     def fingerprint(self) -> str:
-        """A text that tells the filter from other filters, and is the same in every process."""
         said = self.model_dump(mode="json", exclude={*CHECKED}) | {"topics": sorted(self.topics)}
         said = {name: value for name, value in said.items() if value or name in _ALWAYS_IN_FINGERPRINT}
         return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
     def takes_course(self, course: Course) -> bool:
-        """True unless the filter excludes this course, or lists courses and this course is not among them."""
         return takes_course(self, course)
 
     def covers(self, other: "ChannelFilter") -> bool:
-        """Whether this filter takes every event of the other filter, and mentions everybody of the other filter."""
         return all(condition.covers(self, other) for condition in CONDITIONS)
 
 
 def joint(one: ChannelFilter, other: ChannelFilter) -> ChannelFilter:
-    """One filter for two filters of a region: every event that either takes, and everybody whom either mentions."""
     values = {condition.field: condition.joined(one, other) for condition in CONDITIONS}
     return one.model_copy(update=values | {"unchecked_since": _unchecked_since(one, other)})
 
 
 def added(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> ChannelFilter:
-    """The filter after `subscribe`. `whole`: the region was typed by itself, and is meant with all its events."""
     values = {condition.field: condition.added(before, chosen, whole=whole) for condition in CONDITIONS}
     check = {"unchecked_since": _unchecked_since(before, chosen), "typed_region": before.typed_region}
     return chosen.model_copy(update=values | check)
 
 
 def without(before: ChannelFilter, named: Mapping[str, Collection[str]]) -> ChannelFilter | None:
-    """The filter without the named values, by field; None where nothing would be left to receive.
+    """The filter without the named values, by field; None where nothing is left to receive.
 
-    Without its only course, or its only race class, a filter would take all of them: more, not less.
+    Without its only course, or its only race class, a filter would take all of them.
     """
     values = {field: BY_FIELD[field].without(before, words) for field, words in named.items() if words}
     after = before.model_copy(update=values)
@@ -91,10 +86,10 @@ def _unchecked_since(one: ChannelFilter, other: ChannelFilter) -> object:
 
 
 class Overridden(Value):
-    """The events that a channel's filter (`chosen`) leaves out, and another filter of the channel (`by`) brings.
+    """The events that a filter (`chosen`) leaves out, and another filter of the channel (`by`) brings.
 
-    `topics` arrive from the whole region of `chosen`. Of the `shared` topics, which both filters take, the excluded
-    `courses` arrive; the region's other courses where `is_rest`; other race classes where `is_other_classes`.
+    `topics` arrive from the whole region of `chosen`. Of the `shared` topics arrive the excluded `courses`, the
+    region's other courses (`is_rest`), and other race classes (`is_other_classes`).
     """
 
     chosen: ChannelFilter
@@ -106,7 +101,6 @@ class Overridden(Value):
 
     @property
     def shared(self) -> frozenset[Topic]:
-        """The topics of both filters."""
         return self.chosen.topics & self.by.topics
 
 
@@ -115,8 +109,8 @@ def overridden(
 ) -> Overridden | None:
     """The events of a filter that another filter of the channel overrides; None without such events.
 
-    Two regions have nothing in common. A region's filter beside a filter of all regions overrides nothing, nor does a
-    filter with only some courses, except for a course that was left out by name.
+    Filters of two regions have nothing in common. A region's filter beside a filter of all regions overrides only
+    courses that were excluded by name.
     """
     if chosen.region == by.region or ALL_REGIONS not in {chosen.region, by.region}:
         return None
@@ -136,7 +130,7 @@ def overridden(
 class Meeting(Value):
     """A day's racing at a course, as far as published: its id, or its course and date.
 
-    The region does not tell meetings apart: the region decides which filters take the meeting's events.
+    The region tells no meetings apart.
     """
 
     meeting_id: str | None = None
@@ -146,15 +140,12 @@ class Meeting(Value):
 
     @property
     def is_known(self) -> bool:
-        """Whether the meeting can be told from other meetings."""
         return bool(self.meeting_id or (self.race_date and (self.course.course_id or self.course.name)))
 
     def is_same(self, other: "Meeting") -> bool:
-        """Whether both have the same id, course and date."""
         return self.model_copy(update={"region": other.region}) == other
 
     def has(self, race: Race) -> bool:
-        """Whether a race is of this meeting: by the meeting's id where both have an id, else by course and date."""
         if self.meeting_id and race.meeting_id:
             return self.meeting_id == race.meeting_id
         same_day = self.race_date is not None and self.race_date == race.race_date
@@ -166,7 +157,7 @@ def meeting_of(race: Race) -> Meeting:
 
 
 class Abandonments(Enum):
-    """Where the abandonments of a meeting go in a channel."""
+    """The place of a meeting's abandonments in a channel."""
 
     POSTED = auto()
     AFTER_THE_PAUSE = auto()
@@ -178,7 +169,7 @@ class Abandonments(Enum):
 
 
 def abandonments_taken(filters: Iterable[ChannelFilter], meeting: Meeting) -> bool | None:
-    """Whether a channel with these filters takes the meeting's abandonments; None where the region is needed."""
+    """Whether a channel takes the meeting's abandonments; None where the region is needed."""
     race = Race(
         meeting_id=meeting.meeting_id, course=meeting.course, race_date=meeting.race_date, region=meeting.region
     )
@@ -190,25 +181,25 @@ def abandonments_taken(filters: Iterable[ChannelFilter], meeting: Meeting) -> bo
 
 
 def without_abandonments(filters: Iterable[ChannelFilter], every: Sequence[ChannelFilter]) -> tuple[ChannelFilter, ...]:
-    """The filters whose regions' abandonments no filter of `every` takes."""
     taken = {other.region for other in every if Topic.ABANDONMENTS in other.topics}
     return tuple(one for one in filters if taken.isdisjoint({ALL_REGIONS, one.region}))
 
 
 def mentions(filters: Iterable[ChannelFilter], event: RacingEvent) -> tuple[str, ...]:
-    """The mentions of an abandonment, each once: of all filters that take the abandonment."""
     taking = [chosen for chosen in filters if chosen.matches(event)]
     return tuple(dict.fromkeys(mention for chosen in taking for mention in chosen.mentions))
 
 
 def _takes_for_certain(chosen: ChannelFilter, event: RacingEvent) -> bool:
-    """Whether the filter takes the event for its region and course, and not because they are unknown."""
     of_region = chosen.region in {ALL_REGIONS, event.race.region}
     return of_region and (not chosen.courses or has_course(chosen.courses, event.race.course))
 
 
 def _brings(by: ChannelFilter, course: Course, region_of: Callable[[Course], str | None]) -> bool:
-    """Whether a filter takes the course in its own region: the known region, else where the filter names the course."""
+    """Whether a filter takes the course in the course's region.
+
+    Without a known region the filter has to name the course.
+    """
     region = region_of(course)
     is_there = region == by.region if region else has_course(by.courses, course)
     return by.takes_course(course) and (by.region == ALL_REGIONS or is_there)

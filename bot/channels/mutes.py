@@ -1,4 +1,4 @@
-"""Meetings that channels muted. A mute that has ended is kept, with its end."""
+"""Meetings that channels muted. An ended mute is kept, with its end."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -17,11 +17,10 @@ from bot.logs import get_logger
 log = get_logger(__name__)
 
 KEPT_FOR = timedelta(days=30)
-"""Racecards come days ahead and corrections days after; beyond this nothing of a meeting is expected."""
+"""Racecards come days ahead and corrections days after. Nothing of a meeting is expected later."""
 
 
 def mute(session: Session, channel_id: str, meeting: Meeting, user_id: str, now: datetime) -> int:
-    """The number of the channel's mute of a meeting: the one there is, else a new one."""
     channel_lock.take(session, channel_id)
     for row in of_channel(session, channel_id, now):
         if read(row).is_same(meeting):
@@ -33,7 +32,6 @@ def mute(session: Session, channel_id: str, meeting: Meeting, user_id: str, now:
 
 
 def end(session: Session, channel_id: str, number: int, now: datetime) -> Meeting | None:
-    """The meeting whose mute ended; None where that channel has no such mute, or not any longer."""
     channel_lock.take(session, channel_id)
     row = session.get(MutedMeetingRow, number)
     if row is None or row.channel_id != channel_id:
@@ -45,12 +43,10 @@ def end(session: Session, channel_id: str, number: int, now: datetime) -> Meetin
 
 
 def of_channel(session: Session, channel_id: str, now: datetime) -> list[MutedMeetingRow]:
-    """A channel's mutes, the newest first."""
     return [row for row in active(session, now) if row.channel_id == channel_id]
 
 
 def active(session: Session, now: datetime) -> Sequence[MutedMeetingRow]:
-    """All mutes that bear on what comes now, the newest first."""
     statement = (
         select(MutedMeetingRow)
         .where(col(MutedMeetingRow.muted_at) > now - KEPT_FOR, col(MutedMeetingRow.ended_at).is_(None))
@@ -60,7 +56,6 @@ def active(session: Session, now: datetime) -> Sequence[MutedMeetingRow]:
 
 
 def muting(rows: Sequence[MutedMeetingRow], event: RacingEvent) -> dict[str, str]:
-    """The channels that muted an event's meeting, each with whoever did; none for an abandonment."""
     if event.topic not in QUIETED:
         return {}
     meetings = [(row, _meeting(row.meeting, row.channel_id)) for row in rows]
@@ -69,7 +64,7 @@ def muting(rows: Sequence[MutedMeetingRow], event: RacingEvent) -> dict[str, str
 
 @lru_cache(maxsize=4096)
 def _meeting(text: str, channel_id: str) -> Meeting | None:
-    """The stored meeting. One that can't be read holds nothing back, and is logged once in each process."""
+    """The stored meeting; None, logged once a process, for an unreadable row."""
     try:
         return Meeting.model_validate_json(text)
     except ValueError:
@@ -78,5 +73,4 @@ def _meeting(text: str, channel_id: str) -> Meeting | None:
 
 
 def read(row: MutedMeetingRow) -> Meeting:
-    """The meeting of a row."""
     return Meeting.model_validate_json(row.meeting)

@@ -15,10 +15,10 @@ from bot.events.event import DEFAULT_TOPICS, RacingEvent
 from bot.logs import get_logger
 
 CLOSED = (SubscriptionState.WAITING, SubscriptionState.SUSPENDED)
-"""States that end when the bot is in the channel (again)."""
+"""States that end when the bot is in the channel."""
 
 UNTIL_RESUMED = datetime(9999, 1, 1, tzinfo=UTC)
-"""The end of a pause that has none: a channel whose `paused_until` is set is paused, whatever has closed it besides."""
+"""The end of a pause without an end. A channel with `paused_until` is paused in every state."""
 
 
 log = get_logger(__name__)
@@ -28,12 +28,11 @@ class UnreadFilter(ChannelFilter):
     """Stands for a stored filter that can't be read."""
 
 
-LOOKED_BACK = 200
-"""Posts of a channel in which the last one of each of its subscriptions is looked for."""
+POSTS_SEARCHED = 200
+"""Posts of a channel among which `last_posts` looks."""
 
 
 def of_channel(session: Session, channel_id: str) -> Sequence[ChannelSubscriptionRow]:
-    """A channel's subscriptions, by region."""
     statement = (
         select(ChannelSubscriptionRow)
         .where(col(ChannelSubscriptionRow.channel_id) == channel_id)
@@ -43,7 +42,6 @@ def of_channel(session: Session, channel_id: str) -> Sequence[ChannelSubscriptio
 
 
 def find(session: Session, channel_id: str, region: str) -> ChannelSubscriptionRow | None:
-    """A channel's subscription to a region, by the region exactly as stored."""
     statement = select(ChannelSubscriptionRow).where(
         col(ChannelSubscriptionRow.channel_id) == channel_id, col(ChannelSubscriptionRow.region) == region
     )
@@ -51,19 +49,15 @@ def find(session: Session, channel_id: str, region: str) -> ChannelSubscriptionR
 
 
 _IS_UNCHECKED = col(ChannelSubscriptionRow.filter).contains('"unchecked_since":"', autoescape=True)
-"""As pydantic writes the field, where it is set."""
+"""The field as pydantic writes a value."""
 
 
 def has_unchecked(session: Session) -> bool:
-    """Whether a filter was stored with words that could not be checked yet."""
     return session.execute(select(col(ChannelSubscriptionRow.id)).where(_IS_UNCHECKED).limit(1)).first() is not None
 
 
 def to_be_checked(session: Session, regions: Sequence[str]) -> Sequence[ChannelSubscriptionRow]:
-    """The subscriptions that are unchecked, or to a region that is none of these, nor all of them.
-
-    Those that wait for the bot are left out.
-    """
+    """The unchecked subscriptions, and subscriptions to regions that are not published. Waiting ones are left out."""
     row = ChannelSubscriptionRow
     statement = (
         select(row)
@@ -77,14 +71,13 @@ def to_be_checked(session: Session, regions: Sequence[str]) -> Sequence[ChannelS
 
 
 def unchecked_and_waiting(session: Session) -> Sequence[ChannelSubscriptionRow]:
-    """The subscriptions that are unchecked and wait for the bot."""
     row = ChannelSubscriptionRow
     waiting = select(row).where(_IS_UNCHECKED, col(row.state) == SubscriptionState.WAITING)
     return session.execute(waiting.order_by(col(row.id))).scalars().all()
 
 
 def put_filter(session: Session, row: ChannelSubscriptionRow, chosen: ChannelFilter, now: datetime) -> None:
-    """Let a subscription be one to this filter, whose region no other subscription of the channel has."""
+    """Replace a subscription's filter and region. No other subscription of the channel may have the region."""
     channel_lock.take(session, row.channel_id)
     row.filter = chosen.model_dump_json()
     row.region = chosen.region
@@ -96,9 +89,9 @@ def put_filter(session: Session, row: ChannelSubscriptionRow, chosen: ChannelFil
 def save(
     session: Session, channel_id: str, chosen: ChannelFilter, *, user_id: str, now: datetime
 ) -> ChannelSubscriptionRow:
-    """Subscribe a channel to a region, or replace the filter of the subscription it has, whose state stays.
+    """Subscribe a channel to a region, or replace the filter of the present subscription, whose state stays.
 
-    A new one is closed or paused as the channel's others are, else live.
+    A new subscription is closed or paused like the channel's others, else live.
     """
     channel_lock.take(session, channel_id)
     row = find(session, channel_id, chosen.region) or _new(session, channel_id, chosen, user_id, now)
@@ -110,7 +103,6 @@ def save(
 
 
 def remove(session: Session, channel_id: str, regions: Iterable[str] | None = None) -> int:
-    """How many subscriptions were removed: of these regions, or all of the channel's."""
     channel_lock.take(session, channel_id)
     statement = delete(ChannelSubscriptionRow).where(col(ChannelSubscriptionRow.channel_id) == channel_id)
     if regions is not None:
@@ -127,7 +119,6 @@ def set_state(
     reason: str | None = None,
     only: Iterable[SubscriptionState] = tuple(SubscriptionState),
 ) -> int:
-    """How many of a channel's subscriptions moved to `state`, of those in one of the states `only`."""
     channel_lock.take(session, channel_id)
     statement = (
         update(ChannelSubscriptionRow)
@@ -139,7 +130,6 @@ def set_state(
 
 
 def let_wait(session: Session, channel_id: str, now: datetime) -> int:
-    """How many of a channel's subscriptions wait for the bot, which is not in the channel."""
     return set_state(
         session,
         channel_id,
@@ -151,13 +141,11 @@ def let_wait(session: Session, channel_id: str, now: datetime) -> int:
 
 
 def suspend(session: Session, channel_id: str, reason: str, now: datetime) -> int:
-    """How many of a closed channel's subscriptions were suspended; a pause is remembered."""
     open_to_us = (SubscriptionState.LIVE, SubscriptionState.PAUSED)
     return set_state(session, channel_id, SubscriptionState.SUSPENDED, now, reason=reason, only=open_to_us)
 
 
 def reopen(session: Session, channel_id: str, now: datetime) -> int:
-    """How many subscriptions start, or go back to their pause, now that the bot is in the channel (again)."""
     channel_lock.take(session, channel_id)
     paused = paused_until(session, channel_id, now) is not None
     state = SubscriptionState.PAUSED if paused else SubscriptionState.LIVE
@@ -165,7 +153,6 @@ def reopen(session: Session, channel_id: str, now: datetime) -> int:
 
 
 def pause(session: Session, channel_id: str, until: datetime | None, now: datetime) -> int:
-    """How many subscriptions are paused until then (None: until resumed); closed ones once their channel is back."""
     channel_lock.take(session, channel_id)
     statement = update(ChannelSubscriptionRow).where(col(ChannelSubscriptionRow.channel_id) == channel_id)
     paused = affected(session, statement.values(paused_until=until or UNTIL_RESUMED, updated_at=now))
@@ -174,7 +161,6 @@ def pause(session: Session, channel_id: str, until: datetime | None, now: dateti
 
 
 def end_pause(session: Session, channel_id: str, now: datetime) -> int:
-    """How many subscriptions are no longer paused."""
     channel_lock.take(session, channel_id)
     statement = update(ChannelSubscriptionRow).where(
         col(ChannelSubscriptionRow.channel_id) == channel_id, col(ChannelSubscriptionRow.paused_until).is_not(None)
@@ -185,7 +171,6 @@ def end_pause(session: Session, channel_id: str, now: datetime) -> int:
 
 
 def paused_until(session: Session, channel_id: str, now: datetime) -> datetime | None:
-    """When the channel's pause ends (UNTIL_RESUMED where somebody has to end it); None where it is not paused."""
     statement = select(func.max(col(ChannelSubscriptionRow.paused_until))).where(
         col(ChannelSubscriptionRow.channel_id) == channel_id, col(ChannelSubscriptionRow.paused_until) > now
     )
@@ -194,7 +179,6 @@ def paused_until(session: Session, channel_id: str, now: datetime) -> datetime |
 
 
 def closed_channels(session: Session, limit: int) -> list[str]:
-    """Some of the channels with a subscription that is CLOSED, other ones each time."""
     statement = (
         select(col(ChannelSubscriptionRow.channel_id))
         .where(col(ChannelSubscriptionRow.state).in_([str(state) for state in CLOSED]))
@@ -206,9 +190,9 @@ def closed_channels(session: Session, limit: int) -> list[str]:
 
 
 def listening(session: Session) -> list[tuple[str, ChannelFilter]]:
-    """Every (channel, filter) that is posted to, or will be when its channel is back: all but those that wait.
+    """Every (channel, filter) but waiting subscriptions.
 
-    A suspended or paused channel's posts are made and held in its lane, so that nothing is lost meanwhile.
+    Posts of suspended and paused channels wait in their queues.
     """
     row = table_of(ChannelSubscriptionRow).c
     statement = select(row.channel_id, row.filter, row.region).where(row.state != SubscriptionState.WAITING)
@@ -217,21 +201,18 @@ def listening(session: Session) -> list[tuple[str, ChannelFilter]]:
 
 
 def every(session: Session) -> list[tuple[str, ChannelFilter]]:
-    """Every (channel, filter), whatever the state, by channel and region."""
     row = ChannelSubscriptionRow
     found = session.execute(select(row).order_by(col(row.channel_id), col(row.region))).scalars()
     return [(one.channel_id, read_filter(one)) for one in found]
 
 
 def waiting(session: Session) -> list[tuple[str, ChannelFilter]]:
-    """Every (channel, filter) that waits for the bot to be invited."""
     row = ChannelSubscriptionRow
     statement = select(row).where(col(row.state) == SubscriptionState.WAITING).order_by(col(row.id))
     return [(found.channel_id, read_filter(found)) for found in session.execute(statement).scalars()]
 
 
 def mentioning(session: Session, channel_ids: Iterable[str]) -> dict[str, list[ChannelFilter]]:
-    """The filters of these channels that mention somebody."""
     wanted = sorted(channel_ids)
     if not wanted:
         return {}
@@ -249,35 +230,29 @@ def mentioning(session: Session, channel_ids: Iterable[str]) -> dict[str, list[C
 
 
 def last_posts(session: Session, channel_id: str, filters: Sequence[ChannelFilter]) -> list[OutboxMessage | None]:
-    """Of each filter the newest post of the channel that it takes, among the last LOOKED_BACK."""
     statement = (
         select(OutboxMessage, EventVersion)
         .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
         # As a literal, and as the index says it: otherwise SQLite does not use an index over some states only.
         .where(col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.state) == literal_column("'sent'"))
         .order_by(col(OutboxMessage.id).desc())
-        .limit(LOOKED_BACK)
+        .limit(POSTS_SEARCHED)
     )
     sent = [(post, RacingEvent.model_validate_json(event.data)) for post, event in session.execute(statement)]
     return [next((post for post, event in sent if chosen.matches(event)), None) for chosen in filters]
 
 
 def creators(session: Session, channel_id: str) -> list[str]:
-    """Who made a channel's subscriptions."""
     return sorted({row.created_by for row in of_channel(session, channel_id)})
 
 
 def read_filter(row: ChannelSubscriptionRow) -> ChannelFilter:
-    """The filter of a row."""
     return _filter(row.filter, row.region)
 
 
 @lru_cache(maxsize=4096)
 def _filter(text: str, region: str) -> ChannelFilter:
-    """The stored filter. One that can't be read takes what its region's channels take unless they say otherwise.
-
-    So nobody else waits for it, and nothing is lost; it is logged once in each process.
-    """
+    """The stored filter. An unreadable filter takes the region's default topics, and is logged once a process."""
     try:
         return ChannelFilter.model_validate_json(text)
     except ValueError:

@@ -43,8 +43,6 @@ _WIDTH = 120
 
 @dataclass(frozen=True)
 class Wanted:
-    """A subscription of the file, and its line. `lines` are the lines of the courses, `only` first."""
-
     channel_id: str
     chosen: ChannelFilter
     line: int
@@ -52,7 +50,6 @@ class Wanted:
 
 
 def as_data(subscriptions: Iterable[tuple[str, ChannelFilter]]) -> dict[str, Any]:
-    """The data of a file: the subscriptions by channel and region."""
     channels: dict[str, list[dict[str, Any]]] = {}
     for channel_id, chosen in sorted(subscriptions, key=lambda one: (one[0], one[1].region)):
         channels.setdefault(channel_id, []).append(_as_data(chosen))
@@ -60,17 +57,15 @@ def as_data(subscriptions: Iterable[tuple[str, ChannelFilter]]) -> dict[str, Any
 
 
 def as_yaml(data: Mapping[str, Any]) -> str:
-    """The data as YAML, for people."""
     return yaml.safe_dump(dict(data), sort_keys=False, allow_unicode=True, default_flow_style=None, width=_WIDTH)
 
 
 def as_json(data: Mapping[str, Any]) -> str:
-    """The data as JSON, for scripts; `read` takes JSON too."""
     return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
 
 
 def read(text: str) -> list[Wanted]:
-    """The subscriptions of a file. Raises SubscriptionFileWrong with every problem, by line."""
+    """The subscriptions of a file, YAML or JSON. Raises SubscriptionFileWrong with every problem, by line."""
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
@@ -101,7 +96,6 @@ class _Reader:
     problems: list[tuple[int, str]] = field(default_factory=list)
 
     def file(self, root: Node | None) -> list[Wanted]:
-        """The subscriptions of the whole file."""
         if root is None:
             self.problems.append((1, "the file is empty"))
             return []
@@ -143,7 +137,6 @@ class _Reader:
         return Wanted(channel_id, chosen, _line(node), tuple(_line(place) for place, _ in (*only, *without)))
 
     def _values(self, node: Node, condition: Condition) -> list[tuple[Node, Any]]:
-        """The values of a condition, each with its place; a wrong value is left out."""
         if condition.file_key == condition.file_noun:
             # The region: a single value.
             return self._value(node, condition)
@@ -154,7 +147,7 @@ class _Reader:
 
     def _value(self, node: Node, condition: Condition) -> list[tuple[Node, Any]]:
         data = self._data(node, condition)
-        if not data:
+        if data is None:
             return []
         try:
             return [(node, condition.from_file(data))]
@@ -163,12 +156,11 @@ class _Reader:
             return []
 
     def _data(self, node: Node, condition: Condition) -> FileData | None:
-        """A value as a word, or as named words; None, and a problem, for anything else."""
         if not (condition.file_parts and isinstance(node, MappingNode)):
             return self._word(node, condition.file_noun)
         parts = self._mapping(node, condition.file_noun, condition.file_parts)
         words = {name: self._word(value, name) for name, value in parts.items()}
-        return {name: word for name, word in words.items() if word} or {"": ""}
+        return {name: word for name, word in words.items() if word}
 
     def _mapping(self, node: Node, what: str, known: Sequence[str], needed: Sequence[str] = ()) -> dict[str, Node]:
         found: dict[str, Node] = {}
@@ -187,7 +179,6 @@ class _Reader:
         return found
 
     def _pairs(self, node: Node, what: str) -> Iterator[tuple[Node, Node]]:
-        """Keys and values, each key once; nothing for an empty value."""
         if not isinstance(node, MappingNode):
             if not _is_empty(node):
                 self._wrong(node, f"{what} must have names with values, such as `name: value`")
@@ -202,7 +193,6 @@ class _Reader:
             yield key, value
 
     def _sequence(self, node: Node, what: str) -> Sequence[Node]:
-        """The entries of a list; empty for an empty value."""
         if isinstance(node, SequenceNode):
             return list(node.value)
         if not _is_empty(node):

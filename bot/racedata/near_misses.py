@@ -1,4 +1,4 @@
-"""Near misses of typed words: published words that are alike, by rapidfuzz, and the refusals that name them."""
+"""Near misses of typed words, by rapidfuzz, and the refusals that name near words."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,42 +17,38 @@ SHORT, ALIKE_IF_LONGER = 3, 0.7
 """A word longer than a region's code has to be more alike: "hello" is no "help", and "fast" no "Ascot"."""
 
 TOGETHER_ALIKE = 0.75
-"""The least likeness of several words that are taken for one name."""
+"""The least likeness of several words to one name."""
 
 TOGETHER_MAX = 6
-"""Words of one name."""
 
 TYPED_MAX = 80
-"""Compared characters of a typed word: no code and no course name is longer."""
+"""Compared characters of a typed word. No code and no course name is longer."""
 
 NAMED_MAX = 10
-"""Typed words that a refusal repeats."""
 
 LOOKED_UP_MAX = 10
-"""Wrong words of a line that are compared with all published words."""
 
 COURSE = "course:"
 """Stands before a typed course among words of other kinds."""
 
 Vocabulary = Mapping[str, str]
-"""The words that are understood, each with the text to type: the word, or `course:Name`."""
+"""The understood words, each with the text to type: the word, or `course:Name`."""
 
 
 @dataclass(frozen=True)
 class WrongWord:
-    """A word, or several of one name, that nothing is called. `meant`: what to type instead, the likeliest first."""
+    """A wrong word, or several of one name. `meant`: the text to type instead, the likeliest first."""
 
     typed: str
     meant: tuple[str, ...] = ()
 
 
 def likely(typed: str, values: Iterable[str], most: int = LIKELY_MAX, *, alike: float = ALIKE) -> list[str]:
-    """The values like a typed word, the likeliest first. Letter case doesn't count."""
     return list(dict.fromkeys(value for value, _ in _scored(typed, values, most, alike)))[:most]
 
 
 def wrong_words(words: Iterable[str], vocabulary: Vocabulary, alike: float = ALIKE) -> list[WrongWord]:
-    """The words that the vocabulary lacks, each once. Together they are one name where that is more alike."""
+    """The words that the vocabulary lacks, each once; joined where together they are more like one name."""
     wrong = list(dict.fromkeys(word for word in words if vocabulary.get(word) != word))
     each = {word: _scored(word, vocabulary, LIKELY_MAX, alike) for word in wrong[:LOOKED_UP_MAX]}
     if 1 < len(wrong) <= TOGETHER_MAX:
@@ -72,13 +68,11 @@ def refusal(told: str, wrong: Sequence[WrongWord], after: str = "") -> CommandEr
 
 
 def nearest_names(pairs: Iterable[tuple[str, str]]) -> str:
-    """A question after a space, for pairs of a name and a typed word; "" without pairs."""
     each = [f"{name} for {quoted(typed.removeprefix(COURSE))}" for name, typed in dict.fromkeys(pairs)]
     return f" Did you mean {', '.join(each)}?" if each else ""
 
 
 def find_courses(courses: Sequence[KnownCourse], typed: str) -> list[KnownCourse]:
-    """The courses of an id, else of an exact name, else of a shortcode."""
     for field in ("course_id", "name", "shortcode"):
         found = [course for course in courses if getattr(course, field) == typed]
         if found:
@@ -87,18 +81,15 @@ def find_courses(courses: Sequence[KnownCourse], typed: str) -> list[KnownCourse
 
 
 def course_words(courses: Sequence[KnownCourse]) -> dict[str, str]:
-    """Names and shortcodes of courses, each with the course's name."""
     return {word: course.name or word for course in courses for word in (course.shortcode, course.name) if word}
 
 
 def likely_courses(typed: str, courses: Sequence[KnownCourse]) -> list[str]:
-    """The names of courses like a typed word, the likeliest first."""
     names = course_words(courses)
     return list(dict.fromkeys(names[word] for word in likely(typed, names)))
 
 
 def question(meant: Iterable[str]) -> str:
-    """A question after a space; "" without names."""
     listed = " or ".join(meant)
     return f" Did you mean {listed}?" if listed else ""
 
@@ -108,14 +99,12 @@ def quoted(typed: str) -> str:
 
 
 def named(words: Iterable[str], joint: str = "or") -> str:
-    """Typed words in quotes, each once; beyond NAMED_MAX the number of further words."""
     each = list(dict.fromkeys(words))
     more = [f"{len(each) - NAMED_MAX} more"] if len(each) > NAMED_MAX else []
     return f" {joint} ".join([*map(quoted, each[:NAMED_MAX]), *more])
 
 
 def several(typed: str, found: Sequence[KnownCourse], regions: Sequence[str]) -> CommandError:
-    """The refusal of a name that several courses share: each by id, or by region where another region was typed."""
     places = [one.region or one.country or "?" for one in found]
     ids = " or ".join(f"{one.course_id or '?'} ({place})" for one, place in zip(found, places, strict=True))
     if len(regions) > 1:
@@ -135,7 +124,7 @@ def several(typed: str, found: Sequence[KnownCourse], regions: Sequence[str]) ->
 
 
 def _scored(typed: str, values: Iterable[str], most: int, alike: float) -> list[tuple[str, float]]:
-    """Values like a typed word, with their likeness from 0 to 1; where letter case alone differs, these alone."""
+    """Values with their likeness from 0 to 1; where letter case alone differs, these alone."""
     spellings = _spellings(values)
     folded = typed[:TYPED_MAX].casefold()
     if exact := spellings.get(folded):
@@ -146,7 +135,7 @@ def _scored(typed: str, values: Iterable[str], most: int, alike: float) -> list[
 
 
 def _spellings(values: Iterable[str]) -> dict[str, list[str]]:
-    """The values by folded spelling. "Kempton (AW)" is spelled "kempton" too, as far as people type the name."""
+    """The values by folded spelling. "Kempton (AW)" is spelled "kempton" too."""
     every = list(values)
     found: dict[str, list[str]] = {}
     for value in every:

@@ -1,5 +1,5 @@
-"""The kinds of conditions that a channel's filter has: regions, topics, courses, race classes, mentions.
+"""The kinds of conditions of a channel's filter: regions, topics, courses, race classes, mentions.
 
-Each kind is one file and one line of `table.py`. A kind says which events a condition takes, and how conditions are
-merged, compared, taken away and written to a file. Has no word of Slack. May import: events.
+A kind is one file and one line of `table.py`: the events that a condition takes, and how conditions are compared,
+merged, taken away and written to a file. May import: events.
 """

@@ -1,4 +1,4 @@
-"""The fields of a channel's filter, and what each kind of condition answers about its field."""
+"""The fields of a channel's filter, and the questions that each kind of condition answers about its field."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
@@ -12,15 +12,15 @@ ALL_REGIONS = "*"
 """Every region of today and of later."""
 
 FileData = str | Mapping[str, str]
-"""A value in a file of subscriptions: a word, or parts by name."""
+"""A value in a file of subscriptions: a word, or words by name."""
 
 
 class FilterFields(Value):
-    """The stored fields of a filter, one for each kind of condition, and two of the check of typed words.
+    """The stored fields of a filter: one for each kind of condition, and two of the check of typed words.
 
-    `classes` are race classes, `mentions` are ids of people and user groups, or "here". `unchecked_since` is set while
-    words are stored as typed, because no list was there to check the words (bot.fanout.unchecked_filters).
-    `typed_region` is the region as typed, where the region was mended and the channel has not been told.
+    `mentions` are ids of people and user groups, or HERE. `unchecked_since` is set while typed words wait for a list to
+    be checked by (bot.fanout.unchecked_filters). `typed_region` is the typed region, where the region was mended and
+    the channel has not been told.
     """
 
     region: str
@@ -33,12 +33,11 @@ class FilterFields(Value):
     typed_region: str | None = None
 
     def fails_open_for(self, event: RacingEvent) -> bool:
-        """Whether letter case doesn't count: the event is an abandonment, and the typed words are not checked."""
         return self.unchecked_since is not None and event.is_abandonment
 
 
 class Condition(ABC):
-    """A kind of condition. `field` names the field of a filter, `file_key` the key in a file of subscriptions.
+    """A kind of condition: `field` of a filter, `file_key` in a file of subscriptions.
 
     `file_noun` is one value in the file's problems. `file_parts` are the names in a value of several parts.
     """
@@ -48,12 +47,11 @@ class Condition(ABC):
     file_noun: str
     file_parts: tuple[str, ...] = ()
     is_needed = False
-    """A filter without a value of this kind takes nothing."""
+    """A filter without a value takes nothing."""
     is_narrowing = False
-    """A filter without a value of this kind takes everything: the last value is never taken away alone."""
+    """A filter without a value takes everything. The last value ends with the subscription."""
 
     def of(self, chosen: FilterFields) -> Any:
-        """The value of the field."""
         return getattr(chosen, self.field)
 
     @abstractmethod
@@ -61,40 +59,37 @@ class Condition(ABC):
         """Whether the condition takes a readable event. An unknown field never hides an abandonment."""
 
     def takes_unreadable(self, _chosen: FilterFields) -> bool:
-        """Whether the condition takes a payload that could not be read."""
         return True
 
     @abstractmethod
     def covers(self, wide: FilterFields, narrow: FilterFields) -> bool:
-        """Whether the first filter's condition takes all that the second filter's condition takes."""
+        """Whether the first condition takes all that the second condition takes."""
 
     @abstractmethod
     def joined(self, one: FilterFields, other: FilterFields) -> Any:
-        """The value of a filter in the place of both filters: all that either takes."""
+        """The value that takes all that either filter takes."""
 
     @abstractmethod
     def added(self, before: FilterFields, chosen: FilterFields, *, whole: bool) -> Any:
-        """The value after `subscribe` adds `chosen` to `before`. `whole`: nothing but the region was typed."""
+        """The value after `subscribe`. `whole`: nothing but the region was typed."""
 
     @abstractmethod
     def without(self, before: FilterFields, words: Collection[str]) -> Any:
-        """The value after `unsubscribe` takes away the typed words."""
+        """The value after `unsubscribe` with these words."""
 
     @abstractmethod
     def to_file(self, chosen: FilterFields) -> Any:
-        """The value as YAML and JSON have it; empty for no condition."""
+        """The value for YAML and JSON; empty for no condition."""
 
     @abstractmethod
     def from_file(self, data: FileData) -> Any:
         """One value of the file's. Raises ValueError with the words for the operator."""
 
     def of_file(self, values: Sequence[Any]) -> Any:
-        """The field's value for all values of the file's list."""
         return tuple(dict.fromkeys(values))
 
 
 def word_of(data: FileData) -> str:
-    """A value without parts, of a file."""
     if isinstance(data, str):
         return data
     raise ValueError("a word is expected")

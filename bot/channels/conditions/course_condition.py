@@ -9,8 +9,6 @@ from bot.events.races import Course, is_same_course, may_be_same_course
 
 
 class OnlyCourses(Condition):
-    """The only courses that a filter takes; all courses where the list is empty."""
-
     field = "courses"
     file_key = "only"
     file_noun = "a course"
@@ -49,8 +47,6 @@ class OnlyCourses(Condition):
 
 
 class NotCourses(Condition):
-    """The courses that a filter leaves out."""
-
     field = "not_courses"
     file_key = "except"
     file_noun = "a course"
@@ -85,7 +81,6 @@ class NotCourses(Condition):
 
 
 def takes_course(chosen: FilterFields, course: Course) -> bool:
-    """True unless the filter excludes this course, or lists courses and this course is not among them."""
     if course.course_id is None and course.name is None:
         return True
     if has_course(chosen.not_courses, course):
@@ -98,7 +93,6 @@ def has_course(courses: Iterable[Course], sought: Course) -> bool:
 
 
 def but(courses: Iterable[Course], left_out: Sequence[Course]) -> tuple[Course, ...]:
-    """The courses that are not left out."""
     return tuple(one for one in courses if not has_course(left_out, one))
 
 
@@ -117,7 +111,6 @@ def _has_all(courses: Sequence[Course], sought: Iterable[Course]) -> bool:
 
 
 def _may_mean(chosen: FilterFields, course: Course) -> bool:
-    """Whether an unchecked word is the course's name or id in another letter case."""
     words = {word.casefold() for word in (course.course_id, course.name) if word}
     return any(taken.course_id is None and (taken.name or "").casefold() in words for taken in chosen.courses)
 

@@ -13,7 +13,7 @@ _MENTION = re.compile(r"here|[UWS][A-Z0-9]{1,30}", re.ASCII)
 
 
 class MentionCondition(Condition):
-    """Mentions take no event away. Nobody types mentions: the form and the file have them."""
+    """Mentions take no event away. The form and the file have mentions; nobody types mentions."""
 
     field = file_key = "mentions"
     file_noun = "a mention"
@@ -44,5 +44,4 @@ class MentionCondition(Condition):
 
 
 def is_mention(mention: str) -> bool:
-    """Whether a text is HERE, or has the form of an id of a person or a user group."""
     return bool(_MENTION.fullmatch(mention))

@@ -10,19 +10,17 @@ from bot.events.event import EventKind, RacingEvent
 CLASS = "class"
 
 RACE_CLASS_MAX = 40
-"""Characters of a race class."""
 
 _PARTING = frozenset(',;"')
-"""Characters that part race classes where people type several."""
 
 _APART = re.compile(r"[\W_]+")
 
 
 class RaceClassCondition(Condition):
-    """The only race classes that a filter takes; all classes where the list is empty.
+    """The only race classes that a filter takes; empty: all classes.
 
-    A race without a published class is taken, and so is the abandonment of a whole meeting. A card of several races is
-    taken for one of its races.
+    A race without a published class is taken, and so is the abandonment of a whole meeting. A card is taken for any of
+    its races.
     """
 
     field = file_key = "classes"
@@ -62,7 +60,7 @@ class RaceClassCondition(Condition):
 
 
 def race_class_of(typed: str) -> str:
-    """A typed race class, as stored: "Class 1" for a figure. Raises ValueError for a text that no class can be."""
+    """The stored form of a typed race class: "Class 1" for a figure. Raises ValueError where no class can be meant."""
     text = " ".join(typed.split())
     folded = folded_class(text)
     if not folded or len(text) > RACE_CLASS_MAX or not text.isprintable() or _PARTING.intersection(text):

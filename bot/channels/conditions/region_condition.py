@@ -11,7 +11,7 @@ EVERY_REGION = "all"
 
 
 class RegionCondition(Condition):
-    """A channel has one subscription a region, so regions are never merged, and end with their subscriptions.
+    """The region. A channel has one subscription a region, so regions are never merged.
 
     An abandonment of unknown region is taken everywhere. Other events of unknown region are taken where all regions, or
     the delivery's own words, were chosen.

@@ -8,8 +8,6 @@ from bot.events.event import RacingEvent, Topic
 
 
 class TopicCondition(Condition):
-    """A filter has one topic at least."""
-
     field = file_key = "topics"
     file_noun = "a topic"
     is_needed = True

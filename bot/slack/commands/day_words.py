@@ -1,7 +1,7 @@
-"""The words after `/racecard` and `/results`: a region, a day and a course, in any order, each as it was typed.
+"""The words after `/racecard` and `/results`: a region, a day and a course, in any order.
 
-A day is a published race date. "today" is the date in UTC, because the zone of the service's dates is not shown
-(Spec gap G16): every answer names the date that it took.
+A day is a published race date. "today" is the date in UTC, because the zone of the service's dates is not shown (Spec
+gap G16): every answer names its date.
 """
 
 import asyncio
@@ -37,15 +37,14 @@ ALL = "all"
 _LIKE_A_REGION = re.compile("[A-Z]{2,4}")
 
 MeetingsOf = Callable[[date], Awaitable[Sequence[Meeting]]]
-"""A day → the meetings that are known of it by now."""
 
 
 @dataclass(frozen=True)
 class Asked:
     """The day, and the other words as typed.
 
-    `command` and `own` are the command and its own words, each with what it stands for; `flags` are those that came.
-    `page` is what a button to turn the page says. `is_day_named`: the day was typed.
+    `own` are the command's own words, each with its meaning; `flags` are the typed own words. `page` comes from a
+    button. `is_day_named`: the day was typed.
     """
 
     day: date
@@ -58,18 +57,16 @@ class Asked:
 
     @property
     def others(self) -> tuple[str, ...]:
-        """The other words, each by itself."""
         return tuple(word.text for word in self.words)
 
     def line(self, *words: str) -> str:
-        """The command line with these words in the place of the others."""
         day = [self.day.isoformat()] if self.is_day_named else []
         return join([self.command, *words, *day, *sorted(self.flags)])
 
 
 @dataclass(frozen=True)
 class Place:
-    """A region (None: all) and a course (None: all). `unchecked` are words taken as typed, for want of a list."""
+    """A region (None: all) and a course (None: all). `unchecked` words could not be looked up."""
 
     region: str | None = None
     course: Course | None = None
@@ -78,33 +75,26 @@ class Place:
 
 @dataclass(frozen=True)
 class _Read:
-    """The words of a line that are no day, read by the published lists."""
-
     asked: Asked
     lexicon: Lexicon
     phrases: Sequence[Phrase]
 
     @property
     def regions(self) -> list[str]:
-        """The regions, each once; where there is no list of them, what has the form of one."""
         return list(dict.fromkeys(phrase.value for phrase in self.phrases if self._is_region(phrase)))
 
     @property
     def left(self) -> list[Phrase]:
-        """What is to be a course: all but regions and joining words."""
         return [phrase for phrase in self.phrases if phrase.kind in THINGS and not self._is_region(phrase)]
 
     @property
     def but_regions(self) -> list[str]:
-        """All that was typed, joining words too, but for the regions: a course that no list has may be called so."""
         return [phrase.typed for phrase in self.phrases if not self._is_region(phrase)]
 
     def courses_of(self, typed: str) -> list[KnownCourse]:
-        """The courses that are called so."""
         return find_courses(self.lexicon.courses, typed)
 
     def check(self) -> None:
-        """Raise CommandError for words that say more than a card can be."""
         places = [*self.regions, *(one.value for one in self.left if one.kind is Kind.COURSE)]
         each = {place: self.asked.line(place) for place in places}
         # The command's own words may be what was to be left out.
@@ -116,7 +106,6 @@ class _Read:
             raise CommandError(f"One region at a time: you named {' and '.join(self.regions)}.", lines=each)
 
     def not_understood(self, days: Collection[str]) -> CommandError:
-        """That the words are no region and course together, with what they may have meant, the days among it."""
         if error := no_region(self.lexicon, [one.value for one in self.left if one.kind is Kind.UNKNOWN]):
             return error
         words = [one.value for one in self.left]
@@ -138,7 +127,6 @@ class _Read:
         return refusal(" ".join(told), wrong)
 
     def _vocabulary(self, words: Sequence[str], days: Collection[str], regions: Sequence[str]) -> Vocabulary:
-        """What is understood, each with what is typed for it; of courses those of the regions, if there are any."""
         lists = self.lexicon
         there = [one for one in lists.courses if not regions or one.region in {None, *regions}]
         called = {name for one in lists.courses for name in (one.course_id, one.name, one.shortcode) if name}
@@ -162,10 +150,10 @@ class _Read:
 def read_words(
     text: str, today: date, *, command: str = "", looks_back: bool = False, flags: Mapping[str, str] | None = None
 ) -> Asked:
-    """The words of a text. CommandError where there are two days, or one that is no day.
+    """The words of a text. Raises CommandError for two days, or for a word that is no day.
 
-    A weekday is the coming one, or where the command `looks_back` the last one. `flags` are words of the command's
-    own, each with what it stands for.
+    A weekday is the coming day, or the last day where the command `looks_back`. `flags` are the command's own words,
+    each with its meaning.
     """
     flags = flags or {}
     days: list[date] = []
@@ -195,9 +183,9 @@ def read_words(
 
 
 async def find_place(reference: ReferenceBook, meetings: MeetingsOf, asked: Asked, timeout_s: float) -> Place:
-    """The region and the course that the words name. CommandError where they name neither, or two regions.
+    """The typed region and course. Raises CommandError for unknown words and for two regions.
 
-    A course that no list has is one all the same where the day has a meeting there.
+    A course without a list is known where the day has a meeting there.
     """
     if not asked.words:
         return Place()
@@ -230,26 +218,22 @@ async def find_place(reference: ReferenceBook, meetings: MeetingsOf, asked: Aske
 
 
 def _but_joining(words: Sequence[str]) -> Sequence[str]:
-    """The words without joining words at either end, which joined what is not there any more."""
     places = [place for place, word in enumerate(words) if word.casefold() not in JOINING]
     return words[places[0] : places[-1] + 1] if places else ()
 
 
 def _seen(meetings: Sequence[Meeting], typed: str, region: str | None) -> Meeting | None:
-    """The meeting at a course of that id or name, in the region if one was typed; None where there is none."""
     here = [one for one in meetings if region is None or one.region in {region, None}]
     return next((one for one in here if typed in {one.course.course_id, _as_typed(one.course.name)}), None)
 
 
 def _as_typed(name: str | None) -> str:
-    """A course's name as it comes back from a button."""
     return " ".join((name or "").replace('"', "").split()).strip(SINGLE_QUOTES + " ")
 
 
 async def _at_course(
     reference: ReferenceBook, typed: str, region: str | None, unchecked: tuple[str, ...], timeout_s: float
 ) -> Place:
-    """The place of a course: in the region that was typed, else in its own, whose list is the shorter one."""
     course = await reference.check_course(typed, timeout_s, regions=[region] if region else ())
     if course.course_id is None:
         return Place(region, course, (*unchecked, typed))
@@ -260,7 +244,7 @@ async def _at_course(
 
 
 def _joined(words: Sequence[Word]) -> Iterator[Word]:
-    """The words, those that are one day together as one: "last friday", "21 nov 2026"."""
+    """The words, with words of one day joined: "last friday", "21 nov 2026"."""
     start = 0
     while start < len(words):
         sizes = [size for size in (4, 3, 2) if start + size <= len(words)]
@@ -271,7 +255,7 @@ def _joined(words: Sequence[Word]) -> Iterator[Word]:
 
 
 def _bare(word: Word) -> Word:
-    """The word without single quotes around it, and without the name of what it is: `course:Ascot` is `Ascot`."""
+    """The word without single quotes and without its name: `course:Ascot` is `Ascot`."""
     name, rest = parted(word.text)
     return Word(rest.strip(SINGLE_QUOTES + " "), word.is_quoted or bool(name), word.has_comma)
 

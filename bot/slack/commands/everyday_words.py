@@ -1,4 +1,4 @@
-"""Everyday words of racing that name no region and no course, each with a sentence on what can be named instead."""
+"""Everyday words of racing that name no region and no course, each with a sentence on possible choices."""
 
 from collections.abc import Iterable, Mapping
 
@@ -19,9 +19,7 @@ EVERYDAY: Mapping[str, str] = (
     | dict.fromkeys(("greyhounds", "greyhound", "dogs"), _DOGS)
     | dict.fromkeys(("boxing", "christmas", "easter"), _DAYS)
 )
-"""Words in small letters."""
 
 
 def everyday(typed: Iterable[str]) -> str | None:
-    """A sentence on the first everyday word; None without such a word."""
     return next((f"{quoted(word)}: {EVERYDAY[word.casefold()]}" for word in typed if word.casefold() in EVERYDAY), None)

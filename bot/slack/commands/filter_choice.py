@@ -1,4 +1,4 @@
-"""What is chosen for a channel, typed or in the form: whether it can match, and what it adds to what there was."""
+"""The check of chosen regions and courses, and the merge of a new filter with a present filter."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -22,16 +22,16 @@ from bot.slack.messages.conditions.topic_view import topics_in_order
 from bot.slack.messages.kit.text import listed
 
 CHECK_S = 1.2
-"""For looking up regions and courses before the ack, which Slack wants within three seconds."""
+"""For looking up regions and courses before the ack, for which Slack allows three seconds."""
 
 
 @dataclass
 class Check:
-    """Looks words up, all within one deadline, and gathers what is wrong with them by the form's fields.
+    """Looks words up within one deadline, and gathers errors by the form's fields.
 
-    `notes` are sentences on what was not used; `places` has the courses' regions, as far as they are known.
-    `typed` has what regions were typed as, by code, and courses, by name with `course:` before.
-    `no_more_than` are the topics that were asked for with "only" or "no": the answer says which others still come.
+    `notes` go into the answer. `places` are the courses' known regions. `typed` are the typed words by region code, and
+    by `course:Name`. `no_more_than` are the topics typed with "only" or "no": the answer says which other topics still
+    come.
     """
 
     desk: Desk
@@ -45,12 +45,10 @@ class Check:
     until_s: float = field(default_factory=lambda: asyncio.get_running_loop().time() + CHECK_S)
 
     async def lexicon(self) -> Lexicon:
-        """The lists that words are looked up in, the same ones for all words of a line."""
         self._lexicon = self._lexicon or await self.desk.reference.lexicon(self.left_s())
         return self._lexicon
 
     async def regions(self, typed: Sequence[str], other_words: Mapping[str, str] | None = None) -> list[str]:
-        """The regions; none where one of them is none, with what else they may have meant: `check_regions`."""
         if error := no_region(await self.lexicon(), typed):
             self._add(REGIONS, error)
             return []
@@ -63,7 +61,7 @@ class Check:
         return [one.region for one in checked]
 
     async def courses(self, name: str, typed: Sequence[str], regions: Sequence[str]) -> tuple[Course, ...]:
-        """The courses of a field; of those that share a name, the one in the regions."""
+        """The courses of a field. Of courses with the same name, the course in the regions."""
         found = []
         within = [region for region in regions if region != ALL_REGIONS]
         for one in typed:
@@ -79,14 +77,12 @@ class Check:
         return tuple(found)
 
     async def regions_of(self, courses: Sequence[Course]) -> list[str]:
-        """Where the courses are, each region once; all regions without any course, or where one's is not known."""
         regions = await self.desk.reference.regions(self.left_s()) or ()
         found = [await self.desk.reference.region_of(course) for course in courses]
         known = [region for region in found if region in regions and region is not None]
         return list(dict.fromkeys(known)) if known and len(known) == len(found) else [ALL_REGIONS]
 
     async def arriving(self, courses: Sequence[Course], not_courses: Sequence[Course], regions: Sequence[str]) -> None:
-        """Look whether anything would ever arrive of these together, where each by itself is right."""
         if self.errors:
             return
         if both := [one for one in courses if has_course(not_courses, one)]:
@@ -101,7 +97,6 @@ class Check:
             self._add(NOT_COURSES, error)
 
     def instead_of_all(self, regions: Sequence[str]) -> list[str]:
-        """All regions alone, where they are among the regions."""
         others = [region for region in regions if region != ALL_REGIONS]
         if others and len(others) < len(regions):
             named = " and ".join(others)
@@ -109,7 +104,6 @@ class Check:
         return [ALL_REGIONS] if len(others) < len(regions) else others
 
     def filters(self, regions: Sequence[str], chosen: ChannelFilter) -> list[ChannelFilter]:
-        """The filter for each of the regions, with those of its courses that can be of that region."""
         filters = [
             chosen.model_copy(
                 update={
@@ -128,7 +122,6 @@ class Check:
         return not courses.union({chosen.region}).isdisjoint(self.unchecked)
 
     def raise_for_all(self) -> None:
-        """Raise CommandError for all that is wrong. A single wrong word has buttons, several have nearest names."""
         errors = [error.of_words(self.typed) for some in self.errors.values() for error in some]
         if len(errors) == 1:
             raise errors[0]
@@ -139,14 +132,12 @@ class Check:
             raise CommandError(f"{told}{nearest}", after=after)
 
     def left_s(self) -> float:
-        """What is left of the time."""
         return max(0.01, self.until_s - asyncio.get_running_loop().time())
 
     def _within(self, region: str, courses: Sequence[Course]) -> tuple[Course, ...]:
         return tuple(one for one in courses if self.places.get(one) in {None, region})
 
     def _elsewhere(self, word: str, courses: Sequence[Course], regions: Sequence[str]) -> CommandError | None:
-        """That a course is in none of the regions; `word` is what it is called by where it is typed."""
         for course in courses:
             region = self.places[course]
             if region is not None and region not in regions:
@@ -160,7 +151,6 @@ class Check:
         return None
 
     def _without_course(self, courses: Sequence[Course], regions: Sequence[str]) -> CommandError | None:
-        """That a region has none of the only courses: nothing from it would arrive."""
         there = {self.places[course] for course in courses}
         empty = [region for region in regions if region not in there]
         if not courses or None in there or not empty:
@@ -175,7 +165,6 @@ class Check:
 
 
 def no_region(lexicon: Lexicon, typed: Sequence[str]) -> CommandError | None:
-    """Of the first word that names a place without a region, or an everyday word, why; None without such a word."""
     for word in typed:
         if lexicon.is_region(word):
             continue
@@ -190,7 +179,6 @@ def no_region(lexicon: Lexicon, typed: Sequence[str]) -> CommandError | None:
 
 
 def still_brought(before: ChannelFilter, check: Check) -> str | None:
-    """A sentence on topics that come as before, though "only" or "no" was typed; None where there are none."""
     more = topics_in_order(before.topics - check.no_more_than) if check.no_more_than is not None else []
     if not more:
         return None
@@ -200,11 +188,7 @@ def still_brought(before: ChannelFilter, check: Check) -> str | None:
 
 
 def merged(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> ChannelFilter:
-    """Both filters together. `whole`: the region was typed by itself.
-
-    Raises CommandError where all the only courses would be left out, and where events would come of other races than
-    were asked for.
-    """
+    """Both filters together. Raises CommandError where nothing, or other races than typed, would be received."""
     _check_one_filter(before, chosen, whole=whole)
     after = added(before, chosen, whole=whole)
     if before.courses and not whole and not after.courses:
@@ -225,24 +209,26 @@ def _check_one_filter(before: ChannelFilter, chosen: ChannelFilter, *, whole: bo
     if not topics:
         return
     is_bare = not (chosen.courses or chosen.not_courses or chosen.classes or whole)
-    region, new = region_words(before.region), listed(topics)
-    line = ["subscribe", region, *topics]
+    line = ["subscribe", region_words(before.region), *topics]
     if chosen.courses and not before.courses:
-        there, asked, brings = "all courses", f"{courses_named(chosen.courses)} alone", "all courses"
-    elif before.courses and is_bare:
-        there, asked, brings = f"{courses_named(before.courses)} alone", "all courses", courses_named(before.courses)
+        raise _not_together(before, topics, "courses", f"{courses_named(chosen.courses)} alone", line)
+    if before.courses and is_bare:
         line.append(f"{COURSE}{name_of(before.courses[0])}")
-    elif chosen.classes and not before.classes:
-        there, asked, brings = "all race classes", f"{classes_named(chosen.classes)} alone", "all race classes"
-    elif before.classes and not chosen.classes and not whole:
-        brings = classes_named(before.classes)
-        there, asked = f"{brings} alone", "all race classes"
-        line += CLASSES.typed(before)
-    else:
-        return
-    old = listed(topics_in_order(before.topics))
-    what = "courses" if "classes" not in f"{there}{asked}" else "race classes"
-    raise CommandError(
+        raise _not_together(before, topics, "courses", "all courses", line)
+    if chosen.classes and not before.classes:
+        raise _not_together(before, topics, "race classes", f"{classes_named(chosen.classes)} alone", line)
+    if before.classes and not chosen.classes and not whole:
+        raise _not_together(before, topics, "race classes", "all race classes", [*line, *CLASSES.typed(before)])
+
+
+def _not_together(
+    before: ChannelFilter, topics: Sequence[str], what: str, asked: str, line: Sequence[str]
+) -> CommandError:
+    """The refusal of new `topics` of the `asked` races; `line` would add the topics for the filter's own races."""
+    own = courses_named(before.courses) if what == "courses" else classes_named(before.classes)
+    there, brings = (f"{own} alone", own) if own else (f"all {what}", f"all {what}")
+    old, new = listed(topics_in_order(before.topics)), listed(topics)
+    return CommandError(
         f"From {region_named(before.region)} this channel receives {old} of {there}. A subscription has the same "
         f"{what} for all that it brings: {new} of {asked} can't be added, so nothing was changed. Edit in /racing "
         f"list opens it; /racing {join(line)} would add {new} of {brings}.",
@@ -251,7 +237,6 @@ def _check_one_filter(before: ChannelFilter, chosen: ChannelFilter, *, whole: bo
 
 
 def told_of_merge(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> list[str]:
-    """Sentences on the effect of `merged` on courses and race classes, where people may have expected otherwise."""
     each = (_told_of_courses(before, chosen, whole=whole), _told_of_classes(before, chosen, whole=whole))
     return [told for told in each if told]
 

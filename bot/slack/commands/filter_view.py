@@ -1,4 +1,4 @@
-"""A channel's filters as people are shown them: courses of one name told apart, and what others bring all the same."""
+"""A channel's filters as people read filters: courses of one name are told apart, and overridden parts are named."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -13,7 +13,7 @@ from bot.racedata import reference_store
 
 
 def as_shown(session: Session, filters: Iterable[ChannelFilter]) -> tuple[ChannelFilter, ...]:
-    """The filters for a message, and for nothing else: a course's name says which of several it is."""
+    """The filters for a message alone: a course's name says which of several courses is meant."""
     return tuple(
         one.model_copy(
             update={
@@ -26,7 +26,6 @@ def as_shown(session: Session, filters: Iterable[ChannelFilter]) -> tuple[Channe
 
 
 def abandonments_here(session: Session, channel_id: str, meeting: Meeting, now: datetime) -> Abandonments:
-    """What becomes of a meeting's abandonments in a channel, by the channel's filters and state."""
     rows = subscriptions.of_channel(session, channel_id)
     region = meeting.region or reference_store.region_of_course(session, meeting.course)
     taken = abandonments_taken(map(subscriptions.read_filter, rows), meeting.model_copy(update={"region": region}))
@@ -39,7 +38,7 @@ def abandonments_here(session: Session, channel_id: str, meeting: Meeting, now: 
 
 
 def overridden_in(session: Session, pairs: Iterable[tuple[ChannelFilter, ChannelFilter]]) -> tuple[Overridden, ...]:
-    """Of pairs of a channel's filters, what the second overrides of the first; for a message too."""
+    """For pairs of a channel's filters, the parts of the first filter that the second overrides; for messages alone."""
 
     @cache
     def region_of(course: Course) -> str | None:

@@ -1,4 +1,4 @@
-"""The words of `/racing subscribe` and `unsubscribe`: regions, topics and courses, in any order, in plain English."""
+"""The words of `/racing subscribe` and `unsubscribe`, in any order, in plain English."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -48,22 +48,20 @@ EVERYTHING = "everything"
 """All regions, or all topics of a region: "everything from GB"."""
 
 OWN = {word: topic.value for word, topic in TOPIC_WORDS.items()} | {ALL: ALL, EVERYTHING: ALL}
-"""The words of these commands, each with the word in full."""
 
 NO_LISTS = Lexicon()
 
 Values = tuple[tuple[str, tuple[Any, ...]], ...]
-"""Values by the field of a filter, such as race classes."""
 
 _CLOCK = re.compile(r"[0-9]{1,2}[.:][0-9]{2}")
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """The words, sorted by kind. `regions` are not checked yet; `everything` is the word "all".
+class TypedFilter:
+    """The words, sorted by kind. `regions` are not checked; `everything` is the word "all".
 
-    `not_topics` and `not_regions` came after "no" or "except"; `is_negated` says that such a word was typed. `days` are
-    words for a day. `is_only`: the word "only" was typed. `named` are regions typed by another name, with their codes.
+    `not_topics` and `not_regions` follow "no" or "except" (`is_negated`). `days` are words for a day. `is_only`: "only"
+    was typed. `named` are regions typed by another name, with their codes.
     """
 
     regions: tuple[str, ...] = ()
@@ -72,7 +70,6 @@ class Wanted:
     courses: tuple[str, ...] = ()
     not_courses: tuple[str, ...] = ()
     values: Values = ()
-    """Values of further kinds of conditions, such as race classes, by the field of a filter."""
     not_values: tuple[str, ...] = ()
     not_topics: frozenset[Topic] = frozenset()
     not_regions: tuple[str, ...] = ()
@@ -83,26 +80,22 @@ class Wanted:
     named: tuple[tuple[str, str], ...] = ()
     spelled: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     """Courses typed in another letter case, with their published names."""
-    readings: tuple[tuple[str, "Wanted"], ...] = field(default=(), compare=False)
+    readings: tuple[tuple[str, "TypedFilter"], ...] = field(default=(), compare=False)
     """The readings by label, where the words have several."""
 
     @property
     def is_bare(self) -> bool:
-        """Whether nothing was typed."""
         return not (self.line("") or self.not_topics or self.not_regions or self.not_everything or self.days)
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing but regions was typed: each is meant with all its courses."""
         return not (self.topics or self.not_topics or self.courses or self.not_courses or self.values)
 
     @property
     def all_topics(self) -> frozenset[Topic]:
-        """The topics of a new subscription: the typed topics, else the usual two, without the topics after "no"."""
         return (self.topics or DEFAULT_TOPICS) - self.not_topics
 
     def line(self, command: str) -> str:
-        """The command line with the same meaning, without days and without the topics and regions after "no"."""
         return join(
             filter(
                 None,
@@ -119,8 +112,7 @@ class Wanted:
         )
 
 
-def read_wanted(text: str, lexicon: Lexicon = NO_LISTS) -> Wanted:
-    """The words of a text, by kind. CommandError where nothing follows "course:" or "except"."""
+def read_typed_filter(text: str, lexicon: Lexicon = NO_LISTS) -> TypedFilter:
     every = Reader(lexicon, OWN, is_day=_is_day, reads_values=True).read(_together(words_of(text)))
     typed, values, not_values = _without_values(every)
     ways = without_not_only(typed, lexicon)
@@ -144,10 +136,6 @@ def read_wanted(text: str, lexicon: Lexicon = NO_LISTS) -> Wanted:
 def _without_values(
     phrases: Sequence[Phrase],
 ) -> tuple[list[Phrase], Values, tuple[str, ...]]:
-    """The phrases without values such as `class:1`, the values by field, and the values after a "no".
-
-    Values are of the whole line: no reading of the other words loses a value.
-    """
     left: list[Phrase] = []
     values: dict[str, list[Any]] = {}
     not_values: list[str] = []
@@ -168,7 +156,7 @@ def _without_values(
 
 
 def _is_left_out(value: Phrase, before: list[Phrase]) -> bool:
-    """Whether a value follows a "no": directly, or somewhere without a name of its own. A direct "no" is taken out."""
+    """Whether a value follows a "no": directly, or anywhere where the value has no name. A direct "no" is removed."""
     at = len(before) - 1
     while at >= 0 and before[at].kind is Kind.FILLER:
         at -= 1
@@ -179,25 +167,22 @@ def _is_left_out(value: Phrase, before: list[Phrase]) -> bool:
 
 
 def typed_values(values: Values) -> list[str]:
-    """The words of a command line for values by field."""
     some = ChannelFilter.model_validate({"region": "", "topics": frozenset(), **dict(values)})
     return [word for view in VIEWS if view.field in dict(values) for word in view.typed(some)]
 
 
-def check_readings(command: str, wanted: Wanted) -> None:
-    """Raise CommandError with a button for each reading, where there are several."""
+def check_readings(command: str, wanted: TypedFilter) -> None:
     if wanted.readings:
         told = "That can be read in several ways, so nothing was changed. What is meant?"
         raise CommandError(told, lines={label: one.line(command) for label, one in wanted.readings})
 
 
 def says_codes(named: Iterable[tuple[str, str]]) -> list[str]:
-    """A sentence with the code for each region typed by another name, letter case aside."""
     return [f"{name} is {code} here." for name, code in dict(named).items() if name.casefold() != code.casefold()]
 
 
 def day_or_time(typed: str) -> str:
-    """The kind of moment that a word is: 2.30 is a time, and 2.3.2026 a day."""
+    """The kind of a moment: 2.30 is a time, and 2.3.2026 a day."""
     return "time" if _CLOCK.fullmatch(typed) else "day"
 
 
@@ -206,18 +191,14 @@ def _is_day(typed: str) -> bool:
 
 
 class _Reach(StrEnum):
-    """How far "no" reaches: to further things of the same kind, to the first topic alone, or to all that is joined.
-
-    Things are joined by "and", "or" and commas.
-    """
+    """The reach of a "no": things of the same kind, the first topic alone, or all joined things."""
 
     KIND = "kind"
     FIRST = "first"
     JOINED = "joined"
 
 
-def _sorted(phrases: Sequence[Phrase], lexicon: Lexicon, reach: _Reach = _Reach.KIND) -> Wanted:
-    """The phrases by kind. The phrase after "no" is left out, and so are further phrases in its reach."""
+def _sorted(phrases: Sequence[Phrase], lexicon: Lexicon, reach: _Reach = _Reach.KIND) -> TypedFilter:
     taken: dict[Kind, list[str]] = {kind: [] for kind in THINGS}
     left_out: dict[Kind, list[str]] = {kind: [] for kind in THINGS}
     for phrase, is_out in _with_reach(phrases, lexicon, reach):
@@ -225,7 +206,7 @@ def _sorted(phrases: Sequence[Phrase], lexicon: Lexicon, reach: _Reach = _Reach.
             (left_out if is_out else taken)[phrase.kind].append(phrase.value)
     topics, not_topics = (frozenset(map(Topic, set(some[Kind.OWN]) - {ALL})) for some in (taken, left_out))
     regions = _in_order(phrases, [*taken[Kind.REGION], *taken[Kind.UNKNOWN], *left_out[Kind.UNKNOWN]])
-    return Wanted(
+    return TypedFilter(
         regions=regions,
         everything=ALL in taken[Kind.OWN] and not (regions and (_is_of_topics(phrases) or _is_of_racing(phrases))),
         topics=topics,
@@ -243,7 +224,6 @@ def _sorted(phrases: Sequence[Phrase], lexicon: Lexicon, reach: _Reach = _Reach.
 
 
 def _with_reach(phrases: Sequence[Phrase], lexicon: Lexicon, reach: _Reach) -> list[tuple[Phrase, bool]]:
-    """The phrases, each with whether a "no" leaves it out. CommandError where nothing follows a "no"."""
     found: list[tuple[Phrase, bool]] = []
     negation: Phrase | None = None
     negated: Kind | None = None
@@ -263,7 +243,6 @@ def _with_reach(phrases: Sequence[Phrase], lexicon: Lexicon, reach: _Reach) -> l
 
 
 def _kind(phrase: Phrase, lexicon: Lexicon, *, is_negated: bool) -> Kind:
-    """The kind of a phrase. After "no", a word that can't be looked up is most likely a course."""
     if is_negated and phrase.kind is Kind.NO_COURSE:
         return Kind.COURSE
     if is_negated and phrase.kind is Kind.UNKNOWN and not lexicon.courses:
@@ -272,7 +251,7 @@ def _kind(phrase: Phrase, lexicon: Lexicon, *, is_negated: bool) -> Kind:
 
 
 def _is_reached(reach: _Reach, negated: Kind | None, kind: Kind, before: Phrase | None) -> bool:
-    """Whether a "no" leaves out a phrase too, after a phrase of a kind (None: the first) and a joining word."""
+    """Whether a "no" reaches a phrase, after a phrase of the kind `negated` (None: the first) and a joining word."""
     joint = before.kind if before else None
     if negated in {None, kind}:
         return negated is None or kind is not Kind.OWN or reach is not _Reach.FIRST or joint is Kind.OR
@@ -281,24 +260,23 @@ def _is_reached(reach: _Reach, negated: Kind | None, kind: Kind, before: Phrase 
 
 
 def _in_order(phrases: Sequence[Phrase], values: Sequence[str]) -> tuple[str, ...]:
-    """The values in the order in which they were typed, each once."""
     wanted = set(values)
     return tuple(dict.fromkeys(phrase.value for phrase in phrases if phrase.value in wanted))
 
 
 def _is_of_topics(phrases: Sequence[Phrase]) -> bool:
-    """Whether "all" belongs to "all results", and so says nothing of regions."""
+    """Whether "all" belongs to "all results", and so is not all regions."""
     follows = {(one.value, other.kind, other.value) for one, other in pairwise(phrases) if one.kind is Kind.OWN}
     return any(kind is Kind.OWN and value != ALL for all_, kind, value in follows if all_ == ALL)
 
 
 def _is_of_racing(phrases: Sequence[Phrase]) -> bool:
-    """Whether "all" belongs to "all Irish racing", and so says nothing of other regions."""
+    """Whether "all" belongs to "all Irish racing", and so is not all regions."""
     return any(phrase.kind is Kind.FILLER and phrase.value == "racing" for phrase in phrases)
 
 
-def _readings(phrases: Sequence[Phrase], lexicon: Lexicon, wanted: Wanted) -> tuple[tuple[str, Wanted], ...]:
-    """The ways to read the words, where there are two: "no cards and results", and "GB and Ascot"."""
+def _readings(phrases: Sequence[Phrase], lexicon: Lexicon, wanted: TypedFilter) -> tuple[tuple[str, TypedFilter], ...]:
+    """The readings of ambiguous words, such as "no cards and results" or "GB and Ascot"."""
     if (wanted.regions or wanted.courses) and any(phrase.typed.casefold() == EVERYTHING for phrase in phrases):
         of_place = replace(wanted, everything=False, topics=frozenset(Topic) - wanted.not_topics)
         everywhere = replace(wanted, everything=True, regions=(), courses=())
@@ -327,8 +305,9 @@ def _readings(phrases: Sequence[Phrase], lexicon: Lexicon, wanted: Wanted) -> tu
     return ()
 
 
-def _of_clauses(found: Sequence[Sequence[Phrase]], lexicon: Lexicon, wanted: Wanted) -> tuple[tuple[str, Wanted], ...]:
-    """A reading for each clause, and the reading that gives each clause the topics of all."""
+def _of_clauses(
+    found: Sequence[Sequence[Phrase]], lexicon: Lexicon, wanted: TypedFilter
+) -> tuple[tuple[str, TypedFilter], ...]:
     each = {" ".join(one.value for one in sorted(clause, key=is_topic)): _sorted(clause, lexicon) for clause in found}
     is_of_all = any(one.value == ALL for clause in found for one in clause)
     if not wanted.courses and not is_of_all:
@@ -340,7 +319,7 @@ def _of_clauses(found: Sequence[Sequence[Phrase]], lexicon: Lexicon, wanted: Wan
     return (*each.items(), *_labelled(more, lexicon, has_places=is_of_all))
 
 
-def _fitting(wanted: Wanted, lexicon: Lexicon) -> Wanted | None:
+def _fitting(wanted: TypedFilter, lexicon: Lexicon) -> TypedFilter | None:
     """The same without exclusions that leave nothing out; None where courses are in none of the regions."""
     places = {one: _regions_of(one, lexicon) for one in (*wanted.courses, *wanted.not_courses)}
     of_courses = {region for one in wanted.courses for region in places[one]}
@@ -353,20 +332,20 @@ def _fitting(wanted: Wanted, lexicon: Lexicon) -> Wanted | None:
 
 
 def _regions_of(course: str, lexicon: Lexicon) -> set[str]:
-    """The regions of courses with this name, id or shortcode."""
     found = (one for one in lexicon.courses if course in {one.name, one.course_id, one.shortcode})
     return {one.region for one in found if one.region}
 
 
-def _whole_beside(each: Sequence[Wanted], wanted: Wanted) -> list[Wanted]:
+def _whole_beside(each: Sequence[TypedFilter], wanted: TypedFilter) -> list[TypedFilter]:
     """For "GB no results, IRE": all of IRE."""
     joined = {region for one in each for region in one.not_regions if region in wanted.regions}
     regions = tuple(region for region in wanted.regions if region in joined)
-    return [Wanted(regions=regions, named=wanted.named)] if wanted.not_topics and regions else []
+    return [TypedFilter(regions=regions, named=wanted.named)] if wanted.not_topics and regions else []
 
 
-def _labelled(each: Sequence[Wanted], lexicon: Lexicon, *, has_places: bool = False) -> tuple[tuple[str, Wanted], ...]:
-    """The readings that leave anything over, each once, with labels."""
+def _labelled(
+    each: Sequence[TypedFilter], lexicon: Lexicon, *, has_places: bool = False
+) -> tuple[tuple[str, TypedFilter], ...]:
     fitting = [_fitting(one, lexicon) for one in each]
     full = [replace(one, topics=one.all_topics) for one in fitting if one and one.all_topics]
     spelled = {one.line(""): (one, named) for one, named in ((_spelled(one, lexicon), one) for one in full) if one}
@@ -375,16 +354,14 @@ def _labelled(each: Sequence[Wanted], lexicon: Lexicon, *, has_places: bool = Fa
     return tuple((_label(named, has_places=has_places), one) for one, named in spelled.values())
 
 
-def _spelled(wanted: Wanted, lexicon: Lexicon) -> Wanted | None:
-    """The same with all regions but some named one by one; None where they are not known."""
+def _spelled(wanted: TypedFilter, lexicon: Lexicon) -> TypedFilter | None:
     if not (wanted.everything and wanted.not_regions):
         return wanted
     others = tuple(region for region in lexicon.regions if region not in wanted.not_regions)
     return replace(wanted, everything=False, regions=others, not_regions=()) if others else None
 
 
-def _label(wanted: Wanted, *, has_places: bool) -> str:
-    """A reading in few words."""
+def _label(wanted: TypedFilter, *, has_places: bool) -> str:
     regions = "all regions" if wanted.everything else listed(wanted.regions)
     but = f" but {listed(wanted.not_regions)}" if wanted.everything and wanted.not_regions else ""
     where = f" from {regions}{but}" if has_places and regions else ""

@@ -1,4 +1,4 @@
-"""The form is opened: by `/racing subscribe` without a word, and by the Edit button of a subscription."""
+"""Opens the form: after `/racing subscribe` without a word, and after the button Edit."""
 
 from sqlmodel import Session
 
@@ -13,11 +13,10 @@ from bot.slack.messages.conditions.view import Known
 log = get_logger(__name__)
 
 OPEN_S = 1.5
-"""What is left of the three seconds of a trigger."""
+"""The rest of the three seconds of a trigger."""
 
 
 async def open_form(desk: Desk, invocation: Invocation, chosen: ChannelFilter | None) -> None:
-    """Show the form to whoever asked for it. Raises CommandError, with what to do instead, where Slack does not."""
     known = await desk.database.read(_known)
     form = FormOf(
         channel_id=invocation.channel_id,
@@ -37,7 +36,6 @@ async def open_form(desk: Desk, invocation: Invocation, chosen: ChannelFilter | 
 
 
 def _why(error: SlackError) -> str:
-    """What Slack did."""
     match error:
         case SlackScopeMissing():
             return f"I lack a scope for opening forms ({error.details or error.code}): an admin has to grant it."
@@ -48,7 +46,7 @@ def _why(error: SlackError) -> str:
 
 
 def _instead(error: SlackError, chosen: ChannelFilter | None) -> str:
-    """What to do. To type it anew would add to a subscription, and not edit it."""
+    """The alternative. Typed words would add to a subscription, and not edit."""
     lacks_scope = isinstance(error, SlackScopeMissing)
     if chosen is not None:
         return "" if lacks_scope else "click Edit again."
@@ -60,6 +58,6 @@ def _instead(error: SlackError, chosen: ChannelFilter | None) -> str:
 
 
 def _known(session: Session) -> Known:
-    """What there is in the database: the service is not asked while a form waits."""
+    """The kept lists: the service is not asked while a form waits."""
     regions, courses = reference_store.regions(session), reference_store.courses(session)
     return Known(regions[0] if regions and regions[0] else None, courses=bool(courses and courses[0]))

@@ -21,7 +21,6 @@ from bot.slack.messages.conditions.view import Submitted
 
 
 async def submit(desk: Desk, invocation: Invocation, form: FormOf, submitted: Submitted) -> Subscribed:
-    """Store the choices. Raises FieldsWrong, or the errors of storing."""
     try:
         await desk.people.check_may_change(invocation.user_id, form.channel_id)
     except CommandError as error:
@@ -44,7 +43,6 @@ async def submit(desk: Desk, invocation: Invocation, form: FormOf, submitted: Su
 
 
 def _values(submitted: Submitted, before: ChannelFilter | None) -> dict[str, Any]:
-    """The submitted values by field. A field that the form did not have keeps its value."""
     kept = before or ChannelFilter(region="", topics=frozenset())
     return {
         view.field: view.condition.of(kept) if submitted[view.field] is None else submitted[view.field]
@@ -53,7 +51,6 @@ def _values(submitted: Submitted, before: ChannelFilter | None) -> dict[str, Any
 
 
 def _opened_with(session: Session, form: FormOf) -> ChannelFilter | None:
-    """The filter that the form shows; None for a new one. Raises FieldsWrong where the filter changed since."""
     if form.editing is None:
         return None
     for row in subscriptions.of_channel(session, form.channel_id):
@@ -66,7 +63,6 @@ def _opened_with(session: Session, form: FormOf) -> ChannelFilter | None:
 async def _courses(
     check: Check, name: str, submitted: Sequence[str], before: ChannelFilter | None, regions: Sequence[str]
 ) -> tuple[Course, ...]:
-    """The courses of a field, and the courses that the form could not show."""
     there: tuple[Course, ...] = getattr(before, name) if before else ()
     stored = {course_value(course): course for course in there}
     kept = tuple(stored[value] for value in submitted if value in stored)

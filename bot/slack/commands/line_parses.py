@@ -1,7 +1,6 @@
-"""The ways to read a line of `/racing subscribe` or `unsubscribe`, each as phrases with a single meaning.
+"""The readings of a line of `/racing subscribe` or `unsubscribe`, each as phrases with a single meaning.
 
-A subscription has the same topics for all its places. A richer line, such as "GB no results for Ascot", is never cut
-down without a question.
+A subscription has the same topics for all its places. A richer line, such as "GB no results for Ascot", is asked about.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,7 +26,6 @@ Line = Sequence[Phrase]
 
 
 def is_topic(phrase: Phrase) -> bool:
-    """Whether a phrase is a topic."""
     return phrase.kind is Kind.OWN and phrase.value != ALL
 
 
@@ -37,7 +35,7 @@ def is_place(phrase: Phrase) -> bool:
 
 
 def without_not_only(phrases: Line, lexicon: Lexicon) -> list[list[Phrase]]:
-    """The phrases without the first "not only", once for each way to read the line. "Not only" leaves nothing out."""
+    """The phrases without the first "not only", once for each reading. "Not only" leaves nothing out."""
     for at, phrase in enumerate(phrases):
         start = _after_fillers(phrases, at + 1)
         if phrase.kind is Kind.NOT and start < len(phrases) and phrases[start].kind is Kind.ONLY:
@@ -49,7 +47,7 @@ def without_not_only(phrases: Line, lexicon: Lexicon) -> list[list[Phrase]]:
 
 
 def left_out_together(phrases: Line, lexicon: Lexicon) -> list[list[Phrase]]:
-    """The ways to read a "no" before a topic and a place together, as "no results for Ascot"; else []."""
+    """The readings of a "no" before a topic and a place together, as in "no results for Ascot"; else []."""
     groups = [(at, _end(phrases, at + 1)) for at, phrase in enumerate(phrases) if phrase.kind is Kind.NOT]
     found = [(at, end) for at, end in groups if _is_mixed(phrases[at + 1 : end])]
     if not found:
@@ -80,7 +78,7 @@ def left_out_together(phrases: Line, lexicon: Lexicon) -> list[list[Phrase]]:
 
 
 def clauses(phrases: Line, lexicon: Lexicon) -> list[list[Phrase]]:
-    """The clauses of phrases without "no" where they may differ in topics, as in "GB results and Ascot"; else []."""
+    """The clauses of phrases without "no", where topics may differ, as in "GB results and Ascot"; else []."""
     things = [phrase for phrase in phrases if is_topic(phrase) or is_place(phrase)]
     plain = [phrase for phrase in things if phrase.value != ALL]
     found = _by_turns(plain) or _by_turns(things)
@@ -101,7 +99,6 @@ def joins_topics_to_places(phrases: Line) -> bool:
 
 
 def _widened(before: Line, group: Line, after: Line, lexicon: Lexicon) -> list[list[Phrase]]:
-    """The ways to read the phrases around "not only", and the group after these words."""
     things = _things(group)
     first = next(groupby(things, key=_sort_of))[1]
     run = list(first)
@@ -121,7 +118,6 @@ def _widened(before: Line, group: Line, after: Line, lexicon: Lexicon) -> list[l
 
 
 def _beside(others: list[Phrase], places: list[Phrase], lexicon: Lexicon) -> list[list[Phrase]]:
-    """The ways to read "not only" before places."""
     no_places = [one for one in others if not is_place(one)]
     regions = [one for one in others if one.kind is Kind.REGION or one.value == ALL]
     courses = [one for one in [*others, *places] if one.kind in COURSES]
@@ -137,14 +133,16 @@ def _beside(others: list[Phrase], places: list[Phrase], lexicon: Lexicon) -> lis
 
 
 def _with_topics(others: Line, topics: Line) -> list[Phrase]:
-    """The phrases with these topics too: beside the typed topics, else beside the usual two."""
     usual = [Phrase(Kind.OWN, topic, topic) for topic in topics_in_order(DEFAULT_TOPICS)]
     first = [one for one in _taken(others) if is_topic(one)] or usual
     return [*(one for one in first if one not in others), *topics, *others]
 
 
 def _of_places(others: list[Phrase], places: list[Phrase]) -> list[list[Phrase]]:
-    """The ways to leave out a region and a course together. "York in GB" is a single place, where GB is taken."""
+    """The readings of an exclusion of a region and a course together.
+
+    "York in GB" is a single place, where GB is taken.
+    """
     taken = {one.value for one in others if one.kind is Kind.REGION}
     regions = [one for one in places if one.kind is Kind.REGION]
     courses = [one for one in places if one.kind is not Kind.REGION]
@@ -156,7 +154,7 @@ def _of_places(others: list[Phrase], places: list[Phrase]) -> list[list[Phrase]]
 
 
 def _is_mixed(group: Line) -> bool:
-    """Whether a topic and a place, or a region and a course, stand beside each other without a joining word."""
+    """Whether a topic and a place, or a region and a course, are neighbours without a joining word."""
     neighbours = pairwise(_with_joints(group))
     return any(not is_joined and _sort_of(one) != _sort_of(other) for (one, _), (other, is_joined) in neighbours)
 
@@ -168,7 +166,7 @@ def _sort_of(phrase: Phrase) -> str:
 
 
 def _by_turns(things: Line) -> list[list[Phrase]]:
-    """Places and topics by turns, as in "GB results and IRE racecards", pair by pair; else []."""
+    """Pairs of places and topics, as in "GB results and IRE racecards"; else []."""
     turns = _turns(things)
     if len(turns) < len(("GB", "results", "IRE", "racecards")) or len(turns) % 2:
         return []
@@ -180,7 +178,6 @@ def _turns(things: Line) -> list[list[Phrase]]:
 
 
 def _splits(phrases: Line) -> Iterator[tuple[Line, Line]]:
-    """Both sides of each joining word that may part clauses: with topics near, between places, or beside "all"."""
     things = [(one, is_joined) for one, is_joined in _with_joints(phrases) if is_topic(one) or is_place(one)]
     alone = [one for one, _ in things]
     for at in [at for at, (_, is_joined) in enumerate(things) if is_joined and at]:
@@ -189,7 +186,7 @@ def _splits(phrases: Line) -> Iterator[tuple[Line, Line]]:
 
 
 def _parts_clauses(before: Line, after: Line) -> bool:
-    """Whether a joining word may part clauses here. `course:York` goes with what stands before."""
+    """Whether a joining word may part clauses here. `course:York` goes with the phrase before."""
     around = (before[-1], after[0])
     if any(map(is_topic, around)):
         follows = next((place for place in after if is_place(place)), None)
@@ -199,7 +196,6 @@ def _parts_clauses(before: Line, after: Line) -> bool:
 
 
 def _located(clause: list[Phrase], things: Line, lexicon: Lexicon) -> list[Phrase]:
-    """A clause of courses alone, with the regions of the line that have these courses."""
     names = {one.value for one in clause if one.kind is Kind.COURSE}
     if not names or any(one.kind is Kind.REGION for one in clause):
         return clause
@@ -215,14 +211,12 @@ def _regions_of(courses: Line, lexicon: Lexicon) -> list[Phrase]:
 
 
 def _regions_beside(regions: Line, courses: Line, lexicon: Lexicon) -> list[Phrase]:
-    """The regions of courses that are in none of the typed regions."""
     typed = {one.value for one in regions}
     each = [_regions_of([course], lexicon) for course in courses]
     return [one for there in each if typed.isdisjoint(region.value for region in there) for one in there]
 
 
 def _with_joints(phrases: Line) -> list[tuple[Phrase, bool]]:
-    """The things, each with whether a joining word or a comma stands before."""
     found: list[tuple[Phrase, bool]] = []
     is_joined = False
     for phrase in phrases:
@@ -237,7 +231,6 @@ def _with_joints(phrases: Line) -> list[tuple[Phrase, bool]]:
 
 
 def _taken(phrases: Line) -> list[Phrase]:
-    """The phrases before the first "no"."""
     return list(takewhile(lambda phrase: phrase.kind is not Kind.NOT, phrases))
 
 
@@ -246,7 +239,6 @@ def _things(phrases: Iterable[Phrase]) -> list[Phrase]:
 
 
 def _bare(phrases: Iterable[Phrase]) -> list[Phrase]:
-    """The phrases without commas."""
     return [replace(phrase, has_comma=False) for phrase in phrases]
 
 
@@ -261,6 +253,5 @@ def _after_fillers(phrases: Line, at: int) -> int:
 
 
 def _end(phrases: Line, at: int) -> int:
-    """The end of what stands after a word: at the next "no" or "only"."""
     ends = (place for place in range(at, len(phrases)) if phrases[place].kind in {Kind.NOT, Kind.ONLY})
     return next(ends, len(phrases))

@@ -1,4 +1,4 @@
-"""`/racing list`: what this channel receives, a page at a time; and the buttons that edit and remove."""
+"""`/racing list`: a page of the channel's subscriptions, and the buttons that edit and remove."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,13 +26,11 @@ from bot.slack.messages.answers.subscription_answers import unsubscribed
 from bot.slack.messages.answers.subscription_list import PER_PAGE, Listed, ListPage, page_of, subscription_list
 
 REGIONS_S = 1.5
-"""How long the list waits for regions that are not known yet, or are of another day."""
+"""For reading the regions anew."""
 
 
 @dataclass(frozen=True)
 class _Found:
-    """What the database has of a page of the list."""
-
     rows: Sequence[ChannelSubscriptionRow]
     shown: Sequence[ChannelFilter]
     overridden: Sequence[Sequence[Overridden]]
@@ -46,7 +44,6 @@ class _Found:
 
 
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
-    """The channel's subscriptions, each with its state, its creator and its last post; orphans are flagged."""
     await check(desk, invocation)
     number = page_of(invocation.text)
     # What was stored unchecked while the service was away shows as soon as it is back.
@@ -67,7 +64,6 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
 
 
 async def check(_desk: Desk, invocation: Invocation) -> None:
-    """Raise CommandError for further words."""
     words, _ = read_list_words(invocation.text)
     if words and not words.isdecimal():
         told = "It is /racing list, without further words: it shows all that this channel receives."
@@ -75,18 +71,16 @@ async def check(_desk: Desk, invocation: Invocation) -> None:
 
 
 async def commit_edit(desk: Desk, invocation: Invocation) -> None:
-    """Open the form of the subscription to the region that the button carries."""
     await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
     row = await desk.database.read(lambda session: _row(session, invocation))
     await open_form(desk, invocation, subscriptions.read_filter(row))
 
 
 async def answer_edit(_desk: Desk, _invocation: Invocation, _committed: Any) -> None:
-    """Nothing: the form is there."""
+    """Nothing: the form is the answer."""
 
 
 async def commit_remove(desk: Desk, invocation: Invocation) -> Unsubscribed:
-    """Remove the subscription to the region that the button carries."""
     await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
 
     def remove(session: Session) -> Unsubscribed:
@@ -103,7 +97,6 @@ async def commit_remove(desk: Desk, invocation: Invocation) -> Unsubscribed:
 
 
 async def answer_remove(_desk: Desk, _invocation: Invocation, committed: Unsubscribed) -> Message:
-    """What is left."""
     return unsubscribed(committed.ended, committed.left, lacking=committed.lacking)
 
 
@@ -151,7 +144,6 @@ def _listed(desk: Desk, place: int, found: _Found, gone: dict[str, str]) -> List
 
 
 def _unpublished(chosen: ChannelFilter, found: _Found) -> list[str]:
-    """What of a filter the data service publishes no longer, where its lists are known."""
     missing = []
     if found.regions is not None and chosen.region not in {ALL_REGIONS, *found.regions}:
         meant = question(likely(chosen.region, found.regions))
@@ -165,7 +157,6 @@ def _unpublished(chosen: ChannelFilter, found: _Found) -> list[str]:
 
 
 async def _gone(desk: Desk, channel_id: str, creators: set[str]) -> dict[str, str]:
-    """Of creators that are not there any more, in which way; only as far as Slack tells."""
     there = await members(desk.slack, channel_id)
     gone: dict[str, str] = {}
     # An operator at the shell is in no channel.

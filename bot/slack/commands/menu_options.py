@@ -1,4 +1,4 @@
-"""What the menus of forms offer while people type: courses from the database, user groups from Slack."""
+"""Options of menus while people type: courses from the database, user groups from Slack."""
 
 import asyncio
 from collections.abc import Iterable
@@ -20,7 +20,6 @@ ASK_S = 1.5
 
 
 async def course_options(desk: Desk, typed: str) -> list[Block]:
-    """The courses that have the typed letters in them, those that begin so first; else the likeliest."""
     kept = await desk.database.read(reference_store.courses)
     # To look for what is alike takes as long as many deliveries do.
     found = await asyncio.to_thread(_found, kept[0] if kept else (), typed[:TYPED_MAX].strip())
@@ -28,7 +27,7 @@ async def course_options(desk: Desk, typed: str) -> list[Block]:
 
 
 async def group_options(desk: Desk, typed: str) -> list[Block]:
-    """@here, and the user groups that have the typed letters in their name; only @here where Slack tells of none."""
+    """@here, and the user groups with the typed letters; only @here where Slack names no groups."""
     sought = typed.strip().removeprefix("@").casefold()
     named = [("@here: whoever is active in the channel", HERE), *await _groups(desk)]
     return options((label, value) for label, value in named if sought in label.casefold())

@@ -1,4 +1,4 @@
-"""Offers after a refusal: each offered command line was read as a typed line is read, so its button works."""
+"""Offers after a refusal: each offered command line has passed the same check as a typed line."""
 
 import asyncio
 from collections.abc import Mapping
@@ -15,10 +15,9 @@ from bot.slack.messages.kit.text import listed
 log = get_logger(__name__)
 
 MENDED_MAX = 2
-"""How often a refused offer is replaced by the offers of the second refusal."""
+"""Rounds in which refused offers are replaced by the offers of the second refusal."""
 
 OFFERED_MAX = 10
-"""So many lines are tried."""
 
 
 async def with_working_offers(
@@ -26,8 +25,8 @@ async def with_working_offers(
 ) -> CommandError:
     """The refusal of a line, with only the offers whose lines pass the check and change something.
 
-    After `within_s` the offers that have passed by then are kept, and no further ones are tried. Where every offer
-    would leave the channel as it is, the refusal says so.
+    After `within_s` no further offers are tried. Where every offer would leave the channel as it is, the refusal says
+    so.
     """
     trying = _Trying(desk, invocation, line)
     try:
@@ -44,11 +43,6 @@ async def with_working_offers(
 
 @dataclass(frozen=True)
 class _Trying:
-    """Tries the offers after a refused line.
-
-    `found` gathers the lines that pass, by label, and `idle` the lines that would change nothing.
-    """
-
     desk: Desk
     invocation: Invocation
     refused: str
@@ -56,7 +50,6 @@ class _Trying:
     idle: list[str] = field(default_factory=list)
 
     async def work(self, lines: Mapping[str, str], tries: int, before: str = "") -> None:
-        """Try the lines. A line that fails is replaced by its mended lines, labelled after the label `before`."""
         for label, line in list(lines.items())[:OFFERED_MAX]:
             shown = _label(before, label) if before else label
             error, changes = await self._try(line)
@@ -68,7 +61,6 @@ class _Trying:
                 await self.work(offered_lines(error, line), tries - 1, shown)
 
     async def _try(self, line: str) -> tuple[CommandError | None, bool]:
-        """Why a line would be refused, and whether the line would change something or only reads."""
         command, text = find_command(line)
         if command is None or command.changes is None:
             return await refusal(self.desk, self.invocation, line), True
@@ -80,12 +72,11 @@ class _Trying:
             return None, True
 
     def _would_turn(self, line: str) -> bool:
-        """Whether a wrong offer subscribes where an end was asked for: mended, it might bring another region."""
+        """Whether an offer subscribes where an end was asked for. A mended line might bring another region."""
         return self.refused.startswith(ENDING) and not line.startswith(ENDING)
 
 
 async def refusal(desk: Desk, invocation: Invocation, line: str) -> CommandError | None:
-    """Why a line would be refused, as typed after /racing; None where the line passes."""
     command, text = find_command(line)
     if command is None:
         return CommandError("That is no command.")

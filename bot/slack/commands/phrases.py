@@ -1,8 +1,7 @@
-"""A line's words as phrases, each with its kind: a region, a course, a word of the command's own, a joining word.
+"""A line's words as phrases, each with its kind: region, course, word of the command's own, joining word.
 
-Published names count before English, exactly as published: "NO" is the region where a region NO is published, and "no"
-is the joining word. English counts before published names in another letter case. In quotes, and after `course:`,
-nothing is a joining word.
+Exactly published names count before English: "NO" is a published region, and "no" the joining word. English counts
+before names in another letter case. In quotes, and after `course:`, nothing is a joining word.
 """
 
 import re
@@ -15,22 +14,18 @@ from bot.racedata.lexicon import Lexicon
 from bot.slack.commands.tokens import SINGLE_QUOTES, Word, parted
 
 _RACE_CLASS = re.compile("(class|group|grade) [0-9]", re.IGNORECASE | re.ASCII)
-"""A race class in plain words."""
 
-WORDS_MAX = 6
-"""Names of more words are not looked up."""
+WORDS_OF_A_NAME = 6
+"""The most words of a name."""
 
-DAY_MAX = 4
+WORDS_OF_A_DAY = 4
 """The words of "22nd of november 2026"."""
 
 
 class Kind(StrEnum):
-    """The kind of a phrase."""
-
     REGION = "region"
     COURSE = "course"
     NO_COURSE = "no course"
-    """A course after `-course:`."""
     OWN = "own"
     DAY = "day"
     VALUE = "value"
@@ -50,14 +45,13 @@ JOINING: Mapping[str, Kind] = (
     | dict.fromkeys(("for", "from", "the", "of", "in", "at", "to", "on", "with", "please", "but"), Kind.FILLER)
     | dict.fromkeys(("course", "region", "racing"), Kind.FILLER)
 )
-"""Words that join others, in any letter case, by kind."""
 
 THINGS = frozenset({Kind.REGION, Kind.COURSE, Kind.NO_COURSE, Kind.OWN, Kind.DAY, Kind.UNKNOWN})
 
 
 @dataclass(frozen=True)
 class Phrase:
-    """Words with one meaning together. `value` is the meaning: a code, a course's word, a word in full.
+    """Words with one meaning: `value` is a code, a course's word, or a word in full.
 
     `is_named`: `course:` or `region:` stood before. `has_comma`: a comma follows.
     """
@@ -70,12 +64,10 @@ class Phrase:
 
     @property
     def is_renamed(self) -> bool:
-        """Whether a region was typed in another way than its code is published."""
         return self.kind is Kind.REGION and self.typed != self.value
 
     @property
     def is_respelled(self) -> bool:
-        """Whether a course was typed in another letter case than its name is published."""
         return self.kind in {Kind.COURSE, Kind.NO_COURSE} and self.typed != self.value
 
 
@@ -85,7 +77,7 @@ def _no_day(_typed: str) -> bool:
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads words by a lexicon. `own` are the command's own words, in small letters, each with the word in full."""
+    """Reads words by a lexicon. `own` are the command's own words in small letters, each with the word in full."""
 
     lexicon: Lexicon
     own: Mapping[str, str]
@@ -93,7 +85,6 @@ class Reader:
     reads_values: bool = False
 
     def read(self, words: Sequence[Word]) -> list[Phrase]:
-        """The phrases, longest first, from left to right."""
         phrases: list[Phrase] = []
         start = 0
         while start < len(words):
@@ -109,7 +100,6 @@ class Reader:
         ]
 
     def _at(self, words: Sequence[Word], start: int) -> tuple[Kind, str, int]:
-        """The kind, the value and the number of words of the phrase that begins at a word."""
         name, rest = parted(words[start].text)
         if name:
             return self._called(name.lower(), rest.strip(SINGLE_QUOTES + " ") or rest)
@@ -117,7 +107,7 @@ class Reader:
         if self.reads_values and run > 1 and _RACE_CLASS.fullmatch(_text(words[start : start + 2])):
             return Kind.VALUE, f"{CLASS}:{_text(words[start : start + 2])}", 2
         looks = [(self._exactly, run), (self._nearly, run)] if self.lexicon.has_name_from(words[start].text) else []
-        for look, longest in [*looks[:1], (self._day, min(run, DAY_MAX)), *looks[1:]]:
+        for look, longest in [*looks[:1], (self._day, min(run, WORDS_OF_A_DAY)), *looks[1:]]:
             for size in range(longest, 1, -1):
                 if found := look(_text(words[start : start + size])):
                     return *found, size
@@ -135,7 +125,6 @@ class Reader:
         return Kind.REGION if code else Kind.UNKNOWN, code or rest, 1
 
     def _exactly(self, text: str) -> tuple[Kind, str] | None:
-        """The kind and value of several words together."""
         if self.lexicon.is_region(text):
             return Kind.REGION, text
         if self.lexicon.has_course(text):
@@ -144,11 +133,9 @@ class Reader:
         return (Kind.REGION, code) if code else None
 
     def _day(self, text: str) -> tuple[Kind, str] | None:
-        """Several words that name a day together."""
         return (Kind.DAY, text) if self.is_day(text) else None
 
     def _nearly(self, text: str) -> tuple[Kind, str] | None:
-        """Several words that are a name in another letter case, or nearly a name, together."""
         if found := self._in_any_case(text):
             return found
         is_known = self.lexicon.is_nearly_course(text) or self.lexicon.parts_of(text) or self.lexicon.is_country(text)
@@ -174,7 +161,6 @@ class Reader:
         return self._in_any_case(text) or (Kind.UNKNOWN, text)
 
     def _in_any_case(self, text: str) -> tuple[Kind, str] | None:
-        """The region or course that is published in another letter case, where there is exactly one."""
         if code := self.lexicon.region_in_any_case(text):
             return Kind.REGION, code
         course = self.lexicon.course_in_any_case(text)
@@ -191,9 +177,8 @@ def _is_lonely_but(phrases: Sequence[Phrase], place: int) -> bool:
 
 
 def _plain_run(words: Sequence[Word], start: int) -> int:
-    """How many words from `start` on are neither quoted nor named, up to WORDS_MAX."""
     run = 0
-    while start + run < len(words) and run < WORDS_MAX:
+    while start + run < len(words) and run < WORDS_OF_A_NAME:
         word = words[start + run]
         if word.is_quoted or parted(word.text)[0]:
             break
@@ -202,6 +187,5 @@ def _plain_run(words: Sequence[Word], start: int) -> int:
 
 
 def _text(words: Sequence[Word]) -> str:
-    """The words as they were typed, but for a comma after the last."""
     commas = [f"{word.text}," if word.has_comma else word.text for word in words[:-1]]
     return " ".join([*commas, words[-1].text]).strip(SINGLE_QUOTES + " ")

@@ -1,7 +1,4 @@
-"""`/racing subscribe`: checked, committed before the ack, then looked whether the bot is in the channel at all.
-
-Typed, or chosen in the form that it opens where nothing was typed (form_button.py): both lead through here.
-"""
+"""`/racing subscribe`, typed or by the form: the words are checked, and the change is committed before the ack."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +19,14 @@ from bot.racedata.recent_races import recent
 from bot.slack.channel_membership import DIRECT_MESSAGE, is_member
 from bot.slack.commands.filter_choice import Check, merged, still_brought, told_of_merge
 from bot.slack.commands.filter_view import as_shown, overridden_in
-from bot.slack.commands.filter_words_typed import NO_LISTS, Wanted, check_readings, day_or_time, read_wanted, says_codes
+from bot.slack.commands.filter_words_typed import (
+    NO_LISTS,
+    TypedFilter,
+    check_readings,
+    day_or_time,
+    read_typed_filter,
+    says_codes,
+)
 from bot.slack.commands.form_button import open_form
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.line_parses import ALL
@@ -41,11 +45,9 @@ CHANGED = (
 NAME = "subscribe"
 
 MEMBERSHIP_S = 0.8
-"""Whether the bot is in the channel is asked before the ack."""
 
 USUAL_REGIONS = ("GB", "IRE")
 ASKED_MAX = 5
-"""Regions that are offered where none was typed; the usual ones come first."""
 
 NOT_WITH_ME = (
     "I can't post in direct messages between other people, nor be invited there, so nothing was saved. Type it in a "
@@ -55,9 +57,8 @@ NOT_WITH_ME = (
 
 @dataclass(frozen=True)
 class Subscribed:
-    """What was stored: the filters as they stand now, words that were not checked, and notes on words and courses.
+    """The stored filters, `shown` for messages; words that were not checked; notes for the answer.
 
-    `shown` are the filters for a message (`as_shown`).
     `is_member` None: Slack did not say in time whether the bot is in the channel.
     """
 
@@ -69,10 +70,6 @@ class Subscribed:
 
 
 async def commit(desk: Desk, invocation: Invocation) -> Subscribed | None:
-    """Store the subscription, or open the form (None) where nothing was typed.
-
-    Raises CommandError where a word is not understood, or the person may not.
-    """
     check_ = Check(desk)
     wanted = await _read(check_, invocation.text)
     await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
@@ -84,12 +81,10 @@ async def commit(desk: Desk, invocation: Invocation) -> Subscribed | None:
 
 
 async def check(desk: Desk, invocation: Invocation) -> None:
-    """Raise CommandError where `commit` would because of the words, and change nothing."""
     await changes(desk, invocation)
 
 
 async def changes(desk: Desk, invocation: Invocation) -> bool:
-    """Whether the line would change what the channel receives, or open the form. Raises CommandError as `check`."""
     check_ = Check(desk)
     wanted = await _read(check_, invocation.text)
     if wanted.is_bare:
@@ -109,12 +104,10 @@ async def changes(desk: Desk, invocation: Invocation) -> bool:
 
 
 def _is_other(before: ChannelFilter, after: ChannelFilter) -> bool:
-    """Whether a filter differs from the filter before, the check of its words aside."""
     return after.fingerprint() != before.fingerprint()
 
 
 async def answer(desk: Desk, invocation: Invocation, committed: Subscribed | None) -> Message | None:
-    """What will arrive, and what there was; where the bot is not in the channel, how to invite it."""
     if committed is None:
         return None
     member = committed.is_member
@@ -137,10 +130,10 @@ async def store(
     instead_of: ChannelFilter | None = None,
     whole: bool = False,
 ) -> Subscribed:
-    """Commit these filters: beside what the channel has, or in the place of one of them; live where the bot is there.
+    """Commit these filters, beside the channel's filters or in the place of `instead_of`.
 
-    `whole`: the regions were asked for with all their courses, whatever the channel has of them. Raises FieldsWrong
-    where the one that they are to replace is no longer what it was, CommandError where the bot can never post.
+    `whole`: the regions were typed by themselves. Raises FieldsWrong where `instead_of` has changed, CommandError where
+    the bot can never post.
     """
     channel_id, now = invocation.channel_id, desk.clock()
     member = await is_member(desk.slack, channel_id, invocation.left_s(MEMBERSHIP_S))
@@ -179,7 +172,6 @@ async def store(
 
 
 def _unchecked_as(before: ChannelFilter | None, chosen: ChannelFilter) -> ChannelFilter:
-    """A filter that takes another's place goes on being unchecked since then: what was missed is still to be posted."""
     if before is None or before.unchecked_since is None or before.region.casefold() != chosen.region.casefold():
         return chosen
     return chosen.model_copy(update={"unchecked_since": before.unchecked_since, "typed_region": before.typed_region})
@@ -204,13 +196,11 @@ def _said(session: Session, desk: Desk, channel_id: str, committed: Subscribed, 
 
 
 def _lacking(session: Session, channel_id: str, saved: Sequence[ChannelFilter]) -> tuple[ChannelFilter, ...]:
-    """The saved filters whose abandonments no subscription of the channel takes."""
     rows = subscriptions.of_channel(session, channel_id)
     return without_abandonments(saved, [subscriptions.read_filter(row) for row in rows])
 
 
 def _overridden(session: Session, channel_id: str, saved: Sequence[ChannelFilter]) -> tuple[Overridden, ...]:
-    """What others of the channel bring that was left out, and what these do that others leave out."""
     regions = {chosen.region for chosen in saved}
     rows = subscriptions.of_channel(session, channel_id)
     others = [subscriptions.read_filter(row) for row in rows if row.region not in regions]
@@ -224,7 +214,6 @@ def _why_suspended(session: Session, channel_id: str) -> str | None:
 
 
 def _uncovered(session: Session, filters: tuple[ChannelFilter, ...]) -> list[str]:
-    """The events that our own subscription with the service does not deliver, each as "event from regions"."""
     missing: dict[str, list[str]] = {}
     for chosen in filters:
         region = None if chosen.region == ALL_REGIONS else chosen.region
@@ -234,9 +223,8 @@ def _uncovered(session: Session, filters: tuple[ChannelFilter, ...]) -> list[str
     return [f"{event} from {listed(regions)}" for event, regions in missing.items()]
 
 
-async def _read(check: Check, text: str) -> Wanted:
-    """The words of a text. CommandError where they can be read in two ways, or say what no subscription can be."""
-    wanted = read_wanted(text, await check.lexicon() if text.strip() else NO_LISTS)
+async def _read(check: Check, text: str) -> TypedFilter:
+    wanted = read_typed_filter(text, await check.lexicon() if text.strip() else NO_LISTS)
     check_readings(NAME, wanted)
     if wanted.days:
         what = day_or_time(wanted.days[0])
@@ -259,8 +247,7 @@ async def _read(check: Check, text: str) -> Wanted:
     return wanted
 
 
-async def _others(check: Check, wanted: Wanted) -> CommandError:
-    """That all regions but some are not one subscription, with a button that names each of the others."""
+async def _others(check: Check, wanted: TypedFilter) -> CommandError:
     regions = await check.desk.reference.regions(check.left_s()) or ()
     others = tuple(region for region in regions if region not in wanted.not_regions)
     named = listed(wanted.not_regions)
@@ -272,8 +259,8 @@ async def _others(check: Check, wanted: Wanted) -> CommandError:
     )
 
 
-async def _from_where(check: Check, wanted: Wanted, channel_id: str) -> CommandError:
-    """The question from where, with a button for each region of the channel, or for a few regions, and for all."""
+async def _from_where(check: Check, wanted: TypedFilter, channel_id: str) -> CommandError:
+    """The question for a place, with a button for each region of the channel, or for the usual regions, and for all."""
     rows = await check.desk.database.read(partial(subscriptions.of_channel, channel_id=channel_id))
     published = await check.desk.reference.regions(check.left_s()) or ()
     usual = [*(region for region in USUAL_REGIONS if region in published), *published]
@@ -287,7 +274,7 @@ async def _from_where(check: Check, wanted: Wanted, channel_id: str) -> CommandE
     )
 
 
-async def _filters(check: Check, wanted: Wanted, channel_id: str) -> list[ChannelFilter]:
+async def _filters(check: Check, wanted: TypedFilter, channel_id: str) -> list[ChannelFilter]:
     if wanted.not_regions:
         raise await _others(check, wanted)
     if not (wanted.regions or wanted.courses or wanted.everything):
@@ -308,8 +295,7 @@ async def _filters(check: Check, wanted: Wanted, channel_id: str) -> list[Channe
     return check.filters(regions, chosen)
 
 
-async def _other_words(check: Check, wanted: Wanted) -> dict[str, str]:
-    """What may have been meant by a word that is no region, each with how it is typed: a topic, a country, a course."""
+async def _other_words(check: Check, wanted: TypedFilter) -> dict[str, str]:
     if not wanted.regions:
         return {}
     lexicon = await check.lexicon()

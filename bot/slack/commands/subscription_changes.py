@@ -1,6 +1,4 @@
-"""Every change of a channel's subscriptions passes through here, into the audit, and is announced in the channel.
-
-No other replica changes the same channel meanwhile (`change`).
+"""Every change of a channel's subscriptions goes into the audit here, and the channel reads of its losses.
 
 Announced are pauses, mutes and their ends, and subscriptions narrowed or ended. A wider subscription announces itself
 by its messages.
@@ -32,8 +30,6 @@ T = TypeVar("T")
 
 
 class Books(Protocol):
-    """What a change needs beside the session: a command's desk has both, and so has the shell."""
-
     @property
     def settings(self) -> Settings: ...
     @property
@@ -42,16 +38,12 @@ class Books(Protocol):
 
 @dataclass(frozen=True)
 class _Held:
-    """A subscription of a channel: the filter, the end of the pause, and the state."""
-
     chosen: ChannelFilter
     paused_until: datetime | None
     state: str
 
 
 async def change(desk: Desk, invocation: Invocation, work: Work[T]) -> T:
-    """What `work` returns, committed. What it reads of the channel no other replica changes before the commit."""
-
     def alone(session: Session) -> T:
         channel_lock.take(session, invocation.channel_id)
         return work(session)
@@ -62,7 +54,7 @@ async def change(desk: Desk, invocation: Invocation, work: Work[T]) -> T:
 
 @contextmanager
 def audited(session: Session, desk: Books, invocation: Invocation, action: str) -> Iterator[None]:
-    """Write the block's changes of the channel's subscriptions into the audit; announce the channel's losses."""
+    """Write the block's changes of the channel's subscriptions into the audit, and announce the channel's losses."""
     before = _subscriptions(session, invocation.channel_id)
     yield
     session.flush()
@@ -78,7 +70,6 @@ def audited(session: Session, desk: Books, invocation: Invocation, action: str) 
 def note(
     session: Session, desk: Books, invocation: Invocation, action: str, *, before: str | None, after: str | None
 ) -> None:
-    """Write a change into the audit, also of something else than a subscription."""
     audit_log.add(
         session,
         at=desk.clock(),
@@ -94,7 +85,7 @@ def note(
 def announce(session: Session, desk: Books, invocation: Invocation, told: Message) -> None:
     """Post the line in the channel, unless ANNOUNCE_CHANGES is off. Direct messages get no line.
 
-    The post passes a pause. In a channel closed to the bot the post waits.
+    The post passes a pause. In a closed channel the post waits.
     """
     if not desk.settings.announce_changes or invocation.channel_id.startswith(DIRECT_MESSAGE):
         return
@@ -109,7 +100,6 @@ def _subscriptions(session: Session, channel_id: str) -> list[_Held]:
 
 
 def _words(of: Sequence[_Held], others: Sequence[_Held]) -> str | None:
-    """The subscriptions missing among the others, in words; regions with equal filters are listed together."""
     known = {(held.chosen, held.paused_until) for held in others}
     by_pause: dict[datetime | None, list[ChannelFilter]] = {}
     for held in of:
@@ -125,7 +115,6 @@ def _pause_words(until: datetime | None) -> str:
 
 
 def _told(session: Session, user_id: str, before: Sequence[_Held], after: Sequence[_Held]) -> Message | None:
-    """The line on a change; None where the channel gets as much as before."""
     was, now = [one.chosen for one in before], [one.chosen for one in after]
     lost = [chosen for chosen in was if not any(one.covers(chosen) for one in now)]
     if lost:
@@ -140,5 +129,4 @@ def _told(session: Session, user_id: str, before: Sequence[_Held], after: Sequen
 
 
 def _until(held: Iterable[_Held]) -> datetime | None:
-    """The end of a channel's pause."""
     return max((one.paused_until for one in held if one.paused_until), default=None)

@@ -1,4 +1,4 @@
-"""`/racing unsubscribe`: regions, topics, or all; what is left is said back."""
+"""`/racing unsubscribe`: regions, topics, courses, race classes, or all."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -19,11 +19,11 @@ from bot.racedata.near_misses import COURSE, refusal, wrong_words
 from bot.slack.commands.filter_view import as_shown
 from bot.slack.commands.filter_words_typed import (
     NOT_COURSE,
+    TypedFilter,
     Values,
-    Wanted,
     check_readings,
     day_or_time,
-    read_wanted,
+    read_typed_filter,
     says_codes,
     typed_values,
 )
@@ -39,15 +39,15 @@ from bot.slack.messages.kit.text import listed
 
 NAME = "unsubscribe"
 
-ALIKE = 0.75
-"""How like a word has to be to what it is taken for, from 0 to 1: more than elsewhere, because that is then ended."""
+ENDING_ALIKE = 0.75
+"""The least likeness of a near miss, from 0 to 1: more than elsewhere, because the named subscription is ended."""
 
 
 @dataclass(frozen=True)
 class Unsubscribed:
-    """How many subscriptions ended, how many have changed and go on, and the filters that are left.
+    """The numbers of ended and of changed subscriptions, the filters that are left, and notes for the answer.
 
-    `notes` are sentences on words that were typed; `lacking` are filters without abandonments in the channel.
+    `lacking` are filters without abandonments in the channel.
     """
 
     ended: int
@@ -58,7 +58,6 @@ class Unsubscribed:
 
 
 async def commit(desk: Desk, invocation: Invocation) -> Unsubscribed:
-    """Remove what was named. Raises CommandError where nothing was, or where it is not there."""
     await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
 
     wanted = await desk.database.read(partial(_read, invocation=invocation))
@@ -71,8 +70,6 @@ async def commit(desk: Desk, invocation: Invocation) -> Unsubscribed:
 
 
 async def check(desk: Desk, invocation: Invocation) -> None:
-    """Raise CommandError where `commit` would because of the words, and change nothing."""
-
     def choose(session: Session) -> None:
         wanted = _read(session, invocation)
         _chosen(subscriptions.of_channel(session, invocation.channel_id), wanted)
@@ -81,7 +78,6 @@ async def check(desk: Desk, invocation: Invocation) -> None:
 
 
 async def answer(_desk: Desk, _invocation: Invocation, committed: Unsubscribed) -> Message:
-    """What is left."""
     return unsubscribed(
         committed.ended,
         committed.left,
@@ -91,7 +87,7 @@ async def answer(_desk: Desk, _invocation: Invocation, committed: Unsubscribed) 
     )
 
 
-def _remove(session: Session, desk: Desk, channel_id: str, wanted: Wanted) -> Unsubscribed:
+def _remove(session: Session, desk: Desk, channel_id: str, wanted: TypedFilter) -> Unsubscribed:
     rows = subscriptions.of_channel(session, channel_id)
     chosen = _chosen(rows, wanted)
     for row in chosen:
@@ -114,20 +110,18 @@ def _remove(session: Session, desk: Desk, channel_id: str, wanted: Wanted) -> Un
     )
 
 
-def _named(wanted: Wanted) -> dict[str, Collection[str]]:
+def _named(wanted: TypedFilter) -> dict[str, Collection[str]]:
     """The typed words by field of a filter; empty where regions alone, or all, were typed."""
     typed = {"topics": wanted.topics, "courses": wanted.courses, "not_courses": wanted.not_courses}
     return {field: words for field, words in (typed | dict(wanted.values)).items() if words}
 
 
-def _read(session: Session, invocation: Invocation) -> Wanted:
-    """The words, by the lists as they are kept and the regions that the channel has."""
+def _read(session: Session, invocation: Invocation) -> TypedFilter:
     rows = subscriptions.of_channel(session, invocation.channel_id)
-    return read_wanted(invocation.text, _lexicon(session, rows))
+    return read_typed_filter(invocation.text, _lexicon(session, rows))
 
 
-def _chosen(rows: Sequence[ChannelSubscriptionRow], wanted: Wanted) -> list[ChannelSubscriptionRow]:
-    """The subscriptions that have what was named. Raises CommandError where nothing was, or none has it."""
+def _chosen(rows: Sequence[ChannelSubscriptionRow], wanted: TypedFilter) -> list[ChannelSubscriptionRow]:
     if not rows:
         raise CommandError("This channel has no subscriptions. /racing subscribe GB would make one.")
     regions = [row.region for row in rows]
@@ -143,7 +137,7 @@ def _chosen(rows: Sequence[ChannelSubscriptionRow], wanted: Wanted) -> list[Chan
     _check_words(wanted, regions)
     unknown = [typed for typed in wanted.regions if typed not in regions]
     if unknown:
-        wrong = wrong_words(unknown, {word: word for word in (*map(region_words, regions), *Topic)}, ALIKE)
+        wrong = wrong_words(unknown, {word: word for word in (*map(region_words, regions), *Topic)}, ENDING_ALIKE)
         raise refusal(f"This channel has no subscription to {', '.join(unknown)}.", wrong, after=f"It has: {there}.")
     chosen = [row for row in rows if not wanted.regions or row.region in wanted.regions]
     named = _named(wanted)
@@ -161,14 +155,12 @@ def _chosen(rows: Sequence[ChannelSubscriptionRow], wanted: Wanted) -> list[Chan
 
 
 def _lexicon(session: Session, rows: Sequence[ChannelSubscriptionRow]) -> Lexicon:
-    """The lists as they are kept, with the regions that the channel has, published or not."""
     lists = kept(session)
     taken = [row.region for row in rows if row.region != ALL_REGIONS]
     return replace(lists, regions=tuple(dict.fromkeys([*lists.regions, *taken])))
 
 
-def _check_words(wanted: Wanted, regions: Sequence[str]) -> None:
-    """Raise CommandError for words that can be read in two ways, or that a line of `unsubscribe` can't have."""
+def _check_words(wanted: TypedFilter, regions: Sequence[str]) -> None:
     there = ", ".join(map(region_words, regions))
     if wanted.not_regions and wanted.everything:
         ends = [region for region in regions if region not in wanted.not_regions and region != ALL_REGIONS]
@@ -194,8 +186,8 @@ def _check_words(wanted: Wanted, regions: Sequence[str]) -> None:
         )
 
 
-def _check_one_kind(rows: Sequence[ChannelSubscriptionRow], wanted: Wanted) -> None:
-    """Raise CommandError where words of two kinds are typed: to end both would be more than was named."""
+def _check_one_kind(rows: Sequence[ChannelSubscriptionRow], wanted: TypedFilter) -> None:
+    """Raise CommandError for words of two kinds: to end both would be more than was named."""
     if wanted.values:
         _check_values_alone(wanted)
     if not wanted.topics or not (wanted.courses or wanted.not_courses):
@@ -217,8 +209,7 @@ def _check_one_kind(rows: Sequence[ChannelSubscriptionRow], wanted: Wanted) -> N
     )
 
 
-def _check_values_alone(wanted: Wanted) -> None:
-    """Raise CommandError where topics or courses are typed beside a value such as a race class."""
+def _check_values_alone(wanted: TypedFilter) -> None:
     others = [*topics_in_order(wanted.topics), *wanted.courses, *wanted.not_courses]
     if not others:
         return
@@ -232,8 +223,7 @@ def _check_values_alone(wanted: Wanted) -> None:
     )
 
 
-def _check_values(rows: Sequence[ChannelSubscriptionRow], wanted: Wanted) -> None:
-    """Raise CommandError where no filter names one of the typed values."""
+def _check_values(rows: Sequence[ChannelSubscriptionRow], wanted: TypedFilter) -> None:
     filters = [subscriptions.read_filter(row) for row in rows]
     for field, words in wanted.values:
         for word in words:
@@ -245,14 +235,12 @@ def _check_values(rows: Sequence[ChannelSubscriptionRow], wanted: Wanted) -> Non
 
 
 def _values_named(values: Values) -> str:
-    """Values as a command line has values: "class:1 and class:2"."""
     return listed(typed_values(values))
 
 
 def _with_these_topics(
     rows: Sequence[ChannelSubscriptionRow], topics: frozenset[Topic]
 ) -> list[ChannelSubscriptionRow]:
-    """The subscriptions that take any of these. Raises CommandError where none does."""
     found = [row for row in rows if subscriptions.read_filter(row).topics & topics]
     if not found:
         has = in_plain_words(subscriptions.read_filter(row) for row in rows)
@@ -261,8 +249,7 @@ def _with_these_topics(
     return found
 
 
-def _check_courses(rows: Sequence[ChannelSubscriptionRow], wanted: Wanted) -> None:
-    """Raise CommandError where no filter names one of the typed courses."""
+def _check_courses(rows: Sequence[ChannelSubscriptionRow], wanted: TypedFilter) -> None:
     filters = [subscriptions.read_filter(row) for row in rows]
     for field, typed in (
         *(("courses", typed) for typed in wanted.courses),
@@ -283,7 +270,6 @@ def _check_courses(rows: Sequence[ChannelSubscriptionRow], wanted: Wanted) -> No
 
 
 def _taken_back(filters: Sequence[ChannelFilter], typed: str) -> dict[str, str]:
-    """A line that ends the exclusion of a course for each filter that leaves the course out, by label."""
     found = [(one, course) for one in filters for course in one.not_courses if is_called(course, [typed])]
     return {
         f"Take {name_of(course)} back in{f' from {region_named(one.region)}' if len(found) > 1 else ''}": join(

@@ -1,1 +1,1 @@
-"""Modals: pure builders, and readers of what people chose in them."""
+"""Modals: pure builders, and readers of submitted modals."""

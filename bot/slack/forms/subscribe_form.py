@@ -1,7 +1,6 @@
 """The form of `/racing subscribe`: the conditions of a channel's filter, filled in and read back.
 
-People look courses and user groups up while typing, because there can be thousands. The form is made of the database's
-lists, because Slack allows three seconds for opening a form.
+The form is made of the database's lists, because Slack allows three seconds for opening a form.
 """
 
 from collections.abc import Sequence
@@ -34,7 +33,6 @@ class FormOf(Value):
 
 
 def subscribe_form(form: FormOf, chosen: ChannelFilter | None, known: Known) -> Block:
-    """The modal, filled in with `chosen`."""
     start = chosen or ChannelFilter(region="", topics=DEFAULT_TOPICS)
     blocks = [section(_about(form, known)), section(_about_courses(start, known))]
     return {
@@ -49,7 +47,6 @@ def subscribe_form(form: FormOf, chosen: ChannelFilter | None, known: Known) -> 
 
 
 def saved(blocks: Sequence[Block]) -> Block:
-    """The modal after saving, with a hint in the place of buttons: a click in a modal brings no response_url."""
     shown = [block for block in blocks if block["type"] != "actions"]
     elsewhere = section("`/racing list` has buttons to change that.") if len(shown) < len(blocks) else None
     return {
@@ -61,7 +58,6 @@ def saved(blocks: Sequence[Block]) -> Block:
 
 
 def outdated() -> Block:
-    """The modal after a form of another version was submitted."""
     told = (
         "This form is of another version of me, so nothing was saved. `/racing subscribe` opens the one there is now."
     )
@@ -74,7 +70,7 @@ def outdated() -> Block:
 
 
 def read_form(view: dict[str, Any]) -> tuple[FormOf, Submitted]:
-    """The subject of a submitted form, and the choices. Raises CommandError for a form of an older version."""
+    """The subject and the choices of a submitted form. Raises CommandError for a form of an older version."""
     values = (view.get("state") or {}).get("values") or {}
     # Slack sends a block along where nothing was chosen.
     had = frozenset({*values, *(block.get("block_id") for block in view.get("blocks") or ())})
@@ -87,7 +83,6 @@ def read_form(view: dict[str, Any]) -> tuple[FormOf, Submitted]:
 
 
 def channel_words(channel_id: str) -> str:
-    """The channel as Slack shows channels; a direct message has no name."""
     return "this conversation" if channel_id.startswith(DIRECT_MESSAGE) else f"<#{safe(channel_id)}>"
 
 
@@ -101,7 +96,6 @@ def _about(form: FormOf, known: Known) -> str:
 
 
 def _about_courses(start: ChannelFilter, known: Known) -> str:
-    """The courses that the form can't show, and leaves as they are; "" without such courses."""
     some = not_shown if known.courses else tuple
     kept = [("Only", some(start.courses)), ("Without", some(start.not_courses))]
     said = [f"{word} {', '.join(safe(name_of(one)) or '?' for one in courses)}" for word, courses in kept if courses]

@@ -8,7 +8,7 @@ from bot.channels.filters import HERE, is_mention
 from bot.errors import CommandError
 from bot.events.event import Topic
 from bot.slack.commands.audit import read_target
-from bot.slack.commands.filter_words_typed import TOPIC_WORDS, read_wanted
+from bot.slack.commands.filter_words_typed import TOPIC_WORDS, read_typed_filter
 
 TYPED = st.text() | st.sampled_from(
     ["<@U1|alice>", "<#C1|gb>", "all", "ALL", "@alice", 'course:"', '-course:""', "x" * 10_000]
@@ -18,7 +18,7 @@ TYPED = st.text() | st.sampled_from(
 @given(st.lists(TYPED, max_size=5).map(" ".join))
 def test_subscribe_reads_any_text(text):
     try:
-        wanted = read_wanted(text)
+        wanted = read_typed_filter(text)
     except CommandError:
         return
     assert all(wanted.courses)
@@ -29,7 +29,7 @@ def test_subscribe_reads_any_text(text):
 
 @given(st.permutations(["GB", "IRE", "results", 'course:"Ascot Heath"', "-course:York", "“cards”"]))
 def test_subscribe_takes_its_words_in_any_order(words):
-    wanted = read_wanted("  ".join(words))
+    wanted = read_typed_filter("  ".join(words))
     assert set(wanted.regions) == {"GB", "IRE"}
     assert wanted.topics == {Topic.RESULTS, Topic.RACECARDS}
     assert (wanted.courses, wanted.not_courses) == (("Ascot Heath",), ("York",))
@@ -38,7 +38,7 @@ def test_subscribe_takes_its_words_in_any_order(words):
 @pytest.mark.parametrize("text", ["course:", 'GB course:""', "GB course: -course:York", "results -course: "])
 def test_subscribe_takes_no_course_without_a_name(text):
     with pytest.raises(CommandError, match=r"Nothing follows .-?course:"):
-        read_wanted(text)
+        read_typed_filter(text)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_subscribe_takes_no_course_without_a_name(text):
     ],
 )
 def test_subscribe_reads_commas_quotes_and_spaces_as_they_are_typed(text, regions, topics, courses):
-    wanted = read_wanted(text)
+    wanted = read_typed_filter(text)
     assert (wanted.regions, wanted.topics, wanted.courses) == (regions, topics, courses)
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.channels.audit_log import PAGE, Page
+from bot.channels.audit_log import ENTRIES_PER_PAGE, Page
 from bot.channels.filters import ALL_REGIONS, Abandonments, ChannelFilter, Meeting, Overridden
 from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow
 from bot.events.event import EventKind, RacingEvent, Topic
@@ -312,7 +312,7 @@ def test_audit_shows_who_when_and_what_from_what_to_what():
 
 def test_audit_of_the_longest_changes_holds_every_limit():
     long = entry(before="<!channel>" * 999, after="&" * 9_999, action="*" * 99)
-    shown = check(audit_page(Page([long] * PAGE, 2, 99), "anywhere", "audit all"))
+    shown = check(audit_page(Page([long] * ENTRIES_PER_PAGE, 2, 99), "anywhere", "audit all"))
     assert "<!channel>" not in shown
     assert "audit all page:3" in shown
 

@@ -1,4 +1,4 @@
-"""The lines a channel reads when somebody changes its subscriptions: who did it, and how much is left."""
+"""The lines a channel reads when somebody changes its subscriptions."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -7,7 +7,7 @@ from bot.channels.filters import Abandonments, ChannelFilter, Meeting
 from bot.channels.subscriptions import UNTIL_RESUMED
 from bot.events.event import Topic
 from bot.outbox.message import Message
-from bot.slack.messages.answers.filter_words import WORDS_MAX, described
+from bot.slack.messages.answers.filter_words import FILTER_WORDS_MAX, described
 from bot.slack.messages.answers.mute_answer import abandonments_words, meeting_words
 from bot.slack.messages.conditions.region_view import region_named
 from bot.slack.messages.conditions.table import TOPICS, VIEWS
@@ -19,37 +19,31 @@ from bot.slack.messages.kit.times import moment_for_readers
 
 
 def paused_by(user_id: str, filters: Sequence[ChannelFilter], until: datetime) -> Message:
-    """Somebody paused the channel."""
     topics = listed(topics_in_order(frozenset[Topic]().union(*(chosen.topics for chosen in filters))))
     ends = moment_for_readers(until, seconds=False) if until < UNTIL_RESUMED else "somebody types `/racing resume`"
     return _line(f"{named(user_id)} paused {topics} here until {ends}.")
 
 
 def resumed_by(user_id: str) -> Message:
-    """Somebody ended the channel's pause."""
     return _line(f"{named(user_id)} ended the pause here: what waited is posted now.")
 
 
 def muted_by(user_id: str, meeting: Meeting, abandonments: Abandonments) -> Message:
-    """Somebody muted a meeting in the channel."""
     still = abandonments_words(abandonments)
     words = f"{named(user_id)} muted {meeting_words(meeting)} here: its results and racecards are not posted."
     return _line(f"{words} {still}".strip())
 
 
 def unmuted_by(user_id: str, meeting: Meeting) -> Message:
-    """Somebody ended the mute of a meeting."""
     return _line(f"{named(user_id)} unmuted {meeting_words(meeting)}: its results and racecards are posted here again.")
 
 
 def ended_by(user_id: str, ended: Sequence[ChannelFilter], left: Sequence[ChannelFilter]) -> Message:
-    """Somebody ended subscriptions of the channel."""
     rest = f"This channel still receives {described(left)}." if left else "This channel receives nothing now."
     return _line(f"{named(user_id)} ended {described(ended)} here. {rest}")
 
 
 def narrowed_by(user_id: str, before: Sequence[ChannelFilter], after: Sequence[ChannelFilter]) -> Message:
-    """Somebody narrowed subscriptions: only the losses are named, and the topics that still come."""
     left = {chosen.region: chosen for chosen in after}
     regions: dict[str, list[str]] = {}
     for was in before:
@@ -63,11 +57,10 @@ def narrowed_by(user_id: str, before: Sequence[ChannelFilter], after: Sequence[C
         if any(_topics_lost(was, left.get(was.region)) for was in before)
         else ""
     )
-    return _line(f"{named(user_id)} {safe(lost, WORDS_MAX)} here.{still}")
+    return _line(f"{named(user_id)} {safe(lost, FILTER_WORDS_MAX)} here.{still}")
 
 
 def _losses(was: ChannelFilter, now: ChannelFilter | None) -> Iterator[str]:
-    """The losses of a subscription, each as the beginning of "… from GB"."""
     if now is None:
         yield f"ended {TOPICS.words(was, None)}"
         return
@@ -80,7 +73,6 @@ def _topics_lost(was: ChannelFilter, now: ChannelFilter | None) -> frozenset[Top
 
 
 def _still(before: Sequence[ChannelFilter], left: Mapping[str, ChannelFilter]) -> str:
-    """The topics that still come; the subscriptions in words, where these differ in topics or some have ended."""
     topics = {chosen.topics for chosen in left.values()}
     is_short = len(topics) == 1 and all(was.region in left for was in before)
     return ", ".join(topics_in_order(topics.pop())) if is_short else described(left.values())

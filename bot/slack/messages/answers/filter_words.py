@@ -1,9 +1,9 @@
-"""A channel's filters in words: the sentences that answers, lists and the audit have in common."""
+"""A channel's filters in words, for answers, lists and the audit."""
 
 from collections.abc import Iterable
 
 from bot.channels.filters import ALL_REGIONS, HERE, ChannelFilter, Overridden
-from bot.slack.messages.conditions.course_view import NAMES_MAX, courses_named
+from bot.slack.messages.conditions.course_view import COURSE_NAMES_MAX, courses_named
 from bot.slack.messages.conditions.race_class_view import classes_named
 from bot.slack.messages.conditions.region_view import region_named
 from bot.slack.messages.conditions.table import MENTIONS, REGION, TOPICS, VIEWS
@@ -11,10 +11,10 @@ from bot.slack.messages.conditions.topic_view import topics_in_order
 from bot.slack.messages.kit.mentions import mentions_in_markup
 from bot.slack.messages.kit.text import listed, safe
 
-WORDS_MAX = 1_000
+FILTER_WORDS_MAX = 1_000
 
 
-def describe(chosen: ChannelFilter, names_max: int | None = NAMES_MAX, where: str | None = None) -> str:
+def describe(chosen: ChannelFilter, names_max: int | None = COURSE_NAMES_MAX, where: str | None = None) -> str:
     """A filter without its mentions, as the rest of the sentence "This channel receives …".
 
     A list of courses with more than `names_max` characters (None: no limit) is counted, and named in part. `where` are
@@ -26,59 +26,53 @@ def describe(chosen: ChannelFilter, names_max: int | None = NAMES_MAX, where: st
 
 
 def in_words(*filters: ChannelFilter) -> str:
-    """Filters in plain words, with every course, and with the ids of everybody mentioned."""
     return "; ".join(
         f"{describe(chosen, None, where)}{MENTIONS.words(chosen, None)}" for chosen, where in _by_region(filters)
     )
 
 
 def described(filters: Iterable[ChannelFilter]) -> str:
-    """Filters as markup for a channel to read, without mentions: nobody is rung."""
-    return "; ".join(safe(words, WORDS_MAX) or "?" for words in _without_mentions(filters))
+    return "; ".join(safe(words, FILTER_WORDS_MAX) or "?" for words in _without_mentions(filters))
 
 
 def in_plain_words(filters: Iterable[ChannelFilter]) -> str:
-    """Filters as plain words, without mentions."""
     return "; ".join(_without_mentions(filters))
 
 
 def in_markup(*filters: ChannelFilter) -> str:
-    """Filters as people see filters, with their mentions."""
     grouped = _by_region(filters)
-    return "; ".join(_in_markup(chosen, NAMES_MAX // len(grouped), where) for chosen, where in grouped)
+    return "; ".join(_in_markup(chosen, COURSE_NAMES_MAX // len(grouped), where) for chosen, where in grouped)
 
 
 def all_courses_are_shown(*filters: ChannelFilter) -> bool:
-    """Whether `in_markup` names every course."""
     grouped = _by_region(filters)
-    return all(describe(chosen, NAMES_MAX // len(grouped)) == describe(chosen, None) for chosen, _ in grouped)
+    return all(describe(chosen, COURSE_NAMES_MAX // len(grouped)) == describe(chosen, None) for chosen, _ in grouped)
 
 
 def still_arrives(found: Overridden) -> str:
     """A sentence on events that a filter leaves out and another filter brings, as markup."""
     chosen, shared = region_named(found.chosen.region), listed(topics_in_order(found.shared))
     brought = [
-        f"{shared} of {courses_named(found.courses, NAMES_MAX // 2)}" if found.courses else "",
+        f"{shared} of {courses_named(found.courses, COURSE_NAMES_MAX // 2)}" if found.courses else "",
         f"{shared} of other courses of {chosen}" if found.is_rest else "",
         f"{shared} of other race classes from {chosen}" if found.is_other_classes else "",
         f"{listed(topics_in_order(found.topics))} from {chosen}" if found.topics else "",
     ]
     what = ", and ".join(filter(None, brought))
     is_wide = found.is_rest or found.topics
-    left_out = courses_named(found.by.not_courses, NAMES_MAX // 2) if is_wide else ""
+    left_out = courses_named(found.by.not_courses, COURSE_NAMES_MAX // 2) if is_wide else ""
     without = f" without {left_out}" if left_out else ""
     only = f" ({classes_named(found.by.classes)} races only)" if found.by.classes else ""
     words = f"By the subscription to {region_named(found.by.region)}{without}{only}, {what} arrive too"
-    return f"{safe(words, WORDS_MAX)}, though that to {safe(chosen)} leaves them out."
+    return f"{safe(words, FILTER_WORDS_MAX)}, though that to {safe(chosen)} leaves them out."
 
 
 def _without_mentions(filters: Iterable[ChannelFilter]) -> list[str]:
     grouped = _by_region([chosen.model_copy(update={"mentions": ()}) for chosen in filters])
-    return [describe(chosen, NAMES_MAX // len(grouped), where) for chosen, where in grouped]
+    return [describe(chosen, COURSE_NAMES_MAX // len(grouped), where) for chosen, where in grouped]
 
 
 def _by_region(filters: Iterable[ChannelFilter]) -> list[tuple[ChannelFilter, str]]:
-    """The first of the filters that are equal but for the region, and all their regions in words."""
     groups: dict[ChannelFilter, list[ChannelFilter]] = {}
     for chosen in filters:
         is_of_all = chosen.region == ALL_REGIONS
@@ -90,4 +84,4 @@ def _in_markup(chosen: ChannelFilter, names_max: int, where: str) -> str:
     people = mentions_in_markup(one for one in chosen.mentions if one != HERE)
     shown = " ".join(filter(None, [people, "@here" if HERE in chosen.mentions else ""]))
     rings = f", and an abandonment mentions {shown}" if shown else ""
-    return f"{safe(describe(chosen, names_max, where), WORDS_MAX)}{rings}"
+    return f"{safe(describe(chosen, names_max, where), FILTER_WORDS_MAX)}{rings}"

@@ -1,4 +1,4 @@
-"""The answers of subscribe and unsubscribe: what a channel receives now."""
+"""The answers of subscribe and unsubscribe."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from bot.events.event import EventKind, RacingEvent, Topic
 from bot.outbox.message import Message
 from bot.racedata.recent_races import RECENT_DAYS, Recent
 from bot.slack.messages.answers.filter_words import (
-    WORDS_MAX,
+    FILTER_WORDS_MAX,
     all_courses_are_shown,
     in_markup,
     still_arrives,
@@ -20,25 +20,20 @@ from bot.slack.messages.kit.buttons import actions
 from bot.slack.messages.kit.names import course_name, race_name
 from bot.slack.messages.kit.text import TEXT_MAX, clip, code, counted, listed, safe, size
 
-NAMED_MAX = 20
-"""Abandonments of today that are named; more are counted."""
+ABANDONMENTS_NAMED = 20
 
-ABANDONED_MAX = 120
-"""Of the name of one, so that a section holds them all."""
+ABANDONMENT_NAME_MAX = 120
 
-OVERRIDDEN_MAX = 3
-"""Filters of which it is said that another one overrides them; the list says it of each."""
+OVERRIDDEN_NAMED = 3
 
 
 @dataclass(frozen=True)
 class Said:
-    """What `subscribe` has to say back.
+    """The parts of the answer of `subscribe`.
 
-    `is_member` None: Slack does not say whether the bot is in the channel; `suspended` is why that was closed to us,
-    where it was. `unchecked` words were taken as typed, and `uncovered` is what the data service does not deliver to
-    us. `notes` are sentences on words and courses that somebody may have expected to do otherwise; `overridden` is what
-    arrives whatever these filters, or others of the channel because of these, leave out. `lacking` are the filters
-    whose abandonments are not posted in the channel.
+    `is_member` None: Slack does not say whether the bot is in the channel. `suspended` is the reason of a suspension.
+    `unchecked` words were taken as typed. `uncovered` events are not delivered to us. `notes` are sentences on words
+    and courses. `overridden` parts arrive though left out. `lacking` are filters without abandonments in the channel.
     """
 
     filters: Sequence[ChannelFilter]
@@ -56,30 +51,29 @@ class Said:
 
 
 def subscribed(said: Said) -> Message:
-    """What will arrive and when that begins, how much of it there was, and what is abandoned today."""
     first, rest, abandoned = _first(said), _rest(said), abandoned_today(said)
     # The beginning gives way, so that no abandonment is cut off the text.
     head = clip(" ".join(first), TEXT_MAX - size(abandoned) - 1)
     text = " ".join(filter(None, [head, abandoned, *rest]))
-    buttons = actions([*abandonments_buttons(said.lacking), *overriding_buttons(said.overridden[:OVERRIDDEN_MAX])])
+    buttons = actions([*abandonments_buttons(said.lacking), *overriding_buttons(said.overridden[:OVERRIDDEN_NAMED])])
     return message(text, [section(" ".join([*first, *rest])), section(abandoned), buttons])
 
 
 def _first(said: Said) -> list[str]:
-    """What arrives, and what does so all the same."""
     what = in_markup(*said.filters)
     receives = f"This channel receives {what}."
     if said.is_member is False:
         receives = f"Saved, but I am not in this channel yet: type {_invite(said)} here. Then it receives {what}."
-    overridden = [still_arrives(found) for found in said.overridden[:OVERRIDDEN_MAX]]
-    more = [f"`/racing list` shows {number} more." for number in [len(said.overridden) - OVERRIDDEN_MAX] if number > 0]
-    none = [safe(no_abandonments(said.lacking), WORDS_MAX) or ""] if said.lacking else []
+    overridden = [still_arrives(found) for found in said.overridden[:OVERRIDDEN_NAMED]]
+    more = [
+        f"`/racing list` shows {number} more." for number in [len(said.overridden) - OVERRIDDEN_NAMED] if number > 0
+    ]
+    none = [safe(no_abandonments(said.lacking), FILTER_WORDS_MAX) or ""] if said.lacking else []
     return [receives, *none, *overridden, *more]
 
 
 def _rest(said: Said) -> list[str]:
-    """What else is to be known of it."""
-    parts = [*(safe(words, WORDS_MAX) or "" for words in said.notes), *_where_courses_are(said.filters)]
+    parts = [*(safe(words, FILTER_WORDS_MAX) or "" for words in said.notes), *_where_courses_are(said.filters)]
     if said.unchecked:
         words = listed([safe(word) or "?" for word in said.unchecked])
         parts.append(f"I could not check {words} against the data service just now: it was taken as typed.")
@@ -93,7 +87,6 @@ def _rest(said: Said) -> list[str]:
 
 
 def _doubts(said: Said) -> list[str]:
-    """What Slack did not say of the channel."""
     if said.is_member is not None:
         return []
     if said.suspended:
@@ -109,15 +102,14 @@ def _invite(said: Said) -> str:
 
 
 def abandoned_today(said: Said) -> str:
-    """What is abandoned today already of what was asked for, by name, and where the rest is; "" where nothing is."""
     if not any(Topic.ABANDONMENTS in chosen.topics for chosen in said.filters) or not said.recent.abandoned:
         return ""
-    names = sorted(clip(_abandoned(event), ABANDONED_MAX) for event in said.recent.abandoned)
-    more = [f"{len(names) - NAMED_MAX} more"] if len(names) > NAMED_MAX else []
+    names = sorted(clip(_abandoned(event), ABANDONMENT_NAME_MAX) for event in said.recent.abandoned)
+    more = [f"{len(names) - ABANDONMENTS_NAMED} more"] if len(names) > ABANDONMENTS_NAMED else []
     regions = {region_words(chosen.region) for chosen in said.filters}
     where = safe(regions.pop()) if len(regions) == 1 else "all"
     see = f" `/results {where} abandonments` lists them all." if more else ""
-    return f"Already abandoned today: {listed(names[:NAMED_MAX] + more)}.{see}"
+    return f"Already abandoned today: {listed(names[:ABANDONMENTS_NAMED] + more)}.{see}"
 
 
 def unsubscribed(
@@ -128,10 +120,6 @@ def unsubscribed(
     notes: Sequence[str] = (),
     lacking: Sequence[ChannelFilter] = (),
 ) -> Message:
-    """How many ended, how many have changed and go on, and what is left; and sentences on words that were typed.
-
-    `lacking` are the filters whose abandonments are not posted in the channel.
-    """
     numbers = {"ended": ended, "changed": changed}
     several = listed([f"{counted(number, 'subscription')} {what}" for what, number in numbers.items() if number])
     done = "Done." if ended + changed == 1 else f"Done: {several}."
@@ -140,12 +128,11 @@ def unsubscribed(
     else:
         text = " ".join([f"{done} This channel still receives {in_markup(*left)}.", *_where_courses_are(left)])
     said = [*([no_abandonments(lacking)] if lacking else []), *notes]
-    text = " ".join([text, *(safe(words, WORDS_MAX) or "" for words in said)])
+    text = " ".join([text, *(safe(words, FILTER_WORDS_MAX) or "" for words in said)])
     return message(text, [section(text), actions(abandonments_buttons(lacking))])
 
 
 def _lately(recent: Recent, topics: frozenset[Topic]) -> list[str]:
-    """How much there was of the topics that are counted; nothing where the bot has listened for less."""
     figures = {Topic.RESULTS: (recent.results, "result"), Topic.ABANDONMENTS: (recent.abandonments, "abandonment")}
     shown = [figure for topic, figure in figures.items() if topic in topics]
     if not shown or not recent.is_whole:
@@ -162,5 +149,4 @@ def _abandoned(event: RacingEvent) -> str:
 
 
 def _where_courses_are(filters: Sequence[ChannelFilter]) -> list[str]:
-    """Where the rest of the courses can be seen."""
     return [] if all_courses_are_shown(*filters) else ["Edit in `/racing list` shows all courses."]

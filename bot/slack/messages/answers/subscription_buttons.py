@@ -1,4 +1,4 @@
-"""The buttons of subscriptions, also those for what arrives because another one overrides what was chosen."""
+"""The buttons of subscriptions."""
 
 from collections.abc import Sequence
 
@@ -14,21 +14,17 @@ EDIT = "edit_subscription"
 REMOVE = "remove_subscription"
 
 LACKING_MAX = 5
-"""Buttons of a message that add abandonments."""
 
 
 def edit_button(region: str, label: str = "Edit") -> Block:
-    """Opens the form of the channel's subscription to a region, as it is by then."""
     return action_button(label, EDIT, region)
 
 
 def no_abandonments(lacking: Sequence[ChannelFilter]) -> str:
-    """A sentence on the regions whose abandonments are not posted in the channel; "" without such a region."""
     return f"No abandonments from {listed([region_named(one.region) for one in lacking])} will be posted here."
 
 
 def abandonments_buttons(lacking: Sequence[ChannelFilter]) -> list[Block]:
-    """Adds the abandonments of each subscription without them, for the same courses."""
     return [
         command_button(
             "Add abandonments" if len(lacking) == 1 else f"Add abandonments from {region_named(one.region)}",
@@ -39,16 +35,16 @@ def abandonments_buttons(lacking: Sequence[ChannelFilter]) -> list[Block]:
 
 
 def overriding_buttons(overridden: Sequence[Overridden]) -> list[Block]:
-    """Opens the form of each subscription that overrides another, each once.
+    """Opens the form of each overriding subscription.
 
-    It changes nothing by itself: what one leaves out by region, topic and course another can seldom leave out alone.
+    Nothing changes by itself: a command can seldom leave the same out.
     """
     regions = dict.fromkeys(found.by.region for found in overridden)
     return [edit_button(region, f"Edit {region_named(region)}") for region in regions]
 
 
 def remove_button(region: str) -> Block:
-    """Ends it. It carries the region, and not the subscription's number, which a later one can have."""
+    """Ends the subscription. The value is the region, because a later row can have the same number."""
     question = f"This channel would no longer receive its subscription to {region_named(region)}."
     return action_button("Remove", REMOVE, region, confirm=question)
 
@@ -61,7 +57,6 @@ def _same_with_abandonments(chosen: ChannelFilter) -> list[str]:
 
 
 def _quoted(word: str) -> str:
-    """A word as people type words in a command."""
     name, colon, value = word.replace('"', "").partition(":")
     if not colon:
         return f'"{name}"' if " " in name else name

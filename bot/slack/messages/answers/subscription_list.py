@@ -1,4 +1,4 @@
-"""The answer of `/racing list`: what a channel receives, a page at a time, each with its state and its buttons."""
+"""The answer of `/racing list`: a page of subscriptions, each with its state and its buttons."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,13 +21,11 @@ from bot.slack.messages.kit.text import clip, counted, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
 PER_PAGE = 5
-WORDS_MAX = 1_400
-"""Of one subscription: a page of the longest ones is still a message that Slack takes."""
+SUBSCRIPTION_WORDS_MAX = 1_400
 
 MUTES_SHOWN = 4
 
 OVERRIDING_MAX = 3
-"""Others that bring what a subscription leaves out, with a button beside its own."""
 
 STATE_WORDS = {
     SubscriptionState.LIVE: "live",
@@ -39,7 +37,7 @@ STATE_WORDS = {
 
 @dataclass(frozen=True)
 class Listed:
-    """One subscription; `orphaned` says what it lacks, `overridden` what others of the channel bring all the same."""
+    """One subscription; `orphaned` says what the subscription lacks, `overridden` what others bring all the same."""
 
     row: ChannelSubscriptionRow
     chosen: ChannelFilter
@@ -51,8 +49,6 @@ class Listed:
 
 @dataclass(frozen=True)
 class ListPage:
-    """A page of a channel's subscriptions, its mutes, and for admins its last change."""
-
     listed: Sequence[Listed]
     number: int
     pages: int
@@ -62,7 +58,6 @@ class ListPage:
 
 
 def subscription_list(page: ListPage) -> Message:
-    """What the channel receives, in which state, by whom, and how to change it."""
     head: list[Block | None] = []
     if page.total:
         count = counted(page.total, "subscription")
@@ -85,7 +80,7 @@ def subscription_list(page: ListPage) -> Message:
 
 
 def page_of(typed: str) -> int:
-    """The page that was asked for: "3", or "page:3"; the first for anything else."""
+    """The page of "3" or "page:3"; the first page for anything else."""
     digits = typed.strip().lower().removeprefix("page:").strip()
     return max(1, int(digits)) if digits.isascii() and digits.isdecimal() and len(digits) <= 6 else 1
 
@@ -98,7 +93,9 @@ def _subscription(one: Listed) -> str:
     if not all_courses_are_shown(one.chosen):
         lines.append("Edit shows all courses.")
     arriving = map(still_arrives, one.overridden)
-    return clip("\n".join([*lines, *(f":warning: {safe(words)}" for words in one.orphaned), *arriving]), WORDS_MAX)
+    return clip(
+        "\n".join([*lines, *(f":warning: {safe(words)}" for words in one.orphaned), *arriving]), SUBSCRIPTION_WORDS_MAX
+    )
 
 
 def _last_post(one: Listed) -> str:
@@ -109,19 +106,16 @@ def _last_post(one: Listed) -> str:
 
 
 def _plain(moment: str) -> str:
-    """What a date token falls back to: a link's words can hold no token."""
     return moment.rpartition("|")[2].removesuffix(">")
 
 
 def _in_text(one: Listed) -> str:
-    """A subscription as the text has it: the state too, where it is not live, with times in UTC."""
     is_live = one.row.state == SubscriptionState.LIVE
     state = [] if is_live else [_state_words(one.row, lambda moment: _plain(moment_for_readers(moment)))]
-    return ", ".join([safe(describe(one.chosen), WORDS_MAX) or "?", *state])
+    return ", ".join([safe(describe(one.chosen), SUBSCRIPTION_WORDS_MAX) or "?", *state])
 
 
 def _state_words(row: ChannelSubscriptionRow, shown: Callable[[datetime], str]) -> str:
-    """The state of a subscription, and why or until when, the time `shown` so."""
     state = STATE_WORDS[SubscriptionState(row.state)]
     if row.state == SubscriptionState.PAUSED and row.paused_until is not None and row.paused_until < UNTIL_RESUMED:
         return f"{state} until {shown(row.paused_until)}"

@@ -19,10 +19,10 @@ NOT_COURSES = "not_courses"
 
 COURSES_MAX = OPTIONS_MAX
 
-NAMES_MAX = 240
-"""Characters of the names in a list of courses, where one filter is shown; several filters share the room."""
+COURSE_NAMES_MAX = 240
+"""Characters of a list of courses, where one filter is shown; several filters share the room."""
 
-NAME_MAX = 100
+COURSE_NAME_MAX = 100
 
 
 class OnlyCoursesView(ConditionView):
@@ -73,24 +73,20 @@ class NotCoursesView(ConditionView):
 
 
 def name_of(course: Course) -> str:
-    """The name of a filter's course, else its id."""
     return course.name or course.course_id or "?"
 
 
 def course_value(course: Course | KnownCourse) -> str:
-    """The value of a course in a menu: its id, else its name."""
     return course.course_id or course.name or ""
 
 
 def not_shown(courses: Sequence[Course]) -> tuple[Course, ...]:
-    """The courses that a menu can't show: too many, or too long for an option."""
     shown = {one["value"] for one in _options(courses)}
     return tuple(course for course in courses if course_value(course) not in shown)
 
 
-def courses_named(courses: Sequence[Course], names_max: int | None = NAMES_MAX) -> str:
-    """Courses by name. A list of more than `names_max` characters is counted, and named in part."""
-    names = [clip(name_of(course), NAME_MAX) for course in courses]
+def courses_named(courses: Sequence[Course], names_max: int | None = COURSE_NAMES_MAX) -> str:
+    names = [clip(name_of(course), COURSE_NAME_MAX) for course in courses]
     if names_max is None or sum(map(size, names)) <= names_max:
         return listed(names)
     shown = [name for name, room in zip(names, accumulate(map(size, names)), strict=True) if room <= names_max]
@@ -100,7 +96,6 @@ def courses_named(courses: Sequence[Course], names_max: int | None = NAMES_MAX) 
 
 
 def _menu(name: str, label: str, chosen: Sequence[Course], known: Known) -> list[Block]:
-    """The menu; no menu without a list of courses to choose from."""
     element = looked_up("Type a course's name", _options(chosen), COURSES_MAX)
     return [form_field(name, label, element, optional=True)] if known.courses else []
 

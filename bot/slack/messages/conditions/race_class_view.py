@@ -58,18 +58,15 @@ class RaceClassView(ConditionView):
 
 
 def classes_named(classes: Sequence[str]) -> str:
-    """Race classes in a sentence: "class 1 and Group 1"."""
     return listed([f"{CLASS} {_short(one)}" if _short(one) != one else one for one in classes])
 
 
 def _short(race_class: str) -> str:
-    """The figure of "Class 1"; any other class as stored."""
     folded = folded_class(race_class)
     return folded if folded.isdecimal() else race_class
 
 
 def _as_stored(word: str) -> str:
-    """The class of a typed word; a word that is no class as typed, for `problems` to refuse."""
     try:
         return race_class_of(word)
     except ValueError:

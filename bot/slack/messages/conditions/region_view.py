@@ -11,8 +11,7 @@ from bot.slack.messages.kit.options import all_options, in_groups
 
 REGIONS = "regions"
 
-TYPED_MAX = 300
-"""Characters of typed regions, where the form has no list."""
+TYPED_REGIONS_MAX = 300
 
 
 class RegionView(ConditionView):
@@ -41,17 +40,15 @@ class RegionView(ConditionView):
 
 
 def region_words(region: str) -> str:
-    """A region as people type regions."""
     return "all" if region == ALL_REGIONS else region
 
 
 def region_named(region: str) -> str:
-    """A region in a sentence."""
     return "all regions" if region == ALL_REGIONS else region
 
 
 def _typed_regions(chosen: str) -> Block:
-    element: Block = {"type": "plain_text_input", "max_length": TYPED_MAX}
+    element: Block = {"type": "plain_text_input", "max_length": TYPED_REGIONS_MAX}
     element |= {"initial_value": region_words(chosen)} if chosen else {}
     return form_field(REGIONS, "Regions", element, hint="Codes such as GB IRE, or the word all")
 

@@ -12,4 +12,3 @@ REGION, TOPICS, CLASSES, MENTIONS = RegionView(), TopicView(), RaceClassView(), 
 VIEWS: tuple[ConditionView, ...] = (REGION, TOPICS, OnlyCoursesView(), NotCoursesView(), CLASSES, MENTIONS)
 
 TYPED_AS: dict[str, ConditionView] = {view.typed_as: view for view in VIEWS if view.typed_as}
-"""The views by the name that stands before a typed value."""

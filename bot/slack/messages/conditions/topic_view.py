@@ -47,5 +47,4 @@ class TopicView(ConditionView):
 
 
 def topics_in_order(topics: frozenset[Topic]) -> list[str]:
-    """Topics by the words people type, always in the same order."""
     return [topic.value for topic in Topic if topic in topics]

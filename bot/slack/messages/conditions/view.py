@@ -11,21 +11,16 @@ from bot.outbox.message import Block
 from bot.slack.messages.kit.blocks import plain_text
 
 Submitted = Mapping[str, Any]
-"""The choices of a form by field, not checked yet; None where the form had no such field."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """The data service's lists, as far as kept: the regions (None: never read), and whether there are courses."""
-
     regions: Sequence[str] | None
     courses: bool
 
 
 @dataclass(frozen=True)
 class FilledForm:
-    """The values of a submitted form by block, and all blocks that the form had."""
-
     values: Mapping[str, Any]
     had: frozenset[str]
 
@@ -46,19 +41,18 @@ class FilledForm:
 
 
 class ConditionView(ABC):
-    """A kind of condition as people meet it. `typed_as` stands before a typed value; "" where nobody types so."""
+    """A kind of condition as people meet the kind. `typed_as` stands before a typed value, if people type values."""
 
     condition: Condition
     typed_as: str = ""
 
     @property
     def field(self) -> str:
-        """The field of a filter."""
         return self.condition.field
 
     @abstractmethod
     def words(self, chosen: ChannelFilter, names_max: int | None) -> str:
-        """The condition in a sentence on the filter; lists of names longer than `names_max` are shortened."""
+        """The condition in a sentence; lists of names longer than `names_max` are shortened."""
 
     @abstractmethod
     def losses(self, was: ChannelFilter, now: ChannelFilter) -> Iterator[str]:
@@ -66,7 +60,7 @@ class ConditionView(ABC):
 
     @abstractmethod
     def typed(self, chosen: ChannelFilter) -> list[str]:
-        """The words of a command line that ask for the condition again."""
+        """The words of a command line that ask for the condition."""
 
     @abstractmethod
     def form(self, chosen: ChannelFilter, known: Known) -> list[Block]:
@@ -77,12 +71,11 @@ class ConditionView(ABC):
         """The value of a submitted form; None where the form had no such field."""
 
     def problems(self, _submitted: Submitted) -> dict[str, str]:
-        """The contradictions of a submitted form, by block, whatever the data service publishes."""
+        """The contradictions of a submitted form, by block."""
         return {}
 
 
 def form_field(name: str, label: str, element: Block, *, hint: str | None = None, optional: bool = False) -> Block:
-    """An input whose block_id and action_id are `name`."""
     block: Block = {
         "type": "input",
         "block_id": name,
@@ -94,7 +87,6 @@ def form_field(name: str, label: str, element: Block, *, hint: str | None = None
 
 
 def looked_up(placeholder: str, initial: Sequence[Block], most: int) -> Block:
-    """A menu whose options the bot looks up while people type."""
     element: Block = {"type": "multi_external_select", "min_query_length": 1}
     element |= {"max_selected_items": max(most, len(initial)), "placeholder": plain_text(placeholder)}
     return element | ({"initial_options": list(initial)} if initial else {})

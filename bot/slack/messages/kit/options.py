@@ -14,23 +14,20 @@ OPTIONS_MAX = 100
 
 
 def option(label: str, value: str) -> Block | None:
-    """One option; None for a value that is too long, or a label in which nothing can be seen."""
     shown = plain(label, TEXT_MAX)
     return {"text": plain_text(clip(shown, TEXT_MAX)), "value": value} if shown and len(value) <= VALUE_MAX else None
 
 
 def options(named: Iterable[tuple[str, str]]) -> list[Block]:
-    """The options of labels and values, at most as many as a menu takes."""
     return list(islice(all_options(named), OPTIONS_MAX))
 
 
 def all_options(named: Iterable[tuple[str, str]]) -> Iterable[Block]:
-    """The options of labels and values."""
     return (one for one in (option(label, value) for label, value in named) if one)
 
 
 def in_groups(every: Sequence[Block]) -> Block:
-    """A menu's options: in one list, or where they are too many in groups that are named by their first and last."""
+    """A menu's options in one list, or beyond OPTIONS_MAX in groups named by their first and last option."""
     if len(every) <= OPTIONS_MAX:
         return {"options": list(every)}
     lots = [every[start : start + OPTIONS_MAX] for start in range(0, len(every), OPTIONS_MAX)][:OPTIONS_MAX]
