@@ -17,7 +17,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any
 
 import yaml
@@ -29,6 +28,7 @@ from bot.channels.conditions.table import CONDITIONS
 from bot.channels.filters import ChannelFilter
 from bot.errors import SubscriptionFileWrong
 from bot.events.event import Topic
+from bot.racedata.near_misses import likely
 
 VERSION = "1"
 
@@ -167,7 +167,7 @@ class _Reader:
         for key, value in self._pairs(node, what):
             name = self._word(key, f"a name in {what}")
             if name is not None and name not in known:
-                meant = get_close_matches(name, known, n=1)
+                meant = likely(name, known, 1)
                 question = f"; did you mean {meant[0]}?" if meant else f"; known are {', '.join(known)}"
                 self._wrong(key, f"{name} is unknown in {what}{question}")
             elif name is not None:
