@@ -89,7 +89,7 @@ class Overridden(Value):
     """The events that a filter (`chosen`) leaves out, and another filter of the channel (`by`) brings.
 
     `topics` arrive from the whole region of `chosen`. Of the `shared` topics arrive the excluded `courses`, the
-    region's other courses (`is_rest`), and other race classes (`is_other_classes`).
+    region's other courses (`is_rest`), and other values of the kinds with the fields `others`.
     """
 
     chosen: ChannelFilter
@@ -97,7 +97,7 @@ class Overridden(Value):
     topics: frozenset[Topic] = frozenset()
     courses: tuple[Course, ...] = ()
     is_rest: bool = False
-    is_other_classes: bool = False
+    others: tuple[str, ...] = ()
 
     @property
     def shared(self) -> frozenset[Topic]:
@@ -122,9 +122,14 @@ def overridden(
         topics=by.topics - chosen.topics if is_wide else frozenset(),
         courses=tuple(one for one in chosen.not_courses if shared and _brings(by, one, region_of)),
         is_rest=bool(is_wide and shared and chosen.courses),
-        is_other_classes=bool(is_wide and shared and not BY_FIELD["classes"].covers(chosen, by)),
+        others=_others(chosen, by) if is_wide and shared else (),
     )
-    return found if found.topics or found.courses or found.is_rest or found.is_other_classes else None
+    return found if found.topics or found.courses or found.is_rest or found.others else None
+
+
+def _others(chosen: ChannelFilter, by: ChannelFilter) -> tuple[str, ...]:
+    narrowing = [one for one in CONDITIONS if one.is_narrowing and one.field != "courses"]
+    return tuple(one.field for one in narrowing if not one.covers(chosen, by))
 
 
 class Meeting(Value):

@@ -15,6 +15,9 @@ class OnlyCourses(Condition):
     file_parts = ("name", "id", "country")
     is_narrowing = True
 
+    def is_typed(self, chosen: FilterFields) -> bool:
+        return bool(chosen.courses or chosen.not_courses)
+
     def takes(self, chosen: FilterFields, event: RacingEvent) -> bool:
         course = event.race.course
         return takes_course(chosen, course) or (chosen.fails_open_for(event) and _may_mean(chosen, course))

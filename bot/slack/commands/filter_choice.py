@@ -10,15 +10,15 @@ from bot.errors import CommandError
 from bot.events.event import Topic
 from bot.events.races import Course
 from bot.racedata.lexicon import Lexicon
-from bot.racedata.near_misses import COURSE, LOOKED_UP_MAX, nearest_names, quoted
+from bot.racedata.near_misses import LOOKED_UP_MAX, nearest_names, quoted
 from bot.slack.commands.everyday_words import everyday
 from bot.slack.commands.invocation import Desk
 from bot.slack.commands.tokens import join
-from bot.slack.messages.conditions.course_view import COURSES, NOT_COURSES, courses_named, name_of
-from bot.slack.messages.conditions.race_class_view import classes_named
+from bot.slack.messages.conditions.course_view import COURSES, NOT_COURSES, name_of
 from bot.slack.messages.conditions.region_view import REGIONS, region_named, region_words
-from bot.slack.messages.conditions.table import CLASSES
+from bot.slack.messages.conditions.table import NARROWING, ONLY_COURSES
 from bot.slack.messages.conditions.topic_view import topics_in_order
+from bot.slack.messages.conditions.view import ConditionView
 from bot.slack.messages.kit.text import listed
 
 CHECK_S = 1.2
@@ -191,77 +191,62 @@ def merged(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> Chan
     """Both filters together. Raises CommandError where nothing, or other races than typed, would be received."""
     _check_one_filter(before, chosen, whole=whole)
     after = added(before, chosen, whole=whole)
-    if before.courses and not whole and not after.courses:
-        raise CommandError(
-            f"From {region_named(before.region)} this channel receives only "
-            f"{' and '.join(map(name_of, before.courses))}: without that, nothing would be left. Remove in "
-            "/racing list ends it."
-        )
+    for view in NARROWING:
+        if view.condition.of(before) and not whole and not view.condition.of(after):
+            raise CommandError(
+                f"From {region_named(before.region)} this channel receives only {view.named(before)}: without that, "
+                "nothing would be left. Remove in /racing list ends it."
+            )
     return after
 
 
 def _check_one_filter(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> None:
     """Raise CommandError where new events are for some races and the old events for all races, or the reverse.
 
-    A filter has the same courses and race classes for all its events.
+    A filter has the same value of each narrowing kind for all its events.
     """
     topics = topics_in_order(chosen.topics - before.topics)
     if not topics:
         return
-    is_bare = not (chosen.courses or chosen.not_courses or chosen.classes or whole)
-    line = ["subscribe", region_words(before.region), *topics]
-    if chosen.courses and not before.courses:
-        raise _not_together(before, topics, "courses", f"{courses_named(chosen.courses)} alone", line)
-    if before.courses and is_bare:
-        line.append(f"{COURSE}{name_of(before.courses[0])}")
-        raise _not_together(before, topics, "courses", "all courses", line)
-    if chosen.classes and not before.classes:
-        raise _not_together(before, topics, "race classes", f"{classes_named(chosen.classes)} alone", line)
-    if before.classes and not chosen.classes and not whole:
-        raise _not_together(before, topics, "race classes", "all race classes", [*line, *CLASSES.typed(before)])
+    own = [view.example(before) for view in NARROWING if view.condition.of(before)]
+    line = ["subscribe", region_words(before.region), *topics, *own]
+    for view in NARROWING:
+        has, asks = view.condition.of(before), view.condition.of(chosen)
+        if asks and not has:
+            raise _not_together(before, topics, view, f"{view.named(chosen)} alone", line)
+        if has and not view.condition.is_typed(chosen) and not whole:
+            raise _not_together(before, topics, view, f"all {view.plural}", line)
 
 
 def _not_together(
-    before: ChannelFilter, topics: Sequence[str], what: str, asked: str, line: Sequence[str]
+    before: ChannelFilter, topics: Sequence[str], view: ConditionView, asked: str, line: Sequence[str]
 ) -> CommandError:
     """The refusal of new `topics` of the `asked` races; `line` would add the topics for the filter's own races."""
-    own = courses_named(before.courses) if what == "courses" else classes_named(before.classes)
-    there, brings = (f"{own} alone", own) if own else (f"all {what}", f"all {what}")
+    own = view.named(before)
+    there, brings = (f"{own} alone", own) if own else (f"all {view.plural}", f"all {view.plural}")
     old, new = listed(topics_in_order(before.topics)), listed(topics)
     return CommandError(
         f"From {region_named(before.region)} this channel receives {old} of {there}. A subscription has the same "
-        f"{what} for all that it brings: {new} of {asked} can't be added, so nothing was changed. Edit in /racing "
-        f"list opens it; /racing {join(line)} would add {new} of {brings}.",
+        f"{view.plural} for all that it brings: {new} of {asked} can't be added, so nothing was changed. Edit in "
+        f"/racing list opens it; /racing {join(line)} would add {new} of {brings}.",
         edits=before.region,
     )
 
 
 def told_of_merge(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> list[str]:
-    each = (_told_of_courses(before, chosen, whole=whole), _told_of_classes(before, chosen, whole=whole))
+    lifted = [course for course in chosen.courses if has_course(before.not_courses, course)]
+    again = f"No longer left out from {region_named(chosen.region)}: {', '.join(map(name_of, lifted))}."
+    views = [view for view in NARROWING if not (lifted and view is ONLY_COURSES)]
+    each = [again if lifted else None, *(_told_of(view, before, chosen, whole=whole) for view in views)]
     return [told for told in each if told]
 
 
-def _told_of_courses(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> str | None:
-    where = region_named(chosen.region)
-    if before.courses and whole:
-        return f"It takes all courses from {where} now, not {', '.join(map(name_of, before.courses))} alone."
-    if before.courses and not chosen.courses:
-        return f"Its courses from {where} stay as they were: Edit in /racing list changes them."
-    lifted = [course for course in chosen.courses if has_course(before.not_courses, course)]
-    if lifted:
-        return f"No longer left out from {where}: {', '.join(map(name_of, lifted))}."
-    if chosen.courses and not before.courses:
-        return f"It received all courses from {where}, and still does: Edit in /racing list leaves some out."
-    return None
-
-
-def _told_of_classes(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> str | None:
-    where = region_named(chosen.region)
-    if before.classes and whole:
-        return f"It takes all race classes from {where} now, not {classes_named(before.classes)} alone."
-    if before.classes and not chosen.classes:
-        kept = classes_named(before.classes)
-        return f"From {where} it still takes {kept} races only: Edit in /racing list changes that."
-    if chosen.classes and not before.classes:
-        return f"It received all race classes from {where}, and still does: Edit in /racing list leaves some out."
+def _told_of(view: ConditionView, before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> str | None:
+    has, asks, where = view.condition.of(before), view.condition.of(chosen), region_named(chosen.region)
+    if has and whole:
+        return f"It takes all {view.plural} from {where} now, not {view.named(before)} alone."
+    if has and not asks:
+        return f"Its {view.plural} from {where} stay as they were: Edit in /racing list changes them."
+    if asks and not has:
+        return f"It received all {view.plural} from {where}, and still does: Edit in /racing list leaves some out."
     return None

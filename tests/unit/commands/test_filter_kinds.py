@@ -28,6 +28,9 @@ class Sample:
     after: Any
 
 
+OPTIONAL = {condition.field for condition in CONDITIONS if not condition.is_needed} - {"mentions"}
+"""Blocks that an older version's form may lack."""
+
 SAMPLES = {
     "region": Sample("IRE", "IRE", None),
     "topics": Sample(frozenset(Topic), "racecards", BASE.topics),
@@ -69,6 +72,16 @@ def test_no_two_kinds_share_a_key_of_the_file_or_a_name_to_type():
     assert len({condition.file_key for condition in CONDITIONS}) == len(CONDITIONS)
     names = [view.typed_as for view in VIEWS if view.typed_as]
     assert len(set(names)) == len(names)
+
+
+def test_narrowing_kind_has_words_for_its_values():
+    for view in VIEWS:
+        if view.condition.is_narrowing:
+            chosen = sample(view.field)
+            assert view.plural
+            assert view.named(chosen)
+            assert view.named(chosen) in in_words(chosen)
+            assert view.example(chosen).startswith(view.typed_as)
 
 
 @EVERY_KIND
@@ -125,7 +138,7 @@ async def test_form_of_an_older_version_leaves_the_kind_as_it_was(channel, field
     chosen = sample(field)
     await stores(channel, chosen)
     view = await channel.opens(chosen.region)
-    there = [block for block in view["blocks"] if block.get("block_id") not in {"classes", "courses", "not_courses"}]
+    there = [block for block in view["blocks"] if block.get("block_id") not in OPTIONAL]
     await channel.saves({**view, "blocks": there})
     assert await channel.receives() == {chosen.region: chosen}
 
@@ -149,6 +162,35 @@ async def test_unsubscribe_of_the_kind_ends_nothing_where_no_subscription_names_
     with pytest.raises(CommandError, match=r"so nothing was changed|already left out|names the course"):
         await channel.ends(f"{where}{SAMPLES[field].ends}")
     assert await channel.receives() == there
+
+
+NARROWING_KINDS = pytest.mark.parametrize("field", [one.field for one in CONDITIONS if one.is_narrowing])
+
+
+@NARROWING_KINDS
+async def test_new_events_neither_widen_nor_narrow_the_kind_unasked(channel, field):
+    await stores(channel, sample(field))
+    with pytest.raises(CommandError, match="for all that it brings"):
+        await channel.types("GB racecards")
+    assert await channel.receives() == {"GB": sample(field)}
+
+
+async def test_line_of_a_refusal_names_a_value_of_every_narrowing_kind_and_works(channel):
+    there = sample("courses").model_copy(update={"classes": SAMPLES["classes"].value})
+    await stores(channel, there)
+    with pytest.raises(CommandError, match="course:Bath class:1 would add") as caught:
+        await channel.types("GB racecards")
+    line = str(caught.value).partition("/racing subscribe ")[2].partition(" would add")[0]
+    await channel.types(line)
+    assert await channel.receives() == {"GB": there.model_copy(update={"topics": frozenset(Topic)})}
+
+
+@NARROWING_KINDS
+async def test_value_beside_all_values_is_told_and_narrows_nothing(channel, field):
+    await stores(channel, BASE)
+    told = await channel.types(f"GB {SAMPLES[field].ends}")
+    assert any("and still does" in note for note in told.notes)
+    assert await channel.receives() == {"GB": BASE}
 
 
 async def test_unsubscribe_of_a_region_ends_that_region_alone(channel):

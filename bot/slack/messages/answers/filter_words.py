@@ -4,9 +4,8 @@ from collections.abc import Iterable
 
 from bot.channels.filters import ALL_REGIONS, HERE, ChannelFilter, Overridden
 from bot.slack.messages.conditions.course_view import COURSE_NAMES_MAX, courses_named
-from bot.slack.messages.conditions.race_class_view import classes_named
 from bot.slack.messages.conditions.region_view import region_named
-from bot.slack.messages.conditions.table import MENTIONS, REGION, TOPICS, VIEWS
+from bot.slack.messages.conditions.table import MENTIONS, NARROWING, ONLY_COURSES, REGION, TOPICS, VIEWS
 from bot.slack.messages.conditions.topic_view import topics_in_order
 from bot.slack.messages.kit.mentions import mentions_in_markup
 from bot.slack.messages.kit.text import listed, safe
@@ -55,14 +54,15 @@ def still_arrives(found: Overridden) -> str:
     brought = [
         f"{shared} of {courses_named(found.courses, COURSE_NAMES_MAX // 2)}" if found.courses else "",
         f"{shared} of other courses of {chosen}" if found.is_rest else "",
-        f"{shared} of other race classes from {chosen}" if found.is_other_classes else "",
+        *(f"{shared} of other {view.plural} from {chosen}" for view in NARROWING if view.field in found.others),
         f"{listed(topics_in_order(found.topics))} from {chosen}" if found.topics else "",
     ]
     what = ", and ".join(filter(None, brought))
     is_wide = found.is_rest or found.topics
     left_out = courses_named(found.by.not_courses, COURSE_NAMES_MAX // 2) if is_wide else ""
     without = f" without {left_out}" if left_out else ""
-    only = f" ({classes_named(found.by.classes)} races only)" if found.by.classes else ""
+    some = [view.named(found.by) for view in NARROWING if view is not ONLY_COURSES and view.condition.of(found.by)]
+    only = f" ({', '.join(some)} races only)" if some else ""
     words = f"By the subscription to {region_named(found.by.region)}{without}{only}, {what} arrive too"
     return f"{safe(words, FILTER_WORDS_MAX)}, though that to {safe(chosen)} leaves them out."
 

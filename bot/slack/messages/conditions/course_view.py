@@ -28,6 +28,7 @@ COURSE_NAME_MAX = 100
 class OnlyCoursesView(ConditionView):
     condition = BY_FIELD["courses"]
     typed_as = COURSE
+    plural = "courses"
 
     def words(self, chosen: ChannelFilter, names_max: int | None) -> str:
         return f", only {courses_named(chosen.courses, names_max)}" if chosen.courses else ""
@@ -43,6 +44,12 @@ class OnlyCoursesView(ConditionView):
 
     def typed(self, chosen: ChannelFilter) -> list[str]:
         return [f"{COURSE}{course.course_id or name_of(course)}" for course in chosen.courses]
+
+    def named(self, chosen: ChannelFilter) -> str:
+        return courses_named(chosen.courses)
+
+    def example(self, chosen: ChannelFilter) -> str:
+        return f"{COURSE}{name_of(chosen.courses[0])}"
 
     def form(self, chosen: ChannelFilter, known: Known) -> list[Block]:
         return _menu(COURSES, "Only these courses", chosen.courses, known)

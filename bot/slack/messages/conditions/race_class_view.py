@@ -20,15 +20,19 @@ TYPED_CLASSES_MAX = 3_000
 class RaceClassView(ConditionView):
     condition = BY_FIELD["classes"]
     typed_as = f"{CLASS}:"
+    plural = "race classes"
 
     def words(self, chosen: ChannelFilter, _names_max: int | None) -> str:
-        return f", {classes_named(chosen.classes)} races only" if chosen.classes else ""
+        return f", {self.named(chosen)} races only" if chosen.classes else ""
+
+    def named(self, chosen: ChannelFilter) -> str:
+        return _named(chosen.classes)
 
     def losses(self, was: ChannelFilter, now: ChannelFilter) -> Iterator[str]:
         if now.classes and not was.classes:
-            yield f"ended all races but {classes_named(now.classes)}"
+            yield f"ended all races but {self.named(now)}"
         elif ended := [one for one in was.classes if now.classes and one not in now.classes]:
-            yield f"ended {classes_named(ended)}"
+            yield f"ended {_named(ended)}"
 
     def typed(self, chosen: ChannelFilter) -> list[str]:
         return [f"{self.typed_as}{_short(one)}" for one in chosen.classes]
@@ -57,7 +61,7 @@ class RaceClassView(ConditionView):
         return {}
 
 
-def classes_named(classes: Sequence[str]) -> str:
+def _named(classes: Sequence[str]) -> str:
     return listed([f"{CLASS} {_short(one)}" if _short(one) != one else one for one in classes])
 
 

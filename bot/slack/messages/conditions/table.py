@@ -7,8 +7,10 @@ from bot.slack.messages.conditions.region_view import RegionView
 from bot.slack.messages.conditions.topic_view import TopicView
 from bot.slack.messages.conditions.view import ConditionView
 
-REGION, TOPICS, CLASSES, MENTIONS = RegionView(), TopicView(), RaceClassView(), MentionView()
+REGION, TOPICS, ONLY_COURSES, MENTIONS = RegionView(), TopicView(), OnlyCoursesView(), MentionView()
 
-VIEWS: tuple[ConditionView, ...] = (REGION, TOPICS, OnlyCoursesView(), NotCoursesView(), CLASSES, MENTIONS)
+VIEWS: tuple[ConditionView, ...] = (REGION, TOPICS, ONLY_COURSES, NotCoursesView(), RaceClassView(), MENTIONS)
+
+NARROWING: tuple[ConditionView, ...] = tuple(view for view in VIEWS if view.condition.is_narrowing)
 
 TYPED_AS: dict[str, ConditionView] = {view.typed_as: view for view in VIEWS if view.typed_as}

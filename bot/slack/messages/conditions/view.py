@@ -41,10 +41,15 @@ class FilledForm:
 
 
 class ConditionView(ABC):
-    """A kind of condition as people meet the kind. `typed_as` stands before a typed value, if people type values."""
+    """A kind of condition as people meet the kind.
+
+    `typed_as` stands before a typed value, if people type values. A narrowing kind has `plural`, the word for several
+    values, and `named`.
+    """
 
     condition: Condition
     typed_as: str = ""
+    plural: str = ""
 
     @property
     def field(self) -> str:
@@ -61,6 +66,14 @@ class ConditionView(ABC):
     @abstractmethod
     def typed(self, chosen: ChannelFilter) -> list[str]:
         """The words of a command line that ask for the condition."""
+
+    def named(self, _chosen: ChannelFilter) -> str:
+        """The values of a narrowing kind; empty for no condition."""
+        return ""
+
+    def example(self, chosen: ChannelFilter) -> str:
+        """One typed value, for people to read."""
+        return self.typed(chosen)[0]
 
     @abstractmethod
     def form(self, chosen: ChannelFilter, known: Known) -> list[Block]:
