@@ -10,7 +10,7 @@ from bot.fanout import delivery_reader, fanout, transaction
 from bot.outbox import claim_sender, poison_messages, poster, resolve, resume
 from bot.slack import web_client
 from bot.web import request_body
-from tests.integration.alerts import test_round_trips as round_trips
+from tests.integration.pipeline import test_round_trips as round_trips
 
 ROOT = Path(__file__).parents[2]
 IN_WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 8: "eight", 9: "nine"}

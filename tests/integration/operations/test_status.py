@@ -24,7 +24,7 @@ from bot.racedata import quota_store
 from bot.racedata.month_quota import QuotaReading, QuotaSource, month_key
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.table import find_command
-from tests.integration.alerts.racing_day import abandonment, result, tell
+from tests.integration.pipeline.racing_day import abandonment, result, tell
 
 CODE = "is_archived"
 

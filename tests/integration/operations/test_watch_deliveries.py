@@ -19,7 +19,7 @@ from bot.racedata.quota_book import QuotaBook
 from bot.racedata.race_book import RaceBook
 from bot.settings import load_settings
 from tests.integration.conftest import TOKEN, Moment
-from tests.unit.book.conftest import FakeClient
+from tests.unit.racedata.conftest import FakeClient
 
 NOW = datetime(2026, 11, 20, 18, tzinfo=UTC)
 LONG_PAST = timedelta(hours=3)

@@ -48,8 +48,8 @@ from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.conditions.region_view import REGIONS
 from bot.slack.messages.kit.plain import sentence
 from bot.slack.web_client import SlackClient, make_session, make_web_client
-from tests.integration.alerts.racing_day import result
 from tests.integration.conftest import TOKEN, empty
+from tests.integration.pipeline.racing_day import result
 
 PATIENCE_S = 20.0
 _TABLES = "(channel_subscription|muted_meeting)"

@@ -12,7 +12,7 @@ from bot.events.kinds import Told
 from bot.slack.messages import MessageContext, render
 from bot.slack.messages.alerts.corrections import additions_in_words, changes_in_words
 from bot.slack.messages.answers.full_result_answer import full_result
-from tests.unit.domain.test_facts import DECLARATIONS, DECLARED, EVENTS, event_with
+from tests.unit.events.test_facts import DECLARATIONS, DECLARED, EVENTS, event_with
 
 NOW = datetime(2026, 11, 20, 14, 32, tzinfo=UTC)
 CONTEXT = MessageContext(received_at=NOW, now=NOW, late_after_s=600)

@@ -1,0 +1,67 @@
+"""In which order posts are locked: two replicas that go by numbers never wait for each other. PostgreSQL's alone."""
+
+import asyncio
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlalchemy import create_engine, select, text, update
+from sqlmodel import Session, col
+
+from bot.db.tables import OutboxMessage
+from bot.outbox import message_store
+from tests.integration.pipeline.racing_day import result
+
+WAITS = text("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'hurrying' AND wait_event_type = 'Lock'")
+
+
+async def test_hurried_posts_are_locked_in_the_order_of_their_numbers(pipeline):
+    if pipeline.database.is_sqlite:
+        pytest.skip("SQLite has one writer, and so no deadlocks")
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.subscribe("CALL", "*")
+    for race_id in ("rc_1", "rc_2"):
+        await pipeline.deliver(result(race_id))
+    await pipeline.fanout.run_once()
+    await asyncio.to_thread(_hold_the_first, create_engine(pipeline.database.url))
+
+
+def _hold_the_first(engine):
+    """While another holds the first post, whoever hurries them has none of the others."""
+    with Session(engine) as other, ThreadPoolExecutor(1) as pool:
+        first, *others = other.execute(select(col(OutboxMessage.id)).order_by(col(OutboxMessage.id))).scalars()
+        # A changed priority moves its row behind the others, in the table and in every index.
+        other.execute(update(OutboxMessage).where(col(OutboxMessage.id) == first).values(priority=1))
+        other.commit()
+        other.execute(_locking([first]))
+        begun = threading.Event()
+        hurrying = pool.submit(_hurry, engine, begun)
+        assert begun.wait(10)
+        try:
+            _wait_for_a_lock(engine)
+            assert len(other.execute(_locking(others)).all()) == len(others) == 3
+        finally:
+            other.rollback()
+        hurrying.result(timeout=10)
+    engine.dispose()
+
+
+def _locking(numbers):
+    return select(col(OutboxMessage.id)).where(col(OutboxMessage.id).in_(numbers)).with_for_update(nowait=True)
+
+
+def _hurry(engine, begun):
+    with Session(engine) as session:
+        session.execute(text("SET application_name = 'hurrying'"))
+        begun.set()
+        message_store.hurry_races(session, ["rc_1", "rc_2"])
+        session.commit()
+
+
+def _wait_for_a_lock(engine):
+    give_up_at = time.monotonic() + 40
+    with engine.connect() as watching:
+        while not watching.execute(WAITS).scalar_one():
+            assert time.monotonic() < give_up_at
+            watching.rollback()

@@ -1,0 +1,62 @@
+"""Tables where the workspace has them and where it has not: one message either way. On both engines."""
+
+from bot.sandbox.slack import failures
+from tests.integration.pipeline.racing_day import abandonment, result, tell
+
+
+def types(message):
+    return [block["type"] for block in message.blocks]
+
+
+async def test_result_is_posted_and_edited_as_a_table(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, result(going="Good"), result(going="Soft"))
+    (message,) = pipeline.slack.messages("CGB")
+    assert message.edited is not None
+    assert "data_table" in types(message)
+
+
+async def test_workspace_without_tables_gets_one_message_in_sections_and_is_remembered(pipeline):
+    pipeline.slack.refuse_new_blocks = True
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, result(going="Good"))
+    await tell(pipeline, result(going="Soft"), result("rc_2"))
+    first, second = pipeline.slack.messages("CGB")
+    for message in (first, second):
+        assert "Blue Moon" in str(message.blocks)
+        assert "data_table" not in types(message)
+    assert "Another version" in str(first.blocks)
+    assert calls(pipeline.slack) == ["chat.postMessage", "chat.postMessage", "chat.update", "chat.postMessage"]
+    assert pipeline.texts("CADMIN") == []
+    assert await pipeline.waiting() == {}
+
+
+async def test_edit_is_made_in_sections_where_the_workspace_lost_its_tables(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, result(going="Good"))
+    pipeline.slack.refuse_new_blocks = True
+    await tell(pipeline, result(going="Soft"))
+    (message,) = pipeline.slack.messages("CGB")
+    assert "Soft in the other" in message.text
+    assert "section" in types(message)
+    assert "data_table" not in types(message)
+
+
+async def test_sections_that_got_no_answer_are_looked_for_and_not_posted_again(pipeline):
+    pipeline.slack.script("chat.postMessage", [failures.slack_error("invalid_blocks"), failures.drop_after()])
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, result())
+    assert len(pipeline.texts("CGB")) == 1
+    assert await pipeline.waiting() == {"in_doubt": 1}
+
+
+async def test_abandonment_costs_one_call_where_tables_are_refused(pipeline):
+    pipeline.slack.refuse_new_blocks = True
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, abandonment())
+    assert calls(pipeline.slack) == ["chat.postMessage"]
+
+
+def calls(slack):
+    """The methods that were called to write."""
+    return [call.method for call in slack.calls if call.method in {"chat.postMessage", "chat.update"}]

@@ -1,0 +1,345 @@
+"""Slack's limits of each method, over all replicas: who gets the calls that are left, and what waits for more."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select, update
+from sqlmodel import Session, col
+
+from bot.db import migrate
+from bot.db.database_clock import database_now
+from bot.db.engine import Database
+from bot.db.tables import (
+    ChannelQueue,
+    EventVersion,
+    InboxDelivery,
+    MessageKind,
+    MessageState,
+    MethodHold,
+    MethodPace,
+    OutboxMessage,
+)
+from bot.outbox import channel_queues, message_store, pace
+from bot.outbox.message import Message
+from bot.outbox.message_store import NewPost, Priority
+from bot.outbox.messenger import Call
+from bot.outbox.pace import CallLimit, Pace
+from bot.sandbox.slack import failures
+from tests.integration.pipeline.racing_day import abandonment, result
+from tests.postgres import new_postgres_database
+
+FAST = CallLimit(burst=30, per_minute=60_000)
+A_MINUTE = CallLimit(burst=1, per_minute=1)
+"""One call, and no second one while a test runs."""
+
+
+async def queue(pipeline, *channels, priority=Priority.OTHER, said="said"):
+    for channel_id in channels:
+        if channel_id not in pipeline.slack.channels:
+            pipeline.slack.add_channel(channel_id, channel_id.lower(), bot_is_member=True)
+    # Long due, by PostgreSQL's own clock too.
+    now = pipeline.clock().replace(year=2020)
+    new = [
+        NewPost(one, f"{said}@{one}", MessageKind.NOTICE, priority, now, content=Message(text=f"{said} {one}"))
+        for one in channels
+    ]
+    await pipeline.database.write(lambda session: message_store.add(session, new))
+
+
+async def step(pipeline, times=1):
+    for _ in range(times):
+        await pipeline.poster.start_due()
+        await pipeline.poster.finish()
+
+
+async def past_waits(pipeline, seconds=60):
+    """As if what lanes and methods wait for were over, by the clock that is passed in and by PostgreSQL's own."""
+    pipeline.clock.forward(seconds)
+    long_ago = pipeline.clock.now.replace(year=2020)
+
+    def move(session):
+        session.execute(update(ChannelQueue).values(next_free_at=long_ago, leased_until=None, lease_token=None))
+        session.execute(update(MethodHold).values(until=long_ago))
+        for post in session.execute(select(OutboxMessage).where(col(OutboxMessage.deadline_at).is_not(None))).scalars():
+            post.deadline_at -= timedelta(seconds=seconds)
+
+    await pipeline.database.write(move)
+
+
+async def make_doubtful(pipeline, *channels, priority=Priority.OTHER):
+    """A post in each channel that Slack has taken, of which nobody heard."""
+    await queue(pipeline, *channels, priority=priority, said="doubtful")
+    pipeline.slack.script("chat.postMessage", [failures.drop_after() for _ in channels])
+    while (await pipeline.waiting()).get("queued"):
+        await step(pipeline)
+        pipeline.clock.forward(0.1)
+    assert await pipeline.waiting() == {"in_doubt": len(channels)}
+    await past_waits(pipeline)
+
+
+def looked_at(pipeline):
+    return [call.channel for call in pipeline.slack.calls if call.method == "conversations.history"]
+
+
+def said_in(pipeline, prefix="C"):
+    names = [name for name in pipeline.slack.channels if name.startswith(prefix)]
+    return [message.text for name in names for message in pipeline.slack.messages(name)]
+
+
+async def test_two_posters_keep_one_pace(make_pipeline, database):
+    slowly = Pace(channel_s=0, workspace_per_minute=1)
+    first, second = make_pipeline(pace=slowly), make_pipeline(pace=slowly)
+    other = Database(database.url.render_as_string(hide_password=False), busy_s=20)
+    second.poster.database = other
+    await queue(first, *(f"C{number}" for number in range(30)))
+    for _ in range(8):
+        await asyncio.gather(step(first), step(second))
+    await other.close()
+    # The test takes less than a minute, in which one more may be added by PostgreSQL's own clock.
+    assert len(said_in(first)) in {20, 21}
+    assert (await first.waiting())["queued"] == 30 - len(said_in(first))
+
+
+async def test_bucket_in_another_replicas_hand_is_not_waited_for(postgres_server):
+    url = await asyncio.to_thread(new_postgres_database, postgres_server)
+    databases = [Database(url), Database(url)]
+    limits = {Call.POST: CallLimit(20, 1)}
+    migrate.upgrade(databases[0])
+    with Session(databases[0].writer) as one, Session(databases[1].writer) as another:
+        made = pace.take(one, limits)
+        one.commit()
+        assert made[Call.POST].calls == 20
+        (bucket,) = pace.take(one, limits).values()
+        assert pace.take(another, limits) == {}
+        pace.put_back(one, Call.POST, bucket.without(20))
+        one.commit()
+        assert pace.take(another, limits)[Call.POST].calls == 0
+    for opened in databases:
+        await opened.close()
+
+
+async def test_abandonments_get_the_calls_that_are_left(make_pipeline):
+    pipeline = make_pipeline(pace=Pace(channel_s=0, workspace_per_minute=1, workspace_burst=3))
+    await queue(pipeline, *(f"CR{number}" for number in range(40)))
+    await queue(pipeline, *(f"CA{number}" for number in range(3)), priority=Priority.ABANDONMENT)
+    await step(pipeline)
+    assert len(said_in(pipeline, "CA")) == 3
+    assert said_in(pipeline, "CR") == []
+
+
+async def test_new_result_takes_no_call_that_an_abandonment_waits_for(make_pipeline):
+    pipeline = make_pipeline(pace=Pace(channel_s=0, workspace_per_minute=0.001, workspace_burst=1))
+    pipeline.poster._is_running = True
+    for channel_id, region in (("CGB", "GB"), ("CALL", "GB"), ("CIRE", "IRE")):
+        await pipeline.subscribe(channel_id, region)
+    await pipeline.deliver(abandonment())
+    await pipeline.fanout.run_once()
+    await pipeline.poster.finish()
+    await pipeline.database.write(lambda session: session.execute(update(MethodPace).values(calls=1)))
+    await pipeline.deliver(result("rc_2", region="IRE"))
+    # Finds that the bucket is not as it was left, and looks at it.
+    await pipeline.database.write(pipeline.poster._buckets.take)
+    await pipeline.fanout.run_once()
+    await step(pipeline)
+    assert [len(pipeline.texts(channel_id)) for channel_id in ("CGB", "CALL", "CIRE")] == [1, 1, 0]
+
+
+async def test_unused_calls_are_left_in_the_bucket(make_pipeline):
+    pipeline = make_pipeline(pace=Pace(channel_s=0, workspace_per_minute=1))
+    await queue(pipeline, "C1", "C2")
+    await step(pipeline, 3)
+    left = await pipeline.database.read(
+        lambda session: session.execute(
+            select(col(MethodPace.calls)).where(col(MethodPace.method) == Call.POST)
+        ).scalar_one()
+    )
+    assert 18 <= left < 19
+
+
+async def test_poster_without_a_pace_keeps_no_bucket(pipeline):
+    await queue(pipeline, "C1")
+    await step(pipeline)
+    assert await pipeline.database.read(lambda session: session.execute(select(MethodPace)).all()) == []
+
+
+async def test_poster_sleeps_until_there_is_a_call_again(make_pipeline):
+    pipeline = make_pipeline(pace=Pace(channel_s=0, workspace_per_minute=120, workspace_burst=1))
+    await queue(pipeline, "C1", "C2")
+    assert 0.02 <= await pipeline.poster.start_due() <= 0.5
+    await pipeline.poster.finish()
+    assert len(said_in(pipeline)) == 1
+
+
+async def test_method_without_a_call_blocks_neither_the_others_nor_their_lanes(pipeline):
+    """Edits of a first post in two lanes, a new post behind one of them, and a doubtful one elsewhere."""
+    await queue(pipeline, "C1", "C2")
+    await step(pipeline)
+    await queue(pipeline, "C1", "C2", "C3", said="edit")
+    await queue(pipeline, "C1", "C4", said="new")
+
+    def arrange(session):
+        delivery = InboxDelivery(event_key="k", body_sha256="0" * 64, received_at=pipeline.clock())
+        session.add(delivery)
+        session.flush()
+        version = EventVersion(
+            event_key="k", version=1, data="{}", inbox_id=delivery.id or 0, received_at=pipeline.clock()
+        )
+        session.add(version)
+        session.flush()
+        session.execute(
+            update(OutboxMessage)
+            .where(col(OutboxMessage.idempotency_key).in_(["edit@C1", "edit@C2"]))
+            .values(edits_id=1, kind="edit", event_id=version.id, content=None)
+        )
+        state = {"state": MessageState.SENDING, "deadline_at": pipeline.clock(), "sending_at": pipeline.clock()}
+        session.execute(update(OutboxMessage).where(col(OutboxMessage.idempotency_key) == "edit@C3").values(**state))
+
+    await pipeline.database.write(arrange)
+
+    async def claimable(**allowed):
+        calls = {Call(name): number for name, number in allowed.items()}
+
+        def claim(session):
+            now = database_now(session, pipeline.clock)
+            with session.begin_nested() as trial:
+                claims = channel_queues.claim(session, now, limit=10, lease_s=9, call_s=5, allowed=calls)
+                keys = {(claim.post.idempotency_key, claim.call) for claim in claims}
+                trial.rollback()
+            return keys
+
+        return {key for key, _ in await pipeline.database.write(claim)}
+
+    assert await claimable() == {"edit@C1", "edit@C2", "edit@C3", "new@C4"}
+    assert await claimable(edit=0) == {"new@C1", "edit@C3", "new@C4"}
+    assert await claimable(edit=1) == {"edit@C1", "edit@C3", "new@C4"}
+    assert await claimable(look=0, post=0) == {"edit@C1", "edit@C2"}
+    assert await claimable(post=0) == {"edit@C1", "edit@C2", "edit@C3"}
+    assert await claimable(look=0) == {"edit@C1", "edit@C2", "new@C4"}
+    assert await claimable(look=0, post=0, edit=0) == set()
+
+
+async def test_limit_is_filled_by_other_methods_where_one_has_no_call_left(pipeline):
+    await queue(pipeline, *(f"C{number}" for number in range(6)), priority=Priority.ABANDONMENT, said="doubtful")
+    await queue(pipeline, *(f"CN{number}" for number in range(6)), said="new")
+
+    def arrange(session):
+        state = {"state": MessageState.SENDING, "deadline_at": pipeline.clock(), "sending_at": pipeline.clock()}
+        session.execute(
+            update(OutboxMessage).where(col(OutboxMessage.idempotency_key).startswith("doubtful")).values(**state)
+        )
+        now = database_now(session, pipeline.clock)
+        allowed = {Call.LOOK: 2, Call.POST: 5}
+        return [
+            claim.call for claim in channel_queues.claim(session, now, limit=6, lease_s=9, call_s=5, allowed=allowed)
+        ]
+
+    claimed = await pipeline.database.write(arrange)
+    assert claimed == [Call.LOOK] * 2 + [Call.POST] * 4
+
+
+async def test_rate_limited_history_holds_every_look_and_no_post(pipeline):
+    await make_doubtful(pipeline, "C1", "C2", "C3")
+    pipeline.slack.script("conversations.history", [], then_always=failures.rate_limited(60))
+    await pipeline.poster._deliver(*await claim_one(pipeline))
+    assert await pipeline.holds() == {"conversations.history": "ratelimited"}
+    await queue(pipeline, "C4")
+    await pipeline.post_all()
+    assert "said C4" in said_in(pipeline)
+    assert len(looked_at(pipeline)) == 1
+    pipeline.slack.script("conversations.history", [])
+    await past_waits(pipeline)
+    await pipeline.post_all()
+    assert await pipeline.waiting() == {}
+    assert len(looked_at(pipeline)) == 4
+    assert len(said_in(pipeline)) == 4
+
+
+async def claim_one(pipeline):
+    (claim,) = await pipeline.database.write(lambda session: pipeline.poster._claim(session, 1))
+    return claim, pipeline.poster.monotonic()
+
+
+async def test_lane_in_which_an_abandonment_waits_is_looked_at_first(make_pipeline):
+    pipeline = make_pipeline(pace=Pace(channel_s=0, looks=A_MINUTE))
+    await make_doubtful(pipeline, "C1", "C2", "C3")
+    await queue(pipeline, "C2", priority=Priority.ABANDONMENT, said="ABANDONED")
+    await step(pipeline)
+    assert looked_at(pipeline) == ["C2"]
+
+
+async def test_post_whose_deadline_has_not_passed_costs_no_look(make_pipeline):
+    pipeline = make_pipeline(pace=Pace(channel_s=0, looks=A_MINUTE))
+    await make_doubtful(pipeline, "C1", "C2", "C3")
+    now = await pipeline.database.read(lambda session: database_now(session, pipeline.clock))
+    await pipeline.database.write(lambda session: session.execute(update(OutboxMessage).values(deadline_at=now)))
+    await step(pipeline, 4)
+    assert looked_at(pipeline) == []
+    # Past the deadline, and too short a time for another look to be allowed.
+    await past_waits(pipeline, 20)
+    await step(pipeline, 4)
+    assert len(looked_at(pipeline)) == 1
+
+
+async def test_all_of_many_doubtful_posts_are_settled_and_none_is_repeated(make_pipeline):
+    pipeline = make_pipeline(
+        pace=Pace(channel_s=0, workspace_per_minute=60_000, workspace_burst=200, edits=FAST, looks=FAST)
+    )
+    # More than twice as many as are posted to at once.
+    channels = [f"C{number}" for number in range(70)]
+    await make_doubtful(pipeline, *channels)
+    for _ in range(100):
+        await step(pipeline)
+        pipeline.clock.forward(0.05)
+        if not await pipeline.waiting():
+            break
+    assert await pipeline.waiting() == {}
+    assert sorted(said_in(pipeline)) == sorted(f"doubtful {channel_id}" for channel_id in channels)
+    assert sorted(looked_at(pipeline)) == sorted(channels)
+
+
+async def test_look_goes_on_from_the_page_that_it_had_come_to(pipeline, monkeypatch):
+    """As for an app that gets few messages a page and one page a minute."""
+    monkeypatch.setattr("bot.slack.web_client.HISTORY_PAGE", 2)
+    await make_doubtful(pipeline, "C1")
+    for number in range(5):
+        await pipeline.poster.sender.post("C1", Message(text=f"{number}"), post_key=f"other{number}", timeout_s=5)
+    pages = [failures.passes(), failures.rate_limited(60), failures.passes(), failures.rate_limited(60)]
+    pipeline.slack.script("conversations.history", pages)
+    long_ago = pipeline.clock.now.replace(year=2020)
+
+    def end_waits(session):
+        session.execute(update(MethodHold).values(until=long_ago))
+        session.execute(update(ChannelQueue).values(next_free_at=long_ago))
+
+    for _ in range(3):
+        await pipeline.post_all()
+        await pipeline.database.write(end_waits)
+    assert await pipeline.waiting() == {}
+    # The post is on the third page; two calls were refused in between, and none was made twice.
+    assert len(looked_at(pipeline)) == 5
+    assert len(said_in(pipeline, "C1")) == 6
+
+
+async def test_history_without_an_end_is_given_up_after_a_while(pipeline, monkeypatch):
+    monkeypatch.setattr("bot.slack.web_client.HISTORY_PAGE", 1)
+    monkeypatch.setattr("bot.outbox.resolve.PAGES_PER_LOOK", 2)
+    await make_doubtful(pipeline, "C1")
+    for number in range(3):
+        await pipeline.poster.sender.post("C1", Message(text=f"{number}"), post_key=f"other{number}", timeout_s=5)
+    while await pipeline.waiting():
+        await pipeline.post_all()
+        await past_waits(pipeline, 0)
+    assert len(looked_at(pipeline)) == 6 * 2
+    assert said_in(pipeline).count("doubtful C1") == 2
+
+
+@pytest.mark.parametrize("code", ["channel_not_found", "restricted_action_read_only_channel", "missing_scope"])
+async def test_history_that_is_refused_says_nothing_about_posting(pipeline, code):
+    await make_doubtful(pipeline, "C1")
+    pipeline.slack.script("conversations.history", [], then_always=failures.slack_error(code))
+    await pipeline.post_all()
+    first, second = pipeline.slack.messages("C1")
+    assert (first.text, await pipeline.waiting(), await pipeline.holds()) == (second.text, {}, {})
+    held = select(ChannelQueue).where(col(ChannelQueue.state) != "open")
+    assert await pipeline.database.read(lambda session: session.execute(held).all()) == []

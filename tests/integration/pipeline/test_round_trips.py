@@ -1,0 +1,147 @@
+"""How many statements and commits the way of an event costs: counts are the same on every machine.
+
+BEGIN and SAVEPOINT count as statements, as they do for the database; COMMIT is counted by itself.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+
+from bot.outbox.pace import Pace
+from tests.integration.pipeline.racing_day import abandonment, meeting, result
+
+ALONE_STATEMENTS, ALONE_COMMITS = 16, 3
+TOGETHER_STATEMENTS, TOGETHER_COMMITS = 16, 3
+HUNDRED_STATEMENTS, HUNDRED_COMMITS = 32, 5
+
+
+@dataclass
+class Counted:
+    """What a database was asked."""
+
+    statements: list[str] = field(default_factory=list)
+    commits: int = 0
+
+    def __str__(self) -> str:
+        """Each statement's beginning, for whoever reads a failure."""
+        head = f"{len(self.statements)} statements, {self.commits} commits:"
+        return "\n".join([head, *(statement[:100] for statement in self.statements)])
+
+
+@contextmanager
+def counting(database) -> Iterator[Counted]:
+    """Count what is handed to the driver; a statement for many rows is one."""
+    counted = Counted()
+
+    def executed(_connection, _cursor, statement, _values, _context, _many):
+        counted.statements.append(" ".join(statement.split()))
+
+    def begun(_connection):
+        # On SQLite the bot begins by a statement of its own.
+        if not database.is_sqlite:
+            counted.statements.append("BEGIN")
+
+    def committed(_connection):
+        counted.commits += 1
+
+    listeners: list[tuple[str, Any]] = [("before_cursor_execute", executed), ("begin", begun), ("commit", committed)]
+    engines = (database._writer, database._reader)
+    for engine in engines:
+        for name, listener in listeners:
+            event.listen(engine, name, listener)
+    yield counted
+    for engine in engines:
+        for name, listener in listeners:
+            event.remove(engine, name, listener)
+
+
+@contextmanager
+def running(pipeline, monkeypatch):
+    """The loops as the service runs them; neither looks by itself while it is counted."""
+    for name in ("bot.fanout.fanout.POLL_S", "bot.outbox.poster.POLL_S"):
+        monkeypatch.setattr(name, 3_600.0)
+    loops = [asyncio.create_task(pipeline.fanout.run()), asyncio.create_task(pipeline.poster.run())]
+    yield
+    pipeline.fanout.stop()
+    pipeline.poster.stop()
+    for loop in loops:
+        loop.cancel()
+
+
+class Slack:
+    """Takes every message at once, so that what shares a commit is the same each time."""
+
+    def __init__(self):
+        self.taken = 0
+
+    async def post(self, channel_id, message, *, post_key, timeout_s, edits=()):
+        self.taken += 1
+        return f"{self.taken}.0"
+
+
+async def told(pipeline, *payloads, posts):
+    """Deliver all at the same time, and wait until so many messages are written down as sent."""
+    before = pipeline.poster.claim_sender.sender.taken
+    await asyncio.gather(*(pipeline.deliver(payload) for payload in payloads))
+    await until(lambda: pipeline.poster.claim_sender.sender.taken == before + posts and not pipeline.poster._under_way)
+    # Whatever looks for more afterwards counts too.
+    for _ in range(3):
+        await asyncio.sleep(0)
+        await pipeline.database.write(lambda _: None)
+
+
+async def until(holds):
+    async with asyncio.timeout(30):
+        while not holds():  # noqa: ASYNC110  the bot tells nobody when it has come to rest
+            await asyncio.sleep(0.001)
+
+
+@pytest.fixture
+def paced(make_pipeline):
+    """A pipeline that keeps buckets as in production, with room for many posts."""
+    made = make_pipeline(pace=Pace(channel_s=0.0, workspace_per_minute=100_000, workspace_burst=1_000))
+    made.poster.claim_sender.sender = Slack()
+    return made
+
+
+@pytest.mark.parametrize("payload", [result("rc_9"), abandonment("rc_9"), meeting(meeting_id="mt_9")])
+async def test_delivery_that_comes_alone(paced, monkeypatch, payload):
+    await paced.subscribe("CGB", "GB")
+    with running(paced, monkeypatch):
+        await told(paced, result("rc_0"), posts=1)
+        paced.clock.forward(2)
+        with counting(paced.database) as counted:
+            await told(paced, payload, posts=1)
+    assert len(counted.statements) <= ALONE_STATEMENTS, str(counted)
+    assert counted.commits == ALONE_COMMITS, str(counted)
+
+
+async def test_deliveries_that_come_together(paced, monkeypatch):
+    """A delivery costs little more than its rows: the statements are one for all."""
+    channels = [f"C{number}" for number in range(25)]
+    for number, channel_id in enumerate(channels):
+        await paced.subscribe(channel_id, f"R{number}")
+    with running(paced, monkeypatch):
+        await told(paced, *(result(f"rc_{n}", region=f"R{n}") for n in range(25)), posts=25)
+        paced.clock.forward(2)
+        with counting(paced.database) as counted:
+            await told(paced, *(result(f"rc_b{n}", region=f"R{n}") for n in range(25)), posts=25)
+    assert counted.commits <= TOGETHER_COMMITS, str(counted)
+    assert len(counted.statements) <= TOGETHER_STATEMENTS, str(counted)
+
+
+async def test_event_to_a_hundred_channels(paced, monkeypatch):
+    for number in range(100):
+        await paced.subscribe(f"C{number}", "GB")
+    with running(paced, monkeypatch):
+        await told(paced, result("rc_0"), posts=100)
+        paced.clock.forward(2)
+        with counting(paced.database) as counted:
+            await told(paced, result("rc_1"), posts=100)
+    assert counted.commits <= HUNDRED_COMMITS, str(counted)
+    assert len(counted.statements) <= HUNDRED_STATEMENTS, str(counted)

@@ -1,0 +1,192 @@
+"""Accepted deliveries that are told nobody: whatever the cause, `problem` says so, and an admin hears so once."""
+
+import asyncio
+
+import pytest
+from sqlalchemy.exc import OperationalError
+
+from bot.errors import StorageUnavailable
+from bot.fanout.standstill import Standstill
+from bot.sandbox.slack import failures
+from tests.integration.pipeline.racing_day import abandonment, free_all, result
+
+LONG_S = 61
+
+
+def standstill_of(pipeline):
+    return Standstill(
+        pipeline.database,
+        pipeline.notices,
+        fanout=pipeline.fanout,
+        poster=pipeline.poster,
+        post_directly=pipeline.poster.sender.post,
+        monotonic=lambda: pipeline.clock().timestamp(),
+    )
+
+
+def database_fault(*_args, **_values):
+    raise OperationalError("SELECT", {}, Exception("unable to open database file"))
+
+
+def own_fault(*_args, **_values):
+    raise ZeroDivisionError
+
+
+async def turn(pipeline, standstill):
+    """One turn of each loop and one look, as they come in the running service."""
+    await pipeline.fanout.turn()
+    await pipeline.poster.start_due()
+    await pipeline.poster.finish()
+    pipeline.poster.good_turns += 1
+    await standstill.look()
+
+
+@pytest.fixture
+def standstill(pipeline):
+    return standstill_of(pipeline)
+
+
+@pytest.mark.parametrize("fault", [database_fault, own_fault])
+@pytest.mark.parametrize(
+    "place",
+    ["bot.channels.subscriptions.listening", "bot.deliveries.inbox.waiting", "bot.fanout.transaction.KnownEvents"],
+)
+async def test_delivery_that_is_not_told_for_a_minute_is_a_problem_and_told_to_admins(
+    pipeline, standstill, monkeypatch, fault, place
+):
+    await pipeline.subscribe("CGB", "GB")
+    await turn(pipeline, standstill)
+    await pipeline.deliver(abandonment("rc_1"))
+    with monkeypatch.context() as patched:
+        patched.setattr(place, fault)
+        await turn(pipeline, standstill)
+        assert standstill.problem is None
+        for _ in range(3):
+            pipeline.clock.forward(LONG_S)
+            await turn(pipeline, standstill)
+            await turn(pipeline, standstill)
+            assert standstill.problem
+    assert len(pipeline.texts("CADMIN")) == 1
+    pipeline.clock.forward(600)
+    await pipeline.fanout.turn()
+    await turn(pipeline, standstill)
+    assert standstill.problem is None
+    await pipeline.post_all()
+    assert [text[:9] for text in pipeline.texts("CGB")] == ["ABANDONED"]
+
+
+async def test_nothing_stands_still_where_nothing_waits_and_while_deliveries_go_through(pipeline, standstill):
+    await pipeline.subscribe("CGB", "GB")
+    for number in range(4):
+        await turn(pipeline, standstill)
+        pipeline.clock.forward(LONG_S)
+        await pipeline.deliver(result(f"rc_{number}"))
+        await turn(pipeline, standstill)
+        assert standstill.problem is None
+    assert pipeline.texts("CADMIN") == []
+
+
+async def stand_still(pipeline, standstill, monkeypatch, refuse_writes):
+    """A minute in which fan-out gets nothing done, and the database queues nothing."""
+    monkeypatch.setattr("bot.deliveries.inbox.waiting", own_fault)
+    monkeypatch.setattr(pipeline.database, "write", refuse_writes)
+    for _ in range(2):
+        await pipeline.fanout.turn()
+        pipeline.poster.good_turns += 1
+        await standstill.look()
+        pipeline.clock.forward(LONG_S)
+    await standstill.look()
+
+
+async def refuse_at_once(_work):
+    raise StorageUnavailable("no such savepoint")
+
+
+async def fail(_work):
+    raise ZeroDivisionError
+
+
+async def never_answer(_work):
+    await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize("refuse", [refuse_at_once, fail, never_answer])
+async def test_admins_hear_of_it_once_and_past_the_queue_where_that_takes_nothing(
+    pipeline, standstill, monkeypatch, refuse
+):
+    monkeypatch.setattr("bot.fanout.standstill.ANSWERED_S", 0.3)
+    await stand_still(pipeline, standstill, monkeypatch, refuse)
+    for _ in range(3):
+        await standstill.look()
+    (told,) = pipeline.texts("CADMIN")
+    assert told.startswith("Deliveries are taken and none is posted: fan-out gets nothing done (our own ZeroDivision")
+
+
+async def test_poster_that_gets_nothing_done_is_told_past_the_queue(pipeline, standstill):
+    for _ in range(2):
+        await pipeline.fanout.turn()
+        pipeline.poster.problem = "OperationalError: database is locked"
+        await standstill.look()
+        pipeline.clock.forward(LONG_S)
+    await pipeline.fanout.turn()
+    await standstill.look()
+    (told,) = pipeline.texts("CADMIN")
+    assert "the poster gets nothing done (OperationalError: database is locked)" in told
+
+
+async def test_admins_hear_of_it_directly_where_their_channel_is_closed_too(pipeline, standstill, monkeypatch):
+    pipeline.slack.add_user("UADMIN", "admin")
+    pipeline.slack.channels["CADMIN"].is_archived = True
+    pipeline.notices.admin_users = ("UADMIN",)
+    await stand_still(pipeline, standstill, monkeypatch, refuse_at_once)
+    assert len(pipeline.texts(pipeline.slack.direct_message("UADMIN").id)) == 1
+
+
+async def test_standstill_is_tried_again_a_minute_after_slack_refused_it(pipeline, standstill, monkeypatch):
+    pipeline.slack.script("chat.postMessage", [failures.rate_limited(30)] * 2)
+    await stand_still(pipeline, standstill, monkeypatch, refuse_at_once)
+    await standstill.look()
+    assert pipeline.texts("CADMIN") == []
+    for _ in range(3):
+        pipeline.clock.forward(LONG_S)
+        await standstill.look()
+    assert len(pipeline.texts("CADMIN")) == 1
+
+
+async def test_standstills_that_come_and_go_are_told_directly_once_an_hour(pipeline, standstill, monkeypatch):
+    with monkeypatch.context() as patched:
+        await stand_still(pipeline, standstill, patched, refuse_at_once)
+    assert standstill.problem
+    await turn(pipeline, standstill)
+    with monkeypatch.context() as patched:
+        await stand_still(pipeline, standstill, patched, refuse_at_once)
+    assert len(pipeline.texts("CADMIN")) == 1
+
+
+async def test_post_that_slack_does_not_take_for_a_minute_is_named_until_it_does(pipeline, standstill):
+    await pipeline.subscribe("CGB", "GB")
+    await pipeline.deliver(result("rc_1"))
+    pipeline.slack.script("chat.postMessage", [failures.rate_limited(1)])
+    await turn(pipeline, standstill)
+    pipeline.clock.forward(LONG_S)
+    await standstill.look()
+    assert standstill.not_taken == (
+        "result.received:rc_1#1@CGB is tried for more than a minute (chat.postMessage: ratelimited)"
+    )
+    assert pipeline.texts("CADMIN") == []
+    await free_all(pipeline)
+    await pipeline.post_all()
+    await standstill.look()
+    assert standstill.not_taken is None
+
+
+async def test_database_that_can_not_be_read_is_told_directly(pipeline, standstill, monkeypatch):
+    async def refuse(_work):
+        raise StorageUnavailable("server closed the connection")
+
+    monkeypatch.setattr(pipeline.database, "read_for_alerts", refuse)
+    await stand_still(pipeline, standstill, monkeypatch, refuse_at_once)
+    (told,) = pipeline.texts("CADMIN")
+    assert told.startswith(
+        "The database can't be read, so nothing is posted and new deliveries may be refused: fan-out "
+    )
