@@ -28,12 +28,16 @@ class Size:
     within_s: float
 
 
-SHORT = Size(at_each=5, at_random=20, kills=200, within_s=600)
+HALF = Size(at_each=3, at_random=10, kills=105, within_s=600)
 LONG = Size(at_each=10, at_random=60, kills=250, within_s=3_000)
 
 SIZES = [
-    pytest.param(SHORT, marks=(pytest.mark.soak, pytest.mark.timeout(720)), id="short"),
-    pytest.param(LONG, marks=(pytest.mark.long_soak, pytest.mark.timeout(3_600)), id="long"),
+    # Two worlds at a time: together six deaths at each failpoint, and 210 kills.
+    *(
+        pytest.param(HALF, part, marks=(pytest.mark.soak, pytest.mark.timeout(720)), id=f"half{part}")
+        for part in (1, 2)
+    ),
+    pytest.param(LONG, 0, marks=(pytest.mark.long_soak, pytest.mark.timeout(3_600)), id="long"),
 ]
 
 
@@ -44,9 +48,9 @@ def database_url(request, tmp_path):
     return new_postgres_database(request.getfixturevalue("own_server").address)
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_soak_at_every_failpoint_loses_and_doubles_nothing(size, database_url, tmp_path, record_property):
-    async with run_world(tmp_path, database_url, pace=PACE, times=Times()) as world:
+@pytest.mark.parametrize(("size", "part"), SIZES)
+async def test_soak_at_every_failpoint_loses_and_doubles_nothing(size, part, database_url, tmp_path, record_property):
+    async with run_world(tmp_path, database_url, pace=PACE, times=Times(), part=part) as world:
         async with asyncio.TaskGroup() as group:
             group.create_task(world.sender.run())
             seldom = await die_everywhere(world, size)

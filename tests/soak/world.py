@@ -77,6 +77,7 @@ class World:
     pace: Pace
     times: Times | None
     weather: Weather
+    part: int = 0
     tally: Tally = field(default_factory=Tally)
 
     def __post_init__(self) -> None:
@@ -240,14 +241,18 @@ async def run_world(
     channels: Sequence[SoakChannel] = CHANNELS,
     limits: SlackLimits | None = None,
     waiting_at_most: int = 60,
+    part: int = 0,
 ) -> AsyncIterator[World]:
-    """A world whose database is ready and whose Slack answers; no process of the bot lives in it yet."""
-    random = Random(seed())
+    """A world whose database is ready and whose Slack answers, without a process of the bot.
+
+    Worlds of one soak differ in `part`, so that each has a seed of its own.
+    """
+    random = Random(seed() + part)
     slack = SlackWorkspace(BOT_TOKEN, SIGNING_SECRET, limits=limits)
     slack.add_user(SUBSCRIBER)
     for channel_id in (*(channel.channel_id for channel in channels), ADMINS):
         slack.add_channel(channel_id, channel_id.lower(), bot_is_member=True)
-    weather = Weather(slack, random, [channel.channel_id for channel in channels], seed())
+    weather = Weather(slack, random, [channel.channel_id for channel in channels], seed() + part)
     if times:
         weather.begin(times)
     ports = [free_port() for _ in range(processes)]
@@ -255,7 +260,7 @@ async def run_world(
     stories = Races(random, regions=regions).stories()
     async with slack.running(), make_session() as session:
         sender = Sender(session, stories, ports, random, lambda: world.expected() - world.posted() < waiting_at_most)
-        world = World(folder, database_url, slack, sender, random, channels, ports, pace, times, weather)
+        world = World(folder, database_url, slack, sender, random, channels, ports, pace, times, weather, part)
         await prepare(world.database, channels)
         try:
             yield world
