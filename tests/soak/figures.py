@@ -13,8 +13,8 @@ def figures_of(world: World, verdict: Verdict) -> str:
     refused = sum(1 for call in world.slack.calls if call.error == "ratelimited")
     done = (
         f"seed {seed()}, part {world.part}: {tally.lives} lives, {tally.killed} SIGKILLs "
-        f"({tally.killed_at_failpoint} at failpoints, {tally.killed_at_random} at random), {tally.paused} SIGSTOPs past "
-        f"the lease, {tally.stopped} stops in good order, {tally.restarted} restarts of the database"
+        f"({tally.killed_at_failpoint} at failpoints, {tally.killed_at_random} at random), {tally.paused} SIGSTOPs "
+        f"past the lease, {tally.stopped} stops in good order, {tally.restarted} restarts of the database"
     )
     came = (
         f"{len(sender.delivered)} deliveries in {sender.attempts} attempts, {sender.unheard} of them unanswered; "
