@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -30,15 +31,32 @@ class DemoFailed(Exception):
 class BotProcess:
     """In a folder without `.env`. The log is a file in the folder."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, database_url: str | None = None, log_name: str = "bot.log") -> None:
+        self.folder = folder
+        self.database_url = database_url or f"sqlite:///{folder / 'bot.db'}"
         self._process: asyncio.subprocess.Process | None = None
+        self._is_killed = False
+        self.started_at = datetime.now(UTC)
         self.port = free_port()
-        self.log_path = folder / "bot.log"
+        self.log_path = folder / log_name
 
     @property
     def url(self) -> str:
         return f"http://{LOOPBACK}:{self.port}"
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.returncode is None
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process is not None and self.is_running else None
+
+    def kill(self) -> None:
+        """SIGKILL. `while_alive` goes on until the bot is started again."""
+        self._is_killed = True
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
 
     async def start(self, settings: Mapping[str, str]) -> None:
         """Raises DemoFailed after READY_S."""
@@ -46,13 +64,15 @@ class BotProcess:
             "PYTHONPATH": str(Path(__file__).parents[2]),
             "HOST": LOOPBACK,
             "PORT": str(self.port),
-            "DATABASE_URL": f"sqlite:///{self._folder / 'bot.db'}",
+            "DATABASE_URL": self.database_url,
         }
-        with self.log_path.open("wb") as log:
+        self._is_killed = False
+        self.started_at = datetime.now(UTC)
+        with self.log_path.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 *("-m", "bot", "serve"),
-                cwd=self._folder,
+                cwd=self.folder,
                 env={name: value for name, value in os.environ.items() if name in _KEPT} | own | dict(settings),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log,
@@ -69,7 +89,7 @@ class BotProcess:
     async def while_alive(self, work: Coroutine[None, None, Result]) -> Result:
         """The result of `work`. Raises DemoFailed as soon as the process ends."""
         assert self._process is not None, "started before anything is done with it"
-        working, ended = asyncio.create_task(work), asyncio.create_task(self._process.wait())
+        working, ended = asyncio.create_task(work), asyncio.create_task(self._ended_by_itself())
         try:
             await asyncio.wait({working, ended}, return_when=asyncio.FIRST_COMPLETED)
             if working.done() and working.exception() is not None:
@@ -88,6 +108,7 @@ class BotProcess:
         process = self._process
         if process is None or process.returncode is not None:
             return
+        self._is_killed = True
         process.terminate()
         try:
             await asyncio.wait_for(process.wait(), STOP_S)
@@ -103,6 +124,17 @@ class BotProcess:
         if not self.log_path.exists():
             return ""
         return "\n".join(self.log_path.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:])
+
+    async def _ended_by_itself(self) -> int:
+        """The exit code, unless the process was killed."""
+        while True:
+            process = self._process
+            assert process is not None, "started before anything is done with it"
+            code = await process.wait()
+            while self._is_killed and self._process is process:  # noqa: ASYNC110  nobody tells of a new process
+                await asyncio.sleep(_POLL_S)
+            if self._process is process:
+                return code
 
     async def _ready(self) -> None:
         async with httpx.AsyncClient(trust_env=False) as client:

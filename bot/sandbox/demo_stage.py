@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,9 +11,11 @@ import httpx
 
 from bot.sandbox.demo_bot import BotProcess, DemoFailed
 from bot.sandbox.demo_screen import Screen
+from bot.sandbox.demo_words import Expectations
 from bot.sandbox.loopback_server import serve
 from bot.sandbox.racing_service.racing_standin import RacingService
-from bot.sandbox.racing_service.switches import Switches
+from bot.sandbox.racing_service.switches import RETRY_GAPS_S, Switches
+from bot.sandbox.slack.values import DEFAULT_SCOPES
 from bot.sandbox.slack.workspace import SlackWorkspace
 
 CHANNELS = {"C0GB": "gb-racing", "C0IRE": "ire-racing", "C0ALL": "everything", "C0ADMIN": "racing-admins"}
@@ -24,6 +26,7 @@ COMMANDS = ("/racing", "/racecard", "/results", "/usage")
 EVENTS = ("result.received", "race.abandoned", "meeting.abandoned", "racecard.published")
 PLAN = "live"
 QUOTA_CHECK_S = 2
+REPAIR_CHECK_S = 5
 SERVICE_TIMEOUT_S = 10.0
 """Longer than the real services wait, for slow machines."""
 
@@ -31,7 +34,7 @@ ANSWER_S = 30.0
 ARRIVE_S = 30.0
 
 
-@dataclass(frozen=True)
+@dataclass
 class Stage:
     """`speed` divides the pauses, and nothing else."""
 
@@ -41,6 +44,14 @@ class Stage:
     screen: Screen
     service_url: str
     speed: float
+    expectations: Expectations = field(default_factory=Expectations)
+    others: list[BotProcess] = field(default_factory=list)
+    """Further replicas on the same database."""
+
+    is_day_played: bool = False
+    """The terminal plays the day, which troubles would break."""
+
+    retry_gaps_s: tuple[float, ...] = RETRY_GAPS_S
 
     @property
     def webhook_url(self) -> str:
@@ -58,6 +69,7 @@ class Stage:
         answer = await self.slack.command(self.bot.url, name, words, channel=channel_id, user=user_id)
         if answer.error is not None:
             return f"{line}: Slack would show {answer.error}."
+        self.expectations.typed(channel_id, line)
         answered = asyncio.create_task(answer.responses(timeout_s=ANSWER_S))
         opened = asyncio.create_task(self.slack.wait_for(lambda: bool(set(self.slack.views) - open_before), ANSWER_S))
         done, waiting = await asyncio.wait({answered, opened}, return_when=asyncio.FIRST_COMPLETED)
@@ -80,8 +92,8 @@ class Stage:
         except TimeoutError as error:
             raise DemoFailed(f"Nothing came within {ARRIVE_S:g} seconds, but should have: {what}.") from error
 
-    async def subscribe_webhook(self) -> str:
-        """Subscribes to every event over HTTP; returns the signing secret."""
+    async def subscribe_webhook(self) -> None:
+        """Subscribes to every event over HTTP."""
         async with httpx.AsyncClient(trust_env=False) as client:
             answer = await client.post(
                 f"{self.service_url}/webhooks/subscribe",
@@ -89,40 +101,58 @@ class Stage:
                 json={"url": self.webhook_url, "events": list(EVENTS)},
             )
         answer.raise_for_status()
-        return str(answer.json()["data"]["secret"])
 
     async def start_bot(self) -> None:
-        await self.bot.start(
-            {
-                "RACING_API_URL": self.service_url,
-                "RACING_API_KEY": self.service.api_key,
-                "RACING_WEBHOOK_SECRETS": await self.subscribe_webhook(),
-                "SLACK_BOT_TOKEN": self.slack.bot_token,
-                "SLACK_SIGNING_SECRET": self.slack.signing_secret,
-                "SLACK_API_URL": self.slack.api_url,
-                "ADMIN_CHANNEL": ADMINS,
-                "ADMIN_USERS": ADMIN,
-                "PUBLIC_URL": self.bot.url,
-                "QUOTA_CHECK_S": str(QUOTA_CHECK_S),
-            }
-        )
+        """The first start subscribes to the data service."""
+        if not self.service.subscriptions:
+            await self.subscribe_webhook()
+        await self.bot.start(self._settings())
+
+    async def start_second(self) -> None:
+        """A second replica on the same database. Deliveries go to the first."""
+        second = BotProcess(self.bot.folder, self.bot.database_url, "second.log")
+        self.others.append(second)
+        await second.start(self._settings())
+
+    async def stop_second(self) -> None:
+        while self.others:
+            await self.others.pop().stop()
+
+    def _settings(self) -> dict[str, str]:
+        return {
+            "RACING_API_URL": self.service_url,
+            "RACING_API_KEY": self.service.api_key,
+            "RACING_WEBHOOK_SECRETS": self.service.subscriptions[0].secret,
+            "SLACK_BOT_TOKEN": self.slack.bot_token,
+            "SLACK_SIGNING_SECRET": self.slack.signing_secret,
+            "SLACK_API_URL": self.slack.api_url,
+            "ADMIN_CHANNEL": ADMINS,
+            "ADMIN_USERS": ADMIN,
+            "PUBLIC_URL": self.bot.url,
+            "QUOTA_CHECK_S": str(QUOTA_CHECK_S),
+            "REPAIR_CHECK_S": str(REPAIR_CHECK_S),
+        }
 
 
 @asynccontextmanager
-async def open_stage(folder: Path, screen: Screen, speed: float) -> AsyncIterator[Stage]:
+async def open_stage(
+    folder: Path, screen: Screen, speed: float, database_url: str | None = None
+) -> AsyncIterator[Stage]:
     """Both stand-ins run while the block runs. The bot stops first."""
-    slack = SlackWorkspace()
+    slack = SlackWorkspace(scopes=DEFAULT_SCOPES | {"im:history"})
     slack.ack_timeout_s = SERVICE_TIMEOUT_S
     for user_id, name in PEOPLE.items():
         slack.add_user(user_id, name)
+        slack.add_dm(user_id)
     for channel_id, name in CHANNELS.items():
         slack.add_channel(channel_id, name)
     slack.on_message(screen.message)
     switches = Switches(allow_http_loopback=True, delivery_timeout_s=SERVICE_TIMEOUT_S)
     service = RacingService(datetime.now(UTC).date(), plan=PLAN, switches=switches)
     async with service, slack.running(), serve(service.app) as address:
-        bot = BotProcess(folder)
+        stage = Stage(service, slack, BotProcess(folder, database_url), screen, f"{address}/v1", speed)
         try:
-            yield Stage(service, slack, bot, screen, f"{address}/v1", speed)
+            yield stage
         finally:
-            await bot.stop()
+            await stage.stop_second()
+            await stage.bot.stop()

@@ -17,7 +17,7 @@ from bot.sandbox.racing_service.delivery_queue import Delivery, Subscription
 from bot.sandbox.racing_service.event_payloads import Happening, meeting_happening, race_happening
 from bot.sandbox.racing_service.faults import CONNECTION_FAILURES, Failure
 from bot.sandbox.racing_service.key_limits import KeyCounts, month_of
-from bot.sandbox.racing_service.plan_table import PLANS
+from bot.sandbox.racing_service.plan_table import PLANS, Plan
 from bot.sandbox.racing_service.racing import Racing
 from bot.sandbox.racing_service.refusals import scripted
 from bot.sandbox.racing_service.service_state import Account, Clock, ServedRequest, Sleep, State
@@ -76,6 +76,10 @@ class RacingService:
     @property
     def api_key(self) -> str:
         return self._state.account.key
+
+    @property
+    def plan(self) -> Plan:
+        return self._state.account.plan
 
     @property
     def switches(self) -> Switches:
