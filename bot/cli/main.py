@@ -79,18 +79,24 @@ def serve() -> None:
 
 
 @app.command(hidden=find_spec("bot.sandbox") is None)
-def demo(
+def demo(  # noqa: PLR0917  typer passes options by name
     speed: Annotated[float, typer.Option(min=0.1, max=100, help="Play the day this many times quicker.")] = 1.0,
     stay: Annotated[bool, typer.Option(help="Stay up until Ctrl-C when the day is over, or end with the day.")] = True,
+    open_page: Annotated[bool, typer.Option("--open", help="Open the demo's page in a browser.")] = False,
+    headless: Annotated[bool, typer.Option("--headless", help="Play the day, print a JSON summary, and end.")] = False,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port of the demo's page; 0 takes a free one.")] = 0,
+    database_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="An empty PostgreSQL, for a second replica. Else a SQLite file.")
+    ] = None,
 ) -> None:
-    """Play a day's racing on this machine. No account and no settings are needed."""
+    """Play a day's racing on this machine, in the terminal and on a page. No account and no settings are needed."""
     # The only import of the sandbox, absent from the wheel.
     try:
-        from bot.sandbox.demo import run_demo
+        from bot.sandbox.demo import Demo, run_demo
     except ModuleNotFoundError as error:
         sys.exit(f"The demo is not part of an installed package ({error}): run it from a clone, as the README says.")
 
-    sys.exit(run_demo(speed=speed, stay=stay))
+    sys.exit(run_demo(Demo(speed, stay, open_page, headless, port, database_url)))
 
 
 @app.command()
