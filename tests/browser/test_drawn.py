@@ -1,0 +1,114 @@
+"""Every kind of message that the project can send is drawn, and everybody can use the page."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+ROOT = Path(__file__).parents[2]
+KEPT = ROOT / "tests/unit/messages/snapshots"
+AXE = Path(os.environ.get("AXE", ROOT / ".tool/axe/package/axe.min.js"))
+SERIOUS = {"serious", "critical"}
+DRAW = """async (blocks) => {
+  const { drawBlocks } = await import("/static/blocks.js");
+  const drawn = drawBlocks(blocks, { names: {}, people: {}, inputs: [], press() {}, lookUp: async () => [] });
+  document.getElementById("messages").replaceChildren(drawn);
+  return [...drawn.querySelectorAll(".unknown > strong")].map((one) => one.textContent);
+}"""
+WIDE, NARROW = {"width": 1366, "height": 850}, {"width": 390, "height": 844}
+
+
+async def test_every_kept_message_and_form_is_drawn_without_an_unknown_block(desk):
+    page = await desk.open()
+    unknown = {}
+    for path in sorted(KEPT.glob("*.json")):
+        said = json.loads(path.read_text("utf-8"))
+        for blocks in (said.get("blocks"), said.get("plain_blocks"), said.get("view", {}).get("blocks")):
+            if blocks and (found := await page.evaluate(DRAW, blocks)):
+                unknown[path.stem] = found
+    assert unknown == {}
+    assert await page.evaluate(DRAW, [{"type": "never_heard_of"}]) == ["unknown block: never_heard_of"]
+
+
+@pytest.mark.skipif(not AXE.is_file(), reason="axe-core is absent: .ci/axe unpacks it from npm")
+@pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["wide", "narrow"])
+async def test_axe_finds_nothing_serious(desk, viewport):
+    """In light by every rule, and in dark by the rule about colours."""
+    page = await desk.subscribed("/racing subscribe all", viewport=viewport, reduced_motion="reduce")
+    race, _ = await desk.race(page, "GB")
+    desk.stage.service.settle(race.race_id)
+    other, _ = await desk.race(page, "IRE")
+    desk.stage.service.abandon_race(other.race_id, "Waterlogged")
+    await page.wait_for_selector(".message table")
+    await page.wait_for_selector(".is-alarm")
+    await page.add_script_tag(path=AXE)
+    found = []
+    for name in ("trouble", "hood"):
+        await page.click(f"#tab-{name}")
+        found += await serious(page, f"#panel-{name}")
+    await page.click("#tab-day")
+    found += await serious(page, "body")
+    await desk.type(page, "/racing subscribe")
+    await page.wait_for_selector("#modal[open]")
+    found += await serious(page, "#modal")
+    assert found == []
+
+
+async def serious(page, part):
+    found = []
+    for scheme, options in (("light", {}), ("dark", {"runOnly": ["color-contrast"]})):
+        await page.emulate_media(color_scheme=scheme)
+        ran = await page.evaluate(
+            "([part, options]) => axe.run(part, options)", [part, {"resultTypes": ["violations"], **options}]
+        )
+        found += [
+            (scheme, one["id"], one["nodes"][0]["html"][:200], one["nodes"][0]["failureSummary"][:300])
+            for one in ran["violations"]
+            if one["impact"] in SERIOUS
+        ]
+    return found
+
+
+async def test_whole_page_works_by_keyboard_alone(desk):
+    page = await desk.open(viewport=WIDE)
+    await reach(page, "document.activeElement.id === 'line'")
+    await page.keyboard.type("/racing subscribe GB")
+    await page.keyboard.press("Enter")
+    await page.wait_for_selector(".is-ephemeral:has-text('This channel receives')")
+    await reach(page, "document.activeElement.tagName === 'SUMMARY' && document.activeElement.closest('#panel-day')")
+    await page.keyboard.press("Enter")
+    await reach(page, "document.activeElement.textContent === 'Settle'")
+    await page.keyboard.press("Enter")
+    await page.wait_for_selector(".message:has-text('Result: ')")
+    await reach(page, "document.activeElement.textContent === 'Full result'")
+    await page.keyboard.press("Enter")
+    await page.wait_for_selector(".is-ephemeral:has-text('Full result')")
+    await reach(page, "document.activeElement.getAttribute('role') === 'tab'")
+    await page.keyboard.press("ArrowRight")
+    assert await page.locator("#panel-trouble").is_visible()
+    await reach(page, "document.activeElement.dataset.trouble === 'delivered_twice'")
+    await page.keyboard.press("Space")
+    await page.wait_for_selector("[data-trouble=delivered_twice][aria-checked=true]")
+    await reach(
+        page, "document.activeElement.closest('#channels') && document.activeElement.textContent.includes('ire-racing')"
+    )
+    await page.keyboard.press("Enter")
+    assert "ire-racing" in await page.inner_text("#channel-title")
+    await reach(page, "document.activeElement.id === 'line'")
+    await page.keyboard.type("/racing subscribe")
+    await page.keyboard.press("Enter")
+    await page.wait_for_selector("#modal[open]")
+    await page.keyboard.press("Escape")
+    await page.wait_for_selector("#modal:not([open])", state="attached")
+
+
+async def reach(page, holds):
+    """Press Tab until it holds."""
+    for _ in range(400):
+        await page.keyboard.press("Tab")
+        if await page.evaluate(f"() => Boolean({holds})"):
+            return
+    raise AssertionError(f"Tab never came to where {holds}")
