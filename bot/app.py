@@ -247,6 +247,8 @@ class Service:
     async def _stop_loops(self) -> None:
         self.fanout.stop()
         self.poster.stop()
+        # Loops that wait for the schema end too.
+        self.schema.is_current.set()
         for loop in self._loops:
             if loop.get_name() not in {FANOUT, POSTER}:
                 loop.cancel()
@@ -418,12 +420,17 @@ class Service:
         return {
             **({"socket mode": self.socket_mode.run} if self.socket_mode else {}),
             "schema, then jobs and replicas": self._start_jobs,
-            FANOUT: self.fanout.run,
-            POSTER: self.poster.run,
+            FANOUT: partial(self._on_current_schema, self.fanout.run),
+            POSTER: partial(self._on_current_schema, self.poster.run),
             "identity": self._learn_identity,
             "admins": self.admin_check.run,
             "look": self._look,
         }
+
+    async def _on_current_schema(self, run: Callable[[], Awaitable[None]]) -> None:
+        """Rows written on an older schema could make its migration fail."""
+        await self.schema.is_current.wait()
+        await run()
 
     async def _start_jobs(self) -> None:
         await self.schema.run()

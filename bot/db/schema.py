@@ -18,11 +18,15 @@ TRY_AGAIN_S = 2.0
 
 
 class Schema:
-    """`problem` is None with a current schema. SQLite is migrated here, PostgreSQL by `racing-bot migrate`."""
+    """`problem` is None with a current schema. SQLite is migrated here, PostgreSQL by `racing-bot migrate`.
+
+    `is_current` is set from the first look at a current schema.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self.problem: str | None = "the database has not been looked at yet"
+        self.is_current = asyncio.Event()
 
     async def prepare(self) -> bool:
         try:
@@ -40,6 +44,8 @@ class Schema:
             log.warning("database_not_opened", reason=reason_of(error))
         if self.problem:
             log.error("schema_not_ready", reason=self.problem)
+        else:
+            self.is_current.set()
         return self.problem is None
 
     async def run(self) -> None:

@@ -49,10 +49,10 @@ def _told(first: EventVersion, newest: EventVersion, event: RacingEvent) -> list
     """
     remarks = {row.version: event_store.remarks_of(row) for row in (first, newest)}
     if first.version == newest.version or remarks[newest.version].contradicts:
-        return [News(newest, event, remarks[newest.version], rings=True, moves=False)]
+        return [News(newest, event, remarks[newest.version], rings=True, is_first=False)]
     return [
-        News(first, event, remarks[first.version], rings=True, moves=False),
-        News(newest, event, remarks[newest.version], rings=False, moves=False),
+        News(first, event, remarks[first.version], rings=True, is_first=True),
+        News(newest, event, remarks[newest.version], rings=False, is_first=False),
     ]
 
 

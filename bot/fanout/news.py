@@ -15,13 +15,16 @@ from bot.racedata.event_completion import KnownElsewhere
 
 @dataclass(frozen=True)
 class News:
-    """`rings`: needs a new message, because Slack notifies nobody of an edit. `moves`: other channels may match."""
+    """`rings`: needs a new message, because Slack notifies nobody of an edit.
+
+    Unless `is_first`, channels with the event's message are told, whatever their filters take now.
+    """
 
     version: EventVersion
     event: RacingEvent
     remarks: VersionRemarks
     rings: bool
-    moves: bool
+    is_first: bool
 
     @property
     def only_adds(self) -> bool:
@@ -41,7 +44,7 @@ class KnownEvents:
     def news(self, event: RacingEvent, inbox_id: int, received_at: datetime) -> News | None:
         if event.key not in self._rows:
             remarks = VersionRemarks(contradicts=self._contradicted(event, is_first=True), had_at=_had_at(event))
-            return self._made(event, remarks, inbox_id, received_at, rings=True, moves=False)
+            return self._made(event, remarks, inbox_id, received_at, rings=True)
         event = event.as_delivered()
         stored, said = event_store.known(self._rows[event.key][-1])
         newer = event.is_newer_than(stored)
@@ -69,7 +72,7 @@ class KnownEvents:
         if rings and newer is None and (repeated := self._repeated(delivered, received_at)):
             remarks = remarks.model_copy(update={"again": repeated, "contradicts": said.contradicts})
             return self._delivered_again(event, stored, remarks, inbox_id, received_at)
-        return self._made(event, remarks, inbox_id, received_at, rings=rings, moves=moves)
+        return self._made(event, remarks, inbox_id, received_at, rings=rings)
 
     def _delivered_again(
         self, event: RacingEvent, stored: RacingEvent, remarks: VersionRemarks, inbox_id: int, received_at: datetime
@@ -79,7 +82,7 @@ class KnownEvents:
             self._keep_order(event, stored)
             return None
         kept = stored.model_copy(update=event.latest_order(stored))
-        return self._made(kept, remarks, inbox_id, received_at, rings=False, moves=False)
+        return self._made(kept, remarks, inbox_id, received_at, rings=False)
 
     def _repeated(self, delivered: RacingEvent, received_at: datetime) -> int | None:
         """The superseded version that had all delivered values."""
@@ -114,14 +117,13 @@ class KnownEvents:
         received_at: datetime,
         *,
         rings: bool,
-        moves: bool,
     ) -> News:
         rows = self._rows.setdefault(event.key, [])
         version = rows[-1].version + 1 if rows else 1
         row = event_store.make(event, version, remarks=remarks, inbox_id=inbox_id, received_at=received_at)
         rows.append(row)
         self._meetings.made(event, row)
-        return News(row, event, remarks, rings, moves)
+        return News(row, event, remarks, rings, is_first=version == 1)
 
     def _remarks(
         self,

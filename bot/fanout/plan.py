@@ -67,7 +67,7 @@ class Plan:
     def misled(self, news: News) -> set[str]:
         """Channels, whatever their filters, with messages that a version contradicts or changes."""
         race_id, contradicted = news.event.race.race_id, news.remarks.contradicts
-        keys = {news.event.key} if news.moves or (news.version.version > 1 and not news.rings) else set[str]()
+        keys = set[str]() if news.is_first else {news.event.key}
         if contradicted is not None:
             keys |= {news.event.contradicting_key or news.event.key}
         if contradicted is EventKind.MEETING_ABANDONED:
@@ -152,7 +152,7 @@ class Plan:
             named_races.add(self._session, event.key, (race.race_id for race in event.races))
         if seen_at is not None:
             self._mend_seen(event, row, seen_at)
-        news = News(row, event, VersionRemarks(), rings=False, moves=True)
+        news = News(row, event, VersionRemarks(), rings=False, is_first=False)
         if new := moved - (message_store.channels_told(self._session, {event.key}) if moved else set()):
             places = self._places(news, muted)
             self._new.append((news, {channel: places.get(channel) for channel in sorted(new)}, muted))

@@ -13,14 +13,17 @@ RACE_CLASS_MAX = 40
 
 _PARTING = frozenset(',;"')
 
-_APART = re.compile(r"[\W_]+")
+_APART = re.compile(r"[\W_]+|(?<=[^\W\d_])(?=\d)")
+"""What parts words; figures stand apart from letters: "Class1"."""
+
+_KNOWN_SHAPE = re.compile(r"[1-9][0-9]*|(?:group|grade) [0-9]+|listed")
 
 
 class RaceClassCondition(Condition):
     """The only race classes that a filter takes; empty: all classes.
 
-    A race without a published class is taken, and so is the abandonment of a whole meeting. A card is taken for any of
-    its races.
+    A race without a published class is taken, and so is the abandonment of a whole meeting. Only a class of a known
+    shape hides an abandonment: "Class 4", "Group 2", "Listed". A card is taken for any of its races.
     """
 
     field = file_key = "classes"
@@ -32,7 +35,9 @@ class RaceClassCondition(Condition):
             return True
         wanted = set(map(folded_class, chosen.classes))
         published = [folded_class(race.race_class or "") for race in event.races or (event.race,)]
-        return any(not one or one in wanted for one in published)
+        return any(
+            not one or one in wanted or (event.is_abandonment and not _KNOWN_SHAPE.fullmatch(one)) for one in published
+        )
 
     def covers(self, wide: FilterFields, narrow: FilterFields) -> bool:
         return not wide.classes or (bool(narrow.classes) and not _but(narrow.classes, wide.classes))
@@ -70,7 +75,7 @@ def race_class_of(typed: str) -> str:
 
 def folded_class(race_class: str) -> str:
     """A race class for comparing: letters and figures, without the word "class"."""
-    words = _APART.sub(" ", race_class.casefold()).split()
+    words = [str(int(word)) if word.isdecimal() else word for word in _APART.sub(" ", race_class.casefold()).split()]
     return " ".join(words[1:] if len(words) > 1 and words[0] == CLASS else words)
 
 

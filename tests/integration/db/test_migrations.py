@@ -139,3 +139,21 @@ def test_holds_and_buckets_are_kept_under_the_new_names_of_calls(empty_database)
         buckets = dict(connection.execute(text("SELECT method, calls FROM method_pace")).fetchall())
     assert holds == methods
     assert buckets == {call: number for number, call in enumerate(methods.values())}
+
+
+def test_rows_of_both_names_of_a_call_are_one_row_after_the_migration(empty_database):
+    """A replica of the new version may have run on the older schema."""
+    at = "2026-11-20 12:00:00.000000"
+    with empty_database.writer.begin() as connection:
+        migrate.apply_migrations(connection, to="0010")
+        for method, calls in (("chat.postMessage", 3), ("post", 9), ("look", 5)):
+            hold = {"method": method, "at": at, "calls": calls}
+            connection.execute(text("INSERT INTO method_hold (method, until, reason) VALUES (:method, :at, '')"), hold)
+            connection.execute(
+                text("INSERT INTO method_pace (method, calls, counted_at) VALUES (:method, :calls, :at)"), hold
+            )
+    migrate.upgrade(empty_database)
+    with empty_database.writer.connect() as connection:
+        assert set(connection.execute(text("SELECT method FROM method_hold")).scalars()) == {"post", "look"}
+        buckets = dict(connection.execute(text("SELECT method, calls FROM method_pace")).fetchall())
+    assert buckets == {"post": 3, "look": 5}

@@ -142,6 +142,20 @@ async def test_first_attempt_tells_which_version_is_older(pipeline):
     assert second.startswith("CORRECTION")
 
 
+async def test_channel_whose_race_class_fits_no_more_reads_that_its_result_is_wrong(pipeline):
+    await pipeline.subscribe("CGB", "GB", classes=("Class 1",))
+    await tell(pipeline, version(FIRST, 1), result(placings=SWAPPED, race_class="Class 4") | {"sequence": 2})
+    assert begins(pipeline) == ["Result", "CORRECTION"]
+    assert "Superseded" in pipeline.texts("CGB")[0]
+
+
+async def test_channel_whose_race_class_fits_no_more_reads_that_its_abandoned_race_is_postponed(pipeline):
+    await pipeline.subscribe("CGB", "GB", classes=("Class 1",))
+    await tell(pipeline, abandonment(), abandonment(status="Postponed", race_class="Class 4") | {"sequence": 2})
+    (text,) = pipeline.texts("CGB")
+    assert "status Postponed" in text
+
+
 async def placings_from_the_book(pipeline, *names):
     runners = tuple(Runner(horse=name, position=str(place)) for place, name in enumerate(names, start=1))
     race = Race(race_id="rc_1", region="GB", course=Course(name="Ascot"), race_date=DAY, runners=runners)

@@ -223,7 +223,7 @@ def race(kind=EventKind.RESULT_RECEIVED, race_class=None, races=()):
 @pytest.mark.parametrize(
     ("published", "is_taken"),
     [
-        *((text, True) for text in ("1", "Class 1", "CLASS_1", "group 1", None, "", "-")),
+        *((text, True) for text in ("1", "Class 1", "CLASS_1", "Class1", "01", "group 1", None, "", "-")),
         *((text, False) for text in ("2", "Class 11", "Group 2")),
     ],
 )
@@ -231,6 +231,12 @@ def race(kind=EventKind.RESULT_RECEIVED, race_class=None, races=()):
 def test_race_class_is_matched_after_folding_and_an_unknown_class_is_told(kind, published, is_taken):
     chosen = BASE.model_copy(update={"classes": ("Class 1", "Group 1"), "topics": frozenset(Topic)})
     assert chosen.matches(race(kind, published)) is (is_taken or kind is EventKind.MEETING_ABANDONED)
+
+
+@pytest.mark.parametrize("published", ["N/A", "None", "0", "Unclassified", "1.0", "Class 1 (Premier)", "G1", "Premier"])
+def test_class_of_no_known_shape_hides_no_abandonment(published):
+    chosen = BASE.model_copy(update={"classes": ("Class 1", "Group 1"), "topics": frozenset(Topic)})
+    assert chosen.matches(race(EventKind.RACE_ABANDONED, published))
 
 
 def test_card_is_taken_for_one_of_its_races():

@@ -18,4 +18,7 @@ CALLS = {"chat.postMessage": "post", "chat.update": "edit", "conversations.histo
 def upgrade() -> None:
     for table in ("method_hold", "method_pace"):
         for method, call in CALLS.items():
+            # A row of each name is there where the new version ran on the old schema. The older row stands.
+            is_there = f"EXISTS (SELECT 1 FROM {table} WHERE method = '{method}')"  # noqa: S608  constants
+            op.execute(f"DELETE FROM {table} WHERE method = '{call}' AND {is_there}")  # noqa: S608  constants
             op.execute(f"UPDATE {table} SET method = '{call}' WHERE method = '{method}'")  # noqa: S608  constants
