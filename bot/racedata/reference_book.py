@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from sqlmodel import Session
 
+from bot.channels.conditions.race_class_condition import CLASS, folded_class
 from bot.clock import Clock
 from bot.db.engine import Database
 from bot.errors import CommandError, ServiceError, StorageError
@@ -153,6 +154,19 @@ class ReferenceBook:
             after=f"{listed} /racing courses lists the courses.".strip(),
         )
 
+    async def check_classes(self, typed: Sequence[str]) -> None:
+        """Raise CommandError, with near misses, for a race class that the service does not list.
+
+        Without a list every class is taken. Makes no request.
+        """
+        published = {folded_class(one): one for one in await self._database.read(reference_store.classes)}
+        unknown = [one for one in typed if published and folded_class(one) not in published]
+        if unknown:
+            wrong = await asyncio.to_thread(wrong_words, unknown, {one: f"{CLASS}:{one}" for one in published.values()})
+            listed = named(published.values(), "or") if len(published) <= LISTED_REGIONS else ""
+            after = f"Race classes: {listed}." if listed else ""
+            raise refusal(f"There is no race class {named(unknown)}.", wrong, after=after)
+
     async def check_course(
         self, typed: str, timeout_s: float | None = None, *, regions: Sequence[str] = (), guessing: bool = True
     ) -> Course:
@@ -228,7 +242,7 @@ class ReferenceBook:
         if not self._is_fresh(kept_courses):
             new_courses, courses_error = await self._ask("courses", partial(_ask_courses, client))
         if not self._is_fresh(kept_regions):
-            new_regions, regions_error = await self._ask("regions", partial(_ask_regions, client))
+            new_regions, regions_error = await self._ask("regions", partial(self._ask_regions, client))
             # A kept list survives a failed request. Without a kept list the courses name the regions.
             if not new_regions and (kept_regions is None or _is_left_to_courses(regions_error)):
                 fresh_courses = kept_courses[0] if kept_courses and self._is_fresh(kept_courses) else ()
@@ -247,6 +261,14 @@ class ReferenceBook:
         if not found and not isinstance(error, TRANSIENT):
             self._put_off[name] = _PutOff(self._clock() + REFUSED_LIST_PAUSE, error)
         return found or (), error
+
+    async def _ask_regions(self, client: RacingClient) -> list[str]:
+        """Keeps the race classes of the same answer."""
+        found = read_reference((await client.reference()).data)
+        if classes := found.get("classes"):
+            now = self._clock()
+            await self._database.write(lambda session: reference_store.put_classes(session, classes, now))
+        return found.get("regions", [])
 
     async def _refresh_countries(self) -> None:
         found, _ = await self._ask("countries", self._ask_countries)
@@ -275,10 +297,6 @@ class ReferenceBook:
 
 async def _ask_courses(client: RacingClient) -> list[KnownCourse]:
     return _known_courses(await client.courses())
-
-
-async def _ask_regions(client: RacingClient) -> list[str]:
-    return read_reference((await client.reference()).data).get("regions", [])
 
 
 async def _attempt(ask: Callable[[], Awaitable[T]]) -> tuple[T | None, ServiceError | None]:

@@ -40,7 +40,7 @@ class KnownCountry(Value):
 # The lists change once a day, and are read with each event.
 _read_countries = lru_cache(maxsize=2)(TypeAdapter(tuple[KnownCountry, ...]).validate_json)
 _read_courses = lru_cache(maxsize=2)(TypeAdapter(tuple[KnownCourse, ...]).validate_json)
-_read_regions = lru_cache(maxsize=2)(TypeAdapter(tuple[str, ...]).validate_json)
+_read_words = lru_cache(maxsize=4)(TypeAdapter(tuple[str, ...]).validate_json)
 
 
 def put_courses(session: Session, courses: Sequence[KnownCourse], now: datetime) -> None:
@@ -58,7 +58,17 @@ def put_regions(session: Session, regions: Sequence[str], now: datetime) -> None
 
 def regions(session: Session) -> tuple[tuple[str, ...], datetime] | None:
     kept = named_values.text(session, "regions")
-    return (_read_regions(kept[0]), kept[1]) if kept else None
+    return (_read_words(kept[0]), kept[1]) if kept else None
+
+
+def put_classes(session: Session, classes: Sequence[str], now: datetime) -> None:
+    named_values.put(session, "race_classes", list(classes), now)
+
+
+def classes(session: Session) -> tuple[str, ...]:
+    """Race classes as published; empty where no list came."""
+    kept = named_values.text(session, "race_classes")
+    return _read_words(kept[0]) if kept else ()
 
 
 def put_countries(session: Session, countries: Sequence[KnownCountry], now: datetime) -> None:

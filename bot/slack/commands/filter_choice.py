@@ -76,6 +76,12 @@ class Check:
         self.unchecked += [course.name for course in found if course.course_id is None and course.name]
         return tuple(found)
 
+    async def classes(self, name: str, typed: Sequence[str]) -> None:
+        try:
+            await self.desk.reference.check_classes(typed)
+        except CommandError as error:
+            self._add(name, error)
+
     async def regions_of(self, courses: Sequence[Course]) -> list[str]:
         regions = await self.desk.reference.regions(self.left_s()) or ()
         found = [await self.desk.reference.region_of(course) for course in courses]
@@ -207,6 +213,7 @@ def _check_one_filter(before: ChannelFilter, chosen: ChannelFilter, *, whole: bo
     """
     topics = topics_in_order(chosen.topics - before.topics)
     if not topics:
+        _check_same_kinds(before, chosen, whole=whole)
         return
     own = [view.example(before) for view in NARROWING if view.condition.of(before)]
     line = ["subscribe", region_words(before.region), *topics, *own]
@@ -216,6 +223,19 @@ def _check_one_filter(before: ChannelFilter, chosen: ChannelFilter, *, whole: bo
             raise _not_together(before, topics, view, f"{view.named(chosen)} alone", line)
         if has and not view.condition.is_typed(chosen) and not whole:
             raise _not_together(before, topics, view, f"all {view.plural}", line)
+
+
+def _check_same_kinds(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> None:
+    """Raise CommandError where a course is added to a filter of race classes, or the reverse: neither is the wider."""
+    own = [view for view in NARROWING if view.condition.of(before) and not view.condition.is_typed(chosen)]
+    new = [view for view in NARROWING if view.condition.of(chosen) and not view.condition.of(before)]
+    if own and new and not whole:
+        raise CommandError(
+            f"From {region_named(before.region)} this channel receives {own[0].named(before)} alone, of all "
+            f"{new[0].plural}. A race has to fit all that a subscription names: {new[0].named(chosen)} can't be added "
+            "beside that, so nothing was changed. Edit in /racing list opens it.",
+            edits=before.region,
+        )
 
 
 def _not_together(
@@ -238,6 +258,10 @@ def told_of_merge(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) 
     again = f"No longer left out from {region_named(chosen.region)}: {', '.join(map(name_of, lifted))}."
     views = [view for view in NARROWING if not (lifted and view is ONLY_COURSES)]
     each = [again if lifted else None, *(_told_of(view, before, chosen, whole=whole) for view in views)]
+    if whole and before.not_courses:
+        each.append(
+            f"Still left out from {region_named(chosen.region)}: {', '.join(map(name_of, before.not_courses))}."
+        )
     return [told for told in each if told]
 
 

@@ -15,6 +15,7 @@ from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.subscribe import CHANGED, Subscribed, store
 from bot.slack.forms.subscribe_form import FormOf
 from bot.slack.messages.conditions.course_view import COURSES, NOT_COURSES, course_value, not_shown
+from bot.slack.messages.conditions.race_class_view import CLASSES
 from bot.slack.messages.conditions.region_view import REGIONS
 from bot.slack.messages.conditions.table import VIEWS
 from bot.slack.messages.conditions.view import Submitted
@@ -34,6 +35,7 @@ async def submit(desk: Desk, invocation: Invocation, form: FormOf, submitted: Su
         if submitted[name] is not None:
             values[name] = await _courses(check, name, submitted[name], before, regions)
     await check.arriving(values[COURSES], values[NOT_COURSES], regions)
+    await check.classes(CLASSES, [one for one in values[CLASSES] if before is None or one not in before.classes])
     errors = {name: told for view in VIEWS for name, told in view.problems(submitted).items()}
     errors |= {name: str(some[0]) for name, some in check.errors.items()}
     if errors:

@@ -33,6 +33,7 @@ from bot.slack.commands.line_parses import ALL
 from bot.slack.commands.subscription_changes import audited, change
 from bot.slack.messages.answers.subscription_answers import Said, subscribed
 from bot.slack.messages.conditions.course_view import COURSES, NOT_COURSES
+from bot.slack.messages.conditions.race_class_view import CLASSES
 from bot.slack.messages.conditions.region_view import REGIONS, region_named
 from bot.slack.messages.conditions.topic_view import topics_in_order
 from bot.slack.messages.kit.text import listed
@@ -287,6 +288,7 @@ async def _filters(check: Check, wanted: TypedFilter, channel_id: str) -> list[C
         regions = await check.regions_of(courses)
     not_courses = await check.courses(NOT_COURSES, wanted.not_courses, regions)
     await check.arriving(courses, not_courses, regions)
+    await check.classes(CLASSES, dict(wanted.values).get(CLASSES, ()))
     check.raise_for_all()
     chosen = ChannelFilter.model_validate(
         {"region": "", "topics": wanted.all_topics, "courses": courses, "not_courses": not_courses}

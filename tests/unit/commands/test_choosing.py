@@ -195,7 +195,7 @@ async def test_course_whose_region_is_not_known_goes_to_all_regions(channel):
 async def test_region_by_itself_is_meant_with_all_its_courses_and_that_is_said(channel):
     await channel.types("GB results course:Bath -course:Goodwood")
     added = await channel.types("GB")
-    assert added.notes == ("It takes all courses from GB now, not Bath alone.",)
+    assert added.notes == ("It takes all courses from GB now, not Bath alone.", "Still left out from GB: Goodwood.")
     chosen = (await channel.receives())["GB"]
     assert (chosen.topics, chosen.courses, names(chosen.not_courses)) == (DEFAULT_TOPICS, (), ["Goodwood"])
 
