@@ -110,7 +110,8 @@ class Payload:
             key=self.identity.key,
             kind=found.named.kind,
             name=found.named.name,
-            race=race,
+            # The reason of another event is not why the race was lost.
+            race=race if race.abandoned else race.model_copy(update={"reason": None}),
             races=_races(found, race),
             reason=race.reason,
             occurred_at=_occurred_at(found),

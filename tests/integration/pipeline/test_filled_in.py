@@ -352,6 +352,14 @@ async def test_error_of_ours_in_filling_in_holds_up_no_alert(pipeline, monkeypat
     assert [as_posted(text)[:9] for text in pipeline.texts("CGB")] == ["ABANDONED"] * 3 + ["Result: A"]
 
 
+async def test_reason_of_a_result_is_no_reason_of_an_abandonment(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await tell(
+        pipeline, result("rc_1", date=TODAY) | {"reason": "Interference"}, abandonment("rc_1", reason=None, date=TODAY)
+    )
+    assert "Interference" not in shown(pipeline.slack.messages("CGB")[1])
+
+
 async def test_news_of_another_meeting_turn_no_field_back_to_an_older_source(pipeline):
     today = pipeline.clock().date().isoformat()
     await publish(pipeline)

@@ -21,23 +21,30 @@ BASE = ChannelFilter(region="GB", topics=frozenset({Topic.RESULTS, Topic.ABANDON
 
 @dataclass(frozen=True)
 class Sample:
-    """A value of a kind; the words that `unsubscribe` takes, of which `after` is left; None where nobody types so."""
+    """A value of a kind; the words that `unsubscribe` takes, of which `after` is left; None where nobody types so.
+
+    `left_out` are fields of a race whose abandonment the value leaves out; None where the value leaves out no race.
+    """
 
     value: Any
     ends: str | None
     after: Any
+    taken: dict[str, Any]
+    left_out: dict[str, Any] | None
 
 
 OPTIONAL = {condition.field for condition in CONDITIONS if not condition.is_needed} - {"mentions"}
 """Blocks that an older version's form may lack."""
 
+YORK = Course(course_id="cr_york", name="York")
+
 SAMPLES = {
-    "region": Sample("IRE", "IRE", None),
-    "topics": Sample(frozenset(Topic), "racecards", BASE.topics),
-    "courses": Sample((BATH, FFOS_LAS), "course:Bath", (FFOS_LAS,)),
-    "not_courses": Sample((BATH, FFOS_LAS), "-course:Bath", (FFOS_LAS,)),
-    "classes": Sample(("Class 1", "Group 1"), "class:1", ("Group 1",)),
-    "mentions": Sample(("U1", "here"), None, ("here",)),
+    "region": Sample("IRE", "IRE", None, {"region": "IRE"}, {"region": "AUS"}),
+    "topics": Sample(frozenset(Topic), "racecards", BASE.topics, {}, None),
+    "courses": Sample((BATH, FFOS_LAS), "course:Bath", (FFOS_LAS,), {"course": BATH}, {"course": YORK}),
+    "not_courses": Sample((BATH, FFOS_LAS), "-course:Bath", (FFOS_LAS,), {"course": YORK}, {"course": BATH}),
+    "classes": Sample(("Class 1", "Group 1"), "class:1", ("Group 1",), {"race_class": "1"}, {"race_class": "4"}),
+    "mentions": Sample(("U1", "here"), None, ("here",), {}, None),
 }
 
 EVERY_KIND = pytest.mark.parametrize("field", [condition.field for condition in CONDITIONS])
@@ -89,6 +96,26 @@ def test_kind_changes_the_words_and_the_fingerprint(field):
     chosen = sample(field)
     assert chosen.fingerprint() != BASE.fingerprint()
     assert in_words(chosen) != in_words(BASE)
+
+
+def abandonment(**race):
+    return RacingEvent(key="k", kind=EventKind.RACE_ABANDONED, race=Race(**{"region": "GB"} | race))
+
+
+@EVERY_KIND
+def test_kind_takes_its_own_races_and_hides_no_abandonment_that_lacks_the_field(field):
+    chosen, (taken, left_out) = sample(field), (SAMPLES[field].taken, SAMPLES[field].left_out)
+    assert chosen.matches(abandonment(**taken))
+    assert chosen.matches(abandonment(region=chosen.region))
+    assert chosen.matches(abandonment(region=None))
+    assert left_out is None or not chosen.matches(abandonment(**left_out))
+
+
+@EVERY_KIND
+def test_kind_that_leaves_out_other_races_is_covered_by_a_filter_without_it(field):
+    """A kind that hides races, and is no exclusion, says so by `is_narrowing`: its last value ends the subscription."""
+    hides = SAMPLES[field].left_out is not None
+    assert BY_FIELD[field].is_narrowing is (hides and field not in {"region", "not_courses"})
 
 
 @EVERY_KIND
