@@ -3,10 +3,13 @@
 import html
 import json
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from itertools import count
 
 import pytest
 import pytest_asyncio
 
+from bot.sandbox.racing_service.racing_standin import RacingService
 from tests.acceptance.conftest import World, run_world
 
 GB = "CGB"
@@ -26,7 +29,7 @@ def bare(event, **ids):
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def world(tmp_path_factory) -> AsyncIterator[World]:
     """A bot that has read the card of GB; a channel for its first course, one for its second, and one for all."""
-    async with run_world(tmp_path_factory.mktemp("known")) as running:
+    async with run_world(tmp_path_factory.mktemp("known"), seed=seed_with_four_cards()) as running:
         running.service.set_plan("analyst")
         await running.say("/racecard", "GB", channel="CADMIN")
         here, there = cards(running)[:2]
@@ -34,6 +37,12 @@ async def world(tmp_path_factory) -> AsyncIterator[World]:
         await running.subscribe(ELSEWHERE, f'GB course:"{there.course.name}"')
         await running.subscribe(EVERYWHERE, "all")
         yield running
+
+
+def seed_with_four_cards():
+    """The first seed whose day has four meetings in GB: some days of a seed have three."""
+    today = datetime.now(UTC).date()
+    return next(seed for seed in count(1) if len(RacingService(today, seed=seed).racing.meetings(today, "GB")) > 3)
 
 
 def cards(world):
