@@ -148,13 +148,16 @@ class World:
 
 @asynccontextmanager
 async def run_world(
-    folder: Path, *, switches: Switches | None = None, start: bool = True, seed: int = 1, **settings: str
+    folder: Path, *, switches: Switches | None = None, start: bool = True, seed: int | str = 1, **settings: str
 ) -> AsyncIterator[World]:
     """The bot between its stand-ins; by Socket Mode where the settings have `SLACK_APP_TOKEN`, else by HTTP."""
     socket_mode = "SLACK_APP_TOKEN" in settings
     slack = SlackWorkspace(BOT_TOKEN, SIGNING_SECRET, app_token=APP_TOKEN, socket_mode=socket_mode)
     service = RacingService(
-        datetime.now(UTC).date(), seed=seed, api_key=API_KEY, switches=switches or Switches(allow_http_loopback=True)
+        datetime.now(UTC).date(),
+        seed=int(seed),
+        api_key=API_KEY,
+        switches=switches or Switches(allow_http_loopback=True),
     )
     for channel_id, name in (
         ("CGB", "gb-racing"),
