@@ -16,7 +16,7 @@ from bot.db.migrate import upgrade
 from bot.db.tables import BookRace
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.racedata.client.calls import AccountState
-from bot.racedata.client.service_client import PAGE_SIZE
+from bot.racedata.client.service_client import RECORDS_PER_PAGE
 from bot.racedata.race_book import RaceBook
 from bot.racedata.race_walk import Order, Stretch, Walk
 from bot.slack.messages.answers.racecard_answer import racecard
@@ -85,7 +85,7 @@ async def fill(database: Database) -> None:
         rows = [a_row(number) for number in range(first, first + TOGETHER)]
         await database.write(partial(_insert, rows=rows))
     stretch = Stretch(before=(TODAY - timedelta(days=1)).isoformat(), cursor="c")
-    walk = Walk(region="GB", limit=PAGE_SIZE, order=Order.OLDEST_FIRST, stretches=(stretch,))
+    walk = Walk(region="GB", limit=RECORDS_PER_PAGE, order=Order.OLDEST_FIRST, stretches=(stretch,))
     await database.write(
         partial(named_values.put, name="racebook.walk.GB", value=walk.model_dump(mode="json"), now=NOW)
     )

@@ -21,7 +21,7 @@ from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.racedata.client.service_client import PAGE_SIZE, WalkPosition, open_client
+from bot.racedata.client.service_client import RECORDS_PER_PAGE, WalkPosition, open_client
 
 ROUNDS = 5
 WORKERS = 8
@@ -29,7 +29,7 @@ META = {"request_id": "req_1", "plan": "analyst", "window": "2017 → upcoming",
 RACES = [{"race_id": f"rc_{number}", "region": "GB", "runners": [{"horse": "A"}] * 10} for number in range(50)]
 PAGE = json.dumps({"meta": META, "data": RACES}).encode()
 WALKED_RACES = 100_000
-WALKED_PAGES = WALKED_RACES // PAGE_SIZE
+WALKED_PAGES = WALKED_RACES // RECORDS_PER_PAGE
 WARM_PAGES = 50
 """After so many pages of a walk memory is compared with its end."""
 
@@ -60,8 +60,8 @@ def page_of_walk(cursor):
     """A page of the list of all regions: its cursors count the pages."""
     number = int(cursor or 0) + 1
     more = number < WALKED_PAGES
-    meta = META | {"count": PAGE_SIZE, "has_more": more, "next_cursor": str(number) if more else None}
-    return json.dumps({"meta": meta, "data": RACES * (PAGE_SIZE // len(RACES))}).encode()
+    meta = META | {"count": RECORDS_PER_PAGE, "has_more": more, "next_cursor": str(number) if more else None}
+    return json.dumps({"meta": meta, "data": RACES * (RECORDS_PER_PAGE // len(RACES))}).encode()
 
 
 async def rate(ask, seconds):

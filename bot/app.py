@@ -68,7 +68,7 @@ from bot.slack import request_guard
 from bot.slack.admin_check import AdminCheck
 from bot.slack.background_tasks import Tasks
 from bot.slack.bolt_app import make_bolt
-from bot.slack.bot_identity import Identity
+from bot.slack.bot_identity import BotIdentity
 from bot.slack.channel_membership import is_member
 from bot.slack.commands.invocation import Desk
 from bot.slack.event_messages import PostRenderer
@@ -133,7 +133,7 @@ class Service:
         self.schema = Schema(self.database)
         self.replicas = Replicas(self.database, clock)
         self.vault = Vault([key.get_secret_value() for key in settings.encryption_keys])
-        self.identity = Identity(settings.slack_bot_token.get_secret_value())
+        self.identity = BotIdentity(settings.slack_bot_token.get_secret_value())
         self.web = make_web_client(self.identity.token, settings.slack_api_url)
         self.slack = SlackClient(self.web, count=self.metrics.slack_call)
         self.notices = Notices(settings.admin_channel, sentence, clock=clock, admin_users=settings.admin_users)
@@ -175,8 +175,8 @@ class Service:
     def _routes(self) -> list[Route]:
         private = self.settings.metrics_host is not None
         return [
-            Route(endpoint.PATH, self.webhooks.__call__, methods=["POST"]),
-            Route(request_guard.PATH, self.slack_events.__call__, methods=["POST"]),
+            Route(endpoint.WEBHOOK_PATH, self.webhooks.__call__, methods=["POST"]),
+            Route(request_guard.SLACK_PATH, self.slack_events.__call__, methods=["POST"]),
             Route("/healthz", self.health.healthz),
             Route("/readyz", self.health.readyz_without_reasons if private else self.health.readyz),
             *([] if private else [Route("/metrics", self.health.metrics)]),

@@ -92,7 +92,7 @@ class SecretsUnreadable(StorageError):
     pass
 
 
-WITHOUT = "Without the "
+WITHOUT_LABEL = "Without the "
 """Begins the label of a button that leaves out a word."""
 
 

@@ -7,7 +7,7 @@ import yaml
 
 from bot.settings import check_address
 
-PLACES = (Path(__file__).parent / "manifest.yml", Path(__file__).parent.parent / "manifest.yml")
+MANIFEST_PATHS = (Path(__file__).parent / "manifest.yml", Path(__file__).parent.parent / "manifest.yml")
 """In an installed package, and in a clone."""
 
 EVENTS_PATH = "/slack/events"
@@ -17,7 +17,7 @@ INTERACTIVITY_ADDRESSES = ("request_url", "message_menu_options_url")
 
 
 def read_manifest() -> dict[str, Any]:
-    place = next(place for place in PLACES if place.exists())
+    place = next(place for place in MANIFEST_PATHS if place.exists())
     manifest: dict[str, Any] = yaml.safe_load(place.read_text(encoding="utf-8"))
     return manifest
 

@@ -13,7 +13,7 @@ ENTRIES_PER_PAGE = 15
 
 
 @dataclass(frozen=True)
-class Page:
+class AuditPage:
     entries: Sequence[AuditEntry]
     number: int
     total: int
@@ -50,7 +50,7 @@ def add(
     )
 
 
-def page(session: Session, *, channel_id: str | None = None, user_id: str | None = None, number: int = 1) -> Page:
+def page(session: Session, *, channel_id: str | None = None, user_id: str | None = None, number: int = 1) -> AuditPage:
     wanted = [col(AuditEntry.channel_id) == channel_id] if channel_id else []
     wanted += [col(AuditEntry.user_id) == user_id] if user_id else []
     total = session.execute(select(func.count()).select_from(AuditEntry).where(*wanted)).scalar_one()
@@ -62,7 +62,7 @@ def page(session: Session, *, channel_id: str | None = None, user_id: str | None
         .offset((number - 1) * ENTRIES_PER_PAGE)
         .limit(ENTRIES_PER_PAGE)
     )
-    return Page(rows.scalars().all(), number, total)
+    return AuditPage(rows.scalars().all(), number, total)
 
 
 def last_of_channel(session: Session, channel_id: str) -> AuditEntry | None:

@@ -14,7 +14,7 @@ from bot.db.tables import ChannelSubscriptionRow, EventVersion, OutboxMessage, S
 from bot.events.event import DEFAULT_TOPICS, RacingEvent
 from bot.logs import get_logger
 
-CLOSED = (SubscriptionState.WAITING, SubscriptionState.SUSPENDED)
+CLOSED_STATES = (SubscriptionState.WAITING, SubscriptionState.SUSPENDED)
 """States that end when the bot is in the channel."""
 
 UNTIL_RESUMED = datetime(9999, 1, 1, tzinfo=UTC)
@@ -149,7 +149,7 @@ def reopen(session: Session, channel_id: str, now: datetime) -> int:
     channel_lock.take(session, channel_id)
     paused = paused_until(session, channel_id, now) is not None
     state = SubscriptionState.PAUSED if paused else SubscriptionState.LIVE
-    return set_state(session, channel_id, state, now, only=CLOSED)
+    return set_state(session, channel_id, state, now, only=CLOSED_STATES)
 
 
 def pause(session: Session, channel_id: str, until: datetime | None, now: datetime) -> int:
@@ -181,7 +181,7 @@ def paused_until(session: Session, channel_id: str, now: datetime) -> datetime |
 def closed_channels(session: Session, limit: int) -> list[str]:
     statement = (
         select(col(ChannelSubscriptionRow.channel_id))
-        .where(col(ChannelSubscriptionRow.state).in_([str(state) for state in CLOSED]))
+        .where(col(ChannelSubscriptionRow.state).in_([str(state) for state in CLOSED_STATES]))
         .group_by(col(ChannelSubscriptionRow.channel_id))
         .order_by(func.random())
         .limit(limit)
@@ -264,7 +264,7 @@ def _new(
     session: Session, channel_id: str, chosen: ChannelFilter, user_id: str, now: datetime
 ) -> ChannelSubscriptionRow:
     pause_ends = paused_until(session, channel_id, now)
-    closed = next((row for row in of_channel(session, channel_id) if row.state in CLOSED), None)
+    closed = next((row for row in of_channel(session, channel_id) if row.state in CLOSED_STATES), None)
     state = SubscriptionState.PAUSED if pause_ends else SubscriptionState.LIVE
     return ChannelSubscriptionRow(
         channel_id=channel_id,

@@ -31,7 +31,7 @@ from bot.racedata.day_path import Paths
 from bot.racedata.quota_book import QuotaBook
 from bot.racedata.race_book import RaceBook
 from bot.settings import Settings
-from bot.slack.bot_identity import Identity
+from bot.slack.bot_identity import BotIdentity
 from bot.slack.event_messages import PostRenderer
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.kit.plain import sentence
@@ -78,7 +78,7 @@ class Preview:
 async def run_repair(settings: Settings, *, dry_run: bool, as_json: bool, clock: Clock = utc_now) -> str:
     """Raises ServiceError and StorageError."""
     preview = Preview(
-        PostRenderer(Identity(settings.slack_bot_token.get_secret_value()), settings.late_after_min * 60), clock
+        PostRenderer(BotIdentity(settings.slack_bot_token.get_secret_value()), settings.late_after_min * 60), clock
     )
     async with _repair(settings, clock, reads_only=dry_run) as repair:
         repaired = await (repair.try_out(preview) if dry_run else repair.run())

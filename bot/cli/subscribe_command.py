@@ -13,7 +13,7 @@ from bot.db.named_value_store import DatabaseStateStore
 from bot.db.schema import Schema
 from bot.db.tables import WebhookSubscriptionRow
 from bot.db.vault import Vault
-from bot.deliveries.endpoint import PATH
+from bot.deliveries.endpoint import WEBHOOK_PATH
 from bot.errors import CommandError, SettingsError, StorageError, SubscribingFailed
 from bot.events.event import EventKind
 from bot.logs import get_logger
@@ -114,7 +114,7 @@ class Subscribing:
         if twice and not again:
             raise SubscribingFailed(_refusal(twice, events, region))
         row = WebhookSubscriptionRow(
-            url=public_url + PATH, events=",".join(events), region=region, created_at=self.clock()
+            url=public_url + WEBHOOK_PATH, events=",".join(events), region=region, created_at=self.clock()
         )
         shown = await self._ask(row, events)
         recognised = row.secret is not None

@@ -10,7 +10,7 @@ from bot.errors import StorageUnavailable
 from bot.racedata.client.circuit_breakers import QUOTA, UNAUTHORIZED, CircuitBreakers, OpenBreaker
 from bot.settings import Settings
 
-CODES: Mapping[str, str] = {"quota": QUOTA, "key": UNAUTHORIZED}
+CODES_BY_WORD: Mapping[str, str] = {"quota": QUOTA, "key": UNAUTHORIZED}
 """The command's words → refusals."""
 
 
@@ -21,7 +21,7 @@ async def run_unlatch(settings: Settings, which: str | None) -> str:
     try:
         if not await Schema(database).prepare():
             raise StorageUnavailable("the database is not ready; see `racing-bot migrate`.")
-        return await unlatch(breakers, [which] if which else list(CODES))
+        return await unlatch(breakers, [which] if which else list(CODES_BY_WORD))
     finally:
         await database.close()
 
@@ -29,7 +29,7 @@ async def run_unlatch(settings: Settings, which: str | None) -> str:
 async def unlatch(breakers: CircuitBreakers, words: list[str]) -> str:
     """Each reset circuit breaker has a line in the answer."""
     breakers_open = {record.code: record for record in await breakers.open_now()}
-    found = [(word, breakers_open[CODES[word]]) for word in words if CODES[word] in breakers_open]
+    found = [(word, breakers_open[CODES_BY_WORD[word]]) for word in words if CODES_BY_WORD[word] in breakers_open]
     for _, record in found:
         await breakers.reset(record.code)
     return "\n".join(_reset(word, record) for word, record in found) or (

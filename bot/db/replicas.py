@@ -18,18 +18,18 @@ from bot.logs import get_logger
 
 log = get_logger(__name__)
 
-PREFIX = "replica:"
+REPLICA_PREFIX = "replica:"
 
 BEAT_S = 10.0
 DEAD_AFTER = timedelta(seconds=30)
 """A replica may miss two beats."""
 
-_IS_REPLICA = col(StoredState.name).startswith(PREFIX, autoescape=True)
+_IS_REPLICA = col(StoredState.name).startswith(REPLICA_PREFIX, autoescape=True)
 
 
 def beat(session: Session, replica: str, now: datetime) -> int:
     """The count of living replicas. Silent replicas are forgotten."""
-    named_values.put(session, PREFIX + replica, value=True, now=now)
+    named_values.put(session, REPLICA_PREFIX + replica, value=True, now=now)
     session.execute(delete(StoredState).where(_IS_REPLICA, col(StoredState.updated_at) <= now - DEAD_AFTER))
     return living(session, now)
 
@@ -41,7 +41,7 @@ def living(session: Session, now: datetime) -> int:
 
 
 def leave(session: Session, replica: str) -> None:
-    named_values.drop(session, PREFIX + replica)
+    named_values.drop(session, REPLICA_PREFIX + replica)
 
 
 class Replicas:

@@ -24,7 +24,7 @@ from bot.web.request_body import BodyReader
 
 log = get_logger(__name__)
 
-PATH = "/webhooks/racing"
+WEBHOOK_PATH = "/webhooks/racing"
 
 ACCEPTED, DUPLICATE = b'{"status":"accepted"}', b'{"status":"duplicate"}'
 

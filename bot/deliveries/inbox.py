@@ -266,7 +266,7 @@ def count_received(session: Session, since: datetime) -> dict[str, int]:
     """By the event's name, "" without a name. Drills are left out."""
     row = InboxDelivery
     name = func.coalesce(col(row.event_name), "")
-    statement = select(name, func.count()).where(col(row.received_at) >= since, name != drill_mark.NAME)
+    statement = select(name, func.count()).where(col(row.received_at) >= since, name != drill_mark.DRILL_EVENT)
     rows = session.execute(statement.group_by(col(row.event_name)))
     return {str(name): number for name, number in rows}
 

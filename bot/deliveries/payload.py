@@ -49,7 +49,7 @@ DEEPEST_EVENT_NAME = 2
 LARGEST_SEQUENCE = 2**63 - 1
 
 
-class Identity(NamedTuple):
+class EventIdentity(NamedTuple):
     key: str
     name: str | None
 
@@ -90,18 +90,18 @@ class Payload:
         self._body = body
 
     @cached_property
-    def identity(self) -> Identity:
+    def identity(self) -> EventIdentity:
         if self._drill_id is not None:
-            return Identity(drill_mark.key_of(self._drill_id), drill_mark.NAME)
+            return EventIdentity(drill_mark.key_of(self._drill_id), drill_mark.DRILL_EVENT)
         found = self._found
         if isinstance(found, NotAnObject):
-            return Identity(_unreadable(self._body), None)
-        return Identity(_key(found, self._body), found.named.name)
+            return EventIdentity(_unreadable(self._body), None)
+        return EventIdentity(_key(found, self._body), found.named.name)
 
     def read(self) -> RacingEvent:
         """Of an unreadable payload `kind` is None, and `unreadable_because` gives the reason."""
         if self._drill_id is not None:
-            return RacingEvent(key=self.identity.key, name=drill_mark.NAME, drill=Drill(drill_id=self._drill_id))
+            return RacingEvent(key=self.identity.key, name=drill_mark.DRILL_EVENT, drill=Drill(drill_id=self._drill_id))
         found = self._found
         if isinstance(found, NotAnObject):
             return RacingEvent(key=self.identity.key, unreadable_because=str(found))
@@ -135,7 +135,7 @@ class Payload:
         return _Found(named, parts, *_ids(named, parts))
 
 
-def identify(body: bytes) -> Identity:
+def identify(body: bytes) -> EventIdentity:
     return Payload(body).identity
 
 

@@ -12,7 +12,7 @@ from bot.logs import get_logger
 
 log = get_logger(__name__)
 
-LIMIT_S = 10.0
+CHECK_TIMEOUT_S = 10.0
 _BLOCKING = frozenset({CheckOutcome.SKIPPED, CheckOutcome.FAILED, CheckOutcome.CRASHED})
 
 T = TypeVar("T")
@@ -21,7 +21,7 @@ Mask = Callable[[str], str]
 
 
 @dataclass(frozen=True)
-class Check(Generic[T]):
+class DoctorCheck(Generic[T]):
     """`needs`: ids of earlier checks. After a failed need the check is skipped."""
 
     id: str
@@ -30,7 +30,7 @@ class Check(Generic[T]):
 
 
 async def examine(
-    checks: Sequence[Check[T]], patient: T, *, mask: Mask = str, limit_s: float = LIMIT_S
+    checks: Sequence[DoctorCheck[T]], patient: T, *, mask: Mask = str, limit_s: float = CHECK_TIMEOUT_S
 ) -> list[Examined]:
     tasks: dict[str, asyncio.Task[Examined]] = {}
     for check in checks:
@@ -39,7 +39,9 @@ async def examine(
     return [_masked(await task, mask) for task in tasks.values()]
 
 
-async def _examine(check: Check[T], patient: T, needed: Sequence[asyncio.Task[Examined]], limit_s: float) -> Examined:
+async def _examine(
+    check: DoctorCheck[T], patient: T, needed: Sequence[asyncio.Task[Examined]], limit_s: float
+) -> Examined:
     for task in needed:
         before = await task
         if before.outcome in _BLOCKING:
@@ -48,7 +50,7 @@ async def _examine(check: Check[T], patient: T, needed: Sequence[asyncio.Task[Ex
     return replace(await _look(check, patient, limit_s), took_s=time.monotonic() - started)
 
 
-async def _look(check: Check[T], patient: T, limit_s: float) -> Examined:
+async def _look(check: DoctorCheck[T], patient: T, limit_s: float) -> Examined:
     limit = asyncio.timeout(limit_s)
     try:
         async with limit:
@@ -63,7 +65,7 @@ async def _look(check: Check[T], patient: T, limit_s: float) -> Examined:
     return Examined(check.id, worst_of(seen.findings), seen.told, seen.findings)
 
 
-def _hung(check: Check[T], limit_s: float) -> Examined:
+def _hung(check: DoctorCheck[T], limit_s: float) -> Examined:
     finding = failed(
         "too_slow",
         f"The check had no answer within {limit_s:g} seconds and was given up.",
@@ -72,7 +74,7 @@ def _hung(check: Check[T], limit_s: float) -> Examined:
     return Examined(check.id, CheckOutcome.FAILED, "no answer in time", (finding,))
 
 
-def _crashed(check: Check[T], error: Exception) -> Examined:
+def _crashed(check: DoctorCheck[T], error: Exception) -> Examined:
     """Class and place only: the error's words may quote a secret, and go to the log."""
     finding = Finding(
         "crashed",

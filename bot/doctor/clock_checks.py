@@ -7,7 +7,7 @@ from bot.doctor.deployment import SERVICE, SLACK, Deployment, Patient, TimeTold
 from bot.doctor.findings import CheckOutcome, Finding, Seen, warning
 from bot.slack.request_guard import MAX_AGE_S
 
-WARN_S = 60.0
+CLOCK_DRIFT_WARN_S = 60.0
 """Beyond this, times in messages and the pace of requests are visibly wrong."""
 
 COST = "Times in messages are wrong, and beyond five minutes every request of Slack's over HTTP is refused as a replay."
@@ -50,7 +50,7 @@ def _findings(deployment: Deployment, name: str, reference: TimeTold) -> Iterato
 def _how_bad(ahead_s: float) -> CheckOutcome | None:
     if abs(ahead_s) > MAX_AGE_S:
         return CheckOutcome.FAILED
-    return CheckOutcome.WARNING if abs(ahead_s) > WARN_S else None
+    return CheckOutcome.WARNING if abs(ahead_s) > CLOCK_DRIFT_WARN_S else None
 
 
 def _apart(ahead_s: float) -> str:

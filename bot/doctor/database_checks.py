@@ -26,12 +26,12 @@ PROOF = "doctor.proof"
 PROOF_BYTES = 256 * 1024
 """Bytes written and rolled back: more than SQLite's cache of a single page."""
 
-ROOM_BODIES = 16
+BODIES_WITH_ROOM = 16
 """Deliveries of the largest size with room on the disk."""
 
 LITTLE_ROOM_BYTES = 1024 * MIB
 
-COMMITS = 3
+COMMITS_TIMED = 3
 SLOW_COMMIT_S = 0.25
 """Many deliveries share a commit. Beyond STORE_WITHIN_S deliveries are refused."""
 
@@ -123,11 +123,11 @@ async def free_space(patient: Patient) -> Seen | NotApplicable:
         return NotApplicable("PostgreSQL does not tell the free space of the server: watch the server's own disk")
     folder = _file(found).parent
     free = shutil.disk_usage(folder).free
-    needed = ROOM_BODIES * patient.deployment.settings.max_body_bytes
+    needed = BODIES_WITH_ROOM * patient.deployment.settings.max_body_bytes
     told = f"{free / MIB:,.0f} MiB are free in {folder.absolute()}"
     mend = f"Make room on the disk of {folder.absolute()}, or move the database to a larger disk."
     if free < needed:
-        cost = f"{told}: less than {ROOM_BODIES} deliveries of MAX_BODY_BYTES."
+        cost = f"{told}: less than {BODIES_WITH_ROOM} deliveries of MAX_BODY_BYTES."
         return Seen(told, (failed("disk_nearly_full", cost, mend),))
     if free < LITTLE_ROOM_BYTES:
         return Seen(told, (warning("disk_little_room", f"{told}: less than 1 GiB.", mend),))
@@ -140,7 +140,7 @@ async def commit(patient: Patient) -> Seen:
         slowest_s = await asyncio.to_thread(_slowest_commit_s, found)
     except DBAPIError as error:
         return Seen("refused", (_not_written(found, error),))
-    told = f"the slowest of {COMMITS} commits took {slowest_s * 1000:.0f} ms"
+    told = f"the slowest of {COMMITS_TIMED} commits took {slowest_s * 1000:.0f} ms"
     if slowest_s < SLOW_COMMIT_S:
         return Seen(told)
     cost = f"{told[:1].upper()}{told[1:]}. A delivery waits {STORE_WITHIN_S:g} s at most and is then answered with 503."
@@ -154,7 +154,9 @@ async def commit(patient: Patient) -> Seen:
 
 
 def _slowest_commit_s(found: Database) -> float:
-    return max(_timed(found, _rewrite_a_header if found.is_sqlite else _write_a_log_record) for _ in range(COMMITS))
+    return max(
+        _timed(found, _rewrite_a_header if found.is_sqlite else _write_a_log_record) for _ in range(COMMITS_TIMED)
+    )
 
 
 def _timed(found: Database, change: Callable[[Connection], Any]) -> float:

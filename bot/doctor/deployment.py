@@ -17,7 +17,7 @@ from bot.db.engine import TOOL_BUSY_S, Database
 from bot.errors import SettingsError
 from bot.logs import get_logger
 from bot.racedata.client.headers import http_date
-from bot.racedata.client.records import Page
+from bot.racedata.client.records import ServicePage
 from bot.racedata.client.service_client import RacingClient, open_client
 from bot.racedata.client.timing import Timing
 from bot.racedata.quota_book import usage_by_day
@@ -74,7 +74,7 @@ class Deployment:
     async def read(self, work: Callable[[Session], T]) -> T:
         return await self.database.read(work)
 
-    async def usage(self) -> Page[Any]:
+    async def usage(self) -> ServicePage[Any]:
         """`/account/usage`, free of quota. Raises ServiceFailure."""
         return await self._once("usage", lambda: usage_by_day(self.racing))
 

@@ -15,7 +15,7 @@ from bot.slack.socket_mode import OPEN_METHOD
 
 _DOUBTFUL = "a post in doubt can't be looked for in {}: `DOUBTFUL_POSTS` decides"
 _UNHEARD = "the bot does not hear of an invitation to a {} channel, of a removal, or of the channel's archiving"
-WITHOUT: dict[str, str] = {
+LOSS_WITHOUT_SCOPE: dict[str, str] = {
     "commands": "there are no commands",
     "chat:write": "nothing can be posted",
     "channels:read": _UNHEARD.format("public"),
@@ -33,7 +33,7 @@ REINSTALL = "on api.slack.com/apps add the scope under OAuth & Permissions, then
 MOST_CHANNELS = 40
 """conversations.info allows about fifty calls a minute."""
 
-AT_ONCE = 8
+SLACK_CALLS_AT_ONCE = 8
 
 
 async def slack_token(patient: Patient) -> Seen:
@@ -68,8 +68,10 @@ async def scopes(patient: Patient) -> Seen | NotApplicable:
 
 def _missing(scope: str, *, optional: bool) -> Finding:
     if optional:
-        return warning("scope_optional", f"Without {scope}: {WITHOUT[scope]}.", f"To have {scope}, {REINSTALL}.")
-    return failed("scope_needed", f"Without {scope}: {WITHOUT[scope]}.", f"For {scope}, {REINSTALL}.")
+        return warning(
+            "scope_optional", f"Without {scope}: {LOSS_WITHOUT_SCOPE[scope]}.", f"To have {scope}, {REINSTALL}."
+        )
+    return failed("scope_needed", f"Without {scope}: {LOSS_WITHOUT_SCOPE[scope]}.", f"For {scope}, {REINSTALL}.")
 
 
 async def admins(patient: Patient) -> Seen:
@@ -103,7 +105,7 @@ async def _place(deployment: Deployment, place: str) -> Finding | None:
 async def channels(patient: Patient) -> Seen:
     deployment = patient.deployment
     known = await _subscribed(deployment)
-    asked, limit = known[:MOST_CHANNELS], asyncio.Semaphore(AT_ONCE)
+    asked, limit = known[:MOST_CHANNELS], asyncio.Semaphore(SLACK_CALLS_AT_ONCE)
 
     async def ask(channel_id: str) -> bool | None:
         async with limit:

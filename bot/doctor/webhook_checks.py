@@ -56,10 +56,10 @@ def _no_secret(live: Sequence[WebhookSubscriptionRow]) -> Finding:
 def _elsewhere(deployment: Deployment, live: Iterable[WebhookSubscriptionRow]) -> Iterator[Finding]:
     address = deployment.settings.public_url
     for row in live:
-        if address is not None and row.url != address + endpoint.PATH:
+        if address is not None and row.url != address + endpoint.WEBHOOK_PATH:
             told = f"Subscription {row.id} delivers to {row.url}, and PUBLIC_URL is {address}."
             mend = (
-                f"Set PUBLIC_URL to {row.url.removesuffix(endpoint.PATH)} if that address is right; "
+                f"Set PUBLIC_URL to {row.url.removesuffix(endpoint.WEBHOOK_PATH)} if that address is right; "
                 f"else `{SUBSCRIBE} --again`, then `{SUBSCRIBE} --retire {row.id}`."
             )
             yield failed("subscription_elsewhere", told, mend)
@@ -156,7 +156,7 @@ async def webhook_endpoint(patient: Patient) -> Seen | NotApplicable:
     deployment = patient.deployment
     if deployment.settings.public_url is None:
         return NO_ADDRESS
-    address = deployment.settings.public_url + endpoint.PATH
+    address = deployment.settings.public_url + endpoint.WEBHOOK_PATH
     try:
         response = await deployment.ask("POST", address, body=b"{}", content_type="application/json")
     except httpx.HTTPError as error:
@@ -168,7 +168,9 @@ async def webhook_endpoint(patient: Patient) -> Seen | NotApplicable:
 
 def _no_delivery(address: str, answer: str) -> Finding:
     told = f"An unsigned POST to {address} is answered with {answer} in place of the bot's 401."
-    mend = f"Let the reverse proxy pass POST {endpoint.PATH} on to the bot, with the body unchanged and no login."
+    mend = (
+        f"Let the reverse proxy pass POST {endpoint.WEBHOOK_PATH} on to the bot, with the body unchanged and no login."
+    )
     return failed("webhooks_not_reached", told, mend)
 
 
@@ -179,7 +181,7 @@ async def slack_endpoint(patient: Patient) -> Seen | NotApplicable:
     secret = settings.slack_signing_secret
     if settings.slack_app_token is not None or secret is None:
         return NotApplicable("Slack comes by Socket Mode")
-    address = settings.public_url + request_guard.PATH
+    address = settings.public_url + request_guard.SLACK_PATH
     challenge = secrets.token_hex(8)
     body = json.dumps({"type": "url_verification", "challenge": challenge, "token": "doctor"}).encode()
     timestamp = str(int(deployment.clock().timestamp()))
@@ -202,7 +204,8 @@ async def slack_endpoint(patient: Patient) -> Seen | NotApplicable:
 
 def _no_slack(address: str, answer: str) -> Finding:
     told = f"A signed challenge to {address} is answered with {answer}: commands and buttons do not arrive."
-    mend = f"Let the reverse proxy pass POST {request_guard.PATH} on to the bot, with the body unchanged and no login."
+    path = request_guard.SLACK_PATH
+    mend = f"Let the reverse proxy pass POST {path} on to the bot, with the body unchanged and no login."
     return failed("slack_not_reached", told, mend)
 
 

@@ -9,7 +9,7 @@ import secrets
 
 from bot.events.races import Value
 
-NAME = "racing-bot.drill"
+DRILL_EVENT = "racing-bot.drill"
 
 KIND = "drill"
 
@@ -37,7 +37,7 @@ def key_of(drill_id: str) -> str:
 
 
 def body_of(drill_id: str) -> bytes:
-    return f'{{"event":"{NAME}","drill":"{drill_id}"}}'.encode()
+    return f'{{"event":"{DRILL_EVENT}","drill":"{drill_id}"}}'.encode()
 
 
 def read_body(body: bytes) -> str | None:

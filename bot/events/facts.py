@@ -12,19 +12,29 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator
 
 from bot.events.event import EventKind, RacingEvent
-from bot.events.kinds import CARD, DECLARATIONS, RUNNER, Fields, Noise, Rings, Told
+from bot.events.kinds import CARD, DECLARATIONS, RUNNER, Fields, Noise, Rings, ToldField
 from bot.events.pairs import Places, is_shorter, is_whole, paired_races, paired_runners
 from bot.events.races import FEW_MINUTES, Course, OffTime, Race, Runner, Value, finishing_position
 from bot.events.spellings import NO, YES, by_place
 
-__all__ = ["CARD", "NAMED", "NON_RUNNER", "POSITION", "RUNNER", "Change", "VersionRemarks", "changes_between", "only"]
+__all__ = [
+    "CARD",
+    "NAMED",
+    "NON_RUNNER",
+    "POSITION_FACT",
+    "RUNNER",
+    "Change",
+    "VersionRemarks",
+    "changes_between",
+    "only",
+]
 
 SOON = timedelta(hours=24)
 """Around the receipt: a race of today, in every time zone."""
 
 MOST_OF_FIELD = 50
 
-POSITION = "runner.position"
+POSITION_FACT = "runner.position"
 
 NAMED, NON_RUNNER = "named", "NR"
 
@@ -72,7 +82,7 @@ def _changes(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     return [
-        Change(field=POSITION, of=name.removeprefix(_OLD_POSITION), before=before, now=now, rings=True)
+        Change(field=POSITION_FACT, of=name.removeprefix(_OLD_POSITION), before=before, now=now, rings=True)
         if name.startswith(_OLD_POSITION)
         else Change(field=_OLD_NAMES.get(name, name), before=before, now=now, rings=name == "status")
         for name, (before, now) in value.items()
@@ -131,7 +141,7 @@ class _Between:
         self, level: str, old: Any, new: Any, of: str | None = None, *, is_soon: bool = False
     ) -> Iterator[Change]:
         for path, entry in self.declared.items():
-            if not isinstance(entry, Told) or not path.startswith(f"{level}.") or path == POSITION:
+            if not isinstance(entry, ToldField) or not path.startswith(f"{level}.") or path == POSITION_FACT:
                 continue
             name = path.removeprefix(f"{level}.")
             before, now = getattr(old, name), getattr(new, name)
@@ -262,7 +272,7 @@ def _position(before: Runner | None, now: Runner | None, of: str, places: Places
     was, is_now = (runner.position if runner else None for runner in (before, now))
     if is_now is None:
         if places.lost(before, now):
-            yield Change(field=POSITION, of=of, before=was, rings=True)
+            yield Change(field=POSITION_FACT, of=of, before=was, rings=True)
         return
     if by_place(was) == by_place(is_now) or places.is_still_shared(before, now):
         return
@@ -270,7 +280,7 @@ def _position(before: Runner | None, now: Runner | None, of: str, places: Places
     # The first winner rings, and so does a second horse in a place.
     is_news = place_now == 1 or place_now in places.had
     rings = place_before != place_now if was is not None else bool(place_now and is_news)
-    yield Change(field=POSITION, of=of, before=was, now=is_now, rings=rings)
+    yield Change(field=POSITION_FACT, of=of, before=was, now=is_now, rings=rings)
 
 
 def _together(runners: Sequence[Runner | None]) -> str:
@@ -317,7 +327,7 @@ def _folded(value: str) -> str:
 @lru_cache
 def _words() -> dict[str, str]:
     told = (item for declared in DECLARATIONS.values() for item in declared.fields.items())
-    return {path: entry.words for path, entry in told if isinstance(entry, Told)}
+    return {path: entry.words for path, entry in told if isinstance(entry, ToldField)}
 
 
 MODELS: Mapping[str, type[BaseModel]] = {

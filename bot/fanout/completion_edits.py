@@ -18,7 +18,7 @@ from bot.fanout.plan import Plan
 from bot.logs import get_logger
 from bot.outbox import memory
 from bot.outbox.claim_at_fanout import Added
-from bot.outbox.memory import Known
+from bot.outbox.memory import FanoutKnowledge
 from bot.racedata import race_book_store
 from bot.racedata.event_completion import KnownElsewhere
 
@@ -51,7 +51,7 @@ def tell_again(
     plan: Plan,
     elsewhere: KnownElsewhere,
     meetings: KnownMeetings,
-    known: Known,
+    known: FanoutKnowledge,
     *,
     now: datetime,
 ) -> None:
@@ -104,7 +104,7 @@ def _fill_in_again(session: Session, race_ids: Sequence[str], now: datetime) -> 
 def _tell(
     plan: Plan,
     meetings: KnownMeetings,
-    known: Known,
+    known: FanoutKnowledge,
     changed: Sequence[Changed],
     *,
     now: datetime,

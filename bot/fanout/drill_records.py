@@ -12,14 +12,14 @@ from bot.db.tables import StoredState
 from bot.events.drill_mark import Drill
 from bot.events.races import Value
 
-NAME = "drill"
+DRILL_STATE = "drill"
 
-APART = timedelta(seconds=60)
+DRILLS_APART = timedelta(seconds=60)
 """Between two beginnings."""
-LASTS = timedelta(seconds=50)
-"""Shorter than APART, so that no two drills overlap."""
+DRILL_LASTS = timedelta(seconds=50)
+"""Shorter than DRILLS_APART, so that no two drills overlap."""
 
-EARLIER = 20
+DRILLS_REMEMBERED = 20
 """Remembered drills, to recognise late deliveries."""
 
 
@@ -38,35 +38,35 @@ class KeptDrill(Value):
         return next((one for one in self.earlier if one.drill_id == drill_id), None)
 
     def is_open(self, now: datetime) -> bool:
-        return not self.is_over and now < self.begun_at + LASTS
+        return not self.is_over and now < self.begun_at + DRILL_LASTS
 
     @property
     def next_at(self) -> datetime:
-        return self.begun_at + APART
+        return self.begun_at + DRILLS_APART
 
 
 def begin(session: Session, drill: Drill, now: datetime) -> KeptDrill | None:
-    """None where the latest drill began less than APART ago, in any replica."""
+    """None where the latest drill began less than DRILLS_APART ago, in any replica."""
     before = latest(session)
-    earlier = (before.drill, *before.earlier)[:EARLIER] if before else ()
+    earlier = (before.drill, *before.earlier)[:DRILLS_REMEMBERED] if before else ()
     kept = KeptDrill(drill=drill, begun_at=now, earlier=earlier)
     values = {"value": kept.model_dump_json(), "updated_at": now}
     # `updated_at` is the beginning: one statement decides between two replicas.
-    statement = insert_here(session, StoredState).values(name=NAME, **values)
+    statement = insert_here(session, StoredState).values(name=DRILL_STATE, **values)
     statement = statement.on_conflict_do_update(
-        index_elements=["name"], set_=values, where=col(StoredState.updated_at) <= now - APART
+        index_elements=["name"], set_=values, where=col(StoredState.updated_at) <= now - DRILLS_APART
     )
     begun = session.execute(statement.returning(col(StoredState.name))).first()
     return kept if begun else None
 
 
 def latest(session: Session) -> KeptDrill | None:
-    kept = named_values.text(session, NAME)
+    kept = named_values.text(session, DRILL_STATE)
     return KeptDrill.model_validate_json(kept[0]) if kept else None
 
 
 def end(session: Session, kept: KeptDrill) -> None:
     """A drill that began since stays open."""
     over = kept.model_copy(update={"is_over": True})
-    is_latest = (col(StoredState.name) == NAME, col(StoredState.updated_at) == kept.begun_at)
+    is_latest = (col(StoredState.name) == DRILL_STATE, col(StoredState.updated_at) == kept.begun_at)
     session.execute(update(StoredState).where(*is_latest).values(value=over.model_dump_json()))

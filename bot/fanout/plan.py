@@ -20,7 +20,7 @@ from bot.outbox.message_store import NewPost, Priority
 
 
 @dataclass(frozen=True)
-class Place:
+class MessagePlace:
     """`folded`: the message shows the version already."""
 
     post_id: int
@@ -36,7 +36,7 @@ class Plan:
     def __init__(self, session: Session, meetings: KnownMeetings) -> None:
         self._session = session
         self._meetings = meetings
-        self._new: list[tuple[News, dict[str, Place | None], Mapping[str, str]]] = []
+        self._new: list[tuple[News, dict[str, MessagePlace | None], Mapping[str, str]]] = []
         self._versions: list[EventVersion] = []
         self._linked: set[str] = set()
         self.posts = 0
@@ -104,21 +104,21 @@ class Plan:
     def _write(self, new: Sequence[NewPost]) -> None:
         self.written += message_store.add(self._session, new)
 
-    def _places(self, news: News, muted: Mapping[str, str]) -> dict[str, Place]:
+    def _places(self, news: News, muted: Mapping[str, str]) -> dict[str, MessagePlace]:
         """Messages by channel that only need an edit."""
-        places: dict[str, Place] = {}
+        places: dict[str, MessagePlace] = {}
         if news.event.kind is EventKind.RACE_ABANDONED and not news.remarks.contradicts and not self._changed(news):
             for meeting in reversed(self._meetings.of(news.event)):
                 folded = says_all_of(meeting, news.event)
                 messages = self._messages(meeting.key, locked=folded)
-                places |= {channel: Place(post_id, folded) for channel, post_id in messages.items()}
+                places |= {channel: MessagePlace(post_id, folded) for channel, post_id in messages.items()}
         if muted or not news.rings:
             own = self._messages(news.event.key)
             having = {channel for channel in own if channel in muted or not news.rings}
-            places |= {channel: Place(own[channel], folded=not news.remarks.changes) for channel in having}
+            places |= {channel: MessagePlace(own[channel], folded=not news.remarks.changes) for channel in having}
         if news.only_adds:
             said = message_store.said_by(self._session, news.event.key)
-            places = {channel: Place(post_id, folded=True) for channel, post_id in said.items()} | places
+            places = {channel: MessagePlace(post_id, folded=True) for channel, post_id in said.items()} | places
         return places
 
     def _superseded(self, news: News) -> list[tuple[str, int]]:
@@ -252,7 +252,7 @@ def _priority(event: RacingEvent) -> Priority:
     return Priority.ABANDONMENT if event.is_abandonment else Priority.OTHER
 
 
-def _post(news: News, channel_id: str, place: Place | None, muted_by: str | None) -> NewPost:
+def _post(news: News, channel_id: str, place: MessagePlace | None, muted_by: str | None) -> NewPost:
     return NewPost(
         channel_id,
         f"{news.event.key}#{news.version.version}@{channel_id}",

@@ -29,7 +29,7 @@ ANSWERED_S = 5.0
 DIRECTLY_EVERY_S = 3_600.0
 """Between two direct posts to admins."""
 
-TRY_EVERY_S = 60.0
+NOTICE_TRY_EVERY_S = 60.0
 """Between two tries of a direct post."""
 
 NONE_IS_POSTED = "Deliveries are taken and none is posted"
@@ -146,7 +146,7 @@ class Standstill:
         now_s = self._monotonic()
         if _is_within(self._told_directly_at_s, DIRECTLY_EVERY_S, now_s):
             return True
-        if _is_within(self._tried_directly_at_s, TRY_EVERY_S, now_s):
+        if _is_within(self._tried_directly_at_s, NOTICE_TRY_EVERY_S, now_s):
             return False
         self._tried_directly_at_s = now_s
         if not await self._tell_directly(reason):

@@ -26,7 +26,7 @@ from bot.fanout.plan import Plan
 from bot.logs import get_logger
 from bot.outbox import memory, message_store
 from bot.outbox.claim_at_fanout import Added, Tells
-from bot.outbox.memory import Kept, Known
+from bot.outbox.memory import FanoutKnowledge, KnownOfGeneration
 from bot.outbox.message_store import NewPost
 from bot.outbox.notices import Notices
 from bot.racedata import race_book_store
@@ -42,7 +42,14 @@ class Outbox(Protocol):
     """See bot.outbox.poster."""
 
     def add(
-        self, session: Session, new: Sequence[NewPost], tells: Tells, known: Known, *, now: datetime, began_s: float
+        self,
+        session: Session,
+        new: Sequence[NewPost],
+        tells: Tells,
+        known: FanoutKnowledge,
+        *,
+        now: datetime,
+        began_s: float,
     ) -> Added:
         """Make messages, and claim sendable messages. `began_s`: before `now`, by the monotonic clock."""
 
@@ -71,7 +78,7 @@ class FanoutTransactions:
     """`kept`: memory between transactions, to be forgotten after a failure."""
 
     def __init__(self, outbox: Outbox, notices: Notices, clock: Clock, monotonic: Callable[[], float]) -> None:
-        self.kept = Kept()
+        self.kept = KnownOfGeneration()
         self._outbox = outbox
         self._notices = notices
         self._clock = clock
@@ -114,7 +121,7 @@ class FanoutTransactions:
         waiting = _only(read, taken.inbox_ids)
         return _Transaction(session, memory.read(session, now), self._notices, now).fan_out(waiting)
 
-    def _alone(self, session: Session, read: ReadDelivery, known: Known, now: datetime) -> FannedOut:
+    def _alone(self, session: Session, read: ReadDelivery, known: FanoutKnowledge, now: datetime) -> FannedOut:
         """A delivery that our code fails on stays in the inbox."""
         delivery, _ = read
         try:
@@ -130,7 +137,7 @@ class FanoutTransactions:
 
 
 class _Transaction:
-    def __init__(self, session: Session, known: Known, notices: Notices, now: datetime) -> None:
+    def __init__(self, session: Session, known: FanoutKnowledge, notices: Notices, now: datetime) -> None:
         self._session = session
         self._known = known
         self._notices = notices

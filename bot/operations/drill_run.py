@@ -20,7 +20,7 @@ from bot.fanout.drill_fanout import takes_drills
 from bot.fanout.drill_records import KeptDrill
 from bot.logs import get_logger
 from bot.outbox import backlog, ledger
-from bot.outbox.ledger import Outcome, Told, Trace
+from bot.outbox.ledger import LedgerLine, LedgerOutcome, Trace
 
 log = get_logger(__name__)
 
@@ -32,21 +32,21 @@ SENT_EACH_S = 0.25
 SENT_AT_MOST_S = 35.0
 """The wait for posts: a base, and more for each channel (Slack takes some 280 posts a minute).
 
-The sum with FANNED_OUT_S and the call of our address stays below `bot.fanout.drill_records.LASTS`.
+The sum with FANNED_OUT_S and the call of our address stays below `bot.fanout.drill_records.DRILL_LASTS`.
 """
 
 LOOK_EVERY_S = 0.25
 
 OVER = "the drill was over before its turn came"
 
-HAS_ENDED: Mapping[Outcome, bool] = {
-    Outcome.DEAD_LETTER: True,
-    Outcome.WAITING: False,
-    Outcome.IN_DOUBT: False,
-    Outcome.SENDING: False,
-    Outcome.MUTED: True,
-    Outcome.FOLDED: True,
-    Outcome.SENT: True,
+HAS_ENDED: Mapping[LedgerOutcome, bool] = {
+    LedgerOutcome.DEAD_LETTER: True,
+    LedgerOutcome.WAITING: False,
+    LedgerOutcome.IN_DOUBT: False,
+    LedgerOutcome.SENDING: False,
+    LedgerOutcome.MUTED: True,
+    LedgerOutcome.FOLDED: True,
+    LedgerOutcome.SENT: True,
 }
 
 
@@ -82,7 +82,7 @@ class DrillReport:
     kept: KeptDrill
     answered: AddressAnswer
     stop: Stop
-    told: Sequence[Told] = ()
+    told: Sequence[LedgerLine] = ()
     uninvited: Sequence[str] = ()
 
 
@@ -128,21 +128,21 @@ class Drills:
 
     async def how_far(self, kept: KeptDrill) -> tuple[int, int]:
         told = _told(await self._trace(kept))
-        return sum(one.outcome is Outcome.SENT for one in told), len(told)
+        return sum(one.outcome is LedgerOutcome.SENT for one in told), len(told)
 
-    async def end(self, kept: KeptDrill) -> Sequence[Told] | None:
+    async def end(self, kept: KeptDrill) -> Sequence[LedgerLine] | None:
         """Withdraw the drill's waiting posts, so no channel hears of the drill later.
 
         Returns the outcomes before the end; None without a version. A post under way resolves by itself, and the drill
         ends afterwards (`end_left_over`).
         """
 
-        def end(session: Session) -> Sequence[Told] | None:
+        def end(session: Session) -> Sequence[LedgerLine] | None:
             now = database_now(session, self.clock)
             found = ledger.trace(session, _key(kept), now)
             told = _told(found)
             backlog.withdraw(session, _key(kept), OVER, now)
-            if not any(one.outcome in {Outcome.SENDING, Outcome.IN_DOUBT} for one in told):
+            if not any(one.outcome in {LedgerOutcome.SENDING, LedgerOutcome.IN_DOUBT} for one in told):
                 kept_drills.end(session, kept)
             return told if found.versions else None
 
@@ -192,7 +192,7 @@ def _key(kept: KeptDrill) -> str:
     return drill_mark.key_of(kept.drill.drill_id)
 
 
-def _told(found: Trace) -> Sequence[Told]:
+def _told(found: Trace) -> Sequence[LedgerLine]:
     return [told for version in found.versions for told in version.told]
 
 

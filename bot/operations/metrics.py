@@ -29,7 +29,7 @@ from bot.events import drill_mark
 from bot.events.event import EventKind
 from bot.operations.gauges import ServiceState
 from bot.operations.jobs.table import JOBS
-from bot.racedata.client.circuit_breakers import CODES, USAGE_PATH
+from bot.racedata.client.circuit_breakers import BREAKER_CODES, USAGE_PATH
 from bot.racedata.client.service_client import DELIVERIES_PATH, RACES_PATH
 from bot.racedata.client.service_errors import (
     BY_CODE,
@@ -43,14 +43,14 @@ from bot.racedata.forecast import Forecast
 from bot.racedata.month_quota import QuotaReading
 from bot.settings import Settings
 
-PREFIX = "racing_bot_"
+METRIC_PREFIX = "racing_bot_"
 
 OTHER = "other"
 OK = "ok"
 
 STATUSES = ("200", "400", "401", "408", "413", "503")
 SLACK_STATUSES = ("200", "400", "401", "404", "408", "413", "503")
-EVENTS = (*(kind.value for kind in EventKind), drill_mark.NAME, OTHER)
+EVENT_LABELS = (*(kind.value for kind in EventKind), drill_mark.DRILL_EVENT, OTHER)
 EVENT_OUTCOMES = ("accepted", "duplicate", "not_stored")
 SIGNATURE_FAILURES = ("missing", "mismatch")
 POST_OUTCOMES = (
@@ -92,7 +92,7 @@ POSTS_WAITING: Mapping[str, tuple[str, ...]] = {
     "posts_sending": ("sending", "in_doubt"),
     "posts_parked": (GIVEN_UP,),
 }
-WAITING = ("deliveries", *POSTS_WAITING)
+WAITING_LABELS = ("deliveries", *POSTS_WAITING)
 JOB_OUTCOMES = (OK, "failed")
 BOUNDS = ("low", "expected", "high")
 
@@ -133,7 +133,7 @@ class Metrics:
             "webhook_events",
             "Signed deliveries, by event and outcome",
             ("event", "outcome"),
-            EVENTS,
+            EVENT_LABELS,
             EVENT_OUTCOMES,
         )
         self._signature_failures = self._counter(
@@ -165,7 +165,7 @@ class Metrics:
             JOB_OUTCOMES,
         )
         self._receipt_to_slack = Histogram(
-            f"{PREFIX}receipt_to_slack_seconds",
+            f"{METRIC_PREFIX}receipt_to_slack_seconds",
             "Time from the receipt of a delivery to Slack's answer to the event's message",
             buckets=RECEIPT_TO_SLACK_S,
             registry=self.registry,
@@ -174,7 +174,7 @@ class Metrics:
     def _declare_gauges(self) -> None:
         in_state = ("state",)
         self._waiting = self._gauge(
-            "waiting", "Deliveries that wait, and messages that are not sent", ("what",), WAITING
+            "waiting", "Deliveries that wait, and messages that are not sent", ("what",), WAITING_LABELS
         )
         self._inbox = self._gauge("inbox_deliveries", "Deliveries that wait for their fan-out", in_state, INBOX_STATES)
         self._inbox_age = self._gauge(
@@ -193,7 +193,10 @@ class Metrics:
         )
         self._show_quota(None, None)
         self._breaker = self._gauge(
-            "circuit_breaker_open", "1 while the bot does not ask the data service, by the cause", ("code",), CODES
+            "circuit_breaker_open",
+            "1 while the bot does not ask the data service, by the cause",
+            ("code",),
+            BREAKER_CODES,
         )
         self._last_done = self._gauge(
             "job_last_success_timestamp_seconds",
@@ -208,7 +211,7 @@ class Metrics:
         self._deliveries.labels(status).inc()
 
     def event(self, name: str | None, outcome: str) -> None:
-        self._events.labels(name if name in EVENTS else OTHER, outcome).inc()
+        self._events.labels(name if name in EVENT_LABELS else OTHER, outcome).inc()
 
     def signature_failure(self, reason: str) -> None:
         self._signature_failures.labels(reason).inc()
@@ -235,7 +238,7 @@ class Metrics:
 
     def show(self, look: ServiceState) -> None:
         self._show_depths(look)
-        for code in CODES:
+        for code in BREAKER_CODES:
             self._breaker.labels(code).set(code in look.shut)
         for job, done_at in look.last_done.items():
             self._last_done.labels(job).set(done_at.timestamp())
@@ -269,13 +272,13 @@ class Metrics:
             self._quota_forecast.labels(bound).set(figure)
 
     def _counter(self, name: str, documentation: str, labels: tuple[str, ...], *values: Iterable[str]) -> Counter:
-        counter = Counter(PREFIX + name, documentation, labels, registry=self.registry)
+        counter = Counter(METRIC_PREFIX + name, documentation, labels, registry=self.registry)
         for each in product(*values):
             counter.labels(*each)
         return counter
 
     def _gauge(self, name: str, documentation: str, labels: tuple[str, ...] = (), *values: Iterable[str]) -> Gauge:
-        gauge = Gauge(PREFIX + name, documentation, labels, registry=self.registry)
+        gauge = Gauge(METRIC_PREFIX + name, documentation, labels, registry=self.registry)
         for each in product(*values) if values else ():
             gauge.labels(*each)
         return gauge

@@ -7,7 +7,7 @@ from sqlmodel import Session
 
 from bot.outbox.notices import Urgency
 from bot.racedata import quota_store
-from bot.racedata.forecast import IN_TEN, Forecast, forecast
+from bot.racedata.forecast import MONTHS_OF_TEN_IN_RANGE, Forecast, forecast
 from bot.racedata.month_quota import QuotaReading, UsageRow, month_after, month_before, thresholds_reached
 from bot.racedata.plans import PLANS
 from bot.racedata.quota_by_day import Figure, Jump, Sample, days_of
@@ -21,7 +21,7 @@ Source: kubernetes-mixin, storage_alerts.libsonnet: a volume is low *and* predic
 """
 
 ENDPOINTS_NAMED = 3
-LABEL_MAX = 60
+ENDPOINT_NAME_MAX = 60
 
 URGENCIES = (
     (100, Urgency.CRITICAL, "Used up."),
@@ -60,7 +60,7 @@ def find_warnings(session: Session, reading: QuotaReading, thresholds: Sequence[
 def most_used(rows: Sequence[UsageRow], own: int) -> str:
     """`own`: requests counted by this bot."""
     most = sorted((row for row in rows if row.requests), key=lambda row: -(row.requests or 0))[:ENDPOINTS_NAMED]
-    named = ", ".join(f"{row.label[:LABEL_MAX]} ({row.requests:,})" for row in most)
+    named = ", ".join(f"{row.label[:ENDPOINT_NAME_MAX]} ({row.requests:,})" for row in most)
     counted = f"Requests for races that this bot counted this month: {own:,}." if own else ""
     return _said(f"Most requests went to {named}." if most else "", counted)
 
@@ -154,8 +154,8 @@ def _to_come(reading: QuotaReading, expected: Forecast | None) -> str:
     if expected is None:
         return ""
     total = (
-        f"{expected.month_total:,} requests are expected by the end of the month (in {IN_TEN} of 10 cases between "
-        f"{expected.low:,} and {expected.high:,})."
+        f"{expected.month_total:,} requests are expected by the end of the month "
+        f"(in {MONTHS_OF_TEN_IN_RANGE} of 10 cases between {expected.low:,} and {expected.high:,})."
     )
     if expected.may_run_out_on is None:
         return f"{total} The month has room for that."

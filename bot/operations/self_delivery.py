@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from bot.deliveries.endpoint import ACCEPTED, DUPLICATE, PATH
+from bot.deliveries.endpoint import ACCEPTED, DUPLICATE, WEBHOOK_PATH
 from bot.deliveries.signature import HEADER, sign
 from bot.deliveries.signing_secrets import SigningSecrets
 from bot.logs import get_logger
@@ -61,7 +61,7 @@ class SelfDelivery:
         """Never raises: the answer carries the problem."""
         if self.public_url is None:
             return AddressAnswer("", 0.0, Problem("PUBLIC_URL is not set.", "Set PUBLIC_URL and start me again."))
-        address = self.public_url + PATH
+        address = self.public_url + WEBHOOK_PATH
         secrets = self.signing_secrets.active
         if not secrets:
             return AddressAnswer(address, 0.0, NO_SECRET)

@@ -24,7 +24,7 @@ from bot.racedata.month_quota import QuotaReading, month_key
 from bot.racedata.quota_book import expected_by
 
 FIGURES_COVER = timedelta(days=1)
-CHANNELS_NAMED = 5
+STATUS_CHANNELS_MAX = 5
 REPAIR = "repair"
 
 
@@ -64,7 +64,7 @@ def read_status(session: Session, clock: Clock, *, channel_id: str | None = None
     now = clock()
     # Leases and holds use the database's clock.
     database_at = database_now(session, clock)
-    waiting_posts, channels = traffic.waiting(session, database_at, at_most=CHANNELS_NAMED, channel_id=channel_id)
+    waiting_posts, channels = traffic.waiting(session, database_at, at_most=STATUS_CHANNELS_MAX, channel_id=channel_id)
     latest = quota_store.latest(session, month_key(now))
     last_done = job_runs.last_done(session, [job.id for job in JOBS])
     done = [JobDone(job.id, last_done.get(job.id)) for job in JOBS]

@@ -21,9 +21,9 @@ from bot.operations import missing_rows, undelivered_outcomes
 from bot.operations.overdue import is_long_past, surely_began_after
 from bot.operations.undelivered_outcomes import Place
 from bot.racedata import webhook_subscriptions
-from bot.racedata.day_card import Outcome, outcomes_of
+from bot.racedata.day_card import RaceOutcome, outcomes_of
 
-LOOK_BACK = timedelta(days=8)
+MISSING_LOOK_BACK = timedelta(days=8)
 """Two racing days of a region with weekly racing. Older days are left alone."""
 
 RACES_OF_A_SILENT_DAY = 3
@@ -32,7 +32,7 @@ RACES_OF_A_SILENT_DAY = 3
 SILENT_DAYS = 2
 """Silent racing days in a row before a subscription counts as ended."""
 
-NAME_MAX = 60
+RACE_NAME_MAX = 60
 
 IsExpected = Callable[[Race], bool]
 
@@ -61,9 +61,9 @@ class DeliveryState:
 def read_delivery_state(session: Session, now: datetime) -> DeliveryState:
     today = utc_today(now)
     open_rows = missing_rows.open_rows(session)
-    first = (today - LOOK_BACK).isoformat()
+    first = (today - MISSING_LOOK_BACK).isoformat()
     last = (today + timedelta(days=1)).isoformat()
-    since = datetime.combine(today - LOOK_BACK, time.min, UTC)
+    since = datetime.combine(today - MISSING_LOOK_BACK, time.min, UTC)
     told = undelivered_outcomes.told_places(session, min([first, *(row.race_date for row in open_rows)]), since)
     live = webhook_subscriptions.live(session)
     is_expected = _expectation(session, live, told)
@@ -149,7 +149,7 @@ def _is_open(race: Race, at_course: Mapping[tuple[str | None, str], Sequence[Rac
     bare = race.model_copy(update={"status": None, "abandoned": None, "runners": ()})
     outcomes = outcomes_of([bare], list(told.values()), None, None)
     return any(
-        one.race_id == race.race_id and outcome is Outcome.OPEN
+        one.race_id == race.race_id and outcome is RaceOutcome.OPEN
         for place in range(len(outcomes.meetings))
         for one, outcome in outcomes.of_meeting(place)
     )
@@ -200,7 +200,7 @@ def _day_row(state: DeliveryState, day: str, count: int) -> MissingRow:
 
 
 def _race_row(now: datetime, race: Race) -> MissingRow:
-    course = (race.course.name or race.course.course_id or "?")[:NAME_MAX]
+    course = (race.course.name or race.course.course_id or "?")[:RACE_NAME_MAX]
     off = race.off.text or (f"{race.off.off_at:%H:%M} UTC" if race.off.off_at else race.race_id)
     where = ", ".join(part for part in (race.region, race.race_date) if part)
     return _row(

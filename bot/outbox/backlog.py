@@ -11,7 +11,7 @@ from bot.db.tables import ChannelQueue, EventVersion, MessageKind, MessageState,
 from bot.outbox import held_queues, message_store
 from bot.outbox.held_queues import Held
 from bot.outbox.message_store import IS_UNSENT
-from bot.outbox.states import WAITING, Happened, move
+from bot.outbox.states import WAITING_STATES, Happened, move
 
 NUMBERS_PER_STATEMENT = 1_000
 """SQLite takes some thirty thousand parameters."""
@@ -71,7 +71,7 @@ def of_versions(session: Session, event_ids: Sequence[int]) -> dict[str, list[Wa
             )
             .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
             .join(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
-            .where(col(OutboxMessage.event_id).in_(some), *_IS_QUEUED, col(ChannelQueue.state).not_in(WAITING))
+            .where(col(OutboxMessage.event_id).in_(some), *_IS_QUEUED, col(ChannelQueue.state).not_in(WAITING_STATES))
         )
         for channel_id, priority, *post in session.execute(statement):
             found.setdefault(channel_id, []).append((priority, WaitingPost(*post)))
@@ -122,7 +122,7 @@ def give_up(session: Session, before: datetime, limit: int, now: datetime) -> di
         select(col(OutboxMessage.id), ChannelQueue)
         .select_from(ChannelQueue)
         .join(OutboxMessage, col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id))
-        .where(col(ChannelQueue.state).in_(WAITING), *_IS_QUEUED)
+        .where(col(ChannelQueue.state).in_(WAITING_STATES), *_IS_QUEUED)
         .where(col(OutboxMessage.event_id).is_not(None), col(OutboxMessage.received_at) < before)
         .order_by(col(ChannelQueue.channel_id), col(OutboxMessage.id))
         .limit(limit)

@@ -16,7 +16,7 @@ from bot.events.event import RacingEvent
 from bot.outbox import message_store, message_view
 from bot.outbox.call_holds import is_call_free
 from bot.outbox.channel_queues import Claim, is_free, waits_for_a_call
-from bot.outbox.memory import Known
+from bot.outbox.memory import FanoutKnowledge
 from bot.outbox.message_store import IS_UNSENT, NewPost, Sending
 from bot.outbox.message_view import NewEvents
 from bot.outbox.messenger import Call
@@ -83,7 +83,14 @@ class QueuedOnly:
     """An outbox for commands: a running `serve` sends the messages."""
 
     def add(
-        self, session: Session, new: Sequence[NewPost], tells: Tells, known: Known, *, now: datetime, began_s: float
+        self,
+        session: Session,
+        new: Sequence[NewPost],
+        tells: Tells,
+        known: FanoutKnowledge,
+        *,
+        now: datetime,
+        began_s: float,
     ) -> Added:
         del tells, known, now, began_s
         return Added(waiting=message_store.add(session, new))
@@ -96,7 +103,7 @@ def add(
     session: Session,
     new: Sequence[NewPost],
     tells: Tells,
-    known: Known,
+    known: FanoutKnowledge,
     *,
     now: datetime,
     room: int,

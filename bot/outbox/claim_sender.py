@@ -33,12 +33,12 @@ from bot.outbox.claim_outcomes import (
     Posted,
 )
 from bot.outbox.message import Message, NativeBlocks
-from bot.outbox.messenger import HISTORY, Sender
+from bot.outbox.messenger import HISTORY_IN_WORDS, Sender
 from bot.outbox.poison_messages import UnansweredCalls
 
 log = get_logger(__name__)
 
-CALL_S = 5.0
+POST_CALL_S = 5.0
 
 EDIT_LOOK_S = 2.0
 """Within the queue's lease."""
@@ -80,7 +80,7 @@ class ClaimSender:
     async def _say(self, claim: Claim, message: Message, begun_at_s: float) -> str | None:
         """The message's ts; None if the time for the call is over. Refused native blocks are sent again in sections."""
         # The database's clock may differ.
-        left_s = CALL_S - (self.monotonic() - begun_at_s)
+        left_s = POST_CALL_S - (self.monotonic() - begun_at_s)
         if left_s <= 0:
             # The process slept: another process may have the lease.
             return None
@@ -169,7 +169,7 @@ class ClaimSender:
             async with asyncio.timeout(EDIT_LOOK_S):
                 page = await self.sender.find(channel_id, post_key, since=at - second, until=at + second, cursor=None)
         except TimeoutError:
-            raise SlackUnreached(HISTORY, f"not read within {EDIT_LOOK_S:g} s") from None
+            raise SlackUnreached(HISTORY_IN_WORDS, f"not read within {EDIT_LOOK_S:g} s") from None
         return page.edits
 
 

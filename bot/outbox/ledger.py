@@ -23,7 +23,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Race
 from bot.outbox import call_holds
 from bot.outbox.messenger import Call
-from bot.outbox.states import WAITING
+from bot.outbox.states import WAITING_STATES
 
 VERSIONS_TRACED = 40
 """A meeting's id can name a whole day's card."""
@@ -34,7 +34,7 @@ FOLD_DEPTH_MAX = 4
 """From a race's message to the meeting's message, and to a summary."""
 
 
-class Outcome(StrEnum):
+class LedgerOutcome(StrEnum):
     """The least seen outcomes come first."""
 
     DEAD_LETTER = "not posted"
@@ -47,7 +47,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True)
-class Told:
+class LedgerLine:
     """What became of an event in one channel.
 
     `muted_by`: who muted the meeting. `by_edit`: an earlier message was edited. `within`: another message says the
@@ -55,7 +55,7 @@ class Told:
     """
 
     channel_id: str
-    outcome: Outcome
+    outcome: LedgerOutcome
     attempts: int
     received_at: datetime
     sent_at: datetime | None = None
@@ -78,7 +78,7 @@ class TracedVersion:
     received_at: datetime
     inbox_id: int
     posts: int
-    told: tuple[Told, ...]
+    told: tuple[LedgerLine, ...]
     race: Race | None = None
 
 
@@ -165,7 +165,9 @@ def _other_deliveries(session: Session, keys: Collection[str], known: Collection
     )[::-1]
 
 
-def _told(session: Session, event_ids: Sequence[int], now: datetime, channel_id: str | None) -> dict[int, list[Told]]:
+def _told(
+    session: Session, event_ids: Sequence[int], now: datetime, channel_id: str | None
+) -> dict[int, list[LedgerLine]]:
     statement = (
         select(OutboxMessage, ChannelQueue)
         .outerjoin(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
@@ -176,7 +178,7 @@ def _told(session: Session, event_ids: Sequence[int], now: datetime, channel_id:
     rows = [(post, queue) for post, queue in session.execute(statement)]
     targets = _targets(session, [post for post, _ in rows])
     holds = call_holds.reasons_of_holds(session, now)
-    told: dict[int, list[Told]] = {}
+    told: dict[int, list[LedgerLine]] = {}
     for post, queue in rows:
         told.setdefault(post.event_id or 0, []).append(_told_of(post, queue, targets, holds, now))
     return told
@@ -203,13 +205,13 @@ def _told_of(
     targets: dict[int, OutboxMessage],
     holds: dict[str, str],
     now: datetime,
-) -> Told:
+) -> LedgerLine:
     """A folded message has the outcome of the message folded into."""
     bearer = _bearer(post, targets)
     outcome, why = outcome_of(bearer, queue, holds, now)
-    if bearer is not post and outcome is Outcome.SENT:
-        outcome = Outcome.FOLDED
-    return Told(
+    if bearer is not post and outcome is LedgerOutcome.SENT:
+        outcome = LedgerOutcome.FOLDED
+    return LedgerLine(
         channel_id=post.channel_id,
         outcome=outcome,
         attempts=bearer.attempts,
@@ -220,7 +222,7 @@ def _told_of(
         muted_by=bearer.muted_by,
         by_edit=bearer.edits_id is not None,
         within=bearer is not post,
-        is_held=outcome is Outcome.WAITING and queue is not None and queue.state in WAITING,
+        is_held=outcome is LedgerOutcome.WAITING and queue is not None and queue.state in WAITING_STATES,
     )
 
 
@@ -234,23 +236,23 @@ def _bearer(post: OutboxMessage, targets: dict[int, OutboxMessage]) -> OutboxMes
 
 def outcome_of(
     post: OutboxMessage, queue: ChannelQueue | None, holds: dict[str, str], now: datetime
-) -> tuple[Outcome, str | None]:
+) -> tuple[LedgerOutcome, str | None]:
     match post.state:
         case MessageState.SENT:
-            return Outcome.SENT, None
+            return LedgerOutcome.SENT, None
         case MessageState.DEAD_LETTER:
-            return Outcome.DEAD_LETTER, post.detail or post.reason
+            return LedgerOutcome.DEAD_LETTER, post.detail or post.reason
         case MessageState.MUTED:
-            return Outcome.MUTED, None
+            return LedgerOutcome.MUTED, None
         case MessageState.IN_DOUBT:
-            return Outcome.IN_DOUBT, post.detail or NO_ANSWER
+            return LedgerOutcome.IN_DOUBT, post.detail or NO_ANSWER
         case MessageState.SENDING if post.deadline_at is not None and post.deadline_at <= now:
             # No outcome was recorded.
-            return Outcome.IN_DOUBT, post.detail or NO_ANSWER
+            return LedgerOutcome.IN_DOUBT, post.detail or NO_ANSWER
         case MessageState.SENDING:
-            return Outcome.SENDING, post.detail
+            return LedgerOutcome.SENDING, post.detail
         case _:
-            return Outcome.WAITING, _why_waiting(post, queue, holds)
+            return LedgerOutcome.WAITING, _why_waiting(post, queue, holds)
 
 
 def _why_waiting(post: OutboxMessage, queue: ChannelQueue | None, holds: dict[str, str]) -> str:
@@ -265,8 +267,8 @@ def _why_waiting(post: OutboxMessage, queue: ChannelQueue | None, holds: dict[st
     return post.detail or "its turn has not come"
 
 
-def _version(row: EventVersion, told: Sequence[Told]) -> TracedVersion:
-    order = {outcome: place for place, outcome in enumerate(Outcome)}
+def _version(row: EventVersion, told: Sequence[LedgerLine]) -> TracedVersion:
+    order = {outcome: place for place, outcome in enumerate(LedgerOutcome)}
     return TracedVersion(
         event_key=row.event_key,
         version=row.version,

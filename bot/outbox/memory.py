@@ -14,7 +14,7 @@ from bot.racedata.lists import Lists, read_lists
 
 
 @dataclass
-class Known:
+class FanoutKnowledge:
     """Values of one generation. `queues`: channels with a queue, extended by fan-out."""
 
     listening: Sequence[tuple[str, ChannelFilter]]
@@ -42,22 +42,22 @@ class Known:
         return found
 
 
-def read(session: Session, now: datetime) -> Known:
+def read(session: Session, now: datetime) -> FanoutKnowledge:
     muted = mutes.active(session, now)
     for row in muted:
         # Else a rollback would make the session forget the row's values.
         session.expunge(row)
-    return Known(subscriptions.listening(session), read_lists(session), muted)
+    return FanoutKnowledge(subscriptions.listening(session), read_lists(session), muted)
 
 
-class Kept:
+class KnownOfGeneration:
     """For one thread at a time."""
 
     def __init__(self) -> None:
-        self._known: Known | None = None
+        self._known: FanoutKnowledge | None = None
         self._mark: str | None = None
 
-    def at(self, session: Session, mark: str | None, now: datetime) -> Known:
+    def at(self, session: Session, mark: str | None, now: datetime) -> FanoutKnowledge:
         """`mark` is the generation read in this transaction."""
         if self._known is None or mark != self._mark:
             self._known, self._mark = read(session, now), mark

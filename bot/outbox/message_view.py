@@ -21,7 +21,7 @@ from bot.events.kinds import ABANDONMENTS
 from bot.events.meeting_parts import is_part_of
 from bot.logs import get_logger
 from bot.outbox import message_store
-from bot.outbox.memory import Known
+from bot.outbox.memory import FanoutKnowledge
 from bot.racedata import event_completion, reference_store
 from bot.racedata.event_completion import KnownElsewhere
 from bot.racedata.lists import read_lists
@@ -114,7 +114,7 @@ class NewEvents:
 
     events: Mapping[int, RacingEvent]
     around: Sequence[RacingEvent]
-    known: Known
+    known: FanoutKnowledge
 
 
 def views_of_new(session: Session, heads: Sequence[StoredPost], new: NewEvents) -> dict[int, MessageView]:
@@ -385,7 +385,9 @@ def _results_without_id(session: Session, lost: Iterable[RacingEvent]) -> set[st
     return {results[key] for key in event_store.latest(session, results)} if results else set()
 
 
-def _with_mentions(session: Session, said: Mapping[int, MessageView], known: Known | None) -> dict[int, MessageView]:
+def _with_mentions(
+    session: Session, said: Mapping[int, MessageView], known: FanoutKnowledge | None
+) -> dict[int, MessageView]:
     abandoned = {number: one for number, one in said.items() if one.newest.kind in ABANDONMENTS}
     channels = {one.post.channel_id for one in abandoned.values()}
     filters = known.mentioning if known else subscriptions.mentioning(session, channels)
@@ -397,7 +399,9 @@ def _with_mentions(session: Session, said: Mapping[int, MessageView], known: Kno
     }
 
 
-def _with_countries(session: Session, said: Mapping[int, MessageView], known: Known | None) -> dict[int, MessageView]:
+def _with_countries(
+    session: Session, said: Mapping[int, MessageView], known: FanoutKnowledge | None
+) -> dict[int, MessageView]:
     """Add the country to results without a full finishing order."""
     results = {number: one for number, one in said.items() if one.newest.kind == EventKind.RESULT_RECEIVED}
     countries = (known.lists.countries if known else _countries(session)) if results else None

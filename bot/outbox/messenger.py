@@ -17,7 +17,7 @@ class Call(StrEnum):
     LOOK = "look"
 
 
-HISTORY = "the channel's history"
+HISTORY_IN_WORDS = "the channel's history"
 """Stands for the method in the outbox's own errors."""
 
 

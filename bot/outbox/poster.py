@@ -21,8 +21,8 @@ from bot.outbox import channel_queues, claim_at_fanout, claim_outcomes
 from bot.outbox.channel_queues import Claim
 from bot.outbox.claim_at_fanout import Added, Tells, Times
 from bot.outbox.claim_outcomes import ClaimOutcome, OutcomeContext, Posted
-from bot.outbox.claim_sender import CALL_S, ClaimSender, Render
-from bot.outbox.memory import Known
+from bot.outbox.claim_sender import POST_CALL_S, ClaimSender, Render
+from bot.outbox.memory import FanoutKnowledge
 from bot.outbox.message import NativeBlocks
 from bot.outbox.message_store import NewPost
 from bot.outbox.messenger import Call, Sender
@@ -114,7 +114,14 @@ class Poster:
             await asyncio.gather(*self._under_way, return_exceptions=True)
 
     def add(
-        self, session: Session, new: Sequence[NewPost], tells: Tells, known: Known, *, now: datetime, began_s: float
+        self,
+        session: Session,
+        new: Sequence[NewPost],
+        tells: Tells,
+        known: FanoutKnowledge,
+        *,
+        now: datetime,
+        began_s: float,
     ) -> Added:
         """Make new messages, and claim those that can be sent at once. After the commit `begin` sends the claims.
 
@@ -128,7 +135,7 @@ class Poster:
             now=now,
             room=self._room if self._is_running and not self._stopping else 0,
             buckets=self._buckets,
-            times=Times(call_s=CALL_S, lease_s=CALL_S + LEASE_MARGIN_S),
+            times=Times(call_s=POST_CALL_S, lease_s=POST_CALL_S + LEASE_MARGIN_S),
         )
         return replace(added, begun_at_s=began_s)
 
@@ -182,7 +189,7 @@ class Poster:
         buckets = {call: bucket.at(now) for call, bucket in taken.items()}
         allowed = dict.fromkeys(limits, 0) | {call: int(bucket.calls) for call, bucket in buckets.items()}
         claims = channel_queues.claim(
-            session, now, limit=limit, lease_s=CALL_S + LEASE_MARGIN_S, call_s=CALL_S, allowed=allowed
+            session, now, limit=limit, lease_s=POST_CALL_S + LEASE_MARGIN_S, call_s=POST_CALL_S, allowed=allowed
         )
         calls = Counter(claim.call for claim in claims if claim.call is not Call.LOOK or self.resolver.will_look(claim))
         for call in buckets.keys() & calls.keys():
@@ -272,7 +279,7 @@ class Poster:
 
     async def _write_down(self, outcome: ClaimOutcome) -> None:
         """Try until the lease is over: then the message is in doubt."""
-        give_up_at = self.monotonic() + CALL_S + LEASE_MARGIN_S
+        give_up_at = self.monotonic() + POST_CALL_S + LEASE_MARGIN_S
         while True:
             try:
                 ours = await self.database.write(

@@ -23,7 +23,7 @@ from bot.errors import (
 from bot.logs import get_logger
 from bot.outbox.channel_queues import Claim
 from bot.outbox.claim_outcomes import CallHeld, ClaimOutcome, Found, GivenUp, LookAgain, Repeated
-from bot.outbox.messenger import HISTORY, HistoryPage, Sender
+from bot.outbox.messenger import HISTORY_IN_WORDS, HistoryPage, Sender
 from bot.outbox.poison_messages import Unanswered
 from bot.settings import DoubtfulPosts
 
@@ -38,7 +38,7 @@ FAILED_LOOK_WAITS_S = (5, 10, 20, 40, 60)
 
 CREDENTIALS_WAIT = timedelta(minutes=1)
 
-LOOK_BACK = timedelta(minutes=5)
+HISTORY_LOOK_BACK = timedelta(minutes=5)
 """The history is read from so long before the call to so long after its deadline, by Slack's clock."""
 
 LOOK_BACK_BLINDLY = timedelta(days=1)
@@ -114,18 +114,18 @@ class Resolver:
         key = claim.post.idempotency_key
         since, until = _window(claim)
         if place.pages >= PAGES_PER_LOOK:
-            raise SlackDoubtful(HISTORY, f"more than {PAGES_PER_LOOK} pages")
+            raise SlackDoubtful(HISTORY_IN_WORDS, f"more than {PAGES_PER_LOOK} pages")
         try:
             async with asyncio.timeout(HISTORY_PAGE_S):
                 return await self.sender.find(claim.channel_id, key, since=since, until=until, cursor=place.cursor)
         except TimeoutError:
-            raise SlackUnreached(HISTORY, f"not read within {HISTORY_PAGE_S:g} s") from None
+            raise SlackUnreached(HISTORY_IN_WORDS, f"not read within {HISTORY_PAGE_S:g} s") from None
         except SlackError:
             raise
         except Exception as error:
             # A bug of ours, or an answer of another shape.
             log.exception("history_not_read", post=key)
-            raise SlackDoubtful(HISTORY, type(error).__name__) from error
+            raise SlackDoubtful(HISTORY_IN_WORDS, type(error).__name__) from error
 
     def _cannot_look(self, claim: Claim, error: SlackError, seen: Unanswered) -> ClaimOutcome:
         log.info("cannot_look_for_post", post=claim.post.idempotency_key, reason=str(error))
@@ -171,6 +171,6 @@ def _window(claim: Claim) -> tuple[datetime, datetime]:
     post, ahead = claim.post, claim.slack_ahead
     assert post.sending_at
     assert post.deadline_at
-    margin = LOOK_BACK_BLINDLY if ahead is None else LOOK_BACK
+    margin = LOOK_BACK_BLINDLY if ahead is None else HISTORY_LOOK_BACK
     ahead = ahead or timedelta(0)
     return post.sending_at + ahead - margin, post.deadline_at + ahead + margin

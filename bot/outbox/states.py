@@ -23,7 +23,7 @@ FINAL = (MessageState.SENT, MessageState.MUTED, MessageState.DEAD_LETTER)
 
 POSTING = (QueueState.OPEN, QueueState.ON_TRIAL)
 
-WAITING = (QueueState.PAUSED, QueueState.CLOSED)
+WAITING_STATES = (QueueState.PAUSED, QueueState.CLOSED)
 
 
 class Happened(StrEnum):

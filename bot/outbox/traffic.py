@@ -12,7 +12,7 @@ from bot.db.engine import dialect_of
 from bot.db.tables import ChannelQueue, OutboxMessage
 from bot.events import drill_mark
 from bot.outbox import call_holds
-from bot.outbox.ledger import Outcome, outcome_of
+from bot.outbox.ledger import LedgerOutcome, outcome_of
 from bot.outbox.message_store import IS_UNSENT
 
 _IS_SENT_EVENT = (
@@ -38,7 +38,7 @@ class WaitingChannel:
     channel_id: str
     count: int
     since: datetime
-    outcome: Outcome
+    outcome: LedgerOutcome
     why: str | None
 
 

@@ -33,7 +33,7 @@ STOPPED = frozenset({Coverage.QUOTA, Coverage.FAILED})
 
 
 @dataclass(frozen=True)
-class Meeting:
+class MeetingCard:
     course: Course
     region: str | None
     races: tuple[Race, ...]
@@ -43,7 +43,7 @@ class Meeting:
         return " / ".join(dict.fromkeys(race.going for race in self.races if race.going)) or None
 
 
-class Outcome(StrEnum):
+class RaceOutcome(StrEnum):
     SETTLED = "settled"
     ABANDONED = "abandoned"
     BOTH = "both"
@@ -57,14 +57,14 @@ class Outcome(StrEnum):
 class Outcomes:
     """`of` is by the places of meeting and race in `meetings`: a race of a delivery may have no id."""
 
-    meetings: tuple[Meeting, ...] = ()
-    of: dict[tuple[int, int], Outcome] = field(default_factory=dict)
+    meetings: tuple[MeetingCard, ...] = ()
+    of: dict[tuple[int, int], RaceOutcome] = field(default_factory=dict)
     lost: tuple[RacingEvent, ...] = ()
 
-    def count(self, *which: Outcome) -> int:
+    def count(self, *which: RaceOutcome) -> int:
         return sum(outcome in which for outcome in self.of.values())
 
-    def of_meeting(self, place: int) -> list[tuple[Race, Outcome]]:
+    def of_meeting(self, place: int) -> list[tuple[Race, RaceOutcome]]:
         return [(race, self.of[place, number]) for number, race in enumerate(self.meetings[place].races)]
 
 
@@ -84,7 +84,7 @@ class Card:
     window: str | None = None
 
     @property
-    def meetings(self) -> tuple[Meeting, ...]:
+    def meetings(self) -> tuple[MeetingCard, ...]:
         return self.outcomes.meetings
 
     @property
@@ -99,13 +99,13 @@ def none_hidden(races: Iterable[Race], course: Course | None) -> bool:
     return all(is_same_course(race.course, course) or not may_be_same_course(race.course, course) for race in races)
 
 
-def by_meeting(races: Sequence[Race]) -> tuple[Meeting, ...]:
+def by_meeting(races: Sequence[Race]) -> tuple[MeetingCard, ...]:
     groups: dict[tuple[str, str], list[Race]] = {}
     for race in races:
         place = race.course.course_id or race.course.name or race.meeting_id or ""
         groups.setdefault((race.region or "", place), []).append(race)
     meetings = [
-        Meeting(_fullest(group), group[0].region, tuple(sorted(group, key=_order_of(group))))
+        MeetingCard(_fullest(group), group[0].region, tuple(sorted(group, key=_order_of(group))))
         for group in groups.values()
     ]
     return tuple(sorted(meetings, key=lambda meeting: (meeting.course.name or "\uffff", meeting.region or "")))
@@ -138,14 +138,14 @@ class _Known:
     is_lost: bool = False
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> RaceOutcome:
         settled = self.has_result or self.race.is_settled
         is_void = self.race.is_void
         if self.is_lost or self.race.abandoned:
-            return Outcome.BOTH if settled and not is_void else Outcome.ABANDONED
+            return RaceOutcome.BOTH if settled and not is_void else RaceOutcome.ABANDONED
         if is_void:
-            return Outcome.VOID
-        return Outcome.SETTLED if settled else Outcome.OPEN
+            return RaceOutcome.VOID
+        return RaceOutcome.SETTLED if settled else RaceOutcome.OPEN
 
 
 def outcomes_of(
@@ -243,4 +243,4 @@ def _together(told: Race, kept: Race) -> Race:
 def _is_at(one: _Known, course: Course | None) -> bool:
     if course is None or is_same_course(one.race.course, course):
         return True
-    return one.outcome is not Outcome.OPEN and one.is_lost and may_be_same_course(one.race.course, course)
+    return one.outcome is not RaceOutcome.OPEN and one.is_lost and may_be_same_course(one.race.course, course)

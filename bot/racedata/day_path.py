@@ -25,7 +25,7 @@ from bot.racedata.client.records import AnyPage
 from bot.racedata.client.service_client import RacingClient
 from bot.racedata.client.service_errors import AnswerUnreadable, InvalidParam, NotFound
 from bot.racedata.month_quota import month_key
-from bot.racedata.race_walk import ALL, Errand
+from bot.racedata.race_walk import ALL_REGIONS_WALK, Errand
 
 log = get_logger(__name__)
 
@@ -153,4 +153,4 @@ def _tells_region(errand: Errand, races: Sequence[Race], known: Collection[str])
 
 
 def _name(errand: Errand) -> str:
-    return f"racebook.day.{ALL if errand.region is None else errand.region}.{errand.day.isoformat()}"
+    return f"racebook.day.{ALL_REGIONS_WALK if errand.region is None else errand.region}.{errand.day.isoformat()}"

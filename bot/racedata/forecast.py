@@ -15,10 +15,10 @@ from bot.events.races import Value
 from bot.racedata.month_quota import month_end
 from bot.racedata.quota_by_day import LEAST_DAYS
 
-IN_TEN = 8
+MONTHS_OF_TEN_IN_RANGE = 8
 """This many of ten months end within the range."""
 
-HISTORY = timedelta(days=56)
+SAMPLES_KEPT = timedelta(days=56)
 """Older days are ignored: eight weeks show each weekday eight times."""
 
 SMOOTHING = 0.1
@@ -58,7 +58,7 @@ class _Model:
 def forecast(used: int, limit: int | None, now: datetime, days: Mapping[date, int]) -> Forecast | None:
     """None with too few days."""
     now = now.astimezone(UTC)
-    recent = {day: use for day, use in sorted(days.items()) if now.date() - HISTORY <= day < now.date()}
+    recent = {day: use for day, use in sorted(days.items()) if now.date() - SAMPLES_KEPT <= day < now.date()}
     if len(recent) < LEAST_DAYS:
         return None
     course = list(_course(_fit(recent), used, now))
@@ -130,5 +130,5 @@ def _profile(days: Mapping[date, int]) -> Mapping[int, float]:
 
 def _quantile(freedom: int) -> float:
     """The quantile of Student's t for the range. Source: Abramowitz and Stegun, 26.7.5."""
-    z: float = NormalDist().inv_cdf(0.5 + IN_TEN / 20)
+    z: float = NormalDist().inv_cdf(0.5 + MONTHS_OF_TEN_IN_RANGE / 20)
     return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)

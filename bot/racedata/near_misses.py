@@ -10,7 +10,7 @@ from bot.racedata.reference_store import KnownCourse
 
 LIKELY_MAX = 3
 
-ALIKE = 0.6
+LIKENESS_MIN = 0.6
 """The least likeness of a near miss, from 0 to 1 (rapidfuzz's ratio)."""
 
 SHORT, ALIKE_IF_LONGER = 3, 0.7
@@ -19,16 +19,16 @@ SHORT, ALIKE_IF_LONGER = 3, 0.7
 TOGETHER_ALIKE = 0.75
 """The least likeness of several words to one name."""
 
-TOGETHER_MAX = 6
+WORDS_TOGETHER_MAX = 6
 
 TYPED_MAX = 80
 """Compared characters of a typed word. No code and no course name is longer."""
 
-NAMED_MAX = 10
+NEAR_NAMES_MAX = 10
 
 LOOKED_UP_MAX = 10
 
-COURSE = "course:"
+COURSE_PREFIX = "course:"
 """Stands before a typed course among words of other kinds."""
 
 Vocabulary = Mapping[str, str]
@@ -43,15 +43,15 @@ class WrongWord:
     meant: tuple[str, ...] = ()
 
 
-def likely(typed: str, values: Iterable[str], most: int = LIKELY_MAX, *, alike: float = ALIKE) -> list[str]:
+def likely(typed: str, values: Iterable[str], most: int = LIKELY_MAX, *, alike: float = LIKENESS_MIN) -> list[str]:
     return list(dict.fromkeys(value for value, _ in _scored(typed, values, most, alike)))[:most]
 
 
-def wrong_words(words: Iterable[str], vocabulary: Vocabulary, alike: float = ALIKE) -> list[WrongWord]:
+def wrong_words(words: Iterable[str], vocabulary: Vocabulary, alike: float = LIKENESS_MIN) -> list[WrongWord]:
     """The words that the vocabulary lacks, each once; joined where together they are more like one name."""
     wrong = list(dict.fromkeys(word for word in words if vocabulary.get(word) != word))
     each = {word: _scored(word, vocabulary, LIKELY_MAX, alike) for word in wrong[:LOOKED_UP_MAX]}
-    if 1 < len(wrong) <= TOGETHER_MAX:
+    if 1 < len(wrong) <= WORDS_TOGETHER_MAX:
         together = _scored(" ".join(wrong), vocabulary, LIKELY_MAX, max(alike, TOGETHER_ALIKE))
         if _best(together) > max(map(_best, each.values())):
             return [_wrong(" ".join(wrong), together, vocabulary)]
@@ -68,7 +68,7 @@ def refusal(told: str, wrong: Sequence[WrongWord], after: str = "") -> CommandEr
 
 
 def nearest_names(pairs: Iterable[tuple[str, str]]) -> str:
-    each = [f"{name} for {quoted(typed.removeprefix(COURSE))}" for name, typed in dict.fromkeys(pairs)]
+    each = [f"{name} for {quoted(typed.removeprefix(COURSE_PREFIX))}" for name, typed in dict.fromkeys(pairs)]
     return f" Did you mean {', '.join(each)}?" if each else ""
 
 
@@ -100,8 +100,8 @@ def quoted(typed: str) -> str:
 
 def named(words: Iterable[str], joint: str = "or") -> str:
     each = list(dict.fromkeys(words))
-    more = [f"{len(each) - NAMED_MAX} more"] if len(each) > NAMED_MAX else []
-    return f" {joint} ".join([*map(quoted, each[:NAMED_MAX]), *more])
+    more = [f"{len(each) - NEAR_NAMES_MAX} more"] if len(each) > NEAR_NAMES_MAX else []
+    return f" {joint} ".join([*map(quoted, each[:NEAR_NAMES_MAX]), *more])
 
 
 def several(typed: str, found: Sequence[KnownCourse], regions: Sequence[str]) -> CommandError:
@@ -120,7 +120,7 @@ def several(typed: str, found: Sequence[KnownCourse], regions: Sequence[str]) ->
         if one.course_id
     }
     told = f"Which {typed}?" if len(meant) == len(found) else f"Which {typed}? Give the id: {ids}."
-    return CommandError(told, typed=COURSE + typed, meant=meant)
+    return CommandError(told, typed=COURSE_PREFIX + typed, meant=meant)
 
 
 def _scored(typed: str, values: Iterable[str], most: int, alike: float) -> list[tuple[str, float]]:
@@ -157,4 +157,4 @@ def _wrong(typed: str, scored: Sequence[tuple[str, float]], vocabulary: Vocabula
 
 
 def _shown(meant: str) -> str:
-    return meant.removeprefix(COURSE)
+    return meant.removeprefix(COURSE_PREFIX)

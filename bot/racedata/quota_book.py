@@ -16,7 +16,7 @@ from bot.db import named_values
 from bot.db.engine import Database
 from bot.events.races import Value
 from bot.racedata import quota_store
-from bot.racedata.client.records import Page
+from bot.racedata.client.records import ServicePage
 from bot.racedata.client.service_client import RACES_PATH, RacingClient
 from bot.racedata.client.service_errors import InvalidParam, QuotaExceeded, ServiceFailure, Spared
 from bot.racedata.forecast import Forecast, forecast
@@ -57,7 +57,7 @@ class TotalSeen(Value):
         return TotalSeen(month=month, first=first, last=total, monthly=monthly, turned=turned)
 
 
-async def usage_by_day(client: RacingClient) -> Page[Any]:
+async def usage_by_day(client: RacingClient) -> ServicePage[Any]:
     """Usage by day. "Grouping by day is also offered", but the value for `by` is not shown (Spec gap G5)."""
     try:
         return await client.usage(by=BY_DAY)

@@ -23,10 +23,10 @@ from bot.logs import get_logger
 from bot.racedata import race_book_store
 from bot.racedata.client.service_client import RacingClient
 from bot.racedata.client.service_errors import OutsideWindow, QuotaExceeded, RateLimited, ServiceFailure, Spared
-from bot.racedata.day_card import Card, Coverage, Meeting, Outcomes, none_hidden, outcomes_of
+from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, none_hidden, outcomes_of
 from bot.racedata.day_path import DayRead, PathReader, Paths
 from bot.racedata.quota_book import QuotaBook
-from bot.racedata.race_book_store import Kept
+from bot.racedata.race_book_store import StoredRace
 from bot.racedata.race_walk import Errand, Walk, WalkReader, is_proven, read_at
 
 log = get_logger(__name__)
@@ -111,7 +111,7 @@ class RaceBook:
         kept, told = await self._database.read(lambda session: _known(session, region, day))
         return self._card(standing, kept, course, outcomes_of([one.race for one in kept], told, region, course))
 
-    async def meetings(self, day: date) -> tuple[Meeting, ...]:
+    async def meetings(self, day: date) -> tuple[MeetingCard, ...]:
         """Makes no request."""
         kept, told = await self._database.read(lambda session: _known(session, None, day))
         return outcomes_of([one.race for one in kept], told, None, None).meetings
@@ -235,7 +235,7 @@ class RaceBook:
         run.pages += 1
         self._pages[run.errand.region] += 1
 
-    def _card(self, standing: Standing, kept: list[Kept], course: Course | None, outcomes: Outcomes) -> Card:
+    def _card(self, standing: Standing, kept: list[StoredRace], course: Course | None, outcomes: Outcomes) -> Card:
         is_whole = standing.is_proven and none_hidden((one.race for one in kept), course)
         day_read, walk = standing.day_read, standing.walk
         return Card(
@@ -255,7 +255,7 @@ class RaceBook:
         return self._client.state.window or (day_read and day_read.window) or walk.window
 
 
-def _known(session: Session, region: str | None, day: date) -> tuple[list[Kept], list[RacingEvent]]:
+def _known(session: Session, region: str | None, day: date) -> tuple[list[StoredRace], list[RacingEvent]]:
     since, until = (datetime.combine(day, clock, UTC) for clock in (time.min, time.max))
     told = race_book_store.told_of_day(session, day.isoformat(), since, until)
     return race_book_store.of_day(session, day.isoformat(), region), told

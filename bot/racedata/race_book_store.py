@@ -34,7 +34,7 @@ NEWS_MAX_AGE = timedelta(days=2)
 """Races older than this are no news: lists bring old races by the thousand."""
 
 
-class Kept(NamedTuple):
+class StoredRace(NamedTuple):
     race: Race
     updated_at: datetime
 
@@ -148,12 +148,12 @@ def read_row(race_id: str, region: str, data: str) -> Race | None:
     return _with_region(race, region) if race else None
 
 
-def of_day(session: Session, day: str, region: str | None = None) -> list[Kept]:
+def of_day(session: Session, day: str, region: str | None = None) -> list[StoredRace]:
     statement = select(BookRace).where(col(BookRace.race_date) == day).order_by(col(BookRace.race_id))
     if region is not None:
         statement = statement.where(col(BookRace.region) == region)
     rows = session.execute(statement).scalars().all()
-    return [Kept(_with_region(Race.model_validate_json(row.data), row.region), row.updated_at) for row in rows]
+    return [StoredRace(_with_region(Race.model_validate_json(row.data), row.region), row.updated_at) for row in rows]
 
 
 def by_id(session: Session, race_id: str) -> Race | None:

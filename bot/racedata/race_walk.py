@@ -31,7 +31,7 @@ from bot.events.reading.race_record import read_race
 from bot.racedata import quota_store, race_book_store
 from bot.racedata.client.cursor_walk import Step
 from bot.racedata.client.records import RaceRecord
-from bot.racedata.client.service_client import PAGE_SIZE, RacingClient, WalkPosition
+from bot.racedata.client.service_client import RECORDS_PER_PAGE, RacingClient, WalkPosition
 from bot.racedata.month_quota import month_key
 
 
@@ -252,7 +252,7 @@ def _is_below(after: str | None, bound: str | None) -> bool:
 RUNNERS_KEPT = timedelta(days=60)
 """Older races have no runners: a walk from 2017 on passes hundreds of thousands of races."""
 
-ALL = "*"
+ALL_REGIONS_WALK = "*"
 
 
 @dataclass(frozen=True)
@@ -276,7 +276,7 @@ class WalkReader:
 
     async def load(self, region: str | None) -> Walk:
         kept = await self._database.read(lambda session: named_values.get(session, _name(region)))
-        return Walk.model_validate(kept[0]) if kept else Walk(region=region, limit=PAGE_SIZE)
+        return Walk.model_validate(kept[0]) if kept else Walk(region=region, limit=RECORDS_PER_PAGE)
 
     async def read_on(
         self,
@@ -347,7 +347,7 @@ class WalkReader:
 
 
 def _name(region: str | None) -> str:
-    return f"racebook.walk.{ALL if region is None else region}"
+    return f"racebook.walk.{ALL_REGIONS_WALK if region is None else region}"
 
 
 def _read_races(records: Sequence[RaceRecord], today: date) -> list[Race]:

@@ -34,7 +34,7 @@ from bot.racedata.client.service_errors import (
 )
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import (
-    COURSE,
+    COURSE_PREFIX,
     Vocabulary,
     find_courses,
     likely_courses,
@@ -183,7 +183,7 @@ class ReferenceBook:
             meant = await asyncio.to_thread(likely_courses, typed, courses) if guessing else []
             raise CommandError(
                 f"There is no course {quoted(typed)}.",
-                typed=COURSE + typed,
+                typed=COURSE_PREFIX + typed,
                 meant={word: word for word in meant},
                 asks=True,
             )

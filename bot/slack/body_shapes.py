@@ -56,7 +56,7 @@ class _MoveEvent(_Event):
     new_channel_id: Id
 
 
-EVENTS: Mapping[str, type[_Event]] = {
+EVENT_SHAPES: Mapping[str, type[_Event]] = {
     "member_joined_channel": _ChannelEvent,
     "member_left_channel": _ChannelEvent,
     direct_messages.EVENT: _ChannelEvent,
@@ -171,7 +171,7 @@ def check_shape(body: dict[str, Any]) -> None:
             model = _KINDS.get(kind, _Body) if isinstance(kind, str) else _Body
             model.model_validate(body)
             if model is _EventCallback:
-                EVENTS.get(body["event"]["type"], _Event).model_validate(body["event"])
+                EVENT_SHAPES.get(body["event"]["type"], _Event).model_validate(body["event"])
     except ValidationError as error:
         # The error names the place only: people's words can stand there.
         where = ".".join(map(str, error.errors(include_input=False)[0]["loc"])) or "who, where or what is missing"
@@ -183,4 +183,4 @@ def is_ours(body: dict[str, Any]) -> bool:
     kind = body.get("type")
     if "command" in body:
         return True
-    return kind in _KINDS and (kind != "event_callback" or body["event"]["type"] in EVENTS)
+    return kind in _KINDS and (kind != "event_callback" or body["event"]["type"] in EVENT_SHAPES)

@@ -11,7 +11,7 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.logs import get_logger
-from bot.slack.bot_identity import Identity
+from bot.slack.bot_identity import BotIdentity
 from bot.slack.messages.kit.text import plain
 
 log = get_logger(__name__)
@@ -23,7 +23,7 @@ class Listener(Protocol):
     def register(self, bolt: AsyncApp) -> None: ...
 
 
-def make_bolt(identity: Identity, listeners: Iterable[Listener]) -> AsyncApp:
+def make_bolt(identity: BotIdentity, listeners: Iterable[Listener]) -> AsyncApp:
     """The app for requests that bot.slack.request_guard has verified.
 
     `process_before_response` saves the 10 ms by which Bolt polls for the ack. `authorize` asks Slack nothing, because a

@@ -12,7 +12,7 @@ log = get_logger(__name__)
 
 
 @dataclass
-class Identity:
+class BotIdentity:
     """The answer of auth.test. Commands and posts work without an answer."""
 
     token: str
@@ -23,7 +23,7 @@ class Identity:
     problem: str | None = "Slack has not answered yet"
 
     def __repr__(self) -> str:
-        return f"Identity({self.name!r}, bot_user_id={self.bot_user_id!r})"
+        return f"BotIdentity({self.name!r}, bot_user_id={self.bot_user_id!r})"
 
     async def ask(self, slack: SlackClient) -> bool:
         try:

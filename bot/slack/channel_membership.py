@@ -7,7 +7,7 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from bot.errors import SlackChannelClosed, SlackError, SlackScopeMissing
 from bot.slack.web_client import SlackClient
 
-MEMBERSHIP_S = 5.0
+MEMBERS_LOOKUP_S = 5.0
 
 MEMBER_PAGES_MAX = 5
 """Of a thousand members each."""
@@ -20,7 +20,7 @@ POST_ANYWHERE_SCOPE = "chat:write.public"
 SCOPES_HEADER = "x-oauth-scopes"
 
 
-async def is_member(slack: SlackClient, channel_id: str, timeout_s: float = MEMBERSHIP_S) -> bool | None:
+async def is_member(slack: SlackClient, channel_id: str, timeout_s: float = MEMBERS_LOOKUP_S) -> bool | None:
     """True in a direct message with the bot too. None if Slack does not answer."""
     try:
         if channel_id.startswith(DIRECT_MESSAGE):
@@ -90,7 +90,7 @@ async def _member_page(slack: SlackClient, channel_id: str, cursor: str | None) 
     return await slack.call(
         "conversations.members",
         lambda: slack.web.conversations_members(channel=channel_id, cursor=cursor, limit=1000),
-        timeout_s=MEMBERSHIP_S,
+        timeout_s=MEMBERS_LOOKUP_S,
     )
 
 

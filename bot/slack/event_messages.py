@@ -11,7 +11,7 @@ from bot.logs import get_logger
 from bot.outbox.channel_queues import Claim
 from bot.outbox.message import Message
 from bot.outbox.message_view import MessageView
-from bot.slack.bot_identity import Identity
+from bot.slack.bot_identity import BotIdentity
 from bot.slack.corrections_since import corrected
 from bot.slack.messages import Corrected, MessageContext, SupersededBy, render
 from bot.slack.messages.kit.plain import sentence
@@ -25,7 +25,7 @@ MESSAGES_CACHED = 64
 class PostRenderer:
     """Builds a message at the moment of sending, because a message tells its lateness."""
 
-    def __init__(self, identity: Identity, late_after_s: float) -> None:
+    def __init__(self, identity: BotIdentity, late_after_s: float) -> None:
         self.identity = identity
         self._late_after_s = late_after_s
         self._message = lru_cache(maxsize=MESSAGES_CACHED)(_message)

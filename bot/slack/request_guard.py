@@ -27,7 +27,7 @@ from bot.web.request_body import BodyReader
 
 log = get_logger(__name__)
 
-PATH = "/slack/events"
+SLACK_PATH = "/slack/events"
 MAX_BODY_BYTES = 1024 * 1024
 """Four times a modal's state, Slack's largest body."""
 

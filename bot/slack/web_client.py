@@ -21,7 +21,7 @@ from bot.outbox.message import Message
 from bot.outbox.messenger import Call, HistoryPage
 from bot.slack.api_errors import EDIT_METHOD, POST_METHOD, WAIT, classify
 
-CALL_S = 10.0
+WEB_API_TIMEOUT_S = 10.0
 """Posts pass their own deadline."""
 
 METADATA_EVENT = "racing_bot_post"
@@ -147,7 +147,7 @@ class SlackClient:
         return HistoryPage(None, (answer.get("response_metadata") or {}).get("next_cursor") or None)
 
     async def call(
-        self, method: str, start: Callable[[], Awaitable[AsyncSlackResponse]], *, timeout_s: float = CALL_S
+        self, method: str, start: Callable[[], Awaitable[AsyncSlackResponse]], *, timeout_s: float = WEB_API_TIMEOUT_S
     ) -> AsyncSlackResponse:
         try:
             answer = await self._call(method, start, timeout_s)

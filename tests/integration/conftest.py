@@ -34,7 +34,7 @@ from bot.outbox.resolve import Resolver
 from bot.outbox.resume import Reopening
 from bot.sandbox.slack.workspace import SlackWorkspace
 from bot.settings import DoubtfulPosts
-from bot.slack.bot_identity import Identity
+from bot.slack.bot_identity import BotIdentity
 from bot.slack.event_messages import PostRenderer
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.kit.plain import sentence
@@ -214,7 +214,7 @@ async def make_pipeline(database, slack):
         poster = Poster(
             database=database,
             sender=client,
-            render=PostRenderer(Identity(TOKEN), 600),
+            render=PostRenderer(BotIdentity(TOKEN), 600),
             resolver=Resolver(client, 10, doubtful),
             notices=notices,
             clock=clock,

@@ -171,7 +171,7 @@ def live(life: Life) -> None:
 
 def _shorten(times: Times) -> None:
     values = {
-        "CALL_S": times.call_s,
+        "POST_CALL_S": times.call_s,
         "LEASE_MARGIN_S": times.lease_margin_s,
         "EDIT_LOOK_S": times.look_s,
         "HISTORY_PAGE_S": times.look_s,

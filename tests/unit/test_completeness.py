@@ -22,10 +22,10 @@ from bot.cli.main import app as command_line
 from bot.db.engine import table_of
 from bot.db.tables import WHERE, InboxDelivery
 from bot.deliveries.payload import read_payload
-from bot.doctor.slack_checks import WITHOUT
+from bot.doctor.slack_checks import LOSS_WITHOUT_SCOPE
 from bot.doctor.table import CHECKS
 from bot.events.event import TOPIC_OF, EventKind, Topic
-from bot.events.kinds import ABANDONMENTS, DECLARATIONS, Told
+from bot.events.kinds import ABANDONMENTS, DECLARATIONS, ToldField
 from bot.events.races import Race
 from bot.events.reading.aliases import OCCURRED_AT_OF
 from bot.manifest import read_manifest
@@ -38,7 +38,7 @@ from bot.sandbox.racing_service.account_endpoints import EventName
 from bot.sandbox.racing_service.racing_standin import RacingService
 from bot.settings import Settings
 from bot.slack import api_errors
-from bot.slack.body_shapes import EVENTS
+from bot.slack.body_shapes import EVENT_SHAPES
 from bot.slack.commands.filter_words_typed import TOPIC_WORDS
 from bot.slack.commands.table import RACING_COMMANDS, SLASH_COMMANDS
 from bot.slack.listeners import direct_messages
@@ -115,7 +115,7 @@ def test_no_two_events_share_their_words(part):
 
 
 def told(declared):
-    return [path for path, entry in declared.fields.items() if isinstance(entry, Told)]
+    return [path for path, entry in declared.fields.items() if isinstance(entry, ToldField)]
 
 
 def test_every_topic_has_an_event_words_a_label_and_names_of_its_time():
@@ -212,7 +212,7 @@ def test_manifest_has_exactly_the_registered_commands_with_their_hints():
 
 
 def test_manifest_has_exactly_the_events_that_are_listened_to():
-    heard = {f"{name}.im" if name == direct_messages.EVENT else name for name in EVENTS}
+    heard = {f"{name}.im" if name == direct_messages.EVENT else name for name in EVENT_SHAPES}
     assert set(read_manifest()["settings"]["event_subscriptions"]["bot_events"]) == heard
 
 
@@ -289,8 +289,8 @@ def test_every_finding_of_the_doctor_has_a_test():
 
 def test_doctor_says_of_each_scope_what_the_page_says():
     costs = {code_in(scope)[0]: cost for scope, _, cost in rows("docs/scopes.md", "Scopes")}
-    assert set(WITHOUT) == set(costs)
-    assert [scope for scope, cost in WITHOUT.items() if not costs[scope].startswith(cost)] == []
+    assert set(LOSS_WITHOUT_SCOPE) == set(costs)
+    assert [scope for scope, cost in LOSS_WITHOUT_SCOPE.items() if not costs[scope].startswith(cost)] == []
 
 
 # Errors

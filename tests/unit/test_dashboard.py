@@ -5,13 +5,13 @@ import re
 
 import yaml
 
-from bot.operations.metrics import PREFIX, Metrics
+from bot.operations.metrics import METRIC_PREFIX, Metrics
 from bot.slack.web_client import METHODS
 from tests.promtool import ROOT, needs_promtool, run_promtool
 from tests.unit.test_completeness import settings
 
 DASHBOARD = ROOT / "docs" / "operations" / "dashboard.json"
-OLDER = f"{PREFIX}waiting"
+OLDER = f"{METRIC_PREFIX}waiting"
 """Kept for deployments; the dashboard shows the same by state."""
 
 
@@ -56,7 +56,9 @@ def test_legends_and_groups_name_only_labels_of_the_query():
 
 def test_every_metric_is_shown():
     shown = " ".join(queries())
-    names = {sample.name for sample in samples() if sample.name.startswith(PREFIX) and "_created" not in sample.name}
+    names = {
+        sample.name for sample in samples() if sample.name.startswith(METRIC_PREFIX) and "_created" not in sample.name
+    }
     assert {name for name in names if f"{name}{{" not in shown} == {OLDER}
 
 

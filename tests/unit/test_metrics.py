@@ -10,7 +10,7 @@ from prometheus_client import generate_latest
 from bot.errors import SlackError, SlackMessageRefused, SlackRefused
 from bot.events.event import EventKind
 from bot.operations import metrics as declared
-from bot.operations.metrics import PREFIX, Metrics, part_of
+from bot.operations.metrics import METRIC_PREFIX, Metrics, part_of
 from bot.outbox import claim_outcomes
 from bot.outbox.claim_outcomes import ClaimOutcome
 from bot.racedata.client import service_errors
@@ -28,11 +28,11 @@ def metrics():
 
 
 def families(metrics):
-    return [family for family in metrics.registry.collect() if family.name.startswith(PREFIX)]
+    return [family for family in metrics.registry.collect() if family.name.startswith(METRIC_PREFIX)]
 
 
 def value(metrics, name, **labels):
-    return metrics.registry.get_sample_value(f"{PREFIX}{name}", labels)
+    return metrics.registry.get_sample_value(f"{METRIC_PREFIX}{name}", labels)
 
 
 @needs_promtool

@@ -12,10 +12,10 @@ from bot.events.races import Course
 from bot.sandbox.slack import modals
 from bot.sandbox.slack.block_rules import view_problems
 from bot.slack.forms.subscribe_form import FormOf, read_form, saved, subscribe_form
-from bot.slack.messages.conditions.view import Known
+from bot.slack.messages.conditions.view import PublishedChoices
 
 NEW = FormOf(channel_id="C1")
-KNOWN = Known(("GB", "IRE"), courses=True)
+KNOWN = PublishedChoices(("GB", "IRE"), courses=True)
 
 NAMES = st.text(max_size=90) | st.sampled_from(["<!channel>", "&" * 400, "🐎" * 200, "GB", ALL_REGIONS, " ", "\u202e"])
 REGIONS = st.none() | st.lists(NAMES, unique=True, max_size=5)
@@ -39,13 +39,13 @@ def submitted(view, values):
 @given(st.none() | FILTERS, REGIONS, st.booleans())
 def test_form_is_one_that_slack_takes_whatever_it_shows(chosen, regions, courses):
     form = FormOf(channel_id="C1", editing=chosen.region if chosen else None)
-    view = subscribe_form(form, chosen, Known(regions, courses=courses))
+    view = subscribe_form(form, chosen, PublishedChoices(regions, courses=courses))
     assert view_problems(view, "modal") == []
     assert len(json.dumps(view)) < 250_000
 
 
 def test_form_of_thousands_of_regions_holds_slacks_limits():
-    view = subscribe_form(NEW, None, Known([f"R{number}" for number in range(1_500)], courses=True))
+    view = subscribe_form(NEW, None, PublishedChoices([f"R{number}" for number in range(1_500)], courses=True))
     assert view_problems(view, "modal") == []
     assert len(json.dumps(view)) < 250_000
 
@@ -75,7 +75,7 @@ def test_edited_subscription_that_is_left_as_it_is_stays_as_it_is(region, topics
     ("typed", "regions"), [("GB, IRE", ("GB", "IRE")), ("ALL", (ALL_REGIONS,)), ("GB GB", ("GB",))]
 )
 def test_form_without_regions_takes_typed_ones(typed, regions):
-    view = subscribe_form(NEW, None, Known(None, courses=False))
+    view = subscribe_form(NEW, None, PublishedChoices(None, courses=False))
     assert "have not been read yet" in view["blocks"][0]["text"]["text"]
     _, found = submitted(view, {"regions": typed})
     assert found["region"] == regions

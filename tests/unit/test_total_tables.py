@@ -21,13 +21,12 @@ from bot.operations import metrics, missing_rows
 from bot.operations.drill_run import HAS_ENDED, AddressAnswer, DrillReport, Stop
 from bot.operations.jobs import watch_deliveries
 from bot.operations.repair import outage
-from bot.outbox.ledger import Outcome as PostOutcome
-from bot.outbox.ledger import Told
+from bot.outbox.ledger import LedgerLine
+from bot.outbox.ledger import LedgerOutcome as PostOutcome
 from bot.outbox.message_store import HELD_STATE
 from bot.outbox.states import UNSENT
 from bot.racedata.client import circuit_breakers
-from bot.racedata.day_card import Card, Coverage, Outcomes
-from bot.racedata.day_card import Outcome as RaceOutcome
+from bot.racedata.day_card import Card, Coverage, Outcomes, RaceOutcome
 from bot.racedata.month_quota import QuotaSource
 from bot.slack.commands.table import BUTTON_COMMANDS
 from bot.slack.messages import EVENT_MESSAGES
@@ -53,7 +52,7 @@ KEPT = KeptDrill(drill=Drill(drill_id="d1", begun_by="U1"), begun_at=NOW)
 TABLES: dict[str, tuple[Iterable[Any], Iterable[Any]]] = {
     "EVENT_MESSAGES": (EVENT_MESSAGES, [*EventKind]),
     "backlog_summary.COUNTED": (backlog_summary.COUNTED, [*EventKind, None]),
-    "trace_answer.KINDS": (trace_answer.KINDS, [*EventKind, drill_mark.KIND]),
+    "trace_answer.KINDS": (trace_answer.KINDS_IN_WORDS, [*EventKind, drill_mark.KIND]),
     "outage.IN_WORDS": (outage.IN_WORDS, [*EventKind, None]),
     "mute_answer._ABANDONMENTS": (mute_answer._ABANDONMENTS, [*Abandonments]),
     "status_answer._MISSING": (status_answer._MISSING, [*MissingKind]),
@@ -70,8 +69,8 @@ TABLES: dict[str, tuple[Iterable[Any], Iterable[Any]]] = {
         [*UNSENT, HELD_STATE, metrics.GIVEN_UP],
     ),
     "findings.EXIT_CODES": (EXIT_CODES, [*CheckOutcome]),
-    "unlatch_command.CODES": (unlatch_command.CODES, [*main.Breaker]),
-    "refusals of unlatch_command.CODES": ([*unlatch_command.CODES.values()], [*circuit_breakers.CODES]),
+    "unlatch_command.CODES": (unlatch_command.CODES_BY_WORD, [*main.Breaker]),
+    "refusals of unlatch_command.CODES": ([*unlatch_command.CODES_BY_WORD.values()], [*circuit_breakers.BREAKER_CODES]),
 }
 
 
@@ -83,7 +82,7 @@ def test_table_has_exactly_one_line_for_each(name):
 
 @pytest.mark.parametrize("outcome", PostOutcome)
 def test_every_outcome_of_a_post_has_words(outcome):
-    told = Told(channel_id="C1", outcome=outcome, attempts=1, received_at=NOW)
+    told = LedgerLine(channel_id="C1", outcome=outcome, attempts=1, received_at=NOW)
     assert trace_answer.outcome_words(told, lambda _channel, _ts: None)
 
 

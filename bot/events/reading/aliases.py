@@ -93,7 +93,7 @@ RACE: Mapping[str, Field[Any]] = {
 
 COURSE_NAMES = "course course_name venue venue_name racecourse racecourse_name"
 TRACK_NAMES = "track track_name"
-COURSE: Mapping[str, tuple[Field[str], ...]] = {
+COURSE_FIELDS: Mapping[str, tuple[Field[str], ...]] = {
     "course_id": (
         Field(text, COURSE_ID),
         field(read_course_id, COURSE_NAMES),
@@ -128,7 +128,7 @@ RUNNER: Mapping[str, Names] = {
 }
 
 SURE_POSITION = names("position pos finishing_position finish_position final_position")
-POSITION = (*SURE_POSITION, *names("official_position finish_pos place placing rank finish"))
+POSITION_NAMES = (*SURE_POSITION, *names("official_position finish_pos place placing rank finish"))
 NO_FINISH = names("casualty casualty_reason outcome outcome_code")
 RUNNER_STATUS = names("status runner_status finish_status result_status")
 DISQUALIFIED = names("disqualified is_disqualified dsq dq")

@@ -107,8 +107,8 @@ def region_of(sources: Sources) -> str | None:
 
 def course_of(sources: Sources) -> Course:
     """A course's own country comes before any other country."""
-    read = {name: next(filter(None, map(sources.look, ways)), None) for name, ways in aliases.COURSE.items()}
-    (country,) = aliases.COURSE["country"]
+    read = {name: next(filter(None, map(sources.look, ways)), None) for name, ways in aliases.COURSE_FIELDS.items()}
+    (country,) = aliases.COURSE_FIELDS["country"]
     return Course(**{**read, "country": find(sources.courses, country.names, text) or read["country"]})
 
 

@@ -44,7 +44,7 @@ DATA_NAMES = SAME_SUBJECT | {
     *("payload", "body", "content", "record", "resource", "item", "message", "detail", "event", "entry"),
     *("result", "results", "racecard", "card", "declarations", "abandonment", "settlement", "notification", "webhook"),
 }
-CLOSED = frozenset(
+OPAQUE_NAMES = frozenset(
     {
         *("region", "country", "jurisdiction", "going", "surface", "weather", "distance", "off", "offtime", "reason"),
         *("winner", "horse", "runner", "runners", "jockey", "trainer", "owner", "favourite", "sp", "odds", "prize"),
@@ -61,7 +61,7 @@ RACING_FIELDS = frozenset(
         *("runners", "placings", "finishingorder", "finishers", "winner"),
     }
 )
-KINDS = {fold(kind): kind for kind in EventKind}
+KINDS_BY_WORD = {fold(kind): kind for kind in EventKind}
 
 
 class Part(NamedTuple):
@@ -84,14 +84,14 @@ def parts_of(record: Mapping[str, Any], about: About = About.DATA) -> list[Part]
 
 def kind_of(name: Any) -> EventKind | None:
     """In any spelling: "RESULT_RECEIVED", "result:received"."""
-    return KINDS.get(fold(name)) if isinstance(name, str) and len(name) <= LONGEST_NAME else None
+    return KINDS_BY_WORD.get(fold(name)) if isinstance(name, str) and len(name) <= LONGEST_NAME else None
 
 
 def _children(part: Part) -> Iterator[Part]:
     if part.depth >= DEEPEST or part.about is About.COURSE:
         return
     for name, value in part.fields.items():
-        if isinstance(value, dict) and name not in CLOSED and not name.startswith(ANOTHER_RACE):
+        if isinstance(value, dict) and name not in OPAQUE_NAMES and not name.startswith(ANOTHER_RACE):
             fields = _with_attributes(value)
             yield Part(_about(name, fields, part), name, part.depth + 1, fields)
 

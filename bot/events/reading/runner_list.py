@@ -118,7 +118,7 @@ def _position(fields: Fields, status: str | None) -> str | None:
     if find([fields], aliases.DISQUALIFIED, flag):
         return "DSQ"
     return (
-        find([fields], aliases.POSITION, _read_position)
+        find([fields], aliases.POSITION_NAMES, _read_position)
         or find([fields], aliases.NO_FINISH, text)
         or (status if status and _is_no_finish(status) else None)
     )

@@ -14,7 +14,7 @@ from bot.outbox.notices import Notices
 
 log = get_logger(__name__)
 
-MESSAGES_PER_COMMIT = 200
+EXPIRED_PER_COMMIT = 200
 """The number is small, because ingest waits for the transaction."""
 
 
@@ -30,7 +30,7 @@ async def expire_queue(database: Database, notices: Notices, keep_hours: int, cl
 def _expire(session: Session, notices: Notices, keep_hours: int, clock: Clock) -> int:
     # The closing has the database's time, and the summary counts from the closing.
     now = database_now(session, clock)
-    given_up = backlog.give_up(session, clock() - timedelta(hours=keep_hours), MESSAGES_PER_COMMIT, now)
+    given_up = backlog.give_up(session, clock() - timedelta(hours=keep_hours), EXPIRED_PER_COMMIT, now)
     for channel_id, (held, _) in given_up.items():
         notices.given_up(session, channel_id, held, keep_hours)
     return sum(count for _, count in given_up.values())

@@ -13,7 +13,7 @@ from bot.logs import get_logger
 
 log = get_logger(__name__)
 
-DELIVERIES_PER_COMMIT = 200
+BODIES_PER_COMMIT = 200
 """The number is small, because ingest waits for the transaction."""
 
 PRUNED_TO = "bodies_pruned_to"
@@ -32,7 +32,7 @@ def _prune(session: Session, keep_days: int, clock: Clock) -> int | None:
     """Pruned bodies in a batch; None at the end."""
     kept = named_values.get(session, PRUNED_TO)
     before = clock() - timedelta(days=keep_days)
-    ids = inbox.received_before(session, before, after_id=kept[0] if kept else 0, limit=DELIVERIES_PER_COMMIT)
+    ids = inbox.received_before(session, before, after_id=kept[0] if kept else 0, limit=BODIES_PER_COMMIT)
     if not ids:
         return None
     named_values.put(session, PRUNED_TO, ids[-1], clock())

@@ -27,7 +27,7 @@ LEASE_S = 300.0
 RUN_S = 1_800.0
 """Longest run. A run without an end would block its job unnoticed."""
 
-TRY_EVERY_S = 60
+SLOT_TRY_EVERY_S = 60
 """Each replica tries at least this often, to take over a dead claimant's slot in time."""
 
 
@@ -51,7 +51,7 @@ class Jobs:
 
     def start(self) -> None:
         for job in JOBS:
-            try_every_s = min(job.every_s(self._parts.settings), TRY_EVERY_S)
+            try_every_s = min(job.every_s(self._parts.settings), SLOT_TRY_EVERY_S)
             self._scheduler.add_job(
                 self.run, IntervalTrigger(seconds=try_every_s), args=[job], id=job.id, next_run_time=self._parts.clock()
             )

@@ -22,7 +22,7 @@ from bot.events.reading.record_objects import About, kind_of, parts_of
 
 ReadPayload = Callable[[bytes], RacingEvent]
 
-DEEPEST = 4
+RECORD_DEPTH_MAX = 4
 PAYLOADS = ("payload", "body", "requestbody", "sentbody", "rawbody", "content", "data", "message", "event", "sent")
 """Names of a payload without an event's name, or as JSON in a text."""
 
@@ -69,7 +69,7 @@ TRY_AT = ("at", "attemptedat", "sentat", "startedat", "createdat", "timestamp", 
 ANSWER_STATUS = ("responsestatus", "responsestatuscode", "responsecode", "statuscode", "httpstatus", "status", "code")
 ANSWER_WORDS = ("error", "lasterror", "errormessage", "failurereason", "failure", "responsebody", "answer", "response")
 TRIED_WORDS = (*ANSWER_WORDS, "body", "message")
-WORDS_MAX = 100
+RECORD_WORDS_MAX = 100
 
 
 class EndpointAnswer(NamedTuple):
@@ -186,7 +186,7 @@ def _names_event(fields: Mapping[str, Any], deepest: int = 2) -> bool:
 def _inner(record: Mapping[str, Any]) -> Iterator[_Sent]:
     """Objects and JSON texts in a record, the shallower first. Our answers are left out."""
     level = [_Sent("", record)]
-    for _ in range(DEEPEST):
+    for _ in range(RECORD_DEPTH_MAX):
         level = [child for parent in level for child in _children(parent.fields)]
         yield from level
 
@@ -329,7 +329,7 @@ def _words(value: Any) -> str | None:
 
 
 def _cut(words: str | None) -> str | None:
-    return words if words is None or len(words) <= WORDS_MAX else f"{words[:WORDS_MAX]}…"
+    return words if words is None or len(words) <= RECORD_WORDS_MAX else f"{words[:RECORD_WORDS_MAX]}…"
 
 
 def _bytes(

@@ -14,7 +14,7 @@ from bot.operations.repair.failed_record import Failed
 from bot.outbox import message_store
 from bot.outbox.notices import Notices
 
-APART = timedelta(hours=1)
+OUTAGES_APART = timedelta(hours=1)
 """First attempts closer than this belong to the same outage.
 
 The data service gives up a delivery about a day after its first attempt, so an outage appears piece by piece.
@@ -44,7 +44,7 @@ class Outage(Value):
         return sum(self.kinds.values())
 
     def goes_on(self, found: "Outage") -> bool:
-        return found.since <= self.until + APART and found.until >= self.since - APART
+        return found.since <= self.until + OUTAGES_APART and found.until >= self.since - OUTAGES_APART
 
     def with_(self, found: "Outage") -> "Outage":
         return Outage(

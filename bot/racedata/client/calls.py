@@ -9,7 +9,7 @@ from bot.logs import get_logger
 from bot.racedata.client.circuit_breakers import USAGE_PATH, CircuitBreakers
 from bot.racedata.client.envelope import failure_of, read_page
 from bot.racedata.client.headers import RateReading, read_rate
-from bot.racedata.client.records import Meta, Page
+from bot.racedata.client.records import Meta, ServicePage
 from bot.racedata.client.retry import Patience, Retry, decide, rate_wait_s
 from bot.racedata.client.service_errors import QuotaExceeded, RateLimited, ServiceFailure, ServiceUnreachable, Spared
 from bot.racedata.client.throttle import Slot, Throttle
@@ -86,8 +86,8 @@ class Calls:
         self._on_answer = on_answer
 
     async def ask(
-        self, request: Request, page: type[Page[T]], *, patience: Patience, background: bool, bare: bool = False
-    ) -> Page[T]:
+        self, request: Request, page: type[ServicePage[T]], *, patience: Patience, background: bool, bare: bool = False
+    ) -> ServicePage[T]:
         """Raises a ServiceFailure when no further attempt is due."""
         try:
             return await self._ask(request, page, patience=patience, background=background, bare=bare)
@@ -108,8 +108,8 @@ class Calls:
         return ServiceUnreachable(path, message="no answer so far", may_have_arrived=True)
 
     async def _ask(
-        self, request: Request, page: type[Page[T]], *, patience: Patience, background: bool, bare: bool
-    ) -> Page[T]:
+        self, request: Request, page: type[ServicePage[T]], *, patience: Patience, background: bool, bare: bool
+    ) -> ServicePage[T]:
         started, attempt = self._timing.monotonic(), 0
         while True:
             attempt += 1
@@ -172,8 +172,8 @@ class Calls:
             raise
 
     async def _read(
-        self, answer: Answer, request: Request, page: type[Page[T]], *, bare: bool, is_probe: bool
-    ) -> Page[T]:
+        self, answer: Answer, request: Request, page: type[ServicePage[T]], *, bare: bool, is_probe: bool
+    ) -> ServicePage[T]:
         found = read_page(answer, request.path, page, self.transport.mask, bare=bare)
         if isinstance(found, ServiceFailure):
             self._on_answer(request.path, found)

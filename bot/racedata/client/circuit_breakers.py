@@ -20,7 +20,7 @@ from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, Servi
 
 QUOTA = "quota_exceeded"
 UNAUTHORIZED = "unauthorized"
-CODES = (UNAUTHORIZED, QUOTA)
+BREAKER_CODES = (UNAUTHORIZED, QUOTA)
 USAGE_PATH = "account/usage"
 
 LATEST_TURN = timedelta(hours=24)
@@ -74,7 +74,7 @@ class CircuitBreakers:
         self._changes = 0
 
     async def open_now(self) -> tuple[OpenBreaker, ...]:
-        for code in CODES:
+        for code in BREAKER_CODES:
             await self._load(code)
         return tuple(self._open.values())
 
@@ -95,7 +95,7 @@ class CircuitBreakers:
 
         A 401 without a code, such as a proxy's, opens no breaker.
         """
-        if error.code not in CODES or not isinstance(error, QuotaExceeded | Unauthorized):
+        if error.code not in BREAKER_CODES or not isinstance(error, QuotaExceeded | Unauthorized):
             return False
         before, now = self._open.get(error.code), self._clock()
         since = before.since if before else now

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Generic, TypeVar
 
-from bot.racedata.client.records import Meta, Page
+from bot.racedata.client.records import Meta, ServicePage
 from bot.racedata.client.service_errors import InvalidParam, OutsideWindow, WalkBroken
 
 T = TypeVar("T")
@@ -22,7 +22,7 @@ class Step(Generic[T]):
     `started_again`: the stored cursor was refused, and the walk starts from the beginning.
     """
 
-    page: Page[list[T]]
+    page: ServicePage[list[T]]
     cursor: str | None
     resume_at: str | None
     is_last: bool
@@ -30,7 +30,7 @@ class Step(Generic[T]):
 
 
 async def walk(
-    path: str, fetch: Callable[[str | None], Awaitable[Page[list[T]]]], cursor: str | None = None
+    path: str, fetch: Callable[[str | None], Awaitable[ServicePage[list[T]]]], cursor: str | None = None
 ) -> AsyncGenerator[Step[T]]:
     """The pages from `cursor` on, until the service says that no page follows: a short or empty page is not the end.
 
@@ -74,11 +74,11 @@ def _problem(meta: Meta, seen: set[str | None], empty: int) -> str | None:
     return f"{empty} empty pages in a row" if empty >= MOST_EMPTY_PAGES else None
 
 
-async def collect_any(steps: AsyncGenerator[Step[Any]]) -> Page[Any]:
+async def collect_any(steps: AsyncGenerator[Step[Any]]) -> ServicePage[Any]:
     """All pages of an answer of unspecified shape as one page."""
     pages = [step.page async for step in steps]
     whole = reduce(joined, (page.data for page in pages))
-    return Page[Any].model_construct(meta=pages[-1].meta, data=whole)
+    return ServicePage[Any].model_construct(meta=pages[-1].meta, data=whole)
 
 
 def joined(one: Any, other: Any) -> Any:
@@ -90,10 +90,10 @@ def joined(one: Any, other: Any) -> Any:
     return other
 
 
-async def collect(steps: AsyncGenerator[Step[T]]) -> Page[list[T]]:
+async def collect(steps: AsyncGenerator[Step[T]]) -> ServicePage[list[T]]:
     items: list[T] = []
     meta = Meta()
     async for step in steps:
         items += step.page.data
         meta = step.page.meta
-    return Page[list[T]].model_construct(meta=meta.model_copy(update={"count": len(items)}), data=items)
+    return ServicePage[list[T]].model_construct(meta=meta.model_copy(update={"count": len(items)}), data=items)

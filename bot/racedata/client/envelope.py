@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from bot.racedata.client.headers import read_rate, read_retry_after
-from bot.racedata.client.records import Page
+from bot.racedata.client.records import ServicePage
 from bot.racedata.client.service_errors import (
     BY_CODE,
     AnswerUnreadable,
@@ -44,8 +44,8 @@ def failure_of(answer: Answer, path: str, now: datetime, mask: Mask) -> ServiceF
 
 
 def read_page(
-    answer: Answer, path: str, page: type[Page[T]], mask: Mask, *, bare: bool = False
-) -> Page[T] | AnswerUnreadable:
+    answer: Answer, path: str, page: type[ServicePage[T]], mask: Mask, *, bare: bool = False
+) -> ServicePage[T] | AnswerUnreadable:
     """The page, or the failure of a body without an envelope. With `bare` any body becomes the page's data.
 
     The caller raises the failure: a traceback from here could show the body.
@@ -70,7 +70,7 @@ def _enveloped(body: Any, raw: bytes) -> dict[str, Any]:
     return {"meta": meta, "data": parts["data"] if is_envelope else parts}
 
 
-def _validated(body: Any, page: type[Page[T]]) -> Page[T] | None:
+def _validated(body: Any, page: type[ServicePage[T]]) -> ServicePage[T] | None:
     """A ValidationError quotes the body, so the error must not be chained to another."""
     try:
         return page.model_validate(body)

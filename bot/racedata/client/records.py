@@ -79,7 +79,7 @@ class Meta(Record):
     next_cursor: Text = None
 
 
-class Page(BaseModel, Generic[T]):
+class ServicePage(BaseModel, Generic[T]):
     model_config = ConfigDict(frozen=True)
 
     meta: Meta
@@ -160,10 +160,10 @@ def _texts(item: Any) -> Iterator[str]:
         yield from _signing_secrets(item)
 
 
-CountryPage = Page[Rows[CountryRecord]]
-CoursePage = Page[Rows[CourseRecord]]
-RacePage = Page[Rows[RaceRecord]]
-DeliveryPage = Page[ListedRows[DeliveryRecord]]
-SubscriptionPage = Page[SubscriptionRecord]
-AnyPage = Page[Any]
+CountryPage = ServicePage[Rows[CountryRecord]]
+CoursePage = ServicePage[Rows[CourseRecord]]
+RacePage = ServicePage[Rows[RaceRecord]]
+DeliveryPage = ServicePage[ListedRows[DeliveryRecord]]
+SubscriptionPage = ServicePage[SubscriptionRecord]
+AnyPage = ServicePage[Any]
 """For answers of unspecified shape: reference (Spec gap G6), usage (G5)."""

@@ -26,9 +26,9 @@ from bot.racedata.client.records import (
     CoursePage,
     DeliveryPage,
     DeliveryRecord,
-    Page,
     RacePage,
     RaceRecord,
+    ServicePage,
     SubscriptionPage,
     SubscriptionRecord,
 )
@@ -42,7 +42,7 @@ from bot.racedata.quota_purposes import Purpose
 T = TypeVar("T")
 RACES_PATH = "races/search"
 DELIVERIES_PATH = "webhooks/deliveries"
-PAGE_SIZE = 200
+RECORDS_PER_PAGE = 200
 """The larger specified page size; the maximum is not shown (Spec gap G12)."""
 
 
@@ -52,7 +52,7 @@ class WalkPosition(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     region: str | None = None
-    limit: int = Field(PAGE_SIZE, ge=1)
+    limit: int = Field(RECORDS_PER_PAGE, ge=1)
     cursor: str | None = None
 
 
@@ -115,7 +115,7 @@ class RacingClient:
         return await self._whole("reference", {})
 
     async def races_page(
-        self, region: str | None = None, limit: int = PAGE_SIZE, cursor: str | None = None
+        self, region: str | None = None, limit: int = RECORDS_PER_PAGE, cursor: str | None = None
     ) -> RacePage:
         return await self._get(RACES_PATH, RacePage, {"region": region, "limit": limit, "cursor": cursor})
 
@@ -126,7 +126,7 @@ class RacingClient:
 
     async def subscribe_webhook(
         self, url: str, events: Sequence[str], region: str | None = None
-    ) -> Page[SubscriptionRecord]:
+    ) -> ServicePage[SubscriptionRecord]:
         """Never retried: the secret is shown once.
 
         The subscription may exist after AnswerUnreadable, ServerFault, or ServiceUnreachable with `may_have_arrived`.
@@ -159,20 +159,22 @@ class RacingClient:
     def _walk(
         self,
         path: str,
-        page: type[Page[list[T]]],
+        page: type[ServicePage[list[T]]],
         query: dict[str, str | int | None],
         cursor: str | None = None,
     ) -> AsyncGenerator[Step[T]]:
-        async def fetch(cursor: str | None) -> Page[list[T]]:
+        async def fetch(cursor: str | None) -> ServicePage[list[T]]:
             return await self._get(path, page, {**query, "cursor": cursor})
 
         return walk(path, fetch, cursor)
 
-    async def _get(self, path: str, page: type[Page[T]], query: dict[str, str | int | None] | None = None) -> Page[T]:
+    async def _get(
+        self, path: str, page: type[ServicePage[T]], query: dict[str, str | int | None] | None = None
+    ) -> ServicePage[T]:
         params = tuple((name, value) for name, value in (query or {}).items() if value is not None)
         return await self._ask(Request("GET", path, params), page)
 
-    async def _ask(self, request: Request, page: type[Page[T]], *, bare: bool = False) -> Page[T]:
+    async def _ask(self, request: Request, page: type[ServicePage[T]], *, bare: bool = False) -> ServicePage[T]:
         await self._calls.check_spending(request.path, self._purpose)
         return await self._calls.ask(request, page, patience=self._patience, background=self._background, bare=bare)
 

@@ -14,19 +14,17 @@ import httpx
 from pydantic import JsonValue, SecretStr
 
 from bot.errors import SettingsError
-from bot.logs import quieten_http
+from bot.logs import MASK, quieten_http
 from bot.racedata.client.address import check_base_url
 from bot.racedata.client.service_errors import AnswerUnreadable, ServiceFailure, ServiceUnreachable
 
-MIB = 1024 * 1024
-MAX_ANSWER_BYTES = 32 * MIB
+MAX_ANSWER_BYTES = 32 * 1024 * 1024
 """A page of 200 races of 40 runners at 1 KiB each is 8 MiB."""
 
 TIMEOUTS = httpx.Timeout(connect=5, read=30, write=10, pool=10)
 WHOLE_ANSWER_S = 60.0
 """Against a slow trickle the read timeout alone never ends."""
 
-MASK = "********"
 SURELY_NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
 
 

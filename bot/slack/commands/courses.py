@@ -9,7 +9,7 @@ from bot.racedata.near_misses import TYPED_MAX, likely_courses
 from bot.racedata.reference_store import KnownCourse
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.list_words import LIST_S, read_list_words
-from bot.slack.commands.phrases import THINGS, Reader
+from bot.slack.commands.phrases import THINGS, PhraseReader
 from bot.slack.commands.tokens import read_page, words_of
 from bot.slack.messages.answers.courses_answer import courses
 
@@ -48,7 +48,7 @@ async def _find(desk: Desk, invocation: Invocation) -> tuple[list[KnownCourse], 
 
 async def _in_english(desk: Desk, text: str) -> str:
     """The line without joining words, countries as region codes: "courses in Ireland"."""
-    phrases = Reader(await desk.reference.lexicon(LIST_S), {}).read(words_of(text))
+    phrases = PhraseReader(await desk.reference.lexicon(LIST_S), {}).read(words_of(text))
     return " ".join(one.value for one in phrases if one.kind in THINGS and read_page(one.typed) is None)
 
 

@@ -9,7 +9,7 @@ from bot.racedata.near_misses import TYPED_MAX, likely
 from bot.racedata.reference_store import KnownCountry
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.list_words import LIST_S, read_list_words
-from bot.slack.commands.phrases import THINGS, Kind, Reader
+from bot.slack.commands.phrases import THINGS, Kind, PhraseReader
 from bot.slack.commands.tokens import read_page, words_of
 from bot.slack.messages.answers.coverage_answer import coverage
 
@@ -35,7 +35,7 @@ async def _find(desk: Desk, invocation: Invocation) -> tuple[list[KnownCountry],
     if not found:
         # Here a country's code counts, even if the code is no region.
         lexicon = Lexicon(codes, (), countries)
-        phrases = Reader(lexicon, {}).read(words_of(invocation.text))
+        phrases = PhraseReader(lexicon, {}).read(words_of(invocation.text))
         named = [phrase for phrase in phrases if phrase.kind in THINGS and read_page(phrase.typed) is None]
         wanted = {phrase.value for phrase in named if phrase.kind is Kind.REGION}
         is_understood = named and all(phrase.kind is Kind.REGION for phrase in named)

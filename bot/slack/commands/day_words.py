@@ -13,10 +13,10 @@ from datetime import date
 from bot.errors import CommandError
 from bot.events.days import is_day_phrase, likely_day, parse_day
 from bot.events.races import Course
-from bot.racedata.day_card import Meeting
+from bot.racedata.day_card import MeetingCard
 from bot.racedata.lexicon import Lexicon
 from bot.racedata.near_misses import (
-    COURSE,
+    COURSE_PREFIX,
     LOOKED_UP_MAX,
     Vocabulary,
     course_words,
@@ -29,14 +29,14 @@ from bot.racedata.near_misses import (
 from bot.racedata.reference_book import ReferenceBook
 from bot.racedata.reference_store import KnownCourse
 from bot.slack.commands.filter_choice import no_region
-from bot.slack.commands.phrases import JOINING, THINGS, Kind, Phrase, Reader
+from bot.slack.commands.phrases import JOINING, THINGS, Kind, Phrase, PhraseReader
 from bot.slack.commands.tokens import SINGLE_QUOTES, Word, join, parted, read_page, words_of
 
-ALL = "all"
+ALL_REGIONS_WORD = "all"
 
 _LIKE_A_REGION = re.compile("[A-Z]{2,4}")
 
-MeetingsOf = Callable[[date], Awaitable[Sequence[Meeting]]]
+MeetingsOf = Callable[[date], Awaitable[Sequence[MeetingCard]]]
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Place:
+class DayPlace:
     """A region (None: all) and a course (None: all). `unchecked` words could not be looked up."""
 
     region: str | None = None
@@ -169,7 +169,7 @@ def read_words(
             found.add(flags[folded])
         elif turned := read_page(word.text):
             page = turned
-        elif folded != ALL:
+        elif folded != ALL_REGIONS_WORD:
             others.append(word)
     if len(set(days)) > 1:
         lines = {
@@ -182,29 +182,29 @@ def read_words(
     return Asked(days[0] if days else today, tuple(others), command, frozenset(found), page, flags, bool(days))
 
 
-async def find_place(reference: ReferenceBook, meetings: MeetingsOf, asked: Asked, timeout_s: float) -> Place:
+async def find_place(reference: ReferenceBook, meetings: MeetingsOf, asked: Asked, timeout_s: float) -> DayPlace:
     """The typed region and course. Raises CommandError for unknown words and for two regions.
 
     A course without a list is known where the day has a meeting there.
     """
     if not asked.words:
-        return Place()
+        return DayPlace()
     lexicon = await reference.lexicon(timeout_s)
     whole = " ".join(asked.others)
     if not lexicon.is_region(whole) and find_courses(lexicon.courses, whole):
         return await _at_course(reference, whole, None, (), timeout_s)
-    read = _Read(asked, lexicon, Reader(lexicon, {}).read(asked.words))
+    read = _Read(asked, lexicon, PhraseReader(lexicon, {}).read(asked.words))
     read.check()
     region = next(iter(read.regions), None)
     unchecked = () if lexicon.regions or region is None else (region,)
     rest = " ".join(phrase.value for phrase in read.left)
     if not rest:
-        return Place(region=region, unchecked=unchecked)
+        return DayPlace(region=region, unchecked=unchecked)
     if not read.courses_of(rest):
         whole = " ".join(read.but_regions)
         there = await meetings(asked.day)
         if seen := _seen(there, rest, region) or _seen(there, whole, region):
-            return Place(region or seen.region, seen.course, unchecked)
+            return DayPlace(region or seen.region, seen.course, unchecked)
         days = {day for one in read.left[:LOOKED_UP_MAX] if (day := likely_day(one.value))}
         folded = {code.casefold() for code in lexicon.regions}
         if lexicon.courses or days or any(one.value.casefold() in folded for one in read.left):
@@ -214,7 +214,9 @@ async def find_place(reference: ReferenceBook, meetings: MeetingsOf, asked: Aske
         return await _at_course(reference, rest, region, unchecked, timeout_s)
     except CommandError as error:
         typed = {phrase.value: phrase.typed for phrase in read.phrases}
-        raise error.of_words(typed | {f"{COURSE}{value}": f"{COURSE}{word}" for value, word in typed.items()}) from None
+        raise error.of_words(
+            typed | {f"{COURSE_PREFIX}{value}": f"{COURSE_PREFIX}{word}" for value, word in typed.items()}
+        ) from None
 
 
 def _but_joining(words: Sequence[str]) -> Sequence[str]:
@@ -222,7 +224,7 @@ def _but_joining(words: Sequence[str]) -> Sequence[str]:
     return words[places[0] : places[-1] + 1] if places else ()
 
 
-def _seen(meetings: Sequence[Meeting], typed: str, region: str | None) -> Meeting | None:
+def _seen(meetings: Sequence[MeetingCard], typed: str, region: str | None) -> MeetingCard | None:
     here = [one for one in meetings if region is None or one.region in {region, None}]
     return next((one for one in here if typed in {one.course.course_id, _as_typed(one.course.name)}), None)
 
@@ -233,14 +235,14 @@ def _as_typed(name: str | None) -> str:
 
 async def _at_course(
     reference: ReferenceBook, typed: str, region: str | None, unchecked: tuple[str, ...], timeout_s: float
-) -> Place:
+) -> DayPlace:
     course = await reference.check_course(typed, timeout_s, regions=[region] if region else ())
     if course.course_id is None:
-        return Place(region, course, (*unchecked, typed))
+        return DayPlace(region, course, (*unchecked, typed))
     own = await reference.region_of(course)
     if region is not None and own is not None and region != own:
         raise CommandError(f"{course.name or typed} is in {own}, not in {region}.", typed=region, meant={own: own})
-    return Place(region or own, course, unchecked)
+    return DayPlace(region or own, course, unchecked)
 
 
 def _joined(words: Sequence[Word]) -> Iterator[Word]:

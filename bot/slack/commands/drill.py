@@ -11,12 +11,12 @@ from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.messages.answers.drill_report import drill_report
 
 NAME = "drill"
-HERE = "here"
+DRILL_HERE = "here"
 
-MEMBERSHIP_S = 0.8
+DRILL_MEMBERSHIP_S = 0.8
 
-ANSWER_S = 60.0
-"""A drill ends earlier (bot.fanout.drill_records.LASTS)."""
+DRILL_ANSWER_S = 60.0
+"""A drill ends earlier (bot.fanout.drill_records.DRILL_LASTS)."""
 
 _PATH = "/webhooks/racing"
 
@@ -44,7 +44,7 @@ async def check(_desk: Desk, invocation: Invocation) -> None:
         raise CommandError(
             "It is /racing drill for every channel that takes abandonments, or /racing drill here for this channel "
             "alone.",
-            lines={"Here alone": f"{NAME} {HERE}"},
+            lines={"Here alone": f"{NAME} {DRILL_HERE}"},
         )
 
 
@@ -60,12 +60,12 @@ async def answer(desk: Desk, invocation: Invocation, committed: KeptDrill) -> Me
 
 
 def _is_here(invocation: Invocation) -> bool:
-    return invocation.text.strip().lower() == HERE
+    return invocation.text.strip().lower() == DRILL_HERE
 
 
 async def _check_member(desk: Desk, invocation: Invocation) -> None:
     """Raise CommandError without the bot in the channel: a refused post would close the channel queue."""
-    if await is_member(desk.slack, invocation.channel_id, invocation.left_s(MEMBERSHIP_S)) is False:
+    if await is_member(desk.slack, invocation.channel_id, invocation.left_s(DRILL_MEMBERSHIP_S)) is False:
         raise CommandError(
             f"I am not in this channel, so a drill can't come here. /invite @{desk.identity.name}, then type "
             "/racing drill here again."

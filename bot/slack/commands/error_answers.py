@@ -6,18 +6,18 @@ from dataclasses import replace
 from bot.errors import CommandError, ServiceError, SlackError, StorageError
 from bot.logs import get_logger
 from bot.outbox.message import Message
-from bot.racedata.near_misses import COURSE
+from bot.racedata.near_misses import COURSE_PREFIX
 from bot.slack.commands.tokens import SINGLE_QUOTES, join, parted, split
-from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, Reader, failure_words
+from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader, failure_words
 from bot.slack.messages.answers.subscription_buttons import edit_button
 from bot.slack.messages.conditions.region_view import region_named
-from bot.slack.messages.kit.buttons import VALUE_MAX, actions, command_button
+from bot.slack.messages.kit.buttons import BUTTON_VALUE_MAX, actions, command_button
 from bot.slack.messages.kit.plain import sentence
 
 log = get_logger(__name__)
 
 
-def explain(error: Exception, reference: str, line: str = "", reader: Reader = NOBODY_KNOWN) -> Message:
+def explain(error: Exception, reference: str, line: str = "", reader: AnswerReader = NOBODY_KNOWN) -> Message:
     """The fault and the remedy. For faults of the bot, a reference leads to the log.
 
     `line`: the words after /racing. Buttons run the line with the wrong word replaced.
@@ -49,7 +49,7 @@ def explain(error: Exception, reference: str, line: str = "", reader: Reader = N
             return told(f"Something went wrong on my side. Please {hand_on(reader, reference)}.")
 
 
-def hand_on(reader: Reader, reference: str) -> str:
+def hand_on(reader: AnswerReader, reference: str) -> str:
     if reader.is_admin:
         return f"look into the log for the reference {reference}"
     return f"give {reader.whom_to_tell} the reference {reference}: the log has it"
@@ -66,7 +66,7 @@ def _with_offers(error: CommandError, line: str) -> Message:
 
 def offered_lines(error: CommandError, line: str) -> dict[str, str]:
     mended = {label: retyped(line, right) for label, right in error.offers.items()}
-    whole = {label: one for label, one in error.lines.items() if len(one) <= VALUE_MAX}
+    whole = {label: one for label, one in error.lines.items() if len(one) <= BUTTON_VALUE_MAX}
     return {label: right for label, right in mended.items() if right} | whole
 
 
@@ -76,12 +76,12 @@ def retyped(line: str, right: Mapping[str, str]) -> str | None:
     `course:Ascto` means the word as a course, tried first where the line calls the word a course.
     """
     # A longer line fits no button.
-    words = split(line) if len(line) <= VALUE_MAX else []
+    words = split(line) if len(line) <= BUTTON_VALUE_MAX else []
     for typed, value in right.items():
         name, phrase = parted(" ".join(typed.split()))
         words = _replaced(words, name, phrase, value) or _gathered(words, name, phrase.split(), value)
     shown = join(words)
-    return shown if words and split(shown) == words and len(shown) <= VALUE_MAX else None
+    return shown if words and split(shown) == words and len(shown) <= BUTTON_VALUE_MAX else None
 
 
 def _replaced(words: Sequence[str], name: str, phrase: str, value: str) -> list[str]:
@@ -90,7 +90,7 @@ def _replaced(words: Sequence[str], name: str, phrase: str, value: str) -> list[
     The phrase's `name` prefers courses or other words. The command, the first word, is tried last.
     """
     found = [(start, *place) for start in range(len(words)) if (place := _place(words, start, phrase, value))]
-    ranks = [(start == 0, _is_course(words, start) != name.endswith(COURSE)) for start, _, _ in found]
+    ranks = [(start == 0, _is_course(words, start) != name.endswith(COURSE_PREFIX)) for start, _, _ in found]
     best = min(ranks, default=None)
     right: list[str] = []
     at = 0
@@ -114,7 +114,7 @@ def _place(words: Sequence[str], start: int, phrase: str, value: str) -> tuple[i
 def _is_course(words: Sequence[str], start: int) -> bool:
     """True for `course:Ascot` and for `course: Ascot`."""
     name, value = parted(words[start - 1]) if start else ("", "")
-    return (parted(words[start])[0] or (name if not value else "")).lower().endswith(COURSE)
+    return (parted(words[start])[0] or (name if not value else "")).lower().endswith(COURSE_PREFIX)
 
 
 def _gathered(words: Sequence[str], name: str, apart: Sequence[str], value: str) -> list[str]:

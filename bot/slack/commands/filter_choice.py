@@ -14,19 +14,19 @@ from bot.racedata.near_misses import LOOKED_UP_MAX, nearest_names, quoted
 from bot.slack.commands.everyday_words import everyday
 from bot.slack.commands.invocation import Desk
 from bot.slack.commands.tokens import join
-from bot.slack.messages.conditions.course_view import COURSES, NOT_COURSES, name_of
+from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES, name_of
 from bot.slack.messages.conditions.region_view import REGIONS, region_named, region_words
 from bot.slack.messages.conditions.table import NARROWING, ONLY_COURSES
 from bot.slack.messages.conditions.topic_view import topics_in_order
 from bot.slack.messages.conditions.view import ConditionView
 from bot.slack.messages.kit.text import listed
 
-CHECK_S = 1.2
+FILTER_CHECK_S = 1.2
 """For looking up regions and courses before the ack, for which Slack allows three seconds."""
 
 
 @dataclass
-class Check:
+class FilterChoice:
     """Looks words up within one deadline, and gathers errors by the form's fields.
 
     `notes` go into the answer. `places` are the courses' known regions. `typed` are the typed words by region code, and
@@ -42,7 +42,7 @@ class Check:
     no_more_than: frozenset[Topic] | None = None
     typed: dict[str, str] = field(default_factory=dict)
     _lexicon: Lexicon | None = None
-    until_s: float = field(default_factory=lambda: asyncio.get_running_loop().time() + CHECK_S)
+    until_s: float = field(default_factory=lambda: asyncio.get_running_loop().time() + FILTER_CHECK_S)
 
     async def lexicon(self) -> Lexicon:
         self._lexicon = self._lexicon or await self.desk.reference.lexicon(self.left_s())
@@ -98,7 +98,7 @@ class Check:
             return
         self.places = {one: await self.desk.reference.region_of(one) for one in (*courses, *not_courses)}
         if error := self._elsewhere("course:", courses, regions) or self._without_course(courses, regions):
-            self._add(COURSES, error)
+            self._add(COURSES_FIELD, error)
         if error := self._elsewhere("-course:", not_courses, regions):
             self._add(NOT_COURSES, error)
 
@@ -184,7 +184,7 @@ def no_region(lexicon: Lexicon, typed: Sequence[str]) -> CommandError | None:
     return CommandError(because) if because else None
 
 
-def still_brought(before: ChannelFilter, check: Check) -> str | None:
+def still_brought(before: ChannelFilter, check: FilterChoice) -> str | None:
     more = topics_in_order(before.topics - check.no_more_than) if check.no_more_than is not None else []
     if not more:
         return None

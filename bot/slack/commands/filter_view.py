@@ -31,7 +31,7 @@ def abandonments_here(session: Session, channel_id: str, meeting: Meeting, now: 
     taken = abandonments_taken(map(subscriptions.read_filter, rows), meeting.model_copy(update={"region": region}))
     if not taken:
         return Abandonments.NOT_ASKED_FOR if taken is False else Abandonments.DEPENDS_ON_REGION
-    if any(row.state in subscriptions.CLOSED for row in rows):
+    if any(row.state in subscriptions.CLOSED_STATES for row in rows):
         return Abandonments.ONCE_OPEN
     is_paused = subscriptions.paused_until(session, channel_id, now) is not None
     return Abandonments.AFTER_THE_PAUSE if is_paused else Abandonments.POSTED

@@ -14,7 +14,7 @@ from bot.errors import CommandError
 from bot.events.days import is_day
 from bot.events.event import DEFAULT_TOPICS, Topic
 from bot.racedata.lexicon import Lexicon
-from bot.racedata.near_misses import COURSE
+from bot.racedata.near_misses import COURSE_PREFIX
 from bot.slack.commands.line_parses import (
     ALL,
     JOINTS,
@@ -24,7 +24,7 @@ from bot.slack.commands.line_parses import (
     left_out_together,
     without_not_only,
 )
-from bot.slack.commands.phrases import THINGS, Kind, Phrase, Reader
+from bot.slack.commands.phrases import THINGS, Kind, Phrase, PhraseReader
 from bot.slack.commands.tokens import Word, join, parted, words_of
 from bot.slack.messages.conditions.table import TYPED_AS, VIEWS
 from bot.slack.messages.conditions.topic_view import topics_in_order
@@ -42,7 +42,7 @@ TOPIC_WORDS: dict[str, Topic] = {
     "cards": Topic.RACECARDS,
 }
 
-NOT_COURSE = f"-{COURSE}"
+NOT_COURSE = f"-{COURSE_PREFIX}"
 
 EVERYTHING = "everything"
 """All regions, or all topics of a region: "everything from GB"."""
@@ -104,7 +104,7 @@ class TypedFilter:
                     *([ALL] if self.everything else []),
                     *self.regions,
                     *topics_in_order(self.topics),
-                    *(f"{COURSE}{one}" for one in self.courses),
+                    *(f"{COURSE_PREFIX}{one}" for one in self.courses),
                     *(f"{NOT_COURSE}{one}" for one in self.not_courses),
                     *typed_values(self.values),
                 ],
@@ -113,7 +113,7 @@ class TypedFilter:
 
 
 def read_typed_filter(text: str, lexicon: Lexicon = NO_LISTS) -> TypedFilter:
-    every = Reader(lexicon, OWN, is_day=_is_day, reads_values=True).read(_together(words_of(text)))
+    every = PhraseReader(lexicon, OWN, is_day=_is_day, reads_values=True).read(_together(words_of(text)))
     typed, values, not_values = _without_values(every)
     ways = without_not_only(typed, lexicon)
     phrases = ways[0]
@@ -392,7 +392,9 @@ def _together(words: Sequence[Word]) -> list[Word]:
         if name and not value:
             follows = next(left, Word(""))
             if not follows.text or parted(follows.text)[0]:
-                example = '"Name", as /racing courses shows the name' if name.endswith(COURSE) else "1, for example"
+                example = (
+                    '"Name", as /racing courses shows the name' if name.endswith(COURSE_PREFIX) else "1, for example"
+                )
                 raise CommandError(f'Nothing follows "{word.text}". Write {word.text}{example}.')
             found.append(Word(f"{name}{follows.text}", is_quoted=True, has_comma=follows.has_comma))
         else:

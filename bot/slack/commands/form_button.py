@@ -8,7 +8,7 @@ from bot.logs import get_logger
 from bot.racedata import reference_store
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.forms.subscribe_form import FormOf, subscribe_form
-from bot.slack.messages.conditions.view import Known
+from bot.slack.messages.conditions.view import PublishedChoices
 
 log = get_logger(__name__)
 
@@ -57,7 +57,7 @@ def _instead(error: SlackError, chosen: ChannelFilter | None) -> str:
     )
 
 
-def _known(session: Session) -> Known:
+def _known(session: Session) -> PublishedChoices:
     """The kept lists: the service is not asked while a form waits."""
     regions, courses = reference_store.regions(session), reference_store.courses(session)
-    return Known(regions[0] if regions and regions[0] else None, courses=bool(courses and courses[0]))
+    return PublishedChoices(regions[0] if regions and regions[0] else None, courses=bool(courses and courses[0]))

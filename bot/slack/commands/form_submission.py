@@ -10,11 +10,11 @@ from bot.channels import subscriptions
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.errors import CommandError, FieldsWrong
 from bot.events.races import Course
-from bot.slack.commands.filter_choice import Check
+from bot.slack.commands.filter_choice import FilterChoice
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.subscribe import CHANGED, Subscribed, store
 from bot.slack.forms.subscribe_form import FormOf
-from bot.slack.messages.conditions.course_view import COURSES, NOT_COURSES, course_value, not_shown
+from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES, course_value, not_shown
 from bot.slack.messages.conditions.race_class_view import CLASSES
 from bot.slack.messages.conditions.region_view import REGIONS
 from bot.slack.messages.conditions.table import VIEWS
@@ -27,14 +27,14 @@ async def submit(desk: Desk, invocation: Invocation, form: FormOf, submitted: Su
     except CommandError as error:
         raise FieldsWrong({REGIONS: str(error)}) from None
     before = await desk.database.read(partial(_opened_with, form=form))
-    check = Check(desk)
+    check = FilterChoice(desk)
     named = check.instead_of_all(submitted["region"])
     regions = named if ALL_REGIONS in named else await check.regions(named)
     values = _values(submitted, before)
-    for name in (COURSES, NOT_COURSES):
+    for name in (COURSES_FIELD, NOT_COURSES):
         if submitted[name] is not None:
             values[name] = await _courses(check, name, submitted[name], before, regions)
-    await check.arriving(values[COURSES], values[NOT_COURSES], regions)
+    await check.arriving(values[COURSES_FIELD], values[NOT_COURSES], regions)
     await check.classes(CLASSES, [one for one in values[CLASSES] if before is None or one not in before.classes])
     errors = {name: told for view in VIEWS for name, told in view.problems(submitted).items()}
     errors |= {name: str(some[0]) for name, some in check.errors.items()}
@@ -63,7 +63,7 @@ def _opened_with(session: Session, form: FormOf) -> ChannelFilter | None:
 
 
 async def _courses(
-    check: Check, name: str, submitted: Sequence[str], before: ChannelFilter | None, regions: Sequence[str]
+    check: FilterChoice, name: str, submitted: Sequence[str], before: ChannelFilter | None, regions: Sequence[str]
 ) -> tuple[Course, ...]:
     there: tuple[Course, ...] = getattr(before, name) if before else ()
     stored = {course_value(course): course for course in there}

@@ -16,15 +16,15 @@ from bot.racedata.quota_book import QuotaBook
 from bot.racedata.race_book import RaceBook
 from bot.racedata.reference_book import ReferenceBook
 from bot.settings import Settings
-from bot.slack.bot_identity import Identity
-from bot.slack.messages.answers.failure_words import Reader
+from bot.slack.bot_identity import BotIdentity
+from bot.slack.messages.answers.failure_words import AnswerReader
 from bot.slack.permissions import People
 from bot.slack.web_client import SlackClient
 
 COMMIT_S = 2.2
 """Slack waits three seconds for the ack."""
 
-ANSWER_S = 25.0
+COMMAND_ANSWER_S = 25.0
 """A longer answer is given up, and the person is told."""
 
 STORING_S = 0.3
@@ -64,7 +64,7 @@ class Desk:
     settings: Settings
     database: Database
     slack: SlackClient
-    identity: Identity
+    identity: BotIdentity
     reference: ReferenceBook
     races: RaceBook
     quota: QuotaBook
@@ -109,10 +109,10 @@ class Command:
     changes: Changes | None = None
     examples: tuple[str, ...] = ()
     mistakes: str = ""
-    answer_s: float = ANSWER_S
+    answer_s: float = COMMAND_ANSWER_S
 
 
-async def reader_of(desk: Desk, invocation: Invocation) -> Reader:
+async def reader_of(desk: Desk, invocation: Invocation) -> AnswerReader:
     """Without Slack's answer the person is no admin."""
     is_admin = await desk.people.is_admin(invocation.user_id)
-    return Reader(is_admin is True, tuple(sorted(desk.people.admin_users)), utc_today(desk.clock()))
+    return AnswerReader(is_admin is True, tuple(sorted(desk.people.admin_users)), utc_today(desk.clock()))

@@ -16,8 +16,8 @@ from bot.slack.messages.conditions.topic_view import topics_in_order
 ALL = "all"
 
 JOINTS = frozenset({Kind.AND, Kind.OR})
-COURSES = frozenset({Kind.COURSE, Kind.NO_COURSE})
-PLACES = COURSES | {Kind.REGION, Kind.UNKNOWN}
+COURSE_KINDS = frozenset({Kind.COURSE, Kind.NO_COURSE})
+PLACE_KINDS = COURSE_KINDS | {Kind.REGION, Kind.UNKNOWN}
 
 _EVERYWHERE = Phrase(Kind.OWN, ALL, ALL)
 _NOT = Phrase(Kind.NOT, "no", "no")
@@ -31,7 +31,7 @@ def is_topic(phrase: Phrase) -> bool:
 
 def is_place(phrase: Phrase) -> bool:
     """Whether a phrase is a region, a course or the word "all". Without lists any other word is likely a place."""
-    return phrase.kind in PLACES or (phrase.kind is Kind.OWN and phrase.value == ALL)
+    return phrase.kind in PLACE_KINDS or (phrase.kind is Kind.OWN and phrase.value == ALL)
 
 
 def without_not_only(phrases: Line, lexicon: Lexicon) -> list[list[Phrase]]:
@@ -120,10 +120,10 @@ def _widened(before: Line, group: Line, after: Line, lexicon: Lexicon) -> list[l
 def _beside(others: list[Phrase], places: list[Phrase], lexicon: Lexicon) -> list[list[Phrase]]:
     no_places = [one for one in others if not is_place(one)]
     regions = [one for one in others if one.kind is Kind.REGION or one.value == ALL]
-    courses = [one for one in [*others, *places] if one.kind in COURSES]
+    courses = [one for one in [*others, *places] if one.kind in COURSE_KINDS]
     if places[0].kind is Kind.REGION:
         return [[*places, *others], [_EVERYWHERE, *no_places]]
-    if places[0].kind not in COURSES:
+    if places[0].kind not in COURSE_KINDS:
         return [[*places, *others]]
     if regions and not any(one.kind is Kind.COURSE for one in others):
         elsewhere = [] if _has_all(regions) else _regions_beside(regions, places, lexicon)
@@ -162,7 +162,7 @@ def _is_mixed(group: Line) -> bool:
 def _sort_of(phrase: Phrase) -> str:
     if phrase.kind is Kind.OWN:
         return "topic"
-    return "course" if phrase.kind in COURSES else phrase.kind
+    return "course" if phrase.kind in COURSE_KINDS else phrase.kind
 
 
 def _by_turns(things: Line) -> list[list[Phrase]]:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from bot.errors import WITHOUT, CommandError, ServiceError
+from bot.errors import WITHOUT_LABEL, CommandError, ServiceError
 from bot.logs import get_logger
 from bot.slack.commands.error_answers import offered_lines
 from bot.slack.commands.invocation import Desk, Invocation
@@ -93,5 +93,5 @@ async def refusal(desk: Desk, invocation: Invocation, line: str) -> CommandError
 
 
 def _label(label: str, more: str) -> str:
-    is_whole = more.startswith(label) or label.startswith((WITHOUT, "until "))
+    is_whole = more.startswith(label) or label.startswith((WITHOUT_LABEL, "until "))
     return more if is_whole else f"{label} {more}"

@@ -76,7 +76,7 @@ def _no_day(_typed: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Reader:
+class PhraseReader:
     """Reads words by a lexicon. `own` are the command's own words in small letters, each with the word in full."""
 
     lexicon: Lexicon

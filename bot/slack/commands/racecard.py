@@ -6,14 +6,14 @@ from typing import Any
 from bot.events.days import utc_today
 from bot.outbox.message import Message
 from bot.racedata.day_card import STOPPED
-from bot.slack.commands.day_words import Asked, Place, find_place, read_words
+from bot.slack.commands.day_words import Asked, DayPlace, find_place, read_words
 from bot.slack.commands.invocation import Desk, Invocation, reader_of
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN
 from bot.slack.messages.answers.racecard_answer import racecard
 
 NAME = "racecard"
 
-CHECK_S = 3.0
+CARD_CHECK_S = 3.0
 
 
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
@@ -32,6 +32,6 @@ async def check(desk: Desk, invocation: Invocation) -> None:
     await _read(desk, invocation)
 
 
-async def _read(desk: Desk, invocation: Invocation) -> tuple[Asked, Place]:
+async def _read(desk: Desk, invocation: Invocation) -> tuple[Asked, DayPlace]:
     asked = read_words(invocation.text, utc_today(desk.clock()), command=NAME)
-    return asked, await find_place(desk.reference, desk.races.meetings, asked, CHECK_S)
+    return asked, await find_place(desk.reference, desk.races.meetings, asked, CARD_CHECK_S)

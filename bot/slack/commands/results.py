@@ -6,15 +6,15 @@ from typing import Any
 from bot.events.days import utc_today
 from bot.outbox.message import Message
 from bot.racedata.day_card import STOPPED
-from bot.slack.commands.day_words import Asked, Place, find_place, read_words
+from bot.slack.commands.day_words import Asked, DayPlace, find_place, read_words
 from bot.slack.commands.invocation import Desk, Invocation, reader_of
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN
-from bot.slack.messages.answers.results_answer import ABANDONMENTS, ResultsQuestion, results_of_day
+from bot.slack.messages.answers.results_answer import ABANDONMENTS_LIST, ResultsQuestion, results_of_day
 
 NAME = "results"
 
-CHECK_S = 3.0
-FLAGS = dict.fromkeys((ABANDONMENTS, "abandonment", "abandoned"), ABANDONMENTS)
+RESULTS_CHECK_S = 3.0
+FLAGS = dict.fromkeys((ABANDONMENTS_LIST, "abandonment", "abandoned"), ABANDONMENTS_LIST)
 
 
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
@@ -29,7 +29,7 @@ async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message
         today=today,
         unchecked=place.unchecked,
         page=asked.page,
-        only_abandonments=ABANDONMENTS in asked.flags,
+        only_abandonments=ABANDONMENTS_LIST in asked.flags,
         countries=await desk.reference.known_countries(),
         reader=await reader_of(desk, invocation) if card.coverage in STOPPED else NOBODY_KNOWN,
     )
@@ -40,6 +40,6 @@ async def check(desk: Desk, invocation: Invocation) -> None:
     await _read(desk, invocation)
 
 
-async def _read(desk: Desk, invocation: Invocation) -> tuple[Asked, Place]:
+async def _read(desk: Desk, invocation: Invocation) -> tuple[Asked, DayPlace]:
     asked = read_words(invocation.text, utc_today(desk.clock()), command=NAME, looks_back=True, flags=FLAGS)
-    return asked, await find_place(desk.reference, desk.races.meetings, asked, CHECK_S)
+    return asked, await find_place(desk.reference, desk.races.meetings, asked, RESULTS_CHECK_S)

@@ -9,15 +9,15 @@ from sqlmodel import Session
 from bot.channels import subscriptions
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, Overridden, without_abandonments
 from bot.db.tables import SubscriptionState
-from bot.errors import WITHOUT, CommandError, FieldsWrong
+from bot.errors import WITHOUT_LABEL, CommandError, FieldsWrong
 from bot.events.days import utc_today
 from bot.events.event import TOPIC_OF, Topic
 from bot.outbox.message import Message
 from bot.racedata import webhook_subscriptions
-from bot.racedata.near_misses import COURSE
+from bot.racedata.near_misses import COURSE_PREFIX
 from bot.racedata.recent_races import recent
 from bot.slack.channel_membership import DIRECT_MESSAGE, is_member
-from bot.slack.commands.filter_choice import Check, merged, still_brought, told_of_merge
+from bot.slack.commands.filter_choice import FilterChoice, merged, still_brought, told_of_merge
 from bot.slack.commands.filter_view import as_shown, overridden_in
 from bot.slack.commands.filter_words_typed import (
     NO_LISTS,
@@ -32,7 +32,7 @@ from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.line_parses import ALL
 from bot.slack.commands.subscription_changes import audited, change
 from bot.slack.messages.answers.subscription_answers import Said, subscribed
-from bot.slack.messages.conditions.course_view import COURSES, NOT_COURSES
+from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES
 from bot.slack.messages.conditions.race_class_view import CLASSES
 from bot.slack.messages.conditions.region_view import REGIONS, region_named
 from bot.slack.messages.conditions.topic_view import topics_in_order
@@ -45,7 +45,7 @@ CHANGED = (
 
 NAME = "subscribe"
 
-MEMBERSHIP_S = 0.8
+SUBSCRIBE_MEMBERSHIP_S = 0.8
 
 USUAL_REGIONS = ("GB", "IRE")
 ASKED_MAX = 5
@@ -71,7 +71,7 @@ class Subscribed:
 
 
 async def commit(desk: Desk, invocation: Invocation) -> Subscribed | None:
-    check_ = Check(desk)
+    check_ = FilterChoice(desk)
     wanted = await _read(check_, invocation.text)
     await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
     if wanted.is_bare:
@@ -86,7 +86,7 @@ async def check(desk: Desk, invocation: Invocation) -> None:
 
 
 async def changes(desk: Desk, invocation: Invocation) -> bool:
-    check_ = Check(desk)
+    check_ = FilterChoice(desk)
     wanted = await _read(check_, invocation.text)
     if wanted.is_bare:
         return True
@@ -126,7 +126,7 @@ async def store(
     desk: Desk,
     invocation: Invocation,
     filters: Sequence[ChannelFilter],
-    check: Check,
+    check: FilterChoice,
     *,
     instead_of: ChannelFilter | None = None,
     whole: bool = False,
@@ -137,7 +137,7 @@ async def store(
     the bot can never post.
     """
     channel_id, now = invocation.channel_id, desk.clock()
-    member = await is_member(desk.slack, channel_id, invocation.left_s(MEMBERSHIP_S))
+    member = await is_member(desk.slack, channel_id, invocation.left_s(SUBSCRIBE_MEMBERSHIP_S))
     if member is False and channel_id.startswith(DIRECT_MESSAGE):
         raise CommandError(NOT_WITH_ME)
 
@@ -164,7 +164,7 @@ async def store(
 
     stored = await change(desk, invocation, save)
     # Whoever invited the bot while Slack was asked was told of it before the subscription waited for that.
-    if member is False and await is_member(desk.slack, channel_id, invocation.left_s(MEMBERSHIP_S)):
+    if member is False and await is_member(desk.slack, channel_id, invocation.left_s(SUBSCRIBE_MEMBERSHIP_S)):
         await desk.database.write(partial(desk.reopening.reopen, channel_id=channel_id, now=now))
         stored = replace(stored, is_member=True)
     if stored.is_member:
@@ -224,13 +224,13 @@ def _uncovered(session: Session, filters: tuple[ChannelFilter, ...]) -> list[str
     return [f"{event} from {listed(regions)}" for event, regions in missing.items()]
 
 
-async def _read(check: Check, text: str) -> TypedFilter:
+async def _read(check: FilterChoice, text: str) -> TypedFilter:
     wanted = read_typed_filter(text, await check.lexicon() if text.strip() else NO_LISTS)
     check_readings(NAME, wanted)
     if wanted.days:
         what = day_or_time(wanted.days[0])
         told = f"A subscription has no {what} such as {wanted.days[0]}: it lasts until it is ended."
-        raise CommandError(told, lines={f"{WITHOUT}{what}": wanted.line(NAME)} if wanted.line("") else None)
+        raise CommandError(told, lines={f"{WITHOUT_LABEL}{what}": wanted.line(NAME)} if wanted.line("") else None)
     if wanted.not_everything or (wanted.not_regions and not wanted.everything):
         named = listed([*([ALL] if wanted.not_everything else []), *wanted.not_regions])
         line = wanted.line("") and wanted.line(NAME)
@@ -243,12 +243,12 @@ async def _read(check: Check, text: str) -> TypedFilter:
         raise CommandError("Nothing would be left of that. Name what this channel is to receive.")
     check.notes += says_codes(wanted.named)
     check.typed = {code: name for name, code in wanted.named}
-    check.typed |= {f"{COURSE}{name}": f"{COURSE}{typed}" for typed, name in wanted.spelled}
+    check.typed |= {f"{COURSE_PREFIX}{name}": f"{COURSE_PREFIX}{typed}" for typed, name in wanted.spelled}
     check.no_more_than = wanted.all_topics if wanted.not_topics or (wanted.is_only and wanted.topics) else None
     return wanted
 
 
-async def _others(check: Check, wanted: TypedFilter) -> CommandError:
+async def _others(check: FilterChoice, wanted: TypedFilter) -> CommandError:
     regions = await check.desk.reference.regions(check.left_s()) or ()
     others = tuple(region for region in regions if region not in wanted.not_regions)
     named = listed(wanted.not_regions)
@@ -260,7 +260,7 @@ async def _others(check: Check, wanted: TypedFilter) -> CommandError:
     )
 
 
-async def _from_where(check: Check, wanted: TypedFilter, channel_id: str) -> CommandError:
+async def _from_where(check: FilterChoice, wanted: TypedFilter, channel_id: str) -> CommandError:
     """The question for a place, with a button for each region of the channel, or for the usual regions, and for all."""
     rows = await check.desk.database.read(partial(subscriptions.of_channel, channel_id=channel_id))
     published = await check.desk.reference.regions(check.left_s()) or ()
@@ -275,7 +275,7 @@ async def _from_where(check: Check, wanted: TypedFilter, channel_id: str) -> Com
     )
 
 
-async def _filters(check: Check, wanted: TypedFilter, channel_id: str) -> list[ChannelFilter]:
+async def _filters(check: FilterChoice, wanted: TypedFilter, channel_id: str) -> list[ChannelFilter]:
     if wanted.not_regions:
         raise await _others(check, wanted)
     if not (wanted.regions or wanted.courses or wanted.everything):
@@ -283,7 +283,7 @@ async def _filters(check: Check, wanted: TypedFilter, channel_id: str) -> list[C
     regions = await check.regions(wanted.regions, await _other_words(check, wanted))
     if wanted.everything:
         regions = check.instead_of_all([ALL_REGIONS, *regions])
-    courses = await check.courses(COURSES, wanted.courses, regions)
+    courses = await check.courses(COURSES_FIELD, wanted.courses, regions)
     if not wanted.everything and not wanted.regions:
         regions = await check.regions_of(courses)
     not_courses = await check.courses(NOT_COURSES, wanted.not_courses, regions)
@@ -297,9 +297,9 @@ async def _filters(check: Check, wanted: TypedFilter, channel_id: str) -> list[C
     return check.filters(regions, chosen)
 
 
-async def _other_words(check: Check, wanted: TypedFilter) -> dict[str, str]:
+async def _other_words(check: FilterChoice, wanted: TypedFilter) -> dict[str, str]:
     if not wanted.regions:
         return {}
     lexicon = await check.lexicon()
-    courses = {one.name: f"{COURSE}{one.name}" for one in lexicon.courses if one.name}
+    courses = {one.name: f"{COURSE_PREFIX}{one.name}" for one in lexicon.courses if one.name}
     return dict(lexicon.names) | {ALL: ALL} | {topic.value: topic.value for topic in Topic} | courses

@@ -26,7 +26,7 @@ from bot.slack.commands import (
 )
 from bot.slack.commands import list as list_command
 from bot.slack.commands.invocation import Command, Desk, Invocation
-from bot.slack.messages.alerts.alert_buttons import FULL_RESULT, MUTE
+from bot.slack.messages.alerts.alert_buttons import FULL_RESULT_WORD, MUTE
 from bot.slack.messages.answers.help_answer import command_help, usage_of
 from bot.slack.messages.answers.mute_answer import UNMUTE
 from bot.slack.messages.answers.subscription_buttons import EDIT, REMOVE
@@ -217,7 +217,7 @@ RACING_COMMANDS: dict[str, Command] = {
             drill.check,
             examples=("drill", "drill here"),
             mistakes="Its message begins with DRILL, and phones ring. `drill here` rings in this channel alone.",
-            answer_s=drill.ANSWER_S,
+            answer_s=drill.DRILL_ANSWER_S,
         ),
         RACECARD,
         RESULTS,
@@ -262,7 +262,7 @@ SLASH_COMMANDS: dict[str, Command | None] = {
 """Slack's slash commands; None has subcommands."""
 
 BUTTON_COMMANDS: dict[str, Command] = {
-    FULL_RESULT: Command(FULL_RESULT, "", "All that is known of a race", full_result_button.answer),
+    FULL_RESULT_WORD: Command(FULL_RESULT_WORD, "", "All that is known of a race", full_result_button.answer),
     MUTE: Command(MUTE, "", "Post no more results of a meeting here", mute.answer_mute, mute.commit_mute),
     UNMUTE: Command(UNMUTE, "", "Post them again", mute.answer_unmute, mute.commit_unmute),
     EDIT: Command(EDIT, "", "The form of a subscription", list_command.answer_edit, list_command.commit_edit),

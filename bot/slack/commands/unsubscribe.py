@@ -10,12 +10,12 @@ from bot.channels import subscriptions
 from bot.channels.conditions.course_condition import is_called
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, without, without_abandonments
 from bot.db.tables import ChannelSubscriptionRow
-from bot.errors import WITHOUT, CommandError
+from bot.errors import WITHOUT_LABEL, CommandError
 from bot.events.event import Topic
 from bot.outbox import backlog
 from bot.outbox.message import Message
 from bot.racedata.lexicon import Lexicon, kept
-from bot.racedata.near_misses import COURSE, refusal, wrong_words
+from bot.racedata.near_misses import COURSE_PREFIX, refusal, wrong_words
 from bot.slack.commands.filter_view import as_shown
 from bot.slack.commands.filter_words_typed import (
     NOT_COURSE,
@@ -177,7 +177,7 @@ def _check_words(wanted: TypedFilter, regions: Sequence[str]) -> None:
     if wanted.days:
         what = day_or_time(wanted.days[0])
         told = f"A subscription has no {what} such as {wanted.days[0]}. Nothing was changed."
-        raise CommandError(told, lines={f"{WITHOUT}{what}": wanted.line(NAME)} if wanted.line("") else None)
+        raise CommandError(told, lines={f"{WITHOUT_LABEL}{what}": wanted.line(NAME)} if wanted.line("") else None)
     if wanted.everything and wanted.regions:
         named = join(wanted.regions)
         raise CommandError(
@@ -277,7 +277,7 @@ def _taken_back(filters: Sequence[ChannelFilter], typed: str) -> dict[str, str]:
                 "subscribe",
                 region_words(one.region),
                 *topics_in_order(one.topics),
-                f"{COURSE}{course.course_id or name_of(course)}",
+                f"{COURSE_PREFIX}{course.course_id or name_of(course)}",
             ]
         )
         for one, course in found

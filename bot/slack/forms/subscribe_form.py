@@ -14,7 +14,7 @@ from bot.outbox.message import Block
 from bot.slack.channel_membership import DIRECT_MESSAGE
 from bot.slack.messages.conditions.course_view import name_of, not_shown
 from bot.slack.messages.conditions.table import VIEWS
-from bot.slack.messages.conditions.view import FilledForm, Known, Submitted
+from bot.slack.messages.conditions.view import FilledForm, PublishedChoices, Submitted
 from bot.slack.messages.kit.blocks import plain_text, section
 from bot.slack.messages.kit.text import SECTION_MAX, clip, safe
 
@@ -32,7 +32,7 @@ class FormOf(Value):
     was: str | None = None
 
 
-def subscribe_form(form: FormOf, chosen: ChannelFilter | None, known: Known) -> Block:
+def subscribe_form(form: FormOf, chosen: ChannelFilter | None, known: PublishedChoices) -> Block:
     start = chosen or ChannelFilter(region="", topics=DEFAULT_TOPICS)
     blocks = [section(_about(form, known)), section(_about_courses(start, known))]
     return {
@@ -86,7 +86,7 @@ def channel_words(channel_id: str) -> str:
     return "this conversation" if channel_id.startswith(DIRECT_MESSAGE) else f"<#{safe(channel_id)}>"
 
 
-def _about(form: FormOf, known: Known) -> str:
+def _about(form: FormOf, known: PublishedChoices) -> str:
     said = [f"What {channel_words(form.channel_id)} receives."]
     if known.regions is None:
         said.append("The data service's regions have not been read yet: type their codes.")
@@ -95,7 +95,7 @@ def _about(form: FormOf, known: Known) -> str:
     return " ".join(said)
 
 
-def _about_courses(start: ChannelFilter, known: Known) -> str:
+def _about_courses(start: ChannelFilter, known: PublishedChoices) -> str:
     some = not_shown if known.courses else tuple
     kept = [("Only", some(start.courses)), ("Without", some(start.not_courses))]
     said = [f"{word} {', '.join(safe(name_of(one)) or '?' for one in courses)}" for word, courses in kept if courses]

@@ -19,7 +19,7 @@ from bot.outbox.channel_move import move_channel
 from bot.outbox.message_store import NewPost, Priority
 from bot.outbox.notices import DELETED, Notices
 from bot.outbox.resume import Reopening
-from bot.slack.bot_identity import Identity
+from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands.filter_view import as_shown
 from bot.slack.messages.answers.welcome import welcome
 
@@ -45,7 +45,7 @@ class ChannelListener:
     """Nothing is ever deleted here."""
 
     database: Database
-    identity: Identity
+    identity: BotIdentity
     notices: Notices
     reopening: Reopening
     clock: Clock

@@ -15,7 +15,7 @@ from bot.slack.commands.error_answers import explain, hand_on
 from bot.slack.commands.invocation import COMMIT_S, Command, Desk, Invocation, reader_of
 from bot.slack.commands.offers import with_working_offers
 from bot.slack.commands.table import unknown_command
-from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, Reader
+from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader
 from bot.slack.messages.kit.plain import sentence
 from bot.slack.response_url import Reply, Responder
 
@@ -132,7 +132,7 @@ class CommandRunner:
         await self.responder.respond(reply, sentence(told), is_last=False)
 
 
-def not_in_time(reference: str, reader: Reader = NOBODY_KNOWN) -> str:
+def not_in_time(reference: str, reader: AnswerReader = NOBODY_KNOWN) -> str:
     """The log names the slow part."""
     log.warning("command_not_in_time", reference=reference, within_s=COMMIT_S)
     return (

@@ -18,7 +18,7 @@ from bot.slack.commands.subscribe import Subscribed
 from bot.slack.forms.subscribe_form import SUBSCRIBE_FORM, channel_words, outdated, read_form, saved
 from bot.slack.listeners.command_runner import CommandRunner, new_reference, not_in_time
 from bot.slack.messages.answers.filter_words import in_markup
-from bot.slack.messages.conditions.course_view import COURSES, NOT_COURSES
+from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES
 from bot.slack.messages.conditions.mention_view import GROUPS
 from bot.slack.messages.conditions.region_view import REGIONS
 from bot.slack.messages.kit.blocks import section
@@ -35,7 +35,7 @@ class FormListener:
     def register(self, bolt: AsyncApp) -> None:
         bolt.view(SUBSCRIBE_FORM)(self.on_submit)
         bolt.view(re.compile(""))(self.on_other)
-        bolt.options(re.compile(f"^(?:{COURSES}|{NOT_COURSES})$"))(self.on_courses)
+        bolt.options(re.compile(f"^(?:{COURSES_FIELD}|{NOT_COURSES})$"))(self.on_courses)
         bolt.options(GROUPS)(self.on_groups)
 
     async def on_submit(self, ack: AsyncAck, body: dict[str, Any], view: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from starlette.routing import Route
 from bot.db.engine import Database
 from bot.deliveries import inbox
 from bot.deliveries.admission import Admission
-from bot.deliveries.endpoint import PATH, WebhookEndpoint
+from bot.deliveries.endpoint import WEBHOOK_PATH, WebhookEndpoint
 from bot.deliveries.ingest import Ingest
 from bot.deliveries.signature_mismatches import MismatchRun
 from bot.deliveries.signing_secrets import SigningSecrets
@@ -79,7 +79,7 @@ def make_app(seen: Seen, store, *, admission=None, read_stored=None, budget=16 *
     async def receive(request):
         return await endpoint(request)
 
-    return Starlette(routes=[Route(PATH, receive, methods=["POST"])])
+    return Starlette(routes=[Route(WEBHOOK_PATH, receive, methods=["POST"])])
 
 
 def client_of(app) -> httpx.AsyncClient:
@@ -99,7 +99,7 @@ async def client(database: Database, seen: Seen):
 
 
 async def post(client, body: bytes, **headers):
-    return await client.post(PATH, content=body, headers={"X-SVC-Signature": sign(body)} | headers)
+    return await client.post(WEBHOOK_PATH, content=body, headers={"X-SVC-Signature": sign(body)} | headers)
 
 
 async def test_delivery_is_stored_before_it_is_accepted(client):
@@ -133,7 +133,7 @@ async def test_any_active_secret_and_either_case_is_taken(client, secret, spelli
     ],
 )
 async def test_anything_but_one_right_signature_is_401(client, headers):
-    answer = await client.post(PATH, content=b"{}", headers=headers)
+    answer = await client.post(WEBHOOK_PATH, content=b"{}", headers=headers)
     assert answer.status_code == 401
     assert answer.json().keys() == {"error", "reference"}
 
@@ -143,7 +143,7 @@ async def test_other_methods_are_405(seen):
         raise AssertionError
 
     async with client_of(make_app(seen, never)) as client:
-        assert (await client.get(PATH)).status_code == 405
+        assert (await client.get(WEBHOOK_PATH)).status_code == 405
 
 
 async def test_too_large_is_413_by_its_length_and_by_what_arrives(client, seen):
@@ -154,8 +154,8 @@ async def test_too_large_is_413_by_its_length_and_by_what_arrives(client, seen):
         yield large[4000:]
 
     signature = {"X-SVC-Signature": sign(large)}
-    assert (await client.post(PATH, content=large, headers=signature)).status_code == 413
-    assert (await client.post(PATH, content=without_length(), headers=signature)).status_code == 413
+    assert (await client.post(WEBHOOK_PATH, content=large, headers=signature)).status_code == 413
+    assert (await client.post(WEBHOOK_PATH, content=without_length(), headers=signature)).status_code == 413
     assert seen.too_large == 2
     exact = b"x" * MAX_BYTES
     assert (await post(client, exact)).status_code == 200
@@ -168,7 +168,7 @@ async def test_body_that_does_not_end_is_408(client, seen):
         yield b"{"
         await never.wait()
 
-    answer = await client.post(PATH, content=half(), headers={"X-SVC-Signature": "0" * 64})
+    answer = await client.post(WEBHOOK_PATH, content=half(), headers={"X-SVC-Signature": "0" * 64})
     assert answer.status_code == 408
 
 
@@ -197,11 +197,11 @@ async def test_storage_that_refuses_is_503_with_retry_after(seen):
 
 async def test_run_of_wrong_signatures_is_told_once_with_the_count(client, seen):
     for _ in range(12):
-        await client.post(PATH, content=b"{}", headers={"X-SVC-Signature": "a" * 64})
+        await client.post(WEBHOOK_PATH, content=b"{}", headers={"X-SVC-Signature": "a" * 64})
     assert seen.mismatches == [5]
     await post(client, b"{}")
     for _ in range(4):
-        await client.post(PATH, content=b"{}", headers={"X-SVC-Signature": "a" * 64})
+        await client.post(WEBHOOK_PATH, content=b"{}", headers={"X-SVC-Signature": "a" * 64})
     assert seen.mismatches == [5]
 
 
@@ -209,7 +209,7 @@ async def test_run_that_could_not_be_told_is_told_with_the_next_one(client, seen
     seen.can_tell = False
     for count in range(1, 8):
         seen.can_tell = count > 6
-        await client.post(PATH, content=b"{}", headers={"X-SVC-Signature": "a" * 64})
+        await client.post(WEBHOOK_PATH, content=b"{}", headers={"X-SVC-Signature": "a" * 64})
     assert seen.mismatches == [5, 6, 7]
 
 
@@ -223,7 +223,9 @@ async def test_secret_that_was_stored_meanwhile_is_found(seen):
         return True
 
     async with client_of(make_app(seen, store, read_stored=read_stored)) as client:
-        answer = await client.post(PATH, content=b"{}", headers={"X-SVC-Signature": sign(b"{}", "learned-secret")})
+        answer = await client.post(
+            WEBHOOK_PATH, content=b"{}", headers={"X-SVC-Signature": sign(b"{}", "learned-secret")}
+        )
     assert answer.status_code == 200
 
 
@@ -236,7 +238,7 @@ def test_no_body_and_no_signature_of_a_stranger_is_a_500(body, signature):
     async def send():
         seen = Seen()
         async with client_of(make_app(seen, store)) as client:
-            forged = await client.post(PATH, content=body, headers={"X-SVC-Signature": signature.encode()})
+            forged = await client.post(WEBHOOK_PATH, content=body, headers={"X-SVC-Signature": signature.encode()})
             signed = await post(client, body)
         return forged.status_code, signed.status_code
 

@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from bot.db.tables import InboxDelivery
 from bot.deliveries.admission import Admission
-from bot.deliveries.endpoint import PATH
+from bot.deliveries.endpoint import WEBHOOK_PATH
 from bot.deliveries.ingest import Ingest
 from tests.integration.deliveries.test_endpoint import Seen, client_of, make_app, post, sign
 
@@ -79,7 +79,7 @@ async def test_full_queue_refuses_before_the_body_is_read(database):
         async with paused(database):
             waiting = [asyncio.create_task(post(client, body(number))) for number in range(LIMIT)]
             await until(lambda: full(admission))
-            refused = await client.post(PATH, content=unread(), headers={"X-SVC-Signature": sign(b"{}")})
+            refused = await client.post(WEBHOOK_PATH, content=unread(), headers={"X-SVC-Signature": sign(b"{}")})
             assert (refused.status_code, begun) == (503, [])
         assert {answer.status_code for answer in await asyncio.gather(*waiting)} == {200}
 
@@ -96,7 +96,7 @@ async def test_slow_senders_hold_no_place(database):
         yield body(number)[5:]
 
     def send(number):
-        return client.post(PATH, content=slow(number), headers={"X-SVC-Signature": sign(body(number))})
+        return client.post(WEBHOOK_PATH, content=slow(number), headers={"X-SVC-Signature": sign(body(number))})
 
     app = make_app(seen, Ingest(database, patience_s=60).store, admission=admission, body_s=60)
     async with client_of(app) as client:

@@ -22,7 +22,7 @@ from bot.db import migrate
 from bot.db.engine import Database
 from bot.db.tables import WebhookSubscriptionRow
 from bot.db.vault import Vault
-from bot.doctor.check_run import LIMIT_S, examine
+from bot.doctor.check_run import CHECK_TIMEOUT_S, examine
 from bot.doctor.deployment import open_patient
 from bot.doctor.findings import Examined
 from bot.doctor.table import CHECKS
@@ -69,7 +69,7 @@ class Clinic:
     def database(self) -> Database:
         return Database(str(self.settings["database_url"]))
 
-    async def examine(self, *names: str, alone: bool = False, limit_s: float = LIMIT_S) -> dict[str, Examined]:
+    async def examine(self, *names: str, alone: bool = False, limit_s: float = CHECK_TIMEOUT_S) -> dict[str, Examined]:
         """The ends of the named checks and of all needed checks, or of the named alone; of all without names."""
         chosen = [check for check in CHECKS if check.id in (names if alone else with_needs(names))]
         if alone:

@@ -20,7 +20,7 @@ from bot.fanout import drill_records as kept_drills
 from bot.operations.drill_run import OVER, AddressAnswer, Drills, Problem, Stop
 from bot.outbox import ledger, message_store, traffic
 from bot.outbox.channel_closing import close_channel, pause_channel
-from bot.outbox.ledger import Outcome
+from bot.outbox.ledger import LedgerOutcome
 from bot.sandbox.slack import failures
 from bot.slack.messages.answers.drill_report import drill_report
 
@@ -93,10 +93,12 @@ async def change(pipeline, work):
 
 async def begun_minutes_ago(pipeline, kept):
     """Let a drill be two minutes old: on PostgreSQL the database's own clock counts, and no test moves that clock."""
-    earlier = kept.model_copy(update={"begun_at": kept.begun_at - 2 * kept_drills.APART})
+    earlier = kept.model_copy(update={"begun_at": kept.begun_at - 2 * kept_drills.DRILLS_APART})
     await change(
         pipeline,
-        lambda session: named_values.put(session, kept_drills.NAME, earlier.model_dump(mode="json"), earlier.begun_at),
+        lambda session: named_values.put(
+            session, kept_drills.DRILL_STATE, earlier.model_dump(mode="json"), earlier.begun_at
+        ),
     )
 
 
@@ -107,7 +109,10 @@ async def test_drill_comes_to_the_channels_that_take_abandonments_and_to_no_othe
     await pipeline.subscribe("CALL", "*", topics=frozenset({Topic.ABANDONMENTS}))
     report = await stage.drill()
     assert report.stop is Stop.TOLD
-    assert {one.channel_id: one.outcome for one in report.told} == {"CGB": Outcome.SENT, "CALL": Outcome.SENT}
+    assert {one.channel_id: one.outcome for one in report.told} == {
+        "CGB": LedgerOutcome.SENT,
+        "CALL": LedgerOutcome.SENT,
+    }
     for channel in ("CGB", "CALL"):
         (text,) = pipeline.texts(channel)
         assert text.startswith("DRILL: ")
@@ -134,7 +139,7 @@ async def test_drill_in_a_paused_channel_says_so_and_never_comes_late(stage):
     await change(pipeline, lambda session: pause_channel(session, "CGB", None, pipeline.clock()))
     report = await stage.drill()
     paused = next(one for one in report.told if one.channel_id == "CGB")
-    assert (paused.outcome, paused.is_held, paused.why) == (Outcome.WAITING, True, "the channel is paused")
+    assert (paused.outcome, paused.is_held, paused.why) == (LedgerOutcome.WAITING, True, "the channel is paused")
     assert "/racing resume" in said(report)
     assert "1 of 2 channels got the message" in said(report)
     await change(pipeline, lambda session: pipeline.reopening.resume(session, "CGB", pipeline.clock()))
@@ -168,7 +173,7 @@ async def test_drill_finds_a_channel_that_closed_unnoticed(stage):
 async def test_mute_holds_no_drill_back(stage):
     """A mute is of a meeting's results and racecards; no abandonment is muted."""
     await stage.pipeline.subscribe("CGB", "GB", topics=frozenset(Topic))
-    assert (await stage.drill()).told[0].outcome is Outcome.SENT
+    assert (await stage.drill()).told[0].outcome is LedgerOutcome.SENT
 
 
 async def test_channel_that_waits_for_the_bot_is_named_with_what_invites_the_bot(stage):
@@ -195,7 +200,7 @@ async def test_silent_slack_ends_the_drill_and_what_waits_is_withdrawn(stage):
     await pipeline.subscribe("CGB", "GB")
     pipeline.slack.script("chat.postMessage", [failures.slack_error("service_unavailable")] * 500)
     report = await stage.drill()
-    assert report.told[0].outcome is Outcome.WAITING
+    assert report.told[0].outcome is LedgerOutcome.WAITING
     assert not report.told[0].is_held
     assert "withdrawn" in said(report)
     assert (await pipeline.database.read(message_store.count_by_state)) == {}
@@ -364,7 +369,7 @@ async def test_drill_of_a_process_that_died_is_ended_by_the_job(stage):
     await stage.deliver(drill_mark.body_of(kept.drill.drill_id))
     await pipeline.fanout.run_once()
     assert await stage.drills.end_left_over() is False
-    stage.pipeline.clock.forward(kept_drills.LASTS.total_seconds() + 1)
+    stage.pipeline.clock.forward(kept_drills.DRILL_LASTS.total_seconds() + 1)
     assert await stage.drills.end_left_over() is True
     assert await stage.drills.end_left_over() is False
     assert (await pipeline.database.read(message_store.count_by_state)) == {}

@@ -9,7 +9,7 @@ from sqlalchemy import update
 
 from bot.db.tables import JobRun
 from bot.operations.jobs import scheduler
-from bot.operations.jobs.scheduler import TRY_EVERY_S, Jobs
+from bot.operations.jobs.scheduler import SLOT_TRY_EVERY_S, Jobs
 from bot.operations.jobs.table import JOBS, Job
 
 HOUR_S = 3_600
@@ -47,7 +47,7 @@ async def test_slot_is_run_once_by_all_replicas_together(database):
     runs: list[str] = []
     one, other = Replica(database, "one", runs), Replica(database, "other", runs)
     assert [await one.tries(), await other.tries(2)] == [True, False]
-    assert [await one.tries(TRY_EVERY_S), await other.tries(TRY_EVERY_S)] == [False, False]
+    assert [await one.tries(SLOT_TRY_EVERY_S), await other.tries(SLOT_TRY_EVERY_S)] == [False, False]
     assert [await other.tries(HOUR_S), await one.tries(HOUR_S + 3)] == [True, False]
     assert runs == ["one", "other"]
 
@@ -60,12 +60,12 @@ async def test_slot_of_a_killed_claimant_is_taken_over_after_its_lease(database)
         await killed.tries()
     except Killed:
         runs.append("killed in it")
-    assert await other.tries(TRY_EVERY_S) is False
+    assert await other.tries(SLOT_TRY_EVERY_S) is False
     # By the database's own clock, which a test can't move on PostgreSQL.
     over = update(JobRun).values(leased_until=START - timedelta(days=1))
     await database.write(lambda session: session.execute(over))
-    assert await other.tries(2 * TRY_EVERY_S) is True
-    assert await killed.tries(3 * TRY_EVERY_S) is False
+    assert await other.tries(2 * SLOT_TRY_EVERY_S) is True
+    assert await killed.tries(3 * SLOT_TRY_EVERY_S) is False
     assert runs == ["killed", "killed in it", "other"]
 
 
@@ -79,7 +79,7 @@ async def test_every_slot_is_tried_for_again_within_its_own_time(database):
     finally:
         jobs.stop()
     assert tried.keys() == {job.id for job in JOBS}
-    assert max(tried.values()) <= TRY_EVERY_S
+    assert max(tried.values()) <= SLOT_TRY_EVERY_S
 
 
 async def test_run_without_an_end_is_ended_and_shown(database, monkeypatch):

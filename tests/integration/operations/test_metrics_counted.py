@@ -2,7 +2,7 @@
 
 from prometheus_client import generate_latest
 
-from bot.operations.metrics import PREFIX, Metrics
+from bot.operations.metrics import METRIC_PREFIX, Metrics
 from bot.slack.web_client import METHODS
 from tests.integration.operations.breaking import (
     archive_the_admins_channel,
@@ -14,12 +14,12 @@ from tests.integration.operations.breaking import (
 from tests.integration.operations.running_bot import run_bot
 from tests.promtool import Scrape
 
-CONSTANT = {f"{PREFIX}build_info", f"{PREFIX}job_interval_seconds"}
+CONSTANT = {f"{METRIC_PREFIX}build_info", f"{METRIC_PREFIX}job_interval_seconds"}
 """Set when the bot starts."""
 
 
 def families(scrape: Scrape) -> set[str]:
-    return {name for name, _ in scrape.values if name.startswith(PREFIX) and not name.endswith("_created")}
+    return {name for name, _ in scrape.values if name.startswith(METRIC_PREFIX) and not name.endswith("_created")}
 
 
 async def test_every_metric_is_counted_and_no_series_comes_into_being(tmp_path):

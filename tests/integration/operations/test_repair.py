@@ -35,7 +35,7 @@ from bot.sandbox.racing_service import RacingService, Switches
 from bot.sandbox.racing_service.delivery_queue import Delivery
 from bot.sandbox.racing_service.event_payloads import Happening
 from bot.sandbox.racing_service.race_shapes import race_record
-from bot.slack.bot_identity import Identity
+from bot.slack.bot_identity import BotIdentity
 from bot.slack.event_messages import PostRenderer
 
 ALL_TOPICS = frozenset(Topic)
@@ -638,7 +638,7 @@ async def test_trying_out_shows_what_would_be_posted_and_changes_nothing(listeni
     for one in await several(outage):
         one.shape = "counted"
     kept = await count(listening, StoredState)
-    preview = Preview(PostRenderer(Identity("xoxb-test"), 600), listening.clock)
+    preview = Preview(PostRenderer(BotIdentity("xoxb-test"), 600), listening.clock)
     tried = await make_repair(listening).try_out(preview)
     assert len(tried.events) == 7
     assert await count(listening, InboxDelivery) == await count(listening, OutboxMessage) == 0

@@ -19,7 +19,7 @@ from bot.operations.jobs import job_runs
 from bot.operations.jobs.table import Job
 from bot.operations.status_figures import read_status
 from bot.outbox import traffic
-from bot.outbox.ledger import Outcome
+from bot.outbox.ledger import LedgerOutcome
 from bot.racedata import quota_store
 from bot.racedata.month_quota import QuotaReading, QuotaSource, month_key
 from bot.slack.commands.invocation import Invocation
@@ -111,8 +111,8 @@ async def test_status_says_what_waits_where_and_why(told):
     assert (found.waiting_deliveries, found.waiting_posts) == (0, 4)
     shown = {one.channel_id: (one.count, one.outcome, one.why) for one in found.waiting_channels}
     assert shown == {
-        "CGB": (2, Outcome.WAITING, "the channel is paused"),
-        "CALL": (2, Outcome.WAITING, CODE),
+        "CGB": (2, LedgerOutcome.WAITING, "the channel is paused"),
+        "CALL": (2, LedgerOutcome.WAITING, CODE),
     }
     here = await read(told, channel_id="CGB")
     assert (here.waiting_posts, [one.channel_id for one in here.waiting_channels]) == (2, ["CGB"])
@@ -124,7 +124,7 @@ async def test_only_the_channels_with_most_are_named_and_all_are_counted(pipelin
     await pipeline.deliver(result("rc_1"))
     await pipeline.fanout.run_once()
     found = await read(pipeline)
-    assert (found.waiting_posts, len(found.waiting_channels)) == (7, status_figures.CHANNELS_NAMED)
+    assert (found.waiting_posts, len(found.waiting_channels)) == (7, status_figures.STATUS_CHANNELS_MAX)
 
 
 async def test_delivery_whose_fan_out_fails_is_shown_with_its_reason(pipeline, monkeypatch):

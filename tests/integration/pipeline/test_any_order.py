@@ -26,7 +26,7 @@ from bot.outbox import channel_queues, claim_outcomes
 from bot.outbox.claim_at_fanout import QueuedOnly
 from bot.outbox.notices import Notices
 from bot.racedata import race_book_store, reference_store
-from bot.slack.bot_identity import Identity
+from bot.slack.bot_identity import BotIdentity
 from bot.slack.event_messages import PostRenderer
 from bot.slack.messages.kit.plain import sentence
 from tests.integration.conftest import START, empty
@@ -88,7 +88,7 @@ class Channel:
             clock=self.clock,
             wake=ingest.stored,
         )
-        self._render = PostRenderer(Identity("xoxb-test"), 600)
+        self._render = PostRenderer(BotIdentity("xoxb-test"), 600)
 
     def clock(self) -> datetime:
         return self.now

@@ -11,7 +11,7 @@ from bot.db.tables import ChannelQueue, OutboxMessage
 from bot.operations.jobs.expire_queue import expire_queue
 from bot.outbox.channel_closing import pause_channel
 from bot.outbox.channel_move import move_channel
-from bot.slack.bot_identity import Identity
+from bot.slack.bot_identity import BotIdentity
 from bot.slack.listeners.channel_life import ChannelListener
 from bot.slack.listeners.direct_messages import DirectMessageListener
 
@@ -31,7 +31,7 @@ def corrected(race_id="rc_1"):
 
 @pytest.fixture
 def channels(pipeline):
-    identity = Identity("xoxb-test", bot_user_id=BOT)
+    identity = BotIdentity("xoxb-test", bot_user_id=BOT)
     return ChannelListener(
         pipeline.database, identity, pipeline.notices, pipeline.reopening, pipeline.clock, pipeline.poster.wake
     )

@@ -12,7 +12,7 @@ from bot.operations.jobs.check_channels import ChannelCheck
 from bot.operations.jobs.expire_queue import expire_queue
 from bot.outbox.channel_closing import close_channel
 from bot.sandbox.slack import failures
-from bot.slack.bot_identity import Identity
+from bot.slack.bot_identity import BotIdentity
 from bot.slack.listeners.channel_life import ChannelListener
 from tests.integration.pipeline.racing_day import abandonment, free_all, result
 
@@ -140,7 +140,7 @@ async def test_channel_that_closes_once_more_after_a_post_is_told_anew(pipeline)
     await pipeline.subscribe("CGB", "GB")
     listening = ChannelListener(
         pipeline.database,
-        Identity("xoxb-test"),
+        BotIdentity("xoxb-test"),
         pipeline.notices,
         pipeline.reopening,
         pipeline.clock,

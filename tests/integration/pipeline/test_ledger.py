@@ -6,7 +6,7 @@ from sqlmodel import col
 
 from bot.db.tables import ChannelQueue, InboxDelivery
 from bot.outbox import ledger
-from bot.outbox.ledger import Outcome
+from bot.outbox.ledger import LedgerOutcome
 from bot.sandbox.slack import failures
 from bot.slack.messages.answers.trace_answer import trace_answer
 
@@ -67,7 +67,7 @@ async def test_every_version_of_every_event_of_a_race_is_traced(pipeline):
         ("result.received", 2, 2),
         ("race.abandoned", 1, 2),
     ]
-    assert {told.outcome for one in found.versions for told in one.told} == {Outcome.SENT}
+    assert {told.outcome for one in found.versions for told in one.told} == {LedgerOutcome.SENT}
     first = found.versions[0].told[1]
     assert (first.channel_id, first.attempts) == ("CGB", 1)
     assert first.message_ts == pipeline.slack.messages("CGB")[0].ts
@@ -127,10 +127,10 @@ async def test_why_nobody_was_told_yet_is_said(pipeline):
 @pytest.mark.parametrize(
     ("failure", "outcome", "why"),
     [
-        (failures.rate_limited(30), Outcome.WAITING, "ratelimited"),
-        (failures.slack_error("is_archived"), Outcome.WAITING, "is_archived"),
-        (failures.slack_error("never_heard_of_it"), Outcome.DEAD_LETTER, "never_heard_of_it"),
-        (failures.drop_before(), Outcome.IN_DOUBT, "chat.postMessage"),
+        (failures.rate_limited(30), LedgerOutcome.WAITING, "ratelimited"),
+        (failures.slack_error("is_archived"), LedgerOutcome.WAITING, "is_archived"),
+        (failures.slack_error("never_heard_of_it"), LedgerOutcome.DEAD_LETTER, "never_heard_of_it"),
+        (failures.drop_before(), LedgerOutcome.IN_DOUBT, "chat.postMessage"),
     ],
     ids=["rate limited", "closed", "given up", "doubtful"],
 )

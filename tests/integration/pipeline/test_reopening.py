@@ -15,7 +15,7 @@ from bot.operations.jobs.expire_queue import expire_queue
 from bot.outbox import ledger
 from bot.outbox.channel_closing import pause_channel
 from bot.sandbox.slack import failures
-from bot.slack.bot_identity import Identity
+from bot.slack.bot_identity import BotIdentity
 from bot.slack.listeners.channel_life import ChannelListener
 
 BALLOON_SIGHTED, BALLOON_LANDED = "stewards.weather_balloon.sighted", "stewards.weather_balloon.landed"
@@ -79,7 +79,7 @@ async def subscription(pipeline, channel_id="CGB"):
 
 
 def listener(pipeline):
-    identity = Identity("xoxb-test")
+    identity = BotIdentity("xoxb-test")
     return ChannelListener(
         pipeline.database, identity, pipeline.notices, pipeline.reopening, pipeline.clock, pipeline.poster.wake
     )
@@ -149,7 +149,7 @@ async def test_old_ones_are_summarised_in_one_message_and_young_ones_posted_afte
     assert await states(pipeline) == [*["folded"] * 7, "sent", "sent"]
     found = await pipeline.database.read(lambda s: ledger.trace(s, "rc_9", pipeline.clock()))
     ((told,),) = [version.told for version in found.versions]
-    assert (told.outcome, told.within, told.message_ts) == (ledger.Outcome.FOLDED, True, summary.ts)
+    assert (told.outcome, told.within, told.message_ts) == (ledger.LedgerOutcome.FOLDED, True, summary.ts)
 
 
 async def test_abandonments_beyond_one_message_make_several_and_each_is_named(pipeline):

@@ -91,7 +91,7 @@ async def test_edit_that_a_summary_says_is_traced_to_it(pipeline):
     (summary,) = pipeline.slack.messages("CGB")
     found = await pipeline.database.read(lambda s: ledger.trace(s, "rc_1", pipeline.clock()))
     told = [one for version in found.versions for one in version.told]
-    assert [(one.outcome, one.message_ts) for one in told] == [(ledger.Outcome.FOLDED, summary.ts)] * 2
+    assert [(one.outcome, one.message_ts) for one in told] == [(ledger.LedgerOutcome.FOLDED, summary.ts)] * 2
 
 
 async def test_meeting_and_its_races_are_one_message_after_a_refused_summary(pipeline):

@@ -9,11 +9,11 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from bot.racedata.client.service_client import PAGE_SIZE, WalkPosition, open_client
+from bot.racedata.client.service_client import RECORDS_PER_PAGE, WalkPosition, open_client
 from tests.integration.racedata.backends import KEY
 
 RACES = 100_000
-PAGES = RACES // PAGE_SIZE
+PAGES = RACES // RECORDS_PER_PAGE
 PAGES_OF_TWO_MINUTES = 250
 """Of which 240 are one minute's."""
 MIB = 1024 * 1024
@@ -22,14 +22,14 @@ RUNNERS = [{"number": number, "horse": f"Horse {number}", "jockey": "A. Rider"} 
 
 
 def answer(request):
-    """A page of PAGE_SIZE races; the cursor is the number of the page, which the client can't know."""
+    """A page of RECORDS_PER_PAGE races; the cursor is the number of the page, which the client can't know."""
     number = int(request.url.params.get("cursor", "0"))
     races = [
-        {"race_id": f"rc_{number * PAGE_SIZE + place}", "date": "2020-01-01", "region": "GB", "runners": RUNNERS}
-        for place in range(PAGE_SIZE)
+        {"race_id": f"rc_{number * RECORDS_PER_PAGE + place}", "date": "2020-01-01", "region": "GB", "runners": RUNNERS}
+        for place in range(RECORDS_PER_PAGE)
     ]
     more = number + 1 < PAGES
-    meta = {"count": PAGE_SIZE, "has_more": more, "next_cursor": str(number + 1) if more else None}
+    meta = {"count": RECORDS_PER_PAGE, "has_more": more, "next_cursor": str(number + 1) if more else None}
     headers = {"x-ratelimit-limit": "240"}
     return httpx.Response(200, content=json.dumps({"meta": meta, "data": races}).encode(), headers=headers)
 
@@ -44,16 +44,16 @@ async def walked(fake_time, store, position, pages):
                 count += len(step.page.data)
                 last_id = step.page.data[-1].fields["race_id"]
                 position = position.model_copy(update={"cursor": step.resume_at})
-                if count // PAGE_SIZE % 50 == 0:
+                if count // RECORDS_PER_PAGE % 50 == 0:
                     gc.collect()
                     peaks.append(tracemalloc.get_traced_memory()[0] / MIB if tracemalloc.is_tracing() else 0.0)
-                if step.is_last or count >= pages * PAGE_SIZE:
+                if step.is_last or count >= pages * RECORDS_PER_PAGE:
                     break
     return count, last_id, position, peaks
 
 
 async def test_long_walk_reads_each_race_once_at_the_pace_of_the_limit(fake_time, store):
-    races = PAGES_OF_TWO_MINUTES * PAGE_SIZE
+    races = PAGES_OF_TWO_MINUTES * RECORDS_PER_PAGE
     count, last_id, position, _ = await walked(fake_time, store, WalkPosition(), PAGES_OF_TWO_MINUTES)
     assert (count, last_id, position.cursor) == (races, f"rc_{races - 1}", f"{PAGES_OF_TWO_MINUTES}")
     # 250 pages at 240 a minute: one whole minute is waited for.
@@ -62,10 +62,10 @@ async def test_long_walk_reads_each_race_once_at_the_pace_of_the_limit(fake_time
 
 async def test_walk_that_is_broken_off_goes_on_from_its_kept_position(fake_time, store):
     count, last_id, position, _ = await walked(fake_time, store, WalkPosition(region="GB"), 10)
-    assert (count, last_id, position.cursor) == (10 * PAGE_SIZE, f"rc_{10 * PAGE_SIZE - 1}", "10")
+    assert (count, last_id, position.cursor) == (10 * RECORDS_PER_PAGE, f"rc_{10 * RECORDS_PER_PAGE - 1}", "10")
     kept = WalkPosition.model_validate_json(position.model_dump_json())
     count, last_id, _, _ = await walked(fake_time, store, kept, 1)
-    assert (count, last_id) == (PAGE_SIZE, f"rc_{11 * PAGE_SIZE - 1}")
+    assert (count, last_id) == (RECORDS_PER_PAGE, f"rc_{11 * RECORDS_PER_PAGE - 1}")
 
 
 @pytest.mark.soak

@@ -29,7 +29,7 @@ async def test_replicas_forget_the_dead_and_keep_their_rows_no_longer(database):
     later = NOW + DEAD_AFTER - timedelta(seconds=1)
     assert await beat(database, "a", later) == 2
     assert await beat(database, "a", NOW + DEAD_AFTER) == 1
-    assert await database.read(partial(named_values.get, name=replicas.PREFIX + "b")) is None
+    assert await database.read(partial(named_values.get, name=replicas.REPLICA_PREFIX + "b")) is None
 
 
 async def test_replica_that_leaves_is_counted_no_more(database):

@@ -7,7 +7,7 @@ import pytest
 from pydantic import SecretStr
 
 from bot.cli.main import Breaker
-from bot.cli.unlatch_command import CODES, run_unlatch, unlatch
+from bot.cli.unlatch_command import CODES_BY_WORD, run_unlatch, unlatch
 from bot.db.named_value_store import DatabaseStateStore
 from bot.errors import StorageUnavailable
 from bot.racedata.client import circuit_breakers, service_errors
@@ -93,8 +93,8 @@ async def test_admins_word_closes_what_is_open_and_says_so(bots, database, fake_
 
 
 def test_words_of_the_command_are_those_of_the_breakers():
-    assert set(CODES) == set(Breaker)
-    assert set(CODES.values()) == set(circuit_breakers.CODES)
+    assert set(CODES_BY_WORD) == set(Breaker)
+    assert set(CODES_BY_WORD.values()) == set(circuit_breakers.BREAKER_CODES)
 
 
 async def test_command_resets_on_the_database_of_the_settings(tmp_path):

@@ -20,7 +20,7 @@ from starlette.routing import Route
 
 from bot.clock import Clock, utc_now
 from bot.sandbox.slack import signing
-from bot.slack.request_guard import PATH, SlackEndpoint
+from bot.slack.request_guard import SLACK_PATH, SlackEndpoint
 from bot.web.request_body import BodyReader
 
 SECRET = "guard-secret"
@@ -61,7 +61,7 @@ def make_client(
     async def receive(request):
         return await endpoint(request)
 
-    app = Starlette(routes=[Route(PATH, receive, methods=["POST"])])
+    app = Starlette(routes=[Route(SLACK_PATH, receive, methods=["POST"])])
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://bot")
 
 
@@ -75,7 +75,7 @@ async def send(
         "Content-Type": content_type,
         **more,
     }
-    return await client.post(PATH, content=body, headers=headers)
+    return await client.post(SLACK_PATH, content=body, headers=headers)
 
 
 def command(text: str) -> bytes:
@@ -110,7 +110,7 @@ async def test_timestamp_more_than_five_minutes_off_is_refused_either_way(age_s,
 async def test_timestamp_that_is_no_number_is_refused(at):
     async with make_client([]) as client:
         headers = {"X-Slack-Request-Timestamp": at, "X-Slack-Signature": "v0=" + "0" * 64}
-        assert (await client.post(PATH, content=b"x=1", headers=headers)).status_code == 401
+        assert (await client.post(SLACK_PATH, content=b"x=1", headers=headers)).status_code == 401
 
 
 @pytest.mark.parametrize("signature", [None, "", "v0=", "v0=" + "0" * 64, "v1=" + "0" * 64, "v0=é".encode("latin-1")])
@@ -119,7 +119,7 @@ async def test_wrong_signature_is_refused(signature):
         headers = {"X-Slack-Request-Timestamp": str(int(time.time()))}
         if signature is not None:
             headers["X-Slack-Signature"] = signature
-        assert (await client.post(PATH, content=command("GB"), headers=headers)).status_code == 401
+        assert (await client.post(SLACK_PATH, content=command("GB"), headers=headers)).status_code == 401
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ async def test_header_that_comes_twice_is_refused_even_if_one_of_them_is_right(r
             ("Content-Type", "application/x-www-form-urlencoded"),
         ]
         for order in ([*headers, repeated], [repeated, *headers]):
-            assert (await client.post(PATH, content=body, headers=order)).status_code == 401
+            assert (await client.post(SLACK_PATH, content=body, headers=order)).status_code == 401
     assert heard == []
 
 
@@ -161,7 +161,7 @@ async def test_signed_body_of_another_secret_timestamp_or_body_is_refused():
                 "X-Slack-Request-Timestamp": str(timestamp),
                 "X-Slack-Signature": signing.sign(SECRET, sent_at, signed),
             }
-            assert (await client.post(PATH, content=command("GB"), headers=headers)).status_code == 401
+            assert (await client.post(SLACK_PATH, content=command("GB"), headers=headers)).status_code == 401
     assert heard == []
 
 
@@ -180,7 +180,7 @@ async def test_body_that_never_ends_is_408():
     async with make_client([]) as client:
         timestamp = int(time.time())
         headers = {"X-Slack-Request-Timestamp": str(timestamp), "X-Slack-Signature": "v0=" + "0" * 64}
-        assert (await client.post(PATH, content=body(), headers=headers)).status_code == 408
+        assert (await client.post(SLACK_PATH, content=body(), headers=headers)).status_code == 408
 
 
 async def test_twenty_megabytes_are_refused_by_what_they_say_of_themselves():
@@ -190,7 +190,7 @@ async def test_twenty_megabytes_are_refused_by_what_they_say_of_themselves():
             "X-Slack-Signature": "v0=" + "0" * 64,
             "Content-Length": str(20 * 1024 * 1024),
         }
-        assert (await client.post(PATH, content=b"", headers=headers)).status_code == 413
+        assert (await client.post(SLACK_PATH, content=b"", headers=headers)).status_code == 413
 
 
 async def test_event_that_comes_again_says_so_to_bolt():
@@ -212,7 +212,7 @@ async def test_unsigned_large_body_is_refused_without_being_read():
             yield b"x" * 1024
 
     async with make_client([]) as client:
-        assert (await client.post(PATH, content=body())).status_code == 401
+        assert (await client.post(SLACK_PATH, content=body())).status_code == 401
     assert read <= 1024
 
 

@@ -28,7 +28,7 @@ from bot.outbox.resume import Reopening
 from bot.racedata.reference_book import ReferenceBook
 from bot.sandbox.slack import signing
 from bot.slack.bolt_app import Listener, make_bolt
-from bot.slack.bot_identity import Identity
+from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands.table import BUTTON_COMMANDS
 from bot.slack.forms.subscribe_form import FormOf
 from bot.slack.listeners.button_clicks import ActionListener
@@ -40,7 +40,7 @@ from bot.slack.listeners.installation import InstallationListener
 from bot.slack.listeners.slash_commands import CommandListener
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.kit.plain import sentence
-from bot.slack.request_guard import PATH, SlackEndpoint
+from bot.slack.request_guard import SLACK_PATH, SlackEndpoint
 from bot.web.request_body import BodyReader
 
 SECRET = "shapes-secret"
@@ -197,7 +197,7 @@ class Endpoint:
             people=SimpleNamespace(check_may_change=allow, is_admin=not_admin),
             slack=SimpleNamespace(call=unreached, web=SimpleNamespace(usergroups_list=None)),
             reopening=Reopening(waited),
-            identity=Identity("xoxb-test", bot_user_id=BOT),
+            identity=BotIdentity("xoxb-test", bot_user_id=BOT),
             clock=lambda: NOW,
             wake=wake,
         )
@@ -216,7 +216,7 @@ class Endpoint:
             clock=utc_now,
             count=lambda _status: None,
         )
-        app = Starlette(routes=[Route(PATH, self.endpoint.__call__, methods=["POST"])])
+        app = Starlette(routes=[Route(SLACK_PATH, self.endpoint.__call__, methods=["POST"])])
         self.client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://bot")
 
     async def send(self, body: Any) -> httpx.Response:
@@ -236,7 +236,7 @@ class Endpoint:
             "X-Slack-Signature": signing.sign(SECRET, timestamp, content),
             "Content-Type": kind,
         }
-        return await self.client.post(PATH, content=content, headers=headers)
+        return await self.client.post(SLACK_PATH, content=content, headers=headers)
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from bot.events.races import Course
 from bot.racedata import reference_store
 from bot.racedata.reference_store import KnownCourse
 from bot.settings import SubscribeBy
-from bot.slack.bot_identity import Identity
+from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands import list as list_command
 from bot.slack.commands.invocation import Invocation
 from bot.slack.permissions import People
@@ -37,7 +37,7 @@ async def listed(database, slack):
             database=database,
             reference=book or SimpleNamespace(regions=not_asked),
             slack=client,
-            identity=Identity(TOKEN),
+            identity=BotIdentity(TOKEN),
             people=People(client, frozenset(), SubscribeBy.MEMBERS, lambda: 0.0),
             clock=lambda: START,
         )

@@ -23,7 +23,7 @@ from bot.slack.commands.error_answers import explain, retyped
 from bot.slack.commands.form_submission import submit
 from bot.slack.commands.invocation import Invocation
 from bot.slack.forms.subscribe_form import FormOf, read_form, subscribe_form
-from bot.slack.messages.conditions.view import Known
+from bot.slack.messages.conditions.view import PublishedChoices
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 COURSES = [
@@ -43,7 +43,7 @@ class Channel:
 
     database: Database
     desk: Any
-    known: Known = field(default_factory=lambda: Known(("AUS", "GB", "IRE"), courses=True))
+    known: PublishedChoices = field(default_factory=lambda: PublishedChoices(("AUS", "GB", "IRE"), courses=True))
 
     async def types(self, words):
         return await subscribe.commit(self.desk, self._invocation(words))
@@ -325,7 +325,7 @@ async def test_form_keeps_the_courses_that_it_has_no_field_for(channel):
     await channel.types("GB course:Bath course:Goodwood")
     await channel.types("IRE -course:Curragh")
     before = await channel.receives()
-    channel.known = Known(None, courses=False)
+    channel.known = PublishedChoices(None, courses=False)
     for region in ("GB", "IRE"):
         view = await channel.opens(region)
         assert "leaves them" in str(view["blocks"])

@@ -12,7 +12,7 @@ from bot.racedata import reference_store
 from bot.racedata.reference_store import KnownCourse
 from bot.sandbox.slack import modals
 from bot.sandbox.slack.block_rules import VIEW_BLOCKS, block_problems
-from bot.slack.bot_identity import Identity
+from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands import list as list_command
 from bot.slack.commands import subscribe
 from bot.slack.commands.table import BUTTON_COMMANDS
@@ -26,7 +26,7 @@ GOODWOOD = "results and abandonments of Goodwood arrive too, though that to GB l
 @pytest.fixture
 async def channel(database):
     found = await channel_in(database)
-    found.desk.identity = Identity("xoxb-test")
+    found.desk.identity = BotIdentity("xoxb-test")
     nobody = SimpleNamespace(is_deactivated=False)
     found.desk.slack = SimpleNamespace(call=opened)
     found.desk.people = SimpleNamespace(check_may_change=allow, is_admin=no, person=lambda _user_id: no(nobody))

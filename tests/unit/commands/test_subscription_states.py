@@ -18,7 +18,7 @@ from bot.outbox import held_queues
 from bot.outbox.resume import Reopening
 from bot.racedata.reference_book import ReferenceBook
 from bot.sandbox.slack import modals
-from bot.slack.bot_identity import Identity
+from bot.slack.bot_identity import BotIdentity
 from bot.slack.commands import list as list_command
 from bot.slack.commands import subscribe, unsubscribe
 from bot.slack.commands.form_button import open_form
@@ -26,7 +26,7 @@ from bot.slack.commands.form_submission import submit
 from bot.slack.commands.invocation import COMMIT_S, Invocation
 from bot.slack.forms.subscribe_form import FormOf, read_form, subscribe_form
 from bot.slack.messages.alerts.backlog_summary import waited
-from bot.slack.messages.conditions.view import Known
+from bot.slack.messages.conditions.view import PublishedChoices
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 IN, OUT = {"channel": {"is_member": True}}, {"channel": {"is_member": False}}
@@ -103,7 +103,7 @@ def channel(database):
         people=SimpleNamespace(check_may_change=allow),
         slack=Slack([IN]),
         reopening=Reopening(waited),
-        identity=Identity("xoxb-test"),
+        identity=BotIdentity("xoxb-test"),
         clock=lambda: NOW,
         wake=asyncio.Event(),
     )
@@ -163,7 +163,7 @@ async def test_edited_subscription_of_a_closed_channel_stays_closed_in_another_r
     (row,) = await channel.database.read(lambda session: subscriptions.of_channel(session, "C1"))
     chosen = subscriptions.read_filter(row)
     form = FormOf(channel_id="C1", editing="GB", was=chosen.fingerprint())
-    view = subscribe_form(form, chosen, Known(("GB", "IRE"), courses=False))
+    view = subscribe_form(form, chosen, PublishedChoices(("GB", "IRE"), courses=False))
     filled = {**view, "state": {"values": modals.filled_in(view, {"regions": ["IRE"]})}}
     await submit(channel.desk, channel.typed(""), *read_form(filled))
     assert await channel.states() == {"IRE": ("suspended", ARCHIVED)}

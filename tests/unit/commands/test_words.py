@@ -10,10 +10,10 @@ from bot.db.engine import Database
 from bot.errors import CommandError
 from bot.events.races import Course
 from bot.racedata import reference_store as rows
-from bot.racedata.day_card import Meeting
+from bot.racedata.day_card import MeetingCard
 from bot.racedata.reference_book import ReferenceBook
 from bot.racedata.reference_store import KnownCourse
-from bot.slack.commands.day_words import Place, find_place, read_words
+from bot.slack.commands.day_words import DayPlace, find_place, read_words
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 TODAY = NOW.date()
@@ -122,17 +122,17 @@ async def place_of(book, text, known=()):
 
 ADRIFT = Course(course_id="cr_99", name='Far  "Away" Park')
 NAMED = Course(name="Greyvill")
-SEEN = (Meeting(ADRIFT, "GB", ()), Meeting(NAMED, None, ()), Meeting(Course(name="Elsewhere"), "IRE", ()))
+SEEN = (MeetingCard(ADRIFT, "GB", ()), MeetingCard(NAMED, None, ()), MeetingCard(Course(name="Elsewhere"), "IRE", ()))
 
 
 @pytest.mark.parametrize("lists", [{}, {"courses": None}, {"regions": None, "courses": None}])
 @pytest.mark.parametrize(
     ("typed", "place"),
     [
-        ('GB 2026-11-21 "cr_99"', Place("GB", ADRIFT)),
-        ("cr_99", Place("GB", ADRIFT)),
-        ('GB "Far Away Park"', Place("GB", ADRIFT)),
-        ("GB Greyvill", Place("GB", NAMED)),
+        ('GB 2026-11-21 "cr_99"', DayPlace("GB", ADRIFT)),
+        ("cr_99", DayPlace("GB", ADRIFT)),
+        ('GB "Far Away Park"', DayPlace("GB", ADRIFT)),
+        ("GB Greyvill", DayPlace("GB", NAMED)),
     ],
 )
 async def test_place_of_a_meeting_that_no_list_has_is_one(make_book, typed, place, lists):
@@ -196,7 +196,7 @@ async def test_near_miss_carries_what_it_may_have_meant(make_book, text, typed, 
 
 async def test_place_is_taken_as_typed_where_there_are_no_lists(make_book):
     book = await make_book(regions=None, courses=None)
-    assert await place_of(book, "GB Ascot") == Place("GB", Course(name="Ascot"), ("GB", "Ascot"))
+    assert await place_of(book, "GB Ascot") == DayPlace("GB", Course(name="Ascot"), ("GB", "Ascot"))
 
 
 async def test_place_without_courses_still_knows_a_region_in_another_letter_case(make_book):

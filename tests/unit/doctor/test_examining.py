@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.doctor.check_run import Check, examine
+from bot.doctor.check_run import DoctorCheck, examine
 from bot.doctor.findings import CheckOutcome, CheckReport, NotApplicable, Seen, failed, warning
 from bot.doctor.table import CHECKS
 from bot.logs import MaskSecrets
@@ -47,7 +47,9 @@ async def outcomes(*checks, limit_s=5.0):
 
 
 async def test_check_is_as_bad_as_its_worst_finding():
-    found = await outcomes(Check("a", well), Check("b", poorly), Check("c", ill), Check("d", absent))
+    found = await outcomes(
+        DoctorCheck("a", well), DoctorCheck("b", poorly), DoctorCheck("c", ill), DoctorCheck("d", absent)
+    )
     assert [one.outcome for one in found.values()] == ["ok", "warning", "failed", "skipped"]
     assert found["d"].told == "there is none"
     assert found["d"].because_of is None
@@ -55,21 +57,23 @@ async def test_check_is_as_bad_as_its_worst_finding():
 
 @pytest.mark.parametrize(("look", "is_skipped"), [(ill, True), (crash, True), (absent, True), (poorly, False)])
 async def test_check_whose_need_did_not_end_well_is_skipped_with_the_reason(look, is_skipped):
-    found = await outcomes(Check("first", look), Check("second", well, needs=("first",)))
+    found = await outcomes(DoctorCheck("first", look), DoctorCheck("second", well, needs=("first",)))
     assert (found["second"].outcome == "skipped") is is_skipped
     assert found["second"].because_of == ("first" if is_skipped else None)
 
 
 async def test_chain_of_skipped_checks_names_the_check_right_before():
     found = await outcomes(
-        Check("first", ill), Check("second", well, needs=("first",)), Check("third", well, needs=("second",))
+        DoctorCheck("first", ill),
+        DoctorCheck("second", well, needs=("first",)),
+        DoctorCheck("third", well, needs=("second",)),
     )
     assert found["third"].because_of == "second"
 
 
 @pytest.mark.parametrize("look", [crash, crash_by_timeout])
 async def test_crash_is_a_finding_with_its_place_and_without_its_words(look):
-    found = await outcomes(Check("first", look), Check("second", well))
+    found = await outcomes(DoctorCheck("first", look), DoctorCheck("second", well))
     (finding,) = found["first"].findings
     assert (found["first"].outcome, finding.code, finding.outcome) == ("crashed", "crashed", "crashed")
     assert "Error at test_examining.py:" in finding.told
@@ -78,7 +82,7 @@ async def test_crash_is_a_finding_with_its_place_and_without_its_words(look):
 
 
 async def test_check_that_takes_too_long_is_a_finding_and_keeps_no_other_waiting():
-    found = await outcomes(Check("first", hang), Check("second", well), limit_s=0.02)
+    found = await outcomes(DoctorCheck("first", hang), DoctorCheck("second", well), limit_s=0.02)
     (finding,) = found["first"].findings
     assert (found["first"].outcome, finding.code) == ("failed", "too_slow")
     assert found["second"].outcome == "ok"
@@ -91,7 +95,7 @@ async def test_independent_checks_run_beside_one_another():
         await met.wait()
         return Seen("met")
 
-    found = await outcomes(Check("first", meet), Check("second", meet))
+    found = await outcomes(DoctorCheck("first", meet), DoctorCheck("second", meet))
     assert [one.outcome for one in found.values()] == ["ok", "ok"]
 
 
@@ -99,7 +103,7 @@ async def test_secrets_are_blanked_out_wherever_a_check_tells_them():
     async def tell(_patient):
         return Seen("the key is racing-key-1", (warning("worn", "racing-key-1 is worn", "Turn racing-key-1."),))
 
-    (examined,) = await examine([Check("a", tell)], None, mask=MaskSecrets(["racing-key-1"]).masked)
+    (examined,) = await examine([DoctorCheck("a", tell)], None, mask=MaskSecrets(["racing-key-1"]).masked)
     report = CheckReport("1", AT, [examined])
     assert "racing-key-1" not in report.as_text() + report.as_json()
     assert report.as_text().count("********") == 3
@@ -116,14 +120,16 @@ async def test_secrets_are_blanked_out_wherever_a_check_tells_them():
     ],
 )
 async def test_exit_code_follows_the_worst_outcome(looks, outcome, code):
-    examined = await examine([Check(str(number), look) for number, look in enumerate(looks)], None)
+    examined = await examine([DoctorCheck(str(number), look) for number, look in enumerate(looks)], None)
     report = CheckReport("1", AT, examined)
     assert (report.outcome, report.exit_code) == (outcome, code)
 
 
 async def test_report_as_text_has_a_line_for_each_check_and_the_line_that_mends():
     report = CheckReport(
-        "1.2", AT, await examine([Check("a", well), Check("b", ill), Check("c", well, needs=("b",))], None)
+        "1.2",
+        AT,
+        await examine([DoctorCheck("a", well), DoctorCheck("b", ill), DoctorCheck("c", well, needs=("b",))], None),
     )
     assert report.as_text().splitlines() == [
         "racing-bot 1.2",
@@ -140,7 +146,7 @@ async def test_report_as_text_has_a_line_for_each_check_and_the_line_that_mends(
 
 
 async def test_report_as_json_has_the_documented_fields():
-    report = CheckReport("1.2", AT, await examine([Check("b", ill), Check("c", well, needs=("b",))], None))
+    report = CheckReport("1.2", AT, await examine([DoctorCheck("b", ill), DoctorCheck("c", well, needs=("b",))], None))
     document = json.loads(report.as_json())
     assert {name: document[name] for name in ("version", "at", "outcome", "exit_code")} == {
         "version": "1.2",

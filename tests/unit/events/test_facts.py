@@ -14,13 +14,13 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import (
     CARD,
     MODELS,
-    POSITION,
+    POSITION_FACT,
     RUNNER,
     Change,
     brings_placings,
     changes_between,
 )
-from bot.events.kinds import Noise, Told
+from bot.events.kinds import Noise, ToldField
 from bot.events.merge import completed
 from bot.events.races import FEW_MINUTES, Course, OffTime, Race, Runner, plain_name
 
@@ -76,7 +76,7 @@ def rings(old, new):
 def test_declaration_has_every_field_of_every_model(kind):
     wanted = {f"{level}.{field}" for level, model in MODELS.items() for field in model.model_fields}
     assert set(DECLARATIONS[kind]) == wanted | {RUNNER, CARD}
-    assert all(entry.words if isinstance(entry, Told) else entry.because for entry in DECLARATIONS[kind].values())
+    assert all(entry.words if isinstance(entry, ToldField) else entry.because for entry in DECLARATIONS[kind].values())
 
 
 def values_of(level, changed, hidden):
@@ -98,7 +98,7 @@ def event_with(kind, path, *, changed=False):
     """An event of which one level has all its values, but for the one that hides the field of this path."""
     level, _, field = path.partition(".")
     entry = DECLARATIONS[kind][path]
-    values = values_of(level, field if changed else None, entry.unless if isinstance(entry, Told) else None)
+    values = values_of(level, field if changed else None, entry.unless if isinstance(entry, ToldField) else None)
     parts = {
         "event": values,
         "course": {"race": Race(course=Course(**values))} if level == "course" else {},
@@ -142,7 +142,9 @@ def test_each_field_is_told_or_noise(kind, path):
     ],
 )
 def test_changed_placings_ring(old, new, changes):
-    found = [one for one in changes_between(result_of(*old), result_of(*new), received_at=NOW) if one.field == POSITION]
+    found = [
+        one for one in changes_between(result_of(*old), result_of(*new), received_at=NOW) if one.field == POSITION_FACT
+    ]
     assert {one.of: (one.before, one.now) for one in found} == changes
     assert all(one.rings for one in found)
 
@@ -400,7 +402,7 @@ def test_any_field_of_a_payload_that_changes_is_told_or_noise(path):
 
 
 def test_change_is_stored_and_read_back():
-    change = Change(field=POSITION, of="A", before="1", now=None, rings=True)
+    change = Change(field=POSITION_FACT, of="A", before="1", now=None, rings=True)
     assert Change.model_validate_json(change.model_dump_json(exclude_defaults=True)) == change
 
 
@@ -480,7 +482,7 @@ def test_half_of_a_dead_heat_is_not_lost_by_silence(later):
 
 def test_first_winner_rings_where_others_had_places():
     first = result_of(("A", None), ("B", "2"), ("C", "3"))
-    assert between(first, result_of(("A", "1"))) == [(POSITION, "A", None, "1", True)]
+    assert between(first, result_of(("A", "1"))) == [(POSITION_FACT, "A", None, "1", True)]
 
 
 def test_non_runner_is_no_placing():
@@ -512,7 +514,7 @@ def test_same_place_written_otherwise_is_no_change():
 def test_country_and_apostrophe_of_a_name_tell_no_horses_apart():
     first = settled({"horse": "Alpha's (IRE)", "number": 3, "position": 1})
     later = settled({"horse": "Alphas", "position": 1}, {"horse": "Bravo", "position": 2})
-    assert between(first, later) == [(POSITION, "Bravo", None, "2", False)]
+    assert between(first, later) == [(POSITION_FACT, "Bravo", None, "2", False)]
     assert [runner.horse for runner in completed(later, first).race.runners] == ["Alphas", "Bravo"]
 
 

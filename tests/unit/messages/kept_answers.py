@@ -6,7 +6,7 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-from bot.channels.audit_log import Page
+from bot.channels.audit_log import AuditPage
 from bot.channels.filters import ALL_REGIONS, Abandonments, ChannelFilter, Overridden
 from bot.channels.filters import Meeting as MutedMeeting
 from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow
@@ -20,11 +20,11 @@ from bot.fanout.drill_records import KeptDrill
 from bot.operations.drill_run import AddressAnswer, DrillReport, Problem, Stop
 from bot.operations.status_figures import JobDone, Status
 from bot.outbox.held_queues import PAUSED, UNDELIVERED, Held
-from bot.outbox.ledger import Outcome as Became
-from bot.outbox.ledger import Told, Trace, TracedDelivery, TracedVersion
+from bot.outbox.ledger import LedgerLine, Trace, TracedDelivery, TracedVersion
+from bot.outbox.ledger import LedgerOutcome as Became
 from bot.outbox.resume import Backlog
 from bot.outbox.traffic import Sent, WaitingChannel
-from bot.racedata.day_card import Card, Coverage, Meeting, Outcome, Outcomes
+from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, RaceOutcome
 from bot.racedata.forecast import forecast
 from bot.racedata.month_quota import QuotaReading, QuotaSource, UsageRow
 from bot.racedata.recent_races import Recent
@@ -50,7 +50,7 @@ from bot.slack.messages.answers.subscription_list import Listed, ListPage, subsc
 from bot.slack.messages.answers.trace_answer import trace_answer
 from bot.slack.messages.answers.usage_answer import usage
 from bot.slack.messages.answers.welcome import welcome
-from bot.slack.messages.conditions.view import Known
+from bot.slack.messages.conditions.view import PublishedChoices
 from bot.slack.messages.kit.plain import sentence
 from tests.unit.messages.kept_events import ABANDONED, MEETING, ON_TIME, PARTLY, RACE, RACES, RECEIVED_AT, RESULT
 
@@ -61,11 +61,15 @@ NO_REMARKS = VersionRemarks()
 GB = ChannelFilter(region="GB", topics=frozenset({Topic.RESULTS, Topic.ABANDONMENTS}), mentions=("U7", "S7", "here"))
 ALL = ChannelFilter(region=ALL_REGIONS, topics=frozenset(Topic), not_courses=(Course(name="Ascot"),))
 
-KEMPTON = Meeting(course=Course(course_id="cr_1", name="Kempton"), region="GB", races=(RACE, *RACES[:3]))
+KEMPTON = MeetingCard(course=Course(course_id="cr_1", name="Kempton"), region="GB", races=(RACE, *RACES[:3]))
 OUTCOMES = Outcomes(
     meetings=(KEMPTON,),
     of=dict(
-        zip([(0, n) for n in range(4)], [Outcome.SETTLED, Outcome.ABANDONED, Outcome.BOTH, Outcome.OPEN], strict=True)
+        zip(
+            [(0, n) for n in range(4)],
+            [RaceOutcome.SETTLED, RaceOutcome.ABANDONED, RaceOutcome.BOTH, RaceOutcome.OPEN],
+            strict=True,
+        )
     ),
     lost=(MEETING,),
 )
@@ -148,9 +152,9 @@ VERSION = TracedVersion(
     inbox_id=17,
     posts=3,
     told=(
-        Told("C3", Became.DEAD_LETTER, 5, RECEIVED_AT, why="invalid_arguments"),
-        Told("C2", Became.MUTED, 0, RECEIVED_AT, muted_by="U1"),
-        Told("C1", Became.SENT, 1, RECEIVED_AT, sent_at=RECEIVED_AT, message_ts="1795185131.000100"),
+        LedgerLine("C3", Became.DEAD_LETTER, 5, RECEIVED_AT, why="invalid_arguments"),
+        LedgerLine("C2", Became.MUTED, 0, RECEIVED_AT, muted_by="U1"),
+        LedgerLine("C1", Became.SENT, 1, RECEIVED_AT, sent_at=RECEIVED_AT, message_ts="1795185131.000100"),
     ),
 )
 TRACE = Trace(
@@ -169,11 +173,13 @@ DRILL_REPORT = DrillReport(
     ANSWERED,
     Stop.TOLD,
     (
-        Told("C1", Became.SENT, 1, NOON, sent_at=RECEIVED_AT + timedelta(seconds=1.4), message_ts="1795185131.000100"),
-        Told("C2", Became.WAITING, 0, NOON, why="the channel is paused", is_held=True),
-        Told("C3", Became.WAITING, 1, NOON, why="is_archived", is_held=True),
-        Told("C4", Became.DEAD_LETTER, 1, NOON, why="invalid_arguments"),
-        Told("C5", Became.IN_DOUBT, 1, NOON, why="Slack has not said whether it has it"),
+        LedgerLine(
+            "C1", Became.SENT, 1, NOON, sent_at=RECEIVED_AT + timedelta(seconds=1.4), message_ts="1795185131.000100"
+        ),
+        LedgerLine("C2", Became.WAITING, 0, NOON, why="the channel is paused", is_held=True),
+        LedgerLine("C3", Became.WAITING, 1, NOON, why="is_archived", is_held=True),
+        LedgerLine("C4", Became.DEAD_LETTER, 1, NOON, why="invalid_arguments"),
+        LedgerLine("C5", Became.IN_DOUBT, 1, NOON, why="Slack has not said whether it has it"),
     ),
     ("C6",),
 )
@@ -305,7 +311,7 @@ ANSWERS: dict[str, partial[Any]] = {
         ),
     ),
     "subscription_list_of_nothing": partial(subscription_list, ListPage([], 1, 1, 0, [])),
-    "audit_page": partial(audit_page, Page([CHANGE], 1, 9), "in <#C1>", "audit C1"),
+    "audit_page": partial(audit_page, AuditPage([CHANGE], 1, 9), "in <#C1>", "audit C1"),
     "drill": partial(drill, RacingEvent(key="drill:0123456789abcdef", drill=DRILL), ON_TIME),
     "drill_report": partial(drill_report, DRILL_REPORT, _address, "racing-bot"),
     "drill_that_was_not_delivered": partial(
@@ -340,12 +346,12 @@ ANSWERS: dict[str, partial[Any]] = {
 }
 
 VIEWS: dict[str, partial[Any]] = {
-    "form": partial(subscribe_form, FormOf(channel_id="C1"), None, Known(("GB", "IRE"), courses=True)),
+    "form": partial(subscribe_form, FormOf(channel_id="C1"), None, PublishedChoices(("GB", "IRE"), courses=True)),
     "form_of_a_subscription": partial(
-        subscribe_form, FormOf(channel_id="C1", editing="GB"), GB, Known(("GB", "IRE"), courses=True)
+        subscribe_form, FormOf(channel_id="C1", editing="GB"), GB, PublishedChoices(("GB", "IRE"), courses=True)
     ),
     "form_before_the_lists_are_read": partial(
-        subscribe_form, FormOf(channel_id="D1"), None, Known(None, courses=False)
+        subscribe_form, FormOf(channel_id="D1"), None, PublishedChoices(None, courses=False)
     ),
     "form_outdated": partial(outdated),
     "form_saved": partial(saved, subscribed(SAID).blocks),

@@ -61,8 +61,8 @@ UNREADABLE = RacingEvent(key=f"unreadable:{'0123456789abcdef' * 4}", name="race.
 NOTHING_CAME = {kind: RacingEvent(key=f"{kind}:sha256:{'0' * 64}", kind=kind) for kind in EventKind}
 
 SWAPPED = (
-    facts.Change(field=facts.POSITION, of="Horse A", before="2", now="1", rings=True),
-    facts.Change(field=facts.POSITION, of="Horse B", before="1", now="2", rings=True),
+    facts.Change(field=facts.POSITION_FACT, of="Horse A", before="2", now="1", rings=True),
+    facts.Change(field=facts.POSITION_FACT, of="Horse B", before="1", now="2", rings=True),
 )
 MADE_VOID = (facts.Change(field="race.status", before="settled", now="Void", rings=True),)
 GOING = (facts.Change(field="race.going", before="Good", now="Soft"),)

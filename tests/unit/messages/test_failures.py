@@ -7,12 +7,15 @@ import pytest
 from bot.errors import StorageUnavailable
 from bot.racedata.client.service_errors import CircuitOpen, QuotaExceeded, ServerFault, Unauthorized
 from bot.slack.commands.error_answers import explain
-from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, Reader, failure_words, shown_to
+from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader, failure_words, shown_to
 
 TODAY = date(2026, 11, 20)
 KEY = CircuitOpen("courses", code="unauthorized", request_id="req_7")
 MONTH = CircuitOpen("courses", code="quota_exceeded")
-SOMEBODY, ADMIN = Reader(admins=("U1", "U2"), today=TODAY), Reader(is_admin=True, admins=("U1",), today=TODAY)
+SOMEBODY, ADMIN = (
+    AnswerReader(admins=("U1", "U2"), today=TODAY),
+    AnswerReader(is_admin=True, admins=("U1",), today=TODAY),
+)
 
 
 @pytest.mark.parametrize(
@@ -26,7 +29,7 @@ SOMEBODY, ADMIN = Reader(admins=("U1", "U2"), today=TODAY), Reader(is_admin=True
     ],
 )
 def test_reader_is_told_whom_to_turn_to(admins, words):
-    assert Reader(admins=admins).whom_to_tell == words
+    assert AnswerReader(admins=admins).whom_to_tell == words
 
 
 @pytest.mark.parametrize("error", [KEY, MONTH, Unauthorized("courses"), QuotaExceeded("courses")])
@@ -48,7 +51,7 @@ def test_spent_month_is_named():
     for error in (MONTH, QuotaExceeded("courses", code="quota_exceeded")):
         assert "used up; the month turns on 1 December." in failure_words(error, SOMEBODY)
         assert "used up; the month turns on the first of the month." in failure_words(error, NOBODY_KNOWN)
-    assert "1 January" in failure_words(MONTH, Reader(today=date(2026, 12, 31)))
+    assert "1 January" in failure_words(MONTH, AnswerReader(today=date(2026, 12, 31)))
 
 
 def test_other_failures_are_told_in_their_own_words():

@@ -11,7 +11,7 @@ from bot.events.races import Race, Runner
 from bot.outbox.message import Message, NativeBlocks
 from bot.racedata.month_quota import QuotaReading, QuotaSource, UsageRow
 from bot.sandbox.slack.block_rules import MESSAGE_BLOCKS, block_problems
-from bot.slack.messages.alerts.runner_table import RESULT, runners_table
+from bot.slack.messages.alerts.runner_table import RESULT_COLUMNS, runners_table
 from bot.slack.messages.answers.full_result_answer import full_result
 from bot.slack.messages.answers.usage_answer import usage
 from bot.slack.messages.kit.blocks import message, section, weight
@@ -102,9 +102,9 @@ def test_column_of_which_nothing_came_is_left_out():
 
 @pytest.mark.parametrize("room", [0, 150, 9_000])
 def test_table_is_left_out_where_there_is_no_room_or_no_runner(room):
-    assert runners_table("Runners", [], RESULT, room) == []
+    assert runners_table("Runners", [], RESULT_COLUMNS, room) == []
     runners = [Runner(horse="x" * 60, position="1")] * 200
-    made = [block for block in runners_table("Runners", runners, RESULT, room) if block]
+    made = [block for block in runners_table("Runners", runners, RESULT_COLUMNS, room) if block]
     assert weight(made) <= room
     assert bool(made) is (room == 9_000)
 

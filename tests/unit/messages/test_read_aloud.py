@@ -8,7 +8,7 @@ import pytest
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.events.event import DEFAULT_TOPICS, Topic
 from bot.events.races import Course
-from bot.racedata.day_card import Card, Coverage, Outcome, Outcomes
+from bot.racedata.day_card import Card, Coverage, Outcomes, RaceOutcome
 from bot.slack.messages.answers.change_notice import ended_by
 from bot.slack.messages.answers.filter_words import described, in_markup, in_plain_words, in_words
 from bot.slack.messages.answers.results_answer import ResultsQuestion, results_of_day
@@ -55,7 +55,7 @@ def test_no_filter_is_no_word():
     assert (in_markup(), described([]), in_plain_words([]), in_words()) == ("", "", "", "")
 
 
-OPEN = Outcomes(meetings=(KEMPTON,), of={(0, number): Outcome.OPEN for number in range(4)})
+OPEN = Outcomes(meetings=(KEMPTON,), of={(0, number): RaceOutcome.OPEN for number in range(4)})
 
 PLACES = [
     (None, None, "in any region"),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.channels.audit_log import ENTRIES_PER_PAGE, Page
+from bot.channels.audit_log import ENTRIES_PER_PAGE, AuditPage
 from bot.channels.filters import ALL_REGIONS, Abandonments, ChannelFilter, Meeting, Overridden
 from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow
 from bot.events.event import EventKind, RacingEvent, Topic
@@ -305,14 +305,14 @@ def entry(**changes):
 
 
 def test_audit_shows_who_when_and_what_from_what_to_what():
-    shown = check(audit_page(Page([entry()], 1, 1), "in C1", "audit C1"))
+    shown = check(audit_page(AuditPage([entry()], 1, 1), "in C1", "audit C1"))
     assert "<@U1> in <#C1>: *subscribe*, nothing → results from GB (`cmd-1`)" in shown
-    assert "Nobody has changed anything in C1 yet." in audit_page(Page([], 1, 0), "in C1", "audit C1").text
+    assert "Nobody has changed anything in C1 yet." in audit_page(AuditPage([], 1, 0), "in C1", "audit C1").text
 
 
 def test_audit_of_the_longest_changes_holds_every_limit():
     long = entry(before="<!channel>" * 999, after="&" * 9_999, action="*" * 99)
-    shown = check(audit_page(Page([long] * ENTRIES_PER_PAGE, 2, 99), "anywhere", "audit all"))
+    shown = check(audit_page(AuditPage([long] * ENTRIES_PER_PAGE, 2, 99), "anywhere", "audit all"))
     assert "<!channel>" not in shown
     assert "audit all page:3" in shown
 

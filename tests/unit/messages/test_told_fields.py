@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bot.events.event import EventKind
 from bot.events.facts import changes_between, only
-from bot.events.kinds import Told
+from bot.events.kinds import ToldField
 from bot.slack.messages import MessageContext, render
 from bot.slack.messages.alerts.corrections import additions_in_words, changes_in_words
 from bot.slack.messages.answers.full_result_answer import full_result
@@ -16,7 +16,7 @@ from tests.unit.events.test_facts import DECLARATIONS, DECLARED, EVENTS, event_w
 
 NOW = datetime(2026, 11, 20, 14, 32, tzinfo=UTC)
 CONTEXT = MessageContext(received_at=NOW, now=NOW, late_after_s=600)
-TOLD = [(kind, path) for kind, path in DECLARED if isinstance(DECLARATIONS[kind][path], Told)]
+TOLD = [(kind, path) for kind, path in DECLARED if isinstance(DECLARATIONS[kind][path], ToldField)]
 
 
 def shown(event):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from bot.events.races import Course, OffTime, Race
-from bot.outbox.ledger import Outcome, Told, Trace
+from bot.outbox.ledger import LedgerLine, LedgerOutcome, Trace
 from bot.slack.messages.answers.trace_answer import trace_answer
 from tests.unit.messages.kept_answers import TRACE, VERSION
 from tests.unit.messages.kept_events import RECEIVED_AT
@@ -66,7 +66,7 @@ def test_text_of_a_trace_says_what_became_of_a_delivery_that_made_no_version():
 
 
 def told(outcome, attempts=1, **fields):
-    return Told("C1", outcome, attempts, RECEIVED_AT, **fields)
+    return LedgerLine("C1", outcome, attempts, RECEIVED_AT, **fields)
 
 
 POSTED = {"sent_at": RECEIVED_AT, "message_ts": "1.2"}
@@ -75,33 +75,33 @@ POSTED = {"sent_at": RECEIVED_AT, "message_ts": "1.2"}
 @pytest.mark.parametrize(
     ("one", "said"),
     [
-        (told(Outcome.SENT, **POSTED), f"posted {AT} (ts `1.2`)."),
-        (told(Outcome.SENT, 3, **POSTED), f"posted {AT}, after 3 attempts (ts `1.2`)."),
-        (told(Outcome.SENT, by_edit=True, **POSTED), f"shown by an edit of the message there, {AT} (ts `1.2`)."),
-        (told(Outcome.FOLDED, within=True, **POSTED), f"said in another message, posted {AT} (ts `1.2`)."),
+        (told(LedgerOutcome.SENT, **POSTED), f"posted {AT} (ts `1.2`)."),
+        (told(LedgerOutcome.SENT, 3, **POSTED), f"posted {AT}, after 3 attempts (ts `1.2`)."),
+        (told(LedgerOutcome.SENT, by_edit=True, **POSTED), f"shown by an edit of the message there, {AT} (ts `1.2`)."),
+        (told(LedgerOutcome.FOLDED, within=True, **POSTED), f"said in another message, posted {AT} (ts `1.2`)."),
         (
-            told(Outcome.FOLDED, within=True, by_edit=True, **POSTED),
+            told(LedgerOutcome.FOLDED, within=True, by_edit=True, **POSTED),
             f"said in another message, by an edit {AT} (ts `1.2`).",
         ),
-        (told(Outcome.WAITING, 0, why="the channel is paused"), "waiting, because the channel is paused."),
-        (told(Outcome.WAITING, 0, why="is_archived"), "waiting, because Slack said `is_archived`."),
+        (told(LedgerOutcome.WAITING, 0, why="the channel is paused"), "waiting, because the channel is paused."),
+        (told(LedgerOutcome.WAITING, 0, why="is_archived"), "waiting, because Slack said `is_archived`."),
         (
-            told(Outcome.WAITING, 2, why="chat.postMessage: ratelimited"),
+            told(LedgerOutcome.WAITING, 2, why="chat.postMessage: ratelimited"),
             "waiting, after 2 attempts, because the last call ended with `chat.postMessage: ratelimited`.",
         ),
-        (told(Outcome.WAITING, 0, by_edit=True, why="its turn has not come"), None),
+        (told(LedgerOutcome.WAITING, 0, by_edit=True, why="its turn has not come"), None),
         (
-            told(Outcome.WAITING, 0, within=True, why="the channel is paused"),
+            told(LedgerOutcome.WAITING, 0, within=True, why="the channel is paused"),
             "to be said in another message, which is waiting, because the channel is paused.",
         ),
-        (told(Outcome.DEAD_LETTER, 5, why="invalid_arguments"), None),
-        (told(Outcome.DEAD_LETTER, 0, why="the channel unsubscribed while it waited"), None),
+        (told(LedgerOutcome.DEAD_LETTER, 5, why="invalid_arguments"), None),
+        (told(LedgerOutcome.DEAD_LETTER, 0, why="the channel unsubscribed while it waited"), None),
         (
-            told(Outcome.IN_DOUBT, 1, why="chat.postMessage: timeout"),
+            told(LedgerOutcome.IN_DOUBT, 1, why="chat.postMessage: timeout"),
             f"{IN_DOUBT}, because the last call ended with `chat.postMessage: timeout`.",
         ),
-        (told(Outcome.SENDING, 1), "being posted now."),
-        (told(Outcome.MUTED, 0, muted_by="U1"), "not posted, because <@U1> muted the meeting there."),
+        (told(LedgerOutcome.SENDING, 1), "being posted now."),
+        (told(LedgerOutcome.MUTED, 0, muted_by="U1"), "not posted, because <@U1> muted the meeting there."),
     ],
 )
 def test_outcome_in_a_channel_is_a_sentence(one, said):
@@ -114,6 +114,6 @@ def test_outcome_in_a_channel_is_a_sentence(one, said):
 
 
 def test_message_that_stands_is_linked():
-    assert bullet(told(Outcome.SENT, **POSTED), link="https://x.slack.com/1").endswith(
+    assert bullet(told(LedgerOutcome.SENT, **POSTED), link="https://x.slack.com/1").endswith(
         "(ts `1.2`, <https://x.slack.com/1|see it>)."
     )

@@ -18,10 +18,10 @@ from bot.events.event import EventKind
 from bot.operations import metrics as declared
 from bot.operations.gauges import ServiceState
 from bot.operations.jobs.table import JOBS
-from bot.operations.metrics import PREFIX, Metrics
+from bot.operations.metrics import METRIC_PREFIX, Metrics
 from bot.outbox.claim_outcomes import ClaimOutcome
 from bot.outbox.states import UNSENT
-from bot.racedata.client.circuit_breakers import CODES
+from bot.racedata.client.circuit_breakers import BREAKER_CODES
 from bot.racedata.client.service_errors import CircuitOpen, ServiceFailure, Spared, WalkBroken
 from bot.racedata.forecast import Forecast
 from bot.racedata.month_quota import QuotaReading, QuotaSource
@@ -30,7 +30,7 @@ from tests.promtool import Scrape
 from tests.unit.test_completeness import ROOT, production, settings
 
 NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)
-CONSTANT = {f"{PREFIX}build_info", f"{PREFIX}job_interval_seconds"}
+CONSTANT = {f"{METRIC_PREFIX}build_info", f"{METRIC_PREFIX}job_interval_seconds"}
 STATUSES_OF_BOLT = {"200", "404"}
 
 
@@ -106,7 +106,7 @@ def count_requests(metrics):
     for status in {*map(str, argument(endpoint, "refuse")), "200"}:
         metrics.delivery(status)
     outcomes = {*argument(endpoint, "event", 1), *assigned(endpoint, "outcome")} - {None}
-    for event, outcome in product((*EventKind, drill_mark.NAME, "made.up"), outcomes):
+    for event, outcome in product((*EventKind, drill_mark.DRILL_EVENT, "made.up"), outcomes):
         metrics.event(event, outcome)
     for reason in argument(endpoint, "signature_failure"):
         metrics.signature_failure(reason)
@@ -145,7 +145,7 @@ def show_everything(metrics):
             ),
             forecast=Forecast(month_total=20, low=15, high=25, days=5),
             last_done={job.id: NOW for job in JOBS},
-            shut=CODES,
+            shut=BREAKER_CODES,
             replicas=2,
         )
     )
@@ -153,7 +153,11 @@ def show_everything(metrics):
 
 def scraped(metrics):
     values = Scrape.of(generate_latest(metrics.registry).decode(), 0.0).values
-    return {key: str(value) for key, value in values.items() if key[0].startswith(PREFIX) and "_created" not in key[0]}
+    return {
+        key: str(value)
+        for key, value in values.items()
+        if key[0].startswith(METRIC_PREFIX) and "_created" not in key[0]
+    }
 
 
 def test_every_series_has_a_source_and_every_source_a_series():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.racedata.forecast import HISTORY, IN_TEN, Forecast, forecast
+from bot.racedata.forecast import MONTHS_OF_TEN_IN_RANGE, SAMPLES_KEPT, Forecast, forecast
 from bot.racedata.month_quota import month_end
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -74,8 +74,8 @@ def test_forecast_is_quiet_before_enough_days_are_known(uses):
 def test_forecast_takes_neither_today_nor_days_of_long_ago_for_whole_days():
     days = days_before(NOON, [100] * 6)
     assert forecast(600, 15_000, NOON, days | {NOON.date(): 100}) is None
-    assert forecast(600, 15_000, NOON, days | {NOON.date() - HISTORY - timedelta(days=1): 100}) is None
-    assert forecast(600, 15_000, NOON, days | {NOON.date() - HISTORY: 100}) is not None
+    assert forecast(600, 15_000, NOON, days | {NOON.date() - SAMPLES_KEPT - timedelta(days=1): 100}) is None
+    assert forecast(600, 15_000, NOON, days | {NOON.date() - SAMPLES_KEPT: 100}) is not None
 
 
 @given(used=st.integers(0, 10**12), limit=st.none() | st.integers(1, 10**15), now=moments, uses=uses)
@@ -177,5 +177,5 @@ def test_range_holds_as_often_as_it_says(shape):
         for _, one in list(forecasts_of_march(days, FEBRUARY))[::3]:
             held.append(one.low <= came <= one.high)
             widths.append((one.high - one.low) / came)
-    assert sum(held) >= len(held) * IN_TEN / 10
+    assert sum(held) >= len(held) * MONTHS_OF_TEN_IN_RANGE / 10
     assert sum(widths) / len(widths) < 0.2

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Course, OffTime, Race, Runner
-from bot.racedata.day_card import Outcome, outcomes_of
+from bot.racedata.day_card import RaceOutcome, outcomes_of
 
 DAY = "2026-11-20"
 ASCOT, NAAS = Course(course_id="cr_1", name="Ascot"), Course(name="Naas")
@@ -39,13 +39,13 @@ def test_book_alone_tells_settled_abandoned_and_open():
         make_race("g", status="Void", abandoned=True),
     ]
     assert found(outcomes_of(races, [], "GB", None)) == {
-        "a": Outcome.SETTLED,
-        "b": Outcome.ABANDONED,
-        "c": Outcome.OPEN,
-        "d": Outcome.SETTLED,
-        "e": Outcome.OPEN,
-        "f": Outcome.VOID,
-        "g": Outcome.ABANDONED,
+        "a": RaceOutcome.SETTLED,
+        "b": RaceOutcome.ABANDONED,
+        "c": RaceOutcome.OPEN,
+        "d": RaceOutcome.SETTLED,
+        "e": RaceOutcome.OPEN,
+        "f": RaceOutcome.VOID,
+        "g": RaceOutcome.ABANDONED,
     }
 
 
@@ -57,7 +57,7 @@ def test_deliveries_tell_what_the_book_does_not():
         make_event(EventKind.RESULT_RECEIVED, make_race("elsewhere", region="IRE")),
     ]
     outcomes = outcomes_of([make_race("a", title="Known"), make_race("b")], told, "GB", None)
-    assert found(outcomes) == {"a": Outcome.SETTLED, "b": Outcome.ABANDONED, "new": Outcome.SETTLED}
+    assert found(outcomes) == {"a": RaceOutcome.SETTLED, "b": RaceOutcome.ABANDONED, "new": RaceOutcome.SETTLED}
     races = {race.race_id: race for race in outcomes.meetings[0].races}
     assert (races["a"].title, races["b"].reason) == ("Known", "Frost")
 
@@ -69,10 +69,10 @@ def test_lost_meeting_takes_its_races_but_none_that_has_a_result():
     told = [lost, make_event(EventKind.RESULT_RECEIVED, make_race("d"))]
     outcomes = outcomes_of(races, told, "GB", None)
     assert found(outcomes) == {
-        "a": Outcome.SETTLED,
-        "b": Outcome.ABANDONED,
-        "c": Outcome.OPEN,
-        "d": Outcome.SETTLED,
+        "a": RaceOutcome.SETTLED,
+        "b": RaceOutcome.ABANDONED,
+        "c": RaceOutcome.OPEN,
+        "d": RaceOutcome.SETTLED,
     }
     assert outcomes.lost == (lost,)
     assert "Waterlogged" in {race.reason for meeting in outcomes.meetings for race in meeting.races}
@@ -83,7 +83,7 @@ def test_result_and_abandonment_of_one_race_are_both_told():
         make_event(EventKind.RESULT_RECEIVED, make_race("a", runners=WINNER)),
         make_event(EventKind.RACE_ABANDONED, make_race("a")),
     ]
-    assert found(outcomes_of([], told, "GB", None)) == {"a": Outcome.BOTH}
+    assert found(outcomes_of([], told, "GB", None)) == {"a": RaceOutcome.BOTH}
 
 
 def test_abandonment_of_unknown_region_or_course_hides_nowhere():
@@ -104,7 +104,7 @@ def test_abandonment_without_an_id_is_of_the_listed_race_at_its_course_and_time(
         make_event(EventKind.RACE_ABANDONED, make_race(None, course=NAAS, off=OffTime(text="15:00"))),
     ]
     outcomes = outcomes_of(listed, told, "GB", None)
-    assert found(outcomes) == {"a": Outcome.ABANDONED, "b": Outcome.OPEN, None: Outcome.ABANDONED}
+    assert found(outcomes) == {"a": RaceOutcome.ABANDONED, "b": RaceOutcome.OPEN, None: RaceOutcome.ABANDONED}
     (lost,) = [race for meeting in outcomes.meetings for race in meeting.races if race.race_id == "a"]
     assert (lost.title, lost.reason) == ("Hurdle", "Frost")
 
@@ -127,7 +127,7 @@ def test_abandonment_without_an_id_and_a_result_with_one_contradict_each_other()
         make_event(EventKind.RACE_ABANDONED, make_race(None, off=off)),
         make_event(EventKind.RESULT_RECEIVED, make_race("a", off=off, runners=WINNER)),
     ]
-    assert found(outcomes_of([], told, "GB", None)) == {"a": Outcome.BOTH}
+    assert found(outcomes_of([], told, "GB", None)) == {"a": RaceOutcome.BOTH}
 
 
 ids = st.none() | st.sampled_from("abcd")
@@ -161,5 +161,7 @@ def test_every_race_has_an_outcome_and_no_abandonment_is_left_out(kept, told, re
         said = found(outcomes)
         for event in told:
             if event.kind is EventKind.RACE_ABANDONED:
-                assert said[event.race.race_id] in {Outcome.ABANDONED, Outcome.BOTH} or event.race.race_id is None
+                assert (
+                    said[event.race.race_id] in {RaceOutcome.ABANDONED, RaceOutcome.BOTH} or event.race.race_id is None
+                )
         assert len(outcomes.lost) == sum(event.kind is EventKind.MEETING_ABANDONED for event in told)

@@ -14,7 +14,7 @@ from bot.racedata import race_book_store as rows
 from bot.racedata import reference_store
 from bot.racedata.client.calls import AccountState
 from bot.racedata.client.service_errors import CircuitOpen, NotFound, QuotaExceeded, RateLimited, ServerFault
-from bot.racedata.day_card import Coverage, Outcome
+from bot.racedata.day_card import Coverage, RaceOutcome
 from bot.racedata.day_path import Paths
 from bot.racedata.race_book import Budget, RaceBook
 
@@ -271,7 +271,7 @@ async def test_card_knows_what_deliveries_told_without_an_id(book, client, datab
     await database.write(store)
     card = await book.card("GB", today)
     assert [meeting.course.name for meeting in card.meetings] == ["Far Away", "Goodwood"]
-    assert list(card.outcomes.of.values()) == [Outcome.SETTLED, Outcome.ABANDONED]
+    assert list(card.outcomes.of.values()) == [RaceOutcome.SETTLED, RaceOutcome.ABANDONED]
     assert [event.key for event in card.outcomes.lost] == ["m"]
     at_goodwood = await book.card("GB", today, Course(name="Goodwood"))
     assert (at_goodwood.outcomes.lost, titles(at_goodwood)) == ((), ["r05000-0"])

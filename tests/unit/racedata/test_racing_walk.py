@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.racedata.client.cursor_walk import MOST_EMPTY_PAGES, collect, collect_any, joined, walk
-from bot.racedata.client.records import Meta, Page
+from bot.racedata.client.records import Meta, ServicePage
 from bot.racedata.client.service_errors import InvalidParam, OutsideWindow, WalkBroken
 
 
 def page(data, **meta):
-    return Page[list[int]](meta=Meta(**meta), data=data)
+    return ServicePage[list[int]](meta=Meta(**meta), data=data)
 
 
 class Pages:
@@ -156,8 +156,8 @@ def test_pages_of_any_shape_are_joined(one, other, whole):
 
 async def test_answer_of_any_shape_is_followed_where_has_more_comes():
     pages = {
-        None: Page[Any](meta=Meta(has_more=True, next_cursor="a", plan="free"), data={"regions": ["GB"]}),
-        "a": Page[Any](meta=Meta(has_more=False, plan="live"), data={"regions": ["IRE"]}),
+        None: ServicePage[Any](meta=Meta(has_more=True, next_cursor="a", plan="free"), data={"regions": ["GB"]}),
+        "a": ServicePage[Any](meta=Meta(has_more=False, plan="live"), data={"regions": ["IRE"]}),
     }
 
     async def fetch(cursor):

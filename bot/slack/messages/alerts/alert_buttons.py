@@ -3,22 +3,22 @@
 from bot.channels.filters import QUIETED, meeting_of
 from bot.events.event import EventKind, RacingEvent
 from bot.outbox.message import Block
-from bot.slack.messages.kit.buttons import VALUE_MAX, action_button, actions, command_button
+from bot.slack.messages.kit.buttons import BUTTON_VALUE_MAX, action_button, actions, command_button
 from bot.slack.messages.kit.text import size
 
-FULL_RESULT = "full_result"
+FULL_RESULT_WORD = "full_result"
 MUTE = "mute_meeting"
 
-KEY_MAX = VALUE_MAX - len("trace ")
+EVENT_KEY_MAX = BUTTON_VALUE_MAX - len("trace ")
 
 
 def alert_buttons(event: RacingEvent) -> Block | None:
     """None where the event's key is too long for a button's value."""
-    if size(event.key) > KEY_MAX:
+    if size(event.key) > EVENT_KEY_MAX:
         return None
     shown: list[Block] = []
     if event.kind is EventKind.RESULT_RECEIVED:
-        shown.append(action_button("Full result", FULL_RESULT, event.key))
+        shown.append(action_button("Full result", FULL_RESULT_WORD, event.key))
     if event.topic in QUIETED and meeting_of(event.race).is_known:
         shown.append(action_button("Mute this meeting here", MUTE, event.key))
     return actions([*shown, command_button("Who was told", f"trace {event.key}")])

@@ -11,17 +11,17 @@ from bot.events.kinds import ABANDONMENTS, DECLARATIONS
 from bot.outbox.held_queues import PAUSED, UNDELIVERED
 from bot.outbox.message import Message
 from bot.outbox.resume import Backlog
-from bot.slack.messages.alerts.unreadable import NAME_MAX
+from bot.slack.messages.alerts.unreadable import EVENT_NAME_MAX
 from bot.slack.messages.kit.blocks import context, header, message, mrkdwn, section
 from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
 from bot.slack.messages.kit.names import course_name, horse_name, race_date, race_name, reason, region_mark
 from bot.slack.messages.kit.text import code, counted, joined, listed, safe, size
 from bot.slack.messages.kit.times import moment_for_readers, off_text
 
-NAMED_MAX = 3_000
+ABANDONMENTS_TEXT_MAX = 3_000
 """Size of the abandonments named in a message. Further abandonments go into a further message."""
 
-LINE_MAX = 500
+SUMMARY_LINE_MAX = 500
 
 COUNTED: Mapping[str | None, tuple[str, str]] = {
     **{kind: declared.counted for kind, declared in DECLARATIONS.items()},
@@ -36,7 +36,7 @@ def waited(summary: Backlog) -> list[tuple[Message, int]]:
     """Messages, each with its number of named abandonments. The last message adds results and counts."""
     rung = mentions_in_markup(summary.mentions)
     named = [_abandonment(event, remarks) + _had(summary, remarks) for event, remarks in summary.abandonments]
-    parts = _parts(named, NAMED_MAX - size(rung))
+    parts = _parts(named, ABANDONMENTS_TEXT_MAX - size(rung))
     return [
         (
             _message(summary, named, summary.mentions if number == 1 else (), is_last=number == len(parts)),
@@ -54,7 +54,7 @@ def _message(summary: Backlog, named: Sequence[str], mentions: Sequence[str], *,
     head = [
         header(_heading(summary, is_urgent=bool(named))),
         section(mentions_in_markup(mentions)),
-        *(section("\n".join(f"ABANDONED: {line}" for line in some)) for some in _parts(named, LINE_MAX * 5)),
+        *(section("\n".join(f"ABANDONED: {line}" for line in some)) for some in _parts(named, SUMMARY_LINE_MAX * 5)),
         section(rest or ""),
     ]
     since = f"{_why(summary)}, since {moment_for_readers(summary.held.since)}"
@@ -111,7 +111,7 @@ def _in_figures(counts: Mapping[str | None, int]) -> str:
 
 
 def _others(counts: Mapping[str | None, int]) -> str:
-    names = [code(name, NAME_MAX) or "no name" for name in counts]
+    names = [code(name, EVENT_NAME_MAX) or "no name" for name in counts]
     more = [f"{len(names) - OTHERS_NAMED} more"] if len(names) > OTHERS_NAMED else []
     return f"{counted(sum(counts.values()), 'other event')} ({listed([*names[:OTHERS_NAMED], *more])})"
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from bot.events.facts import CARD, NAMED, NON_RUNNER, POSITION, RUNNER, Change, only, runner_label
+from bot.events.facts import CARD, NAMED, NON_RUNNER, POSITION_FACT, RUNNER, Change, only, runner_label
 from bot.events.races import Runner, finishing_position
 from bot.events.spellings import NO
 from bot.slack.messages.alerts.alert_context import Corrected, MessageContext
@@ -29,8 +29,8 @@ def changes_in_words(
     earlier: "1st is Horse A in one, Horse B in the other". Additions are left out (`additions_in_words`).
     """
     changed = only(changes, additions=False)
-    placings = [change for change in changed if change.field == POSITION]
-    others = [change for change in changed if change.field != POSITION]
+    placings = [change for change in changed if change.field == POSITION_FACT]
+    others = [change for change in changed if change.field != POSITION_FACT]
     places = _places(placings, runners, disagree=disagree)
     # A disqualification causes the other moves, so disqualifications come first.
     lost = list(_unplaced(placings, runners, disagree=disagree))
@@ -176,7 +176,7 @@ def _added(field: str, added: Sequence[Change]) -> str:
     if field == RUNNER:
         named = [safe(change.of, _LABEL_MAX) for change in added]
         return f"names {_listed(named, number)}"
-    if field == POSITION and len(added) <= _NAMES_MOST:
+    if field == POSITION_FACT and len(added) <= _NAMES_MOST:
         return ", ".join(f"{_name(change.of)} {_position(change.now)}" for change in added)
     if len(added) == 1:
         return f"{_label(first)} {_value(first.now)}"

@@ -12,7 +12,7 @@ from bot.slack.messages.alerts.alert_buttons import alert_buttons
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.asides import asides, late_mark, small_print
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words
-from bot.slack.messages.alerts.runner_table import RESULT, runners_table
+from bot.slack.messages.alerts.runner_table import RESULT_COLUMNS, runners_table
 from bot.slack.messages.kit.blocks import header, message, room_beside, section
 from bot.slack.messages.kit.names import SHORT_MAX, horse_name, race_details, race_name, region_mark, runner_line
 from bot.slack.messages.kit.native import with_native
@@ -52,7 +52,11 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
         unplaced = section(clip("\n".join(_others_lines(others)), _OTHERS_MAX))
         return message(text, head, lines, len(placed), [unplaced, *foot])
 
-    table = runners_table("Finishing order", [*placed, *others], RESULT, room_beside([*head, *foot])) if placed else []
+    table = (
+        runners_table("Finishing order", [*placed, *others], RESULT_COLUMNS, room_beside([*head, *foot]))
+        if placed
+        else []
+    )
     return with_native(message(text, [*head, *table], foot=foot), in_sections) if table else in_sections()
 
 

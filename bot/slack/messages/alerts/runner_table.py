@@ -9,7 +9,7 @@ from bot.slack.messages.kit.native import TABLE_ROWS_MAX, cell, data_table
 
 HORSE = "Horse"
 
-RESULT: dict[str, Callable[[Runner], str | None]] = {
+RESULT_COLUMNS: dict[str, Callable[[Runner], str | None]] = {
     # As published: "2=", "PU".
     "Position": lambda runner: runner.position,
     HORSE: lambda runner: runner.horse or (f"no. {runner.number}" if runner.number else None),
@@ -18,7 +18,7 @@ RESULT: dict[str, Callable[[Runner], str | None]] = {
     "Starting price": lambda runner: runner.starting_price,
     "Why": lambda runner: runner.position_reason,
 }
-FULL_RESULT = RESULT | {
+FULL_RESULT_COLUMNS = RESULT_COLUMNS | {
     "Number": lambda runner: runner.number,
     "Draw": lambda runner: runner.draw,
     "Official rating": lambda runner: runner.official_rating,

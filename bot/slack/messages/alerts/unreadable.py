@@ -11,14 +11,14 @@ from bot.slack.messages.alerts.asides import asides, late_mark, small_print
 from bot.slack.messages.kit.blocks import message, section
 from bot.slack.messages.kit.text import code, safe
 
-NAME_MAX = 80
+EVENT_NAME_MAX = 80
 WHAT_TO_DO = "It may be an abandonment: check your other source. Admins were told."
 _REFERENCE_LENGTH = 12
 _HASH = re.compile(r"[0-9a-f]{64}\Z")
 
 
 def unreadable(event: RacingEvent, context: MessageContext) -> Message:
-    name, because = code(event.name, NAME_MAX), safe(event.unreadable_because)
+    name, because = code(event.name, EVENT_NAME_MAX), safe(event.unreadable_because)
     line = f"A delivery could not be read. {WHAT_TO_DO} Reference {safe(context.reference) or reference(event.key)}"
     line += f" (event {name})" if name else ""
     text = ". ".join([line, *asides(context, in_text=True)]) + late_mark(context)

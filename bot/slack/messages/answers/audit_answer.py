@@ -1,6 +1,6 @@
 """The answer of `/racing audit`."""
 
-from bot.channels.audit_log import Page
+from bot.channels.audit_log import AuditPage
 from bot.db.tables import AuditEntry
 from bot.outbox.message import Message
 from bot.slack.messages.kit.blocks import message, section
@@ -12,7 +12,7 @@ from bot.slack.messages.kit.times import moment_for_readers
 SIDE_MAX = 220
 
 
-def audit_page(page: Page, what: str, command: str) -> Message:
+def audit_page(page: AuditPage, what: str, command: str) -> Message:
     if not page.total:
         return message(text := f"Nobody has changed anything {what} yet.", [section(text)])
     where = f" (page {page.number} of {page.pages})" if page.pages > 1 else ""

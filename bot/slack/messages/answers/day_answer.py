@@ -7,8 +7,8 @@ from bot.events.event import RacingEvent
 from bot.events.meeting_parts import is_part_of
 from bot.events.races import Course, Race
 from bot.outbox.message import Block
-from bot.racedata.day_card import Card, Coverage, Outcome, Outcomes
-from bot.slack.messages.answers.failure_words import Reader, failure_words, shown_to
+from bot.racedata.day_card import Card, Coverage, Outcomes, RaceOutcome
+from bot.slack.messages.answers.failure_words import AnswerReader, failure_words, shown_to
 from bot.slack.messages.kit.blocks import context, mrkdwn
 from bot.slack.messages.kit.names import SHORT_MAX, course_name, race_name, reason
 from bot.slack.messages.kit.pages import line_units
@@ -36,7 +36,7 @@ def command_line(name: str, card: Card, *words: str) -> str:
     return " ".join(filter(None, [name, card.region, card.day.isoformat(), quoted, *words]))
 
 
-def completeness(card: Card, today: date, unchecked: Sequence[str], reader: Reader) -> str | None:
+def completeness(card: Card, today: date, unchecked: Sequence[str], reader: AnswerReader) -> str | None:
     """A sentence on missing data; None for a complete card. A day with deliveries is never called "No racing"."""
     told: dict[Coverage, Callable[[], str | None]] = {
         Coverage.COMPLETE: lambda: _none(card, today, unchecked) if card.is_empty else None,
@@ -91,14 +91,14 @@ def _window(card: Card) -> str:
     return f" ({window})" if window else ""
 
 
-def _quota(card: Card, reader: Reader) -> str:
+def _quota(card: Card, reader: AnswerReader) -> str:
     if card.failure is not None:
         return _failure(card, reader)
     setting = " (COMMAND_QUOTA_SHARE)" if reader.is_admin else ""
     return f"Commands have spent their share{setting} of what the month has left. Alerts go on."
 
 
-def _failure(card: Card, reader: Reader) -> str:
+def _failure(card: Card, reader: AnswerReader) -> str:
     words = failure_words(card.failure, reader) if card.failure else ""
     return shown_to(words, reader) or "The data service did not do what was asked."
 
@@ -109,7 +109,7 @@ def abandoned_lines(outcomes: Outcomes, region: str | None = None) -> list[str]:
         joined([_lost_race(race, region), safe(race.reason)], ", ") + ("" if race.region else " (region unknown)")
         for place in range(len(outcomes.meetings))
         for race, outcome in outcomes.of_meeting(place)
-        if outcome in {Outcome.ABANDONED, Outcome.BOTH} and not _is_of_lost(race, outcomes)
+        if outcome in {RaceOutcome.ABANDONED, RaceOutcome.BOTH} and not _is_of_lost(race, outcomes)
     ]
     return [*whole, *singly]
 
@@ -120,7 +120,7 @@ def abandoned_in_figures(outcomes: Outcomes) -> str | None:
         race
         for place in range(len(outcomes.meetings))
         for race, outcome in outcomes.of_meeting(place)
-        if outcome is Outcome.ABANDONED
+        if outcome is RaceOutcome.ABANDONED
     ]
     of_lost = sum(_is_of_lost(race, outcomes) for race in races)
     others = len(races) - of_lost

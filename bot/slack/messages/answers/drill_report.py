@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from bot.events import drill_mark
 from bot.operations.drill_run import DrillReport, Stop
 from bot.outbox.held_queues import PAUSED
-from bot.outbox.ledger import Outcome, Told
+from bot.outbox.ledger import LedgerLine, LedgerOutcome
 from bot.outbox.message import Message
 from bot.slack.messages.answers.trace_answer import Link, outcome_words
 from bot.slack.messages.kit.mentions import named
 from bot.slack.messages.kit.plain import listing
 from bot.slack.messages.kit.text import code, counted, safe
 
-CHANNELS_NAMED = 60
+DRILL_CHANNELS_MAX = 60
 
 _MENDS = {
     "is_archived": "unarchive the channel, and invite me back if I am gone",
@@ -32,7 +32,7 @@ def drill_report(report: DrillReport, link: Link, bot_name: str) -> Message:
 
 
 def _sent(report: DrillReport) -> int:
-    return sum(one.outcome is Outcome.SENT for one in report.told)
+    return sum(one.outcome is LedgerOutcome.SENT for one in report.told)
 
 
 def _headline(report: DrillReport) -> str:
@@ -76,40 +76,40 @@ def _on_the_way(report: DrillReport) -> Iterator[str]:
 
 
 def _of_channels(report: DrillReport, link: Link) -> Iterator[str]:
-    told = sorted(report.told, key=lambda one: (one.outcome is Outcome.SENT, one.channel_id))
-    for one in told[:CHANNELS_NAMED]:
+    told = sorted(report.told, key=lambda one: (one.outcome is LedgerOutcome.SENT, one.channel_id))
+    for one in told[:DRILL_CHANNELS_MAX]:
         mend = _mend(one)
         yield f"• {named(one.channel_id)}: {outcome_words(one, link)}{_after(report, one)}." + (
             f" *Mend:* {mend}." if mend else ""
         )
-    if rest := told[CHANNELS_NAMED:]:
-        sent = sum(one.outcome is Outcome.SENT for one in rest)
+    if rest := told[DRILL_CHANNELS_MAX:]:
+        sent = sum(one.outcome is LedgerOutcome.SENT for one in rest)
         yield f"• and {counted(len(rest), 'channel')} more, {sent} of them told."
 
 
-def _after(report: DrillReport, told: Told) -> str:
-    if told.outcome is not Outcome.SENT or told.sent_at is None:
+def _after(report: DrillReport, told: LedgerLine) -> str:
+    if told.outcome is not LedgerOutcome.SENT or told.sent_at is None:
         return ""
     return f", {max(0.0, (told.sent_at - report.kept.begun_at).total_seconds()):.1f} s after the beginning"
 
 
-def _mend(told: Told) -> str | None:
-    if told.outcome is Outcome.SENT:
+def _mend(told: LedgerLine) -> str | None:
+    if told.outcome is LedgerOutcome.SENT:
         return None
-    if told.outcome is Outcome.DEAD_LETTER:
+    if told.outcome is LedgerOutcome.DEAD_LETTER:
         return _MENDS.get(told.why or "", "the log has Slack's whole answer")
     if told.is_held:
         return "`/racing resume` there ends the pause" if PAUSED in (told.why or "") else _opens(told)
-    if told.outcome in {Outcome.SENDING, Outcome.IN_DOUBT}:
+    if told.outcome in {LedgerOutcome.SENDING, LedgerOutcome.IN_DOUBT}:
         return "see https://slack-status.com: Slack did not answer in time"
     return "see /readyz: Slack, or my own pace, holds posts back"
 
 
-def _opens(told: Told) -> str:
+def _opens(told: LedgerLine) -> str:
     return _MENDS.get(told.why or "", "invite me there; Slack lets me post nothing now")
 
 
 def _of_uninvited(report: DrillReport, bot_name: str) -> Iterator[str]:
-    for channel_id in report.uninvited[:CHANNELS_NAMED]:
+    for channel_id in report.uninvited[:DRILL_CHANNELS_MAX]:
         invite = f"`/invite @{safe(bot_name)}` there"
         yield f"• {named(channel_id)}: hears of no abandonment before I am in the channel. *Mend:* {invite}."

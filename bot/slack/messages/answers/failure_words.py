@@ -12,11 +12,11 @@ from bot.slack.messages.kit.times import day_in_words
 
 ADMINS_NAMED = 3
 
-WORDS_MAX = 600
+FAILURE_WORDS_MAX = 600
 
 
 @dataclass(frozen=True)
-class Reader:
+class AnswerReader:
     """The person who reads an answer. `admins`: ids of ADMIN_USERS."""
 
     is_admin: bool = False
@@ -29,10 +29,10 @@ class Reader:
         return " or ".join(filter(None, [", ".join(named[:-1]), *named[-1:]])) or "whoever runs this bot"
 
 
-NOBODY_KNOWN = Reader()
+NOBODY_KNOWN = AnswerReader()
 
 
-def failure_words(error: Exception, reader: Reader) -> str:
+def failure_words(error: Exception, reader: AnswerReader) -> str:
     """Plain words. Admins' ids stand as ids; see `shown_to`."""
     if not isinstance(error, ServiceFailure):
         return str(error) if isinstance(error, ServiceError) else "The data service has not answered in time."
@@ -46,18 +46,18 @@ def failure_words(error: Exception, reader: Reader) -> str:
     return f"{words} (request {error.request_id})" if error.request_id else words
 
 
-def shown_to(words: str, reader: Reader) -> str:
-    return with_names(safe(words, WORDS_MAX) or "", reader.admins)
+def shown_to(words: str, reader: AnswerReader) -> str:
+    return with_names(safe(words, FAILURE_WORDS_MAX) or "", reader.admins)
 
 
-def _month_spent(reader: Reader, unlatch: str | None) -> str:
+def _month_spent(reader: AnswerReader, unlatch: str | None) -> str:
     turns = f"on {day_in_words(month_after(f'{reader.today:%Y-%m}'))}" if reader.today else "on the first of the month"
     words = f"This month's requests to the data service are used up; the month turns {turns}. Alerts go on."
     sooner = "If there are requests again, and I have not noticed, type in a shell:"
     return f"{words} {sooner} {unlatch}." if reader.is_admin and unlatch else words
 
 
-def _key_refused(reader: Reader, unlatch: str | None) -> str:
+def _key_refused(reader: AnswerReader, unlatch: str | None) -> str:
     words = "The data service does not accept the bot's key."
     if not reader.is_admin:
         return f"{words} Tell {reader.whom_to_tell}: the right key has to be set. Alerts go on."

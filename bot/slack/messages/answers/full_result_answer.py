@@ -12,7 +12,7 @@ from bot.slack.messages.alerts.alert_context import Corrected
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words
 from bot.slack.messages.alerts.finishing_order import order_note
 from bot.slack.messages.alerts.result import IS_VOID, NO_ORDER
-from bot.slack.messages.alerts.runner_table import FULL_RESULT, runners_table
+from bot.slack.messages.alerts.runner_table import FULL_RESULT_COLUMNS, runners_table
 from bot.slack.messages.kit.blocks import context, header, message, mrkdwn, room_beside, section
 from bot.slack.messages.kit.names import SHORT_MAX, race_date, race_details, race_name, region_mark, runner_line
 from bot.slack.messages.kit.native import with_native
@@ -50,7 +50,7 @@ def full_result(
     def in_sections() -> Message:
         return message(text, head, _lines(runners), len(runners), [foot])
 
-    table = runners_table("Every runner", runners, FULL_RESULT, room_beside([*head, foot]))
+    table = runners_table("Every runner", runners, FULL_RESULT_COLUMNS, room_beside([*head, foot]))
     return with_native(message(text, [*head, *table], foot=[foot]), in_sections) if table else in_sections()
 
 

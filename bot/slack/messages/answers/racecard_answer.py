@@ -5,7 +5,7 @@ from datetime import date
 
 from bot.events.races import Race, Runner, is_same_course
 from bot.outbox.message import Block, Message
-from bot.racedata.day_card import Card, Meeting, Outcome
+from bot.racedata.day_card import Card, MeetingCard, RaceOutcome
 from bot.slack.messages.answers.day_answer import (
     abandoned_in_text,
     abandoned_lines,
@@ -16,7 +16,7 @@ from bot.slack.messages.answers.day_answer import (
     small_print,
     unchecked_words,
 )
-from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, Reader
+from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader
 from bot.slack.messages.kit.blocks import header, mrkdwn, section
 from bot.slack.messages.kit.buttons import command_button, fits
 from bot.slack.messages.kit.names import PERSON_MAX, SHORT_MAX, course_name, horse_name, race_details, race_line
@@ -24,12 +24,12 @@ from bot.slack.messages.kit.pages import Turning, paged
 from bot.slack.messages.kit.text import SECTION_MAX, clip, counted, joined, safe, sentences, size
 from bot.slack.messages.kit.times import off_for_readers
 
-LINE_MAX = 300
+CARD_LINE_MAX = 300
 MORE_ROOM = 40
 
 
 def racecard(
-    card: Card, today: date, unchecked: Sequence[str] = (), page: int = 1, reader: Reader = NOBODY_KNOWN
+    card: Card, today: date, unchecked: Sequence[str] = (), page: int = 1, reader: AnswerReader = NOBODY_KNOWN
 ) -> Message:
     title = f"Racecard: {place_of(card.region, card.course)}, {card.day.isoformat()}"
     said = [words for words in (completeness(card, today, unchecked, reader), unchecked_words(unchecked)) if words]
@@ -54,7 +54,7 @@ def lines_section(first: str, lines: Iterator[str] | Sequence[str], total: int) 
     return {"type": "section", "text": mrkdwn("\n".join([*shown, *([f"and {left} more"] if left else [])]))}
 
 
-def meeting_title(meeting: Meeting, card: Card) -> str:
+def meeting_title(meeting: MeetingCard, card: Card) -> str:
     name = course_name(meeting.races[0].model_copy(update={"course": meeting.course})) or "course not named"
     region = safe(meeting.region, SHORT_MAX) if card.region is None else None
     lost = any(
@@ -66,7 +66,7 @@ def meeting_title(meeting: Meeting, card: Card) -> str:
     )
 
 
-def course_button(label: str, name: str, meeting: Meeting, card: Card) -> Block | None:
+def course_button(label: str, name: str, meeting: MeetingCard, card: Card) -> Block | None:
     """None without a course, or if the name is too long for a button."""
     course = meeting.course.course_id or meeting.course.name
     if not course:
@@ -86,18 +86,18 @@ def _meeting(place: int, card: Card) -> Block:
     return block | ({"accessory": button} if button else {})
 
 
-def _race(race: Race, outcome: Outcome) -> str:
-    return joined([clip(race_line(race), LINE_MAX), _called_off(race, outcome)])
+def _race(race: Race, outcome: RaceOutcome) -> str:
+    return joined([clip(race_line(race), CARD_LINE_MAX), _called_off(race, outcome)])
 
 
-def _called_off(race: Race, outcome: Outcome) -> str | None:
+def _called_off(race: Race, outcome: RaceOutcome) -> str | None:
     said = joined(["*abandoned*", safe(race.reason, SHORT_MAX)], ": ")
     return {
-        Outcome.SETTLED: None,
-        Outcome.ABANDONED: said,
-        Outcome.BOTH: conflict_words(race),
-        Outcome.VOID: "*void*",
-        Outcome.OPEN: None,
+        RaceOutcome.SETTLED: None,
+        RaceOutcome.ABANDONED: said,
+        RaceOutcome.BOTH: conflict_words(race),
+        RaceOutcome.VOID: "*void*",
+        RaceOutcome.OPEN: None,
     }[outcome]
 
 
@@ -115,12 +115,12 @@ def _course_units(card: Card) -> list[Block]:
     ]
 
 
-def _race_with_runners(race: Race, outcome: Outcome, at: str | None) -> Block:
+def _race_with_runners(race: Race, outcome: RaceOutcome, at: str | None) -> Block:
     off, lost = off_for_readers(race.off), _called_off(race, outcome)
     runners = [runner for runner in race.runners if runner.horse or runner.number]
     if not runners and race.field_size:
         return lines_section(_race(race, outcome), [], 0)
-    name = joined([at, f"*{off}*" if off else None, clip(race_details(race), LINE_MAX) or None, lost], "  ")
+    name = joined([at, f"*{off}*" if off else None, clip(race_details(race), CARD_LINE_MAX) or None, lost], "  ")
     return lines_section(name or race_line(race), map(_runner, runners), len(runners))
 
 
@@ -134,5 +134,5 @@ def _runner(runner: Runner) -> str:
     not_run = "non-runner" if runner.is_out else None
     return clip(
         joined([named, people or None, f"OR {rating}" if rating else None, f"SP {price}" if price else None, not_run]),
-        LINE_MAX,
+        CARD_LINE_MAX,
     )

@@ -6,7 +6,7 @@ from datetime import date
 
 from bot.events.races import Race
 from bot.outbox.message import Block, Message
-from bot.racedata.day_card import Card, Outcome
+from bot.racedata.day_card import Card, RaceOutcome
 from bot.racedata.reference_store import KnownCountry
 from bot.slack.messages.alerts.finishing_order import order_note
 from bot.slack.messages.alerts.result import NO_ORDER
@@ -22,9 +22,9 @@ from bot.slack.messages.answers.day_answer import (
     small_print,
     unchecked_words,
 )
-from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, Reader
+from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader
 from bot.slack.messages.answers.racecard_answer import (
-    LINE_MAX,
+    CARD_LINE_MAX,
     conflict_words,
     course_button,
     lines_section,
@@ -36,9 +36,9 @@ from bot.slack.messages.kit.pages import Turning, paged
 from bot.slack.messages.kit.text import clip, counted, joined, safe, sentences
 from bot.slack.messages.kit.times import off_text
 
-ABANDONMENTS = "abandonments"
+ABANDONMENTS_LIST = "abandonments"
 POSITION_MAX = 12
-PLACES = 3
+PLACES_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class ResultsQuestion:
     page: int = 1
     only_abandonments: bool = False
     countries: Sequence[KnownCountry] = ()
-    reader: Reader = NOBODY_KNOWN
+    reader: AnswerReader = NOBODY_KNOWN
 
 
 def results_of_day(card: Card, question: ResultsQuestion) -> Message:
@@ -68,15 +68,15 @@ def results_of_day(card: Card, question: ResultsQuestion) -> Message:
     text = sentences([joined([title, summary], ": "), abandoned_in_text(lost), *notes])
     head = [header(title), section("\n".join([*([summary] if summary else []), *notes]))]
     units = [] if question.only_abandonments else _units(card)
-    words = (ABANDONMENTS,) if question.only_abandonments else ()
+    words = (ABANDONMENTS_LIST,) if question.only_abandonments else ()
     turn = Turning(command_line("results", card, *words), question.page)
     return paged(text, head, [*abandoned_units(lost), *units], small_print(card), turn)
 
 
 def _summary(card: Card, question: ResultsQuestion) -> str | None:
     outcomes = card.outcomes
-    settled = outcomes.count(Outcome.SETTLED, Outcome.BOTH)
-    void, still_open = outcomes.count(Outcome.VOID), outcomes.count(Outcome.OPEN)
+    settled = outcomes.count(RaceOutcome.SETTLED, RaceOutcome.BOTH)
+    void, still_open = outcomes.count(RaceOutcome.VOID), outcomes.count(RaceOutcome.OPEN)
     figures = [abandoned_in_figures(outcomes)]
     if not question.only_abandonments:
         figures = [
@@ -97,7 +97,7 @@ def _none_lost(card: Card, lost: Sequence[str], question: ResultsQuestion) -> st
 def _settled_in(card: Card) -> set[str | None]:
     places = range(len(card.meetings))
     races = (one for place in places for one in card.outcomes.of_meeting(place))
-    return {race.region or card.region for race, outcome in races if outcome in {Outcome.SETTLED, Outcome.BOTH}}
+    return {race.region or card.region for race, outcome in races if outcome in {RaceOutcome.SETTLED, RaceOutcome.BOTH}}
 
 
 def _units(card: Card) -> list[Block]:
@@ -109,44 +109,46 @@ def _units(card: Card) -> list[Block]:
 
 
 def _has_results(place: int, card: Card) -> bool:
-    return any(outcome in {Outcome.SETTLED, Outcome.BOTH} for _, outcome in card.outcomes.of_meeting(place))
+    return any(outcome in {RaceOutcome.SETTLED, RaceOutcome.BOTH} for _, outcome in card.outcomes.of_meeting(place))
 
 
 def _meeting(place: int, card: Card) -> Block:
     meeting, races = card.meetings[place], card.outcomes.of_meeting(place)
     block = lines_section(meeting_title(meeting, card), [_race(race, outcome) for race, outcome in races], len(races))
-    is_settled = any(outcome is Outcome.SETTLED for _, outcome in races)
+    is_settled = any(outcome is RaceOutcome.SETTLED for _, outcome in races)
     button = course_button("All placings", "results", meeting, card) if is_settled else None
     return block | ({"accessory": button} if button else {})
 
 
-def _race(race: Race, outcome: Outcome) -> str:
+def _race(race: Race, outcome: RaceOutcome) -> str:
     name = off_text(race.off) or safe(race.title) or race_line(race)
-    return clip(joined([name, _said(race, outcome)], "  "), LINE_MAX)
+    return clip(joined([name, _said(race, outcome)], "  "), CARD_LINE_MAX)
 
 
-def _said(race: Race, outcome: Outcome) -> str:
+def _said(race: Race, outcome: RaceOutcome) -> str:
     lost = joined(["*ABANDONED*", safe(race.reason, SHORT_MAX * 2)], ", ")
     placed = [runner for runner in race.placed() if runner.finishing_position]
-    front = [runner for runner in placed if (runner.finishing_position or 0) <= PLACES][: PLACES * 2]
+    front = [runner for runner in placed if (runner.finishing_position or 0) <= PLACES_SHOWN][: PLACES_SHOWN * 2]
     places = ", ".join(f"{safe(runner.position, POSITION_MAX)} {horse_name(runner)}" for runner in front or placed[:1])
     settled = places or NO_ORDER.lower()
     return {
-        Outcome.SETTLED: settled,
-        Outcome.ABANDONED: lost,
-        Outcome.BOTH: f"{settled}. {conflict_words(race)}",
-        Outcome.VOID: "*VOID*",
-        Outcome.OPEN: "not known yet",
+        RaceOutcome.SETTLED: settled,
+        RaceOutcome.ABANDONED: lost,
+        RaceOutcome.BOTH: f"{settled}. {conflict_words(race)}",
+        RaceOutcome.VOID: "*VOID*",
+        RaceOutcome.OPEN: "not known yet",
     }[outcome]
 
 
-def _whole_race(race: Race, outcome: Outcome) -> Block:
+def _whole_race(race: Race, outcome: RaceOutcome) -> Block:
     placed = [runner for runner in race.placed() if runner.finishing_position]
     first = joined([f"*{off_text(race.off)}*" if off_text(race.off) else None, safe(race.title)], "  ") or race_line(
         race
     )
-    if outcome is not Outcome.SETTLED or not placed:
+    if outcome is not RaceOutcome.SETTLED or not placed:
         return lines_section(first, [_said(race, outcome)], 1)
     others = [runner for runner in race.runners if not runner.finishing_position and runner.position]
-    lines = [clip(runner_line(runner, safe(runner.position, POSITION_MAX)), LINE_MAX) for runner in [*placed, *others]]
+    lines = [
+        clip(runner_line(runner, safe(runner.position, POSITION_MAX)), CARD_LINE_MAX) for runner in [*placed, *others]
+    ]
     return lines_section(first, lines, len(lines))

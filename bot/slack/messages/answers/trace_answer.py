@@ -9,7 +9,7 @@ from bot.deliveries.inbox import reference
 from bot.events import drill_mark
 from bot.events.kinds import DECLARATIONS, Subject
 from bot.events.races import Race
-from bot.outbox.ledger import Outcome, Told, Trace, TracedDelivery, TracedVersion
+from bot.outbox.ledger import LedgerLine, LedgerOutcome, Trace, TracedDelivery, TracedVersion
 from bot.outbox.message import Message
 from bot.slack.messages.kit.blocks import context, message, mrkdwn, section
 from bot.slack.messages.kit.mentions import named
@@ -17,15 +17,15 @@ from bot.slack.messages.kit.names import ID_MAX, card_name, course_name, race_na
 from bot.slack.messages.kit.text import clip, code, counted, joined, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
-CHANNELS_NAMED = 60
+TRACE_CHANNELS_MAX = 60
 """Channels named in an answer, shared by the events. All channels are counted."""
 
 CHANNELS_NAMED_LEAST = 3
 WHY_MAX = 200
 EVENT_KEYS_SHOWN = 5
-KEY_MAX = 120
+SHOWN_KEY_MAX = 120
 
-KINDS: Mapping[str | None, tuple[str, Callable[[Race], str]]] = {
+KINDS_IN_WORDS: Mapping[str | None, tuple[str, Callable[[Race], str]]] = {
     **{
         kind: (declared.title, race_name if declared.subject is Subject.RACE else card_name)
         for kind, declared in DECLARATIONS.items()
@@ -35,10 +35,10 @@ KINDS: Mapping[str | None, tuple[str, Callable[[Race], str]]] = {
 """Each kind's words, and the name of its race or card."""
 
 _NOT_YET = {
-    Outcome.DEAD_LETTER: "not posted",
-    Outcome.WAITING: "waiting",
-    Outcome.IN_DOUBT: "sent to Slack, and I am finding out whether it arrived",
-    Outcome.SENDING: "being posted now",
+    LedgerOutcome.DEAD_LETTER: "not posted",
+    LedgerOutcome.WAITING: "waiting",
+    LedgerOutcome.IN_DOUBT: "sent to Slack, and I am finding out whether it arrived",
+    LedgerOutcome.SENDING: "being posted now",
 }
 
 _CODE = re.compile("[a-z_]+")
@@ -57,14 +57,14 @@ def trace_answer(found: Trace, wanted: str, link: Link, only_channel: str | None
     limited = f"Limited to this channel, {named(only_channel)}: admins see all." if only_channel else None
     if not found.versions and not found.deliveries:
         return message(text := _nothing(name, found.kept_since), [section(text)])
-    room = max(CHANNELS_NAMED_LEAST, CHANNELS_NAMED // max(1, len(found.versions)))
+    room = max(CHANNELS_NAMED_LEAST, TRACE_CHANNELS_MAX // max(1, len(found.versions)))
     lines = [line for one in found.versions for line in _version(one, link, room, limited=bool(only_channel))]
     lines += [_delivery(one) for one in found.deliveries]
     named_race = next(filter(None, map(_race_named, found.versions)), None)
     times = f"{named_race or name} came {_times(len(found.versions))}." if found.versions else f"{name}:"
     text = f"{times} {_in_short(found, limited=bool(only_channel))}"
     more = f"and {counted(found.more, 'earlier version')}" if found.more else None
-    keys = dict.fromkeys(code(one.event_key, KEY_MAX) for one in found.versions[:EVENT_KEYS_SHOWN])
+    keys = dict.fromkeys(code(one.event_key, SHOWN_KEY_MAX) for one in found.versions[:EVENT_KEYS_SHOWN])
     small = context([mrkdwn(words) for words in (limited, more, joined(list(keys), ", ")) if words])
     title = next(filter(None, map(_race_named, found.versions)), None) or name
     return message(text, [section(f"*What became of {title}*")], lines, len(lines), [small])
@@ -92,7 +92,11 @@ def _in_short(found: Trace, *, limited: bool) -> str:
 
 
 def _version(one: TracedVersion, link: Link, room: int, *, limited: bool) -> Iterator[str]:
-    kind = KINDS[one.kind][0] if one.kind in KINDS else code(one.kind) or "A delivery that could not be read"
+    kind = (
+        KINDS_IN_WORDS[one.kind][0]
+        if one.kind in KINDS_IN_WORDS
+        else code(one.kind) or "A delivery that could not be read"
+    )
     number = f", version {one.version}" if one.version > 1 else ""
     received = f"received {moment_for_readers(one.received_at)}"
     name = _race_named(one)
@@ -111,7 +115,7 @@ def _version(one: TracedVersion, link: Link, room: int, *, limited: bool) -> Ite
 def _race_named(one: TracedVersion) -> str | None:
     if one.race is None or not course_name(one.race):
         return None
-    name = KINDS[one.kind][1] if one.kind in KINDS else race_name
+    name = KINDS_IN_WORDS[one.kind][1] if one.kind in KINDS_IN_WORDS else race_name
     return name(one.race)
 
 
@@ -123,23 +127,23 @@ def _why_untold(one: TracedVersion, *, limited: bool) -> str:
     return "No message was made for it." if one.posts else "Nobody was subscribed to it."
 
 
-def why_not_posted(outcome: Outcome, why: str | None) -> str:
+def why_not_posted(outcome: LedgerOutcome, why: str | None) -> str:
     return joined([_NOT_YET[outcome], f"because {_clause(why)}" if why else None], ", ")
 
 
-def outcome_words(told: Told, link: Link) -> str:
+def outcome_words(told: LedgerLine, link: Link) -> str:
     """For example "posted 2026-11-20 14:32:10 UTC (ts `1763649130.000100`)", or the reason for a missing post."""
-    if told.outcome is Outcome.MUTED:
+    if told.outcome is LedgerOutcome.MUTED:
         return f"not posted, because <@{safe(told.muted_by)}> muted the meeting there"
     tries = f"after {counted(told.attempts, 'attempt')}" if told.attempts > 1 else None
     why = f"because {_clause(told.why)}" if told.why else None
-    if told.outcome in {Outcome.SENT, Outcome.FOLDED}:
+    if told.outcome in {LedgerOutcome.SENT, LedgerOutcome.FOLDED}:
         at = moment_for_readers(told.sent_at) if told.sent_at else None
         return joined([joined([_how_said(told), at], " "), tries], ", ") + _where(told, link)
     return joined([_how_not_yet(told), tries, why], ", ")
 
 
-def _how_said(told: Told) -> str:
+def _how_said(told: LedgerLine) -> str:
     said = {
         (False, False): "posted",
         (False, True): "shown by an edit of the message there,",
@@ -149,7 +153,7 @@ def _how_said(told: Told) -> str:
     return said[told.within, told.by_edit]
 
 
-def _how_not_yet(told: Told) -> str:
+def _how_not_yet(told: LedgerLine) -> str:
     words = _NOT_YET[told.outcome]
     if told.within:
         return f"to be said in another message, which is {words}"
@@ -162,7 +166,7 @@ def _clause(why: str) -> str:
     return f"Slack said {code(why, WHY_MAX)}" if _CODE.fullmatch(why) else safe(why, WHY_MAX) or "?"
 
 
-def _where(told: Told, link: Link) -> str:
+def _where(told: LedgerLine, link: Link) -> str:
     if told.message_ts is None:
         return ""
     address, shown = link(told.channel_id, told.message_ts), code(told.message_ts)
@@ -171,7 +175,7 @@ def _where(told: Told, link: Link) -> str:
 
 def _delivery(one: TracedDelivery) -> str:
     received = moment_for_readers(one.received_at)
-    return f"{reference(one.inbox_id)} ({code(one.event_key, KEY_MAX)}), received {received}, {_delivered(one)}."
+    return f"{reference(one.inbox_id)} ({code(one.event_key, SHOWN_KEY_MAX)}), received {received}, {_delivered(one)}."
 
 
 def _delivered(one: TracedDelivery) -> str:
@@ -183,10 +187,10 @@ def _delivered(one: TracedDelivery) -> str:
     return clip(f"failed {counted(one.attempts, 'time')}{again}: {safe(one.error, WHY_MAX)}", WHY_MAX * 2)
 
 
-def _in_figures(told: Sequence[Told]) -> str:
+def _in_figures(told: Sequence[LedgerLine]) -> str:
     return f"{counted(len(told), 'message')}: {_figures(told)}."
 
 
-def _figures(told: Sequence[Told]) -> str:
+def _figures(told: Sequence[LedgerLine]) -> str:
     counts = Counter(str(one.outcome) for one in told)
     return ", ".join(f"{count} {outcome}" for outcome, count in counts.items())

@@ -6,7 +6,7 @@ from datetime import date
 from itertools import accumulate
 
 from bot.outbox.message import Block, Message
-from bot.racedata.forecast import IN_TEN, Forecast
+from bot.racedata.forecast import MONTHS_OF_TEN_IN_RANGE, Forecast
 from bot.racedata.month_quota import Kinds, QuotaReading, QuotaSource, UsageRow, month_after
 from bot.racedata.quota_by_day import LEAST_DAYS
 from bot.racedata.quota_purposes import tier_of
@@ -134,7 +134,7 @@ def _expected(reading: QuotaReading, expected: Forecast | None) -> str | None:
     if expected is None:
         return f"none yet: it needs {LEAST_DAYS} whole days of use"
     total = f"{expected.month_total:,} by the end of the month"
-    within = f"(in {IN_TEN} of 10 cases between {expected.low:,} and {expected.high:,})"
+    within = f"(in {MONTHS_OF_TEN_IN_RANGE} of 10 cases between {expected.low:,} and {expected.high:,})"
     return joined([f"{total} {within}", _runs_out(expected)], ": ")
 
 

@@ -8,13 +8,13 @@ from bot.channels.conditions.table import BY_FIELD
 from bot.channels.filters import ChannelFilter
 from bot.events.races import Course
 from bot.outbox.message import Block
-from bot.racedata.near_misses import COURSE
+from bot.racedata.near_misses import COURSE_PREFIX
 from bot.racedata.reference_store import KnownCourse
-from bot.slack.messages.conditions.view import ConditionView, FilledForm, Known, form_field, looked_up
+from bot.slack.messages.conditions.view import ConditionView, FilledForm, PublishedChoices, form_field, looked_up
 from bot.slack.messages.kit.options import OPTIONS_MAX, options
 from bot.slack.messages.kit.text import clip, counted, listed, size
 
-COURSES = "courses"
+COURSES_FIELD = "courses"
 NOT_COURSES = "not_courses"
 
 COURSES_MAX = OPTIONS_MAX
@@ -27,7 +27,7 @@ COURSE_NAME_MAX = 100
 
 class OnlyCoursesView(ConditionView):
     condition = BY_FIELD["courses"]
-    typed_as = COURSE
+    typed_as = COURSE_PREFIX
     plural = "courses"
 
     def words(self, chosen: ChannelFilter, names_max: int | None) -> str:
@@ -43,24 +43,24 @@ class OnlyCoursesView(ConditionView):
             yield f"ended {courses_named(ended)}"
 
     def typed(self, chosen: ChannelFilter) -> list[str]:
-        return [f"{COURSE}{course.course_id or name_of(course)}" for course in chosen.courses]
+        return [f"{COURSE_PREFIX}{course.course_id or name_of(course)}" for course in chosen.courses]
 
     def named(self, chosen: ChannelFilter) -> str:
         return courses_named(chosen.courses)
 
     def example(self, chosen: ChannelFilter) -> str:
-        return f"{COURSE}{name_of(chosen.courses[0])}"
+        return f"{COURSE_PREFIX}{name_of(chosen.courses[0])}"
 
-    def form(self, chosen: ChannelFilter, known: Known) -> list[Block]:
-        return _menu(COURSES, "Only these courses", chosen.courses, known)
+    def form(self, chosen: ChannelFilter, known: PublishedChoices) -> list[Block]:
+        return _menu(COURSES_FIELD, "Only these courses", chosen.courses, known)
 
     def read(self, form: FilledForm) -> Any:
-        return tuple(form.selected(COURSES)) if COURSES in form.had else None
+        return tuple(form.selected(COURSES_FIELD)) if COURSES_FIELD in form.had else None
 
 
 class NotCoursesView(ConditionView):
     condition = BY_FIELD["not_courses"]
-    typed_as = f"-{COURSE}"
+    typed_as = f"-{COURSE_PREFIX}"
 
     def words(self, chosen: ChannelFilter, names_max: int | None) -> str:
         return f", without {courses_named(chosen.not_courses, names_max)}" if chosen.not_courses else ""
@@ -72,7 +72,7 @@ class NotCoursesView(ConditionView):
     def typed(self, chosen: ChannelFilter) -> list[str]:
         return [f"{self.typed_as}{course.course_id or name_of(course)}" for course in chosen.not_courses]
 
-    def form(self, chosen: ChannelFilter, known: Known) -> list[Block]:
+    def form(self, chosen: ChannelFilter, known: PublishedChoices) -> list[Block]:
         return _menu(NOT_COURSES, "Without these courses", chosen.not_courses, known)
 
     def read(self, form: FilledForm) -> Any:
@@ -102,7 +102,7 @@ def courses_named(courses: Sequence[Course], names_max: int | None = COURSE_NAME
     return f"{counted(len(names), 'course')}: {', '.join(shown)}{f', and {more} more' if more else ''}"
 
 
-def _menu(name: str, label: str, chosen: Sequence[Course], known: Known) -> list[Block]:
+def _menu(name: str, label: str, chosen: Sequence[Course], known: PublishedChoices) -> list[Block]:
     element = looked_up("Type a course's name", _options(chosen), COURSES_MAX)
     return [form_field(name, label, element, optional=True)] if known.courses else []
 

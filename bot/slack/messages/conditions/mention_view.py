@@ -6,7 +6,14 @@ from bot.channels.conditions.table import BY_FIELD
 from bot.channels.filters import HERE, ChannelFilter, is_mention
 from bot.events.event import Topic
 from bot.outbox.message import Block
-from bot.slack.messages.conditions.view import ConditionView, FilledForm, Known, Submitted, form_field, looked_up
+from bot.slack.messages.conditions.view import (
+    ConditionView,
+    FilledForm,
+    PublishedChoices,
+    Submitted,
+    form_field,
+    looked_up,
+)
 from bot.slack.messages.kit.blocks import plain_text
 from bot.slack.messages.kit.options import options
 from bot.slack.messages.kit.text import listed
@@ -30,7 +37,7 @@ class MentionView(ConditionView):
     def typed(self, _chosen: ChannelFilter) -> list[str]:
         return []
 
-    def form(self, chosen: ChannelFilter, _known: Known) -> list[Block]:
+    def form(self, chosen: ChannelFilter, _known: PublishedChoices) -> list[Block]:
         people = [one for one in chosen.mentions if one[0] in "UW"]
         menu: Block = {"type": "multi_users_select", "max_selected_items": max(PEOPLE_MAX, len(people))}
         menu |= {"placeholder": plain_text("Choose people")} | ({"initial_users": people} if people else {})

@@ -8,7 +8,7 @@ from bot.channels.conditions.race_class_condition import CLASS, folded_class, ra
 from bot.channels.conditions.table import BY_FIELD
 from bot.channels.filters import ChannelFilter
 from bot.outbox.message import Block
-from bot.slack.messages.conditions.view import ConditionView, FilledForm, Known, Submitted, form_field
+from bot.slack.messages.conditions.view import ConditionView, FilledForm, PublishedChoices, Submitted, form_field
 from bot.slack.messages.kit.text import listed
 
 CLASSES = "classes"
@@ -37,7 +37,7 @@ class RaceClassView(ConditionView):
     def typed(self, chosen: ChannelFilter) -> list[str]:
         return [f"{self.typed_as}{_short(one)}" for one in chosen.classes]
 
-    def form(self, chosen: ChannelFilter, _known: Known) -> list[Block]:
+    def form(self, chosen: ChannelFilter, _known: PublishedChoices) -> list[Block]:
         shown = ", ".join(map(_short, chosen.classes))
         if len(shown) > TYPED_CLASSES_MAX:
             return []

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from bot.channels.conditions.table import BY_FIELD
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.outbox.message import Block
-from bot.slack.messages.conditions.view import ConditionView, FilledForm, Known, Submitted, form_field
+from bot.slack.messages.conditions.view import ConditionView, FilledForm, PublishedChoices, Submitted, form_field
 from bot.slack.messages.kit.blocks import plain_text
 from bot.slack.messages.kit.options import all_options, in_groups
 
@@ -27,7 +27,7 @@ class RegionView(ConditionView):
     def typed(self, chosen: ChannelFilter) -> list[str]:
         return [region_words(chosen.region)]
 
-    def form(self, chosen: ChannelFilter, known: Known) -> list[Block]:
+    def form(self, chosen: ChannelFilter, known: PublishedChoices) -> list[Block]:
         return [_typed_regions(chosen.region) if known.regions is None else _listed_regions(known.regions, chosen)]
 
     def read(self, form: FilledForm) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from bot.channels.conditions.table import BY_FIELD
 from bot.channels.filters import ChannelFilter
 from bot.events.event import Topic
 from bot.outbox.message import Block
-from bot.slack.messages.conditions.view import ConditionView, FilledForm, Known, Submitted, form_field
+from bot.slack.messages.conditions.view import ConditionView, FilledForm, PublishedChoices, Submitted, form_field
 from bot.slack.messages.kit.options import options
 from bot.slack.messages.kit.text import listed
 
@@ -32,7 +32,7 @@ class TopicView(ConditionView):
     def typed(self, chosen: ChannelFilter) -> list[str]:
         return topics_in_order(chosen.topics)
 
-    def form(self, chosen: ChannelFilter, _known: Known) -> list[Block]:
+    def form(self, chosen: ChannelFilter, _known: PublishedChoices) -> list[Block]:
         every = options((label, topic.value) for topic, label in TOPIC_LABELS.items())
         initial = [one for one in every if Topic(one["value"]) in chosen.topics]
         element = {"type": "checkboxes", "options": every} | ({"initial_options": initial} if initial else {})

@@ -14,7 +14,7 @@ Submitted = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Known:
+class PublishedChoices:
     regions: Sequence[str] | None
     courses: bool
 
@@ -76,7 +76,7 @@ class ConditionView(ABC):
         return self.typed(chosen)[0]
 
     @abstractmethod
-    def form(self, chosen: ChannelFilter, known: Known) -> list[Block]:
+    def form(self, chosen: ChannelFilter, known: PublishedChoices) -> list[Block]:
         """The fields of the form, filled in."""
 
     @abstractmethod

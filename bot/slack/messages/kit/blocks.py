@@ -21,7 +21,7 @@ from bot.slack.messages.kit.text import (
 CONTAINER = 80
 """Assumed cost of a text object beside its text."""
 
-LINE_MAX = 600
+LIST_LINE_MAX = 600
 MARK_MAX = 400
 """Part of MESSAGE_MAX, reserved for an edit's mark."""
 
@@ -82,7 +82,7 @@ def _listed(lines: Iterable[str], total: int, room: int) -> list[Block]:
     sections: list[list[str]] = []
     shown, space, room = 0, 0, room - CONTAINER - _MORE_ROOM
     for line in lines:
-        cost = size(line := clip(line, LINE_MAX)) + 1
+        cost = size(line := clip(line, LIST_LINE_MAX)) + 1
         opens = cost > space
         if room < cost + CONTAINER * opens:
             break

@@ -17,8 +17,8 @@ RUN_IN_PLACE = "run_in_place"
 ENDING = "unsubscribe"
 """A button for this command asks for confirmation."""
 
-LABEL_MAX = 75
-VALUE_MAX = 2_000
+BUTTON_LABEL_MAX = 75
+BUTTON_VALUE_MAX = 2_000
 """https://docs.slack.dev/reference/block-kit/block-elements/button-element"""
 
 ELEMENTS_MAX = 25
@@ -37,12 +37,12 @@ def command_button(label: str, command: str, *, in_place: bool = False) -> Block
 
 
 def action_button(label: str, action: str, value: str, *, confirm: str | None = None) -> Block:
-    """`confirm`: the question of Slack's dialog. `value` has at most VALUE_MAX characters."""
+    """`confirm`: the question of Slack's dialog. `value` has at most BUTTON_VALUE_MAX characters."""
     number = crc32(value.encode("utf-8", "replace"))
     element = {
         "type": "button",
         "action_id": f"{action}:{number:08x}",
-        "text": plain_text(plain(label, LABEL_MAX) or "?"),
+        "text": plain_text(plain(label, BUTTON_LABEL_MAX) or "?"),
         "value": value,
     }
     return element | ({"confirm": _confirmation(label, confirm)} if confirm else {})
@@ -55,7 +55,7 @@ def actions(elements: Sequence[Block]) -> Block | None:
 
 
 def fits(button: Block) -> bool:
-    return size(button["value"]) <= VALUE_MAX
+    return size(button["value"]) <= BUTTON_VALUE_MAX
 
 
 def _confirmation(label: str, question: str) -> Block:

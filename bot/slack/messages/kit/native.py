@@ -25,13 +25,13 @@ TABLE_MAX = 8_000
 https://docs.slack.dev/reference/block-kit/blocks/data-table-block
 """
 
-PAGE_SIZE = 20
+ROWS_PER_PAGE = 20
 """Rows on a table's page: most fields fit. Slack allows 1 to 100."""
 
 CHART_TITLE_MAX = 50
 SERIES_MAX = 6
 CATEGORIES_MAX = 20
-LABEL_MAX = 20
+CHART_LABEL_MAX = 20
 """For series and categories: https://docs.slack.dev/reference/block-kit/blocks/data-visualization-block"""
 
 NOTHING_CAME = "\N{EN DASH}"
@@ -65,7 +65,7 @@ def data_table(
     block = {
         "type": DATA_TABLE,
         "caption": caption,
-        "page_size": PAGE_SIZE,
+        "page_size": ROWS_PER_PAGE,
         "row_header_column_index": header.index(row_header) if row_header in header else 0,
         "rows": [[{"type": "raw_text", "text": text} for text in row] for row in rows],
     }
@@ -73,14 +73,14 @@ def data_table(
 
 
 def line_chart(title: str, x_label: str, labels: Sequence[str], series: Mapping[str, Sequence[int]]) -> Block:
-    categories = [clip(label, LABEL_MAX) for label in labels[-CATEGORIES_MAX:]]
+    categories = [clip(label, CHART_LABEL_MAX) for label in labels[-CATEGORIES_MAX:]]
     return {
         "type": DATA_VISUALIZATION,
         "title": clip(title, CHART_TITLE_MAX),
         "chart": {
             "type": "line",
             "series": [
-                {"name": clip(name, LABEL_MAX), "data": _points(categories, values)}
+                {"name": clip(name, CHART_LABEL_MAX), "data": _points(categories, values)}
                 for name, values in list(series.items())[:SERIES_MAX]
             ],
             "axis_config": {"categories": categories, "x_label": clip(x_label, CHART_TITLE_MAX)},

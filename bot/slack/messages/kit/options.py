@@ -7,15 +7,19 @@ from bot.outbox.message import Block
 from bot.slack.messages.kit.blocks import plain_text
 from bot.slack.messages.kit.text import clip, plain
 
-TEXT_MAX = 75
-VALUE_MAX = 150
+OPTION_TEXT_MAX = 75
+OPTION_VALUE_MAX = 150
 OPTIONS_MAX = 100
 """https://docs.slack.dev/reference/block-kit/composition-objects/option-object, and the select menus' page"""
 
 
 def option(label: str, value: str) -> Block | None:
-    shown = plain(label, TEXT_MAX)
-    return {"text": plain_text(clip(shown, TEXT_MAX)), "value": value} if shown and len(value) <= VALUE_MAX else None
+    shown = plain(label, OPTION_TEXT_MAX)
+    return (
+        {"text": plain_text(clip(shown, OPTION_TEXT_MAX)), "value": value}
+        if shown and len(value) <= OPTION_VALUE_MAX
+        else None
+    )
 
 
 def options(named: Iterable[tuple[str, str]]) -> list[Block]:
@@ -36,4 +40,4 @@ def in_groups(every: Sequence[Block]) -> Block:
 
 def _label(lot: Sequence[Block]) -> Block:
     first, last = lot[0]["text"]["text"], lot[-1]["text"]["text"]
-    return plain_text(clip(f"{clip(first, 30)} to {clip(last, 30)}", TEXT_MAX))
+    return plain_text(clip(f"{clip(first, 30)} to {clip(last, 30)}", OPTION_TEXT_MAX))

@@ -12,7 +12,7 @@ BUTTON = 120
 """Assumed cost of a button beside its text."""
 
 LINES_TOGETHER = 8
-LINE_MAX = 370
+PAGE_LINE_MAX = 370
 """LINES_TOGETHER lines of this size fit into a section."""
 
 LISTED_TOGETHER = 4
@@ -64,7 +64,7 @@ def split_pages(units: Sequence[Block], blocks: int, room: int) -> list[list[Blo
 
 
 def line_units(lines: Sequence[str]) -> list[Block]:
-    cut = [clip(line, LINE_MAX) for line in lines]
+    cut = [clip(line, PAGE_LINE_MAX) for line in lines]
     parts = (cut[start : start + LINES_TOGETHER] for start in range(0, len(cut), LINES_TOGETHER))
     return [{"type": "section", "text": mrkdwn("\n".join(part))} for part in parts]
 
