@@ -80,7 +80,7 @@ from bot.slack.listeners.forms import FormListener
 from bot.slack.listeners.installation import InstallationListener
 from bot.slack.listeners.slash_commands import CommandListener
 from bot.slack.messages.alerts.backlog_summary import waited
-from bot.slack.messages.kit.plain import sentence
+from bot.slack.messages.kit.sentences import sentence
 from bot.slack.permissions import People
 from bot.slack.response_url import Responder
 from bot.slack.web_client import METHOD_OF, METHODS, SlackClient, make_session, make_web_client

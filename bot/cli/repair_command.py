@@ -34,7 +34,7 @@ from bot.settings import Settings
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.event_messages import PostRenderer
 from bot.slack.messages.alerts.backlog_summary import waited
-from bot.slack.messages.kit.plain import sentence
+from bot.slack.messages.kit.sentences import sentence
 
 
 @dataclass(frozen=True)

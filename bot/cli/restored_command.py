@@ -15,7 +15,7 @@ from bot.outbox.claim_at_fanout import QueuedOnly
 from bot.outbox.notices import Notices
 from bot.outbox.restored import PutInDoubt, put_in_doubt
 from bot.settings import Settings
-from bot.slack.messages.kit.plain import sentence
+from bot.slack.messages.kit.sentences import sentence
 
 
 async def run_restored(settings: Settings) -> str:

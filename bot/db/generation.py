@@ -1,4 +1,4 @@
-"""The generation: a random mark that triggers change with all data kept in memory (`bot/outbox/memory.py`).
+"""The generation: a random mark that triggers change with all data kept in memory (`bot/outbox/fanout_knowledge.py`).
 
 Changes by other replicas, by tools and by hand count too. A rolled back change and a later change never share a mark.
 """

@@ -16,9 +16,9 @@ from bot.events.meeting_parts import shows_the_same
 from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.plan import Plan
 from bot.logs import get_logger
-from bot.outbox import memory
+from bot.outbox import fanout_knowledge
 from bot.outbox.claim_at_fanout import Added
-from bot.outbox.memory import FanoutKnowledge
+from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.racedata import race_book_store
 from bot.racedata.event_completion import KnownElsewhere
 
@@ -90,7 +90,7 @@ def edit_for_race_book(session: Session, *, clock: Clock, race_ids: Sequence[str
 
 
 def _fill_in_again(session: Session, race_ids: Sequence[str], now: datetime) -> None:
-    known = memory.read(session, now)
+    known = fanout_knowledge.read(session, now)
     elsewhere = KnownElsewhere(session, known.lists, known.filters)
     races = race_book_store.find(session, race_ids, ())
     elsewhere.learn(races)

@@ -11,11 +11,11 @@ from bot.db.tables import EventVersion
 from bot.events import event_store
 from bot.events.event import RacingEvent
 from bot.fanout.known_meetings import KnownMeetings
-from bot.fanout.news import News
 from bot.fanout.plan import Plan
+from bot.fanout.version_news import News
 from bot.outbox import message_store
 from bot.racedata.event_completion import KnownElsewhere, lacks
-from bot.racedata.lists import read_lists
+from bot.racedata.published_lists import read_lists
 
 
 def post_missed(session: Session, channel_id: str, chosen: ChannelFilter, *, since: datetime, now: datetime) -> int:

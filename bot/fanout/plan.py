@@ -13,7 +13,7 @@ from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.meeting_parts import says_all_of
 from bot.fanout.known_meetings import KnownMeetings
-from bot.fanout.news import News
+from bot.fanout.version_news import News
 from bot.outbox import message_store
 from bot.outbox.claim_at_fanout import Tells
 from bot.outbox.message_store import NewPost, Priority

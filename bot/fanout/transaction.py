@@ -21,12 +21,12 @@ from bot.fanout import drill_fanout
 from bot.fanout.completion_edits import EDITED_WITHIN, fill, tell_again
 from bot.fanout.delivery_reader import ReadDelivery
 from bot.fanout.known_meetings import KnownMeetings
-from bot.fanout.news import KnownEvents, News
 from bot.fanout.plan import Plan
+from bot.fanout.version_news import KnownEvents, News
 from bot.logs import get_logger
-from bot.outbox import memory, message_store
+from bot.outbox import fanout_knowledge, message_store
 from bot.outbox.claim_at_fanout import Added, Tells
-from bot.outbox.memory import FanoutKnowledge, KnownOfGeneration
+from bot.outbox.fanout_knowledge import FanoutKnowledge, KnownOfGeneration
 from bot.outbox.message_store import NewPost
 from bot.outbox.notices import Notices
 from bot.racedata import race_book_store
@@ -110,7 +110,7 @@ class FanoutTransactions:
         if now is None:
             return None
         taken = inbox.take(session, [delivery for delivery, _ in read], now)
-        known = memory.read(session, now)
+        known = fanout_knowledge.read(session, now)
         done = [self._alone(session, each, known, now) for each in _only(read, taken.inbox_ids)]
         waiting = sum(each.added.waiting for each in done)
         return FannedOut(len(done), Added(waiting=waiting), [line for each in done for line in each.lines])
@@ -119,7 +119,7 @@ class FanoutTransactions:
         """As a part of other work, which has the turn (`inbox.take_turn`). Without claims."""
         taken = inbox.take(session, [delivery for delivery, _ in read], now)
         waiting = _only(read, taken.inbox_ids)
-        return _Transaction(session, memory.read(session, now), self._notices, now).fan_out(waiting)
+        return _Transaction(session, fanout_knowledge.read(session, now), self._notices, now).fan_out(waiting)
 
     def _alone(self, session: Session, read: ReadDelivery, known: FanoutKnowledge, now: datetime) -> FannedOut:
         """A delivery that our code fails on stays in the inbox."""

@@ -16,7 +16,7 @@ from bot.events.event import RacingEvent
 from bot.outbox import message_store, message_view
 from bot.outbox.call_holds import is_call_free
 from bot.outbox.channel_queues import Claim, is_free, waits_for_a_call
-from bot.outbox.memory import FanoutKnowledge
+from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.outbox.message_store import IS_UNSENT, NewPost, Sending
 from bot.outbox.message_view import NewEvents
 from bot.outbox.messenger import Call

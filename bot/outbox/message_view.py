@@ -21,10 +21,10 @@ from bot.events.kinds import ABANDONMENTS
 from bot.events.meeting_parts import is_part_of
 from bot.logs import get_logger
 from bot.outbox import message_store
-from bot.outbox.memory import FanoutKnowledge
+from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.racedata import event_completion, reference_store
 from bot.racedata.event_completion import KnownElsewhere
-from bot.racedata.lists import read_lists
+from bot.racedata.published_lists import read_lists
 from bot.racedata.reference_store import KnownCountry
 
 log = get_logger(__name__)

@@ -22,7 +22,7 @@ from bot.outbox.channel_queues import Claim
 from bot.outbox.claim_at_fanout import Added, Tells, Times
 from bot.outbox.claim_outcomes import ClaimOutcome, OutcomeContext, Posted
 from bot.outbox.claim_sender import POST_CALL_S, ClaimSender, Render
-from bot.outbox.memory import FanoutKnowledge
+from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.outbox.message import NativeBlocks
 from bot.outbox.message_store import NewPost
 from bot.outbox.messenger import Call, Sender

@@ -24,7 +24,7 @@ from bot.events.races import Course, OffTime, Race, is_same_course
 from bot.logs import get_logger
 from bot.racedata import race_book_store
 from bot.racedata.lexicon import codes_of
-from bot.racedata.lists import Lists
+from bot.racedata.published_lists import Lists
 
 log = get_logger(__name__)
 

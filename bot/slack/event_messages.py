@@ -14,7 +14,7 @@ from bot.outbox.message_view import MessageView
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.corrections_since import corrected
 from bot.slack.messages import Corrected, MessageContext, SupersededBy, render
-from bot.slack.messages.kit.plain import sentence
+from bot.slack.messages.kit.sentences import sentence
 
 log = get_logger(__name__)
 

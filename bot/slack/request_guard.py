@@ -21,7 +21,7 @@ from starlette.responses import Response
 from bot.clock import Clock
 from bot.errors import BodyBudgetSpent, BodyRefused, BodyTooLarge, BodyUnreadable
 from bot.logs import get_logger
-from bot.slack.reception import receive
+from bot.slack.body_router import receive
 from bot.web.json_answers import RETRY_AFTER_S, refuse
 from bot.web.request_body import BodyReader
 

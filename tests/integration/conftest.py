@@ -37,7 +37,7 @@ from bot.settings import DoubtfulPosts
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.event_messages import PostRenderer
 from bot.slack.messages.alerts.backlog_summary import waited
-from bot.slack.messages.kit.plain import sentence
+from bot.slack.messages.kit.sentences import sentence
 from bot.slack.web_client import METHOD_OF, SlackClient, make_session, make_web_client
 from tests.postgres import new_postgres_database
 

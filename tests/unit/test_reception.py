@@ -8,7 +8,7 @@ from slack_bolt.response import BoltResponse
 
 from bot.errors import BodyUnreadable
 from bot.slack.background_tasks import Tasks
-from bot.slack.reception import receive
+from bot.slack.body_router import receive
 
 COMMAND = {"command": "/racing", "text": "list", "user_id": "U1", "channel_id": "C1"}
 

@@ -12,7 +12,7 @@ from bot.events.races import Course
 from bot.sandbox.slack import modals
 from bot.sandbox.slack.block_rules import view_problems
 from bot.slack.forms.subscribe_form import FormOf, read_form, saved, subscribe_form
-from bot.slack.messages.conditions.view import PublishedChoices
+from bot.slack.messages.conditions.condition_view import PublishedChoices
 
 NEW = FormOf(channel_id="C1")
 KNOWN = PublishedChoices(("GB", "IRE"), courses=True)

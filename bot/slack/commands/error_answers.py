@@ -12,7 +12,7 @@ from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader,
 from bot.slack.messages.answers.subscription_buttons import edit_button
 from bot.slack.messages.conditions.region_view import region_named
 from bot.slack.messages.kit.buttons import BUTTON_VALUE_MAX, actions, command_button
-from bot.slack.messages.kit.plain import sentence
+from bot.slack.messages.kit.sentences import sentence
 
 log = get_logger(__name__)
 

@@ -14,11 +14,11 @@ from bot.racedata.near_misses import LOOKED_UP_MAX, nearest_names, quoted
 from bot.slack.commands.everyday_words import everyday
 from bot.slack.commands.invocation import Desk
 from bot.slack.commands.tokens import join
+from bot.slack.messages.conditions.condition_view import ConditionView
 from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES, name_of
 from bot.slack.messages.conditions.region_view import REGIONS, region_named, region_words
 from bot.slack.messages.conditions.table import NARROWING, ONLY_COURSES
 from bot.slack.messages.conditions.topic_view import topics_in_order
-from bot.slack.messages.conditions.view import ConditionView
 from bot.slack.messages.kit.text import listed
 
 FILTER_CHECK_S = 1.2

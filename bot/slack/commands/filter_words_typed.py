@@ -24,7 +24,7 @@ from bot.slack.commands.line_parses import (
     left_out_together,
     without_not_only,
 )
-from bot.slack.commands.phrases import THINGS, Kind, Phrase, PhraseReader
+from bot.slack.commands.line_phrases import THINGS, Kind, Phrase, PhraseReader
 from bot.slack.commands.tokens import Word, join, parted, words_of
 from bot.slack.messages.conditions.table import TYPED_AS, VIEWS
 from bot.slack.messages.conditions.topic_view import topics_in_order

@@ -8,7 +8,7 @@ from bot.logs import get_logger
 from bot.racedata import reference_store
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.forms.subscribe_form import FormOf, subscribe_form
-from bot.slack.messages.conditions.view import PublishedChoices
+from bot.slack.messages.conditions.condition_view import PublishedChoices
 
 log = get_logger(__name__)
 

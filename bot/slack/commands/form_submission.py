@@ -14,11 +14,11 @@ from bot.slack.commands.filter_choice import FilterChoice
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.subscribe import CHANGED, Subscribed, store
 from bot.slack.forms.subscribe_form import FormOf
+from bot.slack.messages.conditions.condition_view import Submitted
 from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES, course_value, not_shown
 from bot.slack.messages.conditions.race_class_view import CLASSES
 from bot.slack.messages.conditions.region_view import REGIONS
 from bot.slack.messages.conditions.table import VIEWS
-from bot.slack.messages.conditions.view import Submitted
 
 
 async def submit(desk: Desk, invocation: Invocation, form: FormOf, submitted: Submitted) -> Subscribed:

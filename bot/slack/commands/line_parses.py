@@ -10,7 +10,7 @@ from itertools import groupby, pairwise, takewhile
 from bot.errors import CommandError
 from bot.events.event import DEFAULT_TOPICS
 from bot.racedata.lexicon import Lexicon
-from bot.slack.commands.phrases import THINGS, Kind, Phrase
+from bot.slack.commands.line_phrases import THINGS, Kind, Phrase
 from bot.slack.messages.conditions.topic_view import topics_in_order
 
 ALL = "all"

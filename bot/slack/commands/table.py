@@ -20,11 +20,11 @@ from bot.slack.commands import (
     results,
     status,
     subscribe,
+    subscription_pages,
     trace,
     unsubscribe,
     usage,
 )
-from bot.slack.commands import list as list_command
 from bot.slack.commands.invocation import Command, Desk, Invocation
 from bot.slack.messages.alerts.alert_buttons import FULL_RESULT_WORD, MUTE
 from bot.slack.messages.answers.help_answer import command_help, usage_of
@@ -152,8 +152,8 @@ RACING_COMMANDS: dict[str, Command] = {
             "list",
             "",
             "What this channel receives, with buttons to change it",
-            list_command.answer,
-            check=list_command.check,
+            subscription_pages.answer,
+            check=subscription_pages.check,
             examples=("list", "list help"),
             mistakes="It takes no further words, and shows this channel alone: type it in each channel.",
         ),
@@ -265,7 +265,11 @@ BUTTON_COMMANDS: dict[str, Command] = {
     FULL_RESULT_WORD: Command(FULL_RESULT_WORD, "", "All that is known of a race", full_result_button.answer),
     MUTE: Command(MUTE, "", "Post no more results of a meeting here", mute.answer_mute, mute.commit_mute),
     UNMUTE: Command(UNMUTE, "", "Post them again", mute.answer_unmute, mute.commit_unmute),
-    EDIT: Command(EDIT, "", "The form of a subscription", list_command.answer_edit, list_command.commit_edit),
-    REMOVE: Command(REMOVE, "", "End a subscription", list_command.answer_remove, list_command.commit_remove),
+    EDIT: Command(
+        EDIT, "", "The form of a subscription", subscription_pages.answer_edit, subscription_pages.commit_edit
+    ),
+    REMOVE: Command(
+        REMOVE, "", "End a subscription", subscription_pages.answer_remove, subscription_pages.commit_remove
+    ),
 }
 """Button actions, by the beginning of action_id. `text` is the button's value."""

@@ -13,7 +13,7 @@ from bot.slack.commands.invocation import Command, Desk, Invocation
 from bot.slack.commands.table import BUTTON_COMMANDS, find_command
 from bot.slack.listeners.command_runner import CommandRunner, new_reference
 from bot.slack.messages.kit.buttons import RUN_COMMAND, RUN_IN_PLACE
-from bot.slack.messages.kit.plain import sentence
+from bot.slack.messages.kit.sentences import sentence
 from bot.slack.response_url import Reply
 
 log = get_logger(__name__)

@@ -13,10 +13,10 @@ from bot.outbox.message import Message
 from bot.slack.background_tasks import Tasks
 from bot.slack.commands.error_answers import explain, hand_on
 from bot.slack.commands.invocation import COMMIT_S, Command, Desk, Invocation, reader_of
-from bot.slack.commands.offers import with_working_offers
+from bot.slack.commands.refusal_buttons import with_working_offers
 from bot.slack.commands.table import unknown_command
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader
-from bot.slack.messages.kit.plain import sentence
+from bot.slack.messages.kit.sentences import sentence
 from bot.slack.response_url import Reply, Responder
 
 log = get_logger(__name__)

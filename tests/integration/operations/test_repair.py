@@ -20,7 +20,7 @@ from bot.db.named_value_store import DatabaseStateStore
 from bot.db.tables import EventVersion, InboxDelivery, OutboxMessage, StoredState
 from bot.deliveries.payload import read_payload
 from bot.events.event import EventKind, Topic
-from bot.fanout.news import KnownEvents
+from bot.fanout.version_news import KnownEvents
 from bot.operations.repair import repair_run as repairing
 from bot.operations.repair.failed_record import read_record
 from bot.operations.repair.repair_run import Repair

@@ -28,7 +28,7 @@ from bot.outbox.notices import Notices
 from bot.racedata import race_book_store, reference_store
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.event_messages import PostRenderer
-from bot.slack.messages.kit.plain import sentence
+from bot.slack.messages.kit.sentences import sentence
 from tests.integration.conftest import START, empty
 
 DAY = START.date().isoformat()

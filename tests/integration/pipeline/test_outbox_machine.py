@@ -67,7 +67,7 @@ from bot.outbox.resume import Reopening
 from bot.outbox.states import FINAL, UNSENT
 from bot.settings import DoubtfulPosts
 from bot.slack.messages.alerts.backlog_summary import waited as summarise
-from bot.slack.messages.kit.plain import sentence
+from bot.slack.messages.kit.sentences import sentence
 from tests.integration.conftest import START, empty
 from tests.integration.pipeline.racing_day import abandonment, meeting, result
 

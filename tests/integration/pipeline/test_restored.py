@@ -15,7 +15,7 @@ from bot.outbox import held_queues
 from bot.outbox.notices import Notices
 from bot.sandbox.slack import failures
 from bot.settings import DoubtfulPosts
-from bot.slack.messages.kit.plain import sentence
+from bot.slack.messages.kit.sentences import sentence
 from tests.integration.pipeline.racing_day import abandonment, past_waits, result, tell
 from tests.postgres import new_postgres_database, postgres_program
 

@@ -39,7 +39,7 @@ from bot.slack.listeners.forms import FormListener
 from bot.slack.listeners.installation import InstallationListener
 from bot.slack.listeners.slash_commands import CommandListener
 from bot.slack.messages.alerts.backlog_summary import waited
-from bot.slack.messages.kit.plain import sentence
+from bot.slack.messages.kit.sentences import sentence
 from bot.slack.request_guard import SLACK_PATH, SlackEndpoint
 from bot.web.request_body import BodyReader
 

@@ -39,14 +39,13 @@ from bot.outbox.notices import Notices
 from bot.outbox.resume import Reopening
 from bot.racedata import reference_store
 from bot.racedata.reference_book import ReferenceBook
-from bot.slack.commands import list as list_command
-from bot.slack.commands import mute, pause, subscribe, unsubscribe
+from bot.slack.commands import mute, pause, subscribe, subscription_pages, unsubscribe
 from bot.slack.commands.form_submission import submit
 from bot.slack.commands.invocation import Invocation
 from bot.slack.forms.subscribe_form import FormOf
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.conditions.region_view import REGIONS
-from bot.slack.messages.kit.plain import sentence
+from bot.slack.messages.kit.sentences import sentence
 from bot.slack.web_client import SlackClient, make_session, make_web_client
 from tests.integration.conftest import TOKEN, empty
 from tests.integration.pipeline.racing_day import result
@@ -222,7 +221,7 @@ async def test_edit_beside_a_removal_is_told_that_the_subscription_ended(replica
     one, other = replicas
     form = await subscribed(one)
     removed, refused = await cross(
-        one, one.types(list_command.commit_remove, "GB"), other, other.saves(form, mentions=("U8",))
+        one, one.types(subscription_pages.commit_remove, "GB"), other, other.saves(form, mentions=("U8",))
     )
     assert (removed.ended, removed.left) == (1, ())
     assert isinstance(refused, FieldsWrong)

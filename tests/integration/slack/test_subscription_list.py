@@ -16,7 +16,7 @@ from bot.racedata import reference_store
 from bot.racedata.reference_store import KnownCourse
 from bot.settings import SubscribeBy
 from bot.slack.bot_identity import BotIdentity
-from bot.slack.commands import list as list_command
+from bot.slack.commands import subscription_pages
 from bot.slack.commands.invocation import Invocation
 from bot.slack.permissions import People
 from bot.slack.web_client import SlackClient, make_session, make_web_client
@@ -42,7 +42,7 @@ async def listed(database, slack):
             clock=lambda: START,
         )
         invocation = Invocation(text=text, channel_id="CGB", user_id="UALICE", reference="cmd-1")
-        message = await list_command.answer(desk, invocation, None)
+        message = await subscription_pages.answer(desk, invocation, None)
         return json.dumps(message.blocks, ensure_ascii=False)
 
     yield answer

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from bot.channels import subscriptions
 from bot.events.event import TOPIC_OF, RacingEvent, Topic
 from bot.events.races import Course, Race
-from bot.slack.commands.offers import refusal
+from bot.slack.commands.refusal_buttons import refusal
 from tests.unit.commands.plain_reader import EVERY, lines, meanings
 
 LINES_TRIED = 100

@@ -23,7 +23,7 @@ from bot.slack.commands.error_answers import explain, retyped
 from bot.slack.commands.form_submission import submit
 from bot.slack.commands.invocation import Invocation
 from bot.slack.forms.subscribe_form import FormOf, read_form, subscribe_form
-from bot.slack.messages.conditions.view import PublishedChoices
+from bot.slack.messages.conditions.condition_view import PublishedChoices
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 COURSES = [

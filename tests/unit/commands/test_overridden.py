@@ -13,8 +13,7 @@ from bot.racedata.reference_store import KnownCourse
 from bot.sandbox.slack import modals
 from bot.sandbox.slack.block_rules import VIEW_BLOCKS, block_problems
 from bot.slack.bot_identity import BotIdentity
-from bot.slack.commands import list as list_command
-from bot.slack.commands import subscribe
+from bot.slack.commands import subscribe, subscription_pages
 from bot.slack.commands.table import BUTTON_COMMANDS
 from bot.slack.forms.subscribe_form import saved
 from bot.slack.listeners.forms import FormListener
@@ -49,7 +48,7 @@ async def told(channel, words):
 
 
 async def listed(channel):
-    return await list_command.answer(channel.desk, channel._invocation(""), None)
+    return await subscription_pages.answer(channel.desk, channel._invocation(""), None)
 
 
 def buttons(message):

@@ -4,7 +4,7 @@ import pytest
 
 from bot.events.days import utc_today
 from bot.slack.commands.day_words import find_place, read_words
-from bot.slack.commands.offers import refusal
+from bot.slack.commands.refusal_buttons import refusal
 from bot.slack.commands.results import FLAGS
 from bot.slack.commands.table import RACING_COMMANDS
 from bot.slack.permissions import Person

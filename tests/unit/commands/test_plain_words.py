@@ -8,7 +8,7 @@ import pytest
 from bot.channels import subscriptions
 from bot.channels.filters import without_abandonments
 from bot.errors import CommandError
-from bot.slack.commands.offers import refusal, with_working_offers
+from bot.slack.commands.refusal_buttons import refusal, with_working_offers
 from bot.slack.messages.answers.subscription_buttons import abandonments_buttons
 from tests.unit.commands.town import BOTH, BUT_GB
 

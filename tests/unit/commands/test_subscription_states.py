@@ -19,14 +19,13 @@ from bot.outbox.resume import Reopening
 from bot.racedata.reference_book import ReferenceBook
 from bot.sandbox.slack import modals
 from bot.slack.bot_identity import BotIdentity
-from bot.slack.commands import list as list_command
-from bot.slack.commands import subscribe, unsubscribe
+from bot.slack.commands import subscribe, subscription_pages, unsubscribe
 from bot.slack.commands.form_button import open_form
 from bot.slack.commands.form_submission import submit
 from bot.slack.commands.invocation import COMMIT_S, Invocation
 from bot.slack.forms.subscribe_form import FormOf, read_form, subscribe_form
 from bot.slack.messages.alerts.backlog_summary import waited
-from bot.slack.messages.conditions.view import PublishedChoices
+from bot.slack.messages.conditions.condition_view import PublishedChoices
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 IN, OUT = {"channel": {"is_member": True}}, {"channel": {"is_member": False}}
@@ -237,7 +236,7 @@ async def test_form_that_does_not_open_is_told_with_what_to_do_instead(channel, 
 
 async def test_edit_of_a_subscription_that_is_gone_says_so_and_opens_no_form(channel):
     with pytest.raises(CommandError, match="not there any more"):
-        await list_command.commit_edit(channel.desk, channel.typed("GB"))
+        await subscription_pages.commit_edit(channel.desk, channel.typed("GB"))
     assert channel.desk.slack.timeouts_s == []
 
 

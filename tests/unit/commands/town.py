@@ -13,7 +13,7 @@ from bot.racedata import reference_store as rows
 from bot.racedata.reference_book import ReferenceBook
 from bot.racedata.reference_store import KnownCountry, KnownCourse
 from bot.slack.commands.invocation import Invocation
-from bot.slack.commands.offers import refusal, with_working_offers
+from bot.slack.commands.refusal_buttons import refusal, with_working_offers
 from bot.slack.commands.table import find_command
 from bot.slack.messages.answers.filter_words import describe
 from bot.slack.permissions import Person

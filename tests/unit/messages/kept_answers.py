@@ -50,8 +50,8 @@ from bot.slack.messages.answers.subscription_list import Listed, ListPage, subsc
 from bot.slack.messages.answers.trace_answer import trace_answer
 from bot.slack.messages.answers.usage_answer import usage
 from bot.slack.messages.answers.welcome import welcome
-from bot.slack.messages.conditions.view import PublishedChoices
-from bot.slack.messages.kit.plain import sentence
+from bot.slack.messages.conditions.condition_view import PublishedChoices
+from bot.slack.messages.kit.sentences import sentence
 from tests.unit.messages.kept_events import ABANDONED, MEETING, ON_TIME, PARTLY, RACE, RACES, RECEIVED_AT, RESULT
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

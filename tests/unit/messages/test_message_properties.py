@@ -16,7 +16,7 @@ from bot.events.races import Course, OffTime, Race, Runner
 from bot.sandbox.slack.block_rules import block_problems
 from bot.slack.messages import Corrected, MessageContext, SupersededBy, render
 from bot.slack.messages.kit.blocks import weight
-from bot.slack.messages.kit.native import CELL_MAX, NATIVE
+from bot.slack.messages.kit.native_blocks import CELL_MAX, NATIVE
 from bot.slack.messages.kit.text import MESSAGE_MAX, TEXT_MAX, size
 from tests.said import as_posted
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from bot.slack.commands.audit import read_target
 from bot.slack.messages.kit.mentions import named
-from bot.slack.messages.kit.plain import sentence
+from bot.slack.messages.kit.sentences import sentence
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from bot.slack.messages.alerts.runner_table import RESULT_COLUMNS, runners_table
 from bot.slack.messages.answers.full_result_answer import full_result
 from bot.slack.messages.answers.usage_answer import usage
 from bot.slack.messages.kit.blocks import message, section, weight
-from bot.slack.messages.kit.native import NOTHING_CAME, cell, data_table, with_native
+from bot.slack.messages.kit.native_blocks import NOTHING_CAME, cell, data_table, with_native
 from bot.slack.messages.kit.text import MESSAGE_MAX
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)

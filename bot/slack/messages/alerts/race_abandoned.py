@@ -5,7 +5,7 @@ from bot.events.races import Race
 from bot.outbox.message import Message
 from bot.slack.messages.alerts.alert_buttons import alert_buttons
 from bot.slack.messages.alerts.alert_context import MessageContext
-from bot.slack.messages.alerts.asides import asides, late_mark, small_print
+from bot.slack.messages.alerts.alert_notes import asides, late_mark, small_print
 from bot.slack.messages.alerts.corrections import correction
 from bot.slack.messages.kit.blocks import fields, header, message, section
 from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions

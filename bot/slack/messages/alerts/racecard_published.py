@@ -8,7 +8,7 @@ from bot.events.spellings import by_card_status
 from bot.outbox.message import Message
 from bot.slack.messages.alerts.alert_buttons import alert_buttons
 from bot.slack.messages.alerts.alert_context import MessageContext
-from bot.slack.messages.alerts.asides import asides, late_mark, shows_filled_in, small_print
+from bot.slack.messages.alerts.alert_notes import asides, late_mark, shows_filled_in, small_print
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words
 from bot.slack.messages.kit.blocks import header, message, section
 from bot.slack.messages.kit.names import (

@@ -10,12 +10,12 @@ from bot.events.races import VOID_STATUSES, WALKOVER_STATUSES, Race, Runner, is_
 from bot.outbox.message import Message
 from bot.slack.messages.alerts.alert_buttons import alert_buttons
 from bot.slack.messages.alerts.alert_context import MessageContext
-from bot.slack.messages.alerts.asides import asides, late_mark, small_print
+from bot.slack.messages.alerts.alert_notes import asides, late_mark, small_print
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words
 from bot.slack.messages.alerts.runner_table import RESULT_COLUMNS, runners_table
 from bot.slack.messages.kit.blocks import header, message, room_beside, section
 from bot.slack.messages.kit.names import SHORT_MAX, horse_name, race_details, race_name, region_mark, runner_line
-from bot.slack.messages.kit.native import with_native
+from bot.slack.messages.kit.native_blocks import with_native
 from bot.slack.messages.kit.text import clip, joined, safe
 from bot.slack.messages.kit.times import off_for_readers
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from bot.events.races import Runner
 from bot.outbox.message import Block
 from bot.slack.messages.kit.blocks import CONTAINER, section
-from bot.slack.messages.kit.native import TABLE_ROWS_MAX, cell, data_table
+from bot.slack.messages.kit.native_blocks import TABLE_ROWS_MAX, cell, data_table
 
 HORSE = "Horse"
 

@@ -15,7 +15,7 @@ from bot.slack.messages.alerts.result import IS_VOID, NO_ORDER
 from bot.slack.messages.alerts.runner_table import FULL_RESULT_COLUMNS, runners_table
 from bot.slack.messages.kit.blocks import context, header, message, mrkdwn, room_beside, section
 from bot.slack.messages.kit.names import SHORT_MAX, race_date, race_details, race_name, region_mark, runner_line
-from bot.slack.messages.kit.native import with_native
+from bot.slack.messages.kit.native_blocks import with_native
 from bot.slack.messages.kit.text import counted, joined, safe
 from bot.slack.messages.kit.times import moment_for_readers
 

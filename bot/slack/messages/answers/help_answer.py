@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from bot.outbox.message import Message
-from bot.slack.messages.kit.plain import listing
+from bot.slack.messages.kit.sentences import listing
 from bot.slack.messages.kit.text import escape
 
 

@@ -11,7 +11,7 @@ from bot.racedata.month_quota import Kinds, QuotaReading, QuotaSource, UsageRow,
 from bot.racedata.quota_by_day import LEAST_DAYS
 from bot.racedata.quota_purposes import tier_of
 from bot.slack.messages.kit.blocks import context, fields, header, message, mrkdwn, section
-from bot.slack.messages.kit.native import CATEGORIES_MAX, line_chart, with_native
+from bot.slack.messages.kit.native_blocks import CATEGORIES_MAX, line_chart, with_native
 from bot.slack.messages.kit.text import counted, joined, safe
 from bot.slack.messages.kit.times import day_in_words, in_readers_zone
 

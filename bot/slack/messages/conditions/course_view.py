@@ -10,7 +10,13 @@ from bot.events.races import Course
 from bot.outbox.message import Block
 from bot.racedata.near_misses import COURSE_PREFIX
 from bot.racedata.reference_store import KnownCourse
-from bot.slack.messages.conditions.view import ConditionView, FilledForm, PublishedChoices, form_field, looked_up
+from bot.slack.messages.conditions.condition_view import (
+    ConditionView,
+    FilledForm,
+    PublishedChoices,
+    form_field,
+    looked_up,
+)
 from bot.slack.messages.kit.options import OPTIONS_MAX, options
 from bot.slack.messages.kit.text import clip, counted, listed, size
 

@@ -6,7 +6,7 @@ from bot.channels.conditions.table import BY_FIELD
 from bot.channels.filters import HERE, ChannelFilter, is_mention
 from bot.events.event import Topic
 from bot.outbox.message import Block
-from bot.slack.messages.conditions.view import (
+from bot.slack.messages.conditions.condition_view import (
     ConditionView,
     FilledForm,
     PublishedChoices,

@@ -5,7 +5,13 @@ from collections.abc import Iterator, Sequence
 from bot.channels.conditions.table import BY_FIELD
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.outbox.message import Block
-from bot.slack.messages.conditions.view import ConditionView, FilledForm, PublishedChoices, Submitted, form_field
+from bot.slack.messages.conditions.condition_view import (
+    ConditionView,
+    FilledForm,
+    PublishedChoices,
+    Submitted,
+    form_field,
+)
 from bot.slack.messages.kit.blocks import plain_text
 from bot.slack.messages.kit.options import all_options, in_groups
 

@@ -1,11 +1,11 @@
 """The view of every kind of condition, in the order of the form. A new kind is a file beside this file, and a line."""
 
+from bot.slack.messages.conditions.condition_view import ConditionView
 from bot.slack.messages.conditions.course_view import NotCoursesView, OnlyCoursesView
 from bot.slack.messages.conditions.mention_view import MentionView
 from bot.slack.messages.conditions.race_class_view import RaceClassView
 from bot.slack.messages.conditions.region_view import RegionView
 from bot.slack.messages.conditions.topic_view import TopicView
-from bot.slack.messages.conditions.view import ConditionView
 
 REGION, TOPICS, ONLY_COURSES, MENTIONS = RegionView(), TopicView(), OnlyCoursesView(), MentionView()
 

@@ -6,7 +6,13 @@ from bot.channels.conditions.table import BY_FIELD
 from bot.channels.filters import ChannelFilter
 from bot.events.event import Topic
 from bot.outbox.message import Block
-from bot.slack.messages.conditions.view import ConditionView, FilledForm, PublishedChoices, Submitted, form_field
+from bot.slack.messages.conditions.condition_view import (
+    ConditionView,
+    FilledForm,
+    PublishedChoices,
+    Submitted,
+    form_field,
+)
 from bot.slack.messages.kit.options import options
 from bot.slack.messages.kit.text import listed
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from bot.outbox.message import Block, Message
-from bot.slack.messages.kit.native import NATIVE
+from bot.slack.messages.kit.native_blocks import NATIVE
 from bot.slack.messages.kit.text import (
     BLOCKS_MAX,
     CONTEXT_ELEMENTS_MAX,

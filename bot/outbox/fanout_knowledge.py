@@ -10,7 +10,7 @@ from sqlmodel import Session
 from bot.channels import mutes, subscriptions
 from bot.channels.filters import ChannelFilter
 from bot.db.tables import MutedMeetingRow
-from bot.racedata.lists import Lists, read_lists
+from bot.racedata.published_lists import Lists, read_lists
 
 
 @dataclass

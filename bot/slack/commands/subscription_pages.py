@@ -19,7 +19,7 @@ from bot.slack.channel_membership import members
 from bot.slack.commands.filter_view import abandonments_here, as_shown, overridden_in
 from bot.slack.commands.form_button import open_form
 from bot.slack.commands.invocation import Desk, Invocation
-from bot.slack.commands.list_words import read_list_words
+from bot.slack.commands.search_words import read_list_words
 from bot.slack.commands.subscription_changes import audited, change
 from bot.slack.commands.unsubscribe import Unsubscribed
 from bot.slack.messages.answers.subscription_answers import unsubscribed
