@@ -1,5 +1,6 @@
 """Channels' subscriptions. Each change takes the channel's lock (bot.channels.channel_lock)."""
 
+import json
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -79,7 +80,7 @@ def unchecked_and_waiting(session: Session) -> Sequence[ChannelSubscriptionRow]:
 def put_filter(session: Session, row: ChannelSubscriptionRow, chosen: ChannelFilter, now: datetime) -> None:
     """Replace a subscription's filter and region. No other subscription of the channel may have the region."""
     channel_lock.take(session, row.channel_id)
-    row.filter = chosen.model_dump_json()
+    row.filter = _stored(chosen, row.filter)
     row.region = chosen.region
     row.updated_at = now
     session.add(row)
@@ -95,7 +96,7 @@ def save(
     """
     channel_lock.take(session, channel_id)
     row = find(session, channel_id, chosen.region) or _new(session, channel_id, chosen, user_id, now)
-    row.filter = chosen.model_dump_json()
+    row.filter = _stored(chosen, row.filter)
     row.updated_at = now
     session.add(row)
     session.flush()
@@ -248,6 +249,17 @@ def creators(session: Session, channel_id: str) -> list[str]:
 
 def read_filter(row: ChannelSubscriptionRow) -> ChannelFilter:
     return _filter(row.filter, row.region)
+
+
+def _stored(chosen: ChannelFilter, before: str) -> str:
+    """As JSON. Fields of a newer version stay: in a rolling upgrade an older replica may save the filter."""
+    try:
+        kept = json.loads(before)
+    except ValueError:
+        kept = None
+    newer = {name: kept[name] for name in kept.keys() - ChannelFilter.model_fields} if isinstance(kept, dict) else {}
+    said = chosen.model_dump_json()
+    return json.dumps(json.loads(said) | newer, separators=(",", ":")) if newer else said
 
 
 @lru_cache(maxsize=4096)

@@ -14,6 +14,7 @@ from typing import TypeVar
 from sqlmodel import Session
 
 from bot.channels import channel_lock, subscriptions
+from bot.channels.conditions.race_class_condition import folded_class
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.clock import Clock, utc_now
 from bot.db.engine import TOOL_BUSY_S, Database
@@ -202,6 +203,7 @@ def _checked(one: Wanted, lists: Lexicon, now: datetime, warnings: list[str]) ->
     courses = (*one.chosen.courses, *one.chosen.not_courses)
     found = tuple(words.course(course, region, line) for course, line in zip(courses, one.lines, strict=True))
     only = len(one.chosen.courses)
+    words.race_classes(one.chosen.classes, one.line)
     update = {"region": region, "courses": found[:only], "not_courses": found[only:]}
     chosen = one.chosen.model_copy(update=update | ({"unchecked_since": now} if words.is_unchecked else {}))
     return replace(one, chosen=chosen)
@@ -240,6 +242,14 @@ class _Words:
         meant = likely(name_of(typed), [one.name for one in within if one.name])
         told = f"there is no course {name_of(typed)} in {region_named(region)}{_question(meant)}"
         return self._kept(typed, line, told)
+
+    def race_classes(self, typed: Sequence[str], line: int) -> None:
+        """Without a list of classes, as every class is taken in Slack then, too, nothing is said."""
+        published = {folded_class(one): one for one in self.lists.classes}
+        for one in typed:
+            if published and folded_class(one) not in published:
+                meant = likely(one, published.values())
+                self.warnings.append(f"line {line}: there is no race class {one}{_question(meant)}")
 
     def _by_id(self, typed: Course, within: Sequence[KnownCourse], line: int) -> Course:
         known = next((one for one in within if one.course_id == typed.course_id), None)

@@ -352,7 +352,7 @@ def _has_races_without_id(event: RacingEvent) -> bool:
 
 
 def _lacks(race: Race) -> bool:
-    return _lacks_place(race) or race.off == OffTime() or race.title is None
+    return _lacks_place(race) or race.off == OffTime() or race.title is None or race.race_class is None
 
 
 def _lacks_place(race: Race) -> bool:

@@ -58,6 +58,7 @@ class Lexicon:
     regions: Sequence[str] = ()
     courses: Sequence[KnownCourse] = ()
     countries: Sequence[KnownCountry] = ()
+    classes: Sequence[str] = ()
 
     def is_region(self, typed: str) -> bool:
         return typed in self._codes

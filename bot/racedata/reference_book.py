@@ -121,7 +121,8 @@ class ReferenceBook:
         regions = await self.regions(timeout_s)
         waited_s = asyncio.get_running_loop().time() - began_s
         courses = await self.courses(None if timeout_s is None else max(0.01, timeout_s - waited_s))
-        return Lexicon(regions or (), courses or (), await self.known_countries())
+        classes = await self._database.read(reference_store.classes)
+        return Lexicon(regions or (), courses or (), await self.known_countries(), classes)
 
     def why_none(self, name: str) -> Exception:
         """Why the list of this name is missing: the service's failure, or no answer yet."""

@@ -28,6 +28,7 @@ LISTS = Lexicon(
         KnownCourse(course_id="cr_3", name="York", region="GB"),
     ),
     (KnownCountry(country_code="IRE", name="Ireland"),),
+    ("Class 1", "Class 4", "Group 2"),
 )
 ASCOT = Course(course_id="cr_1", name="Ascot", country="England")
 WHO = "operator jo"
@@ -229,6 +230,16 @@ async def test_without_lists_words_are_kept_and_checked_later(pipeline):
     assert (found[0].chosen.region, found[0].chosen.courses) == ("gb", (Course(name="Ascot"),))
     assert found[0].chosen.unchecked_since is not None
     assert len(warnings) == 2
+
+
+async def test_race_class_that_the_service_does_not_list_is_named(pipeline):
+    wanted, warnings = await checked_file(
+        pipeline, file(CGB="{region: GB, topics: [results], classes: [class4, Gruop 2, group 2, Class 9]}")
+    )
+    assert warnings[0] == "line 2: there is no race class Gruop 2; did you mean Group 2?"
+    assert warnings[1].startswith("line 2: there is no race class Class 9; did you mean Class ")
+    assert len(warnings) == 2
+    assert wanted[0].chosen.unchecked_since is None
 
 
 async def test_two_spellings_of_a_region_are_refused(pipeline):

@@ -74,6 +74,14 @@ async def test_race_by_id_alone_is_told_by_region_and_course_of_the_race_book(pi
         assert "region, course, date, time, name and class from the race book" in shown(message)
 
 
+async def test_class_of_a_race_without_id_is_known_before_filters_are_asked(pipeline):
+    await pipeline.subscribe("CGB", "GB", classes=("Class 4",))
+    await pipeline.subscribe("CALL", "GB", classes=("Class 1",))
+    await read_list(pipeline, listed())
+    await tell(pipeline, result(race_id=None, title="Title rc_1", date=TODAY))
+    assert counts(pipeline, "CGB", "CALL") == [1, 0]
+
+
 async def test_refused_edit_of_a_filled_in_field_makes_no_second_message(pipeline):
     await pipeline.subscribe("CALL", "*", CARDS)
     await tell(pipeline, bare("race.abandoned"))
