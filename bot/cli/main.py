@@ -108,7 +108,7 @@ def subscribe(
         list[str] | None,
         typer.Option(
             metavar="EVENT",
-            help=f"Only this event. Give the option again for more. Else all four: {', '.join(Event)}.",
+            help=f"Only this event. Give the option again for more. Else all: {', '.join(Event)}.",
         ),
     ] = None,
     again: Annotated[bool, typer.Option("--again", help="Subscribe even if deliveries will come twice.")] = False,

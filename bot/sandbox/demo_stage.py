@@ -9,6 +9,7 @@ from pathlib import Path
 
 import httpx
 
+from bot.events.event import EventKind
 from bot.sandbox.demo_bot import BotProcess, DemoFailed
 from bot.sandbox.demo_screen import Screen
 from bot.sandbox.demo_words import Expectations
@@ -23,7 +24,7 @@ ADMINS = "C0ADMIN"
 PEOPLE = {"U0ALICE": "alice", "U0BOB": "bob"}
 ADMIN = "U0ALICE"
 COMMANDS = ("/racing", "/racecard", "/results", "/usage")
-EVENTS = ("result.received", "race.abandoned", "meeting.abandoned", "racecard.published")
+EVENTS = tuple(kind.value for kind in EventKind)
 PLAN = "live"
 QUOTA_CHECK_S = 2
 REPAIR_CHECK_S = 5
