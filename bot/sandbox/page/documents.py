@@ -84,7 +84,12 @@ def _message(message: PostedMessage | EphemeralMessage) -> Json:
     }
     if isinstance(message, EphemeralMessage):
         return shown | {"only": message.user, "via": message.via}
-    return shown | {"edited": message.edited, "thread_ts": message.thread_ts, "metadata": message.metadata}
+    return shown | {
+        "edited": message.edited,
+        "thread_ts": message.thread_ts,
+        "broadcast": message.is_broadcast,
+        "metadata": message.metadata,
+    }
 
 
 def _racing(stage: Stage) -> Iterator[tuple[str, Json]]:
@@ -146,11 +151,13 @@ def _traffic(stage: Stage) -> Iterator[tuple[str, Json]]:
         yield (
             f"call/{number:06}",
             {
+                "number": str(number),
                 "method": call.method,
                 "channel": call.channel,
                 "at": _instant(call.at),
                 "answer": call.error or call.failure or "ok",
                 "carried_out": call.carried_out,
+                "arguments": call.arguments,
             },
         )
     for number, request in list(enumerate(stage.service.requests))[-LOG_LINES:]:

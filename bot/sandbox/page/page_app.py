@@ -25,6 +25,7 @@ from bot.sandbox.demo_stage import COMMANDS, Stage
 from bot.sandbox.page.counts import LOST_AFTER_S, count
 from bot.sandbox.page.documents import Documents, documents
 from bot.sandbox.page.happenings import HAPPENINGS
+from bot.sandbox.page.ledger import Ledger
 from bot.sandbox.page.playing_day import PlayingDay
 from bot.sandbox.page.troubles import BY_NAME, TROUBLES, Trouble, send_again
 from bot.sandbox.racing_service.deliverer import SIGNATURE_HEADER, sign
@@ -38,6 +39,7 @@ EVERY_S = 0.25
 
 COUNT_EVERY_S = 0.5
 OK = 200
+SAID_MAX = 300
 MOST_BYTES = 100_000
 LOOPBACK_NAMES = {"127.0.0.1", "localhost", "[::1]"}
 
@@ -85,11 +87,17 @@ class Page:
 
     def __post_init__(self) -> None:
         self.day = PlayingDay(self.stage, Random(1))
+        self.ledger = Ledger(self.stage.bot.database_url)
+
+    async def stop(self) -> None:
+        await self.day.stop()
+        await self.ledger.close()
 
     def documents(self) -> Documents:
         found = documents(self.stage)
         found["counts"] = self.counts()
         found["day"] = {"every_s": self.day.every_s}
+        found["ledger"] = {"lines": self.ledger.lines, "problem": self.ledger.problem}
         for trouble in TROUBLES:
             since = self.on.get(trouble.name)
             found[f"trouble/{trouble.name}"] = {
@@ -138,9 +146,11 @@ class Page:
         return answer.status
 
     async def press(self, asked: Json) -> object:
-        """A person presses a button of a message, or chooses from a menu."""
-        user_id, ts = _text(asked, "user"), _text(asked, "ts")
-        slack = self.stage.slack
+        """A person presses a button of a message or of a view, or chooses from a menu."""
+        slack, user_id = self.stage.slack, _text(asked, "user")
+        if "view" in asked:
+            return await self._press_in_view(asked, user_id)
+        ts = _text(asked, "ts")
         message = slack.message(_text(asked, "channel"), ts) or slack.ephemeral(ts)
         if message is None:
             raise Refused("the message is gone")
@@ -149,6 +159,16 @@ class Page:
         )
         self._check(answer)
         self.stage.expectations.typed(message.channel, _text(asked, "value"))
+        return answer.status
+
+    async def _press_in_view(self, asked: Json, user_id: str) -> object:
+        view_id = _text(asked, "view")
+        if view_id not in self.stage.slack.views:
+            raise Refused("the view is closed")
+        answer = await self.stage.slack.view_action(
+            self.stage.bot.url, _text(asked, "action_id"), _text(asked, "value"), view_id=view_id, user=user_id
+        )
+        self._check(answer)
         return answer.status
 
     async def look_up(self, asked: Json) -> object:
@@ -232,6 +252,25 @@ class Page:
             answer = await client.post(subscription.url, content=body, headers=headers)
         return f"The bot answered {answer.status_code}: {answer.text}"
 
+    async def repeat(self, asked: Json) -> object:
+        """Makes a call of Slack once more, as the bot made it. Returns Slack's answer."""
+        slack, number = self.stage.slack, _text(asked, "call")
+        if not number.isdecimal() or int(number) >= len(slack.calls):
+            raise Refused("no such call")
+        call = slack.calls[int(number)]
+        async with httpx.AsyncClient(trust_env=False) as client:
+            headers = {"Authorization": f"Bearer {slack.bot_token}"}
+            answer = await client.post(f"{slack.api_url}{call.method}", json=call.arguments, headers=headers)
+        return f"Slack answered {answer.text[:SAID_MAX]}"
+
+    async def home(self, asked: Json) -> object:
+        """A person opens the app's Home."""
+        user_id = _text(asked, "user")
+        if user_id not in self.stage.slack.users:
+            raise Refused("no such person")
+        self._check(await self.stage.slack.open_home(user_id, self.stage.bot.url))
+        return None
+
     @staticmethod
     def _check(answer: Answer) -> None:
         if answer.error is not None:
@@ -249,6 +288,8 @@ def build_page(page: Page) -> Starlette:
         "play": Page.play,
         "trouble": Page.trouble,
         "replay": Page.replay,
+        "repeat": Page.repeat,
+        "home": Page.home,
     }
 
     def answering(do: Do) -> Callable[[Request], Awaitable[Response]]:
@@ -285,6 +326,7 @@ async def _stream(page: Page, request: Request) -> AsyncIterator[str]:
     """Server-sent events: new and changed documents, and the keys of removed documents."""
     sent: Documents = {}
     while not await request.is_disconnected():
+        await page.ledger.refresh()
         now = page.documents()
         changed = {key: value for key, value in now.items() if sent.get(key) != value}
         gone = [key for key in sent if key not in now]

@@ -19,6 +19,9 @@ class Arguments:
         self._values = values
         self.token = token
 
+    def as_json(self) -> Json:
+        return dict(self._values)
+
     def __contains__(self, name: str) -> bool:
         return self._values.get(name) is not None
 

@@ -45,6 +45,12 @@ class Interactions(Membership):
         fields = payloads.action_fields(self, action_id, value, message=message, user=self.users[user], url=url)
         return await bot_requests.send_form(self, bot_url, fields, url)
 
+    async def view_action(self, bot_url: str, action_id: str, value: str, *, view_id: str, user: str) -> Answer:
+        """The answer to a pressed button or a chosen option in a modal or the App Home."""
+        view = self.views[view_id]
+        fields = payloads.view_action_fields(self, action_id, value, view=view, user=self.users[user])
+        return await bot_requests.send_form(self, bot_url, fields, None)
+
     async def view_submission(self, bot_url: str, view_id: str, values: Json, *, user: str) -> Answer:
         fields = payloads.view_fields(self, self.views[view_id], values, self.users[user])
         return modals.carry_out(self, view_id, await bot_requests.send_form(self, bot_url, fields, None))

@@ -76,6 +76,12 @@ class Membership(WorkspaceState):
         event = {"type": "message", "channel": said.channel, "channel_type": "im", "user": user_id}
         return await self._send_event(bot_url, event | {"text": text, "ts": said.ts})
 
+    async def open_home(self, user_id: str, bot_url: str) -> Answer:
+        """Event: `app_home_opened`."""
+        event = {"type": "app_home_opened", "user": user_id, "channel": self.direct_message(user_id).id, "tab": "home"}
+        view = self.views.get(f"VHOME{user_id}")
+        return await self._send_event(bot_url, event | ({"view": view} if view else {}))
+
     def say(self, channel_id: str, user_id: str, text: str) -> PostedMessage:
         return self.put(
             PostedMessage(

@@ -49,10 +49,8 @@ class Person:
     async def clicks_in_view(self, view_id: str, label: str, *, choice: str | None = None) -> Answer:
         view = self.workspace.views[view_id]
         for element in _elements(view["blocks"], label):
-            fields = payloads.view_action_fields(
-                self.workspace, element["action_id"], _value(element, choice), view=view, user=self._user
-            )
-            return await bot_requests.send_form(self.workspace, self.bot_url, fields, None)
+            action_id, value = element["action_id"], _value(element, choice)
+            return await self.workspace.view_action(self.bot_url, action_id, value, view_id=view_id, user=self.user_id)
         raise LookupError(f"nothing in the view says {label!r}")
 
     async def looks_up(self, view_id: str, action_id: str, typed: str) -> list[Json]:

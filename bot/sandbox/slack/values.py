@@ -57,6 +57,9 @@ class PostedMessage:
     blocks: tuple[Json, ...] = ()
     metadata: Json | None = None
     thread_ts: str | None = None
+    is_broadcast: bool = False
+    """A reply that the channel shows too."""
+
     edited: str | None = None
 
     @property
@@ -94,7 +97,7 @@ class SentResponse:
 class Call:
     """`error` is Slack's code. `carried_out` is True if the call changed anything.
 
-    `failure` names the scripted failure that hid the answer.
+    `failure` names the scripted failure that hid the answer. `arguments` are without the token.
     """
 
     method: str
@@ -103,6 +106,7 @@ class Call:
     error: str | None
     carried_out: bool
     failure: str | None = None
+    arguments: Json = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:

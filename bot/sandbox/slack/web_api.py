@@ -126,6 +126,7 @@ class _WebApi:
                 error=error,
                 carried_out=reply is not None and error is None,
                 failure=None if failure == passes() else failure.name,
+                arguments=args.as_json() if isinstance(args, Arguments) else {},
             )
         )
 

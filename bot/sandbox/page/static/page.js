@@ -5,7 +5,7 @@ import { element, mrkdwn } from "./mrkdwn.js";
 
 const documents = new Map();
 const at = (id) => document.getElementById(id);
-const chosen = { channel: null, person: null };
+const chosen = { channel: null, person: null, thread: null, tab: "messages" };
 const seen = new Map();
 const openView = { id: null };
 
@@ -81,10 +81,10 @@ function draw(kinds) {
   const any = (...names) => names.some((name) => kinds.has(name));
   if (any("meta", "counts")) drawTop();
   if (any("channel", "person", "message", "ephemeral")) drawSide();
-  if (any("channel", "person", "message", "ephemeral")) drawMessages();
+  if (any("channel", "person", "message", "ephemeral", "view")) drawMessages();
   if (any("meeting", "day")) drawPanel("panel-day");
   if (any("trouble", "counts")) drawPanel("panel-trouble");
-  if (any("delivery", "call", "request", "meta")) drawPanel("panel-hood");
+  if (any("delivery", "call", "request", "ledger", "meta")) drawPanel("panel-hood");
   if (any("view")) drawView();
   if (any("meta", "meeting")) drawLines();
 }
@@ -166,7 +166,7 @@ function drawSide() {
 }
 
 function choose(channelId) {
-  chosen.channel = channelId;
+  Object.assign(chosen, { channel: channelId, thread: null, tab: "messages" });
   drawSide();
   drawMessages();
   at("line").focus();
@@ -187,30 +187,89 @@ function drawMessages() {
   const newest = all.findLast((one) => !one.only);
   if (newest) seen.set(channel.id, newest.ts);
   const isAtEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 40;
-  const home = channel.dm_user && documents.get(`view/VHOME${channel.dm_user}`);
-  const wanted = all.map((message) => {
-    const key = `${message.only ? "ephemeral" : "message"}/${message.channel}/${message.ts}`;
-    const kept = drawn.get(key);
-    if (kept && kept.message === message) return kept.node;
-    const node = drawMessage(message);
-    drawn.set(key, { message, node });
-    return node;
-  });
-  if (home) wanted.unshift(element("li", { class: "message" }, element("h3", {}, "Home"), drawBlocks(home.blocks, contextOf({ channel: channel.id, ts: "" }))));
+  drawTabs(channel);
+  const isHome = channel.dm_user && chosen.tab === "home";
+  const wanted = isHome ? [drawHome(channel)] : all.filter((one) => !isReply(one) || one.broadcast).map((message) => kept(message, repliesTo(message, all)));
   if (wanted.length === 0) wanted.push(element("li", { class: "empty" }, "Nothing here yet. Type ", element("code", {}, "/racing subscribe GB"), " below and press Send; then settle a race under “The day”."));
   arrange(list, wanted);
+  drawThread(channel, all);
   if (isAtEnd) list.scrollTop = list.scrollHeight;
 }
 
-function drawMessage(message) {
+const isReply = (message) => Boolean(message.thread_ts) && message.thread_ts !== message.ts;
+
+const repliesTo = (message, all) => all.filter((one) => isReply(one) && one.thread_ts === message.ts);
+
+// A message that has not changed keeps its node.
+function kept(message, replies, place = "") {
+  const key = `${place}${message.only ? "ephemeral" : "message"}/${message.channel}/${message.ts}`;
+  const marks = [message, replies.length, replies.at(-1)];
+  const before = drawn.get(key);
+  if (before && before.marks.every((one, number) => one === marks[number])) return before.node;
+  const node = drawMessage(message, replies);
+  drawn.set(key, { marks, node });
+  return node;
+}
+
+// ---- a thread, beside the channel
+
+function openThread(ts) {
+  chosen.thread = ts;
+  drawMessages();
+  at("thread").querySelector("button").focus();
+}
+
+function closeThread() {
+  const ts = chosen.thread;
+  chosen.thread = null;
+  drawMessages();
+  document.querySelector(`#messages [data-ts="${ts}"] .replies`)?.focus();
+}
+
+function drawThread(channel, all) {
+  const pane = at("thread");
+  const parent = all.find((one) => one.ts === chosen.thread);
+  pane.hidden = !parent;
+  if (!parent) return pane.replaceChildren();
+  const replies = repliesTo(parent, all);
+  const list = pane.querySelector("ol") ?? element("ol", { class: "talk" });
+  if (!list.isConnected) {
+    pane.replaceChildren(element("h3", {}, "Thread ", element("button", { type: "button", class: "small", "aria-label": "Close the thread", onclick: closeThread }, "×")), list);
+  }
+  arrange(list, [parent, ...replies].map((one) => kept(one, [], "thread/")));
+  return undefined;
+}
+
+// ---- the app's Home, a tab of its direct messages
+
+function drawTabs(channel) {
+  const tab = (name, label) => element("button", { type: "button", "aria-pressed": String(chosen.tab === name), onclick: () => openTab(name) }, label);
+  replaceWithin(at("channel-tabs"), ...(channel.dm_user ? [tab("home", "Home"), tab("messages", "Messages")] : []));
+}
+
+function openTab(name) {
+  chosen.tab = name;
+  drawMessages();
+  if (name === "home") quietly(ask("home", { user: chosen.person }));
+}
+
+function drawHome(channel) {
+  const view = documents.get(`view/VHOME${channel.dm_user}`);
+  if (!view) return element("li", { class: "empty" }, "The app has published no Home for this person.");
+  const press = (action_id, value) => quietly(ask("press", { user: chosen.person, view: view.id, action_id, value }));
+  return element("li", { class: "message" }, drawBlocks(view.blocks, { names: names(), people: people(), press }));
+}
+
+function drawMessage(message, replies) {
   const context = contextOf(message);
   const clock = new Date(message.at).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
   const isAlarm = /^ABANDONED/.test(message.text);
   return element(
     "li",
-    { class: `message${message.only ? " is-ephemeral" : ""}${message.thread_ts && message.thread_ts !== message.ts ? " is-reply" : ""}${isAlarm ? " is-alarm" : ""}`, "data-ts": message.ts },
-    element("div", { class: "who" }, ...whoOf(message), ` ${clock}`, message.edited ? " (edited)" : "", message.only ? element("span", { class: "only" }, " Only visible to you") : ""),
+    { class: `message${message.only ? " is-ephemeral" : ""}${isAlarm ? " is-alarm" : ""}`, "data-ts": message.ts },
+    element("div", { class: "who" }, ...whoOf(message), ` ${clock}`, message.edited ? " (edited)" : "", message.broadcast ? element("button", { type: "button", class: "small", onclick: () => openThread(message.thread_ts) }, "replied to a thread") : "", message.only ? element("span", { class: "only" }, " Only visible to you") : ""),
     message.blocks.length ? drawBlocks(message.blocks, context) : element("div", { class: "blocks" }, element("div", { class: "section" }, mrkdwn(message.text, context.names))),
+    replies.length ? element("button", { type: "button", class: "small replies", onclick: () => openThread(message.ts) }, `${replies.length === 1 ? "1 reply" : `${replies.length} replies`}, last ${clockOf(replies.at(-1).at).slice(0, 5)}`) : "",
     element("details", { class: "more" }, element("summary", {}, "As a phone notifies, and raw"), element("p", { class: "phone" }, element("strong", {}, "racing-bot"), element("br"), notification(message.text)), element("pre", {}, JSON.stringify({ text: message.text, blocks: message.blocks, metadata: message.metadata }, null, 2))),
   );
 }
@@ -279,7 +338,7 @@ function drawDay() {
     element(
       "p",
       { class: "acts", role: "group", "aria-label": "The day plays by itself" },
-      ...[["Play", 4], ["Quick", 0.5], ["Pause", null]].map(([label, every_s]) => element("button", { type: "button", class: "small", "aria-pressed": String((documents.get("day")?.every_s ?? null) === every_s), onclick: () => quietly(ask("play", { every_s })) }, label)),
+      ...[["Play", 4], ["Quick", 0.5], ["Very quick", 0.05], ["Pause", null]].map(([label, every_s]) => element("button", { type: "button", class: "small", "aria-pressed": String((documents.get("day")?.every_s ?? null) === every_s), onclick: () => quietly(ask("play", { every_s })) }, label)),
     ),
     element("p", { class: "acts" }, act("burst", "", "Settle 50 races at once"), act("publish_cards", "", "Publish tomorrow’s cards")),
     ...parts,
@@ -317,6 +376,7 @@ const clockOf = (instant) => new Date(instant).toLocaleTimeString("en-GB", { hou
 function drawHood() {
   const { used, per_month, per_minute, last_minute } = documents.get("meta").service;
   const [deliveries, calls, requests] = [of("delivery"), of("call"), of("request")];
+  const ledger = documents.get("ledger") ?? { lines: [] };
   const last = deliveries.at(-1);
   const table = (caption, head, rows) =>
     element(
@@ -329,7 +389,9 @@ function drawHood() {
     at("panel-hood"),
     last ? wayOf(last, calls) : element("p", {}, "Nothing was delivered yet."),
     table("Deliveries", ["at", "event", "race", "status", "answers", "again"], deliveries.slice(-30).reverse().map((one) => [clockOf(one.at), one.event, `${one.course ?? ""} ${one.off ?? ""}`, one.status, one.attempts.map((attempt) => attempt.status ?? attempt.error).join(", "), element("button", { type: "button", class: "small", onclick: () => quietly(ask("replay", { delivery: one.id })) }, "Replay")])),
-    table("Calls of Slack", ["at", "method", "channel", "answer"], calls.slice(-30).reverse().map((one) => [clockOf(one.at), one.method, names()[one.channel] ?? one.channel, one.answer])),
+    table("The bot's ledger", ["received", "channel", "kind", "message", "state", "sent"], ledger.lines.slice().reverse().map((one) => [clockOf(one.received), names()[one.channel] ?? one.channel, one.kind, one.key, [one.state, one.reason].filter(Boolean).join(", "), one.sent ? clockOf(one.sent) : ""])),
+    ledger.problem ? element("p", { class: "is-error" }, `The bot's database can't be read: ${ledger.problem}`) : "",
+    table("Calls of Slack", ["at", "method", "channel", "answer", "again"], calls.slice(-30).reverse().map((one) => [clockOf(one.at), one.method, names()[one.channel] ?? one.channel, one.answer, element("span", { class: "acts" }, element("button", { type: "button", class: "small", onclick: () => quietly(ask("repeat", { call: one.number })) }, "Repeat"), element("details", {}, element("summary", {}, "Arguments"), element("pre", {}, JSON.stringify(one.arguments, null, 2))))])),
     element("p", {}, `Quota: ${used.toLocaleString("en-GB")} of ${per_month.toLocaleString("en-GB")} requests this month; ${last_minute} of ${per_minute} in the last minute.`),
     table("Requests to the data service", ["at", "path", "status"], requests.slice(-30).reverse().map((one) => [clockOf(one.at), `${one.path}${Object.keys(one.query).length ? `?${new URLSearchParams(one.query)}` : ""}`, one.status])),
   );
@@ -370,7 +432,7 @@ function drawView() {
     names: names(),
     people: people(),
     inputs,
-    press: () => notice("Buttons inside forms are not pressed here.", true),
+    press: (action_id, value) => quietly(ask("press", { user: chosen.person, view: view.id, action_id, value })),
     lookUp: (action_id, typed) => ask("lookup", { user: chosen.person, view: view.id, action_id, typed }).catch(() => []),
   };
   const form = element(
@@ -418,6 +480,7 @@ at("composer").addEventListener("submit", (event) => {
 at("person").addEventListener("change", (event) => {
   chosen.person = event.target.value;
   if (documents.get(`channel/${chosen.channel}`)?.dm_user) chosen.channel = null;
+  chosen.tab = "messages";
   drawSide();
   drawMessages();
 });

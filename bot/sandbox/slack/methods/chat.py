@@ -28,6 +28,7 @@ def post_message(state: WorkspaceState, args: Arguments) -> Json:
             blocks=content.blocks,
             metadata=read_metadata(args) or None,
             thread_ts=thread_ts,
+            is_broadcast=thread_ts is not None and args.flag("reply_broadcast"),
         )
     )
     return {

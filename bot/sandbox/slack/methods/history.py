@@ -19,7 +19,7 @@ LIMIT_MAX = 999
 def history(state: WorkspaceState, args: Arguments) -> Json:
     """Newest first, without the replies in threads."""
     channel = readable_channel(state, args)
-    shown = [message for message in _visible(state, channel.id) if not message.is_reply]
+    shown = [message for message in _visible(state, channel.id) if not message.is_reply or message.is_broadcast]
     within = [message for message in reversed(shown) if _is_within(message, args)]
     mark = read_cursor(args.text("cursor"))
     rest = [message for message in within if mark is None or parse_ts(message.ts) <= _mark(mark)]

@@ -1,0 +1,84 @@
+"""What each press of the day brings into the channel."""
+
+import pytest
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+async def press(desk, page, region, label):
+    race, row = await desk.race(page, region)
+    await row.get_by_role("button", name=label, exact=True).click()
+    return race
+
+
+async def said(page, *words):
+    """The newest messages with these words."""
+    found = page.locator("#messages > .message:not(.is-ephemeral)")
+    for word in words:
+        found = found.filter(has_text=word)
+    await found.first.wait_for()
+    return found
+
+
+async def test_corrected_result_is_a_new_message_and_marks_the_first(desk):
+    page = await desk.subscribed("/racing subscribe GB")
+    race = await press(desk, page, "GB", "Settle")
+    await said(page, race.course.name, race.off_time)
+    await page.locator(f"[data-race='{race.race_id}']").get_by_role("button", name="Correct").click()
+    await said(page, "CORRECTION", race.off_time)
+    await said(page, "Superseded", race.off_time)
+
+
+async def test_older_delivery_after_a_newer_one_changes_nothing(desk):
+    page = await desk.subscribed("/racing subscribe IRE")
+    race = await press(desk, page, "IRE", "Wrong order")
+    await said(page, race.course.name, race.off_time)
+    await page.wait_for_function("document.querySelector('#bot-state').textContent.trim() === 'bot is up'")
+    counts = await desk.counts(page)
+    assert (counts["lost"], counts["doubled"], counts["out of order"]) == ("0", "0", "0")
+
+
+async def test_forged_delivery_is_refused_and_told_nowhere(desk):
+    page = await desk.subscribed("/racing subscribe all")
+    await press(desk, page, "USA", "Forge")
+    await page.wait_for_selector("#notice:has-text('answered 401')")
+    assert await page.locator("#messages > .message:not(.is-ephemeral)").count() == 0
+
+
+async def test_replayed_delivery_is_answered_as_a_duplicate_and_told_once(desk):
+    page = await desk.subscribed("/racing subscribe USA")
+    race = await press(desk, page, "USA", "Settle")
+    found = await said(page, race.course.name, race.off_time)
+    await page.click("#tab-hood")
+    await page.get_by_role("region", name="Deliveries").get_by_role("button", name="Replay").first.click()
+    await page.wait_for_selector("#notice:has-text('duplicate')")
+    assert await found.count() == 1
+
+
+async def test_published_cards_come_to_whoever_asked_for_racecards(desk):
+    page = await desk.subscribed("/racing subscribe GB racecards")
+    await page.get_by_role("button", name="Publish tomorrow").click()
+    await said(page, "Racecard: ")
+
+
+async def test_day_plays_and_pauses(desk):
+    page = await desk.subscribed("/racing subscribe all")
+    await page.get_by_role("button", name="Very quick").click()
+    await page.wait_for_selector("#messages > .message:not(.is-ephemeral) >> nth=2")
+    await page.get_by_role("button", name="Pause").click()
+    await page.wait_for_selector("button[aria-pressed=true]:text-is('Pause')")
+
+
+async def test_form_searches_courses_and_shows_its_errors(desk):
+    page = await desk.subscribed("/racing subscribe GB")
+    await desk.type(page, "/racing subscribe")
+    await page.wait_for_selector("#modal[open]")
+    course = next(iter(desk.races("GB"))).course.name
+    search = page.locator("#modal [role=combobox]").first
+    await search.fill(course[:4])
+    await page.locator("#modal .offers button", has_text=course).first.click()
+    await page.wait_for_selector(f"#modal .chosen:has-text('{course}')")
+    while await page.locator("#modal input[type=checkbox]:checked").count():
+        await page.locator("#modal input[type=checkbox]:checked").first.uncheck()
+    await page.click("#modal .primary")
+    await page.wait_for_selector("#modal .error:not(:empty)")
