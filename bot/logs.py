@@ -3,13 +3,16 @@
 import logging
 import logging.config
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TextIO
 
 import structlog
 from structlog.typing import EventDict, FilteringBoundLogger, Processor, WrappedLogger
 
 MASK = "********"
+
+Mask = Callable[[str], str]
+"""Blanks out every known secret of a text."""
 
 QUIET_LOGGERS = ("httpx", "httpcore", "slack_sdk", "slack_bolt", "aiohttp", "apscheduler", "alembic", "uvicorn.access")
 """Their INFO lines are useless, or show a key or a whole address (httpx, slack_bolt)."""

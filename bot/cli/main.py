@@ -35,7 +35,7 @@ class Event(StrEnum):
     RACECARD_PUBLISHED = "racecard.published"
 
 
-Word = TypeVar("Word", Breaker, Event)
+WordOf = TypeVar("WordOf", Breaker, Event)
 
 app = typer.Typer(
     name="racing-bot",
@@ -315,7 +315,7 @@ def manifest(
         raise typer.BadParameter(f"{error}.", param_hint="--url") from error
 
 
-def _one_of(words: type[Word], typed: str, where: str) -> Word:
+def _one_of(words: type[WordOf], typed: str, where: str) -> WordOf:
     """A usage error lists the known words."""
     try:
         return words(typed)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from bot.doctor.findings import CheckOutcome, Examined, Finding, NotApplicable, Seen, failed, worst_of
-from bot.logs import get_logger
+from bot.logs import Mask, get_logger
 
 log = get_logger(__name__)
 
@@ -16,8 +16,6 @@ CHECK_TIMEOUT_S = 10.0
 _BLOCKING = frozenset({CheckOutcome.SKIPPED, CheckOutcome.FAILED, CheckOutcome.CRASHED})
 
 T = TypeVar("T")
-Mask = Callable[[str], str]
-"""Blanks out every known secret of a text."""
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ STORED_UNREADABLE = "its stored form can't be read"
 
 FAR_AHEAD = datetime(9999, 1, 1, tzinfo=UTC)
 
-Place = tuple[str, Course]
+DayAndCourse = tuple[str, Course]
 """A day and a course: one or several meetings, maybe of courses with the same name."""
 
 OF_MEETINGS = kinds_about(Subject.MEETING, Subject.CARD)
@@ -88,8 +88,8 @@ class Around:
 
     race_ids: frozenset[str] = frozenset()
     meeting_ids: frozenset[str] = frozenset()
-    places: frozenset[Place] = frozenset()
-    whole_places: frozenset[Place] = frozenset()
+    places: frozenset[DayAndCourse] = frozenset()
+    whole_places: frozenset[DayAndCourse] = frozenset()
     keys: frozenset[str] = frozenset()
     recent: datetime = FAR_AHEAD
 
@@ -133,21 +133,23 @@ def around_of(about: Iterable[RacingEvent], recent: datetime = FAR_AHEAD) -> Aro
     )
 
 
-def places_of(races: Iterable[Race]) -> frozenset[Place]:
+def places_of(races: Iterable[Race]) -> frozenset[DayAndCourse]:
     return frozenset((race.race_date, race.course) for race in races if race.race_date and race.course != Course())
 
 
-def is_at(session: Session, row: type[EventVersion] | type[BookRace], places: Iterable[Place]) -> ColumnElement[bool]:
+def is_at(
+    session: Session, row: type[EventVersion] | type[BookRace], places: Iterable[DayAndCourse]
+) -> ColumnElement[bool]:
     """SQL for rows of a day that name a course of the day. The caller compares the courses."""
     _, values = _words_of(places)
     return _is_at(dialect_of(session), row, [[literal(word, Text()) for word in of_day] for of_day in values])
 
 
-Words = tuple[int, ...]
+WordsPerDay = tuple[int, ...]
 """The number of courses' words for each day."""
 
 
-def _words_of(places: Iterable[Place]) -> tuple[Words, list[list[str]]]:
+def _words_of(places: Iterable[DayAndCourse]) -> tuple[WordsPerDay, list[list[str]]]:
     names: dict[str, set[str]] = {}
     for on_day, course in places:
         words = {word for word in (course.course_id, course.name) if word}
@@ -162,7 +164,7 @@ def _named(prefix: str, values: Sequence[Sequence[str]]) -> dict[str, str]:
     }
 
 
-def _parameters(prefix: str, shape: Words) -> list[list[BindParameter[str]]]:
+def _parameters(prefix: str, shape: WordsPerDay) -> list[list[BindParameter[str]]]:
     return [
         [bindparam(f"{prefix}_{number}_{word}", type_=Text()) for word in range(1 + words)]
         for number, words in enumerate(shape)
@@ -196,7 +198,9 @@ def around(session: Session, about: Around) -> dict[str, list[EventVersion]]:
 
 
 @lru_cache(maxsize=256)
-def _around(dialect: str, asked: tuple[bool, bool, bool], places: Words, whole: Words) -> Select[EventVersion]:
+def _around(
+    dialect: str, asked: tuple[bool, bool, bool], places: WordsPerDay, whole: WordsPerDay
+) -> Select[EventVersion]:
     """Cached: building takes longer than running."""
     row, named = EventVersion, NamedRace
     ways: list[Select[str]] = []

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator
 
 from bot.events.event import EventKind, RacingEvent
-from bot.events.kinds import CARD, DECLARATIONS, RUNNER, Fields, Noise, Rings, ToldField
+from bot.events.kinds import CARD, DECLARATIONS, RUNNER, DeclaredFields, Noise, Rings, ToldField
 from bot.events.pairs import Places, is_shorter, is_whole, paired_races, paired_runners
 from bot.events.races import FEW_MINUTES, Course, OffTime, Race, Runner, Value, finishing_position
 from bot.events.spellings import NO, YES, by_place
@@ -124,7 +124,7 @@ def brings_placings(old: RacingEvent, new: RacingEvent) -> bool:
 
 @dataclass(frozen=True)
 class _Between:
-    declared: Fields
+    declared: DeclaredFields
     old: RacingEvent
     new: RacingEvent
     received_at: datetime

@@ -67,7 +67,7 @@ class Noise:
     because: str
 
 
-Fields = Mapping[str, ToldField | Noise]
+DeclaredFields = Mapping[str, ToldField | Noise]
 """By level and field: "event.reason", "race.going", "course.name", "runner.jockey", "card.off" (a race of a card)."""
 
 RUNNER, CARD = "runner", "card"
@@ -81,7 +81,7 @@ class EventDeclaration:
     topic: Topic
     """Channels subscribe to topics. The topic decides the priority too: abandonments come first."""
     subject: Subject
-    fields: Fields
+    fields: DeclaredFields
     """What makes a later version news: each field of each model, told or noise."""
     title: str
     """In a trace."""
@@ -115,7 +115,7 @@ _NOT_SHOWN = Noise("the message does not show it")
 _OF_THE_CARD = Noise("the card's own is told")
 _NOT_IN_A_LINE = Noise("a race's line does not show it")
 
-_EVENT: Fields = {
+_EVENT: DeclaredFields = {
     "event.key": _NAMES_THE_EVENT,
     "event.kind": _NAMES_THE_EVENT,
     "event.name": _NAMES_THE_EVENT,
@@ -131,12 +131,12 @@ _EVENT: Fields = {
     "event.drill": _OURS,
     "event.unreadable_because": Noise("ours, about reading"),
 }
-_COURSE: Fields = {
+_COURSE: DeclaredFields = {
     "course.course_id": ToldField("course id", unless="name"),
     "course.name": ToldField("course"),
     "course.country": _NOT_SHOWN,
 }
-_RACE: Fields = {
+_RACE: DeclaredFields = {
     "race.race_id": _NAMES_THE_EVENT,
     "race.meeting_id": ToldField("meeting id", unless="race_id"),
     "race.region": ToldField("region"),
@@ -160,7 +160,7 @@ _RACE: Fields = {
     "race.runners": _BY_PARTS,
     "race.from_book": _FILLED_IN,
 }
-_RUNNERS: Fields = {
+_RUNNERS: DeclaredFields = {
     RUNNER: ToldField("runner"),
     "runner.horse": ToldField("name", Rings.ALWAYS, by_name),
     "runner.position": ToldField("position", Rings.ALWAYS, by_place),
@@ -173,7 +173,7 @@ _RUNNERS: Fields = {
     "runner.official_rating": ToldField("official rating"),
     "runner.beaten": ToldField("beaten distance"),
 }
-_CARD: Fields = {
+_CARD: DeclaredFields = {
     CARD: ToldField("race"),
     "card.race_id": Noise("tells the races of a card apart"),
     "card.meeting_id": _OF_THE_CARD,
@@ -200,7 +200,7 @@ _CARD: Fields = {
 }
 
 
-def _all(fields: Fields, entry: Noise) -> Fields:
+def _all(fields: DeclaredFields, entry: Noise) -> DeclaredFields:
     return dict.fromkeys(fields, entry)
 
 

@@ -19,7 +19,7 @@ IDS_PER_STATEMENT = 500
 DELIVERED_EARLY_AT_MOST = timedelta(days=30)
 """Deliveries come at most this long before the racing day."""
 
-Place = tuple[str, str | None]
+DayAndRegion = tuple[str, str | None]
 
 
 def of_days(session: Session, first_day: str, last_day: str) -> list[Race]:
@@ -40,7 +40,7 @@ def of_races(session: Session, race_ids: Collection[str]) -> list[Race]:
     return [race for part in parts for race in _without_delivery(session, col(BookRace.race_id).in_(part))]
 
 
-def told_places(session: Session, first_day: str, since: datetime) -> set[Place]:
+def told_places(session: Session, first_day: str, since: datetime) -> set[DayAndRegion]:
     """Days and regions with a delivered outcome.
 
     A delivery may lack the date known to the book: such deliveries count if received after `since`.

@@ -19,7 +19,7 @@ from bot.events.kinds import OUTCOMES
 from bot.events.races import Race
 from bot.operations import missing_rows, undelivered_outcomes
 from bot.operations.overdue import is_long_past, surely_began_after
-from bot.operations.undelivered_outcomes import Place
+from bot.operations.undelivered_outcomes import DayAndRegion
 from bot.racedata import webhook_subscriptions
 from bot.racedata.day_card import RaceOutcome, outcomes_of
 
@@ -48,7 +48,7 @@ class DeliveryState:
 
     now: datetime
     due: Sequence[Race]
-    told: frozenset[Place]
+    told: frozenset[DayAndRegion]
     subscribed: Sequence[str | None]
     open_rows: Sequence[MissingRow]
     undelivered: dict[str, Race]
@@ -106,7 +106,7 @@ def is_listed(race: Race) -> bool:
     return race.is_settled or race.is_void or bool(race.abandoned)
 
 
-def _expectation(session: Session, live: Sequence[WebhookSubscriptionRow], told: Iterable[Place]) -> IsExpected:
+def _expectation(session: Session, live: Sequence[WebhookSubscriptionRow], told: Iterable[DayAndRegion]) -> IsExpected:
     """Tests whether a race's delivery is to be expected: the race began after deliveries could come.
 
     For subscriptions made elsewhere, each region with a recent delivery counts.

@@ -17,7 +17,7 @@ from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.db.engine import is_damage, is_unavailable
 from bot.errors import RacingBotError
 from bot.events.event import EventKind, RacingEvent
-from bot.events.event_store import Place, places_of
+from bot.events.event_store import DayAndCourse, places_of
 from bot.events.kinds import DECLARATIONS, Subject
 from bot.events.merge import completed_race, filled_in, filled_in_from_meeting, in_common, is_same_of_card, united
 from bot.events.races import Course, OffTime, Race, is_same_course
@@ -70,7 +70,7 @@ class KnownElsewhere:
         self._passed = subscribed
         self._races: dict[str, Race] = {}
         self._read_meetings: set[str] = set()
-        self._read_places: set[Place] = set()
+        self._read_places: set[DayAndCourse] = set()
         self._by_name: dict[tuple[str, ...], list[_Known]] = {}
 
     def coded(self, event: RacingEvent) -> RacingEvent:

@@ -119,7 +119,7 @@ def find(
     session: Session,
     race_ids: Collection[str],
     meeting_ids: Collection[str],
-    places: Collection[event_store.Place] = (),
+    places: Collection[event_store.DayAndCourse] = (),
 ) -> dict[str, Race]:
     row = BookRace
     ways = [

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from dataclasses import fields
 from datetime import date
 from enum import Enum
@@ -85,6 +86,61 @@ def settings():
         slack_bot_token="xoxb-test",
         slack_signing_secret="secret-of-a-test",
     )
+
+
+# Names
+
+TYPE_VARIABLES = {"T", "V"}
+NAME_OF_COMMAND = "NAME"
+
+
+def public_names(path):
+    """Classes, constants and type aliases of a module's top level."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield node.name
+        for target in assigned(node):
+            yield from (part.id for part in ast.walk(target) if isinstance(part, ast.Name) and part.id[0].isupper())
+
+
+def assigned(node):
+    return node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+
+
+def test_no_two_modules_define_the_same_public_name():
+    defined_in = [(name, path) for path in production() for name in {*public_names(path)} - TYPE_VARIABLES]
+    assert {path.parent.name for name, path in defined_in if name == NAME_OF_COMMAND} == {"commands"}
+    counted = Counter(name for name, _ in defined_in if name != NAME_OF_COMMAND)
+    assert {"Settings", "EVENT_MESSAGES"} <= set(counted)
+    assert [(name, path) for name, path in defined_in if counted[name] > 1] == []
+
+
+def defined(path):
+    module = ast.parse(text(path)).body
+    functions = {node.name for node in module if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    parts = [part for node in module for target in assigned(node) for part in ast.walk(target)]
+    return functions | {*public_names(ROOT / path)} | {part.id for part in parts if isinstance(part, ast.Name)}
+
+
+def test_every_name_that_contributing_places_in_a_file_stands_there():
+    placed = re.findall(r"`(\w+)`(?: and `(\w+)`)? of\s+`(bot/[\w/]+\.py)`", text("CONTRIBUTING.md"))
+    assert len(placed) > 20
+    assert [(name, path) for *names, path in placed for name in names if name and name not in defined(path)] == []
+
+
+OPENERS = {"Database", "open_client", "make_web_client", "make_session"}
+WIRING = ("bot/app.py", "bot/cli/", "bot/doctor/deployment.py")
+
+
+def test_only_the_wiring_opens_a_database_or_a_client():
+    calls = {
+        (node.func.id, path.relative_to(ROOT).as_posix())
+        for path in production()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in OPENERS
+    }
+    assert {opener for opener, path in calls if path == "bot/app.py"} == OPENERS
+    assert {path for _, path in calls if not path.startswith(WIRING)} == set()
 
 
 # Events

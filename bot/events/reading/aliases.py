@@ -75,7 +75,7 @@ def string(value: Any) -> str | None:
     return text(value) if isinstance(value, str) else None
 
 
-RACE: Mapping[str, Field[Any]] = {
+RACE_FIELDS: Mapping[str, Field[Any]] = {
     "region": field(read_region, "region_code region jurisdiction_code jurisdiction"),
     "title": field(read_words, "race_name race_title", own="title name"),
     "number": field(read_words, "race_number race_no race_num", own="number no"),
@@ -111,7 +111,7 @@ OFF = names(
 )
 OFF_OWN = names("time start datetime")
 
-RUNNER: Mapping[str, Names] = {
+RUNNER_FIELDS: Mapping[str, Names] = {
     "horse": names("horse horse_name runner_name runner name"),
     "number": names(
         "number cloth_number saddlecloth saddlecloth_number cloth_no runner_number program_number no num tab_number"
@@ -127,12 +127,12 @@ RUNNER: Mapping[str, Names] = {
     ),
 }
 
-SURE_POSITION = names("position pos finishing_position finish_position final_position")
-POSITION_NAMES = (*SURE_POSITION, *names("official_position finish_pos place placing rank finish"))
+SURE_POSITION_NAMES = names("position pos finishing_position finish_position final_position")
+POSITION_NAMES = (*SURE_POSITION_NAMES, *names("official_position finish_pos place placing rank finish"))
 NO_FINISH = names("casualty casualty_reason outcome outcome_code")
 RUNNER_STATUS = names("status runner_status finish_status result_status")
 DISQUALIFIED = names("disqualified is_disqualified dsq dq")
-NON_RUNNER = names("non_runner is_non_runner withdrawn scratched")
+NON_RUNNER_NAMES = names("non_runner is_non_runner withdrawn scratched")
 WINNER = names("winner winning_horse winner_name")
 
 ORDERED_LISTS = names("finishing_order finish_order result_order order_of_finish placings")

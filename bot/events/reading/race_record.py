@@ -56,7 +56,7 @@ def read_race(record: Mapping[str, Any]) -> Race:
 
 
 def race_from(sources: Sources, *, race_id: str | None, meeting_id: str | None) -> Race:
-    read = {name: sources.look(field) for name, field in aliases.RACE.items()}
+    read = {name: sources.look(field) for name, field in aliases.RACE_FIELDS.items()}
     read["abandoned"] = _says_abandoned(read["status"]) or read["abandoned"]
     return Race(
         race_id=text(race_id),
@@ -101,7 +101,7 @@ def meeting_id_of(parts: Sequence[Part]) -> str | None:
 
 
 def region_of(sources: Sources) -> str | None:
-    region: str | None = sources.look(aliases.RACE["region"])
+    region: str | None = sources.look(aliases.RACE_FIELDS["region"])
     return region
 
 

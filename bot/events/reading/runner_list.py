@@ -11,7 +11,7 @@ from bot.events.reading.json_values import LONGEST_NAME, Fields, fields_of, find
 from bot.events.reading.record_objects import RACING_FIELDS
 
 ONLY_RUNNERS = frozenset(
-    {*aliases.names("horse horse_name horse_id jockey jockey_name cloth_number"), *aliases.SURE_POSITION}
+    {*aliases.names("horse horse_name horse_id jockey jockey_name cloth_number"), *aliases.SURE_POSITION_NAMES}
 )
 """Fields of a runner, even beside the race's name."""
 
@@ -95,7 +95,7 @@ def _read_list(entries: list[Any], *, in_order: bool) -> tuple[Runner, ...]:
 def _from_fields(fields: Fields, position: str | None) -> Runner | None:
     if not is_runner(fields) and not ONLY_RACES.isdisjoint(fields):
         return None
-    read = {name: find([fields], names, text) for name, names in aliases.RUNNER.items()}
+    read = {name: find([fields], names, text) for name, names in aliases.RUNNER_FIELDS.items()}
     if not read["horse"] and not read["number"]:
         return None
     status = find([fields], aliases.RUNNER_STATUS, _read_status)
@@ -111,7 +111,7 @@ def _own_fields(entry: dict[str, Any]) -> Fields:
 
 def _position(fields: Fields, status: str | None) -> str | None:
     """A disqualified horse has no place, even beside a position."""
-    if find([fields], aliases.NON_RUNNER, flag):
+    if find([fields], aliases.NON_RUNNER_NAMES, flag):
         return "NR"
     if status and fold(status[:LONGEST_NAME]).startswith(("disq", "dsq")):
         return status

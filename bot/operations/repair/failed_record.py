@@ -5,7 +5,7 @@ Without a payload the body gets the record's event, ids and place.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -19,8 +19,7 @@ from bot.events.reading.json_values import Fields, fields_of, find, fold, identi
 from bot.events.reading.off_times import read_instant
 from bot.events.reading.race_record import RACE_ID_SHAPE, meeting_id_of, race_from, race_id_of, sources_of
 from bot.events.reading.record_objects import About, kind_of, parts_of
-
-ReadPayload = Callable[[bytes], RacingEvent]
+from bot.fanout.delivery_reader import ReadPayload
 
 RECORD_DEPTH_MAX = 4
 PAYLOADS = ("payload", "body", "requestbody", "sentbody", "rawbody", "content", "data", "message", "event", "sent")

@@ -20,11 +20,12 @@ from bot.deliveries import inbox
 from bot.deliveries.inbox import Arrival
 from bot.errors import ServiceError, StorageError
 from bot.events import event_store
+from bot.fanout.delivery_reader import ReadPayload
 from bot.fanout.fanout import OTHER_TURN_S, Fanout
 from bot.fanout.transaction import LogLine, log_lines
 from bot.logs import get_logger
 from bot.operations.repair import outage
-from bot.operations.repair.failed_record import Failed, ReadPayload, name_of, read_record
+from bot.operations.repair.failed_record import Failed, name_of, read_record
 from bot.operations.repair.missing_deliveries import days_of, find_lacking, find_missing, in_order
 from bot.outbox.notices import Notices
 from bot.outbox.resume import SUMMARY_AFTER, Reopening
@@ -82,7 +83,7 @@ class Repaired:
     requests: int = 0
 
 
-Preview = Callable[[Session, Sequence[EventVersion]], None]
+TakePreview = Callable[[Session, Sequence[EventVersion]], None]
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,7 @@ class Repair:
             raise found.broken
         return repaired
 
-    async def try_out(self, preview: Preview) -> Repaired:
+    async def try_out(self, preview: TakePreview) -> Repaired:
         """A `run` without changes and without a look-up of races."""
         found = await self._find()
         missing = await self._database.read(partial(find_missing, failed=found.failed))
@@ -239,14 +240,14 @@ class Repair:
         except ServiceError as error:
             log.info("race_not_looked_up", race_id=one.event.race.race_id, reason=str(error))
 
-    async def _make_all_good(self, missing: Sequence[Failed], preview: Preview | None = None) -> list[_Made]:
+    async def _make_all_good(self, missing: Sequence[Failed], preview: TakePreview | None = None) -> list[_Made]:
         made, rest = list[_Made](), missing
         while rest:
             one, rest = await self._together(rest, preview)
             made.append(one)
         return made
 
-    async def _together(self, missing: Sequence[Failed], preview: Preview | None) -> tuple[_Made, Sequence[Failed]]:
+    async def _together(self, missing: Sequence[Failed], preview: TakePreview | None) -> tuple[_Made, Sequence[Failed]]:
         size = DELIVERIES_PER_SUMMARY
         while True:
             some, rest = missing[:size], missing[size:]
@@ -273,7 +274,7 @@ class Repair:
         return made
 
     def _make_good(
-        self, session: Session, *, failed: Sequence[Failed], is_last: bool, preview: Preview | None
+        self, session: Session, *, failed: Sequence[Failed], is_last: bool, preview: TakePreview | None
     ) -> _Made | None:
         """Store and fan out; None while another replica has the turn."""
         now = inbox.take_turn(session, self._clock)

@@ -1,12 +1,13 @@
 """An answer's body: the envelope `{ meta, data }`, or the failure that the answer stands for."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from bot.logs import Mask
 from bot.racedata.client.headers import read_rate, read_retry_after
 from bot.racedata.client.records import ServicePage
 from bot.racedata.client.service_errors import (
@@ -24,7 +25,6 @@ from bot.racedata.client.transport import Answer
 
 T = TypeVar("T")
 REFUSAL_TEXT_MAX = 1000
-Mask = Callable[[str], str]
 
 BY_STATUS: dict[int, type[ServiceFailure]] = {
     401: Unauthorized,

@@ -15,8 +15,8 @@ from bot.slack.commands.everyday_words import everyday
 from bot.slack.commands.invocation import Desk
 from bot.slack.commands.tokens import join
 from bot.slack.messages.conditions.condition_view import ConditionView
-from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES, name_of
-from bot.slack.messages.conditions.region_view import REGIONS, region_named, region_words
+from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD, name_of
+from bot.slack.messages.conditions.region_view import REGIONS_FIELD, region_named, region_words
 from bot.slack.messages.conditions.table import NARROWING, ONLY_COURSES
 from bot.slack.messages.conditions.topic_view import topics_in_order
 from bot.slack.messages.kit.text import listed
@@ -50,12 +50,12 @@ class FilterChoice:
 
     async def regions(self, typed: Sequence[str], other_words: Mapping[str, str] | None = None) -> list[str]:
         if error := no_region(await self.lexicon(), typed):
-            self._add(REGIONS, error)
+            self._add(REGIONS_FIELD, error)
             return []
         try:
             checked = await self.desk.reference.check_regions(typed, self.left_s(), other_words=other_words)
         except CommandError as error:
-            self._add(REGIONS, error)
+            self._add(REGIONS_FIELD, error)
             return []
         self.unchecked += [one.region for one in checked if not one.known]
         return [one.region for one in checked]
@@ -93,14 +93,14 @@ class FilterChoice:
             return
         if both := [one for one in courses if has_course(not_courses, one)]:
             told = f"{name_of(both[0])} is among the only courses, and left out too: nothing of it would ever arrive."
-            self._add(NOT_COURSES, CommandError(told))
+            self._add(NOT_COURSES_FIELD, CommandError(told))
         if not regions or ALL_REGIONS in regions:
             return
         self.places = {one: await self.desk.reference.region_of(one) for one in (*courses, *not_courses)}
         if error := self._elsewhere("course:", courses, regions) or self._without_course(courses, regions):
             self._add(COURSES_FIELD, error)
         if error := self._elsewhere("-course:", not_courses, regions):
-            self._add(NOT_COURSES, error)
+            self._add(NOT_COURSES_FIELD, error)
 
     def instead_of_all(self, regions: Sequence[str]) -> list[str]:
         others = [region for region in regions if region != ALL_REGIONS]

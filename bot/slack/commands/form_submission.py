@@ -15,9 +15,9 @@ from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.subscribe import CHANGED, Subscribed, store
 from bot.slack.forms.subscribe_form import FormOf
 from bot.slack.messages.conditions.condition_view import Submitted
-from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES, course_value, not_shown
-from bot.slack.messages.conditions.race_class_view import CLASSES
-from bot.slack.messages.conditions.region_view import REGIONS
+from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD, course_value, not_shown
+from bot.slack.messages.conditions.race_class_view import CLASSES_FIELD
+from bot.slack.messages.conditions.region_view import REGIONS_FIELD
 from bot.slack.messages.conditions.table import VIEWS
 
 
@@ -25,17 +25,19 @@ async def submit(desk: Desk, invocation: Invocation, form: FormOf, submitted: Su
     try:
         await desk.people.check_may_change(invocation.user_id, form.channel_id)
     except CommandError as error:
-        raise FieldsWrong({REGIONS: str(error)}) from None
+        raise FieldsWrong({REGIONS_FIELD: str(error)}) from None
     before = await desk.database.read(partial(_opened_with, form=form))
     check = FilterChoice(desk)
     named = check.instead_of_all(submitted["region"])
     regions = named if ALL_REGIONS in named else await check.regions(named)
     values = _values(submitted, before)
-    for name in (COURSES_FIELD, NOT_COURSES):
+    for name in (COURSES_FIELD, NOT_COURSES_FIELD):
         if submitted[name] is not None:
             values[name] = await _courses(check, name, submitted[name], before, regions)
-    await check.arriving(values[COURSES_FIELD], values[NOT_COURSES], regions)
-    await check.classes(CLASSES, [one for one in values[CLASSES] if before is None or one not in before.classes])
+    await check.arriving(values[COURSES_FIELD], values[NOT_COURSES_FIELD], regions)
+    await check.classes(
+        CLASSES_FIELD, [one for one in values[CLASSES_FIELD] if before is None or one not in before.classes]
+    )
     errors = {name: told for view in VIEWS for name, told in view.problems(submitted).items()}
     errors |= {name: str(some[0]) for name, some in check.errors.items()}
     if errors:
@@ -59,7 +61,7 @@ def _opened_with(session: Session, form: FormOf) -> ChannelFilter | None:
         chosen = subscriptions.read_filter(row)
         if row.region == form.editing and chosen.fingerprint() == form.was:
             return chosen
-    raise FieldsWrong({REGIONS: CHANGED})
+    raise FieldsWrong({REGIONS_FIELD: CHANGED})
 
 
 async def _courses(

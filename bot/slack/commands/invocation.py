@@ -76,17 +76,17 @@ class Desk:
     degraded: Callable[[], Mapping[str, str]]
 
 
-Commit = Callable[[Desk, Invocation], Awaitable[Any]]
+CommandCommit = Callable[[Desk, Invocation], Awaitable[Any]]
 """Runs before the ack and changes stored data. Raises CommandError for wrong words."""
 
-Check = Callable[[Desk, Invocation], Awaitable[None]]
+CommandCheck = Callable[[Desk, Invocation], Awaitable[None]]
 """Raises CommandError for wrong words, and changes nothing. A line is offered only after its check."""
 
-Changes = Callable[[Desk, Invocation], Awaitable[bool]]
-"""True if a line would change stored data: other lines are never offered. Raises CommandError as Check does."""
+CommandChanges = Callable[[Desk, Invocation], Awaitable[bool]]
+"""True if a line would change stored data: other lines are never offered. Raises CommandError as CommandCheck does."""
 
-Answer = Callable[[Desk, Invocation, Any], Awaitable[Message | None]]
-"""Runs after the ack with Commit's result, or None. The answer is ephemeral.
+CommandAnswer = Callable[[Desk, Invocation, Any], Awaitable[Message | None]]
+"""Runs after the ack with CommandCommit's result, or None. The answer is ephemeral.
 
 None after a form was opened.
 """
@@ -103,10 +103,10 @@ class Command:
     name: str
     usage: str
     summary: str
-    answer: Answer
-    commit: Commit | None = None
-    check: Check | None = None
-    changes: Changes | None = None
+    answer: CommandAnswer
+    commit: CommandCommit | None = None
+    check: CommandCheck | None = None
+    changes: CommandChanges | None = None
     examples: tuple[str, ...] = ()
     mistakes: str = ""
     answer_s: float = COMMAND_ANSWER_S

@@ -32,9 +32,9 @@ from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.line_parses import ALL
 from bot.slack.commands.subscription_changes import audited, change
 from bot.slack.messages.answers.subscription_answers import Said, subscribed
-from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES
-from bot.slack.messages.conditions.race_class_view import CLASSES
-from bot.slack.messages.conditions.region_view import REGIONS, region_named
+from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD
+from bot.slack.messages.conditions.race_class_view import CLASSES_FIELD
+from bot.slack.messages.conditions.region_view import REGIONS_FIELD, region_named
 from bot.slack.messages.conditions.topic_view import topics_in_order
 from bot.slack.messages.kit.text import listed
 
@@ -147,7 +147,7 @@ async def store(
         rows = subscriptions.of_channel(session, invocation.channel_id)
         there = {row.region: subscriptions.read_filter(row) for row in rows}
         if instead_of is not None and there.pop(instead_of.region, None) != instead_of:
-            raise FieldsWrong({REGIONS: CHANGED})
+            raise FieldsWrong({REGIONS_FIELD: CHANGED})
         beside = [(there.get(chosen.region), _unchecked_as(instead_of, chosen)) for chosen in filters]
         saved = tuple(merged(before, chosen, whole=whole) if before else chosen for before, chosen in beside)
         with audited(session, desk, invocation, "subscribe" if instead_of is None else "edit"):
@@ -286,9 +286,9 @@ async def _filters(check: FilterChoice, wanted: TypedFilter, channel_id: str) ->
     courses = await check.courses(COURSES_FIELD, wanted.courses, regions)
     if not wanted.everything and not wanted.regions:
         regions = await check.regions_of(courses)
-    not_courses = await check.courses(NOT_COURSES, wanted.not_courses, regions)
+    not_courses = await check.courses(NOT_COURSES_FIELD, wanted.not_courses, regions)
     await check.arriving(courses, not_courses, regions)
-    await check.classes(CLASSES, dict(wanted.values).get(CLASSES, ()))
+    await check.classes(CLASSES_FIELD, dict(wanted.values).get(CLASSES_FIELD, ()))
     check.raise_for_all()
     chosen = ChannelFilter.model_validate(
         {"region": "", "topics": wanted.all_topics, "courses": courses, "not_courses": not_courses}

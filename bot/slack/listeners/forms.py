@@ -18,9 +18,9 @@ from bot.slack.commands.subscribe import Subscribed
 from bot.slack.forms.subscribe_form import SUBSCRIBE_FORM, channel_words, outdated, read_form, saved
 from bot.slack.listeners.command_runner import CommandRunner, new_reference, not_in_time
 from bot.slack.messages.answers.filter_words import in_markup
-from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES
-from bot.slack.messages.conditions.mention_view import GROUPS
-from bot.slack.messages.conditions.region_view import REGIONS
+from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD
+from bot.slack.messages.conditions.mention_view import GROUPS_FIELD
+from bot.slack.messages.conditions.region_view import REGIONS_FIELD
 from bot.slack.messages.kit.blocks import section
 
 log = get_logger(__name__)
@@ -35,8 +35,8 @@ class FormListener:
     def register(self, bolt: AsyncApp) -> None:
         bolt.view(SUBSCRIBE_FORM)(self.on_submit)
         bolt.view(re.compile(""))(self.on_other)
-        bolt.options(re.compile(f"^(?:{COURSES_FIELD}|{NOT_COURSES})$"))(self.on_courses)
-        bolt.options(GROUPS)(self.on_groups)
+        bolt.options(re.compile(f"^(?:{COURSES_FIELD}|{NOT_COURSES_FIELD})$"))(self.on_courses)
+        bolt.options(GROUPS_FIELD)(self.on_groups)
 
     async def on_submit(self, ack: AsyncAck, body: dict[str, Any], view: dict[str, Any]) -> None:
         reference = new_reference()
@@ -82,8 +82,8 @@ def _errors(error: Exception, view: dict[str, Any], reference: str) -> dict[str,
         case FieldsWrong():
             said = error.errors
         case TimeoutError():
-            said = {REGIONS: not_in_time(reference)}
+            said = {REGIONS_FIELD: not_in_time(reference)}
         case _:
-            said = {REGIONS: explain(error, reference).text}
+            said = {REGIONS_FIELD: explain(error, reference).text}
     fields = {block.get("block_id") for block in view.get("blocks") or ()}
-    return {name if name in fields else REGIONS: words[:FIELD_ERROR_MAX] for name, words in said.items()}
+    return {name if name in fields else REGIONS_FIELD: words[:FIELD_ERROR_MAX] for name, words in said.items()}

@@ -44,7 +44,7 @@ from bot.slack.commands.form_submission import submit
 from bot.slack.commands.invocation import Invocation
 from bot.slack.forms.subscribe_form import FormOf
 from bot.slack.messages.alerts.backlog_summary import waited
-from bot.slack.messages.conditions.region_view import REGIONS
+from bot.slack.messages.conditions.region_view import REGIONS_FIELD
 from bot.slack.messages.kit.sentences import sentence
 from bot.slack.web_client import SlackClient, make_session, make_web_client
 from tests.integration.conftest import TOKEN, empty
@@ -197,7 +197,7 @@ async def test_second_of_two_edits_is_told_that_the_subscription_changed(replica
     saved, refused = await cross(one, one.saves(form, mentions=("U7",)), other, other.saves(form, mentions=("U8",)))
     assert saved.filters[0].mentions == ("U7",)
     assert isinstance(refused, FieldsWrong)
-    assert refused.errors == {REGIONS: subscribe.CHANGED}
+    assert refused.errors == {REGIONS_FIELD: subscribe.CHANGED}
     assert [chosen.mentions for chosen in await filters(one)] == [("U7",)]
     assert [action for action, _, _ in await audit(one)] == ["edit"]
 

@@ -21,7 +21,7 @@ from bot.slack.messages.kit.options import OPTIONS_MAX, options
 from bot.slack.messages.kit.text import clip, counted, listed, size
 
 COURSES_FIELD = "courses"
-NOT_COURSES = "not_courses"
+NOT_COURSES_FIELD = "not_courses"
 
 COURSES_MAX = OPTIONS_MAX
 
@@ -79,10 +79,10 @@ class NotCoursesView(ConditionView):
         return [f"{self.typed_as}{course.course_id or name_of(course)}" for course in chosen.not_courses]
 
     def form(self, chosen: ChannelFilter, known: PublishedChoices) -> list[Block]:
-        return _menu(NOT_COURSES, "Without these courses", chosen.not_courses, known)
+        return _menu(NOT_COURSES_FIELD, "Without these courses", chosen.not_courses, known)
 
     def read(self, form: FilledForm) -> Any:
-        return tuple(form.selected(NOT_COURSES)) if NOT_COURSES in form.had else None
+        return tuple(form.selected(NOT_COURSES_FIELD)) if NOT_COURSES_FIELD in form.had else None
 
 
 def name_of(course: Course) -> str:

@@ -18,8 +18,8 @@ from bot.slack.messages.kit.blocks import plain_text
 from bot.slack.messages.kit.options import options
 from bot.slack.messages.kit.text import listed
 
-PEOPLE = "people"
-GROUPS = "groups"
+PEOPLE_FIELD = "people"
+GROUPS_FIELD = "groups"
 
 PEOPLE_MAX = 20
 GROUPS_MAX = 10
@@ -44,17 +44,17 @@ class MentionView(ConditionView):
         named = ((f"@{one}", one) for one in chosen.mentions if one == HERE or one[0] == "S")
         groups = looked_up("Type here, or a group's name", options(named), GROUPS_MAX)
         return [
-            form_field(PEOPLE, "Mention when something is abandoned", menu, optional=True),
-            form_field(GROUPS, "Mention @here or user groups too", groups, optional=True),
+            form_field(PEOPLE_FIELD, "Mention when something is abandoned", menu, optional=True),
+            form_field(GROUPS_FIELD, "Mention @here or user groups too", groups, optional=True),
         ]
 
     def read(self, form: FilledForm) -> tuple[str, ...]:
-        return tuple(dict.fromkeys([*form.users(PEOPLE), *form.selected(GROUPS)]))
+        return tuple(dict.fromkeys([*form.users(PEOPLE_FIELD), *form.selected(GROUPS_FIELD)]))
 
     def problems(self, submitted: Submitted) -> dict[str, str]:
         errors: dict[str, str] = {}
         if wrong := [one for one in submitted[self.field] if not is_mention(one)]:
-            errors[GROUPS] = f"{wrong[0][:40]} is no user group."
+            errors[GROUPS_FIELD] = f"{wrong[0][:40]} is no user group."
         if submitted[self.field] and Topic.ABANDONMENTS not in submitted["topics"]:
-            errors[PEOPLE] = "Only abandonments mention anybody: let them be posted too, or mention nobody."
+            errors[PEOPLE_FIELD] = "Only abandonments mention anybody: let them be posted too, or mention nobody."
         return errors

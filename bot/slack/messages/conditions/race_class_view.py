@@ -17,7 +17,7 @@ from bot.slack.messages.conditions.condition_view import (
 )
 from bot.slack.messages.kit.text import listed
 
-CLASSES = "classes"
+CLASSES_FIELD = "classes"
 
 TYPED_CLASSES_MAX = 3_000
 """https://docs.slack.dev/reference/block-kit/block-elements/plain-text-input-element"""
@@ -50,12 +50,12 @@ class RaceClassView(ConditionView):
         element: Block = {"type": "plain_text_input", "max_length": TYPED_CLASSES_MAX}
         element |= {"initial_value": shown} if shown else {}
         hint = "With commas between, for example: 1, 2, Group 1. Races without a published class come too."
-        return [form_field(CLASSES, "Only these race classes", element, hint=hint, optional=True)]
+        return [form_field(CLASSES_FIELD, "Only these race classes", element, hint=hint, optional=True)]
 
     def read(self, form: FilledForm) -> Any:
-        if CLASSES not in form.had:
+        if CLASSES_FIELD not in form.had:
             return None
-        words = [word for word in re.split("[,;\n]", form.text(CLASSES)) if word.strip()]
+        words = [word for word in re.split("[,;\n]", form.text(CLASSES_FIELD)) if word.strip()]
         return self.condition.of_file([_as_stored(word) for word in words])
 
     def problems(self, submitted: Submitted) -> dict[str, str]:
@@ -63,7 +63,7 @@ class RaceClassView(ConditionView):
             try:
                 race_class_of(word)
             except ValueError as error:
-                return {CLASSES: f"{error}."}
+                return {CLASSES_FIELD: f"{error}."}
         return {}
 
 

@@ -15,7 +15,7 @@ from bot.slack.messages.conditions.condition_view import (
 from bot.slack.messages.kit.blocks import plain_text
 from bot.slack.messages.kit.options import all_options, in_groups
 
-REGIONS = "regions"
+REGIONS_FIELD = "regions"
 
 TYPED_REGIONS_MAX = 300
 
@@ -37,12 +37,12 @@ class RegionView(ConditionView):
         return [_typed_regions(chosen.region) if known.regions is None else _listed_regions(known.regions, chosen)]
 
     def read(self, form: FilledForm) -> tuple[str, ...]:
-        words = form.text(REGIONS).replace(",", " ").split()
+        words = form.text(REGIONS_FIELD).replace(",", " ").split()
         codes = [ALL_REGIONS if word.lower() == "all" else word for word in words]
-        return tuple(dict.fromkeys([*form.selected(REGIONS), *codes]))
+        return tuple(dict.fromkeys([*form.selected(REGIONS_FIELD), *codes]))
 
     def problems(self, submitted: Submitted) -> dict[str, str]:
-        return {} if submitted[self.field] else {REGIONS: "Choose at least one region, or all."}
+        return {} if submitted[self.field] else {REGIONS_FIELD: "Choose at least one region, or all."}
 
 
 def region_words(region: str) -> str:
@@ -56,7 +56,7 @@ def region_named(region: str) -> str:
 def _typed_regions(chosen: str) -> Block:
     element: Block = {"type": "plain_text_input", "max_length": TYPED_REGIONS_MAX}
     element |= {"initial_value": region_words(chosen)} if chosen else {}
-    return form_field(REGIONS, "Regions", element, hint="Codes such as GB IRE, or the word all")
+    return form_field(REGIONS_FIELD, "Regions", element, hint="Codes such as GB IRE, or the word all")
 
 
 def _listed_regions(regions: Sequence[str], start: ChannelFilter) -> Block:
@@ -66,4 +66,4 @@ def _listed_regions(regions: Sequence[str], start: ChannelFilter) -> Block:
     every = list(all_options([("All regions", ALL_REGIONS), *((code, code) for code in codes)]))
     initial = [one for one in every if one["value"] == chosen]
     element = {"type": "multi_static_select", "placeholder": plain_text("Choose regions"), **in_groups(every)}
-    return form_field(REGIONS, "Regions", element | ({"initial_options": initial} if initial else {}))
+    return form_field(REGIONS_FIELD, "Regions", element | ({"initial_options": initial} if initial else {}))

@@ -16,7 +16,7 @@ from bot.slack.messages.conditions.condition_view import (
 from bot.slack.messages.kit.options import options
 from bot.slack.messages.kit.text import listed
 
-TOPICS = "topics"
+TOPICS_FIELD = "topics"
 
 TOPIC_LABELS = {
     Topic.RESULTS: "Results",
@@ -43,13 +43,13 @@ class TopicView(ConditionView):
         initial = [one for one in every if Topic(one["value"]) in chosen.topics]
         element = {"type": "checkboxes", "options": every} | ({"initial_options": initial} if initial else {})
         hint = "Abandonments come as soon as they are reported."
-        return [form_field(TOPICS, "What to post", element, hint=hint)]
+        return [form_field(TOPICS_FIELD, "What to post", element, hint=hint)]
 
     def read(self, form: FilledForm) -> frozenset[Topic]:
-        return frozenset(Topic(value) for value in form.selected(TOPICS) if value in set(Topic))
+        return frozenset(Topic(value) for value in form.selected(TOPICS_FIELD) if value in set(Topic))
 
     def problems(self, submitted: Submitted) -> dict[str, str]:
-        return {} if submitted[self.field] else {TOPICS: "Choose at least one of them."}
+        return {} if submitted[self.field] else {TOPICS_FIELD: "Choose at least one of them."}
 
 
 def topics_in_order(topics: frozenset[Topic]) -> list[str]:
