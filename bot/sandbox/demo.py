@@ -21,7 +21,7 @@ from bot.sandbox.demo_screen import Screen, make_console
 from bot.sandbox.demo_stage import CHANNELS, PEOPLE, Stage, open_stage
 from bot.sandbox.loopback_server import serve
 from bot.sandbox.page.counts import count
-from bot.sandbox.page.page_app import Page, build_page
+from bot.sandbox.page.page_app import build_page, open_page
 
 STOP_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -63,7 +63,8 @@ async def _run(screen: Screen, folder: Path, demo: Demo) -> None:
         try:
             async with (
                 open_stage(folder, screen, demo.speed, demo.database_url) as stage,
-                serve(build_page(Page(stage)), demo.port) as address,
+                open_page(stage) as page,
+                serve(build_page(page), demo.port) as address,
             ):
                 screen.plain(f"The same in a browser: {address}")
                 await _play(stage, demo, address)

@@ -52,7 +52,7 @@ def _line(message: OutboxMessage) -> Json:
         "channel": message.channel_id,
         "kind": message.kind,
         "key": message.idempotency_key,
-        "state": message.state,
+        "state_now": message.state,
         "reason": message.reason or message.muted_by,
         "attempts": message.attempts,
         "received": message.received_at.isoformat(timespec="milliseconds"),

@@ -6,7 +6,7 @@ Actions are JSON, answered with `{"said": …}`, or with `{"error": …}` and 40
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -277,6 +277,15 @@ class Page:
             raise Refused(f"Slack would show: {answer.error}")
 
 
+@asynccontextmanager
+async def open_page(stage: Stage) -> AsyncIterator[Page]:
+    page = Page(stage)
+    try:
+        yield page
+    finally:
+        await page.stop()
+
+
 def build_page(page: Page) -> Starlette:
     routes: dict[str, Do] = {
         "type": Page.type,
@@ -326,7 +335,8 @@ async def _stream(page: Page, request: Request) -> AsyncIterator[str]:
     """Server-sent events: new and changed documents, and the keys of removed documents."""
     sent: Documents = {}
     while not await request.is_disconnected():
-        await page.ledger.refresh()
+        if page.stage.bot.is_running:
+            await page.ledger.refresh()
         now = page.documents()
         changed = {key: value for key, value in now.items() if sent.get(key) != value}
         gone = [key for key in sent if key not in now]

@@ -78,6 +78,9 @@ async def test_form_of_another_site_is_refused_because_it_is_no_json(tmp_path):
         ("trouble", {"name": "plague", "on": True}, "bot_killed"),
         ("trouble", {"name": "second_replica", "on": True}, "PostgreSQL"),
         ("replay", {"delivery": "dl_1"}, "no such delivery"),
+        ("repeat", {"call": "0"}, "no such call"),
+        ("home", {"user": "U0NOBODY"}, "no such person"),
+        ("press", {"view": "V1", "user": "U0ALICE", "action_id": "x", "value": "y"}, "closed"),
         ("play", [], "JSON object"),
     ],
 )
