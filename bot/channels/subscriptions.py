@@ -88,15 +88,24 @@ def put_filter(session: Session, row: ChannelSubscriptionRow, chosen: ChannelFil
 
 
 def save(
-    session: Session, channel_id: str, chosen: ChannelFilter, *, user_id: str, now: datetime
+    session: Session,
+    channel_id: str,
+    chosen: ChannelFilter,
+    *,
+    user_id: str,
+    now: datetime,
+    instead_of: str | None = None,
 ) -> ChannelSubscriptionRow:
     """Subscribe a channel to a region, or replace the filter of the present subscription, whose state stays.
 
-    A new subscription is closed or paused like the channel's others, else live.
+    A new subscription is closed or paused like the channel's others, else live. `instead_of`: the region of the edited
+    subscription.
     """
     channel_lock.take(session, channel_id)
-    row = find(session, channel_id, chosen.region) or _new(session, channel_id, chosen, user_id, now)
-    row.filter = _stored(chosen, row.filter)
+    before = find(session, channel_id, chosen.region)
+    edited = find(session, channel_id, instead_of) if instead_of is not None else None
+    row = before or _new(session, channel_id, chosen, user_id, now)
+    row.filter = _stored(chosen, (before or edited or row).filter)
     row.updated_at = now
     session.add(row)
     session.flush()

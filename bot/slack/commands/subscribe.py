@@ -150,11 +150,12 @@ async def store(
             raise FieldsWrong({REGIONS_FIELD: CHANGED})
         beside = [(there.get(chosen.region), _unchecked_as(instead_of, chosen)) for chosen in filters]
         saved = tuple(merged(before, chosen, whole=whole) if before else chosen for before, chosen in beside)
-        with audited(session, desk, invocation, "subscribe" if instead_of is None else "edit"):
+        edited = instead_of.region if instead_of is not None else None
+        with audited(session, desk, invocation, "subscribe" if edited is None else "edit"):
             for chosen in saved:
-                subscriptions.save(session, channel_id, chosen, user_id=invocation.user_id, now=now)
-            if instead_of is not None and instead_of.region not in {chosen.region for chosen in filters}:
-                subscriptions.remove(session, channel_id, [instead_of.region])
+                subscriptions.save(session, channel_id, chosen, user_id=invocation.user_id, now=now, instead_of=edited)
+            if edited is not None and edited not in {chosen.region for chosen in filters}:
+                subscriptions.remove(session, channel_id, [edited])
         if member is False:
             subscriptions.let_wait(session, channel_id, now)
         merges = [told for before, chosen in beside if before for told in told_of_merge(before, chosen, whole=whole)]

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from pydantic_core import from_json, to_json
 
 from bot.channels import subscriptions
 from bot.channels.conditions.table import BY_FIELD, CONDITIONS
@@ -139,6 +140,32 @@ def test_kind_survives_storage_and_the_file(field):
 def test_filter_stored_before_race_classes_is_read():
     stored = '{"region":"GB","topics":["results"],"courses":[],"not_courses":[],"mentions":[]}'
     assert ChannelFilter.model_validate_json(stored).classes == ()
+
+
+async def stored(channel):
+    def read(session):
+        return {row.region: from_json(row.filter) for row in subscriptions.of_channel(session, "C1")}
+
+    return await channel.database.read(read)
+
+
+async def test_field_of_a_newer_version_survives_every_change_of_a_subscription(channel):
+    """In a rolling upgrade an older replica rewrites what a newer replica stored."""
+    newer = {"going_of_a_later_version": ["soft"]}
+    await stores(channel, BASE)
+
+    def write(session):
+        (row,) = subscriptions.of_channel(session, "C1")
+        row.filter = to_json(from_json(row.filter) | newer).decode()
+        session.add(row)
+
+    await channel.database.write(write)
+    await channel.types("GB -course:Bath")
+    await channel.ends("GB abandonments")
+    await channel.saves(await channel.opens("GB"), {"topics": ["racecards"]})
+    assert await stored(channel) == {"GB": (await channel.receives())["GB"].model_dump(mode="json") | newer}
+    await channel.saves(await channel.opens("GB"), {"regions": ["IRE"], "not_courses": []})
+    assert await stored(channel) == {"IRE": (await channel.receives())["IRE"].model_dump(mode="json") | newer}
 
 
 @EVERY_KIND
