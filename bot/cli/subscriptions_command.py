@@ -48,6 +48,9 @@ T = TypeVar("T")
 LISTS_S = 5.0
 """For the data service's lists, if none are stored."""
 
+LISTED_MAX = 30
+"""Race classes that a refusal lists."""
+
 ACTION = "apply"
 
 
@@ -178,7 +181,8 @@ def checked(
 ) -> tuple[list[Wanted], list[str]]:
     """The file's subscriptions with published names, and warnings for unknown words.
 
-    Stored subscriptions stay as stored. Raises SubscriptionFileWrong for two subscriptions of a channel to a region.
+    Stored subscriptions stay as stored. Raises SubscriptionFileWrong for two subscriptions of a channel to a region,
+    and for a race class that is not listed.
     """
     stored = {(channel_id, chosen.fingerprint()) for channel_id, chosen in there}
     warnings: list[str] = []
@@ -187,6 +191,7 @@ def checked(
     for one in wanted:
         is_stored = (one.channel_id, one.chosen.fingerprint()) in stored
         mended = one if is_stored else _checked(one, lists, now, warnings)
+        problems += [] if is_stored else _unlisted_classes(one, lists)
         key = (one.channel_id, mended.chosen.region)
         if key in found:
             told = f"{one.channel_id} has the region {mended.chosen.region} on line {found[key].line} already"
@@ -203,10 +208,20 @@ def _checked(one: Wanted, lists: Lexicon, now: datetime, warnings: list[str]) ->
     courses = (*one.chosen.courses, *one.chosen.not_courses)
     found = tuple(words.course(course, region, line) for course, line in zip(courses, one.lines, strict=True))
     only = len(one.chosen.courses)
-    words.race_classes(one.chosen.classes, one.line)
     update = {"region": region, "courses": found[:only], "not_courses": found[only:]}
     chosen = one.chosen.model_copy(update=update | ({"unchecked_since": now} if words.is_unchecked else {}))
     return replace(one, chosen=chosen)
+
+
+def _unlisted_classes(one: Wanted, lists: Lexicon) -> list[tuple[int, str]]:
+    """Without a list every class is taken, as in Slack. No later check mends a class: an unknown class is refused."""
+    published = {folded_class(each): each for each in lists.classes}
+    unlisted = [each for each in one.chosen.classes if published and folded_class(each) not in published]
+    listed = f"; listed are {', '.join(published.values())}" if len(published) <= LISTED_MAX else ""
+    return [
+        (one.line, f"there is no race class {each}{_question(likely(each, published.values())) or listed}")
+        for each in unlisted
+    ]
 
 
 @dataclass
@@ -242,14 +257,6 @@ class _Words:
         meant = likely(name_of(typed), [one.name for one in within if one.name])
         told = f"there is no course {name_of(typed)} in {region_named(region)}{_question(meant)}"
         return self._kept(typed, line, told)
-
-    def race_classes(self, typed: Sequence[str], line: int) -> None:
-        """Without a list of classes, as every class is taken in Slack then, too, nothing is said."""
-        published = {folded_class(one): one for one in self.lists.classes}
-        for one in typed:
-            if published and folded_class(one) not in published:
-                meant = likely(one, published.values())
-                self.warnings.append(f"line {line}: there is no race class {one}{_question(meant)}")
 
     def _by_id(self, typed: Course, within: Sequence[KnownCourse], line: int) -> Course:
         known = next((one for one in within if one.course_id == typed.course_id), None)

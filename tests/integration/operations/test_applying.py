@@ -232,14 +232,21 @@ async def test_without_lists_words_are_kept_and_checked_later(pipeline):
     assert len(warnings) == 2
 
 
-async def test_race_class_that_the_service_does_not_list_is_named(pipeline):
-    wanted, warnings = await checked_file(
-        pipeline, file(CGB="{region: GB, topics: [results], classes: [class4, Gruop 2, group 2, Class 9]}")
+async def test_race_class_that_the_service_does_not_list_is_refused(pipeline):
+    text = file(CGB="{region: GB, topics: [results], classes: [class4, Gruop 2, group 2, Class 9, Open]}")
+    with pytest.raises(SubscriptionFileWrong) as refused:
+        await checked_file(pipeline, text)
+    first, second, third = (told for _, told in refused.value.problems)
+    assert first == "there is no race class Gruop 2; did you mean Group 2?"
+    assert second.startswith("there is no race class Class 9; did you mean Class ")
+    assert third.startswith("there is no race class Open; listed are ")
+    assert {line for line, _ in refused.value.problems} == {2}
+    stored = read(text)
+    await pipeline.database.write(
+        lambda session: subscriptions.save(session, "CGB", stored[0].chosen, user_id="U1", now=pipeline.clock())
     )
-    assert warnings[0] == "line 2: there is no race class Gruop 2; did you mean Group 2?"
-    assert warnings[1].startswith("line 2: there is no race class Class 9; did you mean Class ")
-    assert len(warnings) == 2
-    assert wanted[0].chosen.unchecked_since is None
+    wanted, warnings = await checked_file(pipeline, text)
+    assert (wanted, warnings) == (stored, [])
 
 
 async def test_two_spellings_of_a_region_are_refused(pipeline):
