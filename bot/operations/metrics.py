@@ -271,9 +271,9 @@ class Metrics:
         for bound, figure in zip(BOUNDS, figures, strict=True):
             self._quota_forecast.labels(bound).set(figure)
 
-    def _counter(self, name: str, documentation: str, labels: tuple[str, ...], *values: Iterable[str]) -> Counter:
+    def _counter(self, name: str, documentation: str, labels: tuple[str, ...] = (), *values: Iterable[str]) -> Counter:
         counter = Counter(METRIC_PREFIX + name, documentation, labels, registry=self.registry)
-        for each in product(*values):
+        for each in product(*values) if values else ():
             counter.labels(*each)
         return counter
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from annotated_types import Ge
 from pydantic import SecretStr
 from starlette.routing import Route
 from typer.core import TyperGroup
@@ -178,6 +179,13 @@ def test_every_topic_has_an_event_words_a_label_and_names_of_its_time():
     assert set(TOPIC_WORDS.values()) == set(TOPIC_LABELS) == set(OCCURRED_AT_OF) == set(TOPIC_OF.values()) == set(Topic)
 
 
+def test_every_topic_is_typed_in_singular_and_plural_and_stands_in_the_usage():
+    assert [topic for topic in Topic if {topic.value, topic.value.removesuffix("s")} - set(TOPIC_WORDS)] == []
+    for name in ("subscribe", "unsubscribe"):
+        usage = re.findall(r"[a-z]+", RACING_COMMANDS[name].usage)
+        assert set(Topic) <= set(usage), f"the usage of {name} lacks a topic"
+
+
 def test_index_of_urgent_deliveries_has_exactly_the_abandonments():
     """A further abandonment needs a migration of the index, else no statement uses the index."""
     (urgent,) = [index.info[WHERE] for index in table_of(InboxDelivery).indexes if index.name == "ix_inbox_urgent"]
@@ -223,6 +231,16 @@ def test_every_setting_is_documented_with_its_default():
     documented = {code_in(name)[0]: default for name, default, _ in rows("docs/settings.md", "Settings")}
     assert documented == {name.upper(): default_of(field) for name, field in Settings.model_fields.items()}
     assert all(field.description for field in Settings.model_fields.values())
+
+
+def test_every_number_among_the_settings_has_a_least_value():
+    numbers = {
+        name: field.metadata
+        for name, field in Settings.model_fields.items()
+        if {int, float} & {field.annotation, *get_args(field.annotation)}
+    }
+    assert len(numbers) > 5
+    assert [name for name, limits in numbers.items() if not any(isinstance(one, Ge) for one in limits)] == []
 
 
 def test_page_says_of_exactly_the_unread_settings_that_they_have_no_effect_yet():

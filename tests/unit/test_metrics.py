@@ -60,6 +60,11 @@ def test_every_metric_has_its_series_from_the_start(metrics):
         assert family.samples, family.name
 
 
+def test_counter_without_labels_has_its_series_from_the_start(metrics):
+    metrics._counter("unlabelled", "A counter without labels")
+    assert f"{METRIC_PREFIX}unlabelled_total 0.0" in generate_latest(metrics.registry).decode()
+
+
 def test_series_are_bounded(metrics):
     assert sum(len(family.samples) for family in families(metrics)) < 1_000
 
