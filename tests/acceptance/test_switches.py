@@ -13,6 +13,7 @@ import pytest
 from bot.sandbox.racing_day import Meeting
 from bot.sandbox.racing_places import REGION_CODES
 from bot.sandbox.racing_service.delivery_queue import Subscription
+from bot.slack.messages.kit.times import weekday_and_day
 from tests.acceptance.conftest import WEBHOOK_SECRET
 from tests.said import as_posted
 
@@ -40,13 +41,17 @@ class Place:
     def expected(self) -> list[str]:
         """How the messages begin: the result twice, since it is corrected."""
         result = f"{self.ran.course.name} {self.ran.races[0].off_time} ({self.region})"
+        lost_on, *coming_on = [weekday_and_day(one.race_date) for one in (self.lost, *self.coming)]
         return sorted(
             [
                 f"Result: {result}",
                 f"CORRECTION: {result}",
                 f"ABANDONED: {self.ran.course.name} {self.ran.races[1].off_time} ({self.region})",
-                f"ABANDONED: {self.lost.course.name}, whole meeting, {self.lost.race_date} ({self.region})",
-                *(f"Racecard: {one.course.name}, {one.race_date} ({self.region})" for one in self.coming),
+                f"ABANDONED: {self.lost.course.name}, whole meeting, {lost_on} ({self.region})",
+                *(
+                    f"Racecard: {one.course.name}, {on} ({self.region})"
+                    for one, on in zip(self.coming, coming_on, strict=True)
+                ),
             ]
         )
 

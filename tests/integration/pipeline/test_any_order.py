@@ -162,7 +162,7 @@ BY_ORDER = re.compile(
 """What a message says of when it came, and of what came before it."""
 
 
-CONFLICT = re.compile("CONFLICT: (.*) reported abandoned and run")
+CONFLICT = re.compile("\N{WARNING SIGN}\N{VARIATION SELECTOR-16} CONFLICT: (.*) reported abandoned and run")
 """The header of a result that came after an abandonment."""
 
 NO_TEXT = {"type", "action_id", "value", "style"}
@@ -170,7 +170,9 @@ NO_TEXT = {"type", "action_id", "value", "style"}
 
 def plainly(message):
     """All that a message shows, whenever it came."""
-    shown = [CONFLICT.sub(r"Result: \1", text) for text in [message.text, *texts(list(message.blocks))]]
+    # A conflict has a header, a result a line in bold.
+    lines = [line.strip("*") for text in [message.text, *texts(list(message.blocks))] for line in text.split("\n")]
+    shown = [CONFLICT.sub(r"Result: \1", line) for line in lines]
     return [said for text in shown if (said := BY_ORDER.sub("", text))]
 
 

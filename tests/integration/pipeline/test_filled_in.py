@@ -1,6 +1,6 @@
 """What is known elsewhere: filled in, edited once it is known, and never taken for a fact of a delivery."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import pytest
 from sqlalchemy import select, update
@@ -14,6 +14,7 @@ from bot.events.event import Topic
 from bot.events.races import Course, OffTime, Race
 from bot.racedata import race_book_store, reference_store
 from bot.sandbox.slack.failures import slack_error
+from bot.slack.messages.kit.times import weekday_and_day
 from tests.integration.pipeline.racing_day import abandonment, edits, meeting, result, shown, states, tell
 from tests.said import as_posted
 
@@ -300,7 +301,7 @@ async def test_racecard_is_marked_and_tells_the_races_of_its_abandoned_meeting(p
     await tell(pipeline, *([card, whole] if card_first else [whole, card]))
     published = next(one for one in pipeline.slack.messages("CGB") if one.text.startswith("Racecard"))
     lost = next(one for one in pipeline.slack.messages("CGB") if one.text.startswith("ABANDONED"))
-    assert lost.text.startswith(f"ABANDONED: Ascot, whole meeting, {TODAY} (GB)")
+    assert lost.text.startswith(f"ABANDONED: Ascot, whole meeting, {weekday_and_day(date.fromisoformat(TODAY))} (GB)")
     assert "Title rc_1" in shown(lost)
     assert "This meeting was abandoned" in published.text
     assert lost.ts.replace(".", "") in shown(published)

@@ -141,7 +141,7 @@ async def test_old_ones_are_summarised_in_one_message_and_young_ones_posted_afte
     await pipeline.post_all()
     await reopen(pipeline)
     summary, young = pipeline.slack.messages("CGB")
-    assert summary.text.startswith("ABANDONED: Kempton, 15:05, 2026-11-20 (GB)")
+    assert summary.text.startswith("ABANDONED: Kempton, 15:05, Fri 20 Nov (GB)")
     assert "Bath, 15:05" in summary.text
     assert "5 results" in summary.text
     assert "won by Horse 3" in str(summary.blocks)

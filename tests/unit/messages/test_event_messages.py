@@ -70,7 +70,7 @@ def test_result_lists_placed_runners_best_first_then_the_others():
 def test_result_is_a_table_of_what_was_published_in_the_order_of_the_sections():
     table = rows(render(result("PU", "2=", "1", "0", None), CONTEXT))
     assert table == [
-        ["Position", "Horse"],
+        ["Pos", "Horse"],
         ["1", "Horse C"],
         ["2=", "Horse B"],
         ["PU", "Horse A"],
@@ -276,7 +276,7 @@ def test_racecard_says_which_races_it_marks_abandoned_and_why():
     )
     message = render(event(EventKind.RACECARD_PUBLISHED, card, races=races), CONTEXT)
     assert message.text.endswith(": 3 races declared. The delivery marks 1 race abandoned: 13:00  First · fog")
-    assert "13:00  First · ABANDONED · fog\n13:30  Second · Status: Postponed\n14:00  Third" in seen(message)
+    assert "13:00  First · 🛑 ABANDONED · fog\n13:30  Second · Status: Postponed\n14:00  Third" in seen(message)
 
 
 def test_correction_of_other_facts_is_said_in_their_words():
@@ -314,7 +314,7 @@ def test_abandoned_race_names_course_time_region_and_reason():
 
 def test_abandoned_race_of_another_day_names_the_day():
     race = RACE.model_copy(update={"race_date": "2026-11-28"})
-    assert render(event(EventKind.RACE_ABANDONED, race), CONTEXT).text == "ABANDONED: Kempton 14:30 (GB), on 2026-11-28"
+    assert render(event(EventKind.RACE_ABANDONED, race), CONTEXT).text == "ABANDONED: Kempton 14:30 (GB), on Sat 28 Nov"
 
 
 def test_abandoned_race_of_unknown_region_is_marked_in_text_and_blocks():
@@ -350,7 +350,7 @@ def test_abandoned_meeting_names_itself_and_counts_its_races():
     meeting = Race(region="GB", course=Course(name="Ascot"), race_date="2026-11-21")
     races = (Race(off=OffTime(text="13:00"), title="First"), Race(race_id="rc_2"))
     message = render(event(EventKind.MEETING_ABANDONED, meeting, races=races, reason="waterlogged"), CONTEXT)
-    assert message.text == "ABANDONED: Ascot, whole meeting, 2026-11-21 (GB), 2 races, waterlogged"
+    assert message.text == "ABANDONED: Ascot, whole meeting, Sat 21 Nov (GB), 2 races, waterlogged"
     assert "13:00  First\nrace rc_2" in seen(message)
 
 
@@ -386,10 +386,10 @@ def test_racecard_says_from_the_race_book_only_what_a_line_shows():
 def test_race_with_a_result_is_not_shown_abandoned():
     races = (RACE.model_copy(update={"runners": finish("1", "2"), "title": "Settled one"}), Race(race_id="rc_2"))
     message = render(event(EventKind.MEETING_ABANDONED, races=races), CONTEXT)
-    assert message.text == ("ABANDONED: Kempton, rest of the meeting, 2026-11-20 (GB), 1 race lost, 1 run")
-    assert "*Races*\n1 race lost, 1 run" in seen(message)
+    assert message.text == ("ABANDONED: Kempton, rest of the meeting, Fri 20 Nov (GB), 1 race lost, 1 run")
+    assert "\n1 race lost, 1 run\n" in seen(message)
     assert "Settled one" not in seen(message)
-    assert "1 race of this meeting was run" in seen(message)
+    assert "was run" not in seen(message)
 
 
 def test_racecard_counts_races_or_runners_or_neither():
@@ -398,11 +398,11 @@ def test_racecard_counts_races_or_runners_or_neither():
     one_race = RACE.model_copy(update={"field_size": 12})
     assert (
         render(event(kind, card, races=(Race(),) * 6), CONTEXT).text
-        == "Racecard: Ascot, 2026-11-21 (GB): 6 races declared"
+        == "Racecard: Ascot, Sat 21 Nov (GB): 6 races declared"
     )
-    assert render(event(kind, card), CONTEXT).text == "Racecard: Ascot, 2026-11-21 (GB): declarations available"
+    assert render(event(kind, card), CONTEXT).text == "Racecard: Ascot, Sat 21 Nov (GB): declarations available"
     assert render(event(kind, one_race), CONTEXT).text == (
-        "Racecard: Kempton 14:30, 2026-11-20 (GB): 12 runners declared"
+        "Racecard: Kempton 14:30, Fri 20 Nov (GB): 12 runners declared"
     )
 
 

@@ -39,13 +39,13 @@ def test_summary_names_abandonments_first_and_counts_the_rest():
     ((message, named),) = waited(summary)
     assert named == 2
     assert message.text == (
-        "ABANDONED: Kempton, 14:30, 2026-11-20 (GB), Frozen track; "
-        "Ascot, whole meeting, 2026-11-20 (GB), Waterlogged. I could not post here (is_archived). "
+        "ABANDONED: Kempton, 14:30, Fri 20 Nov (GB), Frozen track; "
+        "Ascot, whole meeting, Fri 20 Nov (GB), Waterlogged. I could not post here (is_archived). "
         "1 result, 2 racecards and 1 delivery that could not be read came meanwhile. "
         "4 messages had waited too long and will not be posted"
     )
     shown = str(message.blocks)
-    assert shown.index("ABANDONED: Kempton") < shown.index("Bath 14:30, 2026-11-20 (GB): won by Blue Moon")
+    assert shown.index("ABANDONED: Kempton") < shown.index("Bath 14:30, Fri 20 Nov (GB): won by Blue Moon")
 
 
 def test_every_kind_is_named_in_words():
@@ -82,7 +82,7 @@ def test_summary_says_what_did_not_come_and_what_contradicts():
         "course not given, time not given, date not given (region unknown), though a result was reported"
         in message.text
     )
-    assert "Kempton 14:30, 2026-11-20 (GB): result in, though it was reported abandoned" in str(message.blocks)
+    assert "Kempton 14:30, Fri 20 Nov (GB): result in, though it was reported abandoned" in str(message.blocks)
 
 
 def test_summary_of_a_pause_in_which_everything_was_given_up():

@@ -16,7 +16,7 @@ from bot.slack.messages.kit.blocks import context as context_block
 from bot.slack.messages.kit.blocks import mrkdwn, plain_text, section
 from bot.slack.messages.kit.names import ID_MAX, SHORT_MAX, race_date, region_in_words
 from bot.slack.messages.kit.text import TEXT_MAX, clip, plain, safe
-from bot.slack.messages.kit.times import in_readers_zone, utc_clock
+from bot.slack.messages.kit.times import aware, in_readers_zone, utc_clock
 
 _LINK = re.compile(r"https://[!-;=?-{}~]{1,500}")
 """Printable ASCII without the characters that end a link's address: `<`, `>` and `|`."""
@@ -110,9 +110,20 @@ def shows_filled_in(races: Iterable[Race], line: Callable[[Race], str]) -> bool:
 def _of_the_event(event: RacingEvent, details_filled_in: bool) -> list[Block]:
     # Ids are plain text, exactly as published, because people copy ids into commands.
     race_id, meeting_id = plain(event.race.race_id, ID_MAX), plain(event.race.meeting_id, ID_MAX)
-    texts = (region_in_words(event), race_date(event.race), _from_book(event, details_filled_in))
+    texts = (
+        region_in_words(event),
+        race_date(event.race),
+        _off_for_readers(event),
+        _from_book(event, details_filled_in),
+    )
     ids = (f"race {race_id}" if race_id else None, f"meeting {meeting_id}" if meeting_id and not race_id else None)
     return [mrkdwn(text) for text in texts if text] + [plain_text(text) for text in ids if text]
+
+
+def _off_for_readers(event: RacingEvent) -> str | None:
+    """Only Slack knows each reader's clock, so the time stands in the small print."""
+    off = aware(event.race.off.off_at)
+    return f"off {in_readers_zone(off)} by your clock" if off else None
 
 
 def _from_book(event: RacingEvent, details_filled_in: bool) -> str | None:

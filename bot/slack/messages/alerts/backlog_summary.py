@@ -13,8 +13,9 @@ from bot.outbox.message import Message
 from bot.outbox.resume import Backlog
 from bot.slack.messages.alerts.unreadable import EVENT_NAME_MAX
 from bot.slack.messages.kit.blocks import context, header, message, mrkdwn, section
+from bot.slack.messages.kit.marks import ABANDONED
 from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
-from bot.slack.messages.kit.names import course_name, horse_name, race_date, race_name, reason, region_mark
+from bot.slack.messages.kit.names import course_name, horse_name, race_day, race_name, reason, region_mark
 from bot.slack.messages.kit.text import code, counted, joined, listed, safe, size
 from bot.slack.messages.kit.times import moment_for_readers, off_text
 
@@ -54,7 +55,10 @@ def _message(summary: Backlog, named: Sequence[str], mentions: Sequence[str], *,
     head = [
         header(_heading(summary, is_urgent=bool(named))),
         section(mentions_in_markup(mentions)),
-        *(section("\n".join(f"ABANDONED: {line}" for line in some)) for some in _parts(named, SUMMARY_LINE_MAX * 5)),
+        *(
+            section("\n".join(f"{ABANDONED} ABANDONED: {line}" for line in some))
+            for some in _parts(named, SUMMARY_LINE_MAX * 5)
+        ),
         section(rest or ""),
     ]
     since = f"{_why(summary)}, since {moment_for_readers(summary.held.since)}"
@@ -75,7 +79,7 @@ def _abandonment(event: RacingEvent, remarks: VersionRemarks) -> str:
     race = event.race
     is_meeting = event.kind is EventKind.MEETING_ABANDONED
     time = "whole meeting" if is_meeting else off_text(race.off) or "time not given"
-    place = f"{course_name(race) or 'course not given'}, {time}, {race_date(race) or 'date not given'}"
+    place = f"{course_name(race) or 'course not given'}, {time}, {race_day(race) or 'date not given'}"
     contradicts = "though a result was reported" if remarks.contradicts else None
     return ", ".join(filter(None, [f"{place}{region_mark(event)}", reason(event), contradicts]))
 
@@ -85,7 +89,7 @@ def _result(event: RacingEvent, remarks: VersionRemarks) -> str:
     winners = [horse_name(runner) for runner in race.placed() if runner.finishing_position == 1]
     won = f"won by {' and '.join(winners[:3])}" if winners else "result in"
     said = [
-        f"{joined([race_name(race), race_date(race)], ', ')}{region_mark(event)}: {'VOID' if race.is_void else won}",
+        f"{joined([race_name(race), race_day(race)], ', ')}{region_mark(event)}: {'VOID' if race.is_void else won}",
         "corrected" if remarks.changes else None,
         "though it was reported abandoned" if remarks.contradicts else None,
     ]
@@ -124,8 +128,12 @@ def _had(summary: Backlog, remarks: VersionRemarks) -> str:
 
 def _heading(summary: Backlog, *, is_urgent: bool) -> str:
     if summary.held.because == UNDELIVERED:
-        return "ABANDONED, told late" if is_urgent else "Told late"
-    return "ABANDONED while nothing could be posted here" if is_urgent else "While nothing could be posted here"
+        return f"{ABANDONED} ABANDONED, told late" if is_urgent else "Told late"
+    return (
+        f"{ABANDONED} ABANDONED while nothing could be posted here"
+        if is_urgent
+        else "While nothing could be posted here"
+    )
 
 
 def _why(summary: Backlog) -> str:

@@ -11,9 +11,10 @@ from bot.slack.messages.alerts.alert_buttons import alert_buttons
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import asides, late_mark, shows_filled_in, small_print
 from bot.slack.messages.alerts.corrections import correction
-from bot.slack.messages.kit.blocks import fields, header, message, section
+from bot.slack.messages.kit.blocks import header, message, section
+from bot.slack.messages.kit.marks import ABANDONED, headline
 from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
-from bot.slack.messages.kit.names import course_name, race_date, race_line, reason, region_mark
+from bot.slack.messages.kit.names import course_name, race_day, race_line, reason, region_mark
 from bot.slack.messages.kit.text import counted, joined, safe
 
 
@@ -24,17 +25,13 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     run = len(races) - len(lost)
     corrected = correction(context, ())
     race = event.race
-    named = [
-        ("Course", course_name(race) or "course not given"),
-        ("Date", race_date(race) or "date not given"),
-        ("Races", _races_in_figures(event, len(lost), run)),
-        ("Reason", reason(event)),
-    ]
+    title, is_whole = headline(ABANDONED, f"ABANDONED: {_meeting(race, run)}{region_mark(event)}", reason(event))
+    facts = [None if is_whole else reason(event), _races_in_figures(event, len(lost), run) or _run_in_words(run)]
     head = [
-        header(f"ABANDONED: {_meeting(race, run)}{region_mark(event)}"),
+        header(title),
         section(mentions_in_markup(context.mentions)),
-        fields(named),
-        section("\n".join([*_run_in_words(run), *corrected, *asides(context)])),
+        section(joined(facts)),
+        section("\n".join([*corrected, *asides(context)])),
     ]
     line = partial(_line, event=event)
     details = shows_filled_in(lost, line)
@@ -56,7 +53,7 @@ def _text(event: RacingEvent, context: MessageContext, races: tuple[int, int], n
 
 def _meeting(race: Race, run: int) -> str:
     lost = "rest of the meeting" if run else "whole meeting"
-    return f"{course_name(race) or 'course not given'}, {lost}, {race_date(race) or 'date not given'}"
+    return f"{course_name(race) or 'course not given'}, {lost}, {race_day(race) or 'date not given'}"
 
 
 def _races_in_figures(event: RacingEvent, lost: int, run: int) -> str | None:
@@ -93,7 +90,5 @@ def _settled(race: Race, context: MessageContext) -> bool:
     return race.race_id in context.settled or any(runner.finishing_position for runner in race.runners)
 
 
-def _run_in_words(run: int) -> list[str]:
-    if not run:
-        return []
-    return [f"{counted(run, 'race')} of this meeting {'was' if run == 1 else 'were'} run"]
+def _run_in_words(run: int) -> str | None:
+    return f"{counted(run, 'race')} of this meeting {'was' if run == 1 else 'were'} run" if run else None

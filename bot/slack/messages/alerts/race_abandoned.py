@@ -7,39 +7,32 @@ from bot.slack.messages.alerts.alert_buttons import alert_buttons
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import asides, late_mark, small_print
 from bot.slack.messages.alerts.corrections import correction
-from bot.slack.messages.kit.blocks import fields, header, message, section
+from bot.slack.messages.kit.blocks import header, message, section
+from bot.slack.messages.kit.marks import ABANDONED, CONFLICTING, headline
 from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
-from bot.slack.messages.kit.names import ID_MAX, SHORT_MAX, course_name, race_date, race_details, reason, region_mark
-from bot.slack.messages.kit.text import safe
-from bot.slack.messages.kit.times import off_for_readers, off_text
+from bot.slack.messages.kit.names import ID_MAX, SHORT_MAX, course_name, race_day, race_details, reason, region_mark
+from bot.slack.messages.kit.text import joined, safe
+from bot.slack.messages.kit.times import off_text
 
 
 def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     """`text` begins with "ABANDONED: " in every case."""
     race = event.race
     corrected = correction(context, race.runners)
-    named = [
-        ("Course", course_name(race) or "course not given"),
-        ("Off", off_for_readers(race.off) or "time not given"),
-        ("Date", race_date(race)),
-        ("Reason", reason(event)),
-        ("Status", _status(race)),
-    ]
+    conflict = "" if context.contradicts is None else f". {CONFLICTING} CONFLICT: reported as run too"
+    first = f"ABANDONED: {_course_and_time(race)}{region_mark(event)}"
+    title, is_whole = headline(ABANDONED, first, reason(event), conflict)
+    said = None if is_whole else reason(event)
+    facts = [_else_named(race), said, race_day(race), race_details(race), _status(race)]
     head = [
-        header(_headline(event, context)),
+        header(title),
         section(mentions_in_markup(context.mentions)),
-        section(race_details(race)),
-        fields(named),
+        section(joined(facts)),
         section("\n".join([*corrected, *asides(context)])),
     ]
     notes = [*corrected, *asides(context, in_text=True)]
     text = with_mentions(_text(event, context, notes), context.mentions)
     return message(text, head, foot=[small_print(event, context), alert_buttons(event)])
-
-
-def _headline(event: RacingEvent, context: MessageContext) -> str:
-    conflict = "" if context.contradicts is None else ". CONFLICT: reported as run too"
-    return f"ABANDONED: {_course_and_time(event.race)}{region_mark(event)}{conflict}"
 
 
 def _text(event: RacingEvent, context: MessageContext, notes: list[str]) -> str:
@@ -75,5 +68,6 @@ def _else_named(race: Race) -> str | None:
 
 def _other_day(event: RacingEvent, context: MessageContext) -> str | None:
     """The date, if different from the day of receipt: readers take "14:30" for today."""
-    date = race_date(event.race)
-    return f"on {date}" if date and date != f"{context.received_at:%Y-%m-%d}" else None
+    is_another = event.race.race_date != f"{context.received_at:%Y-%m-%d}"
+    day = race_day(event.race)
+    return f"on {day}" if day and is_another else None

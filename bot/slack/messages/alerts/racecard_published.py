@@ -11,10 +11,11 @@ from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import asides, late_mark, shows_filled_in, small_print
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words
 from bot.slack.messages.kit.blocks import header, message, section
+from bot.slack.messages.kit.marks import ABANDONED
 from bot.slack.messages.kit.names import (
     SHORT_MAX,
     card_name,
-    race_date,
+    race_day,
     race_details,
     race_line,
     race_name,
@@ -24,14 +25,14 @@ from bot.slack.messages.kit.names import (
     runners_count,
 )
 from bot.slack.messages.kit.text import counted, joined, safe
-from bot.slack.messages.kit.times import off_for_readers, off_text
+from bot.slack.messages.kit.times import off_text
 
 _LOST_NAMED = 3
 
 
 def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
     changed = changes_in_words(context.changes, event.race.runners, disagree=context.order_unknown)
-    off = off_for_readers(event.race.off)
+    off = off_text(event.race.off)
     lost = _lost(event)
     head = [
         header(f"Racecard: {_name(event.race)}{region_mark(event)}"),
@@ -57,7 +58,7 @@ def _changed(context: MessageContext) -> str:
 
 
 def _name(race: Race) -> str:
-    return joined([race_name(race), race_date(race)], ", ") if off_text(race.off) else card_name(race)
+    return joined([race_name(race), race_day(race)], ", ") if off_text(race.off) else card_name(race)
 
 
 def _declared(event: RacingEvent) -> str:
@@ -84,7 +85,7 @@ def _became(race: Race, name: str) -> list[str]:
 
 def _line(race: Race) -> str:
     status = safe(race.status, SHORT_MAX) if by_card_status(race.status) else None
-    lost = "ABANDONED" if race.abandoned else None
+    lost = f"{ABANDONED} ABANDONED" if race.abandoned else None
     return joined([race_line(race), lost, f"Status: {status}" if status else None, safe(race.reason)])
 
 

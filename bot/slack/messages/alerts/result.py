@@ -7,20 +7,24 @@ from operator import itemgetter
 from bot.events.event import RacingEvent
 from bot.events.facts import Change
 from bot.events.races import VOID_STATUSES, WALKOVER_STATUSES, Race, Runner, is_settled_status, letters
-from bot.outbox.message import Message
+from bot.outbox.message import Block, Message
 from bot.slack.messages.alerts.alert_buttons import alert_buttons
 from bot.slack.messages.alerts.alert_context import MessageContext
 from bot.slack.messages.alerts.alert_notes import asides, late_mark, small_print
 from bot.slack.messages.alerts.corrections import DISAGREE, changes_in_words
 from bot.slack.messages.alerts.runner_table import RESULT_COLUMNS, runners_table
 from bot.slack.messages.kit.blocks import header, message, room_beside, section
+from bot.slack.messages.kit.marks import CONFLICTING, CORRECTED, VOIDED
 from bot.slack.messages.kit.names import SHORT_MAX, horse_name, race_details, race_name, region_mark, runner_line
 from bot.slack.messages.kit.native_blocks import with_native
 from bot.slack.messages.kit.text import clip, joined, safe
-from bot.slack.messages.kit.times import off_for_readers
 
 IS_VOID = "Race declared void"
 NO_ORDER = "Result in, placings not received"
+CORRECTION = "CORRECTION"
+
+PLACES_PER_PAGE = 5
+"""The other runners are on further pages of the table."""
 
 _NO_PLACINGS = "placings not received"
 
@@ -38,11 +42,12 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
     placed, others = _split(race)
     changed = changes_in_words(context.changes, race.runners, disagree=context.order_unknown)
     kind = _kind(changed, context)
+    order = _order_in_text(placed) if placed else NO_ORDER
+    facts = joined([race_details(race), _winning_time(race), _unusual_status(race)])
     head = [
-        header(_headline(event, context, kind)),
-        section(joined([race_details(race), joined([_off(race), _winning_time(race), _unusual_status(race)])], "\n")),
+        *_title(_headline(event, context, kind), order, is_news=bool(changed) or context.contradicts is not None),
+        section(facts),
         section("\n".join([*([f"{_changed(context)}: {changed}"] if changed else []), *asides(context)])),
-        None if placed else section(NO_ORDER),
     ]
     text = _text(event, context, placed, changed)
     foot = [small_print(event, context), alert_buttons(event)]
@@ -52,12 +57,15 @@ def result(event: RacingEvent, context: MessageContext) -> Message:
         unplaced = section(clip("\n".join(_others_lines(others)), _OTHERS_MAX))
         return message(text, head, lines, len(placed), [unplaced, *foot])
 
-    table = (
-        runners_table("Finishing order", [*placed, *others], RESULT_COLUMNS, room_beside([*head, *foot]))
-        if placed
-        else []
-    )
+    room = room_beside([*head, *foot])
+    runners = [*placed, *others]
+    table = runners_table("Finishing order", runners, RESULT_COLUMNS, room, PLACES_PER_PAGE) if placed else []
     return with_native(message(text, [*head, *table], foot=foot), in_sections) if table else in_sections()
+
+
+def _title(words: str, order: str, *, is_news: bool) -> list[Block | None]:
+    """A result is quiet, so that an abandonment stands out. Only a correction or a conflict has a header."""
+    return [header(words), section(order)] if is_news else [section(f"*{words}*\n{order}")]
 
 
 def _text(event: RacingEvent, context: MessageContext, placed: Sequence[Runner], changed: str) -> str:
@@ -71,13 +79,16 @@ def _text(event: RacingEvent, context: MessageContext, placed: Sequence[Runner],
 
 def _headline(event: RacingEvent, context: MessageContext, kind: str) -> str:
     name = f"{race_name(event.race)}{region_mark(event)}"
-    return f"{kind}: {name}" if context.contradicts is None else f"CONFLICT: {name} reported abandoned and run"
+    if context.contradicts is not None:
+        return f"{CONFLICTING} CONFLICT: {name} reported abandoned and run"
+    mark = {DISAGREE: f"{CONFLICTING} ", CORRECTION: f"{CORRECTED} "}.get(kind, "")
+    return f"{mark}{kind}: {name}"
 
 
 def _kind(changed: str, context: MessageContext) -> str:
     if not changed and not any(change.rings for change in context.changes):
         return "Result"
-    return DISAGREE if context.order_unknown else "CORRECTION"
+    return DISAGREE if context.order_unknown else CORRECTION
 
 
 def _changed(context: MessageContext) -> str:
@@ -114,11 +125,6 @@ def _others_lines(others: Sequence[Runner]) -> Iterator[str]:
         yield f"and {len(others) - _OTHERS_NAMED} more"
 
 
-def _off(race: Race) -> str | None:
-    off = off_for_readers(race.off)
-    return f"Off {off}" if off else None
-
-
 def _winning_time(race: Race) -> str | None:
     time = safe(race.winning_time, SHORT_MAX)
     return f"Winning time {time}" if time else None
@@ -143,11 +149,11 @@ def _walkover(race: Race) -> str | None:
 def void_race(event: RacingEvent, context: MessageContext) -> Message:
     """`text` begins with "VOID: "."""
     race = event.race
-    name, off = f"VOID: {race_name(race)}{region_mark(event)}", off_for_readers(race.off)
+    name = f"VOID: {race_name(race)}{region_mark(event)}"
     said = [_void_in_words(context), *_other_changes(event, context)]
     head = [
-        header(name),
-        section(joined([race_details(race), f"Off {off}" if off else None], "\n")),
+        header(f"{VOIDED} {name}"),
+        section(race_details(race)),
         section("\n".join([*said, *asides(context)])),
     ]
     text = ". ".join([name, *said, *asides(context, in_text=True)]) + late_mark(context)

@@ -5,17 +5,17 @@ from collections.abc import Callable, Sequence
 from bot.events.races import Runner
 from bot.outbox.message import Block
 from bot.slack.messages.kit.blocks import CONTAINER, section
-from bot.slack.messages.kit.native_blocks import TABLE_ROWS_MAX, cell, data_table
+from bot.slack.messages.kit.native_blocks import ROWS_PER_PAGE, TABLE_ROWS_MAX, cell, data_table
 
 HORSE = "Horse"
 
 RESULT_COLUMNS: dict[str, Callable[[Runner], str | None]] = {
     # As published: "2=", "PU".
-    "Position": lambda runner: runner.position,
+    "Pos": lambda runner: runner.position,
     HORSE: lambda runner: runner.horse or (f"no. {runner.number}" if runner.number else None),
     "Jockey": lambda runner: runner.jockey,
     "Trainer": lambda runner: runner.trainer,
-    "Starting price": lambda runner: runner.starting_price,
+    "SP": lambda runner: runner.starting_price,
     "Why": lambda runner: runner.position_reason,
 }
 FULL_RESULT_COLUMNS = RESULT_COLUMNS | {
@@ -29,11 +29,15 @@ _FOR_THE_REST = CONTAINER + 40
 
 
 def runners_table(
-    caption: str, runners: Sequence[Runner], columns: dict[str, Callable[[Runner], str | None]], room: int
+    caption: str,
+    runners: Sequence[Runner],
+    columns: dict[str, Callable[[Runner], str | None]],
+    room: int,
+    rows_per_page: int = ROWS_PER_PAGE,
 ) -> list[Block | None]:
     listed = runners[: TABLE_ROWS_MAX - 1]
     cells = {title: [cell(value(runner)) for runner in listed] for title, value in columns.items()}
-    made = data_table(caption, cells, HORSE, room - _FOR_THE_REST)
+    made = data_table(caption, cells, HORSE, room - _FOR_THE_REST, rows_per_page)
     if made is None:
         return []
     table, shown = made

@@ -1,9 +1,14 @@
 """Names of races, runners, courses, regions and classes in messages."""
 
+import re
+from datetime import date
+
 from bot.events.event import RacingEvent
 from bot.events.races import Race, Runner
 from bot.slack.messages.kit.text import counted, joined, safe
-from bot.slack.messages.kit.times import off_text
+from bot.slack.messages.kit.times import off_text, weekday_and_day
+
+_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 COURSE_MAX = 80
 HORSE_MAX = 60
@@ -24,12 +29,24 @@ def race_name(race: Race) -> str:
 
 
 def card_name(race: Race) -> str:
-    """For example "Ascot, 2026-11-21"."""
-    return joined([course_name(race), race_date(race)], ", ") or _race_by_id(race) or "card not named"
+    """For example "Ascot, Sat 21 Nov"."""
+    return joined([course_name(race), race_day(race)], ", ") or _race_by_id(race) or "card not named"
 
 
 def race_date(race: Race) -> str | None:
+    """As published, for copying into a command."""
     return safe(race.race_date, SHORT_MAX)
+
+
+def race_day(race: Race) -> str | None:
+    """For example "Sat 21 Nov"; another form of a date as published."""
+    published = race.race_date or ""
+    if not _ISO_DATE.fullmatch(published):
+        return race_date(race)
+    try:
+        return weekday_and_day(date.fromisoformat(published))
+    except ValueError:
+        return race_date(race)
 
 
 def region_mark(event: RacingEvent) -> str:

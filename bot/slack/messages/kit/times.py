@@ -35,6 +35,11 @@ def day_in_words(day: date) -> str:
     return f"{day.day} {day:%B}"
 
 
+def weekday_and_day(day: date) -> str:
+    """For example "Sat 21 Nov"."""
+    return f"{day:%a} {day.day} {day:%b}"
+
+
 def off_text(off: OffTime) -> str | None:
     moment = aware(off.off_at)
     return safe(off.text, _TIME_TEXT_MAX) or (utc_clock(moment) if moment else None)

@@ -1,0 +1,23 @@
+"""The mark of each urgent kind of message, always the same. A mark stands before the words, never in their place."""
+
+from bot.slack.messages.kit.text import HEADER_MAX, clip, size
+
+ABANDONED = "\N{OCTAGONAL SIGN}"
+CONFLICTING = "\N{WARNING SIGN}\N{VARIATION SELECTOR-16}"
+CORRECTED = "\N{PENCIL}\N{VARIATION SELECTOR-16}"
+VOIDED = "\N{NO ENTRY SIGN}"
+DRILLED = "\N{TEST TUBE}"
+
+REASON_MIN = 12
+"""Less of a reason says nothing."""
+
+
+def headline(mark: str, words: str, reason: str | None = None, after: str = "") -> tuple[str, bool]:
+    """A header with as much of the reason as fits, and whether the reason is whole."""
+    first = f"{mark} {words}"
+    if not reason:
+        return f"{first}{after}", True
+    room = HEADER_MAX - size(first) - size(after) - 2
+    if room < min(REASON_MIN, size(reason)):
+        return f"{first}{after}", False
+    return f"{first}, {clip(reason, room)}{after}", size(reason) <= room
