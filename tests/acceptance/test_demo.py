@@ -96,7 +96,8 @@ def test_day_is_played_without_a_traceback_and_leaves_nothing(day):
 
 def test_abandonments_stand_in_the_channels_that_asked_and_in_no_other(day):
     abandoned = {
-        channel: [text for text in texts if text.startswith("ABANDONED: ")] for channel, texts in shown(day).items()
+        channel: [text for text in texts if text.startswith(("🛑 ABANDONED: ", "ABANDONED: "))]
+        for channel, texts in shown(day).items()
     }
     assert [len(abandoned[name]) for name in ("gb-racing", "ire-racing", "everything")] == [1, 1, 2]
     assert abandoned.get("racing-admins", []) == []
@@ -107,7 +108,7 @@ def test_abandonments_stand_in_the_channels_that_asked_and_in_no_other(day):
 
 def test_results_stand_in_the_channels_of_their_region_only(day):
     results = {
-        channel: [text for text in texts if text.startswith(("Result: ", "CORRECTION: "))]
+        channel: [text for text in texts if text.startswith(("Result: ", "✏️ CORRECTION: ", "CORRECTION: "))]
         for channel, texts in shown(day).items()
     }
     assert len(results["gb-racing"]) == 3

@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 
 from bot.sandbox.racing_service.racing_standin import RacingService
+from bot.slack.messages.kit.times import weekday_and_day
 from tests.acceptance.conftest import World, run_world
 
 GB = "CGB"
@@ -118,7 +119,7 @@ async def test_abandoned_meeting_lists_its_races_whatever_its_delivery_names(wor
     message = await told(world, EVERYWHERE, begins, bare("meeting.abandoned", **named(lost), reason="Frost"))
     said = shown(message)
     assert [race for race in lost.races if line(race) not in said] == []
-    assert f"{lost.race_date.isoformat()} (GB)" in message.text
+    assert f"{weekday_and_day(lost.race_date)} (GB)" in message.text
     assert "Fog" in said
     assert "race rc_" not in said
 
