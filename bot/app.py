@@ -72,6 +72,7 @@ from bot.slack.bot_identity import BotIdentity
 from bot.slack.channel_membership import is_member
 from bot.slack.commands.invocation import Desk
 from bot.slack.event_messages import PostRenderer
+from bot.slack.listeners.app_home import HomeListener
 from bot.slack.listeners.button_clicks import ActionListener
 from bot.slack.listeners.channel_life import ChannelListener
 from bot.slack.listeners.command_runner import CommandRunner
@@ -363,6 +364,7 @@ class Service:
             self.identity,
             [
                 CommandListener(runner),
+                HomeListener(runner),
                 ActionListener(runner),
                 FormListener(runner),
                 ChannelListener(self.database, self.identity, self.notices, self.reopening, self.clock, self.queued),

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from sqlalchemy import delete, func, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, delete, func, literal_column, or_, select, update
 from sqlmodel import Session, col
 
 from bot.channels import channel_lock
@@ -28,6 +28,9 @@ log = get_logger(__name__)
 class UnreadFilter(ChannelFilter):
     """Stands for a stored filter that can't be read."""
 
+
+SENT_LITERAL: ColumnElement[str] = literal_column("'sent'")
+"""In the words of the index: otherwise SQLite does not use an index over some states only."""
 
 POSTS_SEARCHED = 200
 """Posts of a channel among which `last_posts` looks."""
@@ -243,8 +246,7 @@ def last_posts(session: Session, channel_id: str, filters: Sequence[ChannelFilte
     statement = (
         select(OutboxMessage, EventVersion)
         .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
-        # As a literal, and as the index says it: otherwise SQLite does not use an index over some states only.
-        .where(col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.state) == literal_column("'sent'"))
+        .where(col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.state) == SENT_LITERAL)
         .order_by(col(OutboxMessage.id).desc())
         .limit(POSTS_SEARCHED)
     )

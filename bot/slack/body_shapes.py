@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from bot.errors import BodyUnreadable
-from bot.slack.listeners import channel_life, direct_messages, installation
+from bot.slack.listeners import app_home, channel_life, direct_messages, installation
 
 Id = Annotated[str, Field(min_length=1)]
 
@@ -51,6 +51,11 @@ class _ChannelEvent(_Event):
     channel: Id
 
 
+class _HomeEvent(_Event):
+    user: Id
+    tab: str | None = None
+
+
 class _MoveEvent(_Event):
     old_channel_id: Id
     new_channel_id: Id
@@ -59,6 +64,7 @@ class _MoveEvent(_Event):
 EVENT_SHAPES: Mapping[str, type[_Event]] = {
     "member_joined_channel": _ChannelEvent,
     "member_left_channel": _ChannelEvent,
+    app_home.HOME_EVENT: _HomeEvent,
     direct_messages.EVENT: _ChannelEvent,
     **dict.fromkeys((*channel_life.CLOSING_EVENTS, *channel_life.OPENING_EVENTS), _ChannelEvent),
     channel_life.MOVING_EVENT: _MoveEvent,

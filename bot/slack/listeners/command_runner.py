@@ -74,16 +74,25 @@ class CommandRunner:
         return Committed(invocation, command, result)
 
     async def answer(self, committed: Committed, reply: Reply) -> None:
-        command, invocation, error = committed.command, committed.invocation, committed.error
+        if committed.error is not None:
+            await self.responder.respond(reply, await self._refusal(committed, committed.error))
+        elif committed.command is not None:
+            await self._answer(committed.command, committed.invocation, committed.result, reply)
+
+    async def said(self, committed: Committed) -> Message | None:
+        """The answer, for a place without a `response_url`. None after a form was opened."""
+        if committed.error is not None:
+            return await self._refusal(committed, committed.error)
+        if committed.command is None:
+            return None
+        return await self._message(committed.command, committed.invocation, committed.result)
+
+    async def _refusal(self, committed: Committed, error: Exception) -> Message:
+        command, invocation = committed.command, committed.invocation
         if isinstance(error, TimeoutError):
             reader = await reader_of(self.desk, invocation)
-            message = sentence(not_in_time(invocation.reference, reader), reader.admins)
-            await self.responder.respond(reply, message)
-        elif error is not None:
-            line = _line(command, invocation) if command else invocation.text
-            await self.responder.respond(reply, await self._explained(error, invocation, line))
-        elif command is not None:
-            await self._answer(command, invocation, committed.result, reply)
+            return sentence(not_in_time(invocation.reference, reader), reader.admins)
+        return await self._explained(error, invocation, _line(command, invocation) if command else invocation.text)
 
     async def _answer(self, command: Command, invocation: Invocation, result: Any, reply: Reply) -> None:
         answering = asyncio.create_task(self._message(command, invocation, result))

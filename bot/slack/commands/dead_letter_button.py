@@ -1,0 +1,46 @@
+"""The button that posts an alert after all, which was given up."""
+
+from functools import partial
+
+from sqlmodel import Session
+
+from bot.channels import audit_log
+from bot.errors import CommandError
+from bot.outbox import dead_letters
+from bot.outbox.message import Message
+from bot.slack.commands.invocation import Command, Desk, Invocation
+from bot.slack.forms.home_view import POST_AGAIN
+from bot.slack.messages.kit.sentences import sentence
+
+
+async def commit(desk: Desk, invocation: Invocation) -> str:
+    """The channel's id. Raises CommandError for people who are no admins, and for an alert that is posted already."""
+    await desk.people.check_is_admin(invocation.user_id, "Only admins may post what was given up.")
+    channel_id = await desk.database.write(partial(_post_again, desk=desk, invocation=invocation))
+    if channel_id is None:
+        raise CommandError("That message is posted already, or is not there any more.")
+    return channel_id
+
+
+async def answer(_desk: Desk, _invocation: Invocation, committed: str) -> Message:
+    return sentence(f"The message goes to {committed} now.", [committed])
+
+
+def _post_again(session: Session, desk: Desk, invocation: Invocation) -> str | None:
+    text = invocation.text
+    channel_id = dead_letters.post_again(session, int(text)) if text.isascii() and text.isdecimal() else None
+    if channel_id is not None:
+        audit_log.add(
+            session,
+            at=desk.clock(),
+            user_id=invocation.user_id,
+            channel_id=channel_id,
+            action="post after all",
+            before=f"message {text} given up",
+            after=f"message {text} posted after all",
+            reference=invocation.reference,
+        )
+    return channel_id
+
+
+DEAD_LETTER_BUTTON = Command(POST_AGAIN, "", "Post an alert that was given up", answer, commit)

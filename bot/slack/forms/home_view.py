@@ -1,0 +1,109 @@
+"""App Home: what a person may change, and the bot's health for admins. A view of at most 100 blocks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from bot.channels.filters import ChannelFilter
+from bot.outbox.dead_letters import DeadLetter
+from bot.outbox.message import Block, Message
+from bot.slack.messages.answers.filter_words import in_markup
+from bot.slack.messages.kit.blocks import context, header, mrkdwn, section
+from bot.slack.messages.kit.buttons import action_button, actions
+from bot.slack.messages.kit.mentions import named
+from bot.slack.messages.kit.names import course_name, race_name, reason
+from bot.slack.messages.kit.text import clip, counted, joined, safe
+from bot.slack.messages.kit.times import moment_for_readers
+
+HOME = "home"
+"""Begins the action_id of each button. The value is the channel's id, a space, and the words of the command."""
+
+POST_AGAIN = "post_again"
+"""The word of the button that posts an alert after all, before the message's id."""
+
+CHANNELS_MAX = 20
+DEAD_LETTERS_MAX = 5
+CHANNEL_WORDS_MAX = 1_000
+DETAIL_MAX = 150
+STATUS_BLOCKS_MAX = 20
+
+NOTHING_YET = (
+    "You have not subscribed a channel yet. Invite me to a channel and type `/racing subscribe GB` there, with your "
+    "region. `/racing help` shows what else I understand."
+)
+
+
+@dataclass(frozen=True)
+class HomeChannel:
+    """`state` in words; `is_paused`: the button resumes."""
+
+    channel_id: str
+    filters: Sequence[ChannelFilter]
+    state: str
+    is_paused: bool
+    last_post_at: datetime | None
+
+
+@dataclass(frozen=True)
+class HomePage:
+    """`said` answers the last press. `status` and `dead_letters` are for admins."""
+
+    channels: Sequence[HomeChannel]
+    total: int
+    is_admin: bool
+    status: Message | None = None
+    dead_letters: Sequence[DeadLetter] = ()
+    said: str | None = None
+    at: datetime | None = None
+
+
+def home_view(page: HomePage) -> dict[str, Any]:
+    blocks = [
+        section(page.said or ""),
+        *_channels(page),
+        *_dead_letters(page.dead_letters),
+        *(page.status.blocks[:STATUS_BLOCKS_MAX] if page.status else ()),
+        context([mrkdwn(f"As of {moment_for_readers(page.at)}. Opening Home reads it anew.")] if page.at else []),
+    ]
+    return {"type": "home", "blocks": [block for block in blocks if block]}
+
+
+def _channels(page: HomePage) -> list[Block | None]:
+    title = "All channels" if page.is_admin else "Channels that you subscribed or changed"
+    if not page.channels:
+        return [header("racing-bot"), section(NOTHING_YET)]
+    blocks: list[Block | None] = [header(title)]
+    for one in page.channels:
+        blocks += [section(_words(one)), actions(_buttons(one))]
+    left = page.total - len(page.channels)
+    return [*blocks, section(f"and {counted(left, 'more channel')}: type `/racing list` there" if left else "")]
+
+
+def _words(one: HomeChannel) -> str:
+    last = f"last post {moment_for_readers(one.last_post_at)}" if one.last_post_at else "no post lately"
+    return clip(f"*{named(one.channel_id)}*\n{in_markup(*one.filters)}\n{safe(one.state)} · {last}", CHANNEL_WORDS_MAX)
+
+
+def _buttons(one: HomeChannel) -> list[Block]:
+    pause = ("Resume", "resume") if one.is_paused else ("Pause", "pause")
+    return [_button(one.channel_id, *pause), _button(one.channel_id, "Change", "subscribe")]
+
+
+def _dead_letters(letters: Sequence[DeadLetter]) -> list[Block | None]:
+    if not letters:
+        return []
+    blocks: list[Block | None] = [header("Given up")]
+    for one in letters:
+        name = joined([race_name(one.event.race) or course_name(one.event.race), reason(one.event)])
+        kind = "ABANDONED: " if one.event.is_abandonment else ""
+        words = f"{kind}{name}, for {named(one.channel_id)}, {moment_for_readers(one.given_up_at)}"
+        blocks += [
+            section(f"{words}\n{safe(one.reason, DETAIL_MAX) or ''}"),
+            actions([_button(one.channel_id, "Post it after all", f"{POST_AGAIN} {one.message_id}")]),
+        ]
+    return blocks
+
+
+def _button(channel_id: str, label: str, words: str) -> Block:
+    return action_button(label, HOME, f"{channel_id} {words}")

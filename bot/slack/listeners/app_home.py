@@ -1,0 +1,125 @@
+"""App Home: published when a person opens Home, and again after each press."""
+
+import re
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from slack_bolt.async_app import AsyncAck, AsyncApp
+from sqlalchemy import func, or_, select
+from sqlmodel import Session, col
+
+from bot.channels import subscriptions
+from bot.channels.subscriptions import read_filter
+from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MessageKind, OutboxMessage, SubscriptionState
+from bot.errors import SlackError
+from bot.logs import get_logger
+from bot.operations.status_figures import read_status
+from bot.outbox import dead_letters
+from bot.slack.commands.dead_letter_button import DEAD_LETTER_BUTTON
+from bot.slack.commands.filter_view import as_shown
+from bot.slack.commands.invocation import Command, Desk, Invocation
+from bot.slack.commands.table import find_command
+from bot.slack.forms.home_view import CHANNELS_MAX, DEAD_LETTERS_MAX, HOME, HomeChannel, HomePage, home_view
+from bot.slack.listeners.command_runner import CommandRunner, Committed, new_reference
+from bot.slack.messages.answers.status_answer import StatusScope, status_answer
+from bot.slack.messages.answers.subscription_list import STATE_WORDS
+
+log = get_logger(__name__)
+
+HOME_EVENT = "app_home_opened"
+PUBLISH_S = 3.0
+
+
+@dataclass(frozen=True)
+class HomeListener:
+    """Each view comes from the database alone."""
+
+    runner: CommandRunner
+
+    def register(self, bolt: AsyncApp) -> None:
+        bolt.event(HOME_EVENT)(self.on_opened)
+        bolt.action(re.compile(f"^{HOME}:"))(self.on_action)
+
+    async def on_opened(self, event: dict[str, Any]) -> None:
+        if event.get("tab") in (None, "home"):
+            user_id = str(event.get("user"))
+            self.runner.tasks.start(self.publish(user_id), f"home {user_id}")
+
+    async def on_action(self, ack: AsyncAck, body: dict[str, Any], action: dict[str, Any]) -> None:
+        channel_id, _, words = str(action.get("value") or "").partition(" ")
+        command, text = _command(words)
+        user_id = str((body.get("user") or {}).get("id") or "")
+        invocation = Invocation(text, channel_id, user_id, new_reference(), body.get("trigger_id"))
+        log.info("home_action", reference=invocation.reference, channel_id=channel_id)
+        committed = await self.runner.commit(command, invocation)
+        await ack()
+        self.runner.tasks.start(self._answer(committed, user_id), f"home {invocation.reference}")
+
+    async def _answer(self, committed: Committed, user_id: str) -> None:
+        message = await self.runner.said(committed)
+        if message is not None:
+            await self.publish(user_id, message.text)
+
+    async def publish(self, user_id: str, said: str | None = None) -> None:
+        desk = self.runner.desk
+        is_admin = bool(await desk.people.is_admin(user_id))
+        page = await desk.database.read(partial(_page, desk=desk, user_id=user_id, is_admin=is_admin, said=said))
+        try:
+            await desk.slack.call(
+                "views.publish",
+                lambda: desk.slack.web.views_publish(user_id=user_id, view=home_view(page)),
+                timeout_s=PUBLISH_S,
+            )
+        except SlackError as error:
+            log.warning("home_not_published", reason=str(error))
+
+
+def _command(words: str) -> tuple[Command | None, str]:
+    name, _, text = words.partition(" ")
+    return (DEAD_LETTER_BUTTON, text) if name == DEAD_LETTER_BUTTON.name else find_command(words)
+
+
+def _page(session: Session, *, desk: Desk, user_id: str, is_admin: bool, said: str | None) -> HomePage:
+    channel_ids = _channel_ids(session, None if is_admin else user_id)
+    now = desk.clock()
+    status = status_answer(read_status(session, desk.clock), StatusScope(dict(desk.degraded()))) if is_admin else None
+    return HomePage(
+        channels=[_channel(session, channel_id) for channel_id in channel_ids[:CHANNELS_MAX]],
+        total=len(channel_ids),
+        is_admin=is_admin,
+        status=status,
+        dead_letters=dead_letters.newest(session, DEAD_LETTERS_MAX) if is_admin else (),
+        said=said,
+        at=now,
+    )
+
+
+def _channel_ids(session: Session, user_id: str | None) -> list[str]:
+    """The subscribed channels; of a person: those that the person subscribed or changed."""
+    row = ChannelSubscriptionRow
+    statement = select(col(row.channel_id)).group_by(col(row.channel_id)).order_by(func.max(col(row.updated_at)).desc())
+    if user_id is not None:
+        changed = select(col(AuditEntry.channel_id)).where(col(AuditEntry.user_id) == user_id)
+        statement = statement.where(or_(col(row.created_by) == user_id, col(row.channel_id).in_(changed)))
+    return list(session.execute(statement).scalars())
+
+
+def _channel(session: Session, channel_id: str) -> HomeChannel:
+    rows = subscriptions.of_channel(session, channel_id)
+    states = dict.fromkeys(STATE_WORDS[SubscriptionState(row.state)] for row in rows)
+    return HomeChannel(
+        channel_id=channel_id,
+        filters=as_shown(session, map(read_filter, rows)),
+        state=", ".join(states),
+        is_paused=any(row.paused_until is not None for row in rows),
+        last_post_at=_last_post(session, channel_id),
+    )
+
+
+def _last_post(session: Session, channel_id: str) -> Any:
+    post = OutboxMessage
+    sent = col(post.state) == subscriptions.SENT_LITERAL
+    statement = select(col(post.sent_at)).where(col(post.channel_id) == channel_id, sent)
+    newest = statement.where(col(post.kind) == MessageKind.EVENT).order_by(col(post.id).desc()).limit(1)
+    return session.execute(newest).scalar_one_or_none()

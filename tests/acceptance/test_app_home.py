@@ -1,0 +1,72 @@
+"""App Home, opened and pressed as in Slack: what a person sees of their channels, and what admins see besides."""
+
+import json
+
+import pytest
+
+from bot.sandbox.slack.failures import slack_error
+from tests.acceptance.conftest import APP_TOKEN, World
+from tests.acceptance.payloads import abandoned
+
+CHANNEL = "CGB"
+
+
+def home(world: World, user: str = "UALICE") -> str:
+    view = world.slack.views.get(f"VHOME{user}")
+    return json.dumps(view["blocks"], ensure_ascii=False) if view else ""
+
+
+async def opened(world: World, words: str, user: str = "UALICE") -> str:
+    assert (await world.slack.open_home(user, world.bot.url)).status == 200
+    await world.slack.wait_for(lambda: words in home(world, user), timeout_s=60)
+    return home(world, user)
+
+
+async def press(world: World, label: str, user: str = "UALICE") -> None:
+    answer = await world.person(user).clicks_in_view(f"VHOME{user}", label)
+    assert answer.status == 200, answer
+
+
+@pytest.mark.parametrize("settings", [{}, {"SLACK_APP_TOKEN": APP_TOKEN}], ids=["HTTP", "Socket Mode"])
+async def test_home_shows_a_persons_channels_and_its_buttons_pause_and_resume(make_world, settings):
+    async with make_world(**settings) as world:
+        world.slack.add_user("UBOB", "bob")
+        assert "have not subscribed" in await opened(world, "have not subscribed", "UBOB")
+        await world.subscribe(CHANNEL, "GB")
+        shown = await opened(world, f"<#{CHANNEL}>")
+        assert "results and abandonments" in shown
+        assert "live" in shown
+        assert "Quota" not in shown
+        await press(world, "Pause")
+        await world.slack.wait_for(lambda: "PAUSED" in home(world) and "Resume" in home(world), timeout_s=60)
+        await press(world, "Resume")
+        await world.slack.wait_for(lambda: '"Pause"' in home(world), timeout_s=60)
+        assert "have not subscribed" in await opened(world, "have not subscribed", "UBOB")
+
+
+async def test_change_opens_the_form_of_the_channel(world):
+    await world.subscribe(CHANNEL, "GB")
+    await opened(world, f"<#{CHANNEL}>")
+    before = set(world.slack.views)
+    await press(world, "Change")
+    await world.slack.wait_for(lambda: bool(set(world.slack.views) - before), timeout_s=60)
+    (form,) = [world.slack.views[name] for name in set(world.slack.views) - before]
+    assert CHANNEL in form["private_metadata"]
+
+
+async def test_admin_posts_after_all_what_slack_refused_and_only_once(make_world):
+    async with make_world(ADMIN_USERS="UALICE") as world:
+        world.slack.add_user("UBOB", "bob")
+        await world.subscribe(CHANNEL, "all")
+        world.slack.script("chat.postMessage", [slack_error("msg_too_long")] * 3)
+        assert (await world.bot.deliver(abandoned("rc_1"))).status_code == 200
+        await world.slack.wait_for(lambda: bool(world.slack.messages("CADMIN")), timeout_s=60)
+        shown = await opened(world, "Post it after all")
+        assert "ABANDONED: " in shown
+        assert "Quota" in shown
+        assert "Post it after all" not in await opened(world, "have not subscribed", "UBOB")
+        await press(world, "Post it after all")
+        (text,) = await world.wait_for_posts(CHANNEL, 1)
+        assert text.startswith("ABANDONED: ")
+        await world.slack.wait_for(lambda: "Post it after all" not in home(world), timeout_s=60)
+        assert len(world.texts(CHANNEL)) == 1
