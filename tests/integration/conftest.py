@@ -5,7 +5,6 @@ import hashlib
 import json
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,12 +12,9 @@ from typing import Any
 import pytest
 import pytest_asyncio
 import structlog
-from sqlalchemy import event, text
-from sqlmodel import SQLModel
 
 from bot.channels import subscriptions
 from bot.channels.filters import ChannelFilter
-from bot.db import migrate
 from bot.db.database_clock import database_now
 from bot.db.engine import Database
 from bot.deliveries import inbox
@@ -39,6 +35,7 @@ from bot.slack.event_messages import PostRenderer
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.kit.sentences import sentence
 from bot.slack.web_client import METHOD_OF, SlackClient, make_session, make_web_client
+from tests.databases import current, empty
 from tests.postgres import new_postgres_database
 
 TOKEN = "xoxb-test-integration"
@@ -54,22 +51,6 @@ def plain_tracebacks() -> Iterator[None]:
     structlog.reset_defaults()
 
 
-@contextmanager
-def current(url: str) -> Iterator[Database]:
-    """A database with the current schema, for this worker's tests one after another.
-
-    Made once, because it takes ten times as long as to empty it, and a new one compiles each statement anew.
-    """
-    # Patient: what a test is about is not how busy the machine is.
-    database = Database(url, busy_s=20)
-    if database.is_sqlite:
-        # As with PostgreSQL: no test pulls the plug.
-        event.listen(database.writer, "connect", lambda connection, _: connection.execute("PRAGMA synchronous=OFF"))
-    migrate.upgrade(database)
-    yield database
-    asyncio.run(database.close())
-
-
 @pytest.fixture(scope="session")
 def sqlite_database(tmp_path_factory) -> Iterator[Database]:
     with current(f"sqlite:///{tmp_path_factory.mktemp('sqlite') / 'bot.db'}") as database:
@@ -80,17 +61,6 @@ def sqlite_database(tmp_path_factory) -> Iterator[Database]:
 def postgresql_database(postgres_server: str) -> Iterator[Database]:
     with current(new_postgres_database(postgres_server)) as database:
         yield database
-
-
-def empty(database: Database) -> None:
-    """Forget what the test before has stored; numbers begin at one again."""
-    tables = reversed(SQLModel.metadata.sorted_tables)
-    with database.writer.begin() as connection:
-        if not database.is_sqlite:
-            connection.execute(text(f"TRUNCATE {', '.join(table.name for table in tables)} RESTART IDENTITY"))
-            return
-        for table in tables:
-            connection.execute(table.delete())
 
 
 @pytest_asyncio.fixture(params=["sqlite", "postgresql"])

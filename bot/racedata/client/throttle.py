@@ -16,6 +16,9 @@ from bot.racedata.client.timing import Timing
 COMMANDS_SHARE = 0.25
 """Part of each minute that background work leaves to commands."""
 
+OTHERS_SHARE = 0.1
+"""Part of each minute left unspent while others spend too: their next requests come before our next answer."""
+
 LOWEST_LIMIT = 60
 """The lowest limit of any plan (Interface, Limits), until the service reports the key's own."""
 
@@ -68,8 +71,10 @@ class TokenBucket:
     def _service_wait_s(self, now: float, background: bool, replicas: int) -> float:
         if self._count is None:
             return 0.0
-        kept_free = int(self.limit * COMMANDS_SHARE) if background else 0
-        return 0.0 if (self._count.left - kept_free) // replicas > 0 else self._count.resets_at - now
+        # Others are replicas too: the service counts for the whole key.
+        others_spent = self._count.left < self.limit - self._in_flight - len(self._returns)
+        share = COMMANDS_SHARE if background else OTHERS_SHARE if others_spent else 0
+        return 0.0 if (self._count.left - int(self.limit * share)) // replicas > 0 else self._count.resets_at - now
 
     def take(self) -> None:
         self._in_flight += 1

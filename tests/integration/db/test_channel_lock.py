@@ -19,7 +19,7 @@ from bot.events.races import Course
 from bot.outbox.channel_move import move_channel
 from bot.outbox.resume import Reopening
 from bot.slack.messages.alerts.backlog_summary import waited
-from tests.integration.conftest import empty
+from tests.databases import empty
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 GB = ChannelFilter(region="GB", topics=DEFAULT_TOPICS)

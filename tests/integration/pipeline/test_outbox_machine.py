@@ -68,7 +68,8 @@ from bot.outbox.states import FINAL, UNSENT
 from bot.settings import DoubtfulPosts
 from bot.slack.messages.alerts.backlog_summary import waited as summarise
 from bot.slack.messages.kit.sentences import sentence
-from tests.integration.conftest import START, empty
+from tests.databases import empty
+from tests.integration.conftest import START
 from tests.integration.pipeline.racing_day import abandonment, meeting, result
 
 CHANNELS = ("CGB", "CALL")

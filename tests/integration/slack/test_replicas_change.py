@@ -47,7 +47,8 @@ from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.conditions.region_view import REGIONS_FIELD
 from bot.slack.messages.kit.sentences import sentence
 from bot.slack.web_client import SlackClient, make_session, make_web_client
-from tests.integration.conftest import TOKEN, empty
+from tests.databases import empty
+from tests.integration.conftest import TOKEN
 from tests.integration.pipeline.racing_day import result
 
 PATIENCE_S = 20.0

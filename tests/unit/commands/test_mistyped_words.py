@@ -1,13 +1,11 @@
 """Words after /racecard and /results that are nearly right: what is offered does what was meant."""
 
-import shutil
 from datetime import UTC, date, datetime
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from bot.db.engine import Database
 from bot.errors import CommandError
 from bot.racedata import reference_store as rows
 from bot.racedata.lexicon import Lexicon
@@ -32,16 +30,14 @@ COURSES = [
 
 
 @pytest.fixture
-async def book(tmp_path, empty_database):
-    database = Database(f"sqlite:///{shutil.copy(empty_database, tmp_path / 'words.db')}")
+async def book(database):
     nobody: Any = None
     kept = ReferenceBook(database, nobody, lambda: NOW)
     # The lists are as they are kept: nothing is to be asked for.
     kept._refreshed_at = NOW
     await database.write(lambda session: rows.put_regions(session, REGIONS, NOW))
     await database.write(lambda session: rows.put_courses(session, COURSES, NOW))
-    yield kept
-    await database.close()
+    return kept
 
 
 async def no_meetings(_day):

@@ -1,4 +1,3 @@
-import shutil
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -6,7 +5,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bot.db.engine import Database
 from bot.errors import CommandError
 from bot.events.races import Course
 from bot.racedata import reference_store as rows
@@ -25,9 +23,7 @@ COURSES = [
 
 
 @pytest.fixture
-async def make_book(tmp_path, empty_database):
-    database = Database(f"sqlite:///{shutil.copy(empty_database, tmp_path / 'words.db')}")
-
+async def make_book(database):
     async def make(regions=("GB", "IRE", "AUS"), courses=COURSES):
         nobody: Any = None
         book = ReferenceBook(database, nobody, lambda: NOW)
@@ -39,8 +35,7 @@ async def make_book(tmp_path, empty_database):
             await database.write(lambda session: rows.put_courses(session, courses, NOW))
         return book
 
-    yield make
-    await database.close()
+    return make
 
 
 @pytest.mark.parametrize(

@@ -119,9 +119,26 @@ def test_bucket_beside_a_rival_costs_at_most_one_refusal_a_minute(limit, skew_s,
 
 def test_bucket_beside_a_rival_that_uses_up_every_minute_costs_one_refusal_a_minute():
     service = Service(60)
-    rivals = [minute * 60 + second / 10 for minute in range(7) for second in range(400)]
+    rivals = [minute * 60 + number / 1000 for minute in range(7) for number in range(60)]
     run(service, [TokenBucket()], [0.1], rivals=rivals)
     assert max(service.refused.values()) == 1
+
+
+LATENCIES = [0.1, 0.25, 0.4, 0.15, 0.9]
+STEADY = [number * 1.5 for number in range(400)]
+BURSTY = [minute * 60 + 20 + number * 0.05 for minute in range(10) for number in range(40)]
+
+
+@pytest.mark.parametrize(
+    ("replicas", "rivals", "least_sent"),
+    [(1, [], 510), (1, STEADY, 410), (1, BURSTY, 435), (2, [], 530), (2, STEADY, 470), (2, BURSTY, 499)],
+    ids=["one-alone", "one-steady", "one-bursty", "two-alone", "two-steady", "two-bursty"],
+)
+def test_buckets_leave_a_rival_room_and_are_not_refused(replicas, rivals, least_sent):
+    service = Service(60)
+    sent = run(service, [TokenBucket() for _ in range(replicas)], LATENCIES, until=600, rivals=rivals)
+    assert not service.refused
+    assert len(sent) >= least_sent
 
 
 def test_bucket_keeps_part_of_the_minute_free_of_background_work():
