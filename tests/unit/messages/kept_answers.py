@@ -15,10 +15,11 @@ from bot.errors import CommandError, StorageUnavailable
 from bot.events.drill_mark import Drill
 from bot.events.event import EventKind, RacingEvent, Topic
 from bot.events.facts import VersionRemarks
-from bot.events.races import Course
+from bot.events.races import Course, OffTime, Race
 from bot.fanout.drill_records import KeptDrill
 from bot.operations.drill_run import AddressAnswer, DrillReport, Problem, Stop
 from bot.operations.status_figures import JobDone, Status
+from bot.outbox.dead_letters import DeadLetter
 from bot.outbox.held_queues import PAUSED, UNDELIVERED, Held
 from bot.outbox.ledger import LedgerLine, Trace, TracedDelivery, TracedVersion
 from bot.outbox.ledger import LedgerOutcome as Became
@@ -30,6 +31,7 @@ from bot.racedata.month_quota import QuotaReading, QuotaSource, UsageRow
 from bot.racedata.recent_races import Recent
 from bot.racedata.reference_store import KnownCountry, KnownCourse
 from bot.slack.commands.error_answers import explain
+from bot.slack.forms.home_view import HomeChannel, HomePage, home_view
 from bot.slack.forms.subscribe_form import FormOf, outdated, saved, subscribe_form
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.alerts.drill_message import drill
@@ -345,6 +347,21 @@ ANSWERS: dict[str, partial[Any]] = {
     "trace_of_nothing": partial(trace_answer, Trace((), (), 0, NOON), "rc_2", _address, None),
 }
 
+HOME_LIVE = HomeChannel("C1", [GB], "live", is_paused=False, last_post_at=NOON)
+HOME_PAUSED = HomeChannel("C2", [ALL], "paused", is_paused=True, last_post_at=None)
+HOME_LOST = DeadLetter(
+    7,
+    "C1",
+    RacingEvent(
+        key="k",
+        kind=EventKind.RACE_ABANDONED,
+        race=Race(course=Course(name="Kempton"), off=OffTime(text="14:30")),
+        reason="frozen track",
+    ),
+    "msg_too_long",
+    NOON,
+)
+
 VIEWS: dict[str, partial[Any]] = {
     "form": partial(subscribe_form, FormOf(channel_id="C1"), None, PublishedChoices(("GB", "IRE"), courses=True)),
     "form_of_a_subscription": partial(
@@ -355,4 +372,19 @@ VIEWS: dict[str, partial[Any]] = {
     ),
     "form_outdated": partial(outdated),
     "form_saved": partial(saved, subscribed(SAID).blocks),
+    "home": partial(
+        home_view, HomePage([HOME_LIVE, HOME_PAUSED], 2, is_admin=False, said="PAUSED until 14:00.", at=NOON)
+    ),
+    "home_of_nobody": partial(home_view, HomePage([], 0, is_admin=False, at=NOON)),
+    "home_of_an_admin": partial(
+        home_view,
+        HomePage(
+            [HOME_LIVE],
+            21,
+            is_admin=True,
+            status=status_answer(STATUS, StatusScope(DEGRADED)),
+            dead_letters=[HOME_LOST],
+            at=NOON,
+        ),
+    ),
 }
