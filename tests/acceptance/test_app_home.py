@@ -22,6 +22,12 @@ async def opened(world: World, words: str, user: str = "UALICE") -> str:
     return home(world, user)
 
 
+async def joined(world: World) -> None:
+    """Alice is in the channel, and has subscribed the channel."""
+    world.slack.channels[CHANNEL].members.add("UALICE")
+    await world.subscribe(CHANNEL, "GB")
+
+
 async def press(world: World, label: str, user: str = "UALICE") -> None:
     answer = await world.person(user).clicks_in_view(f"VHOME{user}", label)
     assert answer.status == 200, answer
@@ -32,7 +38,7 @@ async def test_home_shows_a_persons_channels_and_its_buttons_pause_and_resume(ma
     async with make_world(**settings) as world:
         world.slack.add_user("UBOB", "bob")
         assert "have not subscribed" in await opened(world, "have not subscribed", "UBOB")
-        await world.subscribe(CHANNEL, "GB")
+        await joined(world)
         shown = await opened(world, f"<#{CHANNEL}>")
         assert "results and abandonments" in shown
         assert "live" in shown
@@ -44,8 +50,19 @@ async def test_home_shows_a_persons_channels_and_its_buttons_pause_and_resume(ma
         assert "have not subscribed" in await opened(world, "have not subscribed", "UBOB")
 
 
+async def test_press_by_somebody_who_has_left_the_channel_changes_nothing(world):
+    world.slack.add_user("UBOB", "bob")
+    world.slack.channels[CHANNEL].members.add("UBOB")
+    assert "receives" in await world.say("/racing", "subscribe GB", channel=CHANNEL, user="UBOB")
+    await opened(world, f"<#{CHANNEL}>", "UBOB")
+    world.slack.channels[CHANNEL].members.discard("UBOB")
+    await press(world, "Pause", "UBOB")
+    await world.slack.wait_for(lambda: "not in that channel any more" in home(world, "UBOB"), timeout_s=60)
+    assert "paused" not in await world.say("/racing", "list", channel=CHANNEL)
+
+
 async def test_change_opens_the_form_of_the_channel(world):
-    await world.subscribe(CHANNEL, "GB")
+    await joined(world)
     await opened(world, f"<#{CHANNEL}>")
     before = set(world.slack.views)
     await press(world, "Change")

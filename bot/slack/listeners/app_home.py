@@ -1,5 +1,6 @@
 """App Home: published when a person opens Home, and again after each press."""
 
+import asyncio
 import re
 from dataclasses import dataclass
 from functools import partial
@@ -12,10 +13,11 @@ from sqlmodel import Session, col
 from bot.channels import subscriptions
 from bot.channels.subscriptions import read_filter
 from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MessageKind, OutboxMessage, SubscriptionState
-from bot.errors import SlackError
+from bot.errors import CommandError, SlackError
 from bot.logs import get_logger
 from bot.operations.status_figures import read_status
 from bot.outbox import dead_letters
+from bot.slack.channel_membership import members
 from bot.slack.commands.dead_letter_button import DEAD_LETTER_BUTTON
 from bot.slack.commands.filter_view import as_shown
 from bot.slack.commands.invocation import Command, Desk, Invocation
@@ -29,6 +31,10 @@ log = get_logger(__name__)
 
 HOME_EVENT = "app_home_opened"
 PUBLISH_S = 3.0
+MEMBERSHIP_S = 0.8
+"""Part of the three seconds before the ack."""
+
+NOT_THERE = "You are not in that channel any more, so nothing was changed."
 
 
 @dataclass(frozen=True)
@@ -52,9 +58,24 @@ class HomeListener:
         user_id = str((body.get("user") or {}).get("id") or "")
         invocation = Invocation(text, channel_id, user_id, new_reference(), body.get("trigger_id"))
         log.info("home_action", reference=invocation.reference, channel_id=channel_id)
-        committed = await self.runner.commit(command, invocation)
+        refusal = await self._refusal(channel_id, user_id)
+        if refusal is None:
+            committed = await self.runner.commit(command, invocation)
+        else:
+            committed = Committed(invocation, command, error=refusal)
         await ack()
         self.runner.tasks.start(self._answer(committed, user_id), f"home {invocation.reference}")
+
+    async def _refusal(self, channel_id: str, user_id: str) -> CommandError | None:
+        """Home outlasts a membership. Without Slack's answer in time, the press counts as a typed command does."""
+        if user_id in self.runner.desk.people.admin_users:
+            return None
+        try:
+            async with asyncio.timeout(MEMBERSHIP_S):
+                there = await members(self.runner.desk.slack, channel_id)
+        except TimeoutError:
+            there = None
+        return None if there is None or user_id in there else CommandError(NOT_THERE)
 
     async def _answer(self, committed: Committed, user_id: str) -> None:
         message = await self.runner.said(committed)
