@@ -41,7 +41,7 @@ from bot.slack.messages.answers.courses_answer import courses
 from bot.slack.messages.answers.coverage_answer import coverage
 from bot.slack.messages.answers.drill_report import drill_report
 from bot.slack.messages.answers.full_result_answer import full_result
-from bot.slack.messages.answers.help_answer import command_help, usage_of
+from bot.slack.messages.answers.help_answer import HelpGroup, command_help, usage_of
 from bot.slack.messages.answers.mute_answer import muted, unmuted
 from bot.slack.messages.answers.pause_answer import paused, resumed
 from bot.slack.messages.answers.racecard_answer import racecard
@@ -227,8 +227,17 @@ COMMANDS: list[Any] = [
         summary="the cards of a day",
         examples=("racecard GB tomorrow", "racecard Ascot 22 Nov"),
         mistakes="One region at a time.",
+        group=HelpGroup.RACING,
     ),
-    SimpleNamespace(name="help", usage="", summary="every command", examples=(), mistakes=""),
+    SimpleNamespace(
+        name="subscribe",
+        usage="[REGION…]",
+        summary="results of regions, here",
+        examples=("subscribe GB", "subscribe Ireland"),
+        mistakes="",
+        group=HelpGroup.CHANNEL,
+    ),
+    SimpleNamespace(name="help", usage="", summary="every command", examples=(), mistakes="", group=HelpGroup.BOT),
 ]
 
 
