@@ -31,11 +31,10 @@ from bot.slack.messages.kit.names import (
     horse_name,
     race_details,
     race_line,
-    race_name,
 )
 from bot.slack.messages.kit.pages import Paper, Turning, Unit, paged
 from bot.slack.messages.kit.text import SECTION_MAX, clip, counted, joined, listed, safe, sentences, size
-from bot.slack.messages.kit.times import off_for_readers, weekday_and_day
+from bot.slack.messages.kit.times import off_for_readers, off_text, weekday_and_day
 
 CARD_LINE_MAX = 300
 MORE_ROOM = 40
@@ -189,7 +188,8 @@ def _race_with_runners(race: Race, outcome: RaceOutcome, at: str | None) -> Unit
         # Sorting keeps the card's order among runners without a place.
         runners = sorted(runners, key=lambda runner: runner.finishing_position or RUNNERS_PLAUSIBLE)
     in_sections = lines_section(name, map(line, runners), len(runners))
-    table = runners_table(f"Runners, {race_name(race)}", runners, columns, TABLE_ROOM) if runners else []
+    caption = joined(["Runners", off_text(race.off)], ", ")
+    table = runners_table(caption, runners, columns, TABLE_ROOM) if runners else []
     if not table:
         return Unit((in_sections,))
     blocks = tuple(block for block in (section(name), *table) if block)
