@@ -146,6 +146,8 @@ def test_abandonments_without_number_are_all_on_the_pages(only_abandonments):
     named = [line for line in lines if line.endswith(reason) and line.startswith("Course")]
     assert named == [f"Course {number:03} 14:30, {reason}" for number in range(190)]
     assert "and 178 more, listed below" in pages[0].text
+    assert len(pages) > 1
+    assert all("\n190 races abandoned" in text_of(page) for page in pages)
     assert not any(line.startswith("and ") for line in lines)
 
 
