@@ -28,6 +28,7 @@ KINDS = {
     "unreadable": "A delivery that could not be read",
     "drill": "A drill",
     "card": "The answer to /racecard",
+    "card_of_a_course_to_come": "The answer to /racecard of a course",
     "results_of_day": "The answer to /results",
     "usage": "The answer to /usage",
     "subscription_list": "The answer to /racing list",

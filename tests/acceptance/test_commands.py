@@ -20,7 +20,9 @@ async def test_subscriptions_are_said_back_listed_and_ended(world):
     assert "<@UALICE>" in listed
     assert "IRE" in await world.say("/racing", "unsubscribe GB", channel="CGB")
     assert "no subscriptions left" in await world.say("/racing", "unsubscribe all", channel="CGB")
-    assert "no subscriptions" in await world.say("/racing", "list", channel="CGB")
+    listed = await world.say("/racing", "list", channel="CGB")
+    assert "no subscriptions" in listed
+    assert "Change it here" not in listed
 
 
 MISTAKES = [

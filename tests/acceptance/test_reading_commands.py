@@ -16,6 +16,11 @@ def words(message):
     return json.dumps([message.text, message.blocks], ensure_ascii=False)
 
 
+def said_day(world):
+    today = world.service.racing.today
+    return f"{today:%a} {today.day} {today:%b}"
+
+
 async def answered(answer):
     assert answer.status == 200, answer
     return await settled(answer)
@@ -43,6 +48,10 @@ async def test_results_tell_what_settled_what_was_abandoned_and_what_is_open(wor
     assert "Abandonments: GB" in only
     assert "Waterlogged" in only
     assert winner.horse not in only
+    everywhere = await world.say("/results", "", channel=CHANNEL)
+    assert f"1 {winner.horse.split(' (')[0]}" in everywhere
+    assert re.search(r"1 race abandoned, 1 result in, \d+ not known yet", everywhere)
+    assert everywhere.count("not known yet") == 2, "once in the text, and once in the blocks"
 
 
 async def test_results_tell_of_deliveries_that_no_list_has(world):
@@ -56,16 +65,21 @@ async def test_results_tell_of_deliveries_that_no_list_has(world):
     assert "region unknown" in said
 
 
-async def test_card_of_a_course_has_its_runners(world):
+@pytest.mark.parametrize("refused", [True, False])
+async def test_card_of_a_course_has_its_runners_with_or_without_tables(world, refused):
     world.service.set_plan("analyst")
-    meeting = world.service.racing.meetings(world.service.racing.today, "GB")[0]
-    await world.say("/racecard", "GB", channel=CHANNEL)
-    said = words(await answered(await world.person().clicks("Card", channel=CHANNEL)))
-    first = world.service.racing.meetings(world.service.racing.today, "GB")
-    assert any(meeting.races[0].runners[0].horse.split(" (")[0] in said for meeting in first)
-    assert said != words(
-        await answered(await world.person().types(f"/racecard “{meeting.course.name}”", channel=CHANNEL))
-    )
+    world.slack.refuse_new_blocks = refused
+    _, run, _, still_open = settle_and_abandon(world)
+    person = world.person()
+    day = words(await answered(await person.types("/racecard GB", channel=CHANNEL)))
+    assert "🛑 *ABANDONED*" in day
+    winner = next(runner.horse for runner in run.runners if runner.position == "1")
+    assert re.search(rf"{run.off_time}  [^\\]* · won by \*{re.escape(winner.split(' (')[0])}", day)
+    card = await answered(await person.types(f"/racecard “{still_open.course.name}”", channel=CHANNEL))
+    assert any(block["type"] == "data_table" for block in card.blocks) is not refused
+    first = still_open.runners[0]
+    assert first.horse.split(" (")[0] in words(card)
+    assert (f"draw {first.draw}" in words(card)) is refused
 
 
 async def test_near_miss_is_a_button_whose_answer_takes_its_place(world):
@@ -75,7 +89,7 @@ async def test_near_miss_is_a_button_whose_answer_takes_its_place(world):
     assert "Did you mean GB?" in refused.text
     card = await answered(await person.clicks("GB", channel=CHANNEL))
     assert card.replace_original
-    assert f"Racecard: GB, {world.service.racing.today.isoformat()}" in words(card)
+    assert f"Racecard: GB, {said_day(world)}" in words(card)
     assert not any("Did you mean" in message.text for message in person.sees(CHANNEL))
 
 
@@ -91,13 +105,19 @@ async def test_pages_are_turned_in_place_and_lose_no_course(world):
     assert len([message for message in person.sees(CHANNEL) if "90 courses" in message.text]) == 1
 
 
-async def test_cards_of_all_regions_lose_no_meeting(world):
+async def test_cards_of_all_regions_lose_no_meeting_and_each_page_has_number_and_abandonments(world):
     world.service.set_plan("analyst")
+    _, _, lost, _ = settle_and_abandon(world)
     person = world.person()
     pages = [await answered(await person.types("/racecard all today", channel=CHANNEL))]
     while "→" in words(pages[-1]):
         (label,) = re.findall(r"Page \d+ of \d+ →", words(pages[-1]))
         pages.append(await answered(await person.clicks(label, channel=CHANNEL)))
+    assert len(pages) > 1
+    for number, page in enumerate(pages, 1):
+        assert page.text.startswith(f"Racecard: all regions, {said_day(world)} (page {number} of {len(pages)}): ")
+        assert re.search(rf"ABANDONED: [^;]* \(GB\) {lost.off_time}, Waterlogged", page.text)
+        assert re.search(rf"🛑 \*ABANDONED\*\\n[^\\]* \(GB\) {lost.off_time}, Waterlogged", words(page))
     shown = "".join(map(words, pages))
     for meeting in world.service.racing.meetings(world.service.racing.today):
         assert meeting.course.name in shown

@@ -19,7 +19,7 @@ from tests.acceptance.payloads import abandoned, result
 MODES: dict[str, dict[str, str]] = {"http": {}, "socket": {"SLACK_APP_TOKEN": APP_TOKEN}}
 
 COMMANDS = {
-    "/racing help": "All commands",
+    "/racing help": "Choose what this channel receives*, for example `/racing subscribe ",
     "/racing subscribe GB": "receives results and abandonments from GB",
     "/racing list": "no subscriptions",
     "/racing unsubscribe GB": "no subscriptions",

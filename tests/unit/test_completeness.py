@@ -42,9 +42,10 @@ from bot.settings import Settings
 from bot.slack import api_errors
 from bot.slack.body_shapes import EVENT_SHAPES
 from bot.slack.commands.filter_words_typed import TOPIC_WORDS
-from bot.slack.commands.table import RACING_COMMANDS, SLASH_COMMANDS
+from bot.slack.commands.table import RACING_COMMANDS, SLASH_COMMANDS, help_message
 from bot.slack.listeners import direct_messages
 from bot.slack.messages import EVENT_MESSAGES
+from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.messages.conditions.topic_view import TOPIC_LABELS
 
 ROOT = Path(__file__).parents[2]
@@ -264,6 +265,16 @@ def test_every_command_has_two_examples_of_its_own_and_what_people_get_wrong():
         named = [line for line in command.examples if name in line.split()]
         assert len(set(named)) == len(command.examples) == 2, f"{name} has no two examples"
         assert command.mistakes.endswith("."), f"{name} does not say what people get wrong"
+
+
+def test_every_command_stands_in_a_group_of_the_help_that_begins_with_an_example():
+    assert [name for name, command in RACING_COMMANDS.items() if command.group is None] == []
+    sections = [block["text"]["text"] for block in help_message().blocks if block["type"] == "section"]
+    for group, said in zip(HelpGroup, sections, strict=False):
+        first, *lines = said.split("\n")
+        of_group = [name for name, command in RACING_COMMANDS.items() if command.group is group]
+        assert first.startswith(f"*{group}*, for example `/racing {of_group[0]}")
+        assert [re.findall(r"^• `/racing ([a-z]+)` — ", line) for line in lines] == [[name] for name in of_group]
 
 
 def test_words_of_every_command_can_be_checked_before_a_line_is_offered():

@@ -18,6 +18,7 @@ from bot.racedata.reference_book import ReferenceBook
 from bot.settings import Settings
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.messages.answers.failure_words import AnswerReader
+from bot.slack.messages.answers.help_answer import HelpGroup
 from bot.slack.permissions import People
 from bot.slack.web_client import SlackClient
 
@@ -97,7 +98,7 @@ class Command:
     """A line of the table: source of registration, help and manifest.
 
     `examples`: lines after /racing. `mistakes`: frequent mistakes, for the help. `answer_s`: a longer answer is given
-    up.
+    up. `group`: None for buttons, which the help leaves out.
     """
 
     name: str
@@ -110,6 +111,7 @@ class Command:
     examples: tuple[str, ...] = ()
     mistakes: str = ""
     answer_s: float = COMMAND_ANSWER_S
+    group: HelpGroup | None = None
 
 
 async def reader_of(desk: Desk, invocation: Invocation) -> AnswerReader:

@@ -27,7 +27,7 @@ from bot.slack.commands import (
 )
 from bot.slack.commands.invocation import Command, Desk, Invocation
 from bot.slack.messages.alerts.alert_buttons import FULL_RESULT_WORD, MUTE
-from bot.slack.messages.answers.help_answer import command_help, usage_of
+from bot.slack.messages.answers.help_answer import HelpGroup, command_help, usage_of
 from bot.slack.messages.answers.mute_answer import UNMUTE
 from bot.slack.messages.answers.subscription_buttons import EDIT, REMOVE
 
@@ -39,6 +39,7 @@ RACECARD = Command(
     check=racecard.check,
     examples=("racecard GB tomorrow", "racecard Ascot 22 Nov"),
     mistakes="One region, one course and one day at a time. The day comes before the month: 5/11 is 5 November.",
+    group=HelpGroup.RACING,
 )
 RESULTS = Command(
     "results",
@@ -48,6 +49,7 @@ RESULTS = Command(
     check=results.check,
     examples=("results Ireland yesterday", "results GB abandonments"),
     mistakes="A weekday is the last one: `results Saturday` never looks ahead. Without a day it is today, in UTC.",
+    group=HelpGroup.RACING,
 )
 USAGE = Command(
     "usage",
@@ -57,6 +59,7 @@ USAGE = Command(
     check=usage.check,
     examples=("usage", "usage endpoint"),
     mistakes="The figures are of this month, which turns in UTC. Asking for them costs nothing.",
+    group=HelpGroup.BOT,
 )
 
 
@@ -134,6 +137,7 @@ RACING_COMMANDS: dict[str, Command] = {
                 "`subscribe York`, is that course alone. Abandonments come unless you name other topics: `subscribe GB "
                 "results` has none."
             ),
+            group=HelpGroup.CHANNEL,
         ),
         Command(
             "unsubscribe",
@@ -147,6 +151,7 @@ RACING_COMMANDS: dict[str, Command] = {
                 "`unsubscribe all` ends every subscription of the channel. A course of a whole region is left out, not "
                 "ended: `subscribe GB except Ascot`."
             ),
+            group=HelpGroup.CHANNEL,
         ),
         Command(
             "list",
@@ -156,6 +161,7 @@ RACING_COMMANDS: dict[str, Command] = {
             check=subscription_pages.check,
             examples=("list", "list help"),
             mistakes="It takes no further words, and shows this channel alone: type it in each channel.",
+            group=HelpGroup.CHANNEL,
         ),
         Command(
             "pause",
@@ -169,6 +175,7 @@ RACING_COMMANDS: dict[str, Command] = {
                 "A pause holds abandonments too. `until tomorrow` ends when tomorrow begins, in your time zone where "
                 "Slack tells it to me, else in UTC: the answer says which."
             ),
+            group=HelpGroup.CHANNEL,
         ),
         Command(
             "resume",
@@ -180,15 +187,7 @@ RACING_COMMANDS: dict[str, Command] = {
             pause.would_resume,
             examples=("resume", "resume help"),
             mistakes="It takes no further words, and ends the pause of the whole channel.",
-        ),
-        Command(
-            "trace",
-            "RACE_ID",
-            "Who was told of a race and when, or why not; admins see every channel",
-            trace.answer,
-            check=trace.check,
-            examples=("trace rc_7094aa36a0ff", "trace inbox-1"),
-            mistakes="It takes an id, exactly as it stands in the small print of a message, and no name or time.",
+            group=HelpGroup.CHANNEL,
         ),
         Command(
             "status",
@@ -198,6 +197,17 @@ RACING_COMMANDS: dict[str, Command] = {
             check=status.check,
             examples=("status", "status help"),
             mistakes="It takes no further words. It tells of the bot; `trace` tells of a race, `usage` of the quota.",
+            group=HelpGroup.BOT,
+        ),
+        Command(
+            "trace",
+            "RACE_ID",
+            "Who was told of a race and when, or why not; admins see every channel",
+            trace.answer,
+            check=trace.check,
+            examples=("trace rc_7094aa36a0ff", "trace inbox-1"),
+            mistakes="It takes an id, exactly as it stands in the small print of a message, and no name or time.",
+            group=HelpGroup.BOT,
         ),
         Command(
             "audit",
@@ -207,6 +217,7 @@ RACING_COMMANDS: dict[str, Command] = {
             check=audit.check,
             examples=("audit", "audit all"),
             mistakes="It takes ids such as C0123456789, no names. A channel's details and a person's profile show ids.",
+            group=HelpGroup.BOT,
         ),
         Command(
             "drill",
@@ -218,6 +229,7 @@ RACING_COMMANDS: dict[str, Command] = {
             examples=("drill", "drill here"),
             mistakes="Its message begins with DRILL, and phones ring. `drill here` rings in this channel alone.",
             answer_s=drill.DRILL_ANSWER_S,
+            group=HelpGroup.BOT,
         ),
         RACECARD,
         RESULTS,
@@ -230,6 +242,7 @@ RACING_COMMANDS: dict[str, Command] = {
             check=coverage.check,
             examples=("coverage", "coverage Hong Kong"),
             mistakes="It tells of countries. A country that is listed there may have no region to subscribe to.",
+            group=HelpGroup.RACING,
         ),
         Command(
             "courses",
@@ -239,15 +252,17 @@ RACING_COMMANDS: dict[str, Command] = {
             check=courses.check,
             examples=("courses kempton", "courses in Ireland"),
             mistakes="Part of a name finds a course here; all other commands want the whole name, as it is shown here.",
+            group=HelpGroup.RACING,
         ),
         Command(
             HELP,
             "[command]",
-            "This list, or the help on one command",
+            "This overview, or the details of one command",
             _help,
             check=_check_help,
             examples=("help subscribe", "subscribe help"),
             mistakes="`help` asks about commands; what I know of a region is in `coverage`.",
+            group=HelpGroup.BOT,
         ),
     )
 }

@@ -25,6 +25,7 @@ from bot.racedata.reference_book import ReferenceBook
 from bot.sandbox.racing_service import RacingService
 from bot.settings import Settings
 from bot.slack.messages.answers.racecard_answer import racecard
+from bot.slack.messages.kit.times import weekday_and_day
 from tests.integration.racedata.backends import FakeTime, Memory
 
 REFERENCES = ("values", "names", "map", "rows")
@@ -109,7 +110,7 @@ async def test_racecard_is_whole_for_every_combination(service, empty_database, 
             assert card.data_as_of == datetime(2025, 11, 20, 12, tzinfo=UTC).isoformat()
             said = racecard(card, today)
             assert f"data as of {card.data_as_of}" in str(said.blocks)
-            assert said.text.startswith(f"Racecard: GB, {day.isoformat()}")
+            assert said.text.startswith(f"Racecard: GB, {weekday_and_day(day)}: ")
 
 
 @pytest.mark.parametrize("usage", ["rows", "period", "renamed"])

@@ -11,6 +11,7 @@ from bot.events.races import Course, OffTime, Race, Runner
 from bot.racedata.client.service_errors import ServerFault
 from bot.racedata.day_card import Card, Coverage, outcomes_of
 from bot.racedata.lexicon import Lexicon
+from bot.sandbox.slack.block_rules import block_problems
 from bot.slack.commands import racecard as command
 from bot.slack.commands.invocation import Invocation
 from bot.slack.messages.answers.racecard_answer import racecard
@@ -20,6 +21,7 @@ from bot.slack.messages.kit.text import BLOCKS_MAX, MESSAGE_MAX, SECTION_MAX, si
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 TODAY = NOW.date()
 TOMORROW = date(2026, 11, 21)
+NONE = "\N{EN DASH}"
 
 
 def make_race(off="14:30", course="Ascot", **fields):
@@ -47,26 +49,72 @@ def test_card_lists_each_courses_races_in_order():
     text = shown(racecard(make_card(races, data_as_of="2026-11-20T11:59:00+00:00", read_at=NOW), TODAY))
     assert text.index("9:30  Early Stakes") < text.index("14:30  Novices' Hurdle · 2m · Class 4 · 12 runners")
     assert "*Ascot* · Going: Good" in text
-    assert "15:00  Flat Race · *abandoned*: Frost" in text
-    assert "Racecard: GB, 2026-11-20" in text
+    assert "🛑 *ABANDONED*\nNaas 15:00, Frost" in text
+    assert "*Naas*" not in text
+    assert "Racecard: GB, Fri 20 Nov" in text
     assert "data as of 2026-11-20T11" in text
 
 
-@pytest.mark.parametrize("course", [None, Course(name="Ascot")])
-def test_card_marks_what_deliveries_called_off(course):
-    race_off = RacingEvent(
-        key="r", kind=EventKind.RACE_ABANDONED, race=make_race("15:00", race_id=None), reason="Frost"
-    )
-    lost = make_race(None, race_id=None, meeting_id="m_1")
-    meeting_off = RacingEvent(key="m", kind=EventKind.MEETING_ABANDONED, race=lost, reason="Flood")
-    races = [make_race("14:30", title="Hurdle"), make_race("15:00", title="Chase"), make_race(course="Naas")]
-    text = shown(racecard(make_card(races, told=[race_off], course=course), TODAY))
-    assert "*ABANDONED*\nAscot 15:00, Frost" in text
-    assert re.search("15:00.*Chase.*abandoned.*: Frost", text)
-    assert text.count("*abandoned*") == 1
-    message = racecard(make_card(races, told=[meeting_off], course=course), TODAY)
-    assert "ABANDONED: Ascot, whole meeting, Flood" in message.text
-    assert shown(message).count("*abandoned*: Flood") == 2
+ASCOT = Course(name="Ascot")
+RACE_OFF = RacingEvent(key="r", kind=EventKind.RACE_ABANDONED, race=make_race("15:00", race_id=None), reason="Frost")
+MEETING_OFF = RacingEvent(
+    key="m",
+    kind=EventKind.MEETING_ABANDONED,
+    race=make_race(None, race_id=None, meeting_id="m_1"),
+    reason="Flood",
+)
+OF_A_DAY = [make_race("14:30", title="Hurdle"), make_race("15:00", title="Chase"), make_race(course="Naas")]
+
+
+@pytest.mark.parametrize("course", [None, ASCOT])
+def test_card_marks_an_abandoned_race(course):
+    text = shown(racecard(make_card(OF_A_DAY, told=[RACE_OFF], course=course), TODAY))
+    assert "🛑 *ABANDONED*\nAscot 15:00, Frost" in text
+    assert text.index("🛑") < text.index("Hurdle")
+    assert "15:00  Chase · *ABANDONED*, Frost" in text
+    assert text.count("*ABANDONED*") == 2
+
+
+def test_dead_meeting_is_one_line_of_a_day_and_a_line_for_each_race_of_its_own_card():
+    message = racecard(make_card(OF_A_DAY, told=[MEETING_OFF]), TODAY)
+    assert "3 races, 1 meeting (2 races) abandoned. ABANDONED: Ascot, whole meeting, Flood" in message.text
+    text = shown(message)
+    assert text.count("Ascot") == 1
+    assert "*Naas*" in text
+    own = shown(racecard(make_card(OF_A_DAY, told=[MEETING_OFF], course=ASCOT), TODAY))
+    assert "14:30  Hurdle · *ABANDONED*, Flood" in own
+    assert "15:00  Chase · *ABANDONED*, Flood" in own
+
+
+def test_meeting_of_which_a_race_was_run_is_abandoned_for_the_rest():
+    run = make_race("14:00", title="Flat", runners=(Runner(horse="Early Bird", position="1"),))
+    text = shown(racecard(make_card([run, *OF_A_DAY], told=[MEETING_OFF]), TODAY))
+    assert "Ascot, rest of the meeting, Flood" in text
+    assert "14:00  Flat · 1 runner · won by *Early Bird*" in text
+    assert "14:30  Hurdle · *ABANDONED*, Flood" in text
+
+
+def test_abandoned_races_of_a_meeting_with_one_reason_are_one_line():
+    races = [make_race(f"1{hour}:00", abandoned=True, reason="Frost") for hour in range(3, 6)]
+    wind = make_race("16:00", abandoned=True, reason="Wind")
+    message = racecard(make_card([*races, wind, make_race("17:00")]), TODAY)
+    assert "🛑 *ABANDONED*\nAscot 13:00, 14:00 and 15:00, Frost\nAscot 16:00, Wind" in shown(message)
+    assert "ABANDONED: Ascot 13:00, 14:00 and 15:00, Frost; Ascot 16:00, Wind" in message.text
+
+
+@pytest.mark.parametrize(
+    ("positions", "said"),
+    [
+        (["2", "1"], "won by *Horse 1*"),
+        (["1=", "=1"], "dead heat *Horse 0 and Horse 1*"),
+        ([], "placings not received"),
+    ],
+)
+def test_race_that_was_run_shows_its_winner(positions, said):
+    runners = tuple(Runner(horse=f"Horse {number}", position=place) for number, place in enumerate(positions))
+    text = shown(racecard(make_card([make_race(title="Hurdle", status="result", runners=runners)]), TODAY))
+    assert re.search(rf"14:30  Hurdle.* · .*{re.escape(said)}", text)
+    assert "1 race, 1 run" in text
 
 
 def test_card_marks_a_course_at_which_another_meetings_id_was_abandoned():
@@ -75,7 +123,7 @@ def test_card_marks_a_course_at_which_another_meetings_id_was_abandoned():
     )
     card = make_card([make_race(meeting_id="m_2"), make_race(course="Naas", meeting_id="m_3")], told=[lost])
     text = shown(racecard(card, TODAY))
-    assert "*Ascot* · *meeting abandoned*" in text
+    assert "*Ascot* · *MEETING ABANDONED*" in text
     assert "*Naas*\n" in text
 
 
@@ -89,10 +137,10 @@ def test_card_of_a_day_of_which_only_an_abandonment_is_known_does_not_say_that_t
 @pytest.mark.parametrize(
     ("card", "said"),
     [
-        (make_card(), "No racing: the data service lists none for GB on 2026-11-20."),
-        (make_card(region=None), "lists none in any region on 2026-11-20"),
+        (make_card(), "No racing: the data service lists none for GB on Fri 20 Nov."),
+        (make_card(region=None), "lists none in any region on Fri 20 Nov"),
         (make_card(course=Course(name="Ascot")), r"none for Ascot \(GB\)"),
-        (make_card(day=TOMORROW), "No card has been published yet for GB on 2026-11-21"),
+        (make_card(day=TOMORROW), "No card has been published yet for GB on Sat 21 Nov"),
         (make_card(coverage=Coverage.UNREAD, reached="2019-03-02"), "Not read yet: .* come to 2019-03-02. Ask again"),
         (make_card([make_race()], Coverage.PARTIAL), "This may not be all: "),
         (make_card(coverage=Coverage.OUTSIDE_WINDOW, window="2023 → upcoming"), r"outside your plan's window \(2023 →"),
@@ -130,8 +178,8 @@ def test_card_stays_within_slacks_limits(races, repeat, coverage):
     message = racecard(make_card(many, coverage), TODAY)
     assert len(message.blocks) <= BLOCKS_MAX
     assert weight(message.blocks) <= MESSAGE_MAX
-    for block in message.blocks:
-        assert block["type"] in {"context", "actions"} or 0 < size(block["text"]["text"]) <= SECTION_MAX
+    for block in (*message.blocks, *message.plain_blocks):
+        assert block["type"] in {"context", "actions", "data_table"} or 0 < size(block["text"]["text"]) <= SECTION_MAX
 
 
 def pages_of(show):
@@ -149,17 +197,26 @@ def buttons(message):
 
 def test_card_too_large_has_its_meetings_on_pages():
     races = [make_race(f"{hour}:00", f"Course {number:03}") for number in range(99) for hour in range(12, 18)]
-    card = make_card(races)
+    card = make_card(races, told=[MEETING_OFF])
     pages = pages_of(lambda page: racecard(card, TODAY, page=page))
     assert len(pages) > 2
     text = "".join(map(shown, pages))
     assert [f"*Course {number:03}*" in text for number in range(99)] == [True] * 99
     assert text.count("*Course") == 99
+    for number, page in enumerate(pages, 1):
+        assert page.blocks[0]["text"]["text"] == f"Racecard: GB, Fri 20 Nov (page {number} of {len(pages)})"
+        assert f"(page {number} of {len(pages)}): 99 meetings" in page.text
+        assert "ABANDONED: Ascot, whole meeting, Flood" in page.text
+        assert "🛑 *ABANDONED*\nAscot, whole meeting, Flood" in shown(page)
     assert {button["value"] for button in buttons(pages[1])} == {
         "racecard GB 2026-11-20 page:1",
         "racecard GB 2026-11-20 page:3",
     }
     assert shown(racecard(card, TODAY, page=500)) == shown(pages[-1])
+
+
+def test_card_of_another_year_says_the_year():
+    assert "Racecard: GB, Thu 20 Nov 2025: " in racecard(make_card([make_race()], day=date(2025, 11, 20)), TODAY).text
 
 
 def test_meeting_of_a_card_has_a_button_to_its_own():
@@ -169,20 +226,66 @@ def test_meeting_of_a_card_has_a_button_to_its_own():
     assert button["value"] == 'racecard GB 2026-11-20 "Ascot"'
 
 
-def test_card_of_a_course_has_each_races_runners():
-    runners = (
-        Runner(
-            number="4", draw="3", horse="Desert Crown", jockey="R Moore", trainer="A O'Brien", official_rating="121"
-        ),
-        Runner(horse="Lone Star"),
-        Runner(number="9", horse="Stays Home", position="NR"),
-    )
-    races = [make_race("14:30", title="Novices' Hurdle", runners=runners), make_race("15:00", field_size=7)]
-    text = shown(racecard(make_card(races, course=Course(name="Ascot")), TODAY))
-    assert "*14:30*  Novices' Hurdle\n4  Desert Crown (3) · R Moore / A O'Brien · OR 121\nLone Star" in text
+DECLARED = (
+    Runner(number="4", draw="3", horse="Desert Crown", jockey="R Moore", trainer="A O'Brien", official_rating="121"),
+    Runner(horse="Lone Star"),
+    Runner(number="9", horse="Stays Home", position="NR"),
+)
+
+
+def tables(message):
+    """The rows of each native table."""
+    found = [block for block in message.blocks if block["type"] == "data_table"]
+    return [[[cell["text"] for cell in row] for row in block["rows"]] for block in found]
+
+
+def test_card_of_a_course_has_each_races_runners_in_a_table():
+    races = [make_race("14:30", title="Novices' Hurdle", runners=DECLARED), make_race("15:00", field_size=7)]
+    message = racecard(make_card(races, course=ASCOT), TODAY)
+    (table,) = tables(message)
+    assert table == [
+        ["No.", "Horse", "Draw", "Jockey", "Trainer", "OR", "Status"],
+        ["4", "Desert Crown", "3", "R Moore", "A O'Brien", "121", NONE],
+        [NONE, "Lone Star", NONE, NONE, NONE, NONE, NONE],
+        ["9", "Stays Home", NONE, NONE, NONE, NONE, "non-runner"],
+    ]
+    assert "*14:30*  Novices' Hurdle" in shown(message)
+    assert "7 runners" in shown(message)
+
+
+def test_card_of_a_course_in_sections_labels_the_draw():
+    races = [make_race("14:30", title="Novices' Hurdle", runners=DECLARED), make_race("15:00", field_size=7)]
+    text = shown(racecard(make_card(races, course=ASCOT), TODAY).in_sections())
+    assert "*14:30*  Novices' Hurdle\n4  Desert Crown · draw 3 · R Moore / A O'Brien · OR 121\nLone Star" in text
     assert "9  Stays Home · non-runner" in text
     assert "7 runners" in text
     assert "None" not in text
+
+
+def test_card_of_a_race_that_was_run_has_the_winner_first():
+    runners = (Runner(number="1", horse="Fell", position="F"), Runner(number="2", horse="Winner", position="1"))
+    message = racecard(make_card([make_race(title="Hurdle", runners=runners)], course=ASCOT), TODAY)
+    assert tables(message) == [[["Pos", "No.", "Horse"], ["1", "2", "Winner"], ["F", "1", "Fell"]]]
+    assert "*14:30*  Hurdle  won by *Winner*\n1  Winner · no. 2\nF  Fell · no. 1" in shown(message.in_sections())
+
+
+def test_pages_of_a_large_course_card_hold_slacks_limits_and_the_same_races_in_both_forms():
+    field = tuple(
+        Runner(
+            number=str(number), draw=str(number), horse=f"Horse Number {number:03}", jockey="J" * 30, trainer="T" * 30
+        )
+        for number in range(24)
+    )
+    card = make_card([make_race(f"{hour}:00", title="Handicap", runners=field) for hour in range(10, 20)], course=ASCOT)
+    pages = pages_of(lambda page: racecard(card, TODAY, page=page))
+    heads = []
+    for page in pages:
+        assert not block_problems(list(page.blocks), most=BLOCKS_MAX)
+        assert not block_problems(list(page.plain_blocks), most=BLOCKS_MAX)
+        off = re.findall(r"\*(\d\d:00)\*", shown(page))
+        assert off == re.findall(r"\*(\d\d:00)\*", shown(page.in_sections()))
+        heads += off
+    assert heads == [f"{hour}:00" for hour in range(10, 20)]
 
 
 def test_meeting_too_long_says_how_many_races_are_left_out():

@@ -84,6 +84,19 @@ def test_meetings_with_results_come_before_those_of_which_nothing_is_known():
     assert text.index("Naas") < text.index("Aintree")
 
 
+def test_results_of_all_regions_name_what_is_known_and_count_the_rest():
+    elsewhere = [make_race(f"1{hour}:00", course="Naas", region="IRE") for hour in range(2, 8)]
+    perth = [make_race(f"1{hour}:10", course="Perth", region="AUS", abandoned=True, reason="Wind") for hour in range(3)]
+    message = show(make_day([*RACES[:3], *elsewhere, *perth], region=None))
+    text = text_of(message)
+    assert "14:30  1 Winner, 2= Second, 2= Also Second, 3 Third\n15:00  *ABANDONED*, Frost" in text
+    assert "🛑 *ABANDONED*\nAscot (GB) 15:00, Frost\nPerth (AUS) 10:10, 11:10 and 12:10, Wind" in text
+    assert "4 races abandoned, 1 result in, 7 not known yet" in text
+    assert text.count("not known yet") == 1
+    assert "Naas" not in text
+    assert text.count("Perth") == 1
+
+
 def test_results_of_a_course_tell_everybody_who_ran():
     text = text_of(show(make_day(RACES[:3], course=Course(name="Ascot"))))
     assert "1  Winner  SP 5/2\n2=  Second\n2=  Also Second\n3  Third\n4  Fourth\nF  Fell" in text
@@ -133,6 +146,8 @@ def test_abandonments_without_number_are_all_on_the_pages(only_abandonments):
     named = [line for line in lines if line.endswith(reason) and line.startswith("Course")]
     assert named == [f"Course {number:03} 14:30, {reason}" for number in range(190)]
     assert "and 178 more, listed below" in pages[0].text
+    assert len(pages) > 1
+    assert all("\n190 races abandoned" in text_of(page) for page in pages)
     assert not any(line.startswith("and ") for line in lines)
 
 

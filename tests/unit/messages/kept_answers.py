@@ -15,7 +15,7 @@ from bot.errors import CommandError, StorageUnavailable
 from bot.events.drill_mark import Drill
 from bot.events.event import EventKind, RacingEvent, Topic
 from bot.events.facts import VersionRemarks
-from bot.events.races import Course, OffTime, Race
+from bot.events.races import Course, OffTime, Race, Runner
 from bot.fanout.drill_records import KeptDrill
 from bot.operations.drill_run import AddressAnswer, DrillReport, Problem, Stop
 from bot.operations.status_figures import JobDone, Status
@@ -41,7 +41,7 @@ from bot.slack.messages.answers.courses_answer import courses
 from bot.slack.messages.answers.coverage_answer import coverage
 from bot.slack.messages.answers.drill_report import drill_report
 from bot.slack.messages.answers.full_result_answer import full_result
-from bot.slack.messages.answers.help_answer import command_help, usage_of
+from bot.slack.messages.answers.help_answer import HelpGroup, command_help, usage_of
 from bot.slack.messages.answers.mute_answer import muted, unmuted
 from bot.slack.messages.answers.pause_answer import paused, resumed
 from bot.slack.messages.answers.racecard_answer import racecard
@@ -77,6 +77,29 @@ OUTCOMES = Outcomes(
 )
 CARD = Card(TODAY, "GB", None, OUTCOMES, Coverage.COMPLETE, read_at=NOON, data_as_of="2026-11-20T11:59:00+00:00")
 ONE_COURSE = Card(TODAY, "GB", KEMPTON.course, OUTCOMES, Coverage.PARTIAL, read_at=NOON, reached="2026-11-19")
+DECLARED = RACE.model_copy(
+    update={
+        "status": None,
+        "winning_time": None,
+        "runners": (
+            Runner(number="1", draw="4", horse="Horse A", jockey="L Dettori", official_rating="104"),
+            Runner(number="2", draw="1", horse="Horse B", jockey="R Moore", trainer="A O'Brien", official_rating="101"),
+            Runner(number="3", draw="2", horse="Horse C", trainer="J Gosden", position="NR"),
+        ),
+    }
+)
+FROZEN = DECLARED.model_copy(update={"off": OffTime(text="15:00"), "abandoned": True, "reason": "frozen track"})
+TO_COME = Card(
+    TODAY,
+    "GB",
+    KEMPTON.course,
+    Outcomes(
+        meetings=(replace(KEMPTON, races=(DECLARED, FROZEN)),),
+        of={(0, 0): RaceOutcome.OPEN, (0, 1): RaceOutcome.ABANDONED},
+    ),
+    Coverage.COMPLETE,
+    read_at=NOON,
+)
 ITALY = KnownCountry(country_code="ITY", name="Italy", full_result_order=False, position_pct=0.612)
 
 READING = QuotaReading(
@@ -227,8 +250,17 @@ COMMANDS: list[Any] = [
         summary="the cards of a day",
         examples=("racecard GB tomorrow", "racecard Ascot 22 Nov"),
         mistakes="One region at a time.",
+        group=HelpGroup.RACING,
     ),
-    SimpleNamespace(name="help", usage="", summary="every command", examples=(), mistakes=""),
+    SimpleNamespace(
+        name="subscribe",
+        usage="[REGION…]",
+        summary="results of regions, here",
+        examples=("subscribe GB", "subscribe Ireland"),
+        mistakes="",
+        group=HelpGroup.CHANNEL,
+    ),
+    SimpleNamespace(name="help", usage="", summary="every command", examples=(), mistakes="", group=HelpGroup.BOT),
 ]
 
 
@@ -267,6 +299,7 @@ ANSWERS: dict[str, partial[Any]] = {
     "full_result": partial(full_result, RESULT, None, RECEIVED_AT, (ITALY, PARTLY)),
     "card": partial(racecard, CARD, TODAY),
     "card_of_a_course": partial(racecard, ONE_COURSE, TODAY, ["Kemton"]),
+    "card_of_a_course_to_come": partial(racecard, TO_COME, TODAY),
     "results_of_day": partial(results_of_day, CARD, ResultsQuestion(TODAY, countries=(ITALY, PARTLY))),
     "results_of_a_course": partial(results_of_day, ONE_COURSE, ResultsQuestion(TODAY)),
     "abandonments_of_day": partial(results_of_day, CARD, ResultsQuestion(TODAY, only_abandonments=True)),

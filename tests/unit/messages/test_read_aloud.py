@@ -68,12 +68,12 @@ PLACES = [
 @pytest.mark.parametrize(("region", "course", "where"), PLACES)
 def test_none_is_said_of_a_place(region, course, where):
     empty = Card(DAY, region, course, Outcomes(), Coverage.COMPLETE)
-    listed = f"No racing: the data service lists none {where} on 2026-11-20."
+    listed = f"No racing: the data service lists none {where} on Fri 20 Nov."
     assert listed in results_of_day(empty, ResultsQuestion(DAY)).text
-    coming = f"No card has been published yet {where} on 2026-11-20."
+    coming = f"No card has been published yet {where} on Fri 20 Nov."
     assert coming in results_of_day(empty, ResultsQuestion(date(2026, 11, 19))).text
     races = Card(DAY, region, course, OPEN, Coverage.COMPLETE)
-    lost = f"No abandonment is known {where} on 2026-11-20."
+    lost = f"No abandonment is known {where} on Fri 20 Nov."
     assert lost in results_of_day(races, ResultsQuestion(DAY, only_abandonments=True)).text
 
 

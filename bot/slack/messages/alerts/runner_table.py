@@ -9,7 +9,9 @@ from bot.slack.messages.kit.native_blocks import ROWS_PER_PAGE, TABLE_ROWS_MAX, 
 
 HORSE = "Horse"
 
-RESULT_COLUMNS: dict[str, Callable[[Runner], str | None]] = {
+RunnerColumns = dict[str, Callable[[Runner], str | None]]
+
+RESULT_COLUMNS: RunnerColumns = {
     # As published: "2=", "PU".
     "Pos": lambda runner: runner.position,
     HORSE: lambda runner: runner.horse or (f"no. {runner.number}" if runner.number else None),
@@ -31,7 +33,7 @@ _FOR_THE_REST = CONTAINER + 40
 def runners_table(
     caption: str,
     runners: Sequence[Runner],
-    columns: dict[str, Callable[[Runner], str | None]],
+    columns: RunnerColumns,
     room: int,
     rows_per_page: int = ROWS_PER_PAGE,
 ) -> list[Block | None]:

@@ -5,7 +5,7 @@ from bot.db.tables import AuditEntry
 from bot.outbox.message import Message
 from bot.slack.messages.kit.blocks import message, section
 from bot.slack.messages.kit.mentions import named
-from bot.slack.messages.kit.pages import Turning, turns
+from bot.slack.messages.kit.pages import Turning, page_mark, turns
 from bot.slack.messages.kit.text import code, counted, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
@@ -15,8 +15,7 @@ SIDE_MAX = 220
 def audit_page(page: AuditPage, what: str, command: str) -> Message:
     if not page.total:
         return message(text := f"Nobody has changed anything {what} yet.", [section(text)])
-    where = f" (page {page.number} of {page.pages})" if page.pages > 1 else ""
-    title = f"*{counted(page.total, 'change')} {what}*{where}"
+    title = f"*{counted(page.total, 'change')} {what}*{page_mark(page.number, page.pages)}"
     lines = [_line(entry) for entry in page.entries]
     text = "\n".join([title, *lines])
     return message(text, [section(title)], lines, len(lines), [turns(Turning(command), page.number, page.pages)])

@@ -4,19 +4,20 @@ from collections.abc import Sequence
 
 from bot.outbox.message import Message
 from bot.racedata.reference_store import KnownCourse
-from bot.slack.messages.kit.blocks import context, header, mrkdwn
+from bot.slack.messages.kit.blocks import context, mrkdwn
 from bot.slack.messages.kit.names import COURSE_MAX, SHORT_MAX
-from bot.slack.messages.kit.pages import LISTED_TOGETHER, Turning, line_units, paged
+from bot.slack.messages.kit.pages import LISTED_TOGETHER, Paper, Turning, line_units, paged
 from bot.slack.messages.kit.text import code, counted, joined, safe
 
 
 def courses(found: Sequence[KnownCourse], typed: str, page: int) -> Message:
     title = f"{counted(len(found), 'course')}" + (f": {safe(typed, SHORT_MAX)}" if typed else "")
     lines = [_course(course) for course in found]
-    text = f"{title}. {'; '.join(safe(course.name, SHORT_MAX) or '?' for course in found[:10])}"
+    first = "; ".join(safe(course.name, SHORT_MAX) or "?" for course in found[:10])
     foot = context([mrkdwn("exactly as the data service writes them, read once a day")])
     command = " ".join(filter(None, ["courses", typed]))
-    return paged(text, [header(title)], line_units(lines), foot, Turning(command, page), most=LISTED_TOGETHER)
+    paper = Paper(title, lambda shown: f"{shown}. {first}", line_units(lines), foot=foot)
+    return paged(paper, Turning(command, page), most=LISTED_TOGETHER)
 
 
 def _number(number: int | None, noun: str) -> str | None:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from bot.outbox.message import Message
 from bot.racedata.reference_store import KnownCountry
 from bot.slack.messages.alerts.finishing_order import share_recorded
-from bot.slack.messages.kit.blocks import context, header, mrkdwn
+from bot.slack.messages.kit.blocks import context, mrkdwn
 from bot.slack.messages.kit.names import SHORT_MAX
-from bot.slack.messages.kit.pages import LISTED_TOGETHER, Turning, line_units, paged
+from bot.slack.messages.kit.pages import LISTED_TOGETHER, Paper, Turning, line_units, paged
 from bot.slack.messages.kit.text import DATA_MAX, counted, joined, safe
 
 NOT_PUBLISHED = "not published: "
@@ -16,10 +16,11 @@ NOT_PUBLISHED = "not published: "
 def coverage(countries: Sequence[KnownCountry], region: str | None, page: int) -> Message:
     title = f"Coverage: {safe(region, SHORT_MAX)}" if region else f"Coverage: {_countries(len(countries))}"
     lines = [_country(country) for country in countries]
-    text = f"{title}. {lines[0]}" if len(lines) == 1 else title
+    only = f". {lines[0]}" if len(lines) == 1 else ""
     foot = context([mrkdwn("as the data service publishes it, read once a day")])
     command = f"coverage {region}" if region else "coverage"
-    return paged(text, [header(title)], line_units(lines), foot, Turning(command, page), most=LISTED_TOGETHER)
+    paper = Paper(title, lambda shown: f"{shown}{only}", line_units(lines), foot=foot)
+    return paged(paper, Turning(command, page), most=LISTED_TOGETHER)
 
 
 def _countries(number: int) -> str:

@@ -1,6 +1,6 @@
 """Shared parts of `/racecard` and `/results`: place, completeness, abandonments, small print."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 
 from bot.events.event import RacingEvent
@@ -9,14 +9,20 @@ from bot.events.races import Course, Race
 from bot.outbox.message import Block
 from bot.racedata.day_card import Card, Coverage, Outcomes, RaceOutcome
 from bot.slack.messages.answers.failure_words import AnswerReader, failure_words, shown_to
-from bot.slack.messages.kit.blocks import context, mrkdwn
+from bot.slack.messages.kit.blocks import context, mrkdwn, section
+from bot.slack.messages.kit.marks import ABANDONED
 from bot.slack.messages.kit.names import SHORT_MAX, course_name, race_name, reason
-from bot.slack.messages.kit.pages import line_units
-from bot.slack.messages.kit.text import counted, joined, listed, safe
-from bot.slack.messages.kit.times import in_readers_zone, off_text
+from bot.slack.messages.kit.pages import PAGE_LINE_MAX, Unit, line_units
+from bot.slack.messages.kit.text import clip, counted, joined, listed, safe, size
+from bot.slack.messages.kit.times import in_readers_zone, off_text, weekday_and_day
 
 LOST_NAMED = 12
 """Abandonments named in the notification text. The blocks name all."""
+
+ABANDONED_TITLE = f"{ABANDONED} *ABANDONED*"
+
+ON_EVERY_PAGE_MAX = 2_000
+"""Longer lists of abandonments are on pages of their own, before the meetings."""
 
 
 def place_of(region: str | None, course: Course | None) -> str:
@@ -38,11 +44,12 @@ def command_line(name: str, card: Card, *words: str) -> str:
 
 def completeness(card: Card, today: date, unchecked: Sequence[str], reader: AnswerReader) -> str | None:
     """A sentence on missing data; None for a complete card. A day with deliveries is never called "No racing"."""
+    day = weekday_and_day(card.day, today)
     told: dict[Coverage, Callable[[], str | None]] = {
         Coverage.COMPLETE: lambda: _none(card, today, unchecked) if card.is_empty else None,
         Coverage.PARTIAL: lambda: f"This may not be all: {_reached(card)}",
         Coverage.UNREAD: lambda: f"Not read yet: {_reached(card)}",
-        Coverage.OUTSIDE_WINDOW: lambda: f"{card.day.isoformat()} is outside your plan's window{_window(card)}.",
+        Coverage.OUTSIDE_WINDOW: lambda: f"{day} is outside your plan's window{_window(card)}.",
         Coverage.QUOTA: lambda: f"{_incomplete(card)}: stopped by quota. {_quota(card, reader)}",
         Coverage.FAILED: lambda: f"{_incomplete(card)}. {_failure(card, reader)}",
     }
@@ -60,6 +67,7 @@ def unchecked_words(words: Sequence[str]) -> str | None:
 def small_print(card: Card) -> Block | None:
     as_of = safe(card.data_as_of, SHORT_MAX)
     said = (
+        card.day.isoformat(),
         f"read {in_readers_zone(card.read_at)}" if card.read_at else None,
         f"data as of {as_of}" if as_of else None,
         "dates and times as published",
@@ -68,12 +76,12 @@ def small_print(card: Card) -> Block | None:
 
 
 def _none(card: Card, today: date, unchecked: Sequence[str]) -> str:
-    where = nowhere_else(card.region, card.course)
+    where, day = nowhere_else(card.region, card.course), weekday_and_day(card.day, today)
     if unchecked:
-        return f"Nothing found {where} on {card.day.isoformat()}."
+        return f"Nothing found {where} on {day}."
     if card.day > today:
-        return f"No card has been published yet {where} on {card.day.isoformat()}."
-    return f"No racing: the data service lists none {where} on {card.day.isoformat()}."
+        return f"No card has been published yet {where} on {day}."
+    return f"No racing: the data service lists none {where} on {day}."
 
 
 def _reached(card: Card) -> str:
@@ -104,14 +112,15 @@ def _failure(card: Card, reader: AnswerReader) -> str:
 
 
 def abandoned_lines(outcomes: Outcomes, region: str | None = None) -> list[str]:
-    whole = [_lost_meeting(event, region) for event in outcomes.lost]
-    singly = [
-        joined([_lost_race(race, region), safe(race.reason)], ", ") + ("" if race.region else " (region unknown)")
-        for place in range(len(outcomes.meetings))
-        for race, outcome in outcomes.of_meeting(place)
-        if outcome in {RaceOutcome.ABANDONED, RaceOutcome.BOTH} and not _is_of_lost(race, outcomes)
-    ]
+    """A line for each abandoned meeting, and for the other abandoned races of a meeting with one reason."""
+    whole = [_lost_meeting(event, outcomes, region) for event in outcomes.lost]
+    singly = [line for place in range(len(outcomes.meetings)) for line in _lost_races(outcomes, place, region)]
     return [*whole, *singly]
+
+
+def is_dead(outcomes: Outcomes, place: int) -> bool:
+    """True for a meeting without a race that was run or may be run: `abandoned_lines` says everything."""
+    return all(outcome is RaceOutcome.ABANDONED for _, outcome in outcomes.of_meeting(place))
 
 
 def abandoned_in_figures(outcomes: Outcomes) -> str | None:
@@ -135,8 +144,14 @@ def _is_of_lost(race: Race, outcomes: Outcomes) -> bool:
     return any(is_part_of(RacingEvent(key="", race=race), event) for event in outcomes.lost)
 
 
-def abandoned_units(lines: Sequence[str]) -> list[Block]:
-    return line_units(["*ABANDONED*", *lines]) if lines else []
+def abandoned_parts(lines: Sequence[str]) -> tuple[Block | None, list[Unit]]:
+    """The block for every page; a long list as units."""
+    if not lines:
+        return None, []
+    text = "\n".join([ABANDONED_TITLE, *(clip(line, PAGE_LINE_MAX) for line in lines)])
+    if size(text) <= ON_EVERY_PAGE_MAX:
+        return section(text), []
+    return None, line_units([ABANDONED_TITLE, *lines])
 
 
 def abandoned_in_text(lines: Sequence[str]) -> str | None:
@@ -144,15 +159,38 @@ def abandoned_in_text(lines: Sequence[str]) -> str | None:
     return f"ABANDONED: {'; '.join([*lines[:LOST_NAMED], *more])}" if lines else None
 
 
-def _lost_race(race: Race, region: str | None) -> str:
-    course = course_name(race)
-    return joined([_in_region(course, race, region), off_text(race.off)], " ") if course else race_name(race)
+def _lost_races(outcomes: Outcomes, place: int, region: str | None) -> Iterator[str]:
+    together: dict[tuple[str | None, str | None, RaceOutcome], list[Race]] = {}
+    for race, outcome in outcomes.of_meeting(place):
+        if outcome in {RaceOutcome.ABANDONED, RaceOutcome.BOTH} and not _is_of_lost(race, outcomes):
+            together.setdefault((course_name(race), safe(race.reason), outcome), []).append(race)
+    for (course, because, outcome), races in together.items():
+        unknown = "" if races[0].region else " (region unknown)"
+        conflict = "but reported as run too: check" if outcome is RaceOutcome.BOTH else None
+        yield joined([_named_together(course, races, region), because, conflict], ", ") + unknown
 
 
-def _lost_meeting(event: RacingEvent, region: str | None) -> str:
+def _named_together(course: str | None, races: Sequence[Race], region: str | None) -> str:
+    """For example "Naas 13:00, 13:30 and 14:00"."""
+    if course is None:
+        return listed([race_name(race) for race in races])
+    times = listed([off_text(race.off) or safe(race.title) or "time not given" for race in races])
+    return f"{_in_region(course, races[0], region)} {times}"
+
+
+def _lost_meeting(event: RacingEvent, outcomes: Outcomes, region: str | None) -> str:
     unknown = "" if event.race.region else " (region unknown)"
     course = _in_region(course_name(event.race) or "course not given", event.race, region)
-    return joined([course, f"whole meeting{unknown}", reason(event)], ", ")
+    what = "rest of the meeting" if _was_partly_run(event, outcomes) else "whole meeting"
+    return joined([course, f"{what}{unknown}", reason(event)], ", ")
+
+
+def _was_partly_run(event: RacingEvent, outcomes: Outcomes) -> bool:
+    return any(
+        outcome is RaceOutcome.SETTLED and is_part_of(RacingEvent(key="", race=race), event)
+        for place in range(len(outcomes.meetings))
+        for race, outcome in outcomes.of_meeting(place)
+    )
 
 
 def _in_region(course: str, race: Race, region: str | None) -> str:

@@ -1,11 +1,21 @@
-"""The help, made from the table of commands."""
+"""The help, made from the table of commands: an overview in groups, and the details of a command."""
 
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import Protocol
 
 from bot.outbox.message import Message
+from bot.slack.messages.kit.blocks import context, message, mrkdwn, section
 from bot.slack.messages.kit.sentences import listing
 from bot.slack.messages.kit.text import escape
+
+
+class HelpGroup(StrEnum):
+    """The groups of the overview, in this order, with their titles."""
+
+    CHANNEL = "Choose what this channel receives"
+    RACING = "Look up a day's racing"
+    BOT = "See what the bot did"
 
 
 class Helped(Protocol):
@@ -19,34 +29,39 @@ class Helped(Protocol):
     def examples(self) -> Sequence[str]: ...
     @property
     def mistakes(self) -> str: ...
+    @property
+    def group(self) -> HelpGroup | None: ...
 
 
-FIRST = ("subscribe", "unsubscribe", "racecard", "results", "pause")
-DATES = (
-    "Dates: `today`, `tomorrow`, `yesterday`, a weekday, `last friday`, `next friday`, `21 nov`, `21/11/2026` or "
-    "`2026-11-21`. Regions are codes or names of countries (`GB`, `Hong Kong`), courses have their whole name:"
-    " `/racing coverage` and `/racing courses` list them. Words such as `and`, `for`, "
-    "`only`, `except` and `no` are understood."
+DAYS = (
+    "Days: `today`, `tomorrow`, `yesterday`, a weekday, `last friday`, `next friday`, `21 nov`, `21/11/2026` or "
+    "`2026-11-21`."
+)
+PLACES = (
+    "Regions are codes or names of countries (`GB`, `Hong Kong`), courses have their whole name: `coverage` and "
+    "`courses` list them. Words such as `and`, `for`, `only`, `except` and `no` are understood."
 )
 
 
 def command_help(commands: Sequence[Helped], alone: Sequence[str]) -> Message:
-    """`alone`: the slash commands that work without /racing."""
-    typed = [f"• `/racing {command.examples[0]}`" for command in commands if command.name in FIRST]
-    lines = [f"• {_usage(one)}" for one in commands]
+    """A group has an example: the first of its first command. `alone`: slash commands that work without /racing."""
+    groups = [_group(group, [one for one in commands if one.group is group]) for group in HelpGroup]
     named = " and ".join([", ".join(f"`{name}`" for name in alone[:-1]), f"`{alone[-1]}`"])
-    return listing(
-        "*For example*",
-        [*typed, "*All commands*", *lines, DATES],
-        f"{named} work by themselves too. Answers are seen by you only.",
-    )
+    more = "`/racing help` and the name of a command says more, for example `/racing help subscribe`."
+    small = f"{named} work by themselves too. Answers are seen by you only."
+    return message("\n".join([*groups, more]), [*map(section, groups), section(more), context([mrkdwn(small)])])
 
 
 def usage_of(command: Helped) -> Message:
+    usage = command.usage.lower()
     examples = [f"• `/racing {one}`" for one in command.examples]
     worth = [f"Worth knowing: {command.mistakes}"] if command.mistakes else []
-    return listing(_usage(command), ["For example:", *examples, *worth, "`/racing help` lists all commands."])
+    words = [*([DAYS] if "date" in usage or "today" in usage else []), *([PLACES] if "region" in usage else [])]
+    first = f"`{f'/racing {command.name} {command.usage}'.strip()}` — {escape(command.summary)}"
+    return listing(first, ["For example:", *examples, *worth, *words, "`/racing help` lists all commands."])
 
 
-def _usage(command: Helped) -> str:
-    return f"`{f'/racing {command.name} {command.usage}'.strip()}` — {escape(command.summary)}"
+def _group(group: HelpGroup, commands: Sequence[Helped]) -> str:
+    example = next((f", for example `/racing {one.examples[0]}`" for one in commands if one.examples), "")
+    lines = [f"• `/racing {one.name}` — {escape(one.summary)}" for one in commands]
+    return "\n".join([f"*{group}*{example}", *lines])

@@ -1,4 +1,4 @@
-"""The answer of `/racecard`: a section for each meeting, or for each race of a single course."""
+"""The answer of `/racecard`: a section for each meeting, or a table of runners for each race of a single course."""
 
 from collections.abc import Iterator, Sequence
 from datetime import date
@@ -6,41 +6,85 @@ from datetime import date
 from bot.events.races import Race, Runner, is_same_course
 from bot.outbox.message import Block, Message
 from bot.racedata.day_card import Card, MeetingCard, RaceOutcome
+from bot.slack.messages.alerts.result import NO_ORDER
+from bot.slack.messages.alerts.runner_table import HORSE, RunnerColumns, runners_table
 from bot.slack.messages.answers.day_answer import (
+    abandoned_in_figures,
     abandoned_in_text,
     abandoned_lines,
-    abandoned_units,
+    abandoned_parts,
     command_line,
     completeness,
+    is_dead,
     place_of,
     small_print,
     unchecked_words,
 )
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader
-from bot.slack.messages.kit.blocks import header, mrkdwn, section
+from bot.slack.messages.kit.blocks import mrkdwn, section
 from bot.slack.messages.kit.buttons import command_button, fits
-from bot.slack.messages.kit.names import PERSON_MAX, SHORT_MAX, course_name, horse_name, race_details, race_line
-from bot.slack.messages.kit.pages import Turning, paged
-from bot.slack.messages.kit.text import SECTION_MAX, clip, counted, joined, safe, sentences, size
-from bot.slack.messages.kit.times import off_for_readers
+from bot.slack.messages.kit.names import (
+    PERSON_MAX,
+    RUNNERS_PLAUSIBLE,
+    SHORT_MAX,
+    course_name,
+    horse_name,
+    race_details,
+    race_line,
+)
+from bot.slack.messages.kit.pages import Paper, Turning, Unit, paged
+from bot.slack.messages.kit.text import SECTION_MAX, clip, counted, joined, listed, safe, sentences, size
+from bot.slack.messages.kit.times import off_for_readers, off_text, weekday_and_day
 
 CARD_LINE_MAX = 300
 MORE_ROOM = 40
+
+TABLE_ROOM = 4_000
+"""A table with forty runners and every column. With the abandonments, the table fits on a page."""
+
+_COLUMNS: RunnerColumns = {
+    "No.": lambda runner: runner.number,
+    HORSE: lambda runner: runner.horse or (f"no. {runner.number}" if runner.number else None),
+    "Draw": lambda runner: runner.draw,
+    "Jockey": lambda runner: runner.jockey,
+    "Trainer": lambda runner: runner.trainer,
+    "OR": lambda runner: runner.official_rating,
+    "SP": lambda runner: runner.starting_price,
+}
+CARD_COLUMNS: RunnerColumns = _COLUMNS | {"Status": lambda runner: "non-runner" if runner.is_out else None}
+RUN_COLUMNS: RunnerColumns = {"Pos": lambda runner: runner.position} | _COLUMNS
 
 
 def racecard(
     card: Card, today: date, unchecked: Sequence[str] = (), page: int = 1, reader: AnswerReader = NOBODY_KNOWN
 ) -> Message:
-    title = f"Racecard: {place_of(card.region, card.course)}, {card.day.isoformat()}"
+    title = f"Racecard: {place_of(card.region, card.course)}, {weekday_and_day(card.day, today)}"
     said = [words for words in (completeness(card, today, unchecked, reader), unchecked_words(unchecked)) if words]
-    races = sum(len(meeting.races) for meeting in card.meetings)
-    summary = f"{counted(len(card.meetings), 'meeting')}, {counted(races, 'race')}" if card.meetings else None
+    summary = _summary(card)
     lost = abandoned_lines(card.outcomes, card.region)
-    text = sentences([joined([title, summary], ": "), abandoned_in_text(lost), *said])
-    head = [header(title), section("\n".join([*said, *([summary] if summary else [])]))]
-    units = _course_units(card) if card.course else [_meeting(place, card) for place in range(len(card.meetings))]
-    turn = Turning(command_line("racecard", card), page)
-    return paged(text, head, [*abandoned_units(lost), *units], small_print(card), turn)
+    abandoned, listed_first = abandoned_parts(lost)
+    paper = Paper(
+        title,
+        lambda shown: sentences([joined([shown, summary], ": "), abandoned_in_text(lost), *said]),
+        [*listed_first, *(_course_units(card) if card.course else _day_units(card))],
+        head=[abandoned, section("\n".join([*said, *([summary] if summary else [])]))],
+        foot=small_print(card),
+    )
+    return paged(paper, Turning(command_line("racecard", card), page))
+
+
+def _summary(card: Card) -> str | None:
+    if not card.meetings:
+        return None
+    races = sum(len(meeting.races) for meeting in card.meetings)
+    run = card.outcomes.count(RaceOutcome.SETTLED, RaceOutcome.BOTH)
+    figures = [
+        counted(len(card.meetings), "meeting"),
+        counted(races, "race"),
+        f"{run} run" if run else None,
+        abandoned_in_figures(card.outcomes),
+    ]
+    return joined(figures, ", ")
 
 
 def lines_section(first: str, lines: Iterator[str] | Sequence[str], total: int) -> Block:
@@ -62,7 +106,7 @@ def meeting_title(meeting: MeetingCard, card: Card) -> str:
         for event in card.outcomes.lost
     )
     return joined(
-        [joined([f"*{name}*", f"({region})" if region else None], " "), "*meeting abandoned*" if lost else None]
+        [joined([f"*{name}*", f"({region})" if region else None], " "), "*MEETING ABANDONED*" if lost else None]
     )
 
 
@@ -76,29 +120,44 @@ def course_button(label: str, name: str, meeting: MeetingCard, card: Card) -> Bl
     return button if fits(button) else None
 
 
-def _meeting(place: int, card: Card) -> Block:
+def _day_units(card: Card) -> list[Unit]:
+    """Dead meetings have their line among the abandonments."""
+    return [_meeting(place, card) for place in range(len(card.meetings)) if not is_dead(card.outcomes, place)]
+
+
+def _meeting(place: int, card: Card) -> Unit:
     meeting = card.meetings[place]
     going = safe(meeting.going)
     first = joined([meeting_title(meeting, card), f"Going: {going}" if going else None])
     lines = [_race(race, outcome) for race, outcome in card.outcomes.of_meeting(place)]
     block = lines_section(first, lines, len(lines))
     button = course_button("Card", "racecard", meeting, card)
-    return block | ({"accessory": button} if button else {})
+    return Unit((block | ({"accessory": button} if button else {}),))
 
 
 def _race(race: Race, outcome: RaceOutcome) -> str:
-    return joined([clip(race_line(race), CARD_LINE_MAX), _called_off(race, outcome)])
+    return joined([clip(race_line(race), CARD_LINE_MAX), _became(race, outcome)])
 
 
-def _called_off(race: Race, outcome: RaceOutcome) -> str | None:
-    said = joined(["*abandoned*", safe(race.reason, SHORT_MAX)], ": ")
+def _became(race: Race, outcome: RaceOutcome) -> str | None:
     return {
-        RaceOutcome.SETTLED: None,
-        RaceOutcome.ABANDONED: said,
+        RaceOutcome.SETTLED: _winner(race),
+        RaceOutcome.ABANDONED: lost_words(race),
         RaceOutcome.BOTH: conflict_words(race),
-        RaceOutcome.VOID: "*void*",
+        RaceOutcome.VOID: "*VOID*",
         RaceOutcome.OPEN: None,
     }[outcome]
+
+
+def _winner(race: Race) -> str:
+    first = [horse_name(runner) for runner in race.runners if runner.finishing_position == 1]
+    if not first:
+        return NO_ORDER.lower()
+    return f"{'dead heat' if len(first) > 1 else 'won by'} *{listed(first)}*"
+
+
+def lost_words(race: Race) -> str:
+    return joined(["*ABANDONED*", safe(race.reason, SHORT_MAX * 2)], ", ")
 
 
 def conflict_words(race: Race) -> str:
@@ -106,7 +165,7 @@ def conflict_words(race: Race) -> str:
     return f"*CONFLICT*: reported abandoned{f' ({because})' if because else ''} and as run: check"
 
 
-def _course_units(card: Card) -> list[Block]:
+def _course_units(card: Card) -> list[Unit]:
     several = len(card.meetings) > 1
     return [
         _race_with_runners(race, outcome, meeting_title(meeting, card) if several else None)
@@ -115,24 +174,52 @@ def _course_units(card: Card) -> list[Block]:
     ]
 
 
-def _race_with_runners(race: Race, outcome: RaceOutcome, at: str | None) -> Block:
-    off, lost = off_for_readers(race.off), _called_off(race, outcome)
+def _race_with_runners(race: Race, outcome: RaceOutcome, at: str | None) -> Unit:
     runners = [runner for runner in race.runners if runner.horse or runner.number]
-    if not runners and race.field_size:
-        return lines_section(_race(race, outcome), [], 0)
-    name = joined([at, f"*{off}*" if off else None, clip(race_details(race), CARD_LINE_MAX) or None, lost], "  ")
-    return lines_section(name or race_line(race), map(_runner, runners), len(runners))
+    if outcome is RaceOutcome.ABANDONED or (not runners and race.field_size):
+        return Unit((lines_section(joined([at, _race(race, outcome)], "  "), [], 0),))
+    off = off_for_readers(race.off)
+    details = clip(race_details(race), CARD_LINE_MAX) or None
+    became = _became(race, outcome)
+    name = joined([at, f"*{off}*" if off else None, details, became], "  ") or race_line(race)
+    columns, line = CARD_COLUMNS, _declared
+    if outcome in {RaceOutcome.SETTLED, RaceOutcome.BOTH}:
+        columns, line = RUN_COLUMNS, _placed
+        # Sorting keeps the card's order among runners without a place.
+        runners = sorted(runners, key=lambda runner: runner.finishing_position or RUNNERS_PLAUSIBLE)
+    in_sections = lines_section(name, map(line, runners), len(runners))
+    caption = joined(["Runners", off_text(race.off)], ", ")
+    table = runners_table(caption, runners, columns, TABLE_ROOM) if runners else []
+    if not table:
+        return Unit((in_sections,))
+    blocks = tuple(block for block in (section(name), *table) if block)
+    return Unit(blocks, sections=(in_sections,))
 
 
-def _runner(runner: Runner) -> str:
-    """For example "4  Desert Crown (3) · R Moore / A O'Brien · OR 121"."""
-    number, draw = safe(runner.number, SHORT_MAX), safe(runner.draw, SHORT_MAX)
+def _declared(runner: Runner) -> str:
+    """For example "4  Desert Crown · draw 3 · R Moore / A O'Brien · OR 121"."""
+    facts = [*_facts(runner), "non-runner" if runner.is_out else None]
+    return clip(joined([_first(runner.number, runner), *facts]), CARD_LINE_MAX)
+
+
+def _placed(runner: Runner) -> str:
+    """For example "1  Desert Crown · no. 4 · draw 3 · R Moore / A O'Brien · OR 121 · SP 5/2"."""
+    number = safe(runner.number, SHORT_MAX) if runner.horse else None
+    facts = [f"no. {number}" if number else None, *_facts(runner)]
+    return clip(joined([_first(runner.position, runner), *facts]), CARD_LINE_MAX)
+
+
+def _first(first: str | None, runner: Runner) -> str:
+    return joined([safe(first, SHORT_MAX), horse_name(runner)], "  ")
+
+
+def _facts(runner: Runner) -> list[str | None]:
+    draw = safe(runner.draw, SHORT_MAX)
     people = joined([safe(runner.jockey, PERSON_MAX), safe(runner.trainer, PERSON_MAX)], " / ")
     rating, price = safe(runner.official_rating, SHORT_MAX), safe(runner.starting_price, SHORT_MAX)
-    horse = horse_name(runner) if runner.horse else None
-    named = joined([number, joined([horse, f"({draw})" if draw else None], " ")], "  ")
-    not_run = "non-runner" if runner.is_out else None
-    return clip(
-        joined([named, people or None, f"OR {rating}" if rating else None, f"SP {price}" if price else None, not_run]),
-        CARD_LINE_MAX,
-    )
+    return [
+        f"draw {draw}" if draw else None,
+        people or None,
+        f"OR {rating}" if rating else None,
+        f"SP {price}" if price else None,
+    ]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from bot.events.races import Race
-from bot.outbox.message import Block, Message
+from bot.outbox.message import Message
 from bot.racedata.day_card import Card, RaceOutcome
 from bot.racedata.reference_store import KnownCountry
 from bot.slack.messages.alerts.finishing_order import order_note
@@ -14,9 +14,10 @@ from bot.slack.messages.answers.day_answer import (
     abandoned_in_figures,
     abandoned_in_text,
     abandoned_lines,
-    abandoned_units,
+    abandoned_parts,
     command_line,
     completeness,
+    is_dead,
     nowhere_else,
     place_of,
     small_print,
@@ -28,13 +29,14 @@ from bot.slack.messages.answers.racecard_answer import (
     conflict_words,
     course_button,
     lines_section,
+    lost_words,
     meeting_title,
 )
-from bot.slack.messages.kit.blocks import header, section
-from bot.slack.messages.kit.names import SHORT_MAX, horse_name, race_line, runner_line
-from bot.slack.messages.kit.pages import Turning, paged
+from bot.slack.messages.kit.blocks import section
+from bot.slack.messages.kit.names import horse_name, race_line, runner_line
+from bot.slack.messages.kit.pages import Paper, Turning, Unit, paged
 from bot.slack.messages.kit.text import clip, counted, joined, safe, sentences
-from bot.slack.messages.kit.times import off_text
+from bot.slack.messages.kit.times import off_text, weekday_and_day
 
 ABANDONMENTS_LIST = "abandonments"
 POSITION_MAX = 12
@@ -53,8 +55,9 @@ class ResultsQuestion:
 
 def results_of_day(card: Card, question: ResultsQuestion) -> Message:
     kind = "Abandonments" if question.only_abandonments else "Results"
-    title = f"{kind}: {place_of(card.region, card.course)}, {card.day.isoformat()}"
+    title = f"{kind}: {place_of(card.region, card.course)}, {weekday_and_day(card.day, question.today)}"
     lost = abandoned_lines(card.outcomes, card.region)
+    abandoned, listed_first = abandoned_parts(lost)
     summary = _summary(card, question)
     notes = [
         words
@@ -65,12 +68,15 @@ def results_of_day(card: Card, question: ResultsQuestion) -> Message:
         )
         if words
     ]
-    text = sentences([joined([title, summary], ": "), abandoned_in_text(lost), *notes])
-    head = [header(title), section("\n".join([*([summary] if summary else []), *notes]))]
-    units = [] if question.only_abandonments else _units(card)
+    paper = Paper(
+        title,
+        lambda shown: sentences([joined([shown, summary], ": "), abandoned_in_text(lost), *notes]),
+        [*listed_first, *([] if question.only_abandonments else _units(card))],
+        head=[abandoned, section("\n".join([*([summary] if summary else []), *notes]))],
+        foot=small_print(card),
+    )
     words = (ABANDONMENTS_LIST,) if question.only_abandonments else ()
-    turn = Turning(command_line("results", card, *words), question.page)
-    return paged(text, head, [*abandoned_units(lost), *units], small_print(card), turn)
+    return paged(paper, Turning(command_line("results", card, *words), question.page))
 
 
 def _summary(card: Card, question: ResultsQuestion) -> str | None:
@@ -91,7 +97,8 @@ def _summary(card: Card, question: ResultsQuestion) -> str | None:
 def _none_lost(card: Card, lost: Sequence[str], question: ResultsQuestion) -> str | None:
     if lost or not question.only_abandonments:
         return None
-    return f"No abandonment is known {nowhere_else(card.region, card.course)} on {card.day.isoformat()}."
+    day = weekday_and_day(card.day, question.today)
+    return f"No abandonment is known {nowhere_else(card.region, card.course)} on {day}."
 
 
 def _settled_in(card: Card) -> set[str | None]:
@@ -100,24 +107,37 @@ def _settled_in(card: Card) -> set[str | None]:
     return {race.region or card.region for race, outcome in races if outcome in {RaceOutcome.SETTLED, RaceOutcome.BOTH}}
 
 
-def _units(card: Card) -> list[Block]:
-    """Settled meetings come first. A single course has a section for each race."""
+def _units(card: Card) -> list[Unit]:
+    """Settled meetings come first. A single course has a section for each race.
+
+    Abandonments have their own list. Of all regions, only meetings with a result are listed.
+    """
     places = range(len(card.meetings))
-    if card.course is None:
-        return [_meeting(place, card) for place in sorted(places, key=lambda place: not _has_results(place, card))]
-    return [_whole_race(race, outcome) for place in places for race, outcome in card.outcomes.of_meeting(place)]
+    if card.course is not None:
+        return [_whole_race(race, outcome) for place in places for race, outcome in card.outcomes.of_meeting(place)]
+    shown = [place for place in places if not is_dead(card.outcomes, place)]
+    if card.region is None:
+        shown = [place for place in shown if _has_results(place, card)]
+    return [_meeting(place, card) for place in sorted(shown, key=lambda place: not _has_results(place, card))]
+
+
+def _known(place: int, card: Card) -> list[tuple[Race, RaceOutcome]]:
+    """The races of a meeting; of all regions without open races, which are a figure in the summary."""
+    races = card.outcomes.of_meeting(place)
+    return [one for one in races if card.region is not None or one[1] is not RaceOutcome.OPEN]
 
 
 def _has_results(place: int, card: Card) -> bool:
-    return any(outcome in {RaceOutcome.SETTLED, RaceOutcome.BOTH} for _, outcome in card.outcomes.of_meeting(place))
+    with_result = {RaceOutcome.SETTLED, RaceOutcome.BOTH, RaceOutcome.VOID}
+    return any(outcome in with_result for _, outcome in card.outcomes.of_meeting(place))
 
 
-def _meeting(place: int, card: Card) -> Block:
-    meeting, races = card.meetings[place], card.outcomes.of_meeting(place)
+def _meeting(place: int, card: Card) -> Unit:
+    meeting, races = card.meetings[place], _known(place, card)
     block = lines_section(meeting_title(meeting, card), [_race(race, outcome) for race, outcome in races], len(races))
     is_settled = any(outcome is RaceOutcome.SETTLED for _, outcome in races)
     button = course_button("All placings", "results", meeting, card) if is_settled else None
-    return block | ({"accessory": button} if button else {})
+    return Unit((block | ({"accessory": button} if button else {}),))
 
 
 def _race(race: Race, outcome: RaceOutcome) -> str:
@@ -126,29 +146,28 @@ def _race(race: Race, outcome: RaceOutcome) -> str:
 
 
 def _said(race: Race, outcome: RaceOutcome) -> str:
-    lost = joined(["*ABANDONED*", safe(race.reason, SHORT_MAX * 2)], ", ")
     placed = [runner for runner in race.placed() if runner.finishing_position]
     front = [runner for runner in placed if (runner.finishing_position or 0) <= PLACES_SHOWN][: PLACES_SHOWN * 2]
     places = ", ".join(f"{safe(runner.position, POSITION_MAX)} {horse_name(runner)}" for runner in front or placed[:1])
     settled = places or NO_ORDER.lower()
     return {
         RaceOutcome.SETTLED: settled,
-        RaceOutcome.ABANDONED: lost,
+        RaceOutcome.ABANDONED: lost_words(race),
         RaceOutcome.BOTH: f"{settled}. {conflict_words(race)}",
         RaceOutcome.VOID: "*VOID*",
         RaceOutcome.OPEN: "not known yet",
     }[outcome]
 
 
-def _whole_race(race: Race, outcome: RaceOutcome) -> Block:
+def _whole_race(race: Race, outcome: RaceOutcome) -> Unit:
     placed = [runner for runner in race.placed() if runner.finishing_position]
     first = joined([f"*{off_text(race.off)}*" if off_text(race.off) else None, safe(race.title)], "  ") or race_line(
         race
     )
     if outcome is not RaceOutcome.SETTLED or not placed:
-        return lines_section(first, [_said(race, outcome)], 1)
+        return Unit((lines_section(first, [_said(race, outcome)], 1),))
     others = [runner for runner in race.runners if not runner.finishing_position and runner.position]
     lines = [
         clip(runner_line(runner, safe(runner.position, POSITION_MAX)), CARD_LINE_MAX) for runner in [*placed, *others]
     ]
-    return lines_section(first, lines, len(lines))
+    return Unit((lines_section(first, lines, len(lines)),))

@@ -16,7 +16,7 @@ from bot.slack.messages.answers.subscription_buttons import edit_button, overrid
 from bot.slack.messages.kit.blocks import context, message, mrkdwn, section
 from bot.slack.messages.kit.buttons import actions
 from bot.slack.messages.kit.mentions import named
-from bot.slack.messages.kit.pages import Turning, turns
+from bot.slack.messages.kit.pages import Turning, page_mark, turns
 from bot.slack.messages.kit.text import clip, counted, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
@@ -65,8 +65,7 @@ def subscription_list(page: ListPage) -> Message:
         text = f"This channel has {count}{here}: {'; '.join(map(_in_text, page.listed))}"
         arriving = [still_arrives(found) for one in page.listed for found in one.overridden]
         text = " ".join([f"{text}.", *arriving]) if arriving else text
-        where = f" (page {page.number} of {page.pages})" if page.pages > 1 else ""
-        head.append(section(f"*What this channel receives*{where}"))
+        head.append(section(f"*What this channel receives*{page_mark(page.number, page.pages)}"))
     else:
         text = "This channel has no subscriptions. For example: /racing subscribe GB results abandonments"
         head.append(section(text))
@@ -134,7 +133,7 @@ def _muted(row: MutedMeetingRow, meeting: Meeting, abandonments: Abandonments) -
 
 
 def _small(page: ListPage) -> list[Block]:
-    said = ["Change it here, or by `/racing subscribe` and `/racing unsubscribe`."]
+    said = ["Change it here, or by `/racing subscribe` and `/racing unsubscribe`."] if page.total else []
     if change := page.last_change:
         by = f"{named(change.user_id)} {moment_for_readers(change.at)}"
         said.append(f"Last changed by {by} ({safe(change.action)}); `/racing audit` shows all.")

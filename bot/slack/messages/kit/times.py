@@ -35,9 +35,10 @@ def day_in_words(day: date) -> str:
     return f"{day.day} {day:%B}"
 
 
-def weekday_and_day(day: date) -> str:
-    """For example "Sat 21 Nov"."""
-    return f"{day:%a} {day.day} {day:%b}"
+def weekday_and_day(day: date, today: date | None = None) -> str:
+    """For example "Sat 21 Nov"; "Sat 21 Nov 2020" if the year is not today's."""
+    year = f" {day.year}" if today and day.year != today.year else ""
+    return f"{day:%a} {day.day} {day:%b}{year}"
 
 
 def off_text(off: OffTime) -> str | None:
