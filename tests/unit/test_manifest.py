@@ -22,6 +22,8 @@ FORMS: dict[str, Any] = {
 }
 
 SCOPES_OF_EVENTS = {
+    # No scope: docs.slack.dev/reference/events/app_home_opened
+    "app_home_opened": set(),
     "member_joined_channel": {"channels:read", "groups:read"},
     "member_left_channel": {"channels:read", "groups:read"},
     "channel_left": {"channels:read"},
