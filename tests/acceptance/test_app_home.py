@@ -44,6 +44,16 @@ async def test_home_shows_a_persons_channels_and_its_buttons_pause_and_resume(ma
         assert "have not subscribed" in await opened(world, "have not subscribed", "UBOB")
 
 
+async def test_own_watch_is_shown_to_its_person_alone_and_ended_by_its_button(world):
+    world.slack.add_user("UBOB", "bob")
+    await world.say("/racing", 'watch horse:"Golden Melody" me', channel=CHANNEL)
+    assert "What you watch" in await opened(world, "Golden Melody (horse)")
+    assert "Golden Melody" not in await opened(world, "have not subscribed", "UBOB")
+    await press(world, "End")
+    await world.slack.wait_for(lambda: "No longer watched for you" in home(world), timeout_s=60)
+    assert "What you watch" not in home(world)
+
+
 async def test_change_opens_the_form_of_the_channel(world):
     await world.subscribe(CHANNEL, "GB")
     await opened(world, f"<#{CHANNEL}>")

@@ -1,5 +1,7 @@
 """Names that a channel or a person watches: signed commands and deliveries in, messages out."""
 
+import json
+
 from tests.acceptance.conftest import settled
 from tests.acceptance.payloads import TODAY, abandoned, result
 
@@ -54,3 +56,18 @@ async def test_channel_without_the_bot_watches_nothing(world):
     assert "I am not in this channel" in said
     answer = await world.person().clicks("Tell me alone", channel="CNEW")
     assert "Watched for you" in (await settled(answer)).text
+
+
+async def test_person_mutes_a_meeting_in_the_direct_message(world):
+    await world.say("/racing", 'watch horse:"Blue Moon" me', channel="CGB")
+    direct = world.slack.add_dm("UALICE").id
+    await world.bot.deliver(result())
+    await world.wait_for_posts(direct, 1)
+    muted = await world.person().clicks("Mute this meeting here", channel=direct)
+    assert "Muted" in (await settled(muted)).text
+    await world.bot.deliver(result("rc_2"))
+    # A contradiction passes every mute.
+    await world.bot.deliver(abandoned("rc_2", course="Ascot"))
+    _, conflict = await world.wait_for_posts(direct, 2)
+    assert "rc_2" in json.dumps(world.slack.messages(direct)[-1].blocks)
+    assert "CONFLICT" in conflict

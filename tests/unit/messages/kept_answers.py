@@ -407,7 +407,8 @@ VIEWS: dict[str, partial[Any]] = {
     "form_outdated": partial(outdated),
     "form_saved": partial(saved, subscribed(SAID).blocks),
     "home": partial(
-        home_view, HomePage([HOME_LIVE, HOME_PAUSED], 2, is_admin=False, said="PAUSED until 14:00.", at=NOON)
+        home_view,
+        HomePage([HOME_LIVE, HOME_PAUSED], 2, is_admin=False, watches=[OWN_WATCH], said="PAUSED until 14:00.", at=NOON),
     ),
     "home_of_nobody": partial(home_view, HomePage([], 0, is_admin=False, at=NOON)),
     "home_of_an_admin": partial(
