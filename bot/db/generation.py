@@ -13,6 +13,9 @@ LISTS = ("regions", "courses", "countries")
 
 CHANGES = ("INSERT", "UPDATE", "DELETE")
 
+LATER_TABLES = ("watch",)
+"""Kept in memory whole. Each table's own migration makes the triggers."""
+
 _NAMES = ", ".join(f"'{name}'" for name in LISTS)
 
 _ON_SQLITE = "BEGIN DELETE FROM generation; INSERT INTO generation (id, mark) VALUES (1, hex(randomblob(16))); END"
@@ -35,17 +38,30 @@ def current() -> ScalarSelect[str]:
 
 
 def make_triggers(connection: Connection) -> None:
-    """The names of triggers begin with the table's name."""
-    is_sqlite = connection.dialect.name == "sqlite"
-    if not is_sqlite:
-        connection.execute(text(_ON_POSTGRESQL))
-    action = _ON_SQLITE if is_sqlite else "EXECUTE FUNCTION move_generation()"
-    each = "" if is_sqlite else "FOR EACH STATEMENT "
-    for table in ("channel_subscription", "muted_meeting"):
-        for change in CHANGES:
-            connection.execute(
-                text(f"CREATE TRIGGER {table}_{change.lower()}_moves AFTER {change} ON {table} {each}{action}")
+    """For a database with all tables."""
+    make_first_triggers(connection)
+    for table in LATER_TABLES:
+        make_table_triggers(connection, table)
+
+
+def make_table_triggers(connection: Connection, table: str) -> None:
+    """For any change of a table. The names of triggers begin with the table's name."""
+    for change in CHANGES:
+        connection.execute(
+            text(
+                f"CREATE TRIGGER {table}_{change.lower()}_moves AFTER {change} ON {table} "
+                f"{_each(connection)}{_action(connection)}"
             )
+        )
+
+
+def make_first_triggers(connection: Connection) -> None:
+    """For the tables of migration 0007."""
+    if connection.dialect.name != "sqlite":
+        connection.execute(text(_ON_POSTGRESQL))
+    action, each = _action(connection), _each(connection)
+    for table in ("channel_subscription", "muted_meeting"):
+        make_table_triggers(connection, table)
     for change in CHANGES:
         row = "OLD" if change == "DELETE" else "NEW"
         connection.execute(
@@ -59,3 +75,11 @@ def make_triggers(connection: Connection) -> None:
         connection.execute(
             text(f"CREATE TRIGGER channel_queue_{what}_moves AFTER {change} ON channel_queue {each}{action}")
         )
+
+
+def _action(connection: Connection) -> str:
+    return _ON_SQLITE if connection.dialect.name == "sqlite" else "EXECUTE FUNCTION move_generation()"
+
+
+def _each(connection: Connection) -> str:
+    return "" if connection.dialect.name == "sqlite" else "FOR EACH STATEMENT "

@@ -154,6 +154,37 @@ class MutedMeetingRow(SQLModel, table=True):
     ended_at: datetime | None = None
 
 
+class WatchKind(StrEnum):
+    """Who is watched. The values are fields of a runner."""
+
+    HORSE = "horse"
+    TRAINER = "trainer"
+    JOCKEY = "jockey"
+
+
+class WatchRow(SQLModel, table=True):
+    """A name that a channel or a person follows."""
+
+    __tablename__ = "watch"
+    __table_args__ = (
+        UniqueConstraint("channel_id", "kind", "name_key", name="uq_watch_channel_id_kind_name_key"),
+        CheckConstraint(_one_of("kind", WatchKind), name="ck_watch_kind"),
+    )
+
+    id: int | None = Field(default=None, sa_column=_growing_key())
+    channel_id: str
+    """A person's: the direct message with the bot, or the person's id where the direct message is not known."""
+    person_id: str | None = None
+    """Of a watch for oneself."""
+    kind: str
+    name: str = Field(sa_column=_text())
+    """As typed."""
+    name_key: str = Field(sa_column=_text())
+    """See bot.events.watched."""
+    created_by: str
+    created_at: datetime
+
+
 class AuditEntry(SQLModel, table=True):
     """A change of a channel's choice; `before` and `after` in words."""
 

@@ -30,6 +30,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.kinds import Subject, kinds_about
 from bot.events.races import Course, Race
+from bot.events.watched import WatchedIn, WatchedRunner
 from bot.logs import get_logger
 
 log = get_logger(__name__)
@@ -268,7 +269,7 @@ def make(
         meeting_id=event.race.meeting_id,
         race_date=event.race.race_date,
         data=event.model_dump_json(exclude_defaults=True),
-        remarks=remarks.model_dump_json(exclude_defaults=True) if remarks != VersionRemarks() else None,
+        remarks=_stored_remarks(remarks),
         inbox_id=inbox_id,
         received_at=received_at,
     )
@@ -296,9 +297,25 @@ def amend(row: EventVersion, event: RacingEvent) -> None:
     row.data = event.model_dump_json(exclude_defaults=True)
 
 
+def _stored_remarks(remarks: VersionRemarks) -> str | None:
+    return remarks.model_dump_json(exclude_defaults=True) if remarks != VersionRemarks() else None
+
+
 def read(row: EventVersion) -> tuple[RacingEvent, VersionRemarks]:
     """Raises ValueError for an unreadable row."""
     return RacingEvent.model_validate_json(row.data), remarks_of(row)
+
+
+def note_watched(row: EventVersion, watched: WatchedIn) -> None:
+    remarks = remarks_of(row)
+    row.remarks = _stored_remarks(remarks.model_copy(update={"watched": {**remarks.watched, **watched}}))
+
+
+def watched_in(channel_id: str, versions: Sequence[EventVersion]) -> tuple[WatchedRunner, ...]:
+    """As the latest version with the channel's watches says."""
+    # Few versions have any: the others are not parsed.
+    having = [row for row in versions if row.remarks and '"watched"' in row.remarks]
+    return next((found for row in reversed(having) if (found := remarks_of(row).watched.get(channel_id))), ())
 
 
 def remarks_of(row: EventVersion) -> VersionRemarks:

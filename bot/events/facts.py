@@ -9,13 +9,14 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator
+from pydantic import BaseModel, BeforeValidator, Field
 
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import CARD, DECLARATIONS, RUNNER, DeclaredFields, Noise, Rings, ToldField
 from bot.events.pairs import Places, is_shorter, is_whole, paired_races, paired_runners
 from bot.events.races import FEW_MINUTES, Course, OffTime, Race, Runner, Value, finishing_position
 from bot.events.spellings import NO, YES, by_place
+from bot.events.watched import WatchedRunner
 
 __all__ = [
     "CARD",
@@ -96,7 +97,8 @@ class VersionRemarks(Value):
     """Stored with a version.
 
     `order_unknown`: the payloads do not tell the newer of the two versions. `had_at`: the service's time of the
-    version, or of its first attempt to deliver. `again`: the number of an earlier version that came again.
+    version, or of its first attempt to deliver. `again`: the number of an earlier version that came again. `watched`:
+    the watched runners of channels.
     """
 
     changes: Changes = ()
@@ -104,6 +106,7 @@ class VersionRemarks(Value):
     contradicts: EventKind | None = None
     had_at: datetime | None = None
     again: int | None = None
+    watched: dict[str, tuple[WatchedRunner, ...]] = Field(default_factory=dict)
 
 
 def changes_between(old: RacingEvent, new: RacingEvent, *, received_at: datetime) -> tuple[Change, ...]:

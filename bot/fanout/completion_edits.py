@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from sqlmodel import Session
 
@@ -13,8 +14,10 @@ from bot.deliveries import inbox
 from bot.events import event_store
 from bot.events.event import RacingEvent
 from bot.events.meeting_parts import shows_the_same
+from bot.events.watched import WatchedIn
 from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.plan import Plan
+from bot.fanout.watchers import watched_in
 from bot.logs import get_logger
 from bot.outbox import fanout_knowledge
 from bot.outbox.claim_at_fanout import Added
@@ -27,8 +30,14 @@ log = get_logger(__name__)
 EDITED_WITHIN = timedelta(hours=1)
 """After receipt, sent messages are edited for so long; later only unsent messages."""
 
-Changed = tuple[RacingEvent, RacingEvent, EventVersion]
-"""The stored event, the event filled in again, the newest version."""
+
+class Changed(NamedTuple):
+    """`event`: filled in again. `row`: the newest version. `watched`: for channels that watch a newly known runner."""
+
+    stored: RacingEvent
+    event: RacingEvent
+    row: EventVersion
+    watched: WatchedIn
 
 
 def fill(elsewhere: KnownElsewhere, meetings: KnownMeetings, delivered: Sequence[RacingEvent]) -> list[RacingEvent]:
@@ -60,7 +69,12 @@ def tell_again(
     # An unchanged source gives each field the same value as before.
     elsewhere.read([stored for stored, _ in lately])
     again = [(stored, elsewhere.filled(stored.as_delivered(), stored), row) for stored, row in lately]
-    changed = [(stored, event, row) for stored, event, row in again if event != stored]
+    changed = [
+        Changed(stored, event, row, watched)
+        for stored, event, row in again
+        for watched in [_watched_now(known, elsewhere, event, row)]
+        if event != stored or watched
+    ]
     if not changed:
         return
     plan.carry_out()
@@ -70,7 +84,7 @@ def tell_again(
     except Exception as error:
         if is_unavailable(error):
             raise
-        log.exception("not_told_again", events=[event.key for _, event, _ in changed])
+        log.exception("not_told_again", events=[one.event.key for one in changed])
 
 
 def edit_for_race_book(session: Session, *, clock: Clock, race_ids: Sequence[str]) -> Added | None:
@@ -101,6 +115,12 @@ def _fill_in_again(session: Session, race_ids: Sequence[str], now: datetime) -> 
     plan.carry_out()
 
 
+def _watched_now(known: FanoutKnowledge, elsewhere: KnownElsewhere, event: RacingEvent, row: EventVersion) -> WatchedIn:
+    watched = watched_in(known.watches, elsewhere, event, row.received_at)
+    noted = event_store.known(row)[1].watched if watched else {}
+    return {channel_id: runners for channel_id, runners in watched.items() if channel_id not in noted}
+
+
 def _tell(
     plan: Plan,
     meetings: KnownMeetings,
@@ -110,13 +130,15 @@ def _tell(
     now: datetime,
 ) -> None:
     muted = known.mutes(now)
-    for _, event, row in changed:
+    for _, event, row, watched in changed:
         event_store.amend(row, event)
+        if watched:
+            event_store.note_watched(row, watched)
         meetings.learn(event, row)
-    for stored, event, row in changed:
+    for stored, event, row, watched in changed:
         matching = {channel_id for channel_id, chosen in known.listening if chosen.matches(event)}
         moved = matching if event.place != stored.place else set[str]()
         seen_at = None if shows_the_same(event, stored) else now
-        plan.amend(event, row, moved, mutes.muting(muted, event), seen_at=seen_at)
+        plan.amend(event, row, moved | set(watched), mutes.muting(muted, event), seen_at=seen_at)
     plan.link()
     plan.carry_out()

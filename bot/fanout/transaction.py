@@ -16,6 +16,7 @@ from bot.clock import Clock
 from bot.db.engine import is_unavailable
 from bot.deliveries import inbox
 from bot.deliveries.inbox import StoredDelivery
+from bot.events import event_store
 from bot.events.event import RacingEvent
 from bot.fanout import drill_fanout
 from bot.fanout.completion_edits import EDITED_WITHIN, fill, tell_again
@@ -23,6 +24,7 @@ from bot.fanout.delivery_reader import ReadDelivery
 from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.plan import Plan
 from bot.fanout.version_news import KnownEvents, News
+from bot.fanout.watchers import watched_in
 from bot.logs import get_logger
 from bot.outbox import fanout_knowledge, message_store
 from bot.outbox.claim_at_fanout import Added, Tells
@@ -160,7 +162,7 @@ class _Transaction:
         for (delivery, _), event in zip(read, events, strict=True):
             if self._plan.posts >= MESSAGES_PER_COMMIT:
                 break
-            self._plan_messages(versions, delivery, event)
+            self._plan_messages(versions, elsewhere, delivery, event)
             done += 1
         self._plan.link()
         tell_again(self._session, self._plan, elsewhere, self._meetings, self._known, now=self._now)
@@ -178,13 +180,15 @@ class _Transaction:
         elsewhere.look_up(lambda: race_book_store.learn(self._session, races, self._now), coded)
         return fill(elsewhere, self._meetings, coded)
 
-    def _plan_messages(self, versions: KnownEvents, delivery: StoredDelivery, event: RacingEvent) -> None:
+    def _plan_messages(
+        self, versions: KnownEvents, elsewhere: KnownElsewhere, delivery: StoredDelivery, event: RacingEvent
+    ) -> None:
         reference = inbox.reference(delivery.inbox_id)
         news = versions.news(event, delivery.inbox_id, delivery.received_at)
         if news is None:
             self._lines.append(LogLine("same_event_again", {"reference": reference, "event_key": event.key}))
             return
-        channels = self._channels(news)
+        channels = self._channels(news, elsewhere)
         news.version.posts = len(channels)
         self._plan.add(news, channels, {} if news.remarks.contradicts else mutes.muting(self._mutes, news.event))
         if event.is_abandonment and self._meetings.has_other_of_race(event):
@@ -196,13 +200,16 @@ class _Transaction:
         fields = {"reference": reference, "event_key": event.key, "channels": len(channels)}
         self._lines.append(LogLine("fanned_out", fields))
 
-    def _channels(self, news: News) -> list[str]:
+    def _channels(self, news: News, elsewhere: KnownElsewhere) -> list[str]:
         listening = self._known.listening
         if news.event.drill is not None:
             matching = drill_fanout.channels(news.event, listening)
         else:
             matching = {channel_id for channel_id, chosen in listening if chosen.matches(news.event)}
-        return sorted(matching | (self._plan.misled(news) & self._known.listeners))
+        watched = watched_in(self._known.watches, elsewhere, news.event, news.version.received_at)
+        if watched:
+            event_store.note_watched(news.version, watched)
+        return sorted(matching | set(watched) | (self._plan.misled(news) & self._known.listeners))
 
     def _hand_over(self, claiming: tuple[Outbox, float] | None) -> Added:
         if claiming is None:

@@ -7,6 +7,7 @@ from datetime import datetime
 from sqlalchemy import delete, func, literal_column, select
 from sqlmodel import Session, col
 
+from bot.channels import watches
 from bot.db.tables import ChannelQueue, EventVersion, MessageKind, MessageState, OutboxMessage, Reason
 from bot.outbox import held_queues, message_store
 from bot.outbox.held_queues import Held
@@ -146,7 +147,9 @@ def give_up(session: Session, before: datetime, limit: int, now: datetime) -> di
 
 
 def drop(session: Session, channel_id: str, now: datetime) -> int:
-    """The channel unsubscribed."""
+    """The channel unsubscribed. While the channel watches names, the messages stay: some may be of a watched runner."""
+    if watches.has_any(session, channel_id):
+        return 0
     return move(
         session,
         Happened.EXPIRED,

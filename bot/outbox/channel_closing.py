@@ -7,7 +7,7 @@ from datetime import datetime
 
 from sqlmodel import Session
 
-from bot.channels import subscriptions
+from bot.channels import subscriptions, watches
 from bot.logs import get_logger
 from bot.outbox import backlog, held_queues
 from bot.outbox.notices import Notices
@@ -22,8 +22,8 @@ def close_channel(session: Session, notices: Notices, channel_id: str, reason: s
     backlog.unfold(session, channel_id)
     notices.divert(session, channel_id, reason, since)
     # After a failed trial the subscriptions are still suspended: nobody is told again.
-    if suspended:
-        notices.channel_closed(session, channel_id, reason, since, subscriptions.creators(session, channel_id))
+    if suspended or (since == now and watches.has_any(session, channel_id)):
+        notices.channel_closed(session, channel_id, reason, since, _creators(session, channel_id))
     log.warning("channel_closed", channel_id=channel_id, reason=reason, suspended=suspended)
 
 
@@ -31,7 +31,7 @@ def end_closing(session: Session, notices: Notices, channel_id: str, since: date
     """Slack took a message on trial. Does nothing if the channel was closed again meanwhile."""
     if held_queues.end_trial(session, channel_id):
         started = subscriptions.reopen(session, channel_id, now)
-        notices.channel_open(session, channel_id, since, subscriptions.creators(session, channel_id))
+        notices.channel_open(session, channel_id, since, _creators(session, channel_id))
         log.info("channel_takes_posts_again", channel_id=channel_id, subscriptions_started=started)
 
 
@@ -42,3 +42,7 @@ def pause_channel(session: Session, channel_id: str, until: datetime | None, now
         held_queues.pause(session, channel_id, now)
         backlog.unfold(session, channel_id)
     return paused
+
+
+def _creators(session: Session, channel_id: str) -> list[str]:
+    return sorted({*subscriptions.creators(session, channel_id), *watches.creators(session, channel_id)})

@@ -1,9 +1,9 @@
-"""Moves a channel to another id, with its subscriptions, queue, messages and history."""
+"""Moves a channel to another id, with its subscriptions, watches, queue, messages and history."""
 
 from sqlalchemy import delete, select, update
 from sqlmodel import Session, col
 
-from bot.channels import channel_lock
+from bot.channels import channel_lock, watches
 from bot.db.engine import affected
 from bot.db.tables import AuditEntry, ChannelQueue, ChannelSubscriptionRow, MutedMeetingRow, OutboxMessage
 from bot.deliveries import inbox
@@ -31,6 +31,7 @@ def move_channel(session: Session, old_id: str, new_id: str) -> int:
     session.execute(update(OutboxMessage).where(col(OutboxMessage.channel_id) == old_id).values(channel_id=new_id))
     for table in (MutedMeetingRow, AuditEntry):
         session.execute(update(table).where(col(table.channel_id) == old_id).values(channel_id=new_id))
+    watches.move_channel(session, old_id, new_id)
     known = set(session.execute(select(col(ChannelSubscriptionRow.region)).where(subscription == new_id)).scalars())
     session.execute(
         delete(ChannelSubscriptionRow).where(subscription == old_id, col(ChannelSubscriptionRow.region).in_(known))

@@ -34,6 +34,7 @@ from bot.outbox.claim_outcomes import (
 )
 from bot.outbox.message import Message, NativeBlocks
 from bot.outbox.messenger import HISTORY_IN_WORDS, Sender
+from bot.outbox.notices import is_person
 from bot.outbox.poison_messages import UnansweredCalls
 
 log = get_logger(__name__)
@@ -119,6 +120,9 @@ class ClaimSender:
                 return await self._no_answer(claim, error)
             case SlackWait():
                 return CallHeld(claim, reason, error.code, error.retry_after_s)
+            case SlackChannelClosed() if claim.edited and is_person(claim.channel_id):
+                # Slack edits by the id of the direct message, which is not known.
+                return NotEdited(claim, reason)
             case SlackChannelClosed():
                 return ChannelClosed(claim, error.code)
             case SlackCredentialsDead():

@@ -7,8 +7,9 @@ from functools import cached_property
 
 from sqlmodel import Session
 
-from bot.channels import mutes, subscriptions
+from bot.channels import mutes, subscriptions, watches
 from bot.channels.filters import ChannelFilter
+from bot.channels.watches import Watches
 from bot.db.tables import MutedMeetingRow
 from bot.racedata.published_lists import Lists, read_lists
 
@@ -20,6 +21,7 @@ class FanoutKnowledge:
     listening: Sequence[tuple[str, ChannelFilter]]
     lists: Lists
     _mutes: Sequence[MutedMeetingRow]
+    watches: Watches
     queues: set[str] = field(default_factory=set)
 
     def mutes(self, now: datetime) -> Sequence[MutedMeetingRow]:
@@ -31,7 +33,7 @@ class FanoutKnowledge:
 
     @cached_property
     def listeners(self) -> frozenset[str]:
-        return frozenset(channel_id for channel_id, _ in self.listening)
+        return self.watches.channels.union(channel_id for channel_id, _ in self.listening)
 
     @cached_property
     def mentioning(self) -> dict[str, list[ChannelFilter]]:
@@ -47,7 +49,7 @@ def read(session: Session, now: datetime) -> FanoutKnowledge:
     for row in muted:
         # Else a rollback would make the session forget the row's values.
         session.expunge(row)
-    return FanoutKnowledge(subscriptions.listening(session), read_lists(session), muted)
+    return FanoutKnowledge(subscriptions.listening(session), read_lists(session), muted, watches.read(session))
 
 
 class KnownOfGeneration:

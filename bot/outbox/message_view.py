@@ -19,6 +19,7 @@ from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.kinds import ABANDONMENTS
 from bot.events.meeting_parts import is_part_of
+from bot.events.watched import WatchedRunner
 from bot.logs import get_logger
 from bot.outbox import message_store
 from bot.outbox.fanout_knowledge import FanoutKnowledge
@@ -50,9 +51,9 @@ class MessageView:
     Of an abandoned meeting: `lost` has the abandonments of its races, `settled` the ids of its races with a result. Of
     a race of an abandoned meeting: `in_meeting`, and `meeting_ts` once the meeting's message is sent.
 
-    `edits`: the ids of waiting edits in the message. `mentions`: by the channel's filters. `country`: of a result, if
-    the country publishes no full finishing order. `previous_ts`: the earlier message that this message corrects or
-    contradicts. `superseded`: by the later message.
+    `edits`: the ids of waiting edits in the message. `mentions`: by the channel's filters. `watched`: by the channel.
+    `country`: of a result, if the country publishes no full finishing order. `previous_ts`: the earlier message that
+    this message corrects or contradicts. `superseded`: by the later message.
     """
 
     post: OutboxMessage
@@ -65,6 +66,7 @@ class MessageView:
     meeting_ts: str | None = None
     edits: tuple[int, ...] = ()
     mentions: tuple[str, ...] = ()
+    watched: tuple[WatchedRunner, ...] = ()
     country: KnownCountry | None = None
     previous_ts: str | None = None
     superseded: "Superseded | None" = None
@@ -74,7 +76,14 @@ class MessageView:
     def same(self) -> tuple[object, ...]:
         """Equal for two messages with the same words. `meeting_ts` differs by channel."""
         versions = (self.own.id, *(version.id for version in self.later), self.event, self.lost)
-        post = (self.post.received_at, self.post.may_be_repeat, self.in_meeting, self.mentions, self.superseded)
+        post = (
+            self.post.received_at,
+            self.post.may_be_repeat,
+            self.in_meeting,
+            self.mentions,
+            self.watched,
+            self.superseded,
+        )
         return (versions, post, self.settled, self.country)
 
 
@@ -267,11 +276,13 @@ def _view(
         if edit.state == MessageState.QUEUED and edit.id is not None:
             waiting.append(edit.id)
     shared = {version.version: version for version in versions if version.version > own.version}
+    after = tuple(shared[number] for number in sorted(shared))
     return MessageView(
         message,
         own,
         max(versions, key=lambda version: version.version),
-        later=tuple(shared[number] for number in sorted(shared)),
+        later=after,
+        watched=event_store.watched_in(message.channel_id, [own, *after]),
         in_meeting=in_meeting,
         meeting_ts=meeting_ts,
         edits=tuple(waiting),

@@ -219,7 +219,7 @@ class Notices:
     def dead_letter(self, session: Session, claim: Claim, error: str, *, is_closed: bool = False) -> None:
         """Tell of a dead letter. A notice goes to the admins' other places instead.
 
-        `is_closed`: Slack takes no post there at all.
+        `is_closed`: Slack takes no post there at all. Then admins are told once a day.
         """
         if is_closed and claim.channel_id in {self.admin_channel, *self.admin_users}:
             self.unreached[claim.channel_id] = self._refused[claim.channel_id] = error
@@ -227,9 +227,11 @@ class Notices:
             log.error("notice_not_posted", post=claim.post.idempotency_key, reason=error)
             self._tell_elsewhere(session, claim)
             return
+        # A person who closed direct messages, or has left, may watch many names.
+        about = f"{claim.channel_id}:{self._clock():%Y-%m-%d}" if is_closed else claim.post.idempotency_key
         self.tell(
             session,
-            f"parked:{claim.post.idempotency_key}",
+            f"parked:{about}",
             f"A message for channel {claim.channel_id} was not posted: {error}. It is kept, and not tried again by "
             f"itself ({claim.post.idempotency_key}).",
             claim.channel_id,

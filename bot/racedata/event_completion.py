@@ -19,7 +19,15 @@ from bot.errors import RacingBotError
 from bot.events.event import EventKind, RacingEvent
 from bot.events.event_store import DayAndCourse, places_of
 from bot.events.kinds import DECLARATIONS, Subject
-from bot.events.merge import completed_race, filled_in, filled_in_from_meeting, in_common, is_same_of_card, united
+from bot.events.merge import (
+    completed_race,
+    completed_runners,
+    filled_in,
+    filled_in_from_meeting,
+    in_common,
+    is_same_of_card,
+    united,
+)
 from bot.events.races import Course, OffTime, Race, is_same_course
 from bot.logs import get_logger
 from bot.racedata import race_book_store
@@ -162,6 +170,18 @@ class KnownElsewhere:
         except Exception:
             log.exception("event_not_filled_in", event_key=event.key)
             return before or event
+
+    def with_runners(self, event: RacingEvent) -> list[Race]:
+        """The races of the event, with the declared runners too: a meeting's message, for one, names no runners."""
+        near = self._at_place(event.race, event)
+        races = event.races if _is_of_meeting(event) else (event.race,)
+        return [self._with_runners(race, event, near) for race in races]
+
+    def _with_runners(self, race: Race, event: RacingEvent, near: Sequence[Race]) -> Race:
+        same = _same_of_card(race, near)
+        known = [*self._with_id(race, event), *(same.races if same and same.is_one else ())]
+        declared = next((one.runners for one in known if one.runners), ())
+        return race.model_copy(update={"runners": completed_runners(race.runners, declared)})
 
     def _filled(self, event: RacingEvent, before: RacingEvent | None) -> RacingEvent:
         # The list of regions may be younger than a stored event.

@@ -97,6 +97,7 @@ def _message(telling: _Telling) -> Message:
         may_be_repeat=post.may_be_repeat,
         reference=inbox.reference(shown.own.inbox_id),
         mentions=shown.mentions,
+        watched=shown.watched,
         country=shown.country,
     )
     return render(event, context)

@@ -91,6 +91,8 @@ class SlackClient:
     def __init__(self, web: AsyncWebClient, *, count: CountCall = lambda _method, _error: None) -> None:
         self.web = web
         self._count = count
+        self._direct_messages: dict[str, str] = {}
+        """Person → direct message. Slack posts by the id of either, and edits by the direct message's."""
 
     async def post(
         self, channel_id: str, message: Message, *, post_key: str, timeout_s: float, edits: Sequence[int] = ()
@@ -108,6 +110,8 @@ class SlackClient:
             ),
             timeout_s=timeout_s,
         )
+        if (posted_in := answer.get("channel")) and posted_in != channel_id:
+            self._direct_messages[channel_id] = posted_in
         return _ts_in(answer.get("ts"), POST_METHOD)
 
     async def update(
@@ -124,7 +128,7 @@ class SlackClient:
         await self.call(
             EDIT_METHOD,
             lambda: self.web.chat_update(
-                channel=channel_id,
+                channel=self._direct_messages.get(channel_id, channel_id),
                 ts=message_ts,
                 text=message.text,
                 # An empty list removes the old blocks; no argument keeps the old blocks.
@@ -141,7 +145,7 @@ class SlackClient:
         answer = await self.call(
             HISTORY_METHOD,
             lambda: self.web.conversations_history(
-                channel=channel_id,
+                channel=self._direct_messages.get(channel_id, channel_id),
                 oldest=f"{since.timestamp():.6f}",
                 latest=f"{until.timestamp():.6f}",
                 limit=HISTORY_PAGE,

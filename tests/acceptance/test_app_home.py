@@ -61,6 +61,16 @@ async def test_press_by_somebody_who_has_left_the_channel_changes_nothing(world)
     assert "paused" not in await world.say("/racing", "list", channel=CHANNEL)
 
 
+async def test_own_watch_is_shown_to_its_person_alone_and_ended_by_its_button(world):
+    world.slack.add_user("UBOB", "bob")
+    await world.say("/racing", 'watch horse:"Golden Melody" me', channel=CHANNEL)
+    assert "What you watch" in await opened(world, "Golden Melody (horse)")
+    assert "Golden Melody" not in await opened(world, "have not subscribed", "UBOB")
+    await press(world, "End")
+    await world.slack.wait_for(lambda: "No longer watched for you" in home(world), timeout_s=60)
+    assert "What you watch" not in home(world)
+
+
 async def test_change_opens_the_form_of_the_channel(world):
     await joined(world)
     await opened(world, f"<#{CHANNEL}>")

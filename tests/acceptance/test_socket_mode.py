@@ -25,6 +25,8 @@ COMMANDS = {
     "/racing unsubscribe GB": "no subscriptions",
     "/racing pause": "nothing to pause",
     "/racing resume": "not paused",
+    '/racing watch horse:"Golden Melody"': "Watched here from now on",
+    "/racing watching": "Golden Melody",
     "/racing trace rc_1": "received no delivery",
     "/racing racecard GB tomorrow": "GB",
     "/racing status": "Last 24 hours: 0 deliveries, 0 posts",
@@ -167,6 +169,13 @@ async def test_button_below_an_alert_is_answered_to_who_clicked_it(world):
     (told,) = await answer.responses()
     assert (told.response_type, told.replace_original) == ("ephemeral", False)
     assert "posted" in told.text
+
+
+async def test_watch_is_ended_by_its_button(world):
+    await world.say("/racing", 'watch horse:"Blue Moon"', channel="CGB")
+    await world.say("/racing", "watching", channel="CGB")
+    (ended,) = await (await world.person().clicks("End", channel="CGB")).responses()
+    assert "No longer watched here: horse Blue Moon" in ended.text
 
 
 async def test_form_subscribes(world):

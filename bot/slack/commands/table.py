@@ -24,12 +24,14 @@ from bot.slack.commands import (
     trace,
     unsubscribe,
     usage,
+    watch,
 )
 from bot.slack.commands.invocation import Command, Desk, Invocation
 from bot.slack.messages.alerts.alert_buttons import FULL_RESULT_WORD, MUTE
 from bot.slack.messages.answers.help_answer import HelpGroup, command_help, usage_of
 from bot.slack.messages.answers.mute_answer import UNMUTE
 from bot.slack.messages.answers.subscription_buttons import EDIT, REMOVE
+from bot.slack.messages.answers.watch_answer import UNWATCH
 
 RACECARD = Command(
     "racecard",
@@ -190,6 +192,31 @@ RACING_COMMANDS: dict[str, Command] = {
             group=HelpGroup.CHANNEL,
         ),
         Command(
+            "watch",
+            'horse:"Name"|trainer:"Name"|jockey:"Name" [me]',
+            "Tell this channel, or you alone, of the races of a horse, a trainer or a jockey",
+            watch.answer,
+            watch.commit,
+            watch.check,
+            watch.changes,
+            examples=('watch horse:"Golden Melody"', 'watch jockey:"R Moore" me'),
+            mistakes=(
+                "It takes the whole name, as published; letter case, accents and the country in brackets don't matter. "
+                "With `me`, and in the direct messages with me, you alone are told. `watching` ends a watch."
+            ),
+            group=HelpGroup.CHANNEL,
+        ),
+        Command(
+            "watching",
+            "",
+            "What is watched here and for you, with buttons to end",
+            watch.answer_watching,
+            check=watch.check_watching,
+            examples=("watching", "watching help"),
+            mistakes="It takes no further words. Your own watches are shown to you alone.",
+            group=HelpGroup.CHANNEL,
+        ),
+        Command(
             "status",
             "",
             "How the bot is: the last day's deliveries and posts, what waits and why, quota, and for admins jobs",
@@ -280,6 +307,7 @@ BUTTON_COMMANDS: dict[str, Command] = {
     FULL_RESULT_WORD: Command(FULL_RESULT_WORD, "", "All that is known of a race", full_result_button.answer),
     MUTE: Command(MUTE, "", "Post no more results of a meeting here", mute.answer_mute, mute.commit_mute),
     UNMUTE: Command(UNMUTE, "", "Post them again", mute.answer_unmute, mute.commit_unmute),
+    UNWATCH: Command(UNWATCH, "", "End a watch", watch.answer_unwatch, watch.commit_unwatch),
     EDIT: Command(
         EDIT, "", "The form of a subscription", subscription_pages.answer_edit, subscription_pages.commit_edit
     ),

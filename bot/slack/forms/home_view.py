@@ -6,13 +6,15 @@ from datetime import datetime
 from typing import Any
 
 from bot.channels.filters import ChannelFilter
+from bot.db.tables import WatchRow
 from bot.outbox.dead_letters import DeadLetter
 from bot.outbox.message import Block, Message
 from bot.slack.messages.answers.filter_words import in_markup
+from bot.slack.messages.answers.watch_answer import UNWATCH
 from bot.slack.messages.kit.blocks import context, header, mrkdwn, section
 from bot.slack.messages.kit.buttons import action_button, actions
 from bot.slack.messages.kit.mentions import named
-from bot.slack.messages.kit.names import course_name, race_name, reason
+from bot.slack.messages.kit.names import HORSE_MAX, course_name, race_name, reason
 from bot.slack.messages.kit.text import clip, counted, joined, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
@@ -24,6 +26,7 @@ POST_AGAIN = "post_again"
 
 CHANNELS_MAX = 20
 DEAD_LETTERS_MAX = 5
+HOME_WATCHES_MAX = 10
 CHANNEL_WORDS_MAX = 1_000
 DETAIL_MAX = 150
 STATUS_BLOCKS_MAX = 20
@@ -47,11 +50,12 @@ class HomeChannel:
 
 @dataclass(frozen=True)
 class HomePage:
-    """`said` answers the last press. `status` and `dead_letters` are for admins."""
+    """`said` answers the last press. `watches`: the person's own. `status` and `dead_letters` are for admins."""
 
     channels: Sequence[HomeChannel]
     total: int
     is_admin: bool
+    watches: Sequence[WatchRow] = ()
     status: Message | None = None
     dead_letters: Sequence[DeadLetter] = ()
     said: str | None = None
@@ -62,6 +66,7 @@ def home_view(page: HomePage) -> dict[str, Any]:
     blocks = [
         section(page.said or ""),
         *_channels(page),
+        *_watches(page.watches),
         *_dead_letters(page.dead_letters),
         *(page.status.blocks[:STATUS_BLOCKS_MAX] if page.status else ()),
         context([mrkdwn(f"As of {moment_for_readers(page.at)}. Opening Home reads it anew.")] if page.at else []),
@@ -88,6 +93,22 @@ def _words(one: HomeChannel) -> str:
 def _buttons(one: HomeChannel) -> list[Block]:
     pause = ("Resume", "resume") if one.is_paused else ("Pause", "pause")
     return [_button(one.channel_id, *pause), _button(one.channel_id, "Change", "subscribe")]
+
+
+def _watches(rows: Sequence[WatchRow]) -> list[Block | None]:
+    if not rows:
+        return []
+    shown = [
+        {
+            "type": "section",
+            "text": mrkdwn(f"{safe(row.name, HORSE_MAX)} ({row.kind})"),
+            "accessory": _button(row.channel_id, "End", f"{UNWATCH} {row.id}"),
+        }
+        for row in rows[:HOME_WATCHES_MAX]
+    ]
+    left = len(rows) - len(shown)
+    more = section(f"and {counted(left, 'more name')}: type `/racing watching`" if left else "")
+    return [header("What you watch"), *shown, more]
 
 
 def _dead_letters(letters: Sequence[DeadLetter]) -> list[Block | None]:

@@ -10,7 +10,7 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 from sqlalchemy import func, or_, select
 from sqlmodel import Session, col
 
-from bot.channels import subscriptions
+from bot.channels import subscriptions, watches
 from bot.channels.subscriptions import read_filter
 from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MessageKind, OutboxMessage, SubscriptionState
 from bot.errors import CommandError, SlackError
@@ -21,17 +21,18 @@ from bot.slack.channel_membership import members
 from bot.slack.commands.dead_letter_button import DEAD_LETTER_BUTTON
 from bot.slack.commands.filter_view import as_shown
 from bot.slack.commands.invocation import Command, Desk, Invocation
-from bot.slack.commands.table import find_command
+from bot.slack.commands.table import BUTTON_COMMANDS, find_command
 from bot.slack.forms.home_view import CHANNELS_MAX, DEAD_LETTERS_MAX, HOME, HomeChannel, HomePage, home_view
 from bot.slack.listeners.command_runner import CommandRunner, Committed, new_reference
 from bot.slack.messages.answers.status_answer import StatusScope, status_answer
 from bot.slack.messages.answers.subscription_list import STATE_WORDS
+from bot.slack.messages.answers.watch_answer import UNWATCH
 
 log = get_logger(__name__)
 
 HOME_EVENT = "app_home_opened"
 PUBLISH_S = 3.0
-MEMBERSHIP_S = 0.8
+HOME_MEMBERSHIP_S = 0.8
 """Part of the three seconds before the ack."""
 
 NOT_THERE = "You are not in that channel any more, so nothing was changed."
@@ -68,10 +69,10 @@ class HomeListener:
 
     async def _refusal(self, channel_id: str, user_id: str) -> CommandError | None:
         """Home outlasts a membership. Without Slack's answer in time, the press counts as a typed command does."""
-        if user_id in self.runner.desk.people.admin_users:
+        if user_id in self.runner.desk.people.admin_users or channel_id == user_id:
             return None
         try:
-            async with asyncio.timeout(MEMBERSHIP_S):
+            async with asyncio.timeout(HOME_MEMBERSHIP_S):
                 there = await members(self.runner.desk.slack, channel_id)
         except TimeoutError:
             there = None
@@ -96,9 +97,14 @@ class HomeListener:
             log.warning("home_not_published", reason=str(error))
 
 
+_BUTTONS = {DEAD_LETTER_BUTTON.name: DEAD_LETTER_BUTTON, UNWATCH: BUTTON_COMMANDS[UNWATCH]}
+"""By the first word; any other word is a command's."""
+
+
 def _command(words: str) -> tuple[Command | None, str]:
     name, _, text = words.partition(" ")
-    return (DEAD_LETTER_BUTTON, text) if name == DEAD_LETTER_BUTTON.name else find_command(words)
+    button = _BUTTONS.get(name)
+    return (button, text) if button else find_command(words)
 
 
 def _page(session: Session, *, desk: Desk, user_id: str, is_admin: bool, said: str | None) -> HomePage:
@@ -109,6 +115,7 @@ def _page(session: Session, *, desk: Desk, user_id: str, is_admin: bool, said: s
         channels=[_channel(session, channel_id) for channel_id in channel_ids[:CHANNELS_MAX]],
         total=len(channel_ids),
         is_admin=is_admin,
+        watches=watches.of_person(session, user_id),
         status=status,
         dead_letters=dead_letters.newest(session, DEAD_LETTERS_MAX) if is_admin else (),
         said=said,

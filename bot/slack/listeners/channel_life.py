@@ -8,7 +8,7 @@ from typing import Any
 from slack_bolt.async_app import AsyncApp
 from sqlmodel import Session
 
-from bot.channels import subscriptions
+from bot.channels import subscriptions, watches
 from bot.clock import Clock
 from bot.db.engine import Database
 from bot.db.tables import MessageKind
@@ -107,8 +107,9 @@ class ChannelListener:
         self.wake.set()
 
     def _close_known(self, session: Session, channel_id: str, reason: str) -> None:
-        """A channel without subscriptions has nothing to hold."""
-        if channel_id == self.notices.admin_channel or subscriptions.of_channel(session, channel_id):
+        """A channel without subscriptions and watches has nothing to hold."""
+        is_told = subscriptions.of_channel(session, channel_id) or watches.has_any(session, channel_id)
+        if is_told or channel_id == self.notices.admin_channel:
             close_channel(session, self.notices, channel_id, reason, self.clock())
 
     def _ourselves(self, body: dict[str, Any]) -> set[str]:

@@ -8,10 +8,11 @@ from functools import partial
 import pytest
 from sqlmodel import Session
 
-from bot.channels import channel_lock, mutes, subscriptions
+from bot.channels import channel_lock, mutes, subscriptions, watches
 from bot.channels.filters import ChannelFilter, Meeting
+from bot.channels.watches import WatchedName
 from bot.db import engine, named_values
-from bot.db.tables import SubscriptionState
+from bot.db.tables import SubscriptionState, WatchKind
 from bot.deliveries import inbox
 from bot.errors import LockTaken
 from bot.events.event import DEFAULT_TOPICS
@@ -23,6 +24,7 @@ from tests.databases import empty
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 GB = ChannelFilter(region="GB", topics=DEFAULT_TOPICS)
+WATCHED = WatchedName(WatchKind.HORSE, "Blue Moon")
 ASCOT = Meeting(course=Course(course_id="cr_1"), race_date="2026-11-20")
 
 
@@ -49,6 +51,11 @@ def put_filter(session):
     subscriptions.put_filter(session, row, GB, NOW)
 
 
+def end_watch(session):
+    (row,) = watches.of_channel(session, "C1")
+    watches.end(session, row)
+
+
 CHANGES = {
     "save": save,
     "put_filter": put_filter,
@@ -60,6 +67,9 @@ CHANGES = {
     "end_pause": partial(subscriptions.end_pause, channel_id="C1", now=NOW),
     "mute": partial(mutes.mute, channel_id="C1", meeting=ASCOT, user_id="U1", now=NOW),
     "end of a mute": partial(mutes.end, channel_id="C1", number=1, now=NOW),
+    "watch": partial(watches.add, channel_id="C1", names=[WATCHED], user_id="U1", now=NOW),
+    "end of a watch": end_watch,
+    "watches of a person": partial(watches.move_person, person_id="U1", channel_id="C1"),
     "moved away": partial(move_channel, old_id="C1", new_id="C2"),
     "moved here": partial(move_channel, old_id="C2", new_id="C1"),
     "try_again": partial(Reopening(waited).try_again, channel_id="C1", now=NOW),
@@ -70,6 +80,7 @@ CHANGES = {
 async def test_channel_is_changed_by_one_replica_at_a_time(database, monkeypatch, change):
     monkeypatch.setattr(engine, "LOCK_PATIENCE_S", 0.0)
     await database.write(save)
+    await database.write(partial(watches.add, channel_id="C1", names=[WATCHED], user_id="U1", now=NOW))
     with another_replica(database, "C1"), pytest.raises(LockTaken):
         await database.write(change)
     await database.write(change)

@@ -9,7 +9,8 @@ from typing import Any
 from bot.channels.audit_log import AuditPage
 from bot.channels.filters import ALL_REGIONS, Abandonments, ChannelFilter, Overridden
 from bot.channels.filters import Meeting as MutedMeeting
-from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow
+from bot.channels.watches import WatchedName
+from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, WatchKind, WatchRow
 from bot.deliveries.inbox import FirstWaiting
 from bot.errors import CommandError, StorageUnavailable
 from bot.events.drill_mark import Drill
@@ -26,6 +27,7 @@ from bot.outbox.ledger import LedgerOutcome as Became
 from bot.outbox.resume import Backlog
 from bot.outbox.traffic import Sent, WaitingChannel
 from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, RaceOutcome
+from bot.racedata.declared_names import KnownName
 from bot.racedata.forecast import forecast
 from bot.racedata.month_quota import QuotaReading, QuotaSource, UsageRow
 from bot.racedata.recent_races import Recent
@@ -36,7 +38,15 @@ from bot.slack.forms.subscribe_form import FormOf, outdated, saved, subscribe_fo
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.alerts.drill_message import drill
 from bot.slack.messages.answers.audit_answer import audit_page
-from bot.slack.messages.answers.change_notice import ended_by, muted_by, narrowed_by, paused_by, resumed_by, unmuted_by
+from bot.slack.messages.answers.change_notice import (
+    ended_by,
+    muted_by,
+    narrowed_by,
+    paused_by,
+    resumed_by,
+    unmuted_by,
+    unwatched_by,
+)
 from bot.slack.messages.answers.courses_answer import courses
 from bot.slack.messages.answers.coverage_answer import coverage
 from bot.slack.messages.answers.drill_report import drill_report
@@ -51,6 +61,7 @@ from bot.slack.messages.answers.subscription_answers import Said, subscribed, un
 from bot.slack.messages.answers.subscription_list import Listed, ListPage, subscription_list
 from bot.slack.messages.answers.trace_answer import trace_answer
 from bot.slack.messages.answers.usage_answer import usage
+from bot.slack.messages.answers.watch_answer import NowWatched, unwatched, watched, watching
 from bot.slack.messages.answers.welcome import welcome
 from bot.slack.messages.conditions.condition_view import PublishedChoices
 from bot.slack.messages.kit.sentences import sentence
@@ -147,6 +158,23 @@ CHANGE = AuditEntry(
     after="results from GB",
     reference="cmd-01234567",
 )
+GOLDEN = WatchedName(WatchKind.HORSE, "Golden Melody")
+NOW_WATCHED = NowWatched(GOLDEN, KnownName(is_known=True, coming=[RACE]))
+MISSPELT = NowWatched(
+    WatchedName(WatchKind.JOCKEY, "R Mooore"),
+    KnownName(near=("R Moore",)),
+    near={"R Moore": 'watch jockey:"R Moore"'},
+)
+WATCH = WatchRow(
+    id=7,
+    channel_id="C1",
+    kind="horse",
+    name="Golden Melody",
+    name_key="golden melody",
+    created_by="U1",
+    created_at=NOON,
+)
+OWN_WATCH = WatchRow(**WATCH.model_dump() | {"id": 8, "channel_id": "D1", "person_id": "U1", "kind": "trainer"})
 ASCOT = MutedMeeting(course=Course(name="Ascot"), race_date="2026-11-21")
 MUTE = MutedMeetingRow(id=7, channel_id="C1", meeting="{}", muted_by="U1", muted_at=NOON)
 RECENT = Recent(results=12, abandonments=1, is_whole=True, abandoned=(ABANDONED,))
@@ -364,6 +392,12 @@ ANSWERS: dict[str, partial[Any]] = {
     "muted": partial(muted, ASCOT, 7, Abandonments.POSTED),
     "muted_where_no_abandonment_comes": partial(muted, ASCOT, 7, Abandonments.NOT_ASKED_FOR),
     "unmuted": partial(unmuted, ASCOT),
+    "watched": partial(watched, [NOW_WATCHED, MISSPELT], is_own=False),
+    "watched_for_oneself": partial(watched, [replace(NOW_WATCHED, known=KnownName(True), is_new=False)], is_own=True),
+    "watching": partial(watching, [WATCH], [OWN_WATCH], 1, is_direct=False),
+    "watching_nothing": partial(watching, [], [], 1, is_direct=False),
+    "unwatched": partial(unwatched, GOLDEN, 'watch horse:"Golden Melody"', is_own=False),
+    "unwatched_by": partial(unwatched_by, "U1", GOLDEN),
     "paused": partial(paused, NOON + timedelta(days=4), NOON, 72),
     "paused_until_a_time_of_day": partial(paused, NOON + timedelta(hours=2), NOON, 72, "Europe/London"),
     "resumed": partial(resumed, 1),
@@ -406,7 +440,8 @@ VIEWS: dict[str, partial[Any]] = {
     "form_outdated": partial(outdated),
     "form_saved": partial(saved, subscribed(SAID).blocks),
     "home": partial(
-        home_view, HomePage([HOME_LIVE, HOME_PAUSED], 2, is_admin=False, said="PAUSED until 14:00.", at=NOON)
+        home_view,
+        HomePage([HOME_LIVE, HOME_PAUSED], 2, is_admin=False, watches=[OWN_WATCH], said="PAUSED until 14:00.", at=NOON),
     ),
     "home_of_nobody": partial(home_view, HomePage([], 0, is_admin=False, at=NOON)),
     "home_of_an_admin": partial(

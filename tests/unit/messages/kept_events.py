@@ -6,6 +6,7 @@ from functools import partial
 from bot.events import facts
 from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Course, OffTime, Race, Runner
+from bot.events.watched import WatchedRunner
 from bot.outbox.message import Message
 from bot.racedata.reference_store import KnownCountry
 from bot.slack.messages import EVENT_MESSAGES, Corrected, MessageContext, SupersededBy
@@ -116,6 +117,21 @@ _EVENTS: dict[str, tuple[RacingEvent, MessageContext]] = {
     "result_edited": (
         RESULT,
         ON_TIME.model_copy(update={"corrected": Corrected(at=RECEIVED_AT + timedelta(minutes=9), changes=GOING)}),
+    ),
+    "result_watched": (
+        RESULT,
+        ON_TIME.model_copy(
+            update={
+                "watched": (
+                    WatchedRunner(horse="Desert Crown", position="1"),
+                    WatchedRunner(horse="Blue Moon", by=("trainer A Smith",), position="PU"),
+                )
+            }
+        ),
+    ),
+    "meeting_abandoned_watched": (
+        MEETING,
+        ON_TIME.model_copy(update={"watched": (WatchedRunner(horse="Desert Crown", off="14:30"),)}),
     ),
     "race_abandoned": (ABANDONED, ON_TIME),
     "race_abandoned_of_a_meeting": (ABANDONED, ON_TIME.model_copy(update={"in_meeting": True, "meeting_link": LINK})),

@@ -18,7 +18,7 @@ def upgrade() -> None:
         sa.Column("mark", sa.String(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
     )
-    generation.make_triggers(op.get_bind())
+    generation.make_first_triggers(op.get_bind())
     op.drop_index("ix_event_race_date", "event")
     op.create_index("ix_event_race_date", "event", ["race_date", "kind", "received_at"])
     without_id = sa.text("race_id IS NULL")

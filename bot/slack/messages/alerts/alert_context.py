@@ -5,6 +5,7 @@ from pydantic import AwareDatetime
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import Changes
 from bot.events.races import Value
+from bot.events.watched import WatchedRunner
 from bot.racedata.reference_store import KnownCountry
 
 
@@ -41,7 +42,7 @@ class MessageContext(Value):
     from the posted version (bot.events.facts). `previous_link`: https address of the posted version. `order_unknown`:
     nothing tells the newer version. `may_be_repeat`: Slack may have this post already. `contradicts`: name of the
     contradicted event ("race.abandoned"), or words. `reference`: finds the delivery for admins. `mentions`: rung by an
-    abandonment (bot.channels.filters).
+    abandonment (bot.channels.filters). `watched`: the runners that the channel watches.
 
     For edits: `corrected` by a later version; `repeated`: an earlier version came again; `superseded` by a later
     message; `in_meeting`: the race belongs to an abandoned meeting; `card_lost`: the racecard's meeting was abandoned.
@@ -62,6 +63,7 @@ class MessageContext(Value):
     data_as_of: str | None = None
     reference: str | None = None
     mentions: tuple[str, ...] = ()
+    watched: tuple[WatchedRunner, ...] = ()
     corrected: Corrected | None = None
     repeated: Corrected | None = None
     superseded: SupersededBy | None = None

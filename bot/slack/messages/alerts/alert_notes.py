@@ -12,6 +12,7 @@ from bot.outbox.message import Block, Blocks, Message
 from bot.slack.messages.alerts.alert_context import MessageContext, SupersededBy, minutes_late
 from bot.slack.messages.alerts.corrections import DISAGREE, corrected_in_words, repeated_in_words
 from bot.slack.messages.alerts.finishing_order import order_note
+from bot.slack.messages.alerts.watched_line import watched_line
 from bot.slack.messages.kit.blocks import context as context_block
 from bot.slack.messages.kit.blocks import mrkdwn, plain_text, section
 from bot.slack.messages.kit.names import ID_MAX, SHORT_MAX, race_date, region_in_words
@@ -44,7 +45,7 @@ def late_mark(context: MessageContext) -> str:
 
 def asides(context: MessageContext, *, in_text: bool = False) -> list[str]:
     """Sentences on corrections and on related messages. `in_text`: times stand in UTC, for notifications."""
-    said: list[str] = []
+    said = [watched_line(context.watched)] if context.watched else []
     if context.corrected:
         clock = utc_clock(context.corrected.at) if in_text else in_readers_zone(context.corrected.at)
         said.append(corrected_in_words(context.corrected, clock))

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from bot.channels.filters import Abandonments, ChannelFilter, Meeting
 from bot.channels.subscriptions import UNTIL_RESUMED
+from bot.channels.watches import WatchedName
 from bot.events.event import Topic
 from bot.outbox.message import Message
 from bot.slack.messages.answers.filter_words import FILTER_WORDS_MAX, described
@@ -36,6 +37,10 @@ def muted_by(user_id: str, meeting: Meeting, abandonments: Abandonments) -> Mess
 
 def unmuted_by(user_id: str, meeting: Meeting) -> Message:
     return _line(f"{named(user_id)} unmuted {meeting_words(meeting)}: its results and racecards are posted here again.")
+
+
+def unwatched_by(user_id: str, name: WatchedName) -> Message:
+    return _line(f"{named(user_id)} ended the watch on {name.kind} {safe(name.name)} here.")
 
 
 def ended_by(user_id: str, ended: Sequence[ChannelFilter], left: Sequence[ChannelFilter]) -> Message:

@@ -1,0 +1,174 @@
+"""Watches: names whose races a channel, or a person in direct messages, hears of beside all subscriptions.
+
+A watch takes events received after the watch was made. A watch never fails open: an unknown name takes nothing.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, delete, func, select, update
+from sqlmodel import Session, col
+
+from bot.channels import channel_lock
+from bot.db.engine import affected, insert_here, table_of
+from bot.db.tables import ChannelSubscriptionRow, WatchKind, WatchRow
+from bot.events.races import Race, Runner
+from bot.events.watched import NameKey, WatchedRunner, name_key
+
+WATCHES_MAX = 200
+"""For a channel, or a person."""
+
+
+@dataclass(frozen=True)
+class WatchedName:
+    kind: WatchKind
+    name: str
+
+    @property
+    def words(self) -> str:
+        return f"{self.kind} {self.name}"
+
+
+class _Watch(NamedTuple):
+    key: NameKey
+    channel_id: str
+    since: datetime
+
+
+@dataclass(frozen=True)
+class Watches:
+    """Every watch. `by_name`: by kind and by the name without its country."""
+
+    by_name: Mapping[tuple[str, str], Sequence[_Watch]] = field(default_factory=dict)
+    channels: frozenset[str] = frozenset()
+
+    def in_races(
+        self, races: Sequence[Race], received_at: datetime, *, name_off: bool
+    ) -> dict[str, list[WatchedRunner]]:
+        """By channel. `name_off`: with each race's off time."""
+        found: dict[str, list[WatchedRunner]] = {}
+        for race in races:
+            off = race.off.text if name_off else None
+            for runner in race.runners:
+                for channel_id, by in self._watching(runner, received_at).items():
+                    one = WatchedRunner(horse=runner.horse, by=tuple(by), off=off, position=runner.position)
+                    found.setdefault(channel_id, []).append(one)
+        return found
+
+    def _watching(self, runner: Runner, received_at: datetime) -> dict[str, list[str]]:
+        """Channel → the watched people of the runner; an empty list for a watched horse."""
+        found: dict[str, list[str]] = {}
+        for kind in WatchKind:
+            name: str | None = getattr(runner, kind)
+            key = name_key(name) if name else None
+            for watch in self.by_name.get((kind, key.bare), ()) if key else ():
+                if key and watch.key.may_be(key) and watch.since <= received_at:
+                    by = found.setdefault(watch.channel_id, [])
+                    by += [] if kind is WatchKind.HORSE else [f"{kind} {name}"]
+        return found
+
+
+def read(session: Session) -> Watches:
+    row = table_of(WatchRow).c
+    rows = session.connection().execute(select(row.kind, row.name, row.channel_id, row.created_at).order_by(row.id))
+    by_name: dict[tuple[str, str], list[_Watch]] = {}
+    channels: set[str] = set()
+    for kind, name, channel_id, created_at in rows:
+        key = name_key(name)
+        by_name.setdefault((kind, key.bare), []).append(_Watch(key, channel_id, created_at))
+        channels.add(channel_id)
+    return Watches(by_name, frozenset(channels))
+
+
+def of_channel(session: Session, channel_id: str) -> Sequence[WatchRow]:
+    """Without the watches of persons."""
+    return _rows(session, col(WatchRow.channel_id) == channel_id, col(WatchRow.person_id).is_(None))
+
+
+def of_person(session: Session, person_id: str) -> Sequence[WatchRow]:
+    return _rows(session, col(WatchRow.person_id) == person_id)
+
+
+def find(session: Session, number: int) -> WatchRow | None:
+    return session.get(WatchRow, number)
+
+
+def direct_message_of(session: Session, person_id: str) -> str:
+    """The person's direct message with the bot as far as known, else the person's id: Slack takes both."""
+    watch, subscription = WatchRow, ChannelSubscriptionRow
+    by_watch = select(col(watch.channel_id)).where(
+        col(watch.person_id) == person_id, col(watch.channel_id) != person_id
+    )
+    by_subscription = select(col(subscription.channel_id)).where(
+        col(subscription.created_by) == person_id, col(subscription.channel_id).startswith("D", autoescape=True)
+    )
+    found: str | None = session.execute(by_watch.union(by_subscription).limit(1)).scalar_one_or_none()
+    return found or person_id
+
+
+def move_person(session: Session, person_id: str, channel_id: str) -> None:
+    """Tell the person's watches in this direct message from now on."""
+    channel_lock.take(session, person_id, channel_id)
+    statement = update(WatchRow).where(col(WatchRow.person_id) == person_id, col(WatchRow.channel_id) != channel_id)
+    session.execute(statement.values(channel_id=channel_id))
+
+
+def add(
+    session: Session,
+    channel_id: str,
+    names: Iterable[WatchedName],
+    *,
+    user_id: str,
+    now: datetime,
+    person_id: str | None = None,
+) -> list[WatchedName]:
+    """Returns the new names."""
+    channel_lock.take(session, channel_id)
+    once = insert_here(session, WatchRow).on_conflict_do_nothing(index_elements=["channel_id", "kind", "name_key"])
+    made = []
+    for one in names:
+        values = {
+            "channel_id": channel_id,
+            "person_id": person_id,
+            "kind": one.kind,
+            "name": one.name,
+            "name_key": str(name_key(one.name)),
+            "created_by": user_id,
+            "created_at": now,
+        }
+        if affected(session, once.values(**values)):
+            made.append(one)
+    return made
+
+
+def end(session: Session, row: WatchRow) -> bool:
+    channel_lock.take(session, row.channel_id)
+    return affected(session, delete(WatchRow).where(col(WatchRow.id) == row.id)) > 0
+
+
+def move_channel(session: Session, old_id: str, new_id: str) -> None:
+    """A name under both ids stays once."""
+    known = {(row.kind, row.name_key) for row in of_channel(session, new_id)}
+    for row in of_channel(session, old_id):
+        if (row.kind, row.name_key) in known:
+            session.delete(row)
+        else:
+            row.channel_id = new_id
+    session.flush()
+
+
+def creators(session: Session, channel_id: str) -> list[str]:
+    statement = select(col(WatchRow.created_by)).where(col(WatchRow.channel_id) == channel_id).distinct()
+    return sorted(session.execute(statement).scalars())
+
+
+def has_any(session: Session, channel_id: str) -> bool:
+    statement = select(func.count()).select_from(WatchRow).where(col(WatchRow.channel_id) == channel_id)
+    return bool(session.execute(statement).scalar_one())
+
+
+def _rows(session: Session, *conditions: ColumnElement[bool]) -> Sequence[WatchRow]:
+    statement = select(WatchRow).where(*conditions).order_by(col(WatchRow.kind), col(WatchRow.name_key))
+    return session.execute(statement).scalars().all()

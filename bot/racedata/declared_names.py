@@ -1,0 +1,79 @@
+"""Published names of horses, trainers and jockeys, and the coming races of a name, from the race book."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from typing import Any
+
+from sqlalchemy import bindparam, select
+from sqlmodel import Session
+
+from bot.channels.watches import WatchedName
+from bot.db.engine import table_of
+from bot.db.tables import BookRace
+from bot.events.races import Race
+from bot.events.watched import NameKey, name_key
+from bot.racedata.near_misses import likely
+
+NAMES_DAYS = 30
+"""Days back in the race book, enough for most active names."""
+
+COMING_MAX = 3
+
+
+@dataclass
+class KnownName:
+    """`coming`: the next races, by day. `near`: published names alike, for an unknown name."""
+
+    is_known: bool = False
+    coming: list[Race] = field(default_factory=list)
+    near: tuple[str, ...] = ()
+
+
+def look_up(session: Session, wanted: Sequence[WatchedName], today: date) -> dict[WatchedName, KnownName]:
+    """Reads some thousand races: after the ack only."""
+    found = {one: KnownName() for one in wanted}
+    keys = {one: name_key(one.name) for one in wanted}
+    published: dict[str, dict[str, str]] = {one.kind: {} for one in wanted}
+    for race_id, race_date, data in session.connection().execute(_RACES, {"since": _since(today)}):
+        runners = _runners(data)
+        for kind, names in published.items():
+            here = {name: name_key(name) for runner in runners if isinstance(name := runner.get(kind), str)}
+            names |= {key.bare: name for name, key in here.items()}
+            for one in _named(here.values(), keys, kind):
+                found[one].is_known = True
+                if race_date >= today.isoformat() and len(found[one].coming) < COMING_MAX:
+                    found[one].coming.append(Race.model_validate_json(data).model_copy(update={"race_id": race_id}))
+    for one, known in found.items():
+        if not known.is_known:
+            names = published[one.kind]
+            known.near = tuple(names[bare] for bare in likely(keys[one].bare, names))
+    return found
+
+
+_BOOK = table_of(BookRace).c
+_RACES = (
+    select(_BOOK.race_id, _BOOK.race_date, _BOOK.data)
+    .where(_BOOK.race_date >= bindparam("since"))
+    .order_by(_BOOK.race_date, _BOOK.race_id)
+)
+
+
+def _since(today: date) -> str:
+    return (today - timedelta(days=NAMES_DAYS)).isoformat()
+
+
+def _runners(data: str) -> list[Mapping[str, Any]]:
+    """Without a model for each of many thousand runners. An unreadable race has none."""
+    try:
+        read = json.loads(data)
+    except ValueError:
+        return []
+    runners = read.get("runners") if isinstance(read, dict) else None
+    return [one for one in runners or () if isinstance(one, dict)]
+
+
+def _named(here: Iterable[NameKey], keys: Mapping[WatchedName, NameKey], kind: str) -> Iterator[WatchedName]:
+    here = set(here)
+    return (one for one, key in keys.items() if one.kind == kind and any(key.may_be(other) for other in here))

@@ -1,0 +1,177 @@
+"""`/racing watch` and `/racing watching`: names that a channel, or a person in direct messages, is told of."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from sqlmodel import Session
+
+from bot.channels import watches
+from bot.channels.watches import WATCHES_MAX, WatchedName
+from bot.db.tables import WatchKind, WatchRow
+from bot.errors import CommandError
+from bot.events.days import utc_today
+from bot.events.watched import name_key
+from bot.outbox.message import Message
+from bot.racedata.declared_names import look_up
+from bot.slack.channel_membership import DIRECT_MESSAGE, is_member
+from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.commands.search_words import read_list_words
+from bot.slack.commands.subscription_changes import announce, change, note
+from bot.slack.commands.watch_words import NAMES_MAX, WatchWords, read_watch_words, watch_line
+from bot.slack.messages.answers.change_notice import unwatched_by
+from bot.slack.messages.answers.watch_answer import NowWatched, unwatched, watched, watching
+
+MEMBERSHIP_S = 0.8
+
+GONE = "That watch is not there any more. /racing watching shows what is."
+
+_NUMBER = re.compile("[0-9]{1,18}")
+
+
+@dataclass(frozen=True)
+class Watched:
+    """`made`: the names that were not watched before."""
+
+    words: WatchWords
+    made: tuple[WatchedName, ...]
+    is_own: bool
+
+
+@dataclass(frozen=True)
+class Unwatched:
+    name: WatchedName
+    is_own: bool
+
+
+async def commit(desk: Desk, invocation: Invocation) -> Watched:
+    words = _read(invocation.text)
+    channel_id, user_id, now = invocation.channel_id, invocation.user_id, desk.clock()
+    is_direct = channel_id.startswith(DIRECT_MESSAGE)
+    is_own = words.is_own or is_direct
+    if not is_own:
+        await desk.people.check_may_change(user_id, channel_id)
+    member = None
+    if is_direct or not is_own:
+        member = await is_member(desk.slack, channel_id, invocation.left_s(MEMBERSHIP_S))
+    if member is False and not is_own:
+        raise CommandError(
+            "I am not in this channel, so nothing would arrive here, and nothing was saved. Invite me, and type it "
+            "again; or be told yourself, by direct message.",
+            lines={"Tell me alone": watch_line(words.names, is_own=True)},
+        )
+
+    def save(session: Session) -> Watched:
+        place = channel_id
+        if is_own:
+            place = channel_id if is_direct and member else watches.direct_message_of(session, user_id)
+            watches.move_person(session, user_id, place)
+        there = watches.of_person(session, user_id) if is_own else watches.of_channel(session, channel_id)
+        person_id = user_id if is_own else None
+        made = watches.add(session, place, words.names, user_id=user_id, now=now, person_id=person_id)
+        if len(there) + len(made) > WATCHES_MAX:
+            raise CommandError(
+                f"At most {WATCHES_MAX} names can be watched. End some first.", lines={"What is watched": "watching"}
+            )
+        if made and not is_own:
+            note(session, desk, invocation, "watch", before=None, after="; ".join(one.words for one in made))
+        return Watched(words, tuple(made), is_own)
+
+    return await change(desk, invocation, save)
+
+
+async def answer(desk: Desk, _invocation: Invocation, committed: Watched) -> Message:
+    names = committed.words.names
+    known = await desk.database.read(partial(look_up, wanted=names, today=utc_today(desk.clock())))
+    each = [
+        NowWatched(
+            name=one,
+            known=known[one],
+            is_new=one in committed.made,
+            near={near: watch_line([WatchedName(one.kind, near)], is_own=committed.is_own) for near in known[one].near},
+        )
+        for one in names
+    ]
+    return watched(each, is_own=committed.is_own)
+
+
+async def check(_desk: Desk, invocation: Invocation) -> None:
+    _read(invocation.text)
+
+
+async def changes(desk: Desk, invocation: Invocation) -> bool:
+    words = _read(invocation.text)
+    is_own = words.is_own or invocation.channel_id.startswith(DIRECT_MESSAGE)
+
+    def differs(session: Session) -> bool:
+        rows = (
+            watches.of_person(session, invocation.user_id)
+            if is_own
+            else watches.of_channel(session, invocation.channel_id)
+        )
+        there = {(row.kind, row.name_key) for row in rows}
+        return any((one.kind, str(name_key(one.name))) not in there for one in words.names)
+
+    found: bool = await desk.database.read(differs)
+    return found
+
+
+async def answer_watching(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
+    await check_watching(desk, invocation)
+    _, page = read_list_words(invocation.text)
+
+    def read(session: Session) -> tuple[Sequence[WatchRow], Sequence[WatchRow]]:
+        here = watches.of_channel(session, invocation.channel_id)
+        return here, watches.of_person(session, invocation.user_id)
+
+    here, own = await desk.database.read(read)
+    return watching(here, own, page, is_direct=invocation.channel_id.startswith(DIRECT_MESSAGE))
+
+
+async def check_watching(_desk: Desk, invocation: Invocation) -> None:
+    words, _ = read_list_words(invocation.text)
+    if words:
+        told = "It is /racing watching, without further words. To watch a name it is /racing watch."
+        raise CommandError(told, lines={"watching": "watching"})
+
+
+async def commit_unwatch(desk: Desk, invocation: Invocation) -> Unwatched:
+    """The button carries the watch's number. Raises CommandError for an ended watch, and without permission."""
+    row = await desk.database.read(partial(_row, invocation=invocation))
+    if row.person_id is None:
+        await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
+
+    def end(session: Session) -> Unwatched:
+        row = _row(session, invocation)
+        ended = Unwatched(WatchedName(WatchKind(row.kind), row.name), row.person_id is not None)
+        watches.end(session, row)
+        if not ended.is_own:
+            note(session, desk, invocation, "unwatch", before=ended.name.words, after=None)
+            announce(session, desk, invocation, unwatched_by(invocation.user_id, ended.name))
+        return ended
+
+    return await change(desk, invocation, end)
+
+
+async def answer_unwatch(_desk: Desk, _invocation: Invocation, committed: Unwatched) -> Message:
+    return unwatched(committed.name, watch_line([committed.name], is_own=committed.is_own), is_own=committed.is_own)
+
+
+def _read(text: str) -> WatchWords:
+    words = read_watch_words(text)
+    if len(words.names) > NAMES_MAX:
+        raise CommandError(f"At most {NAMES_MAX} names at a time.")
+    return words
+
+
+def _row(session: Session, invocation: Invocation) -> WatchRow:
+    number = int(invocation.text) if _NUMBER.fullmatch(invocation.text) else 0
+    row = watches.find(session, number)
+    here = row is not None and (
+        row.person_id == invocation.user_id or (row.person_id is None and row.channel_id == invocation.channel_id)
+    )
+    if row is None or not here:
+        raise CommandError(GONE, lines={"What is watched": "watching"})
+    return row

@@ -1,0 +1,96 @@
+"""The answers of `/racing watch` and `/racing watching`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from bot.channels.watches import WatchedName
+from bot.db.tables import WatchRow
+from bot.events.races import Race
+from bot.outbox.message import Message
+from bot.racedata.declared_names import KnownName
+from bot.racedata.near_misses import question
+from bot.slack.messages.kit.blocks import message, mrkdwn, section
+from bot.slack.messages.kit.buttons import action_button, actions, command_button
+from bot.slack.messages.kit.mentions import named
+from bot.slack.messages.kit.names import HORSE_MAX, race_day, race_name
+from bot.slack.messages.kit.pages import Paper, Turning, Unit, paged
+from bot.slack.messages.kit.text import joined, listed, safe
+from bot.slack.messages.kit.times import moment_for_readers
+
+UNWATCH = "end_watch"
+
+WATCHES_PER_PAGE = 15
+
+
+@dataclass(frozen=True)
+class NowWatched:
+    """`near`: published names that are alike, each with the line that watches it."""
+
+    name: WatchedName
+    known: KnownName
+    is_new: bool = True
+    near: Mapping[str, str] = field(default_factory=dict)
+
+
+def watched(names: Sequence[NowWatched], *, is_own: bool) -> Message:
+    new, old = ([_words(one.name) for one in names if one.is_new is is_new] for is_new in (True, False))
+    where = "for you" if is_own else "here"
+    told = "You are told by direct message" if is_own else "This channel is told"
+    said = [
+        f"Watched {where} from now on: {listed(new)}." if new else None,
+        f"Watched {where} already: {listed(old)}." if old else None,
+        f"{told} of declarations, abandonments and results, in one message a race.",
+    ]
+    lines = [" ".join(filter(None, said)), *(_known(one) for one in names)]
+    text = "\n".join(lines)
+    buttons = [command_button(f"Watch {near}", line) for one in names for near, line in one.near.items()]
+    return message(
+        text, [section(line) for line in lines] + [actions([*buttons, command_button("What is watched", "watching")])]
+    )
+
+
+def watching(here: Sequence[WatchRow], own: Sequence[WatchRow], page: int, *, is_direct: bool) -> Message:
+    """The channel's watches, and the person's own."""
+    if not (here or own):
+        where = "for you" if is_direct else "here, and nothing for you"
+        text = (
+            f'Nothing is watched {where}. `/racing watch horse:"Name"` watches a horse, `trainer:` and `jockey:` too.'
+        )
+        return message(text, [section(text)])
+    lines = [*(_line(row, "here") for row in here), *(_line(row, "for you, by direct message") for row in own)]
+    units = [
+        Unit(({"type": "section", "text": mrkdwn(line), "accessory": action_button("End", UNWATCH, str(row.id))},))
+        for line, row in zip(lines, [*here, *own], strict=True)
+    ]
+    title = "Watched here and for you" if here and own else "Watched here" if here else "Watched for you"
+    paper = Paper(title, lambda shown: "\n".join([shown, *lines[:WATCHES_PER_PAGE]]), units)
+    return paged(paper, Turning("watching", page), most=WATCHES_PER_PAGE)
+
+
+def unwatched(name: WatchedName, again: str, *, is_own: bool) -> Message:
+    text = f"No longer watched {'for you' if is_own else 'here'}: {_words(name)}."
+    return message(text, [section(text), actions([command_button("Watch again", again)])])
+
+
+def _words(name: WatchedName) -> str:
+    return f"{name.kind} {safe(name.name, HORSE_MAX)}"
+
+
+def _line(row: WatchRow, where: str) -> str:
+    by = None if row.person_id else f"by {named(row.created_by)}"
+    name = f"*{safe(row.name, HORSE_MAX)}* ({row.kind}) {where}"
+    return joined([name, by, f"since {moment_for_readers(row.created_at, seconds=False)}"], ", ")
+
+
+def _known(one: NowWatched) -> str:
+    name = safe(one.name.name, HORSE_MAX) or "?"
+    if not one.known.is_known:
+        meant = [safe(near, HORSE_MAX) or "?" for near in one.near]
+        return f"I know no {one.name.kind} {name} yet.{question(meant)}"
+    if not one.known.coming:
+        return f"{name} is in no race that I know of from today on."
+    return f"{name} is declared: {'; '.join(_races(one.known.coming))}."
+
+
+def _races(races: Sequence[Race]) -> Iterator[str]:
+    return (joined([race_name(race), race_day(race)], ", ") for race in races)

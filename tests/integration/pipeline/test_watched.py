@@ -1,0 +1,176 @@
+"""Watched names: who is told of which race, in one message, and at what cost."""
+
+import pytest
+
+from bot.channels import subscriptions, watches
+from bot.channels.watches import WatchedName
+from bot.db.tables import WatchKind
+from bot.outbox import backlog
+from bot.outbox.channel_closing import pause_channel
+from tests.integration.pipeline.racing_day import DAY, abandonment, meeting, result, shown, tell
+from tests.integration.pipeline.test_round_trips import counting
+
+GOLDEN = [{"number": "4", "horse": "Golden Mélody (IRE)", "jockey": "R. Moore", "trainer": "A. Smith"}]
+
+
+async def watch(pipeline, channel_id, *names, kind=WatchKind.HORSE, person_id=None):
+    def add(session):
+        chosen = [WatchedName(kind, name) for name in names]
+        watches.add(session, channel_id, chosen, user_id="U1", now=pipeline.clock(), person_id=person_id)
+
+    if channel_id not in pipeline.slack.channels and person_id is None:
+        pipeline.slack.add_channel(channel_id, channel_id.lower())
+    await pipeline.database.write(add)
+    pipeline.clock.forward(1)
+
+
+def card(race_id="rc_1", runners=GOLDEN, **race):
+    race = {"race_id": race_id, "course": "Ascot", "date": DAY, "off_time": "14:30", "region": "GB"} | race
+    return {"event": "racecard.published", "race": race | {"runners": runners}}
+
+
+async def test_watched_horse_is_told_when_declared_when_abandoned_and_with_its_result(pipeline):
+    await watch(pipeline, "CHORSE", "golden melody")
+    await tell(
+        pipeline, card(), card("rc_2"), abandonment("rc_2"), result("rc_1", placings=("Blue Moon", "Golden Melody"))
+    )
+    one, two, lost, settled = pipeline.texts("CHORSE")
+    assert one.startswith("Racecard: ")
+    assert two.startswith("Racecard: ")
+    assert lost.startswith("ABANDONED: ")
+    assert settled.startswith("Result: ")
+    assert all("Watched here: Golden M" in text for text in (one, two, lost, settled))
+    assert "Watched here: Golden Melody (position 2)" in settled
+
+
+async def test_channel_with_subscription_and_several_watches_gets_one_message(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await watch(pipeline, "CGB", "Golden Melody (IRE)", "Blue Moon")
+    await watch(pipeline, "CGB", "r. moore", kind=WatchKind.JOCKEY)
+    await tell(pipeline, card(), result("rc_1", placings=("Blue Moon", "Golden Mélody")))
+    _, text = pipeline.texts("CGB")
+    assert "Watched here: Blue Moon (position 1), Golden Mélody (position 2, jockey R. Moore)" in text
+
+
+@pytest.mark.parametrize("typed", ["Golden Melody (GB)", "Golden", "Melody"])
+async def test_other_names_match_nothing(pipeline, typed):
+    await watch(pipeline, "CHORSE", typed)
+    await tell(pipeline, card(), result("rc_1", placings=("Golden Melody (IRE)",)))
+    assert pipeline.texts("CHORSE") == []
+
+
+async def test_abandoned_meeting_is_told_to_watchers_of_a_horse_declared_there(pipeline):
+    await watch(pipeline, "CHORSE", "Golden Melody")
+    await watch(pipeline, "CRUN", "Red Sky")
+    other = [{"number": "1", "horse": "Red Sky"}]
+    await tell(pipeline, card(meeting_id="mt_1"), card("rc_2", other, meeting_id="mt_1", off_time="13:55"))
+    await tell(pipeline, result("rc_2", placings=("Red Sky",), meeting_id="mt_1"), meeting(meeting_id="mt_1"))
+    *_, lost = pipeline.texts("CHORSE")
+    assert lost.startswith("ABANDONED: ")
+    assert "Watched here: Golden Mélody (IRE) (14:30)" in lost
+    # A horse whose race was run has lost nothing.
+    assert [text.split(":")[0] for text in pipeline.texts("CRUN")] == ["Racecard", "Result"]
+
+
+async def test_correction_reaches_a_watcher_whose_jockey_was_replaced(pipeline):
+    await watch(pipeline, "CJOCKEY", "R. Moore", kind=WatchKind.JOCKEY)
+    await tell(pipeline, card())
+    await tell(pipeline, card(runners=[GOLDEN[0] | {"jockey": "T. Marquand"}]))
+    (message,) = pipeline.slack.messages("CJOCKEY")[-1:]
+    assert "T. Marquand" in shown(message)
+
+
+async def test_declaration_that_becomes_known_later_brings_the_message(pipeline):
+    await watch(pipeline, "CHORSE", "Golden Melody")
+    await tell(pipeline, abandonment("rc_1"))
+    assert pipeline.texts("CHORSE") == []
+    await watch(pipeline, "CLATE", "Golden Melody")
+    await tell(pipeline, card())
+    assert sorted(text.split(":")[0] for text in pipeline.texts("CHORSE")) == ["ABANDONED", "Racecard"]
+    # A watch takes what is received after the watch was made.
+    assert [text.split(":")[0] for text in pipeline.texts("CLATE")] == ["Racecard"]
+
+
+async def test_ended_watch_is_told_nothing_more(pipeline):
+    await watch(pipeline, "CHORSE", "Golden Melody")
+
+    def end(session):
+        (row,) = watches.of_channel(session, "CHORSE")
+        watches.end(session, row)
+
+    await tell(pipeline, result("rc_0"))
+    await pipeline.database.write(end)
+    await tell(pipeline, card())
+    assert pipeline.texts("CHORSE") == []
+
+
+async def test_person_is_told_in_the_direct_message_once_also_of_a_correction(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await watch(pipeline, "UALICE", "Golden Melody", person_id="UALICE")
+    await tell(pipeline, result("rc_1", placings=("Golden Melody", "Blue Moon")))
+    (told,) = pipeline.texts("DALICE")
+    assert "Watched here: Golden Melody (position 1)" in told
+    assert ["Watched here" in text for text in pipeline.texts("CGB")] == [False]
+    await tell(pipeline, result("rc_1", placings=("Blue Moon", "Golden Melody")))
+    first, corrected = pipeline.texts("DALICE")
+    assert first.startswith("Superseded")
+    assert "Watched here: Golden Melody (position 2)" in corrected
+
+
+async def test_edit_by_a_process_that_does_not_know_the_direct_message_becomes_a_message(pipeline, make_pipeline):
+    await watch(pipeline, "UALICE", "Golden Melody", person_id="UALICE")
+    await tell(pipeline, card())
+    await tell(make_pipeline(clock=pipeline.clock), card(going="Soft"))
+    _, later = pipeline.texts("DALICE")
+    assert later.startswith("Racecard: ")
+    assert pipeline.texts("CADMIN") == []
+
+
+async def test_watches_add_no_statement_to_an_event(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, result("rc_0"))
+    with counting(pipeline.database) as before:
+        await tell(pipeline, result("rc_1"))
+    await watch(pipeline, "CGB", "Blue Moon", "Golden Melody")
+    await tell(pipeline, result("rc_2"))
+    with counting(pipeline.database) as after:
+        await tell(pipeline, result("rc_3"))
+    assert "Watched here: Blue Moon" in pipeline.texts("CGB")[-1]
+    assert len(after.statements) == len(before.statements), str(after)
+
+
+async def test_closed_channel_with_watches_alone_is_announced_and_gets_its_message_later(pipeline):
+    await watch(pipeline, "CHORSE", "Golden Melody")
+    await pipeline.slack.archive("CHORSE")
+    await tell(pipeline, card())
+    await pipeline.post_all()
+    (told,) = pipeline.texts("CADMIN")
+    assert "CHORSE" in told
+    await pipeline.slack.unarchive("CHORSE")
+    await pipeline.database.write(lambda session: pipeline.reopening.reopen(session, "CHORSE", pipeline.clock()))
+    await pipeline.post_all()
+    assert "Watched here: Golden" in pipeline.texts("CHORSE")[0]
+    assert "lets me post in channel" in pipeline.texts("CADMIN")[1]
+
+
+async def test_person_without_direct_messages_is_told_to_admins_once_a_day(pipeline):
+    await watch(pipeline, "UGONE", "Golden Melody", person_id="UGONE")
+    await tell(pipeline, card(), result("rc_1", placings=("Golden Melody",)))
+    (told,) = pipeline.texts("CADMIN")
+    assert "UGONE" in told
+
+
+async def test_unsubscribing_channel_keeps_waiting_messages_while_it_watches(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await watch(pipeline, "CGB", "Golden Melody")
+    await pipeline.database.write(lambda session: pause_channel(session, "CGB", None, pipeline.clock()))
+    await tell(pipeline, result("rc_1", placings=("Golden Melody",)))
+
+    def unsubscribe(session):
+        subscriptions.remove(session, "CGB")
+        backlog.drop(session, "CGB", pipeline.clock())
+        pipeline.reopening.resume(session, "CGB", pipeline.clock())
+
+    await pipeline.database.write(unsubscribe)
+    await pipeline.post_all()
+    assert "Watched here: Golden Melody" in pipeline.texts("CGB")[0]

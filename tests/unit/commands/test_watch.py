@@ -1,0 +1,106 @@
+"""The words of `/racing watch`, and what its answer knows of a name."""
+
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from functools import partial
+
+import pytest
+
+from bot.channels import watches
+from bot.channels.watches import WatchedName
+from bot.db.tables import WatchKind
+from bot.errors import CommandError
+from bot.events.races import Race, Runner
+from bot.events.watched import name_key
+from bot.racedata import race_book_store
+from bot.racedata.declared_names import look_up
+from bot.slack.commands import watch
+from bot.slack.commands.invocation import Invocation
+from bot.slack.commands.watch_words import read_watch_words
+
+GOLDEN = WatchedName(WatchKind.HORSE, "Golden Melody")
+MOORE = WatchedName(WatchKind.JOCKEY, "R Moore")
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("typed", "names", "is_own"),
+    [
+        ('horse:"Golden Melody"', [GOLDEN], False),
+        ("horse:Golden Melody", [GOLDEN], False),
+        ('Horse: "Golden Melody" me', [GOLDEN], True),
+        ('horse "Golden Melody" for me', [GOLDEN], True),
+        ("horse:\u201cGolden Melody\u201d jockey:R Moore", [GOLDEN, MOORE], False),
+        ("horse:Golden Melody horse:Golden Melody", [GOLDEN], False),
+        ('horse:"Follow Me"', [WatchedName(WatchKind.HORSE, "Follow Me")], False),
+        ("horse:Iron Horse", [WatchedName(WatchKind.HORSE, "Iron Horse")], False),
+        ("trainer:A. P. O'Brien", [WatchedName(WatchKind.TRAINER, "A. P. O'Brien")], False),
+    ],
+)
+def test_names_are_read_with_their_kind(typed, names, is_own):
+    words = read_watch_words(typed)
+    assert (list(words.names), words.is_own) == (names, is_own)
+    assert read_watch_words(words.line.removeprefix("watch ")) == words
+
+
+@pytest.mark.parametrize("typed", ["", "me", "horse:", 'horse:""', "horse: me", "horse:()", f"horse:{'x' * 81}"])
+async def test_line_without_a_name_is_refused_and_offered_by_no_button(town, typed):
+    here = await town.here()
+    for run in (watch.check, watch.changes, watch.commit):
+        with pytest.raises(CommandError):
+            await run(town.desk, replace(here, text=typed))
+
+
+async def test_name_without_a_kind_is_asked_for_with_a_button_for_each(town):
+    refused = await town.refused(await town.here(), "watch Golden Melody")
+    assert str(refused).startswith("Is Golden Melody a horse, a trainer or a jockey?")
+    assert refused.lines["Horse"] == 'watch horse:"Golden Melody"'
+    assert set(refused.lines) == {"Horse", "Trainer", "Jockey"}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "are_same"),
+    [
+        ("Golden Melody", "GOLDEN  MELODY (IRE)", True),
+        ("Golden Melody (GB)", "Golden Melody (IRE)", False),
+        ("Éclair d'Or", "eclair d\u2019or", True),
+        ("Golden Melody", "Golden Melody II", False),
+    ],
+)
+def test_names_are_compared_without_case_and_accents(one, other, are_same):
+    assert name_key(one).may_be(name_key(other)) is are_same
+
+
+async def test_race_book_says_where_a_name_runs_and_which_names_are_alike(database):
+    runners = (Runner(horse="Golden Melody (IRE)", jockey="R Moore"),)
+    race = Race(race_id="rc_1", race_date="2026-11-21", region="GB", runners=runners)
+    races = [race, race.model_copy(update={"race_id": "rc_0", "race_date": "2026-11-19"})]
+    await database.write(lambda session: race_book_store.put(session, races, NOW))
+    misspelt = WatchedName(WatchKind.HORSE, "Goldn Melody")
+    wanted = [GOLDEN, MOORE, misspelt]
+    found = await database.read(lambda session: look_up(session, wanted, date(2026, 11, 20)))
+    assert [race.race_id for race in found[GOLDEN].coming] == ["rc_1"]
+    assert [race.race_id for race in found[MOORE].coming] == ["rc_1"]
+    assert (found[misspelt].is_known, found[misspelt].near) == (False, ("Golden Melody (IRE)",))
+
+
+async def test_person_has_one_place_and_each_name_once(database):
+    def change(session):
+        add = partial(watches.add, session, user_id="U1", now=NOW, person_id="U1")
+        assert watches.direct_message_of(session, "U1") == "U1"
+        assert add("U1", names=[GOLDEN, MOORE]) == [GOLDEN, MOORE]
+        watches.move_person(session, "U1", "D1")
+        again = [WatchedName(WatchKind.HORSE, "golden melody")]
+        assert add(watches.direct_message_of(session, "U1"), names=again) == []
+        assert {row.channel_id for row in watches.of_person(session, "U1")} == {"D1"}
+        assert watches.of_channel(session, "D1") == []
+
+    await database.write(change)
+
+
+async def test_too_many_names_are_refused(town, monkeypatch):
+    monkeypatch.setattr(watch, "WATCHES_MAX", 1)
+    here = Invocation("horse:A jockey:B", "C1", "U1", "cmd-1")
+    with pytest.raises(CommandError, match="At most 1"):
+        await watch.commit(town.desk, here)
+    assert await watch.changes(town.desk, here)
