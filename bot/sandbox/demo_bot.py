@@ -68,23 +68,31 @@ class BotProcess:
         }
         self._is_killed = False
         self.started_at = datetime.now(UTC)
+        if not self.database_url.startswith("sqlite"):
+            # `serve` brings an SQLite file to the current schema by itself, and no shared database.
+            migrating = await self._run("migrate", own | dict(settings))
+            if (code := await migrating.wait()) != 0:
+                raise DemoFailed(f"The database could not be prepared: exit code {code}.")
+        self._process = await self._run("serve", own | dict(settings))
+        try:
+            async with asyncio.timeout(READY_S):
+                await self.while_alive(self._ready())
+        except TimeoutError as error:
+            raise DemoFailed(f"The bot was not ready within {READY_S:g} seconds.") from error
+
+    async def _run(self, command: str, settings: Mapping[str, str]) -> asyncio.subprocess.Process:
         with self.log_path.open("ab") as log:
-            self._process = await asyncio.create_subprocess_exec(
+            return await asyncio.create_subprocess_exec(
                 sys.executable,
-                *("-m", "bot", "serve"),
+                *("-m", "bot", command),
                 cwd=self.folder,
-                env={name: value for name, value in os.environ.items() if name in _KEPT} | own | dict(settings),
+                env={name: value for name, value in os.environ.items() if name in _KEPT} | dict(settings),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 # Ctrl-C reaches the whole terminal group. The demo stops the bot.
                 start_new_session=True,
             )
-        try:
-            async with asyncio.timeout(READY_S):
-                await self.while_alive(self._ready())
-        except TimeoutError as error:
-            raise DemoFailed(f"The bot was not ready within {READY_S:g} seconds.") from error
 
     async def while_alive(self, work: Coroutine[None, None, Result]) -> Result:
         """The result of `work`. Raises DemoFailed as soon as the process ends."""

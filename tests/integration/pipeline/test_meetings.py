@@ -104,7 +104,7 @@ async def test_race_with_a_result_is_not_lost_in_a_meeting_that_comes_later(pipe
     whole = pipeline.slack.messages("CGB")[1]
     assert "1 race" in whole.text
     assert "Title rc_1" not in shown(whole)
-    assert "1 race of this meeting was run" in shown(whole)
+    assert "race lost, 1 run" in shown(whole)
 
 
 async def test_result_after_its_meeting_contradicts_it_and_is_taken_out(pipeline):
