@@ -66,7 +66,8 @@ async def test_ledger_and_calls_stand_under_the_hood_and_a_repeated_call_is_a_do
     calls = page.get_by_role("region", name="Calls of Slack")
     posted = calls.locator("tr:has-text('chat.postMessage')").first
     await posted.get_by_text("Arguments").click()
-    arguments = json.loads(await posted.locator("pre").inner_text())
-    assert arguments["channel"] == desk.channel_id
+    shown = calls.locator("details[open] pre").first
+    await shown.wait_for()
+    assert json.loads(await shown.text_content())["channel"] == desk.channel_id
     await posted.get_by_role("button", name="Repeat").click()
     await page.wait_for_selector("[data-count='doubled'] dd:text-is('1')")

@@ -24,7 +24,7 @@ function notice(words, isError = false) {
   at("notice").classList.toggle("is-error", isError);
 }
 
-const HANDLERS = ["onclick", "onchange", "onsubmit"];
+const HANDLERS = ["onclick", "onchange", "onsubmit", "ontoggle"];
 
 // Draws a part anew within its old nodes: focus, selection and a click that has begun stay where they are.
 function replaceWithin(holder, ...nodes) {
@@ -373,6 +373,9 @@ function drawTroubles() {
 
 const clockOf = (instant) => new Date(instant).toLocaleTimeString("en-GB", { hour12: false }) + new Date(instant).toISOString().slice(19, 23);
 
+// The calls whose arguments are shown: the rows move with each new call.
+const openCalls = new Set();
+
 function drawHood() {
   const { used, per_month, per_minute, last_minute } = documents.get("meta").service;
   const [deliveries, calls, requests] = [of("delivery"), of("call"), of("request")];
@@ -391,7 +394,7 @@ function drawHood() {
     table("Deliveries", ["at", "event", "race", "status", "answers", "again"], deliveries.slice(-30).reverse().map((one) => [clockOf(one.at), one.event, `${one.course ?? ""} ${one.off ?? ""}`, one.status, one.attempts.map((attempt) => attempt.status ?? attempt.error).join(", "), element("button", { type: "button", class: "small", onclick: () => quietly(ask("replay", { delivery: one.id })) }, "Replay")])),
     table("The bot's ledger", ["received", "channel", "kind", "message", "state", "sent"], ledger.lines.slice().reverse().map((one) => [clockOf(one.received), names()[one.channel] ?? one.channel, one.kind, one.key, [one.state_now, one.reason].filter(Boolean).join(", "), one.sent ? clockOf(one.sent) : ""])),
     ledger.problem ? element("p", { class: "is-error" }, `The bot's database can't be read: ${ledger.problem}`) : "",
-    table("Calls of Slack", ["at", "method", "channel", "answer", "again"], calls.slice(-30).reverse().map((one) => [clockOf(one.at), one.method, names()[one.channel] ?? one.channel, one.answer, element("span", { class: "acts" }, element("button", { type: "button", class: "small", onclick: () => quietly(ask("repeat", { call: one.number })) }, "Repeat"), element("details", {}, element("summary", {}, "Arguments"), element("pre", {}, JSON.stringify(one.arguments, null, 2))))])),
+    table("Calls of Slack", ["at", "method", "channel", "answer", "again"], calls.slice(-30).reverse().map((one) => [clockOf(one.at), one.method, names()[one.channel] ?? one.channel, one.answer, element("span", { class: "acts" }, element("button", { type: "button", class: "small", onclick: () => quietly(ask("repeat", { call: one.number })) }, "Repeat"), element("details", { open: openCalls.has(one.number), ontoggle: (event) => (event.currentTarget.open ? openCalls.add(one.number) : openCalls.delete(one.number)) }, element("summary", {}, "Arguments"), element("pre", {}, JSON.stringify(one.arguments, null, 2))))])),
     element("p", {}, `Quota: ${used.toLocaleString("en-GB")} of ${per_month.toLocaleString("en-GB")} requests this month; ${last_minute} of ${per_minute} in the last minute.`),
     table("Requests to the data service", ["at", "path", "status"], requests.slice(-30).reverse().map((one) => [clockOf(one.at), `${one.path}${Object.keys(one.query).length ? `?${new URLSearchParams(one.query)}` : ""}`, one.status])),
   );
