@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from statistics import median
 
 from bot.sandbox.demo_words import Expectations
@@ -66,6 +67,50 @@ class Counts:
 
 
 @dataclass
+class Reading:
+    """A message as a person reads it, with what was found out about it."""
+
+    message: PostedMessage
+    _found: dict[Subject | str, bool] = field(default_factory=dict)
+
+    @cached_property
+    def words(self) -> str:
+        """The text and the words of the blocks."""
+        return "\n".join((self.message.text, *_words(self.message.blocks)))
+
+    @cached_property
+    def is_summary(self) -> bool:
+        return SUMMARY.search(self.words) is not None
+
+    def names(self, course: str) -> bool:
+        if course not in self._found:
+            self._found[course] = course in self.words
+        return self._found[course]
+
+    def is_about(self, subject: Subject) -> bool:
+        if subject not in self._found:
+            self._found[subject] = _is_about(self.message, subject)
+        return self._found[subject]
+
+
+@dataclass
+class Readings:
+    """Each message is read once, and once more after an edit."""
+
+    _kept: dict[tuple[str, str], Reading] = field(default_factory=dict)
+
+    def of(self, slack: WorkspaceState, channel_id: str) -> list[Reading]:
+        """The channel's messages, oldest first."""
+        return [self._reading(message) for message in slack.channel_messages(channel_id)]
+
+    def _reading(self, message: PostedMessage) -> Reading:
+        key = (message.channel, message.ts)
+        if key not in self._kept or self._kept[key].message is not message:
+            self._kept[key] = Reading(message)
+        return self._kept[key]
+
+
+@dataclass
 class _Tally:
     """The counts in the making."""
 
@@ -84,10 +129,12 @@ def count(
     slack: WorkspaceState,
     expectations: Expectations,
     is_quiet: Callable[[Delivery, str], bool] = lambda _delivery, _channel_id: True,
+    readings: Readings | None = None,
 ) -> Counts:
     """The counts of all deliveries but those that wait.
 
-    `is_quiet` tells of a delivery and a channel whether a missing message counts as lost.
+    `is_quiet` tells of a delivery and a channel whether a missing message counts as lost. Repeated counts
+    share `readings`.
     """
     due: dict[Subject, list[Delivery]] = defaultdict(list)
     uncounted: set[str] = set()
@@ -100,10 +147,10 @@ def count(
                 uncounted.add(channel_id)
             elif wanted.takes(delivery.happening.event, delivery.happening.region):
                 due[subject_of(delivery, channel_id)].append(delivery)
-    tally, said = _Tally(), {channel_id: _said_in(slack, channel_id) for channel_id in expectations.wanted}
+    tally, named = _Tally(), _Named(slack, readings or Readings())
     for subject, about in due.items():
         if subject.channel_id not in uncounted:
-            _add(tally, subject, _distinct(about), said[subject.channel_id], is_quiet)
+            _add(tally, subject, _distinct(about), named[subject.channel_id, subject.course], is_quiet)
     return Counts(
         told=tally.told,
         lost=tally.lost,
@@ -119,6 +166,22 @@ def count(
     )
 
 
+class _Named(dict[tuple[str, str], list[Reading]]):
+    """By channel and course, the messages that name the course."""
+
+    def __init__(self, slack: WorkspaceState, readings: Readings) -> None:
+        super().__init__()
+        self._slack, self._readings = slack, readings
+        self._said: dict[str, list[Reading]] = {}
+
+    def __missing__(self, key: tuple[str, str]) -> list[Reading]:
+        channel_id, course = key
+        if channel_id not in self._said:
+            self._said[channel_id] = self._readings.of(self._slack, channel_id)
+        self[key] = [one for one in self._said[channel_id] if one.names(course)]
+        return self[key]
+
+
 def subject_of(delivery: Delivery, channel_id: str) -> Subject:
     payload = delivery.happening.payload
     subject: Json = payload.get("race") or payload["meeting"]
@@ -131,17 +194,15 @@ def _add(
     tally: _Tally,
     subject: Subject,
     distinct: Sequence[Delivery],
-    said: Sequence[tuple[PostedMessage, str]],
+    named: Sequence[Reading],
     is_quiet: Callable[[Delivery, str], bool],
 ) -> None:
-    """Compares the deliveries about a subject with the channel's messages and their words."""
-    named = [(message, words) for message, words in said if subject.course in words]
-    messages = [message for message, _ in named]
-    there = [one for one in messages if _is_about(one, subject)]
-    is_elsewhere = any(SUMMARY.search(words) for _, words in named) or (
+    """Compares the deliveries about a subject with the channel's messages that name the subject's course."""
+    there = [one.message for one in named if one.is_about(subject)]
+    is_elsewhere = any(one.is_summary and one.message.received_at >= _arrived(distinct[-1]) for one in named) or (
         subject.event == RACE_OFF
         and not there
-        and any(BEGINNINGS[MEETING_OFF].match(words) and (subject.off or "") in words for _, words in named)
+        and any(BEGINNINGS[MEETING_OFF].match(one.words) and (subject.off or "") in one.words for one in named)
     )
     tally.told += min(len(there), len(distinct)) or int(is_elsewhere)
     missing = len(distinct) - len(there)
@@ -163,11 +224,6 @@ def _add(
     ]
 
 
-def _said_in(slack: WorkspaceState, channel_id: str) -> list[tuple[PostedMessage, str]]:
-    """Each message with its text and the words of its blocks."""
-    return [(one, "\n".join((one.text, *_words(one.blocks)))) for one in slack.channel_messages(channel_id)]
-
-
 def _name(subject: Subject) -> str:
     return f"{subject.event}, {subject.course} {subject.off or subject.date}"
 
@@ -175,16 +231,18 @@ def _name(subject: Subject) -> str:
 def _distinct(deliveries: Iterable[Delivery]) -> list[Delivery]:
     """Deliveries that need a message each, in the order of arrival.
 
-    A repeated body needs no second message. A body older than an arrived body needs no message.
+    A body that repeats the newest needs no second message, nor does a body older than an arrived body. A result that is
+    corrected back is news once more.
     """
-    seen: list[Json] = []
     found: list[Delivery] = []
     for delivery in sorted(deliveries, key=_arrived):
-        said = {name: value for name, value in delivery.happening.payload.items() if name != "occurred_at"}
-        if said not in seen and not any(one.number > delivery.number for one in found):
-            seen.append(said)
+        if not found or (delivery.number > found[-1].number and _body(delivery) != _body(found[-1])):
             found.append(delivery)
     return found
+
+
+def _body(delivery: Delivery) -> Json:
+    return {name: value for name, value in delivery.happening.payload.items() if name != "occurred_at"}
 
 
 def _arrived(delivery: Delivery) -> datetime:

@@ -22,7 +22,7 @@ from starlette.staticfiles import StaticFiles
 
 from bot.sandbox.demo_bot import DemoFailed
 from bot.sandbox.demo_stage import COMMANDS, Stage
-from bot.sandbox.page.counts import LOST_AFTER_S, count
+from bot.sandbox.page.counts import LOST_AFTER_S, Readings, count
 from bot.sandbox.page.documents import Documents, documents
 from bot.sandbox.page.happenings import HAPPENINGS
 from bot.sandbox.page.ledger import Ledger
@@ -88,6 +88,7 @@ class Page:
     def __post_init__(self) -> None:
         self.day = PlayingDay(self.stage, Random(1))
         self.ledger = Ledger(self.stage.bot.database_url)
+        self._readings = Readings()
 
     async def stop(self) -> None:
         await self.day.stop()
@@ -115,7 +116,7 @@ class Page:
         now = time.monotonic()
         if now - self._counted_at >= COUNT_EVERY_S:
             stage = self.stage
-            counts = count(stage.service.deliveries, stage.slack, stage.expectations, self._is_quiet)
+            counts = count(stage.service.deliveries, stage.slack, stage.expectations, self._is_quiet, self._readings)
             self._counts, self._counted_at = asdict(counts), now
         return self._counts
 

@@ -5,7 +5,7 @@ import io
 import json
 import re
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
@@ -15,7 +15,7 @@ from starlette.routing import Route
 from bot.sandbox.demo_screen import Screen, make_console
 from bot.sandbox.demo_stage import CHANNELS, PEOPLE, open_stage
 from bot.sandbox.loopback_server import LOOPBACK, serve
-from bot.sandbox.page.counts import Counts, count
+from bot.sandbox.page.counts import Counts, Readings, count
 from bot.sandbox.page.happenings import HAPPENINGS
 from bot.sandbox.page.page_app import MOST_BYTES, Page, build_page
 from bot.sandbox.page.troubles import TROUBLES
@@ -134,18 +134,24 @@ async def test_page_documents_every_path_happening_and_document(tmp_path):
 # The counts
 
 
-def said(stage, text, ts="1.0"):
+def said(stage, text, ts="1.0", at=None):
     stage.slack.put(
-        PostedMessage(ts=ts, channel="C0GB", text=text, user=stage.slack.bot_user_id, received_at=datetime.now(UTC))
+        PostedMessage(
+            ts=ts, channel="C0GB", text=text, user=stage.slack.bot_user_id, received_at=at or datetime.now(UTC)
+        )
     )
+
+
+def arrived(deliveries):
+    for delivery in deliveries:
+        delivery.attempts.append(Attempt(datetime.now(UTC), b"", 200))
 
 
 def accepted(stage, region="GB"):
     """A race of the region has settled, and the bot has said that it took the delivery."""
     racing = stage.service.racing
     race = next(one for one in racing.races(racing.today, region) if racing.state(one).status == "declared")
-    (delivery,) = stage.service.settle(race.race_id)
-    delivery.attempts.append(Attempt(datetime.now(UTC), b"", 200))
+    arrived(stage.service.settle(race.race_id))
     return race
 
 
@@ -178,6 +184,48 @@ async def test_missing_message_is_on_the_way_and_then_lost(tmp_path):
 async def test_second_message_of_a_result_is_doubled(tmp_path):
     counts = await counted(tmp_path, lambda stage, race: [said(stage, result(race), ts) for ts in ("1.0", "2.0")])
     assert (counts.told, counts.doubled) == (1, 1)
+
+
+async def test_result_that_is_corrected_and_corrected_back_is_told_three_times(tmp_path):
+    def tell(stage, race):
+        said(stage, result(race), "1.0")
+        for ts in ("2.0", "3.0"):
+            arrived(stage.service.correct(race.race_id))
+            said(stage, f"CORRECTION: {race.course.name} {race.off_time} (GB)", ts)
+
+    counts = await counted(tmp_path, tell)
+    assert (counts.told, counts.lost, counts.doubled) == (3, 0, 0)
+
+
+async def test_summary_of_what_waited_excuses_no_later_message(tmp_path):
+    summary = "2 results waited while this channel was archived: {0.course.name} {0.off_time}"
+    counts = await counted(tmp_path, lambda stage, race: said(stage, summary.format(race)))
+    assert (counts.told, counts.lost) == (1, 0)
+    before = datetime.now(UTC) - timedelta(hours=1)
+    counts = await counted(tmp_path, lambda stage, race: said(stage, summary.format(race), at=before))
+    assert (counts.told, counts.lost) == (0, 1)
+
+
+async def test_lateness_runs_from_the_first_attempt_to_the_message(tmp_path):
+    def tell(stage, race):
+        (delivery,) = stage.service.deliveries
+        said(stage, result(race), at=delivery.attempts[0].at + timedelta(seconds=3))
+        delivery.attempts.append(Attempt(datetime.now(UTC), b"", 200))
+
+    counts = await counted(tmp_path, tell)
+    assert (counts.late_median_s, counts.late_longest_s) == (3.0, 3.0)
+
+
+async def test_edited_message_is_read_anew(tmp_path):
+    async with open_page(tmp_path) as (_, page):
+        page.stage.expectations.typed("C0GB", "/racing subscribe GB")
+        race = accepted(page.stage)
+        readings, told = Readings(), []
+        for text in ("Result: elsewhere", result(race)):
+            said(page.stage, text)
+            stage = page.stage
+            told.append(count(stage.service.deliveries, stage.slack, stage.expectations, readings=readings).told)
+        assert told == [0, 1]
 
 
 async def test_correction_above_the_result_is_out_of_order(tmp_path):
