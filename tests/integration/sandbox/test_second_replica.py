@@ -17,7 +17,7 @@ async def test_second_replica_is_switched_on_and_off_and_each_message_comes_once
     async with open_stage(tmp_path, screen, 50.0, address) as stage, open_page(stage) as page:
         await stage.start_bot()
         assert await stage.say("C0ALL", "U0ALICE", "/racing subscribe all") is None
-        assert "Each message comes once" in await page.trouble({"name": "second_replica", "on": True})
+        assert "Each message comes once" in str(await page.trouble({"name": "second_replica", "on": True}))
         (second,) = stage.others
         assert second.is_running
         for race in stage.service.racing.races(stage.service.racing.today)[:SETTLED]:
