@@ -110,3 +110,70 @@ async def reach(page, holds):
         if await page.evaluate(f"() => Boolean({holds})"):
             return
     raise AssertionError(f"Tab never came to where {holds}")
+
+
+NAMES = {"series": [{"name": "a", "data": [{"label": "x", "value": 1}, {"label": "y", "value": 3}]}]}
+OPTION = {"text": {"type": "plain_text", "text": "One"}, "value": "1"}
+CHOICES = (
+    *("multi_static_select", "checkboxes", "radio_buttons", "static_select", "overflow"),
+    *("external_select", "multi_external_select", "users_select", "multi_users_select"),
+    *("channels_select", "multi_channels_select", "conversations_select", "multi_conversations_select"),
+)
+
+
+def accessory(kind):
+    element = {"type": kind, "action_id": kind, "options": [OPTION]}
+    return {"type": "section", "text": {"type": "mrkdwn", "text": kind}, "accessory": element}
+
+
+async def test_blocks_that_the_bot_may_send_one_day_are_drawn_too(desk):
+    page = await desk.open()
+    button = {"type": "button", "action_id": "b", "text": {"type": "plain_text", "text": "Press"}, "value": "1"}
+    inner = [{"type": "section", "text": {"type": "mrkdwn", "text": "within"}}]
+    title = {"type": "plain_text", "text": "Title"}
+    blocks = [
+        *map(accessory, CHOICES),
+        {"type": "container", "title": title, "is_collapsible": True, "default_collapsed": True, "child_blocks": inner},
+        {"type": "card", "title": title, "body": {"type": "mrkdwn", "text": "body"}, "actions": [button]},
+        {"type": "context_actions", "elements": [{"type": "icon_button", "action_id": "i", "icon": "trash"}]},
+        *(
+            {"type": "data_visualization", "title": "Chart", "chart": {"type": kind, **NAMES}}
+            for kind in ("line", "bar", "area")
+        ),
+        {
+            "type": "data_visualization",
+            "title": "Pie",
+            "chart": {"type": "pie", "segments": [{"label": "a", "value": 2}]},
+        },
+    ]
+    assert await page.evaluate(DRAW, blocks) == []
+    assert await page.locator("#messages .container:has-text('within')").get_attribute("open") is None
+    for drawn in ("polyline", "rect", "polygon", "circle"):
+        assert await page.locator(f"#messages svg {drawn}").count()
+
+
+async def test_table_is_sorted_and_turned_by_press(desk):
+    page = await desk.open()
+    rows = [
+        [{"type": "raw_text", "text": text} for text in row]
+        for row in (("Pos", "Horse"), ("2", "B"), ("10", "C"), ("1", "A"))
+    ]
+    await page.evaluate(DRAW, [{"type": "data_table", "caption": "Order", "page_size": 2, "rows": rows}])
+    await page.click("#messages .sort:has-text('Pos')")
+    assert await page.locator("#messages tbody tr").all_inner_texts() == ["1\tA", "2\tB"]
+    await page.get_by_role("button", name="Later rows").click()
+    assert await page.locator("#messages tbody tr").all_inner_texts() == ["10\tC"]
+
+
+async def test_dates_are_shown_in_the_readers_zone(desk):
+    page = await desk.open(timezone_id="Asia/Tokyo")
+    said = "<!date^1795185000^{date_num} {time}|14:30 UTC>"
+    await page.evaluate(DRAW, [{"type": "section", "text": {"type": "mrkdwn", "text": said}}])
+    assert await page.inner_text("#messages time") == "2026-11-20 23:30"
+
+
+async def test_commands_regions_and_courses_are_completed(desk):
+    page = await desk.open()
+    course = desk.races("GB")[0].course.name
+    offered = await page.locator("#lines option").evaluate_all("(all) => all.map((one) => one.value)")
+    assert {"/racecard GB", f"/racing subscribe {course}", "/racing help"} <= set(offered)

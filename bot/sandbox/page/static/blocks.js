@@ -45,15 +45,24 @@ const BLOCKS = {
   table: (block, context) => plainTable(block.rows, context),
   data_table: (block, context) => dataTable(block, context),
   data_visualization: (block) => chart(block),
-  container: (block, context) =>
-    element(
-      "details",
-      { class: "container", open: block.is_collapsed === false || block.collapsed === false },
-      element("summary", {}, text(block.title, context) ?? "More"),
-      ...(block.blocks ?? block.elements ?? []).map((one) => drawBlock(one, context)),
-    ),
+  container: (block, context) => {
+    const inner = (block.child_blocks ?? []).map((one) => drawBlock(one, context));
+    const title = [element("strong", {}, text(block.title, context) ?? ""), block.subtitle ? element("div", { class: "hint" }, text(block.subtitle, context)) : null];
+    if (!block.is_collapsible) return element("div", { class: "container" }, ...title, ...inner);
+    return element("details", { class: "container", open: !block.default_collapsed }, element("summary", {}, ...title), ...inner);
+  },
   card: (block, context) =>
-    element("div", { class: "container" }, element("strong", {}, text(block.title, context)), text(block.body ?? block.text, context)),
+    element(
+      "div",
+      { class: "container" },
+      block.hero_image ? picture(block.hero_image) : null,
+      block.icon ? picture(block.icon) : null,
+      element("strong", {}, text(block.title, context)),
+      block.subtitle ? element("div", { class: "hint" }, text(block.subtitle, context)) : null,
+      element("div", {}, text(block.body, context)),
+      block.actions ? element("div", { class: "actions" }, ...block.actions.map((one) => drawElement(one, block, context))) : null,
+    ),
+  context_actions: (block, context) => element("div", { class: "actions" }, ...block.elements.map((one) => drawElement(one, block, context))),
 };
 
 export const KNOWN_BLOCKS = Object.keys(BLOCKS);
@@ -163,34 +172,79 @@ function dataTable(block, context) {
   return holder;
 }
 
-function chart(block) {
-  const series = block.chart?.series ?? [];
-  const all = series.flatMap((one) => one.data.map((point) => Number(point.value)));
-  const top = Math.max(1, ...all);
-  const [width, height] = [480, 140];
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", `${block.title}: ${series.map((one) => `${one.name}, last ${one.data.at(-1)?.value}`).join("; ")}`);
-  series.forEach((one, number) => {
-    const line = document.createElementNS("http://www.w3.org/2000/svg", "polyline");
-    const step = width / Math.max(1, one.data.length - 1);
-    line.setAttribute("points", one.data.map((point, at) => `${(at * step).toFixed(1)},${(height - (Number(point.value) / top) * (height - 8)).toFixed(1)}`).join(" "));
-    line.setAttribute("class", `line-${number}`);
-    svg.append(line);
+const SVG = "http://www.w3.org/2000/svg";
+
+function shape(tag, attributes) {
+  const made = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  return made;
+}
+
+const [WIDTH, HEIGHT] = [480, 140];
+
+function lines(series, top, area) {
+  return series.map((one, number) => {
+    const step = WIDTH / Math.max(1, one.data.length - 1);
+    const points = one.data.map((point, at) => `${(at * step).toFixed(1)},${(HEIGHT - (Number(point.value) / top) * (HEIGHT - 8)).toFixed(1)}`);
+    if (area) points.push(`${WIDTH},${HEIGHT}`, `0,${HEIGHT}`);
+    return shape(area ? "polygon" : "polyline", { points: points.join(" "), class: `${area ? "area" : "line"}-${number}` });
   });
+}
+
+function bars(series, top) {
+  const slots = Math.max(1, ...series.map((one) => one.data.length));
+  const width = WIDTH / slots / (series.length + 1);
+  return series.flatMap((one, number) =>
+    one.data.map((point, at) => {
+      const height = (Number(point.value) / top) * (HEIGHT - 8);
+      return shape("rect", { x: (at * (WIDTH / slots) + number * width).toFixed(1), y: (HEIGHT - height).toFixed(1), width: width.toFixed(1), height: height.toFixed(1), class: `area-${number}` });
+    }),
+  );
+}
+
+// A share of the circle as a dashed stroke: the whole is 100.
+function slices(segments) {
+  const whole = segments.reduce((sum, one) => sum + Number(one.value), 0) || 1;
+  let begun = 0;
+  return segments.map((one, number) => {
+    const share = (Number(one.value) / whole) * 100;
+    const made = shape("circle", { cx: WIDTH / 2, cy: HEIGHT / 2, r: 30, pathLength: 100, "stroke-dasharray": `${share} ${100 - share}`, "stroke-dashoffset": -begun, class: `slice-${number}` });
+    begun += share;
+    return made;
+  });
+}
+
+function chart(block) {
+  const { type = "line", series = [], segments = [] } = block.chart ?? {};
+  const top = Math.max(1, ...series.flatMap((one) => one.data.map((point) => Number(point.value))));
+  const svg = shape("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img" });
+  const named = type === "pie" ? segments.map((one) => ({ name: one.label, last: one.value })) : series.map((one) => ({ name: one.name, last: one.data.at(-1)?.value }));
+  svg.setAttribute("aria-label", `${block.title}: ${named.map((one) => `${one.name}, ${one.last}`).join("; ")}`);
+  svg.append(...(type === "pie" ? slices(segments) : type === "bar" ? bars(series, top) : lines(series, top, type === "area")));
   return element(
     "figure",
     { class: "chart" },
     element("figcaption", {}, block.title ?? "Chart"),
     svg,
-    element("p", { class: "legend" }, ...series.map((one, number) => element("span", { class: `key key-${number}` }, one.name))),
+    element("p", { class: "legend" }, ...named.map((one, number) => element("span", { class: `key key-${number}` }, one.name))),
   );
 }
 
 function drawElement(one, block, context) {
   const draw = ELEMENTS[one.type];
-  return draw ? draw(one, block, context) : unknown("element", one);
+  if (draw) return draw(one, block, context);
+  return INPUTS[one.type] ? drawChoice(one, block, context) : unknown("element", one);
+}
+
+// An input outside a form acts at once, with the first chosen value.
+function drawChoice(one, block, context) {
+  const made = INPUTS[one.type](one, block, context, `choice-${one.action_id}`);
+  made.node.addEventListener("change", () => {
+    const { value, selected_option, selected_options, ...others } = made.value() ?? {};
+    const chosen = value ?? (selected_option ?? selected_options?.[0])?.value ?? Object.values(others).flat()[1];
+    if (chosen) context.press(one.action_id, chosen);
+  });
+  return element("div", { role: "group", "aria-label": one.placeholder?.text ?? one.action_id }, made.node);
 }
 
 const optionText = (option) => option.text?.text ?? option.value;
@@ -208,6 +262,10 @@ const ELEMENTS = {
       element("option", { value: "" }, one.placeholder?.text ?? "Choose"),
       ...optionsOf(one).map((option) => element("option", { value: option.value, selected: one.initial_option?.value === option.value }, optionText(option))),
     ),
+  image: (one) => picture(one),
+  feedback_buttons: (one, _block, context) =>
+    element("span", {}, ...[one.positive_button, one.negative_button].map((button) => element("button", { type: "button", class: "button", "aria-label": button.accessibility_label, onclick: () => context.press(one.action_id, button.value) }, button.text.text))),
+  icon_button: (one, _block, context) => element("button", { type: "button", class: "button", "aria-label": one.accessibility_label ?? one.text?.text, onclick: (event) => press(event, one, one.value ?? "", context) }, one.text?.text ?? one.icon),
   overflow: (one, _block, context) =>
     element(
       "select",
@@ -237,7 +295,7 @@ function drawInput(block, context) {
     element(made.group ? "p" : "label", made.group ? { id: `${id}-label`, class: "label" } : { for: id }, block.label.text, block.optional ? " (optional)" : ""),
     made.node,
     block.hint ? element("p", { class: "hint" }, block.hint.text) : null,
-    element("p", { class: "error", role: "alert" }),
+    element("p", { class: "error", role: "alert", id: `${id}-error` }),
   );
 }
 
@@ -251,7 +309,24 @@ function several(one, id, options, chosen) {
   return { node, value: () => [...node.selectedOptions].map((picked) => options.find((option) => option.value === picked.value)) };
 }
 
+// One of the people, the channels, or both.
+function pickedName(one, id, names, initial, field) {
+  const node = element("select", { id }, element("option", { value: "" }, one.placeholder?.text ?? "Choose"), ...Object.entries(names).map(([value, name]) => element("option", { value, selected: value === initial }, name)));
+  return { node, value: () => ({ type: one.type, [field]: node.value || null }) };
+}
+
+function pickedNames(one, id, names, initial, field) {
+  const options = Object.entries(names).map(([value, name]) => ({ value, text: { text: name } }));
+  const made = several(one, id, options, initial ?? []);
+  return { node: made.node, value: () => ({ type: one.type, [field]: made.value().map((option) => option.value) }) };
+}
+
+const channelsOf = (context) => Object.fromEntries(Object.entries(context.names).filter(([id]) => /^[CGD]/.test(id)));
+
 const INPUTS = {
+  users_select: (one, _block, context, id) => pickedName(one, id, context.people, one.initial_user, "selected_user"),
+  channels_select: (one, _block, context, id) => pickedName(one, id, channelsOf(context), one.initial_channel, "selected_channel"),
+  conversations_select: (one, _block, context, id) => pickedName(one, id, { ...context.people, ...channelsOf(context) }, one.initial_conversation, "selected_conversation"),
   plain_text_input: (one, _block, _context, id) => {
     const node = element(one.multiline ? "textarea" : "input", { id, maxlength: one.max_length, placeholder: one.placeholder?.text });
     node.value = one.initial_value ?? "";
@@ -270,6 +345,12 @@ const INPUTS = {
     const options = Object.entries(context.people).map(([value, name]) => ({ value, text: { text: name } }));
     const made = several(one, id, options, one.initial_users ?? []);
     return { node: made.node, value: () => ({ type: one.type, selected_users: made.value().map((option) => option.value) }) };
+  },
+  multi_channels_select: (one, _block, context, id) => pickedNames(one, id, channelsOf(context), one.initial_channels, "selected_channels"),
+  multi_conversations_select: (one, _block, context, id) => pickedNames(one, id, { ...context.people, ...channelsOf(context) }, one.initial_conversations, "selected_conversations"),
+  external_select: (one, block, context, id) => {
+    const made = INPUTS.multi_external_select({ ...one, initial_options: one.initial_option ? [one.initial_option] : [] }, block, context, id);
+    return { node: made.node, value: () => ({ type: one.type, selected_option: made.value().selected_options.at(-1) ?? null }) };
   },
   checkboxes: (one, block, _context, id) => {
     const chosen = new Set((one.initial_options ?? []).map((option) => option.value));

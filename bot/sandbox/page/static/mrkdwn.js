@@ -72,17 +72,26 @@ function tokenNode(token, names) {
 }
 
 const SHORT = { dateStyle: "medium" };
+const AGO = new Intl.RelativeTimeFormat("en");
+const DAY_MS = 86_400_000;
+
+// "today", "yesterday" or "tomorrow", by the reader's days.
+function nearDay(at) {
+  const days = (moment) => Math.floor(new Date(moment.getFullYear(), moment.getMonth(), moment.getDate(), 12) / DAY_MS);
+  return { "-1": "yesterday", 0: "today", 1: "tomorrow" }[days(at) - days(new Date())];
+}
+
 const FORMATS = {
-  "{date_num}": (at) => at.toISOString().slice(0, 10),
+  "{date_num}": (at) => at.toLocaleDateString("sv-SE"),
   "{date}": (at) => at.toLocaleDateString("en-GB", { dateStyle: "long" }),
   "{date_short}": (at) => at.toLocaleDateString("en-GB", SHORT),
   "{date_long}": (at) => at.toLocaleDateString("en-GB", { dateStyle: "full" }),
-  "{date_pretty}": (at) => at.toLocaleDateString("en-GB", { dateStyle: "long" }),
-  "{date_short_pretty}": (at) => at.toLocaleDateString("en-GB", SHORT),
-  "{date_long_pretty}": (at) => at.toLocaleDateString("en-GB", { dateStyle: "full" }),
+  "{date_pretty}": (at) => nearDay(at) ?? at.toLocaleDateString("en-GB", { dateStyle: "long" }),
+  "{date_short_pretty}": (at) => nearDay(at) ?? at.toLocaleDateString("en-GB", SHORT),
+  "{date_long_pretty}": (at) => nearDay(at) ?? at.toLocaleDateString("en-GB", { dateStyle: "full" }),
   "{time}": (at) => at.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" }),
   "{time_secs}": (at) => at.toLocaleTimeString("en-GB"),
-  "{ago}": (at) => `${Math.round((Date.now() - at) / 60000)} minutes ago`,
+  "{ago}": (at) => AGO.format(Math.round((at - Date.now()) / 60000), "minute"),
 };
 
 function dateNode(target, fallback) {

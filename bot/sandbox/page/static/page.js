@@ -453,7 +453,15 @@ async function submit(view, inputs) {
   const values = {};
   for (const { block, one, value } of inputs) (values[block.block_id] ??= {})[one.action_id] = value();
   const errors = await ask("submit", { user: chosen.person, view: view.id, values });
-  for (const holder of at("modal").querySelectorAll("[data-block]")) holder.querySelector(".error").textContent = errors?.[holder.dataset.block] ?? "";
+  for (const holder of at("modal").querySelectorAll("[data-block]")) showError(holder, errors?.[holder.dataset.block] ?? "");
+}
+
+function showError(holder, words) {
+  const error = holder.querySelector(".error");
+  error.textContent = words;
+  const input = holder.querySelector("input, select, textarea");
+  input?.setAttribute("aria-invalid", String(Boolean(words)));
+  input?.setAttribute("aria-describedby", error.id);
 }
 
 // ---- the composer
