@@ -46,7 +46,7 @@ class BotProcess:
 
     @property
     def is_running(self) -> bool:
-        return self._process is not None and self._process.returncode is None
+        return self._process is not None and self._process.returncode is None and not self._is_killed
 
     @property
     def pid(self) -> int | None:
@@ -59,13 +59,15 @@ class BotProcess:
             self._process.kill()
 
     async def start(self, settings: Mapping[str, str]) -> None:
-        """Raises DemoFailed after READY_S."""
+        """Once the process before has ended. Raises DemoFailed after READY_S."""
         own = {
             "PYTHONPATH": str(Path(__file__).parents[2]),
             "HOST": LOOPBACK,
             "PORT": str(self.port),
             "DATABASE_URL": self.database_url,
         }
+        if self._process is not None:
+            await self._process.wait()
         self._is_killed = False
         self.started_at = datetime.now(UTC)
         if not self.database_url.startswith("sqlite"):

@@ -15,7 +15,8 @@ from bot.sandbox.demo_screen import Screen
 from bot.sandbox.demo_words import Expectations
 from bot.sandbox.loopback_server import serve
 from bot.sandbox.racing_service.racing_standin import RacingService
-from bot.sandbox.racing_service.switches import RETRY_GAPS_S, Switches
+from bot.sandbox.racing_service.switches import RETRY_GAPS_S as SPECIFIED_GAPS_S
+from bot.sandbox.racing_service.switches import Switches
 from bot.sandbox.slack.values import DEFAULT_SCOPES
 from bot.sandbox.slack.workspace import SlackWorkspace
 
@@ -30,6 +31,9 @@ QUOTA_CHECK_S = 2
 REPAIR_CHECK_S = 5
 SERVICE_TIMEOUT_S = 10.0
 """Longer than the real services wait, for slow machines."""
+
+RETRY_GAPS_S: tuple[float, ...] = (2.0, 5.0, 10.0, *SPECIFIED_GAPS_S)
+"""A watcher need not wait half a minute for a delivery that a busy bot refused."""
 
 ANSWER_S = 30.0
 ARRIVE_S = 30.0
@@ -148,7 +152,7 @@ async def open_stage(
     for channel_id, name in CHANNELS.items():
         slack.add_channel(channel_id, name)
     slack.on_message(screen.message)
-    switches = Switches(allow_http_loopback=True, delivery_timeout_s=SERVICE_TIMEOUT_S)
+    switches = Switches(allow_http_loopback=True, delivery_timeout_s=SERVICE_TIMEOUT_S, retry_gaps_s=RETRY_GAPS_S)
     service = RacingService(datetime.now(UTC).date(), plan=PLAN, switches=switches)
     async with service, slack.running(), serve(service.app) as address:
         stage = Stage(service, slack, BotProcess(folder, database_url), screen, f"{address}/v1", speed)

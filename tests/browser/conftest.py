@@ -4,6 +4,7 @@ import asyncio
 import importlib.util
 import io
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -19,6 +20,7 @@ from bot.sandbox.page.page_app import Page, build_page
 
 HERE = Path(__file__).parent
 PATIENCE_MS = 60_000
+BURST_PATIENCE_MS = 90_000
 LOST_AFTER_S = 4
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
@@ -98,6 +100,14 @@ class Desk:
         if await folded.count():
             await folded.click()
         return race, page.locator(f"[data-race='{race.race_id}']")
+
+    async def counts_with(self, page, told):
+        """The counts once so many are told, or the counts at the end of patience."""
+        from playwright.async_api import TimeoutError as PatienceEnded
+
+        with suppress(PatienceEnded):
+            await page.wait_for_selector(f"[data-count='told'] dd:text-is('{told}')", timeout=BURST_PATIENCE_MS)
+        return await self.counts(page)
 
     async def counts(self, page):
         """The counts, as a person reads them."""

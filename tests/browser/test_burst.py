@@ -20,8 +20,9 @@ async def test_bot_killed_amid_fifty_deliveries_loses_and_doubles_nothing(desk):
     await page.wait_for_selector(".down")
     await page.click("[data-trouble=bot_killed_in_burst]")
     await page.wait_for_selector(".up")
-    await page.wait_for_selector(f"[data-count='told'] dd:text-is('{BURST}')")
-    counts = await desk.counts(page)
+    counts = await desk.counts_with(page, told=BURST)
+    waiting = [one.attempts for one in desk.stage.service.deliveries if one.status != "delivered"]
+    assert counts["told"] == str(BURST), (counts, waiting, desk.stage.bot.log_end())
     assert (counts["lost"], counts["doubled"], counts["out of order"]) == ("0", "0", "0")
     assert any(len(one.attempts) > 1 for one in desk.stage.service.deliveries), "the kill was amid the deliveries"
     for region in regions:

@@ -63,5 +63,15 @@ async def test_work_that_is_done_gives_its_result_and_leaves_the_process(tmp_pat
     assert codes == [None, -15, -15]
 
 
+async def test_killed_bot_is_down_at_once_and_starts_again_at_once(tmp_path):
+    bot = BotProcess(tmp_path)
+    bot._process = killed = await asyncio.create_subprocess_exec("sleep", "30")
+    bot.kill()
+    assert (bot.is_running, bot.pid, killed.returncode) == (False, None, None)
+    with pytest.raises(DemoFailed, match="exit code 2"):
+        await bot.start({})
+    assert killed.returncode == -9
+
+
 async def test_log_that_was_never_written_has_no_end(tmp_path):
     assert BotProcess(tmp_path).log_end() == ""
