@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy import event, text
+from sqlalchemy import event
 from sqlmodel import SQLModel
 
 from bot.db import migrate
@@ -29,10 +29,30 @@ def current(url: str) -> Iterator[Database]:
 
 def empty(database: Database) -> None:
     """Forget what the test before has stored; numbers begin at one again."""
-    tables = reversed(SQLModel.metadata.sorted_tables)
+    tables = [table.name for table in reversed(SQLModel.metadata.sorted_tables)]
     with database.writer.begin() as connection:
         if not database.is_sqlite:
-            connection.execute(text(f"TRUNCATE {', '.join(table.name for table in tables)} RESTART IDENTITY"))
+            connection.exec_driver_sql(_EMPTY_POSTGRESQL.replace("TABLES", ", ".join(f"'{name}'" for name in tables)))
             return
-        for table in tables:
-            connection.execute(table.delete())
+        for name in tables:
+            connection.exec_driver_sql(f"DELETE FROM {name}")
+
+
+_EMPTY_POSTGRESQL = """
+DO $$
+DECLARE
+  name text;
+  is_used boolean;
+BEGIN
+  FOREACH name IN ARRAY ARRAY[TABLES] LOOP
+    EXECUTE 'SELECT EXISTS (SELECT FROM ' || name || ')' INTO is_used;
+    IF pg_relation_size(name) > 1000000 THEN
+      EXECUTE 'TRUNCATE ' || name || ' CASCADE';
+    ELSIF is_used THEN
+      EXECUTE 'DELETE FROM ' || name;
+    END IF;
+  END LOOP;
+  PERFORM setval(sequencename::regclass, 1, false) FROM pg_sequences WHERE last_value IS NOT NULL;
+END $$
+"""
+"""A TRUNCATE of every table takes 70 times as long: it makes each file anew, of empty tables too."""
