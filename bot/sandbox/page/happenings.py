@@ -11,6 +11,7 @@ import httpx
 from bot.sandbox.demo_stage import Stage
 from bot.sandbox.racing_day import Race
 from bot.sandbox.racing_service.deliverer import SIGNATURE_HEADER, sign
+from bot.sandbox.racing_service.delivery_queue import Delivery
 from bot.sandbox.racing_service.racing import REASONS
 
 BURST = 50
@@ -59,6 +60,27 @@ async def wrong_order(stage: Stage, race_id: str) -> str:
     return f"The correction goes out now, and the first result {LATER_S} seconds later."
 
 
+async def deliver_again(stage: Stage, race_id: str) -> str:
+    """The race's newest delivery comes once more, as after an answer that the data service never got."""
+    of_race = [
+        one
+        for one in stage.service.deliveries
+        if one.attempts and (one.happening.payload.get("race") or {}).get("race_id") == race_id
+    ]
+    if not of_race:
+        raise LookupError("no delivery of the race")
+    return await send_once_more(of_race[-1])
+
+
+async def send_once_more(delivery: Delivery) -> str:
+    """The same bytes, signed anew. Returns the bot's answer."""
+    subscription, body = delivery.subscription, delivery.attempts[-1].body
+    headers = {"Content-Type": "application/json", SIGNATURE_HEADER: sign(subscription.secret, body)}
+    async with httpx.AsyncClient(trust_env=False) as client:
+        answer = await client.post(subscription.url, content=body, headers=headers)
+    return f"The bot answered {answer.status_code}: {answer.text}"
+
+
 async def burst(stage: Stage, _: str) -> str:
     """Races of all regions settle in the same moment."""
     racing = stage.service.racing
@@ -88,6 +110,7 @@ HAPPENINGS: dict[str, Happen] = {
     "abandon_meeting": abandon_meeting,
     "publish_cards": publish_cards,
     "wrong_order": wrong_order,
+    "deliver_again": deliver_again,
     "burst": burst,
     "forge": forge,
 }

@@ -24,11 +24,10 @@ from bot.sandbox.demo_bot import DemoFailed
 from bot.sandbox.demo_stage import COMMANDS, Stage
 from bot.sandbox.page.counts import LOST_AFTER_S, Readings, count
 from bot.sandbox.page.documents import Documents, documents
-from bot.sandbox.page.happenings import HAPPENINGS
+from bot.sandbox.page.happenings import HAPPENINGS, send_once_more
 from bot.sandbox.page.ledger import Ledger
 from bot.sandbox.page.playing_day import PlayingDay
 from bot.sandbox.page.troubles import BY_NAME, TROUBLES, Trouble, send_again
-from bot.sandbox.racing_service.deliverer import SIGNATURE_HEADER, sign
 from bot.sandbox.racing_service.delivery_queue import Delivery
 from bot.sandbox.slack.answers import Answer
 from bot.sandbox.slack.values import Json
@@ -247,11 +246,7 @@ class Page:
         found = [one for one in self.stage.service.deliveries if one.delivery_id == _text(asked, "delivery")]
         if not found or not found[0].attempts:
             raise Refused("no such delivery")
-        subscription, body = found[0].subscription, found[0].attempts[-1].body
-        headers = {"Content-Type": "application/json", SIGNATURE_HEADER: sign(subscription.secret, body)}
-        async with httpx.AsyncClient(trust_env=False) as client:
-            answer = await client.post(subscription.url, content=body, headers=headers)
-        return f"The bot answered {answer.status_code}: {answer.text}"
+        return await send_once_more(found[0])
 
     async def repeat(self, asked: Json) -> object:
         """Makes a call of Slack once more, as the bot made it. Returns Slack's answer."""

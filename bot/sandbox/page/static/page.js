@@ -325,6 +325,7 @@ function drawDay() {
                     { class: "acts" },
                     ...(race.status === "declared" ? [act("settle", race.id, "Settle"), act("abandon_race", race.id, "Abandon"), act("wrong_order", race.id, "Wrong order"), act("forge", race.id, "Forge")] : []),
                     ...(race.status === "result" ? [act("correct", race.id, "Correct"), act("abandon_race", race.id, "Abandon")] : []),
+                    ...(race.status === "declared" ? [] : [act("deliver_again", race.id, "Deliver again")]),
                   ),
                 ),
               ),
