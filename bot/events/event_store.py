@@ -24,7 +24,7 @@ from sqlalchemy.orm import make_transient_to_detached
 from sqlmodel import Session, col
 
 from bot.db.engine import dialect_of, table_of
-from bot.db.tables import BookRace, EventVersion, NamedRace
+from bot.db.tables import BookRace, EventVersion, NamedRace, OutboxMessage
 from bot.events import drill_mark
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
@@ -309,6 +309,23 @@ def read(row: EventVersion) -> tuple[RacingEvent, VersionRemarks]:
 def note_watched(row: EventVersion, watched: WatchedIn) -> None:
     remarks = remarks_of(row)
     row.remarks = _stored_remarks(remarks.model_copy(update={"watched": {**remarks.watched, **watched}}))
+
+
+def rename_watching(session: Session, old_id: str, new_id: str) -> None:
+    """The channel's watched runners stand under the new id from now on."""
+    told = select(col(OutboxMessage.event_id)).where(
+        col(OutboxMessage.channel_id) == old_id, col(OutboxMessage.event_id).is_not(None)
+    )
+    statement = select(EventVersion).where(
+        col(EventVersion.id).in_(told), col(EventVersion.remarks).contains(f'"{old_id}"', autoescape=True)
+    )
+    for row in session.execute(statement).scalars():
+        remarks = remarks_of(row)
+        watched = dict(remarks.watched)
+        if old_id in watched:
+            watched[new_id] = watched.pop(old_id)
+            row.remarks = _stored_remarks(remarks.model_copy(update={"watched": watched}))
+    session.flush()
 
 
 def watched_in(channel_id: str, versions: Sequence[EventVersion]) -> tuple[WatchedRunner, ...]:

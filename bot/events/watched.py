@@ -11,8 +11,14 @@ from bot.events.races import Value, plain_name
 _COUNTRY = re.compile(r"\(([a-z]{2,3})\)$")
 
 
+_SIGNS = str.maketrans(".-", "  ")
+
+
 class NameKey(NamedTuple):
-    """A name without case, accents and apostrophes. `country`: of birth, "ire" of "Golden Melody (IRE)"."""
+    """A name without case, accents, apostrophes, dots, hyphens and invisible signs.
+
+    `country`: of birth, "ire" of "Golden Melody (IRE)".
+    """
 
     bare: str
     country: str | None = None
@@ -27,8 +33,9 @@ class NameKey(NamedTuple):
 
 @lru_cache(maxsize=16_384)
 def name_key(name: str) -> NameKey:
-    parts = unicodedata.normalize("NFKD", " ".join(name.split()).casefold())
-    folded = "".join(part for part in parts if not unicodedata.combining(part))
+    parts = unicodedata.normalize("NFKD", name.casefold())
+    letters = "".join(part for part in parts if not unicodedata.combining(part) and unicodedata.category(part) != "Cf")
+    folded = " ".join(letters.translate(_SIGNS).split())
     country = _COUNTRY.search(folded)
     return NameKey(plain_name(folded), country[1] if country else None)
 

@@ -32,7 +32,7 @@ EDITED_WITHIN = timedelta(hours=1)
 
 
 class Changed(NamedTuple):
-    """`event`: filled in again. `row`: the newest version. `watched`: for channels that watch a newly known runner."""
+    """`event`: filled in again. `row`: the newest version. `watched`: of channels that watch a newly known runner."""
 
     stored: RacingEvent
     event: RacingEvent
@@ -118,7 +118,8 @@ def _fill_in_again(session: Session, race_ids: Sequence[str], now: datetime) -> 
 def _watched_now(known: FanoutKnowledge, elsewhere: KnownElsewhere, event: RacingEvent, row: EventVersion) -> WatchedIn:
     watched = watched_in(known.watches, elsewhere, event, row.received_at)
     noted = event_store.known(row)[1].watched if watched else {}
-    return {channel_id: runners for channel_id, runners in watched.items() if channel_id not in noted}
+    # A later delivery may name fewer runners: the message keeps the others.
+    return {name: runners for name, runners in watched.items() if len(runners) > len(noted.get(name, ()))}
 
 
 def _tell(
@@ -138,7 +139,7 @@ def _tell(
     for stored, event, row, watched in changed:
         matching = {channel_id for channel_id, chosen in known.listening if chosen.matches(event)}
         moved = matching if event.place != stored.place else set[str]()
-        seen_at = None if shows_the_same(event, stored) else now
-        plan.amend(event, row, moved | set(watched), mutes.muting(muted, event), seen_at=seen_at)
+        is_seen = not shows_the_same(event, stored)
+        plan.amend(event, row, moved, set(watched), mutes.muting(muted, event), now=now, is_seen=is_seen)
     plan.link()
     plan.carry_out()

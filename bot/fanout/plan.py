@@ -1,7 +1,7 @@
 """Plans how each channel is told of a version: by a new message, by an edit, or by an existing message."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -42,8 +42,12 @@ class Plan:
         self.posts = 0
         self.written = 0
 
-    def add(self, news: News, channels: list[str], muted: Mapping[str, str]) -> None:
-        """Tell channels of a version, and edit earlier messages. `muted`: channel to person; edits, no new messages."""
+    def add(self, news: News, channels: list[str], muted: Mapping[str, str], left: Collection[str] = ()) -> None:
+        """Tell channels of a version, and edit earlier messages.
+
+        `muted`: channel to person; edits, no new messages. `left`: channels that listen no more; their superseded
+        messages are edited.
+        """
         if news.version.id is None:
             self._versions.append(news.version)
         if news.event.kind is EventKind.MEETING_ABANDONED:
@@ -56,7 +60,7 @@ class Plan:
             self._linked.add(news.event.key)
         elif news.remarks.contradicts and news.event.kind is EventKind.RESULT_RECEIVED:
             self._take_out(news)
-        told = set(channels) - set(places)
+        told = {*channels, *left} - set(places)
         self._mend(
             news.event,
             news.version,
@@ -139,28 +143,33 @@ class Plan:
         event: RacingEvent,
         row: EventVersion,
         moved: set[str],
+        watching: set[str],
         muted: Mapping[str, str],
         *,
-        seen_at: datetime | None,
+        now: datetime,
+        is_seen: bool,
     ) -> None:
         """Edit the messages of a version after later values.
 
-        `moved`: channels that match now, and get a message if not told. `seen_at`: None without a visible difference.
+        `moved`: channels that match now. `watching`: channels that watch a newly known runner. Both get a message if
+        not told. `is_seen`: every message shows a difference.
         """
         self.carry_out()
         if event.kind is EventKind.MEETING_ABANDONED:
             named_races.add(self._session, event.key, (race.race_id for race in event.races))
-        if seen_at is not None:
-            self._mend_seen(event, row, seen_at)
+        if is_seen or watching:
+            self._mend_seen(event, row, now, None if is_seen else watching)
         news = News(row, event, VersionRemarks(), rings=False, is_first=False)
-        if new := moved - (message_store.channels_told(self._session, {event.key}) if moved else set()):
+        matching = moved | watching
+        if new := matching - (message_store.channels_told(self._session, {event.key}) if matching else set()):
             places = self._places(news, muted)
             self._new.append((news, {channel: places.get(channel) for channel in sorted(new)}, muted))
             self.posts += len(new)
             row.posts += len(new)
         self._linked.add(event.key)
 
-    def _mend_seen(self, event: RacingEvent, row: EventVersion, seen_at: datetime) -> None:
+    def _mend_seen(self, event: RacingEvent, row: EventVersion, seen_at: datetime, only: set[str] | None) -> None:
+        """`only`: in these channels; None for every channel."""
         known = f"{seen_at.timestamp():.3f}-{hashlib.sha256(row.data.encode()).hexdigest()[:16]}"
         if event.kind is EventKind.RACE_ABANDONED:
             messages = message_store.bearers(self._session, event.key)
@@ -178,6 +187,7 @@ class Plan:
                     edits_id=post_id,
                 )
                 for post_id, channel in messages.items()
+                if only is None or channel in only
             ],
         )
 

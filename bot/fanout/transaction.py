@@ -188,9 +188,11 @@ class _Transaction:
         if news is None:
             self._lines.append(LogLine("same_event_again", {"reference": reference, "event_key": event.key}))
             return
-        channels = self._channels(news, elsewhere)
+        misled = self._plan.misled(news)
+        channels = self._channels(news, elsewhere, misled)
         news.version.posts = len(channels)
-        self._plan.add(news, channels, {} if news.remarks.contradicts else mutes.muting(self._mutes, news.event))
+        muted = {} if news.remarks.contradicts else mutes.muting(self._mutes, news.event)
+        self._plan.add(news, channels, muted, left=misled - self._known.listeners)
         if event.is_abandonment and self._meetings.has_other_of_race(event):
             self._hurried.append(event.race.race_id)
         if event.drill is not None:
@@ -200,7 +202,7 @@ class _Transaction:
         fields = {"reference": reference, "event_key": event.key, "channels": len(channels)}
         self._lines.append(LogLine("fanned_out", fields))
 
-    def _channels(self, news: News, elsewhere: KnownElsewhere) -> list[str]:
+    def _channels(self, news: News, elsewhere: KnownElsewhere, misled: set[str]) -> list[str]:
         listening = self._known.listening
         if news.event.drill is not None:
             matching = drill_fanout.channels(news.event, listening)
@@ -209,7 +211,7 @@ class _Transaction:
         watched = watched_in(self._known.watches, elsewhere, news.event, news.version.received_at)
         if watched:
             event_store.note_watched(news.version, watched)
-        return sorted(matching | set(watched) | (self._plan.misled(news) & self._known.listeners))
+        return sorted(matching | set(watched) | (misled & self._known.listeners))
 
     def _hand_over(self, claiming: tuple[Outbox, float] | None) -> Added:
         if claiming is None:

@@ -1,4 +1,4 @@
-"""Moves a channel to another id, with its subscriptions, watches, queue, messages and history."""
+"""Moves a channel, or a person's direct message, to another id, with queue, messages, watches and history."""
 
 from sqlalchemy import delete, select, update
 from sqlmodel import Session, col
@@ -8,6 +8,7 @@ from bot.db.engine import affected
 from bot.db.tables import AuditEntry, ChannelQueue, ChannelSubscriptionRow, MutedMeetingRow, OutboxMessage
 from bot.deliveries import inbox
 from bot.errors import LockTaken
+from bot.events import event_store
 from bot.outbox.message_store import ALWAYS
 
 
@@ -27,8 +28,7 @@ def move_channel(session: Session, old_id: str, new_id: str) -> int:
         # The old queue has the channel's state.
         session.execute(delete(ChannelQueue).where(queue == new_id))
         session.execute(update(ChannelQueue).where(queue == old_id).values(channel_id=new_id))
-    # Slack edits and links sent messages under the new id only.
-    session.execute(update(OutboxMessage).where(col(OutboxMessage.channel_id) == old_id).values(channel_id=new_id))
+    _move_messages(session, old_id, new_id)
     for table in (MutedMeetingRow, AuditEntry):
         session.execute(update(table).where(col(table.channel_id) == old_id).values(channel_id=new_id))
     watches.move_channel(session, old_id, new_id)
@@ -37,3 +37,33 @@ def move_channel(session: Session, old_id: str, new_id: str) -> int:
         delete(ChannelSubscriptionRow).where(subscription == old_id, col(ChannelSubscriptionRow.region).in_(known))
     )
     return affected(session, update(ChannelSubscriptionRow).where(subscription == old_id).values(channel_id=new_id))
+
+
+def move_person(session: Session, person_id: str, channel_id: str) -> None:
+    """A person who watches, from the person's id to the direct message, which becomes known late.
+
+    Two ids would be two channels: every alert would come twice, and the second would tell what the first has told.
+    Raises LockTaken while another replica fans out, and while a message to the person is sent.
+    """
+    if not watches.has_any(session, person_id):
+        return
+    queue = col(ChannelQueue.channel_id)
+    queues = session.execute(select(ChannelQueue).where(queue.in_([person_id, channel_id])).with_for_update())
+    found = {row.channel_id: row for row in queues.scalars()}
+    if inbox.take_turn(session, lambda: ALWAYS) is None:
+        raise LockTaken("another replica fans out")
+    if person_id in found and found[person_id].lease_token is not None:
+        raise LockTaken("a message to the person is sent")
+    channel_lock.take(session, person_id, channel_id)
+    if channel_id in found:
+        session.execute(delete(ChannelQueue).where(queue == person_id))
+    else:
+        session.execute(update(ChannelQueue).where(queue == person_id).values(channel_id=channel_id))
+    _move_messages(session, person_id, channel_id)
+    watches.move_person(session, person_id, channel_id)
+
+
+def _move_messages(session: Session, old_id: str, new_id: str) -> None:
+    """Slack edits and links sent messages under the new id only."""
+    event_store.rename_watching(session, old_id, new_id)
+    session.execute(update(OutboxMessage).where(col(OutboxMessage.channel_id) == old_id).values(channel_id=new_id))

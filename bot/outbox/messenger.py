@@ -38,6 +38,9 @@ class Sender(Protocol):
     ) -> str:
         """Returns the ts. `edits`: the ids of the edits in the message."""
 
+    def direct_message(self, person_id: str) -> str | None:
+        """The direct message with the person, once a message was posted there by this process."""
+
     async def update(
         self,
         channel_id: str,

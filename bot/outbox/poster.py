@@ -18,6 +18,7 @@ from bot.errors import SlackDoubtful, StorageError
 from bot.events import drill_mark
 from bot.logs import get_logger
 from bot.outbox import channel_queues, claim_at_fanout, claim_outcomes
+from bot.outbox.channel_move import move_person
 from bot.outbox.channel_queues import Claim
 from bot.outbox.claim_at_fanout import Added, Tells, Times
 from bot.outbox.claim_outcomes import ClaimOutcome, OutcomeContext, Posted
@@ -26,7 +27,7 @@ from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.outbox.message import NativeBlocks
 from bot.outbox.message_store import NewPost
 from bot.outbox.messenger import Call, Sender
-from bot.outbox.notices import Notices
+from bot.outbox.notices import Notices, is_person
 from bot.outbox.pace import Buckets, Pace
 from bot.outbox.resolve import Resolver
 from bot.outbox.wakeup import POLL_S, rest
@@ -204,12 +205,30 @@ class Poster:
     async def _deliver(self, claim: Claim, begun_at_s: float) -> None:
         outcome = await self._outcome(claim, begun_at_s)
         self._count(outcome)
+        await self._record(outcome, begun_at_s)
+        if isinstance(outcome, Posted) and is_person(claim.channel_id):
+            await self._move_person(claim.channel_id)
+
+    async def _record(self, outcome: ClaimOutcome, begun_at_s: float) -> None:
         if isinstance(outcome, Posted) and outcome.is_simple:
             ours = await self._written_with_others(outcome, begun_at_s)
             if ours is not None:
                 self._log_outcome(outcome, ours=ours)
                 return
         await self._write_down(outcome)
+        self.wake.set()
+
+    async def _move_person(self, person_id: str) -> None:
+        """To the direct message that Slack named. After a failure, or a death, the next message moves the person."""
+        channel_id = self.sender.direct_message(person_id)
+        if channel_id is None:
+            return
+        try:
+            await self.database.write(partial(move_person, person_id=person_id, channel_id=channel_id))
+        except StorageError as error:
+            log.warning("person_not_moved", person_id=person_id, channel_id=channel_id, reason=str(error))
+            return
+        log.info("person_moved", person_id=person_id, channel_id=channel_id)
         self.wake.set()
 
     async def _outcome(self, claim: Claim, begun_at_s: float) -> ClaimOutcome:

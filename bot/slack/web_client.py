@@ -114,6 +114,9 @@ class SlackClient:
             self._direct_messages[channel_id] = posted_in
         return _ts_in(answer.get("ts"), POST_METHOD)
 
+    def direct_message(self, person_id: str) -> str | None:
+        return self._direct_messages.get(person_id)
+
     async def update(
         self,
         channel_id: str,

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from sqlmodel import Session
 
-from bot.channels import mutes, watches
+from bot.channels import mutes
 from bot.channels.filters import Abandonments, Meeting, meeting_of
 from bot.errors import CommandError
 from bot.events import event_store
+from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
 from bot.slack.channel_membership import DIRECT_MESSAGE
 from bot.slack.commands.filter_view import abandonments_here
@@ -42,7 +43,7 @@ async def commit_mute(desk: Desk, invocation: Invocation) -> Muted:
         now = desk.clock()
         if invocation.channel_id.startswith(DIRECT_MESSAGE):
             # A mute of the direct message holds no message under the person's id.
-            watches.move_person(session, invocation.user_id, invocation.channel_id)
+            move_person(session, invocation.user_id, invocation.channel_id)
         known = {row.id for row in mutes.of_channel(session, invocation.channel_id, now)}
         number = mutes.mute(session, invocation.channel_id, meeting, invocation.user_id, now)
         abandonments = abandonments_here(session, invocation.channel_id, meeting, now)

@@ -12,6 +12,7 @@ from bot.db.tables import SubscriptionState
 from bot.errors import WITHOUT_LABEL, CommandError, FieldsWrong
 from bot.events.days import utc_today
 from bot.events.event import TOPIC_OF, Topic
+from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
 from bot.racedata import webhook_subscriptions
 from bot.racedata.near_misses import COURSE_PREFIX
@@ -143,7 +144,7 @@ async def store(
 
     def save(session: Session) -> Subscribed:
         if member:
-            desk.reopening.reopen(session, channel_id, now)
+            _open(session, desk, invocation)
         rows = subscriptions.of_channel(session, invocation.channel_id)
         there = {row.region: subscriptions.read_filter(row) for row in rows}
         if instead_of is not None and there.pop(instead_of.region, None) != instead_of:
@@ -171,6 +172,14 @@ async def store(
     if stored.is_member:
         desk.wake.set()
     return stored
+
+
+def _open(session: Session, desk: Desk, invocation: Invocation) -> None:
+    """The bot can post in the channel."""
+    if invocation.channel_id.startswith(DIRECT_MESSAGE):
+        # Watches of the same person would tell every alert a second time.
+        move_person(session, invocation.user_id, invocation.channel_id)
+    desk.reopening.reopen(session, invocation.channel_id, desk.clock())
 
 
 def _unchecked_as(before: ChannelFilter | None, chosen: ChannelFilter) -> ChannelFilter:

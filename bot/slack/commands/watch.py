@@ -14,6 +14,7 @@ from bot.db.tables import WatchKind, WatchRow
 from bot.errors import CommandError
 from bot.events.days import utc_today
 from bot.events.watched import name_key
+from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
 from bot.racedata.declared_names import look_up
 from bot.slack.channel_membership import DIRECT_MESSAGE, is_member
@@ -67,7 +68,8 @@ async def commit(desk: Desk, invocation: Invocation) -> Watched:
         place = channel_id
         if is_own:
             place = channel_id if is_direct and member else watches.direct_message_of(session, user_id)
-            watches.move_person(session, user_id, place)
+            if place != user_id:
+                move_person(session, user_id, place)
         there = watches.of_person(session, user_id) if is_own else watches.of_channel(session, channel_id)
         person_id = user_id if is_own else None
         made = watches.add(session, place, words.names, user_id=user_id, now=now, person_id=person_id)

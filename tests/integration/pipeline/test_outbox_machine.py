@@ -121,6 +121,9 @@ class Slack:
         self._leave("chat.postMessage")
         return message_ts
 
+    def direct_message(self, person_id):
+        return None
+
     async def update(self, channel_id, message_ts, message, *, post_key, timeout_s, edits=()):
         if self.answer == EDIT_REFUSED:
             raise SlackEditRefused("chat.update", "edit_window_closed")

@@ -1,15 +1,18 @@
 """Watched names: who is told of which race, in one message, and at what cost."""
 
+import json
+
 import pytest
 
 from bot.channels import subscriptions, watches
 from bot.channels.watches import WatchedName
 from bot.db.tables import WatchKind
-from bot.outbox import backlog
+from bot.outbox import backlog, channel_move
 from bot.outbox.channel_closing import pause_channel
 from tests.integration.pipeline.racing_day import DAY, abandonment, meeting, result, shown, tell
 from tests.integration.pipeline.test_round_trips import counting
 
+RUN = [{"horse": "Golden Melody"}]
 GOLDEN = [{"number": "4", "horse": "Golden Mélody (IRE)", "jockey": "R. Moore", "trainer": "A. Smith"}]
 
 
@@ -91,6 +94,36 @@ async def test_declaration_that_becomes_known_later_brings_the_message(pipeline)
     assert [text.split(":")[0] for text in pipeline.texts("CLATE")] == ["Racecard"]
 
 
+@pytest.mark.parametrize("typed", ["R Moore", "r. moore", "R.Moore"])
+async def test_dots_of_initials_hide_nobody(pipeline, typed):
+    await watch(pipeline, "CHORSE", typed, kind=WatchKind.JOCKEY)
+    await tell(pipeline, card("rc_1"), abandonment("rc_1"))
+    assert sorted(text.split(":")[0] for text in pipeline.texts("CHORSE")) == ["ABANDONED", "Racecard"]
+
+
+async def test_runner_that_becomes_known_later_is_added_to_the_message(pipeline):
+    await watch(pipeline, "CHORSE", "Golden Melody", "Red Sky")
+    await tell(pipeline, abandonment("rc_1", runners=[{"horse": "Red Sky"}]))
+    await tell(pipeline, card("rc_1", [*GOLDEN, {"horse": "Red Sky"}]))
+    lost, _ = pipeline.slack.messages("CHORSE")
+    assert "Golden Mélody" in lost.text
+    assert "Red Sky" in lost.text
+
+
+async def test_message_of_an_ended_watch_is_marked_once_it_proves_wrong(pipeline):
+    await watch(pipeline, "CHORSE", "Golden Melody")
+    await tell(pipeline, abandonment("rc_1", runners=RUN))
+
+    def end(session):
+        (row,) = watches.of_channel(session, "CHORSE")
+        watches.end(session, row)
+
+    await pipeline.database.write(end)
+    await tell(pipeline, result("rc_1", placings=("Golden Melody",)))
+    (told,) = pipeline.texts("CHORSE")
+    assert told.startswith("Contradicted")
+
+
 async def test_ended_watch_is_told_nothing_more(pipeline):
     await watch(pipeline, "CHORSE", "Golden Melody")
 
@@ -117,13 +150,32 @@ async def test_person_is_told_in_the_direct_message_once_also_of_a_correction(pi
     assert "Watched here: Golden Melody (position 2)" in corrected
 
 
-async def test_edit_by_a_process_that_does_not_know_the_direct_message_becomes_a_message(pipeline, make_pipeline):
+async def test_later_process_edits_the_message_in_the_direct_message(pipeline, make_pipeline):
     await watch(pipeline, "UALICE", "Golden Melody", person_id="UALICE")
-    await tell(pipeline, card())
-    await tell(make_pipeline(clock=pipeline.clock), card(going="Soft"))
-    _, later = pipeline.texts("DALICE")
-    assert later.startswith("Racecard: ")
+    await tell(pipeline, abandonment("rc_1", runners=RUN))
+    await tell(make_pipeline(clock=pipeline.clock), abandonment("rc_1", runners=RUN, title="The Cup"))
+    (told,) = pipeline.slack.messages("DALICE")
+    assert told.edited
+    assert "The Cup" in json.dumps(told.blocks)
     assert pipeline.texts("CADMIN") == []
+
+
+async def test_direct_message_that_becomes_known_late_is_told_nothing_twice(pipeline):
+    await watch(pipeline, "UALICE", "Golden Melody", person_id="UALICE")
+    await tell(pipeline, abandonment("rc_1", runners=RUN))
+    await pipeline.database.write(lambda session: channel_move.move_person(session, "UALICE", "DALICE"))
+    await tell(pipeline, card("rc_1"))
+    assert [text.split(":")[0] for text in pipeline.texts("DALICE")] == ["ABANDONED", "Racecard"]
+    await tell(pipeline, result("rc_1", placings=("Golden Melody",)))
+    assert pipeline.texts("DALICE")[0].startswith("Contradicted")
+
+
+async def test_direct_message_that_watches_and_subscribes_is_told_once(pipeline):
+    await watch(pipeline, "UALICE", "Golden Melody", person_id="UALICE")
+    await tell(pipeline, card("rc_0"))
+    await pipeline.subscribe("DALICE", "GB")
+    await tell(pipeline, abandonment("rc_1", runners=RUN))
+    assert [text.split(":")[0] for text in pipeline.texts("DALICE")] == ["Racecard", "ABANDONED"]
 
 
 async def test_watches_add_no_statement_to_an_event(pipeline):
