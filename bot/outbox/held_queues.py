@@ -19,6 +19,10 @@ UNDELIVERED = "undelivered"
 """As `Held.because` of a summary: the data service gave up deliveries. The queue was open."""
 
 
+QUIET = "quiet"
+"""As `Held.because` of a summary at the end of quiet hours. The queue was open."""
+
+
 @dataclass(frozen=True)
 class Held:
     because: str

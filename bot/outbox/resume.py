@@ -1,5 +1,7 @@
 """A held queue goes on: old messages become one summary, young messages are sent by themselves.
 
+What waited for the end of quiet hours becomes one summary too.
+
 One transaction: a crash leaves the queue either held with all its messages, or going on with all of them.
 """
 
@@ -13,8 +15,11 @@ from sqlmodel import Session
 
 from bot.channels import channel_lock, subscriptions
 from bot.channels.filters import mentions
+from bot.clock import Clock
 from bot.db.engine import is_unavailable
 from bot.db.tables import MessageKind
+from bot.deliveries import inbox
+from bot.errors import LockTaken
 from bot.events import event_store
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
@@ -22,7 +27,7 @@ from bot.events.kinds import ABANDONMENTS
 from bot.logs import get_logger
 from bot.outbox import backlog, held_queues, message_store
 from bot.outbox.backlog import WaitingPost
-from bot.outbox.held_queues import UNDELIVERED, Held
+from bot.outbox.held_queues import QUIET, UNDELIVERED, Held
 from bot.outbox.message import Message
 from bot.outbox.message_store import NewPost, Priority
 
@@ -109,6 +114,27 @@ class Reopening:
                 priority = Priority.ABANDONMENT if is_urgent else Priority.OTHER
                 name = f"late:{min(event_ids)}"
                 self._summarise_or_not(session, channel_id, late, held=held, now=now, name=name, priority=priority)
+
+    def end_quiet(self, session: Session, clock: Clock) -> int:
+        """Tell what waited for a moment that has come, several events of a channel together. Returns how many channels.
+
+        Raises LockTaken while another replica fans out: new edits would miss their message.
+        """
+        if inbox.take_turn(session, clock) is None:
+            raise LockTaken("another replica fans out")
+        now = clock()
+        found = backlog.channels_due(session, now, PAUSES_PER_COMMIT)
+        channel_lock.take(session, *found)
+        for channel_id, since in found.items():
+            waited = backlog.release(session, channel_id, now)
+            is_single = sum(one.edits_id is None for one in waited) == 1
+            newest = [] if is_single else _newest(waited)
+            for start in range(0, len(newest), RESULTS_PER_SUMMARY):
+                lot = _with_edits(waited, newest[start : start + RESULTS_PER_SUMMARY])
+                name = f"quiet:{min(one.post_id for one in lot)}"
+                held = Held(QUIET, since)
+                self._summarise_or_not(session, channel_id, lot, held=held, now=now, name=name, priority=Priority.OTHER)
+        return len(found)
 
     def _go_on(self, session: Session, channel_id: str, now: datetime, *, trying: bool = False) -> bool:
         """False if the queue was not held."""
@@ -221,6 +247,12 @@ def _newest(waiting: list[WaitingPost]) -> list[WaitingPost]:
         if one.event_key in own and one.version > own[one.event_key].version:
             own[one.event_key] = one
     return list(own.values())
+
+
+def _with_edits(waiting: Iterable[WaitingPost], events: Iterable[WaitingPost]) -> list[WaitingPost]:
+    waiting, keys = list(waiting), {one.event_key for one in events}
+    own = {one.post_id for one in waiting if one.edits_id is None and one.event_key in keys}
+    return [one for one in waiting if one.post_id in own or one.edits_id in own]
 
 
 def _posts_of(waiting: list[WaitingPost], event_keys: Collection[str]) -> list[int]:

@@ -17,7 +17,7 @@ from bot.channels.filters import ChannelFilter
 from bot.clock import Clock
 from bot.db.engine import Work
 from bot.db.tables import SubscriptionState
-from bot.outbox import message_store
+from bot.outbox import backlog, message_store
 from bot.outbox.message import Message
 from bot.settings import Settings
 from bot.slack.channel_membership import DIRECT_MESSAGE
@@ -59,6 +59,8 @@ def audited(session: Session, desk: Books, invocation: Invocation, action: str) 
     yield
     session.flush()
     after = _subscriptions(session, invocation.channel_id)
+    if _hours(before) != _hours(after):
+        backlog.wait_anew(session, invocation.channel_id, [one.chosen for one in after], desk.clock())
     note(session, desk, invocation, action, before=_words(before, after), after=_words(after, before))
     # A channel that has not invited the bot yet has received nothing, and loses nothing.
     if any(one.state != SubscriptionState.WAITING for one in before):
@@ -97,6 +99,10 @@ def announce(session: Session, desk: Books, invocation: Invocation, told: Messag
 def _subscriptions(session: Session, channel_id: str) -> list[_Held]:
     rows = subscriptions.of_channel(session, channel_id)
     return [_Held(subscriptions.read_filter(row), row.paused_until, row.state) for row in rows]
+
+
+def _hours(held: Iterable[_Held]) -> list[tuple[str, Sequence[str], Sequence[str]]]:
+    return [(one.chosen.region, one.chosen.quiet, one.chosen.zone) for one in held if one.chosen.quiet]
 
 
 def _words(of: Sequence[_Held], others: Sequence[_Held]) -> str | None:

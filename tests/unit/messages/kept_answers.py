@@ -21,7 +21,7 @@ from bot.fanout.drill_records import KeptDrill
 from bot.operations.drill_run import AddressAnswer, DrillReport, Problem, Stop
 from bot.operations.status_figures import JobDone, Status
 from bot.outbox.dead_letters import DeadLetter
-from bot.outbox.held_queues import PAUSED, UNDELIVERED, Held
+from bot.outbox.held_queues import PAUSED, QUIET, UNDELIVERED, Held
 from bot.outbox.ledger import LedgerLine, Trace, TracedDelivery, TracedVersion
 from bot.outbox.ledger import LedgerOutcome as Became
 from bot.outbox.resume import Backlog
@@ -323,6 +323,9 @@ ANSWERS: dict[str, partial[Any]] = {
     "welcome_without_subscriptions": partial(welcome, [], is_paused=False),
     "waited": partial(waited, _waited("is_archived")),
     "waited_in_a_pause": partial(waited, _waited(PAUSED)),
+    "waited_in_quiet_hours": partial(
+        waited, Backlog(Held(QUIET, NOON), (), ((RESULT, NO_REMARKS),), {EventKind.RESULT_RECEIVED: 12}, 0)
+    ),
     "waited_undelivered": partial(waited, _waited(UNDELIVERED, VersionRemarks(had_at=NOON))),
     "full_result": partial(full_result, RESULT, None, RECEIVED_AT, (ITALY, PARTLY)),
     "card": partial(racecard, CARD, TODAY),
@@ -406,6 +409,9 @@ ANSWERS: dict[str, partial[Any]] = {
     "muted_by": partial(muted_by, "U1", ASCOT, Abandonments.AFTER_THE_PAUSE),
     "unmuted_by": partial(unmuted_by, "U1", ASCOT),
     "ended_by": partial(ended_by, "U1", [GB], [ALL]),
+    "narrowed_by_quiet_hours": partial(
+        narrowed_by, "U1", [GB], [GB.model_copy(update={"quiet": ("22:00-07:00",), "zone": ("Europe/London",)})]
+    ),
     "narrowed_by": partial(narrowed_by, "U1", [GB, ALL], [GB]),
     "status": partial(status_answer, STATUS, StatusScope(DEGRADED)),
     "status_for_anybody": partial(status_answer, STATUS, StatusScope(DEGRADED, "C1")),

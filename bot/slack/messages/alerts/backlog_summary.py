@@ -1,4 +1,4 @@
-"""The summary of held events: of a closed or paused channel, or undelivered by the data service.
+"""The summary of held events: of a closed or paused channel, of quiet hours, or undelivered by the data service.
 
 Each abandonment is named; other events are counted.
 """
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS
-from bot.outbox.held_queues import PAUSED, UNDELIVERED
+from bot.outbox.held_queues import PAUSED, QUIET, UNDELIVERED
 from bot.outbox.message import Message
 from bot.outbox.resume import Backlog
 from bot.slack.messages.alerts.unreadable import EVENT_NAME_MAX
@@ -129,6 +129,8 @@ def _had(summary: Backlog, remarks: VersionRemarks) -> str:
 def _heading(summary: Backlog, *, is_urgent: bool) -> str:
     if summary.held.because == UNDELIVERED:
         return f"{ABANDONED} ABANDONED, told late" if is_urgent else "Told late"
+    if summary.held.because == QUIET and not is_urgent:
+        return "During the quiet hours"
     return (
         f"{ABANDONED} ABANDONED while nothing could be posted here"
         if is_urgent
@@ -140,4 +142,6 @@ def _why(summary: Backlog) -> str:
     because = summary.held.because
     if because == UNDELIVERED:
         return "Late: the data service could not deliver this to me in time"
+    if because == QUIET:
+        return "This channel had quiet hours"
     return "This channel was paused" if because == PAUSED else f"I could not post here ({safe(because)})"
