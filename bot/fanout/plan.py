@@ -13,8 +13,8 @@ from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.meeting_parts import says_all_of
 from bot.fanout.known_meetings import KnownMeetings
-from bot.fanout.quiet import Quiet, is_urgent
 from bot.fanout.version_news import News
+from bot.fanout.waits import Hours, is_urgent
 from bot.outbox import message_store
 from bot.outbox.claim_at_fanout import Tells
 from bot.outbox.message_store import NewPost, Priority
@@ -34,9 +34,9 @@ class Plan:
     `posts` counts told channels, `written` stored messages.
     """
 
-    def __init__(self, session: Session, meetings: KnownMeetings, quiet: Quiet) -> None:
+    def __init__(self, session: Session, meetings: KnownMeetings, hours: Hours) -> None:
         self._session = session
-        self._quiet = quiet
+        self._hours = hours
         self._edits = False
         self._meetings = meetings
         self._new: list[tuple[News, dict[str, MessagePlace | None], Mapping[str, str], Mapping[str, datetime]]] = []
@@ -51,7 +51,7 @@ class Plan:
             self._versions.append(news.version)
         if news.event.kind is EventKind.MEETING_ABANDONED:
             named_races.add(self._session, news.event.key, (race.race_id for race in news.event.races))
-        if self._quiet and is_urgent(news.event, news.remarks):
+        if self._hours and is_urgent(news.event, news.remarks):
             self.carry_out()
             keys = {news.event.key, news.event.contradicting_key or news.event.key}
             message_store.wait_no_longer(self._session, keys, news.event.race.race_id)
@@ -112,12 +112,12 @@ class Plan:
 
     def let_edits_wait(self) -> None:
         """Call last, after all messages are stored."""
-        if self._quiet and self._edits:
-            message_store.let_edits_wait(self._session, self._quiet.channels)
+        if self._hours and self._edits:
+            message_store.let_edits_wait(self._session, self._hours.channels)
 
     def _waiting(self, news: News, channels: Sequence[str]) -> Mapping[str, datetime]:
         """Channels whose message waits, and until when. A change of what a channel was told does not wait."""
-        waiting = self._quiet.waiting(news.event, news.version, news.remarks, channels)
+        waiting = self._hours.waiting(news.event, news.version, news.remarks, channels)
         if not waiting or news.is_first:
             return waiting
         self.carry_out()

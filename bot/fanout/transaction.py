@@ -23,8 +23,8 @@ from bot.fanout.completion_edits import EDITED_WITHIN, fill, tell_again
 from bot.fanout.delivery_reader import ReadDelivery
 from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.plan import Plan
-from bot.fanout.quiet import Quiet
 from bot.fanout.version_news import KnownEvents, News
+from bot.fanout.waits import Hours
 from bot.fanout.watchers import watched_in
 from bot.logs import get_logger
 from bot.outbox import fanout_knowledge, message_store
@@ -142,7 +142,7 @@ class FanoutTransactions:
 
 
 class _Transaction:
-    """`now` is the database's moment, `hour` the service's, for quiet hours."""
+    """`now` is the database's moment, `hour` the service's, for the hours that channels chose."""
 
     def __init__(
         self, session: Session, known: FanoutKnowledge, notices: Notices, now: datetime, hour: datetime
@@ -153,7 +153,7 @@ class _Transaction:
         self._now = now
         self._mutes = known.mutes(now)
         self._meetings = KnownMeetings(session, now - EDITED_WITHIN)
-        self._plan = Plan(session, self._meetings, Quiet(hour, known.with_hours))
+        self._plan = Plan(session, self._meetings, Hours(hour, known.with_hours))
         self._hurried: list[str | None] = []
         self._lines: list[LogLine] = []
 

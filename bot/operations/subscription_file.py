@@ -8,6 +8,8 @@
         only: [{name: Ascot, id: cr_1}, York]       # these courses alone
         except: [Kempton]                           # all courses but these
         mentions: [here, U0123456789]               # rung by abandonments
+        digest: ["18:00"]                           # results together
+        cards: ["19:00"]                            # racecards together, on the day before
         quiet: ["22:00-07:00"]                      # results and racecards wait
         zone: [Europe/London]                       # the clock of these hours
 

@@ -9,7 +9,7 @@ from sqlmodel import Session, col
 
 from bot.channels import watches
 from bot.channels.filters import ChannelFilter
-from bot.channels.quiet_hours import kept_until
+from bot.channels.hours import kept_until
 from bot.db.tables import ChannelQueue, EventVersion, MessageKind, MessageState, OutboxMessage, Reason
 from bot.events import event_store
 from bot.outbox import held_queues, message_store

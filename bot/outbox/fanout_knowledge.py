@@ -9,7 +9,7 @@ from sqlmodel import Session
 
 from bot.channels import mutes, subscriptions, watches
 from bot.channels.filters import ChannelFilter
-from bot.channels.quiet_hours import has_hours
+from bot.channels.hours import has_hours
 from bot.channels.watches import Watches
 from bot.db.tables import MutedMeetingRow
 from bot.racedata.published_lists import Lists, read_lists

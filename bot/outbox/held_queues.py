@@ -20,7 +20,12 @@ UNDELIVERED = "undelivered"
 
 
 QUIET = "quiet"
-"""As `Held.because` of a summary at the end of quiet hours. The queue was open."""
+DIGEST = "digest"
+CARDS = "cards"
+"""As `Held.because` of a summary at the end of quiet hours, or at an hour that the channel asked for."""
+
+KEPT = frozenset({QUIET, DIGEST, CARDS})
+"""The queue was open, and the channel chose to be told later."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from bot.channels.conditions.condition import Condition
 from bot.channels.conditions.course_condition import NotCourses, OnlyCourses
+from bot.channels.conditions.digest_condition import DigestCondition, EveCondition
 from bot.channels.conditions.mention_condition import MentionCondition
 from bot.channels.conditions.quiet_condition import QuietCondition
 from bot.channels.conditions.race_class_condition import RaceClassCondition
@@ -16,6 +17,8 @@ CONDITIONS: tuple[Condition, ...] = (
     NotCourses(),
     RaceClassCondition(),
     MentionCondition(),
+    DigestCondition(),
+    EveCondition(),
     QuietCondition(),
     ZoneCondition(),
 )

@@ -1,6 +1,6 @@
 """The time zone of a filter's hours: a name of the time zone database; UTC without a name."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, tzinfo
 from functools import cache
 from typing import Any
@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from rapidfuzz import fuzz, process
 
-from bot.channels.conditions.condition import EVERY_VALUE, Condition, FileData, FilterFields, word_of
-from bot.events.event import RacingEvent
+from bot.channels.conditions.choice_condition import ChoiceCondition
+from bot.channels.conditions.condition import FilterFields
 
 ZONE = "zone"
 ZONE_EXAMPLE = "Europe/London"
@@ -21,32 +21,14 @@ NEAR_ZONE_SCORE = 70.0
 _NOT_FOR_PEOPLE = ("posix/", "right/", "localtime", "Factory", "SystemV/")
 
 
-class ZoneCondition(Condition):
-    """At most a single value. A zone takes no event away."""
+class ZoneCondition(ChoiceCondition):
+    """At most a single value."""
 
     field = file_key = ZONE
     file_noun = "a time zone"
 
-    def takes(self, _chosen: FilterFields, _event: RacingEvent) -> bool:
-        return True
-
-    def covers(self, wide: FilterFields, narrow: FilterFields) -> bool:
-        return not wide.zone or wide.zone == narrow.zone
-
-    def joined(self, one: FilterFields, other: FilterFields) -> tuple[str, ...]:
-        return one.zone if one.zone == other.zone else ()
-
-    def added(self, before: FilterFields, chosen: FilterFields, *, whole: bool) -> tuple[str, ...]:  # noqa: ARG002
-        return chosen.zone or before.zone
-
-    def without(self, before: FilterFields, words: Collection[str]) -> tuple[str, ...]:
-        return () if EVERY_VALUE in words else tuple(one for one in before.zone if one not in words)
-
-    def to_file(self, chosen: FilterFields) -> list[str]:
-        return list(chosen.zone)
-
-    def from_file(self, data: FileData) -> str:
-        return zone_named(word_of(data))
+    def stored(self, typed: str) -> str:
+        return zone_named(typed)
 
     def of_file(self, values: Sequence[Any]) -> tuple[Any, ...]:
         """The last of several."""

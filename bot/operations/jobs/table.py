@@ -9,10 +9,10 @@ from bot.operations.drill_run import Drills, end_drills
 from bot.operations.jobs.check_channels import ChannelCheck
 from bot.operations.jobs.check_quota import QuotaCheck
 from bot.operations.jobs.end_pauses import PauseEnd
-from bot.operations.jobs.end_quiet import QuietEnd
 from bot.operations.jobs.expire_queue import expire_queue
 from bot.operations.jobs.prune_bodies import prune_bodies
 from bot.operations.jobs.refresh_reference import CHECK_EVERY_S, refresh_for_filters, refresh_reference
+from bot.operations.jobs.tell_due import DueTelling
 from bot.operations.jobs.watch_deliveries import WATCH_EVERY_S, DeliveryWatch
 from bot.operations.repair.repair_run import Repair
 from bot.outbox.notices import Notices
@@ -32,7 +32,7 @@ class JobParts:
     reference: ReferenceBook
     channels: ChannelCheck
     pauses: PauseEnd
-    quiet: QuietEnd
+    due: DueTelling
     drills: Drills
     deliveries: DeliveryWatch
     repair: Repair
@@ -70,8 +70,8 @@ async def _end_pauses(parts: JobParts) -> None:
     await parts.pauses()
 
 
-async def _end_quiet(parts: JobParts) -> None:
-    await parts.quiet()
+async def _tell_due(parts: JobParts) -> None:
+    await parts.due()
 
 
 async def _end_drills(parts: JobParts) -> None:
@@ -98,7 +98,7 @@ JOBS: tuple[Job, ...] = (
     Job("prune_bodies", lambda _settings: HOUR_S, _prune_bodies),
     Job("check_channels", lambda _settings: 600, _check_channels),
     Job("end_pauses", lambda _settings: 30, _end_pauses),
-    Job("end_quiet", lambda _settings: 30, _end_quiet),
+    Job("tell_due", lambda _settings: 30, _tell_due),
     Job("end_drills", lambda _settings: 60, _end_drills),
     Job("expire_queue", lambda _settings: HOUR_S, _expire_queue),
     Job("watch_deliveries", lambda _settings: WATCH_EVERY_S, _watch_deliveries),

@@ -103,6 +103,12 @@ class TypedFilter:
         others = (self.topics, self.not_topics, self.courses, self.not_courses)
         return bool(self.values) and not any(others) and all(name in fields for name, _ in self.values)
 
+    @property
+    def topics_of_choices(self) -> frozenset[Topic]:
+        """What the typed choices are about: `cards:19:00` asks for racecards."""
+        named = dict(self.values)
+        return frozenset(view.choice.topic for view in CHOICES if view.choice.topic and view.field in named)
+
     def line(self, command: str) -> str:
         return join(
             filter(

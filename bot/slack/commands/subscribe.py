@@ -98,9 +98,7 @@ async def changes(desk: Desk, invocation: Invocation) -> bool:
         rows = subscriptions.of_channel(session, invocation.channel_id)
         there = {row.region: subscriptions.read_filter(row) for row in rows}
         after = [
-            merged(there[one.region], one, whole=wanted.is_whole, adds_topics=check_.adds_topics)
-            if one.region in there
-            else one
+            merged(there[one.region], one, whole=wanted.is_whole, adds=check_.adds) if one.region in there else one
             for one in filters
         ]
         return any(one.region not in there or _is_other(there[one.region], one) for one in after)
@@ -155,8 +153,7 @@ async def store(
             raise FieldsWrong({REGIONS_FIELD: CHANGED})
         beside = [(there.get(chosen.region), _unchecked_as(instead_of, chosen)) for chosen in filters]
         saved = tuple(
-            merged(before, chosen, whole=whole, adds_topics=check.adds_topics) if before else chosen
-            for before, chosen in beside
+            merged(before, chosen, whole=whole, adds=check.adds) if before else chosen for before, chosen in beside
         )
         edited = instead_of.region if instead_of is not None else None
         with audited(session, desk, invocation, "subscribe" if edited is None else "edit"):
@@ -256,7 +253,7 @@ async def _read(check: FilterChoice, text: str) -> TypedFilter:
     check.notes += says_codes(wanted.named)
     check.typed = {code: name for name, code in wanted.named}
     check.typed |= {f"{COURSE_PREFIX}{name}": f"{COURSE_PREFIX}{typed}" for typed, name in wanted.spelled}
-    check.adds_topics = not wanted.is_of_choices
+    check.adds = wanted.topics_of_choices if wanted.is_of_choices else None
     check.no_more_than = wanted.all_topics if wanted.not_topics or (wanted.is_only and wanted.topics) else None
     return wanted
 
@@ -304,7 +301,12 @@ async def _filters(check: FilterChoice, wanted: TypedFilter, channel_id: str) ->
     await check.classes(CLASSES_FIELD, dict(wanted.values).get(CLASSES_FIELD, ()))
     check.raise_for_all()
     chosen = ChannelFilter.model_validate(
-        {"region": "", "topics": wanted.all_topics, "courses": courses, "not_courses": not_courses}
+        {
+            "region": "",
+            "topics": wanted.all_topics | wanted.topics_of_choices,
+            "courses": courses,
+            "not_courses": not_courses,
+        }
         | dict(wanted.values)
     )
     return check.filters(regions, chosen)

@@ -25,6 +25,7 @@ from bot.slack.commands.filter_view import as_shown
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.messages.answers.change_notice import ended_by, narrowed_by, paused_by, resumed_by
 from bot.slack.messages.answers.filter_words import in_words
+from bot.slack.messages.conditions.table import CHOICES
 
 T = TypeVar("T")
 
@@ -101,8 +102,9 @@ def _subscriptions(session: Session, channel_id: str) -> list[_Held]:
     return [_Held(subscriptions.read_filter(row), row.paused_until, row.state) for row in rows]
 
 
-def _hours(held: Iterable[_Held]) -> list[tuple[str, Sequence[str], Sequence[str]]]:
-    return [(one.chosen.region, one.chosen.quiet, one.chosen.zone) for one in held if one.chosen.quiet]
+def _hours(held: Iterable[_Held]) -> list[tuple[str, list[Sequence[str]]]]:
+    hours = [(one.chosen.region, [view.condition.of(one.chosen) for view in CHOICES]) for one in held]
+    return [(region, values) for region, values in hours if any(values)]
 
 
 def _words(of: Sequence[_Held], others: Sequence[_Held]) -> str | None:

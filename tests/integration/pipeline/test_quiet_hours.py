@@ -11,7 +11,7 @@ from bot.channels.filters import ChannelFilter
 from bot.channels.watches import WatchedName
 from bot.db.tables import OutboxMessage, WatchKind
 from bot.events.event import Topic
-from bot.operations.jobs.end_quiet import QuietEnd
+from bot.operations.jobs.tell_due import DueTelling
 from bot.outbox import backlog, ledger, message_store
 from bot.outbox.channel_closing import pause_channel
 from tests.integration.pipeline.racing_day import DAY, abandonment, result, shown, states, tell
@@ -36,7 +36,7 @@ async def end_of(pipeline, *, clock=None):
     """The job, once the hours are over."""
     if clock is None:
         pipeline.clock.forward(LEFT.total_seconds())
-    job = QuietEnd(pipeline.database, pipeline.reopening, clock or pipeline.clock, pipeline.poster.wake)
+    job = DueTelling(pipeline.database, pipeline.reopening, clock or pipeline.clock, pipeline.poster.wake)
     ended = await job()
     await pipeline.post_all()
     return ended
@@ -57,8 +57,8 @@ async def test_results_of_a_quiet_night_wait_and_come_in_one_message_and_an_aban
     assert await end_of(quiet, clock=quiet.clock) == 0
     assert await end_of(quiet) == 1
     _, summary = quiet.slack.messages("CGB")
-    assert summary.text == "This channel had quiet hours. 2 results and 1 racecard came meanwhile"
-    assert all(name in shown(summary) for name in ("Ascot 14:30", "York 14:30", "won by Blue Moon"))
+    assert summary.text.startswith("The quiet hours are over. 2 results and 1 racecard came meanwhile. Ascot 14:30")
+    assert all(name in shown(summary) for name in ("York 14:30", "won by Blue Moon", "declarations available"))
     assert await end_of(quiet) == 0
     await tell(quiet, result("rc_4"))
     assert quiet.texts("CGB")[2].startswith("Result: ")
@@ -117,7 +117,7 @@ async def test_summary_says_the_last_that_is_known(quiet):
 
 
 async def test_many_results_of_a_night_are_all_named(quiet, monkeypatch):
-    monkeypatch.setattr("bot.outbox.resume.RESULTS_PER_SUMMARY", 3)
+    monkeypatch.setattr("bot.outbox.resume.KEPT_PER_SUMMARY", 3)
     await tell(quiet, *(result(f"rc_{number}", course=f"Course {number}") for number in range(7)))
     await end_of(quiet)
     told = "\n".join(map(shown, quiet.slack.messages("CGB")))
@@ -130,7 +130,7 @@ async def test_two_replicas_and_a_kill_in_between_tell_once(quiet, make_pipeline
     quiet.clock.forward(LEFT.total_seconds())
 
     def die(session):
-        assert quiet.reopening.end_quiet(session, quiet.clock) == 1
+        assert quiet.reopening.tell_due(session, quiet.clock) == 1
         raise RuntimeError("killed")
 
     with pytest.raises(RuntimeError):
@@ -179,7 +179,7 @@ async def test_trace_and_figures_say_what_waits_for_the_end(quiet):
     found = await quiet.database.read(lambda session: ledger.trace(session, "rc_1", quiet.clock()))
     ((told,),) = [version.told for version in found.versions]
     assert told.outcome is ledger.LedgerOutcome.WAITING
-    assert told.why.startswith("the channel has quiet hours until ")
+    assert told.why.startswith("the channel asked for it at ")
     depths = await quiet.database.read(message_store.depths)
     assert set(depths) == {"held", "dead_letter"}
 

@@ -47,6 +47,8 @@ SAMPLES = {
     "not_courses": Sample((BATH, FFOS_LAS), "-course:Bath", (FFOS_LAS,), {"course": YORK}, {"course": BATH}),
     "classes": Sample(("Class 1", "Group 1"), "class:1", ("Group 1",), {"race_class": "1"}, {"race_class": "4"}),
     "mentions": Sample(("U1", "here"), None, ("here",), {}, None),
+    "digest": Sample(("12:00", "18:00"), "digest:12", ("18:00",), {}, None),
+    "cards": Sample(("18:00", "19:00"), "cards:18", ("19:00",), {}, None),
     "quiet": Sample(("22:00-07:00", "12:00-13:00"), "quiet:12-13", ("22:00-07:00",), {}, None),
     "zone": Sample(("Europe/London",), "zone", (), {}, None),
 }
@@ -409,11 +411,12 @@ async def test_form_takes_race_classes_and_says_what_is_none(channel):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("GB quiet:22:00-07:00", "quiet from 22:00 to 07:00 UTC"),
-        ("quiet:22-7 GB zone:London", "quiet from 22:00 to 07:00 Europe/London"),
-        ("GB quiet: 22.30–7.05 zone:'new york'", "quiet from 22:30 to 07:05 America/New_York"),  # noqa: RUF001
-        ("GB quiet:22:00-24:00,12-13", "quiet from 22:00 to 00:00 and 12:00 to 13:00 UTC"),
-        ("GB zone:EUROPE/paris", "hours in Europe/Paris"),
+        ("GB quiet:22:00-07:00", "quiet hours from 22:00 to 07:00 UTC"),
+        ("quiet:22-7 GB zone:London", "quiet hours from 22:00 to 07:00 Europe/London"),
+        ("GB quiet: 22.30–7.05 zone:'new york'", "quiet hours from 22:30 to 07:05 America/New_York"),  # noqa: RUF001
+        ("GB quiet:22:00-24:00,12-13", "quiet hours from 22:00 to 00:00 and 12:00 to 13:00 UTC"),
+        ("GB digest:18 zone:London", "results together at 18:00 Europe/London"),
+        ("GB zone:EUROPE/paris", "the clock of Europe/Paris"),
     ],
 )
 async def test_quiet_hours_are_typed_in_any_order(channel, words, said):
@@ -421,9 +424,24 @@ async def test_quiet_hours_are_typed_in_any_order(channel, words, said):
     assert describe((await channel.receives())["GB"]) == f"results and abandonments from GB, {said}"
 
 
+async def test_hour_for_cards_asks_for_cards(channel):
+    await channel.types("GB results digest:6:30,18.15")
+    await channel.types("GB cards:19 zone:London")
+    assert describe((await channel.receives())["GB"]) == (
+        "results and racecards from GB, results together at 06:30 and 18:15 Europe/London, racecards together on the "
+        "eve at 19:00 Europe/London"
+    )
+    await channel.ends("cards:19:00")
+    await channel.ends("GB digest")
+    assert describe((await channel.receives())["GB"]) == "results and racecards from GB, the clock of Europe/London"
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
+        ("GB digest:noon", "is no time of day: write 18:00"),
+        ("GB cards:24:30", "is no time of day: write 19:00"),
+        ("GB digest", "digest: needs a value: write digest:18:00"),
         ("GB quiet:", "Nothing follows .quiet:.. Write quiet:22:00-07:00"),
         ("GB quiet", "quiet: needs a value: write quiet:22:00-07:00"),
         ("GB quiet:25-7", "are no quiet hours"),
@@ -473,7 +491,7 @@ def test_channel_reads_of_new_quiet_hours_and_of_another_clock():
     assert BASE.covers(quiet)
     assert not quiet.covers(BASE)
     told = narrowed_by("U1", [BASE], [quiet]).text
-    assert "set quiet hours (22:00 to 07:00 UTC) for results from GB here" in told
+    assert "set quiet hours from 22:00 to 07:00 UTC for what comes from GB here" in told
     assert "set the clock of Europe/London for what comes from GB here" in narrowed_by("U1", [quiet], [in_london]).text
 
 

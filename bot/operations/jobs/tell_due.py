@@ -1,4 +1,4 @@
-"""Tells what waited for the end of quiet hours."""
+"""Tells what waited for an hour that its channel chose."""
 
 import asyncio
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ log = get_logger(__name__)
 
 
 @dataclass(frozen=True)
-class QuietEnd:
+class DueTelling:
     database: Database
     reopening: Reopening
     clock: Clock
@@ -21,9 +21,9 @@ class QuietEnd:
 
     async def __call__(self) -> int:
         ended = 0
-        while count := await self.database.write(partial(self.reopening.end_quiet, clock=self.clock)):
+        while count := await self.database.write(partial(self.reopening.tell_due, clock=self.clock)):
             ended += count
             self.wake.set()
         if ended:
-            log.info("quiet_hours_ended", channels=ended)
+            log.info("waited_for_its_hour", channels=ended)
         return ended

@@ -1,11 +1,11 @@
-"""Which new messages wait for the end of their channel's quiet hours."""
+"""Which new messages wait for an hour that their channel chose."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from bot.channels.filters import ChannelFilter
-from bot.channels.quiet_hours import kept_until
+from bot.channels.hours import kept_until
 from bot.db.tables import EventVersion
 from bot.events import event_store
 from bot.events.event import RacingEvent
@@ -13,7 +13,7 @@ from bot.events.facts import VersionRemarks
 
 
 @dataclass(frozen=True)
-class Quiet:
+class Hours:
     """`filters`: all filters of the channels that let events wait. False without any."""
 
     now: datetime
@@ -29,7 +29,7 @@ class Quiet:
     def waiting(
         self, event: RacingEvent, version: EventVersion, remarks: VersionRemarks, channels: Sequence[str]
     ) -> Mapping[str, datetime]:
-        """A watch stands beside the filters, and has no quiet hours."""
+        """A watch stands beside the filters, and has no hours."""
         if not self.filters or is_urgent(event, remarks):
             return {}
         found = {one: kept_until(self.filters[one], event, self.now) for one in channels if one in self.filters}

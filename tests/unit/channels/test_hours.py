@@ -1,4 +1,4 @@
-"""The ends of quiet hours, by the clock of any zone, also where the clock changes."""
+"""Quiet hours, and the hours of digests and cards, by the clock of any zone, also where the clock changes."""
 
 from datetime import UTC, datetime
 
@@ -6,7 +6,7 @@ import pytest
 
 from bot.channels.conditions.quiet_condition import quiet_until
 from bot.channels.filters import ChannelFilter
-from bot.channels.quiet_hours import kept_until
+from bot.channels.hours import kept_until
 from bot.events.event import EventKind, RacingEvent, Topic
 from bot.events.races import Race
 
@@ -71,3 +71,52 @@ def test_earliest_filter_that_takes_the_event_decides():
     assert kept_until([QUIET, ends_at_six, of_ireland], event(), NIGHT) == at("2026-11-21T06:00")
     assert kept_until([QUIET, BASE], event(), NIGHT) is None
     assert kept_until([of_ireland], event(), NIGHT) is None
+
+
+LONDON = "Europe/London"
+
+
+@pytest.mark.parametrize(
+    ("now", "at_six"),
+    [
+        ("2026-11-20T17:59", "2026-11-20T18:00"),
+        ("2026-11-20T18:00", "2026-11-21T18:00"),
+        # The last day of winter time, and the first of summer time; and the other way round.
+        ("2026-03-28T17:59", "2026-03-28T18:00"),
+        ("2026-03-28T18:00", "2026-03-29T17:00"),
+        ("2026-10-24T17:00", "2026-10-25T18:00"),
+    ],
+)
+def test_result_waits_for_the_next_hour_of_the_digest(now, at_six):
+    chosen = BASE.model_copy(update={"digest": ("18:00",), "zone": (LONDON,)})
+    assert kept_until([chosen], event(), at(now)) == at(at_six)
+    assert kept_until([chosen], event(EventKind.RACECARD_PUBLISHED), at(now)) is None
+
+
+def test_earliest_of_several_digests_counts():
+    chosen = BASE.model_copy(update={"digest": ("18:00", "13:00")})
+    assert kept_until([chosen], event(), at("2026-11-20T12:00")) == at("2026-11-20T13:00")
+    assert kept_until([chosen], event(), at("2026-11-20T13:30")) == at("2026-11-20T18:00")
+
+
+@pytest.mark.parametrize(
+    ("race_date", "now", "until"),
+    [
+        ("2026-11-21", "2026-11-20T10:00", "2026-11-20T19:00"),
+        ("2026-11-25", "2026-11-20T10:00", "2026-11-24T19:00"),
+        ("2026-11-21", "2026-11-20T19:00", None),
+        ("2026-11-20", "2026-11-20T10:00", None),
+        ("21 Nov", "2026-11-20T10:00", None),
+        (None, "2026-11-20T10:00", None),
+        ("0001-01-01", "2026-11-20T10:00", None),
+    ],
+)
+def test_card_waits_for_the_eve_and_a_late_card_does_not_wait(race_date, now, until):
+    chosen = BASE.model_copy(update={"cards": ("19:00",)})
+    card = event(EventKind.RACECARD_PUBLISHED, race_date=race_date)
+    assert kept_until([chosen], card, at(now)) == (at(until) if until else None)
+
+
+def test_digest_within_quiet_hours_comes_at_their_end():
+    chosen = BASE.model_copy(update={"digest": ("23:00",), "quiet": ("22:00-07:00",)})
+    assert kept_until([chosen], event(), at("2026-11-20T12:00")) == at("2026-11-21T07:00")
