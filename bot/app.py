@@ -41,6 +41,7 @@ from bot.operations.jobs.check_channels import ChannelCheck
 from bot.operations.jobs.end_pauses import PauseEnd
 from bot.operations.jobs.scheduler import Jobs
 from bot.operations.jobs.table import JobParts
+from bot.operations.jobs.tell_due import DueTelling
 from bot.operations.jobs.watch_deliveries import DeliveryWatch
 from bot.operations.metrics import Metrics
 from bot.operations.repair.repair_run import Repair
@@ -400,6 +401,7 @@ class Service:
             reference=ReferenceBook(self.database, background, self.clock),
             channels=ChannelCheck(self.database, is_in, self.reopening, self.clock, self.queued),
             pauses=PauseEnd(self.database, self.reopening, self.clock, self.queued),
+            due=DueTelling(self.database, self.reopening, self.clock, self.queued),
             drills=self.drills,
             deliveries=DeliveryWatch(self.database, self.notices, self.races_for_jobs, quota, self.clock, self.queued),
             repair=Repair(

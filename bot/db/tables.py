@@ -315,6 +315,7 @@ class OutboxMessage(SQLModel, table=True):
             "received_at",
             info={WHERE: "state = 'sent' AND kind = 'event'"},
         ),
+        Index("ix_message_not_before", "not_before", info={WHERE: "not_before IS NOT NULL"}),
         Index("ix_message_edits_id", "edits_id", info={WHERE: "edits_id IS NOT NULL"}),
         Index("ix_message_folded_into", "folded_into", info={WHERE: "folded_into IS NOT NULL"}),
     )
@@ -339,6 +340,8 @@ class OutboxMessage(SQLModel, table=True):
     plain: bool = False
     """Slack refused the blocks: only the text is posted."""
     received_at: datetime
+    not_before: datetime | None = None
+    """While set, a queued message waits: until then, or until the job is done that tells what waited."""
     attempts: int = 0
     sending_at: datetime | None = None
     """Start of the last call."""

@@ -17,6 +17,7 @@ from bot.events.meeting_parts import shows_the_same
 from bot.events.watched import WatchedIn
 from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.plan import Plan
+from bot.fanout.waits import Hours
 from bot.fanout.watchers import watched_in
 from bot.logs import get_logger
 from bot.outbox import fanout_knowledge
@@ -110,9 +111,10 @@ def _fill_in_again(session: Session, race_ids: Sequence[str], now: datetime) -> 
     elsewhere.learn(races)
     meetings = KnownMeetings(session, now - EDITED_WITHIN)
     elsewhere.listen(meetings.read_around(races.values()))
-    plan = Plan(session, meetings)
+    plan = Plan(session, meetings, Hours(now, known.with_hours))
     tell_again(session, plan, elsewhere, meetings, known, now=now)
     plan.carry_out()
+    plan.let_edits_wait()
 
 
 def _watched_now(known: FanoutKnowledge, elsewhere: KnownElsewhere, event: RacingEvent, row: EventVersion) -> WatchedIn:

@@ -7,12 +7,14 @@ from sqlmodel import Session
 
 from bot.channels import mutes, subscriptions
 from bot.channels.filters import ChannelFilter
+from bot.channels.hours import has_hours
 from bot.db.tables import EventVersion
 from bot.events import event_store
 from bot.events.event import RacingEvent
 from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.plan import Plan
 from bot.fanout.version_news import News
+from bot.fanout.waits import Hours
 from bot.outbox import message_store
 from bot.racedata.event_completion import KnownElsewhere, lacks
 from bot.racedata.published_lists import read_lists
@@ -29,7 +31,7 @@ def post_missed(session: Session, channel_id: str, chosen: ChannelFilter, *, sin
     muted = mutes.active(session, now)
     meetings = KnownMeetings(session, now)
     meetings.read(missed.values())
-    plan = Plan(session, meetings)
+    plan = Plan(session, meetings, Hours(now, {channel_id: [chosen]} if has_hours(chosen) else {}))
     for key in sorted(missed, key=lambda key: first[key].id or 0):
         event = missed[key]
         holding = {channel: by for channel, by in mutes.muting(muted, event).items() if channel == channel_id}
@@ -38,6 +40,7 @@ def post_missed(session: Session, channel_id: str, chosen: ChannelFilter, *, sin
             plan.add(news, [channel_id], {} if news.remarks.contradicts else holding)
     plan.link()
     plan.carry_out()
+    plan.let_edits_wait()
     message_store.hurry_races(session, [event.race.race_id for event in missed.values() if event.is_abandonment])
     return len(missed)
 

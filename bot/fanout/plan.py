@@ -14,6 +14,7 @@ from bot.events.facts import VersionRemarks
 from bot.events.meeting_parts import says_all_of
 from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.version_news import News
+from bot.fanout.waits import Hours, is_urgent
 from bot.outbox import message_store
 from bot.outbox.claim_at_fanout import Tells
 from bot.outbox.message_store import NewPost, Priority
@@ -33,10 +34,12 @@ class Plan:
     `posts` counts told channels, `written` stored messages.
     """
 
-    def __init__(self, session: Session, meetings: KnownMeetings) -> None:
+    def __init__(self, session: Session, meetings: KnownMeetings, hours: Hours) -> None:
         self._session = session
+        self._hours = hours
+        self._edits = False
         self._meetings = meetings
-        self._new: list[tuple[News, dict[str, MessagePlace | None], Mapping[str, str]]] = []
+        self._new: list[tuple[News, dict[str, MessagePlace | None], Mapping[str, str], Mapping[str, datetime]]] = []
         self._versions: list[EventVersion] = []
         self._linked: set[str] = set()
         self.posts = 0
@@ -52,9 +55,14 @@ class Plan:
             self._versions.append(news.version)
         if news.event.kind is EventKind.MEETING_ABANDONED:
             named_races.add(self._session, news.event.key, (race.race_id for race in news.event.races))
+        if self._hours and is_urgent(news.event, news.remarks):
+            self.carry_out()
+            keys = {news.event.key, news.event.contradicting_key or news.event.key}
+            message_store.wait_no_longer(self._session, keys, news.event.race.race_id)
         places = self._places(news, muted)
         superseded = self._superseded(news)
-        self._new.append((news, {channel: places.get(channel) for channel in channels}, muted))
+        waiting = self._waiting(news, channels)
+        self._new.append((news, {channel: places.get(channel) for channel in channels}, muted, waiting))
         self.posts += len(channels)
         if news.event.kind in event_store.OF_MEETINGS:
             self._linked.add(news.event.key)
@@ -93,19 +101,35 @@ class Plan:
         event_store.add(self._session, self._versions)
         self._versions.clear()
         new = [
-            _post(news, channel, place, muted.get(channel))
-            for news, places, muted in self._new
+            _post(news, channel, place, muted.get(channel), waiting.get(channel))
+            for news, places, muted, waiting in self._new
             for channel, place in places.items()
         ]
         tells = Tells(
-            {news.version.id or 0: news.version for news, _, _ in self._new},
-            {news.version.id or 0: news.event for news, _, _ in self._new},
+            {news.version.id or 0: news.version for news, *_ in self._new},
+            {news.version.id or 0: news.event for news, *_ in self._new},
             self._meetings.events(),
         )
         self._new.clear()
+        self._edits = self._edits or any(post.edits_id for post in new)
         return new, tells
 
+    def let_edits_wait(self) -> None:
+        """Call last, after all messages are stored."""
+        if self._hours and self._edits:
+            message_store.let_edits_wait(self._session, self._hours.channels)
+
+    def _waiting(self, news: News, channels: Sequence[str]) -> Mapping[str, datetime]:
+        """Channels whose message waits, and until when. A change of what a channel was told does not wait."""
+        waiting = self._hours.waiting(news.event, news.version, news.remarks, channels)
+        if not waiting or news.is_first:
+            return waiting
+        self.carry_out()
+        told = message_store.channels_reached(self._session, news.event.key, waiting)
+        return {channel: until for channel, until in waiting.items() if channel not in told}
+
     def _write(self, new: Sequence[NewPost]) -> None:
+        self._edits = self._edits or any(post.edits_id for post in new)
         self.written += message_store.add(self._session, new)
 
     def _places(self, news: News, muted: Mapping[str, str]) -> dict[str, MessagePlace]:
@@ -163,7 +187,8 @@ class Plan:
         matching = moved | watching
         if new := matching - (message_store.channels_told(self._session, {event.key}) if matching else set()):
             places = self._places(news, muted)
-            self._new.append((news, {channel: places.get(channel) for channel in sorted(new)}, muted))
+            waiting = self._waiting(news, sorted(new))
+            self._new.append((news, {channel: places.get(channel) for channel in sorted(new)}, muted, waiting))
             self.posts += len(new)
             row.posts += len(new)
         self._linked.add(event.key)
@@ -262,7 +287,9 @@ def _priority(event: RacingEvent) -> Priority:
     return Priority.ABANDONMENT if event.is_abandonment else Priority.OTHER
 
 
-def _post(news: News, channel_id: str, place: MessagePlace | None, muted_by: str | None) -> NewPost:
+def _post(
+    news: News, channel_id: str, place: MessagePlace | None, muted_by: str | None, not_before: datetime | None
+) -> NewPost:
     return NewPost(
         channel_id,
         f"{news.event.key}#{news.version.version}@{channel_id}",
@@ -273,4 +300,5 @@ def _post(news: News, channel_id: str, place: MessagePlace | None, muted_by: str
         edits_id=place.post_id if place else None,
         folded=place is not None and place.folded,
         muted_by=None if place else muted_by,
+        not_before=None if place else not_before,
     )

@@ -24,6 +24,7 @@ from bot.fanout.delivery_reader import ReadDelivery
 from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.plan import Plan
 from bot.fanout.version_news import KnownEvents, News
+from bot.fanout.waits import Hours
 from bot.fanout.watchers import watched_in
 from bot.logs import get_logger
 from bot.outbox import fanout_knowledge, message_store
@@ -103,7 +104,8 @@ class FanoutTransactions:
         known = self.kept.at(session, taken.mark, now)
         unread = [channel_id for channel_id, chosen in known.listening if isinstance(chosen, UnreadFilter)]
         self._notices.unread_filters(session, unread)
-        done = _Transaction(session, known, self._notices, now).fan_out(waiting, claiming=(self._outbox, began_s))
+        transaction = _Transaction(session, known, self._notices, now, self._clock())
+        done = transaction.fan_out(waiting, claiming=(self._outbox, began_s))
         return replace(done, deliveries=done.deliveries + len(read) - len(waiting))
 
     def apart(self, session: Session, read: Sequence[ReadDelivery]) -> FannedOut | None:
@@ -121,14 +123,15 @@ class FanoutTransactions:
         """As a part of other work, which has the turn (`inbox.take_turn`). Without claims."""
         taken = inbox.take(session, [delivery for delivery, _ in read], now)
         waiting = _only(read, taken.inbox_ids)
-        return _Transaction(session, fanout_knowledge.read(session, now), self._notices, now).fan_out(waiting)
+        known = fanout_knowledge.read(session, now)
+        return _Transaction(session, known, self._notices, now, self._clock()).fan_out(waiting)
 
     def _alone(self, session: Session, read: ReadDelivery, known: FanoutKnowledge, now: datetime) -> FannedOut:
         """A delivery that our code fails on stays in the inbox."""
         delivery, _ = read
         try:
             with session.begin_nested():
-                return _Transaction(session, known, self._notices, now).fan_out([read])
+                return _Transaction(session, known, self._notices, now, self._clock()).fan_out([read])
         except Exception as error:
             if is_unavailable(error):
                 raise
@@ -139,14 +142,18 @@ class FanoutTransactions:
 
 
 class _Transaction:
-    def __init__(self, session: Session, known: FanoutKnowledge, notices: Notices, now: datetime) -> None:
+    """`now` is the database's moment, `hour` the service's, for the hours that channels chose."""
+
+    def __init__(
+        self, session: Session, known: FanoutKnowledge, notices: Notices, now: datetime, hour: datetime
+    ) -> None:
         self._session = session
         self._known = known
         self._notices = notices
         self._now = now
         self._mutes = known.mutes(now)
         self._meetings = KnownMeetings(session, now - EDITED_WITHIN)
-        self._plan = Plan(session, self._meetings)
+        self._plan = Plan(session, self._meetings, Hours(hour, known.with_hours))
         self._hurried: list[str | None] = []
         self._lines: list[LogLine] = []
 
@@ -167,6 +174,7 @@ class _Transaction:
         self._plan.link()
         tell_again(self._session, self._plan, elsewhere, self._meetings, self._known, now=self._now)
         added = self._hand_over(claiming)
+        self._plan.let_edits_wait()
         message_store.hurry_races(self._session, self._hurried)
         if left := [delivery.inbox_id for delivery, _ in read[done:]]:
             inbox.put_back(self._session, left)

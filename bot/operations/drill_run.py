@@ -116,7 +116,7 @@ class Drills:
         """Deliver a drill, wait for the posts, end the drill. Raises StorageError."""
         answered = await self.deliver(drill_mark.body_of(kept.drill.drill_id))
         if answered.problem is not None:
-            await self._end_quietly(kept)
+            await self._tell_duely(kept)
             return DrillReport(kept, answered, Stop.NOT_DELIVERED)
         found = await self._follow(kept)
         ended = await self.end(kept)
@@ -156,7 +156,7 @@ class Drills:
         await self.end(kept)
         return True
 
-    async def _end_quietly(self, kept: KeptDrill) -> None:
+    async def _tell_duely(self, kept: KeptDrill) -> None:
         """End an undelivered drill: a late arrival tells nobody. After a failure the job ends the drill."""
         try:
             await self.end(kept)

@@ -8,6 +8,10 @@
         only: [{name: Ascot, id: cr_1}, York]       # these courses alone
         except: [Kempton]                           # all courses but these
         mentions: [here, U0123456789]               # rung by abandonments
+        digest: ["18:00"]                           # results together
+        cards: ["19:00"]                            # racecards together, on the day before
+        quiet: ["22:00-07:00"]                      # results and racecards wait
+        zone: [Europe/London]                       # the clock of these hours
 
 The file is the whole truth: a stored subscription ends where the file lacks the subscription. Values are read as
 written: the region NO stays a word, and is no truth value of YAML's.

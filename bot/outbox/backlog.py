@@ -4,14 +4,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import delete, func, literal_column, select
+from sqlalchemy import Select, delete, func, literal_column, or_, select, update
 from sqlmodel import Session, col
 
 from bot.channels import watches
+from bot.channels.filters import ChannelFilter
+from bot.channels.hours import kept_until
 from bot.db.tables import ChannelQueue, EventVersion, MessageKind, MessageState, OutboxMessage, Reason
+from bot.events import event_store
 from bot.outbox import held_queues, message_store
 from bot.outbox.held_queues import Held
-from bot.outbox.message_store import IS_UNSENT
+from bot.outbox.message_store import IS_DUE, IS_UNSENT
 from bot.outbox.states import WAITING_STATES, Happened, move
 
 NUMBERS_PER_STATEMENT = 1_000
@@ -35,8 +38,49 @@ class WaitingPost:
 
 
 def of_queue(session: Session, channel_id: str, before: datetime) -> list[WaitingPost]:
-    """In order, with the edits."""
+    """In order, with the edits. Without messages that wait for a moment."""
+    rows = session.execute(_of_channel(channel_id).where(IS_DUE)).all()
+    old = {row[0] for row in rows if row[5] is None and row[6] < before}
+    return [WaitingPost(*row[:6]) for row in rows if row[0] in old or row[5] in old]
+
+
+def channels_due(session: Session, now: datetime, limit: int) -> dict[str, datetime]:
+    """Channels with messages that have waited for their moment, and the receipt of the first."""
     statement = (
+        select(col(OutboxMessage.channel_id), func.min(col(OutboxMessage.received_at)))
+        .where(col(OutboxMessage.not_before) <= now, *_IS_QUEUED)
+        .group_by(col(OutboxMessage.channel_id))
+        .order_by(col(OutboxMessage.channel_id))
+        .limit(limit)
+    )
+    return {channel_id: since for channel_id, since in session.execute(statement)}  # noqa: C416  rows are no pairs to mypy
+
+
+def release(session: Session, channel_id: str, now: datetime) -> list[WaitingPost]:
+    """Queue what has waited for its moment. Returns the events' messages with their edits, in order."""
+    rows = session.execute(_of_channel(channel_id).where(col(OutboxMessage.not_before) <= now)).all()
+    for some in _in_parts([row[0] for row in rows]):
+        session.execute(update(OutboxMessage).where(col(OutboxMessage.id).in_(some)).values(not_before=None))
+    return _whole([WaitingPost(*row[:6]) for row in rows])
+
+
+def wait_anew(session: Session, channel_id: str, filters: Sequence[ChannelFilter], now: datetime) -> None:
+    """The channel's hours have changed: what waits, waits by the new hours."""
+    statement = (
+        select(col(OutboxMessage.id), EventVersion)
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        .where(col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.not_before).is_not(None), *_IS_QUEUED)
+        .where(col(OutboxMessage.edits_id).is_(None))
+    )
+    for post_id, version in session.execute(statement).all():
+        until = kept_until(filters, event_store.known(version)[0], now) or now
+        with_edits = or_(col(OutboxMessage.id) == post_id, col(OutboxMessage.edits_id) == post_id)
+        waits = with_edits & col(OutboxMessage.not_before).is_not(None)
+        session.execute(update(OutboxMessage).where(waits).values(not_before=until))
+
+
+def _of_channel(channel_id: str) -> Select[int | None, int | None, str, int, str | None, int | None, datetime]:
+    return (
         select(
             col(OutboxMessage.id),
             col(EventVersion.id),
@@ -50,9 +94,6 @@ def of_queue(session: Session, channel_id: str, before: datetime) -> list[Waitin
         .where(col(OutboxMessage.channel_id) == channel_id, *_IS_QUEUED)
         .order_by(col(OutboxMessage.priority), col(OutboxMessage.id))
     )
-    rows = session.execute(statement).all()
-    old = {row[0] for row in rows if row[5] is None and row[6] < before}
-    return [WaitingPost(*row[:6]) for row in rows if row[0] in old or row[5] in old]
 
 
 def of_versions(session: Session, event_ids: Sequence[int]) -> dict[str, list[WaitingPost]]:
@@ -72,7 +113,12 @@ def of_versions(session: Session, event_ids: Sequence[int]) -> dict[str, list[Wa
             )
             .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
             .join(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
-            .where(col(OutboxMessage.event_id).in_(some), *_IS_QUEUED, col(ChannelQueue.state).not_in(WAITING_STATES))
+            .where(
+                col(OutboxMessage.event_id).in_(some),
+                IS_DUE,
+                *_IS_QUEUED,
+                col(ChannelQueue.state).not_in(WAITING_STATES),
+            )
         )
         for channel_id, priority, *post in session.execute(statement):
             found.setdefault(channel_id, []).append((priority, WaitingPost(*post)))

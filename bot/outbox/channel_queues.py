@@ -31,7 +31,7 @@ from bot.db.database_clock import FAR
 from bot.db.engine import insert_here, table_of
 from bot.db.tables import ChannelQueue, EventVersion, MessageKind, MessageState, OutboxMessage, QueueState
 from bot.outbox import call_holds, message_view
-from bot.outbox.message_store import ALWAYS, IS_UNSENT, bearer_of, slack_ahead
+from bot.outbox.message_store import ALWAYS, IS_DUE, IS_UNSENT, bearer_of, slack_ahead
 from bot.outbox.message_view import MessageView
 from bot.outbox.messenger import Call
 from bot.outbox.states import MESSAGE_TRANSITIONS, POSTING, SENT_WHILE_PAUSED, UNSENT, Happened, move_each
@@ -217,6 +217,7 @@ def waits_for_a_call(now: ColumnElement[datetime], far: ColumnElement[datetime])
         .where(
             IS_UNSENT,
             _is_any((MessageState.QUEUED,)),
+            IS_DUE,
             col(OutboxMessage.edits_id).is_(None),
             _IS_OPEN,
             _MAY_GO_OUT,
@@ -245,6 +246,7 @@ def _first(column: ColumnElement[Any] | Mapped[Any], states: Collection[MessageS
     wanted = [col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id), IS_UNSENT, _is_any(states)]
     if MessageState.QUEUED in states:
         wanted += [
+            IS_DUE,
             _MAY_GO_OUT,
             _CALL.not_in(_SPENT),
             or_(~_POSTS_ARE_SPENT, ~_SAYS_WHAT_WAITS),
@@ -266,7 +268,7 @@ def _of_head(column: ColumnElement[Any] | Mapped[Any]) -> Function[Any]:
 
 _HAS_WORK = and_(
     # For most queues this look is enough.
-    col(ChannelQueue.channel_id).in_(select(col(OutboxMessage.channel_id)).where(IS_UNSENT)),
+    col(ChannelQueue.channel_id).in_(select(col(OutboxMessage.channel_id)).where(IS_UNSENT, IS_DUE)),
     func.coalesce(_of_head(_CALL), literal_column("''")).not_in(_SPENT),
 )
 

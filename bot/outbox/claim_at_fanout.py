@@ -17,7 +17,7 @@ from bot.outbox import message_store, message_view
 from bot.outbox.call_holds import is_call_free
 from bot.outbox.channel_queues import Claim, is_free, waits_for_a_call
 from bot.outbox.fanout_knowledge import FanoutKnowledge
-from bot.outbox.message_store import IS_UNSENT, NewPost, Sending
+from bot.outbox.message_store import IS_DUE, IS_UNSENT, NewPost, Sending
 from bot.outbox.message_view import NewEvents
 from bot.outbox.messenger import Call
 from bot.outbox.pace import Buckets
@@ -32,7 +32,7 @@ _FREE = (
         col(ChannelQueue.state) == QueueState.OPEN,
         is_free(_NOW, _FAR),
         is_call_free(Call.POST, _NOW, _FAR),
-        ~exists().where(col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id), IS_UNSENT),
+        ~exists().where(col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id), IS_UNSENT, IS_DUE),
         # The poster chooses the most urgent message.
         or_(~bindparam("calls_are_few", type_=Boolean()), ~waits_for_a_call(_NOW, _FAR)),
     )
@@ -149,7 +149,7 @@ def _first(new: Sequence[NewPost]) -> list[str]:
 
 
 def _unsent(new: Sequence[NewPost]) -> list[NewPost]:
-    return [post for post in new if not (post.folded or post.muted_by)]
+    return [post for post in new if not (post.folded or post.muted_by or post.not_before)]
 
 
 def _lease(

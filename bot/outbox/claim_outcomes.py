@@ -267,7 +267,7 @@ _QUEUE = table_of(ChannelQueue)
 _UNSENT = ", ".join(f"'{state}'" for state in UNSENT)
 _SECOND_WAITS = (
     "EXISTS (SELECT 1 FROM message AS waiting WHERE waiting.channel_id = channel_queue.channel_id"  # noqa: S608
-    f" AND waiting.state IN ({_UNSENT}) LIMIT 1 OFFSET 1)"
+    f" AND waiting.state IN ({_UNSENT}) AND waiting.not_before IS NULL LIMIT 1 OFFSET 1)"
 )
 """Made of constants. The first unsent message is the one just sent."""
 

@@ -9,6 +9,7 @@ from sqlmodel import Session
 
 from bot.channels import mutes, subscriptions, watches
 from bot.channels.filters import ChannelFilter
+from bot.channels.hours import has_hours
 from bot.channels.watches import Watches
 from bot.db.tables import MutedMeetingRow
 from bot.racedata.published_lists import Lists, read_lists
@@ -34,6 +35,12 @@ class FanoutKnowledge:
     @cached_property
     def listeners(self) -> frozenset[str]:
         return self.watches.channels.union(channel_id for channel_id, _ in self.listening)
+
+    @cached_property
+    def with_hours(self) -> dict[str, list[ChannelFilter]]:
+        """All filters of the channels that let events wait."""
+        channels = {channel_id for channel_id, chosen in self.listening if has_hours(chosen)}
+        return {one: [chosen for name, chosen in self.listening if name == one] for one in channels}
 
     @cached_property
     def mentioning(self) -> dict[str, list[ChannelFilter]]:

@@ -19,6 +19,15 @@ UNDELIVERED = "undelivered"
 """As `Held.because` of a summary: the data service gave up deliveries. The queue was open."""
 
 
+QUIET = "quiet"
+DIGEST = "digest"
+CARDS = "cards"
+"""As `Held.because` of a summary at the end of quiet hours, or at an hour that the channel asked for."""
+
+KEPT = frozenset({QUIET, DIGEST, CARDS})
+"""The queue was open, and the channel chose to be told later."""
+
+
 @dataclass(frozen=True)
 class Held:
     because: str

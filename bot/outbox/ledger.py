@@ -256,6 +256,8 @@ def outcome_of(
 
 
 def _why_waiting(post: OutboxMessage, queue: ChannelQueue | None, holds: dict[str, str]) -> str:
+    if post.not_before is not None:
+        return f"the channel asked for it at {post.not_before:%Y-%m-%d %H:%M} UTC"
     if queue is not None and queue.state == QueueState.PAUSED:
         return "the channel is paused"
     if queue is not None and queue.state == QueueState.CLOSED:

@@ -32,6 +32,8 @@ IS_UNSENT = col(OutboxMessage.state).in_([literal_column(f"'{state}'") for state
 """Literals, in the words of the index: SQLite needs the same words for a partial index."""
 
 
+IS_DUE = col(OutboxMessage.not_before).is_(None)
+
 POSTS_FOR_CLOCK = 20
 ANSWERED_WITHIN = timedelta(seconds=10)
 """A post answered within this time tells how far Slack's clock is ahead."""
@@ -68,6 +70,7 @@ class NewPost:
     """A message to be made, unless its `idempotency_key` exists.
 
     `edits_id`: an edit of this message. `folded`: the message says the same already. `muted_by`: who muted the meeting.
+    `not_before`: the message waits.
     """
 
     channel_id: str
@@ -80,6 +83,7 @@ class NewPost:
     edits_id: int | None = None
     folded: bool = False
     muted_by: str | None = None
+    not_before: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,9 @@ def _insert_statement(dialect: str) -> ReturningInsert[int, str]:
 
 def row_of(post: NewPost, sending: Sending | None) -> dict[str, Any]:
     state = MessageState.MUTED if post.muted_by else MessageState.FOLDED if post.folded else MessageState.QUEUED
-    begun = sending if sending and state is MessageState.QUEUED and post.channel_id in sending.channels else None
+    not_before = post.not_before if state is MessageState.QUEUED else None
+    may_begin = state is MessageState.QUEUED and not_before is None
+    begun = sending if sending and may_begin and post.channel_id in sending.channels else None
     return {
         "channel_id": post.channel_id,
         "idempotency_key": post.idempotency_key,
@@ -142,6 +148,7 @@ def row_of(post: NewPost, sending: Sending | None) -> dict[str, Any]:
         "muted_by": post.muted_by,
         "plain": False,
         "received_at": post.received_at,
+        "not_before": not_before,
         "attempts": 1 if begun else 0,
         "sending_at": begun.at if begun else None,
         "deadline_at": begun.deadline_at if begun else None,
@@ -282,6 +289,58 @@ def _told(session: Session, of: ColumnElement[bool]) -> set[str]:
     return set(session.execute(statement).scalars())
 
 
+def channels_reached(session: Session, event_key: str, channel_ids: Collection[str]) -> set[str]:
+    """Of these, the channels that were told of the event, or are about to be: nothing waits for a moment."""
+    said, bearer = aliased(OutboxMessage), aliased(OutboxMessage)
+    statement = (
+        select(col(said.channel_id))
+        .select_from(EventVersion)
+        .join(said, col(said.event_id) == col(EventVersion.id))
+        .join(bearer, col(bearer.id) == bearer_of(said))
+        .where(
+            col(EventVersion.event_key) == event_key,
+            col(said.channel_id).in_(sorted(channel_ids)),
+            *(col(one.state).not_in([MessageState.DEAD_LETTER, MessageState.MUTED]) for one in (said, bearer)),
+            col(bearer.not_before).is_(None),
+        )
+    )
+    return set(session.execute(statement).scalars())
+
+
+def wait_no_longer(session: Session, event_keys: Collection[str], race_id: str | None) -> None:
+    """Messages of these events, or of the race, wait no longer: news follows that may not wait."""
+    of_events = [col(EventVersion.event_key).in_(sorted(event_keys))]
+    of_race = [col(EventVersion.race_id) == race_id] if race_id is not None else []
+    statement = (
+        select(col(OutboxMessage.id))
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        .where(col(OutboxMessage.not_before).is_not(None), or_(*of_events, *of_race))
+    )
+    found = list(session.execute(statement).scalars())
+    if found:
+        with_edits = or_(col(OutboxMessage.id).in_(found), col(OutboxMessage.edits_id).in_(found))
+        session.execute(update(OutboxMessage).where(with_edits).values(not_before=None))
+
+
+def let_edits_wait(session: Session, channel_ids: Collection[str]) -> None:
+    """Edits wait as long as the message that they edit."""
+    edited = aliased(OutboxMessage)
+    until = (
+        select(col(edited.not_before))
+        .where(col(edited.id) == col(OutboxMessage.edits_id), col(edited.not_before).is_not(None))
+        .correlate(OutboxMessage)
+    )
+    statement = update(OutboxMessage).where(
+        col(OutboxMessage.channel_id).in_(sorted(channel_ids)),
+        IS_UNSENT,
+        col(OutboxMessage.state) == literal_column(f"'{MessageState.QUEUED}'"),
+        col(OutboxMessage.edits_id).is_not(None),
+        until.exists(),
+    )
+    statement = statement.values(not_before=until.scalar_subquery())
+    session.execute(statement.execution_options(synchronize_session=False))
+
+
 def slack_ahead(session: Session, channel_id: str) -> timedelta | None:
     """How far Slack's clock is ahead, by the ts of the channel's last posts. None if unknown."""
     statement = (
@@ -403,12 +462,17 @@ def count_by_state(session: Session) -> dict[str, int]:
 
 
 HELD_STATE = "held"
-"""In `depths`: a queued message in a closed, tried or paused channel."""
+"""In `depths`: a queued message in a closed, tried or paused channel, or for a later moment."""
 
 _IS_HELD = and_(
     col(OutboxMessage.state) == literal_column("'queued'"),
-    col(ChannelQueue.state) != QueueState.OPEN,
-    or_(col(ChannelQueue.state) != QueueState.PAUSED, col(OutboxMessage.kind).not_in(SENT_WHILE_PAUSED)),
+    or_(
+        ~IS_DUE,
+        and_(
+            col(ChannelQueue.state) != QueueState.OPEN,
+            or_(col(ChannelQueue.state) != QueueState.PAUSED, col(OutboxMessage.kind).not_in(SENT_WHILE_PAUSED)),
+        ),
+    ),
 )
 
 

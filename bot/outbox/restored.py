@@ -7,12 +7,13 @@ from sqlalchemy import func, or_, select
 from sqlmodel import Session, col
 
 from bot.db.tables import ChannelQueue, MessageKind, MessageState, OutboxMessage
-from bot.outbox.message_store import IS_UNSENT
+from bot.outbox.message_store import IS_DUE, IS_UNSENT
 from bot.outbox.states import POSTING, SENT_WHILE_PAUSED, Happened, move
 
 _POSTING_CHANNELS = select(col(ChannelQueue.channel_id)).where(col(ChannelQueue.state).in_(POSTING))
 _IS_IN_QUESTION = (
     col(OutboxMessage.kind) != MessageKind.EDIT,
+    IS_DUE,
     or_(
         col(OutboxMessage.state) != MessageState.QUEUED,
         col(OutboxMessage.kind).in_(SENT_WHILE_PAUSED),
@@ -30,8 +31,8 @@ class PutInDoubt:
 def put_in_doubt(session: Session, now: datetime) -> PutInDoubt:
     """Unsent messages are looked for from their receipt until now, before they are sent.
 
-    A second edit changes nothing, so edits stay queued. Messages of held queues stay queued: the history has no key of
-    a message within a summary. A second run changes nothing.
+    A second edit changes nothing, so edits stay queued. Messages of held queues, and messages that wait for a
+    moment, stay queued: the history has no key of a message within a summary. A second run changes nothing.
     """
     oldest = session.execute(
         select(func.min(col(OutboxMessage.received_at))).where(IS_UNSENT, *_IS_IN_QUESTION)

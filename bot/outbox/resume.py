@@ -1,5 +1,7 @@
 """A held queue goes on: old messages become one summary, young messages are sent by themselves.
 
+What waited for an hour that the channel chose becomes one summary too.
+
 One transaction: a crash leaves the queue either held with all its messages, or going on with all of them.
 """
 
@@ -12,9 +14,12 @@ from itertools import islice
 from sqlmodel import Session
 
 from bot.channels import channel_lock, subscriptions
-from bot.channels.filters import mentions
+from bot.channels.filters import ChannelFilter, mentions
+from bot.clock import Clock
 from bot.db.engine import is_unavailable
 from bot.db.tables import MessageKind
+from bot.deliveries import inbox
+from bot.errors import LockTaken
 from bot.events import event_store
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
@@ -22,7 +27,7 @@ from bot.events.kinds import ABANDONMENTS
 from bot.logs import get_logger
 from bot.outbox import backlog, held_queues, message_store
 from bot.outbox.backlog import WaitingPost
-from bot.outbox.held_queues import UNDELIVERED, Held
+from bot.outbox.held_queues import CARDS, DIGEST, KEPT, QUIET, UNDELIVERED, Held
 from bot.outbox.message import Message
 from bot.outbox.message_store import NewPost, Priority
 
@@ -33,6 +38,9 @@ SUMMARY_AFTER = timedelta(hours=3)
 
 RESULTS_PER_SUMMARY = 80
 """More do not fit into one message."""
+
+KEPT_PER_SUMMARY = 40
+"""Events that the channel chose to hear of later are all named, with room for long names."""
 
 PAUSES_PER_COMMIT = 5
 """Ingest waits while the transaction runs."""
@@ -45,7 +53,8 @@ class Backlog:
     """What a summary says.
 
     `results` has the newest only. `counts` has all events by kind; an unknown kind counts under its own name, and a
-    delivery without a name under None. `given_up`: messages that waited too long, in addition.
+    delivery without a name under None. `given_up`: messages that waited too long, in addition. `cards` are named
+    where the channel chose to hear of them later; `lost` are the keys of cards whose meeting was abandoned since.
     """
 
     held: Held
@@ -54,6 +63,8 @@ class Backlog:
     counts: Mapping[str | None, int]
     given_up: int
     mentions: tuple[str, ...] = ()
+    cards: tuple[EventWithRemarks, ...] = ()
+    lost: frozenset[str] = frozenset()
 
 
 Summarise = Callable[[Backlog], Sequence[tuple[Message, int]]]
@@ -109,6 +120,38 @@ class Reopening:
                 priority = Priority.ABANDONMENT if is_urgent else Priority.OTHER
                 name = f"late:{min(event_ids)}"
                 self._summarise_or_not(session, channel_id, late, held=held, now=now, name=name, priority=priority)
+
+    def tell_due(self, session: Session, clock: Clock) -> int:
+        """Tell what waited for a moment that has come, several events of a channel together. Returns how many channels.
+
+        Raises LockTaken while another replica fans out: new edits would miss their message.
+        """
+        if inbox.take_turn(session, clock) is None:
+            raise LockTaken("another replica fans out")
+        now = clock()
+        found = backlog.channels_due(session, now, PAUSES_PER_COMMIT)
+        channel_lock.take(session, *found)
+        for channel_id, since in found.items():
+            self._tell_kept(session, channel_id, backlog.release(session, channel_id, now), since=since, now=now)
+        return len(found)
+
+    def _tell_kept(
+        self, session: Session, channel_id: str, kept: list[WaitingPost], *, since: datetime, now: datetime
+    ) -> None:
+        """A single event is sent by itself, unless in a digest."""
+        filters = [subscriptions.read_filter(row) for row in subscriptions.of_channel(session, channel_id)]
+        together: dict[str, list[WaitingPost]] = {}
+        for one in _newest(kept):
+            together.setdefault(_kept_for(one, filters), []).append(one)
+        for because, newest in together.items():
+            if because != DIGEST and sum(one.edits_id is None for one in _with_edits(kept, newest)) == 1:
+                continue
+            for start in range(0, len(newest), KEPT_PER_SUMMARY):
+                lot = _with_edits(kept, newest[start : start + KEPT_PER_SUMMARY])
+                # Each message is told once, so no two summaries have the same first message.
+                name = f"{because}:{min(one.post_id for one in lot)}"
+                held = Held(because, since)
+                self._summarise_or_not(session, channel_id, lot, held=held, now=now, name=name, priority=Priority.OTHER)
 
     def _go_on(self, session: Session, channel_id: str, now: datetime, *, trying: bool = False) -> bool:
         """False if the queue was not held."""
@@ -190,7 +233,8 @@ class Reopening:
         newest = _newest(waiting)
         abandoned = [one for one in newest if one.kind in ABANDONMENTS]
         results = [one for one in newest if one.kind == EventKind.RESULT_RECEIVED][-RESULTS_PER_SUMMARY:]
-        versions = backlog.versions(session, [one.event_id for one in abandoned + results])
+        cards = [one for one in newest if held.because in KEPT and one.kind == EventKind.RACECARD_PUBLISHED]
+        versions = backlog.versions(session, [one.event_id for one in abandoned + results + cards])
         read = {row.id: event_store.read(row) for row in versions}
         return Backlog(
             held=held,
@@ -199,6 +243,8 @@ class Reopening:
             counts=_counts(session, newest),
             given_up=given_up,
             mentions=_mentions(session, channel_id, [read[one.event_id][0] for one in abandoned]),
+            cards=tuple(read[one.event_id] for one in cards),
+            lost=_lost(waiting),
         )
 
 
@@ -221,6 +267,27 @@ def _newest(waiting: list[WaitingPost]) -> list[WaitingPost]:
         if one.event_key in own and one.version > own[one.event_key].version:
             own[one.event_key] = one
     return list(own.values())
+
+
+def _kept_for(one: WaitingPost, filters: Sequence[ChannelFilter]) -> str:
+    if one.kind == EventKind.RESULT_RECEIVED and any(chosen.digest for chosen in filters):
+        return DIGEST
+    if one.kind == EventKind.RACECARD_PUBLISHED and any(chosen.cards for chosen in filters):
+        return CARDS
+    return QUIET
+
+
+def _lost(waiting: Iterable[WaitingPost]) -> frozenset[str]:
+    """Events whose waiting message an abandonment edits."""
+    waiting = list(waiting)
+    edited = {one.edits_id for one in waiting if one.kind in ABANDONMENTS}
+    return frozenset(one.event_key for one in waiting if one.post_id in edited)
+
+
+def _with_edits(waiting: Iterable[WaitingPost], events: Iterable[WaitingPost]) -> list[WaitingPost]:
+    waiting, keys = list(waiting), {one.event_key for one in events}
+    own = {one.post_id for one in waiting if one.edits_id is None and one.event_key in keys}
+    return [one for one in waiting if one.post_id in own or one.edits_id in own]
 
 
 def _posts_of(waiting: list[WaitingPost], event_keys: Collection[str]) -> list[int]:

@@ -1,4 +1,4 @@
-"""The kinds of conditions of a channel's filter: regions, topics, courses, race classes, mentions.
+"""The kinds of conditions of a channel's filter: regions, topics, courses, race classes, mentions, hours.
 
 A kind is one file and one line of `table.py`: the events that a condition takes, and how conditions are compared,
 merged, taken away and written to a file. May import: events.

@@ -11,6 +11,9 @@ from bot.events.races import Course, Value
 ALL_REGIONS = "*"
 """Every region of today and of later."""
 
+EVERY_VALUE = ""
+"""In `without`: all values of the kind."""
+
 FileData = str | Mapping[str, str]
 """A value in a file of subscriptions: a word, or words by name."""
 
@@ -18,9 +21,10 @@ FileData = str | Mapping[str, str]
 class FilterFields(Value):
     """The stored fields of a filter: one for each kind of condition, and two of the check of typed words.
 
-    `mentions` are ids of people and user groups, or HERE. `unchecked_since` is set while typed words wait for a list to
-    be checked by (bot.fanout.unchecked_filters). `typed_region` is the typed region, where the region was mended and
-    the channel has not been told.
+    `mentions` are ids of people and user groups, or HERE. `digest` and `cards` are times of day as "18:00", and `quiet`
+    are hours as "22:00-07:00", by the clock of `zone`, of which there is one at most. `unchecked_since` is set while
+    typed words wait for a list to be checked by (bot.fanout.unchecked_filters). `typed_region` is the typed region,
+    where the region was mended and the channel has not been told.
     """
 
     region: str
@@ -29,6 +33,10 @@ class FilterFields(Value):
     not_courses: tuple[Course, ...] = ()
     classes: tuple[str, ...] = ()
     mentions: tuple[str, ...] = ()
+    digest: tuple[str, ...] = ()
+    cards: tuple[str, ...] = ()
+    quiet: tuple[str, ...] = ()
+    zone: tuple[str, ...] = ()
     unchecked_since: datetime | None = None
     typed_region: str | None = None
 

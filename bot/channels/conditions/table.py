@@ -2,10 +2,13 @@
 
 from bot.channels.conditions.condition import Condition
 from bot.channels.conditions.course_condition import NotCourses, OnlyCourses
+from bot.channels.conditions.digest_condition import DigestCondition, EveCondition
 from bot.channels.conditions.mention_condition import MentionCondition
+from bot.channels.conditions.quiet_condition import QuietCondition
 from bot.channels.conditions.race_class_condition import RaceClassCondition
 from bot.channels.conditions.region_condition import RegionCondition
 from bot.channels.conditions.topic_condition import TopicCondition
+from bot.channels.conditions.zone_condition import ZoneCondition
 
 CONDITIONS: tuple[Condition, ...] = (
     RegionCondition(),
@@ -14,6 +17,10 @@ CONDITIONS: tuple[Condition, ...] = (
     NotCourses(),
     RaceClassCondition(),
     MentionCondition(),
+    DigestCondition(),
+    EveCondition(),
+    QuietCondition(),
+    ZoneCondition(),
 )
 
 BY_FIELD: dict[str, Condition] = {condition.field: condition for condition in CONDITIONS}

@@ -12,6 +12,7 @@ from bot.operations.jobs.end_pauses import PauseEnd
 from bot.operations.jobs.expire_queue import expire_queue
 from bot.operations.jobs.prune_bodies import prune_bodies
 from bot.operations.jobs.refresh_reference import CHECK_EVERY_S, refresh_for_filters, refresh_reference
+from bot.operations.jobs.tell_due import DueTelling
 from bot.operations.jobs.watch_deliveries import WATCH_EVERY_S, DeliveryWatch
 from bot.operations.repair.repair_run import Repair
 from bot.outbox.notices import Notices
@@ -31,6 +32,7 @@ class JobParts:
     reference: ReferenceBook
     channels: ChannelCheck
     pauses: PauseEnd
+    due: DueTelling
     drills: Drills
     deliveries: DeliveryWatch
     repair: Repair
@@ -68,6 +70,10 @@ async def _end_pauses(parts: JobParts) -> None:
     await parts.pauses()
 
 
+async def _tell_due(parts: JobParts) -> None:
+    await parts.due()
+
+
 async def _end_drills(parts: JobParts) -> None:
     await end_drills(parts.drills)
 
@@ -92,6 +98,7 @@ JOBS: tuple[Job, ...] = (
     Job("prune_bodies", lambda _settings: HOUR_S, _prune_bodies),
     Job("check_channels", lambda _settings: 600, _check_channels),
     Job("end_pauses", lambda _settings: 30, _end_pauses),
+    Job("tell_due", lambda _settings: 30, _tell_due),
     Job("end_drills", lambda _settings: 60, _end_drills),
     Job("expire_queue", lambda _settings: HOUR_S, _expire_queue),
     Job("watch_deliveries", lambda _settings: WATCH_EVERY_S, _watch_deliveries),

@@ -31,7 +31,7 @@ class FilterChoice:
 
     `notes` go into the answer. `places` are the courses' known regions. `typed` are the typed words by region code, and
     by `course:Name`. `no_more_than` are the topics typed with "only" or "no": the answer says which other topics still
-    come.
+    come. `adds`: where choices alone were typed, the topics of the choices.
     """
 
     desk: Desk
@@ -40,6 +40,7 @@ class FilterChoice:
     notes: list[str] = field(default_factory=list)
     places: dict[Course, str | None] = field(default_factory=dict)
     no_more_than: frozenset[Topic] | None = None
+    adds: frozenset[Topic] | None = None
     typed: dict[str, str] = field(default_factory=dict)
     _lexicon: Lexicon | None = None
     until_s: float = field(default_factory=lambda: asyncio.get_running_loop().time() + FILTER_CHECK_S)
@@ -193,8 +194,15 @@ def still_brought(before: ChannelFilter, check: FilterChoice) -> str | None:
     return f"From {region_named(before.region)} {listed(more)} come as before: {ends}"
 
 
-def merged(before: ChannelFilter, chosen: ChannelFilter, *, whole: bool) -> ChannelFilter:
-    """Both filters together. Raises CommandError where nothing, or other races than typed, would be received."""
+def merged(
+    before: ChannelFilter, chosen: ChannelFilter, *, whole: bool, adds: frozenset[Topic] | None = None
+) -> ChannelFilter:
+    """Both filters together; of the new topics only `adds`, unless None.
+
+    Raises CommandError where nothing, or other races than typed, would be received.
+    """
+    if adds is not None:
+        chosen = chosen.model_copy(update={"topics": before.topics | adds})
     _check_one_filter(before, chosen, whole=whole)
     after = added(before, chosen, whole=whole)
     for view in NARROWING:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Any
 
+from bot.channels.conditions.condition import EVERY_VALUE
 from bot.channels.conditions.table import BY_FIELD
 from bot.channels.filters import ChannelFilter
 from bot.errors import CommandError
@@ -26,7 +27,7 @@ from bot.slack.commands.line_parses import (
 )
 from bot.slack.commands.line_phrases import THINGS, Kind, Phrase, PhraseReader
 from bot.slack.commands.tokens import Word, join, parted, words_of
-from bot.slack.messages.conditions.table import TYPED_AS, VIEWS
+from bot.slack.messages.conditions.table import CHOICES, TYPED_AS, VIEWS
 from bot.slack.messages.conditions.topic_view import topics_in_order
 from bot.slack.messages.kit.text import listed
 
@@ -95,6 +96,19 @@ class TypedFilter:
     def all_topics(self) -> frozenset[Topic]:
         return (self.topics or DEFAULT_TOPICS) - self.not_topics
 
+    @property
+    def is_of_choices(self) -> bool:
+        """Whether nothing but choices was typed of regions, as "GB quiet:22:00-07:00"."""
+        fields = {view.field for view in CHOICES}
+        others = (self.topics, self.not_topics, self.courses, self.not_courses)
+        return bool(self.values) and not any(others) and all(name in fields for name, _ in self.values)
+
+    @property
+    def topics_of_choices(self) -> frozenset[Topic]:
+        """What the typed choices are about: `cards:19:00` asks for racecards."""
+        named = dict(self.values)
+        return frozenset(view.choice.topic for view in CHOICES if view.choice.topic and view.field in named)
+
     def line(self, command: str) -> str:
         return join(
             filter(
@@ -149,7 +163,8 @@ def _without_values(
         else:
             view = TYPED_AS[name]
             try:
-                values.setdefault(view.field, []).extend(view.condition.from_file(one) for one in text.split(","))
+                read = [view.condition.from_file(one) for one in text.split(",")] if text else [EVERY_VALUE]
+                values.setdefault(view.field, []).extend(read)
             except ValueError as error:
                 raise CommandError(f"{error}.") from None
     return left, tuple((name, BY_FIELD[name].of_file(some)) for name, some in values.items()), tuple(not_values)
@@ -392,8 +407,11 @@ def _together(words: Sequence[Word]) -> list[Word]:
         if name and not value:
             follows = next(left, Word(""))
             if not follows.text or parted(follows.text)[0]:
+                view = TYPED_AS.get(name.casefold())
                 example = (
-                    '"Name", as /racing courses shows the name' if name.endswith(COURSE_PREFIX) else "1, for example"
+                    '"Name", as /racing courses shows the name'
+                    if name.endswith(COURSE_PREFIX)
+                    else f"{view.typed_example if view else 1}, for example"
                 )
                 raise CommandError(f'Nothing follows "{word.text}". Write {word.text}{example}.')
             found.append(Word(f"{name}{follows.text}", is_quoted=True, has_comma=follows.has_comma))

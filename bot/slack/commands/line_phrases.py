@@ -12,8 +12,11 @@ from enum import StrEnum
 from bot.channels.conditions.race_class_condition import CLASS
 from bot.racedata.lexicon import Lexicon
 from bot.slack.commands.tokens import SINGLE_QUOTES, Word, parted
+from bot.slack.messages.conditions.table import CHOICES
 
 _RACE_CLASS = re.compile("(class|group|grade) [0-9]", re.IGNORECASE | re.ASCII)
+
+_CHOSEN = frozenset(view.typed_as for view in CHOICES)
 
 WORDS_OF_A_NAME = 6
 """The most words of a name."""
@@ -150,6 +153,8 @@ class PhraseReader:
             return Kind.COURSE, text
         if folded in self.own:
             return Kind.OWN, self.own[folded]
+        if self.reads_values and not word.is_quoted and f"{folded}:" in _CHOSEN:
+            return Kind.VALUE, f"{folded}:"
         if folded in JOINING and not word.is_quoted:
             return JOINING[folded], folded
         if self.lexicon.has_course_word(text):

@@ -7,6 +7,7 @@ from functools import partial
 from sqlmodel import Session
 
 from bot.channels import subscriptions
+from bot.channels.conditions.condition import EVERY_VALUE
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, Overridden, without_abandonments
 from bot.db.tables import SubscriptionState
 from bot.errors import WITHOUT_LABEL, CommandError, FieldsWrong
@@ -36,6 +37,7 @@ from bot.slack.messages.answers.subscription_answers import Said, subscribed
 from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD
 from bot.slack.messages.conditions.race_class_view import CLASSES_FIELD
 from bot.slack.messages.conditions.region_view import REGIONS_FIELD, region_named
+from bot.slack.messages.conditions.table import CHOICES
 from bot.slack.messages.conditions.topic_view import topics_in_order
 from bot.slack.messages.kit.text import listed
 
@@ -97,7 +99,8 @@ async def changes(desk: Desk, invocation: Invocation) -> bool:
         rows = subscriptions.of_channel(session, invocation.channel_id)
         there = {row.region: subscriptions.read_filter(row) for row in rows}
         after = [
-            merged(there[one.region], one, whole=wanted.is_whole) if one.region in there else one for one in filters
+            merged(there[one.region], one, whole=wanted.is_whole, adds=check_.adds) if one.region in there else one
+            for one in filters
         ]
         return any(one.region not in there or _is_other(there[one.region], one) for one in after)
 
@@ -150,7 +153,9 @@ async def store(
         if instead_of is not None and there.pop(instead_of.region, None) != instead_of:
             raise FieldsWrong({REGIONS_FIELD: CHANGED})
         beside = [(there.get(chosen.region), _unchecked_as(instead_of, chosen)) for chosen in filters]
-        saved = tuple(merged(before, chosen, whole=whole) if before else chosen for before, chosen in beside)
+        saved = tuple(
+            merged(before, chosen, whole=whole, adds=check.adds) if before else chosen for before, chosen in beside
+        )
         edited = instead_of.region if instead_of is not None else None
         with audited(session, desk, invocation, "subscribe" if edited is None else "edit"):
             for chosen in saved:
@@ -249,11 +254,15 @@ async def _read(check: FilterChoice, text: str) -> TypedFilter:
     if wanted.not_values:
         told = f"{listed(wanted.not_values)} can't be left out. Name what is wanted, such as class:1."
         raise CommandError(told, lines={"Without that": wanted.line(NAME)} if wanted.line("") else None)
+    if nameless := [name for name, some in wanted.values if EVERY_VALUE in some]:
+        view = next(one for one in CHOICES if one.field == nameless[0])
+        raise CommandError(f"{view.typed_as} needs a value: write {view.typed_as}{view.typed_example}, for example.")
     if not wanted.all_topics:
         raise CommandError("Nothing would be left of that. Name what this channel is to receive.")
     check.notes += says_codes(wanted.named)
     check.typed = {code: name for name, code in wanted.named}
     check.typed |= {f"{COURSE_PREFIX}{name}": f"{COURSE_PREFIX}{typed}" for typed, name in wanted.spelled}
+    check.adds = wanted.topics_of_choices if wanted.is_of_choices else None
     check.no_more_than = wanted.all_topics if wanted.not_topics or (wanted.is_only and wanted.topics) else None
     return wanted
 
@@ -301,7 +310,12 @@ async def _filters(check: FilterChoice, wanted: TypedFilter, channel_id: str) ->
     await check.classes(CLASSES_FIELD, dict(wanted.values).get(CLASSES_FIELD, ()))
     check.raise_for_all()
     chosen = ChannelFilter.model_validate(
-        {"region": "", "topics": wanted.all_topics, "courses": courses, "not_courses": not_courses}
+        {
+            "region": "",
+            "topics": wanted.all_topics | wanted.topics_of_choices,
+            "courses": courses,
+            "not_courses": not_courses,
+        }
         | dict(wanted.values)
     )
     return check.filters(regions, chosen)

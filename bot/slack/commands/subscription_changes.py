@@ -17,7 +17,7 @@ from bot.channels.filters import ChannelFilter
 from bot.clock import Clock
 from bot.db.engine import Work
 from bot.db.tables import SubscriptionState
-from bot.outbox import message_store
+from bot.outbox import backlog, message_store
 from bot.outbox.message import Message
 from bot.settings import Settings
 from bot.slack.channel_membership import DIRECT_MESSAGE
@@ -25,6 +25,7 @@ from bot.slack.commands.filter_view import as_shown
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.messages.answers.change_notice import ended_by, narrowed_by, paused_by, resumed_by
 from bot.slack.messages.answers.filter_words import in_words
+from bot.slack.messages.conditions.table import CHOICES
 
 T = TypeVar("T")
 
@@ -59,6 +60,8 @@ def audited(session: Session, desk: Books, invocation: Invocation, action: str) 
     yield
     session.flush()
     after = _subscriptions(session, invocation.channel_id)
+    if _hours(before) != _hours(after):
+        backlog.wait_anew(session, invocation.channel_id, [one.chosen for one in after], desk.clock())
     note(session, desk, invocation, action, before=_words(before, after), after=_words(after, before))
     # A channel that has not invited the bot yet has received nothing, and loses nothing.
     if any(one.state != SubscriptionState.WAITING for one in before):
@@ -97,6 +100,11 @@ def announce(session: Session, desk: Books, invocation: Invocation, told: Messag
 def _subscriptions(session: Session, channel_id: str) -> list[_Held]:
     rows = subscriptions.of_channel(session, channel_id)
     return [_Held(subscriptions.read_filter(row), row.paused_until, row.state) for row in rows]
+
+
+def _hours(held: Iterable[_Held]) -> list[tuple[str, list[Sequence[str]]]]:
+    hours = [(one.chosen.region, [view.condition.of(one.chosen) for view in CHOICES]) for one in held]
+    return [(region, values) for region, values in hours if any(values)]
 
 
 def _words(of: Sequence[_Held], others: Sequence[_Held]) -> str | None:

@@ -127,7 +127,8 @@ RACING_COMMANDS: dict[str, Command] = {
     for command in (
         Command(
             "subscribe",
-            '[REGION…|all] [results] [abandonments] [racecards] [course:"Name"] [-course:"Name"] [class:1]',
+            '[REGION…|all] [results] [abandonments] [racecards] [course:"Name"] [-course:"Name"] [class:1] '
+            "[digest:18:00] [cards:19:00] [quiet:22:00-07:00] [zone:Europe/London]",
             "Let this channel receive results and abandonments (unless told otherwise) of regions",
             subscribe.answer,
             subscribe.commit,
@@ -143,7 +144,8 @@ RACING_COMMANDS: dict[str, Command] = {
         ),
         Command(
             "unsubscribe",
-            '[REGION…|all] [results] [abandonments] [racecards] [course:"Name"] [-course:"Name"] [class:1]',
+            '[REGION…|all] [results] [abandonments] [racecards] [course:"Name"] [-course:"Name"] [class:1] '
+            "[digest] [cards:19:00] [quiet] [zone]",
             "End a subscription of this channel, or parts of it",
             unsubscribe.answer,
             unsubscribe.commit,

@@ -13,6 +13,7 @@ from bot.errors import CommandError
 from bot.events.event import EventKind, RacingEvent, Topic
 from bot.events.races import Course, Race
 from bot.operations.subscription_file import as_data, as_json, as_yaml, read
+from bot.slack.messages.answers.change_notice import narrowed_by
 from bot.slack.messages.answers.filter_words import describe, in_words
 from bot.slack.messages.conditions.table import VIEWS
 from tests.unit.commands.test_choosing import BATH, FFOS_LAS, NOW, channel_in
@@ -46,6 +47,10 @@ SAMPLES = {
     "not_courses": Sample((BATH, FFOS_LAS), "-course:Bath", (FFOS_LAS,), {"course": YORK}, {"course": BATH}),
     "classes": Sample(("Class 1", "Group 1"), "class:1", ("Group 1",), {"race_class": "1"}, {"race_class": "4"}),
     "mentions": Sample(("U1", "here"), None, ("here",), {}, None),
+    "digest": Sample(("12:00", "18:00"), "digest:12", ("18:00",), {}, None),
+    "cards": Sample(("18:00", "19:00"), "cards:18", ("19:00",), {}, None),
+    "quiet": Sample(("22:00-07:00", "12:00-13:00"), "quiet:12-13", ("22:00-07:00",), {}, None),
+    "zone": Sample(("Europe/London",), "zone", (), {}, None),
 }
 
 EVERY_KIND = pytest.mark.parametrize("field", [condition.field for condition in CONDITIONS])
@@ -398,3 +403,99 @@ async def test_form_takes_race_classes_and_says_what_is_none(channel):
     assert (await channel.receives())["GB"].classes == ("Class 1", "group 1")
     with pytest.raises(CommandError, match="is no race class"):
         await channel.saves(await channel.opens("GB"), {"classes": "--"})
+
+
+# Quiet hours and their zone
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("GB quiet:22:00-07:00", "quiet hours from 22:00 to 07:00 UTC"),
+        ("quiet:22-7 GB zone:London", "quiet hours from 22:00 to 07:00 Europe/London"),
+        ("GB quiet: 22.30–7.05 zone:'new york'", "quiet hours from 22:30 to 07:05 America/New_York"),  # noqa: RUF001
+        ("GB quiet:22:00-24:00,12-13", "quiet hours from 22:00 to 00:00 and 12:00 to 13:00 UTC"),
+        ("GB digest:18 zone:London", "results together at 18:00 Europe/London"),
+        ("GB zone:EUROPE/paris", "the clock of Europe/Paris"),
+    ],
+)
+async def test_quiet_hours_are_typed_in_any_order(channel, words, said):
+    await channel.types(words)
+    assert describe((await channel.receives())["GB"]) == f"results and abandonments from GB, {said}"
+
+
+async def test_hour_for_cards_asks_for_cards(channel):
+    await channel.types("GB results digest:6:30,18.15")
+    await channel.types("GB cards:19 zone:London")
+    assert describe((await channel.receives())["GB"]) == (
+        "results and racecards from GB, results together at 06:30 and 18:15 Europe/London, racecards together on the "
+        "eve at 19:00 Europe/London"
+    )
+    await channel.ends("cards:19:00")
+    await channel.ends("GB digest")
+    assert describe((await channel.receives())["GB"]) == "results and racecards from GB, the clock of Europe/London"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("GB digest:noon", "is no time of day: write 18:00"),
+        ("GB cards:24:30", "is no time of day: write 19:00"),
+        ("GB digest", "digest: needs a value: write digest:18:00"),
+        ("GB quiet:", "Nothing follows .quiet:.. Write quiet:22:00-07:00"),
+        ("GB quiet", "quiet: needs a value: write quiet:22:00-07:00"),
+        ("GB quiet:25-7", "are no quiet hours"),
+        ("GB quiet:22-22", "are no quiet hours"),
+        ("GB quiet:night", "are no quiet hours"),
+        ("GB zone:Europe/Londn", "is no time zone: write Europe/London"),
+        ("GB zone:Berln", "is no time zone: write Europe/Berlin"),
+        ("GB zone:../../etc/passwd", "is no time zone"),
+        ("GB no quiet:22-7", "can't be left out"),
+    ],
+)
+async def test_words_that_are_no_hours_and_no_zone_are_refused(channel, words, told):
+    with pytest.raises(CommandError, match=told):
+        await channel.types(words)
+    assert await channel.receives() == {}
+
+
+async def test_hours_alone_add_no_topic_and_newly_typed_hours_replace_the_hours_there(channel):
+    there = BASE.model_copy(update={"topics": frozenset({Topic.RESULTS}), "courses": (BATH,)})
+    await stores(channel, there)
+    for hours in ("22:00-07:00", "23:00-06:00"):
+        await channel.types(f"GB quiet:{hours}")
+        assert (await channel.receives())["GB"] == there.model_copy(update={"quiet": (hours,)})
+
+
+async def test_name_alone_takes_all_quiet_hours_away(channel):
+    await stores(channel, sample("quiet"))
+    await channel.ends("quiet")
+    assert await channel.receives() == {"GB": BASE}
+
+
+async def test_form_takes_hours_and_a_zone_and_says_what_is_none(channel):
+    filled = {"regions": ["GB"], "quiet": "22-7, 12:00-13:00", "zone": "london"}
+    await channel.saves(await channel.opens(), filled)
+    stored = (await channel.receives())["GB"]
+    assert (stored.quiet, stored.zone) == (("22:00-07:00", "12:00-13:00"), ("Europe/London",))
+    for wrong in ({"quiet": "late"}, {"zone": "Londn"}):
+        with pytest.raises(CommandError, match=r"is no time zone|are no quiet hours"):
+            await channel.saves(await channel.opens("GB"), wrong)
+    await channel.saves(await channel.opens("GB"), {"quiet": "", "zone": ""})
+    assert await channel.receives() == {"GB": BASE}
+
+
+def test_channel_reads_of_new_quiet_hours_and_of_another_clock():
+    quiet = BASE.model_copy(update={"quiet": ("22:00-07:00",)})
+    in_london = quiet.model_copy(update={"zone": ("Europe/London",)})
+    assert BASE.covers(quiet)
+    assert not quiet.covers(BASE)
+    told = narrowed_by("U1", [BASE], [quiet]).text
+    assert "set quiet hours from 22:00 to 07:00 UTC for what comes from GB here" in told
+    assert "set the clock of Europe/London for what comes from GB here" in narrowed_by("U1", [quiet], [in_london]).text
+
+
+def test_joint_filter_is_quiet_where_both_were():
+    quiet = BASE.model_copy(update={"quiet": ("22:00-07:00",), "zone": ("Europe/London",)})
+    assert joint(quiet, quiet) == quiet
+    assert joint(quiet, BASE).quiet == joint(BASE, quiet).quiet == ()

@@ -21,7 +21,7 @@ from bot.fanout.drill_records import KeptDrill
 from bot.operations.drill_run import AddressAnswer, DrillReport, Problem, Stop
 from bot.operations.status_figures import JobDone, Status
 from bot.outbox.dead_letters import DeadLetter
-from bot.outbox.held_queues import PAUSED, UNDELIVERED, Held
+from bot.outbox.held_queues import CARDS, DIGEST, PAUSED, QUIET, UNDELIVERED, Held
 from bot.outbox.ledger import LedgerLine, Trace, TracedDelivery, TracedVersion
 from bot.outbox.ledger import LedgerOutcome as Became
 from bot.outbox.resume import Backlog
@@ -65,7 +65,17 @@ from bot.slack.messages.answers.watch_answer import NowWatched, unwatched, watch
 from bot.slack.messages.answers.welcome import welcome
 from bot.slack.messages.conditions.condition_view import PublishedChoices
 from bot.slack.messages.kit.sentences import sentence
-from tests.unit.messages.kept_events import ABANDONED, MEETING, ON_TIME, PARTLY, RACE, RACES, RECEIVED_AT, RESULT
+from tests.unit.messages.kept_events import (
+    ABANDONED,
+    MEETING,
+    ON_TIME,
+    PARTLY,
+    RACE,
+    RACECARD,
+    RACES,
+    RECEIVED_AT,
+    RESULT,
+)
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 TODAY = date(2026, 11, 20)
@@ -323,6 +333,24 @@ ANSWERS: dict[str, partial[Any]] = {
     "welcome_without_subscriptions": partial(welcome, [], is_paused=False),
     "waited": partial(waited, _waited("is_archived")),
     "waited_in_a_pause": partial(waited, _waited(PAUSED)),
+    "waited_for_a_digest": partial(
+        waited, Backlog(Held(DIGEST, NOON), (), ((RESULT, NO_REMARKS),), {EventKind.RESULT_RECEIVED: 1}, 0)
+    ),
+    "waited_for_the_eve": partial(
+        waited,
+        Backlog(
+            Held(CARDS, NOON),
+            (),
+            (),
+            {EventKind.RACECARD_PUBLISHED: 1},
+            0,
+            cards=((RACECARD, NO_REMARKS),),
+            lost=frozenset({RACECARD.key}),
+        ),
+    ),
+    "waited_in_quiet_hours": partial(
+        waited, Backlog(Held(QUIET, NOON), (), ((RESULT, NO_REMARKS),), {EventKind.RESULT_RECEIVED: 12}, 0)
+    ),
     "waited_undelivered": partial(waited, _waited(UNDELIVERED, VersionRemarks(had_at=NOON))),
     "full_result": partial(full_result, RESULT, None, RECEIVED_AT, (ITALY, PARTLY)),
     "card": partial(racecard, CARD, TODAY),
@@ -406,6 +434,9 @@ ANSWERS: dict[str, partial[Any]] = {
     "muted_by": partial(muted_by, "U1", ASCOT, Abandonments.AFTER_THE_PAUSE),
     "unmuted_by": partial(unmuted_by, "U1", ASCOT),
     "ended_by": partial(ended_by, "U1", [GB], [ALL]),
+    "narrowed_by_quiet_hours": partial(
+        narrowed_by, "U1", [GB], [GB.model_copy(update={"quiet": ("22:00-07:00",), "zone": ("Europe/London",)})]
+    ),
     "narrowed_by": partial(narrowed_by, "U1", [GB, ALL], [GB]),
     "status": partial(status_answer, STATUS, StatusScope(DEGRADED)),
     "status_for_anybody": partial(status_answer, STATUS, StatusScope(DEGRADED, "C1")),

@@ -1,6 +1,6 @@
-"""The summary of held events: of a closed or paused channel, or undelivered by the data service.
+"""The summary of held events: of a closed or paused channel, of a channel's own hours, or of undelivered events.
 
-Each abandonment is named; other events are counted.
+Each abandonment is named; other events are counted. Of a channel's own hours, results and cards are named too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,14 +8,15 @@ from collections.abc import Mapping, Sequence
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.kinds import ABANDONMENTS, DECLARATIONS
-from bot.outbox.held_queues import PAUSED, UNDELIVERED
+from bot.outbox.held_queues import CARDS, DIGEST, KEPT, PAUSED, QUIET, UNDELIVERED
 from bot.outbox.message import Message
 from bot.outbox.resume import Backlog
+from bot.slack.messages.alerts.racecard_published import declared
 from bot.slack.messages.alerts.unreadable import EVENT_NAME_MAX
 from bot.slack.messages.kit.blocks import context, header, message, mrkdwn, section
 from bot.slack.messages.kit.marks import ABANDONED
 from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
-from bot.slack.messages.kit.names import course_name, horse_name, race_day, race_name, reason, region_mark
+from bot.slack.messages.kit.names import card_name, course_name, horse_name, race_day, race_name, reason, region_mark
 from bot.slack.messages.kit.text import code, counted, joined, listed, safe, size
 from bot.slack.messages.kit.times import moment_for_readers, off_text
 
@@ -50,8 +51,10 @@ def waited(summary: Backlog) -> list[tuple[Message, int]]:
 def _message(summary: Backlog, named: Sequence[str], mentions: Sequence[str], *, is_last: bool) -> Message:
     rest = _rest(summary) if is_last else None
     lines = [_result(event, remarks) + _had(summary, remarks) for event, remarks in summary.results] if is_last else []
-    results = summary.counts.get(EventKind.RESULT_RECEIVED, 0) if is_last else 0
-    text = ". ".join(filter(None, [f"ABANDONED: {'; '.join(named)}" if named else None, _why(summary), rest]))
+    lines += [_card(event, is_lost=event.key in summary.lost) for event, _ in summary.cards] if is_last else []
+    total = summary.counts.get(EventKind.RESULT_RECEIVED, 0) + len(summary.cards) if is_last else 0
+    told = "; ".join(lines) if summary.held.because in KEPT else None
+    text = ". ".join(filter(None, [f"ABANDONED: {'; '.join(named)}" if named else None, _why(summary), rest, told]))
     head = [
         header(_heading(summary, is_urgent=bool(named))),
         section(mentions_in_markup(mentions)),
@@ -61,8 +64,14 @@ def _message(summary: Backlog, named: Sequence[str], mentions: Sequence[str], *,
         ),
         section(rest or ""),
     ]
-    since = f"{_why(summary)}, since {moment_for_readers(summary.held.since)}"
-    return message(with_mentions(text, mentions), head, lines, results, [context([mrkdwn(since)])])
+    since = "The first came" if summary.held.because in KEPT else f"{_why(summary)}, since"
+    return message(
+        with_mentions(text, mentions),
+        head,
+        lines,
+        total,
+        [context([mrkdwn(f"{since} {moment_for_readers(summary.held.since)}")])],
+    )
 
 
 def _parts(lines: Sequence[str], room: int) -> list[list[str]]:
@@ -96,9 +105,15 @@ def _result(event: RacingEvent, remarks: VersionRemarks) -> str:
     return ", ".join(filter(None, said))
 
 
+def _card(event: RacingEvent, *, is_lost: bool) -> str:
+    lost = f"{ABANDONED} ABANDONED" if is_lost or event.race.abandoned else None
+    return joined([f"{card_name(event.race)}{region_mark(event)}: {declared(event)}", lost], ", ")
+
+
 def _rest(summary: Backlog) -> str:
     others = _in_figures({kind: count for kind, count in summary.counts.items() if kind not in ABANDONMENTS})
-    said = [f"{others} came meanwhile"] if others else []
+    came = others if summary.held.because in {DIGEST, CARDS} else f"{others} came meanwhile"
+    said = [came] if others else []
     if summary.given_up:
         said.append(f"{counted(summary.given_up, 'message')} had waited too long and will not be posted")
     return ". ".join(said)
@@ -129,6 +144,8 @@ def _had(summary: Backlog, remarks: VersionRemarks) -> str:
 def _heading(summary: Backlog, *, is_urgent: bool) -> str:
     if summary.held.because == UNDELIVERED:
         return f"{ABANDONED} ABANDONED, told late" if is_urgent else "Told late"
+    if summary.held.because in KEPT and not is_urgent:
+        return _why(summary)
     return (
         f"{ABANDONED} ABANDONED while nothing could be posted here"
         if is_urgent
@@ -140,4 +157,6 @@ def _why(summary: Backlog) -> str:
     because = summary.held.because
     if because == UNDELIVERED:
         return "Late: the data service could not deliver this to me in time"
+    if because in KEPT:
+        return {QUIET: "The quiet hours are over", DIGEST: "Results together", CARDS: "Racecards together"}[because]
     return "This channel was paused" if because == PAUSED else f"I could not post here ({safe(because)})"

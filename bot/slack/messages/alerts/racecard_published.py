@@ -47,7 +47,7 @@ def racecard_published(event: RacingEvent, context: MessageContext) -> Message:
 
 
 def _text(event: RacingEvent, context: MessageContext, changed: str, lost: str) -> str:
-    card = f"Racecard: {_name(event.race)}{region_mark(event)}: {_declared(event)}"
+    card = f"Racecard: {_name(event.race)}{region_mark(event)}: {declared(event)}"
     kind = DISAGREE if context.order_unknown else "CORRECTION"
     first = f"{kind}: {card}. {_changed(context)}: {changed}" if changed else card
     return ". ".join([first, *filter(None, [lost]), *asides(context, in_text=True)]) + late_mark(context)
@@ -61,7 +61,7 @@ def _name(race: Race) -> str:
     return joined([race_name(race), race_day(race)], ", ") if off_text(race.off) else card_name(race)
 
 
-def _declared(event: RacingEvent) -> str:
+def declared(event: RacingEvent) -> str:
     if event.races_from_book:
         # The race book's list may lack races.
         return "declarations available"

@@ -50,6 +50,7 @@ class ConditionView(ABC):
     condition: Condition
     typed_as: str = ""
     plural: str = ""
+    typed_example: str = "1"
 
     @property
     def field(self) -> str:

@@ -1,7 +1,9 @@
 """The view of every kind of condition, in the order of the form. A new kind is a file beside this file, and a line."""
 
+from bot.slack.messages.conditions.choice_view import ChoiceView
 from bot.slack.messages.conditions.condition_view import ConditionView
 from bot.slack.messages.conditions.course_view import NotCoursesView, OnlyCoursesView
+from bot.slack.messages.conditions.hour_views import DigestView, EveView, QuietView, ZoneView
 from bot.slack.messages.conditions.mention_view import MentionView
 from bot.slack.messages.conditions.race_class_view import RaceClassView
 from bot.slack.messages.conditions.region_view import RegionView
@@ -9,8 +11,22 @@ from bot.slack.messages.conditions.topic_view import TopicView
 
 REGION, TOPICS, ONLY_COURSES, MENTIONS = RegionView(), TopicView(), OnlyCoursesView(), MentionView()
 
-VIEWS: tuple[ConditionView, ...] = (REGION, TOPICS, ONLY_COURSES, NotCoursesView(), RaceClassView(), MENTIONS)
+VIEWS: tuple[ConditionView, ...] = (
+    REGION,
+    TOPICS,
+    ONLY_COURSES,
+    NotCoursesView(),
+    RaceClassView(),
+    MENTIONS,
+    DigestView(),
+    EveView(),
+    QuietView(),
+    ZoneView(),
+)
 
 NARROWING: tuple[ConditionView, ...] = tuple(view for view in VIEWS if view.condition.is_narrowing)
+
+CHOICES: tuple[ChoiceView, ...] = tuple(view for view in VIEWS if isinstance(view, ChoiceView))
+"""The name alone stands for all values: `unsubscribe quiet`."""
 
 TYPED_AS: dict[str, ConditionView] = {view.typed_as: view for view in VIEWS if view.typed_as}

@@ -1,0 +1,72 @@
+"""The time zone of a filter's hours: a name of the time zone database; UTC without a name."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, tzinfo
+from functools import cache
+from typing import Any
+from zoneinfo import ZoneInfo, available_timezones
+
+from rapidfuzz import fuzz, process
+
+from bot.channels.conditions.choice_condition import ChoiceCondition
+from bot.channels.conditions.condition import FilterFields
+
+ZONE = "zone"
+ZONE_EXAMPLE = "Europe/London"
+
+NEAR_ZONES = 3
+NEAR_ZONE_SCORE = 70.0
+"""As rapidfuzz's ratio, from 0 to 100."""
+
+_NOT_FOR_PEOPLE = ("posix/", "right/", "localtime", "Factory", "SystemV/")
+
+
+class ZoneCondition(ChoiceCondition):
+    """At most a single value."""
+
+    field = file_key = ZONE
+    file_noun = "a time zone"
+
+    def stored(self, typed: str) -> str:
+        return zone_named(typed)
+
+    def of_file(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """The last of several."""
+        return tuple(values[-1:])
+
+
+def zone_named(typed: str) -> str:
+    """The name of a zone typed in any letter case, or by the city alone. Raises ValueError with the nearest names."""
+    names, word = _names(), "_".join(typed.split()).casefold()
+    if word in names:
+        return names[word]
+    cities = [name for folded, name in names.items() if folded.rpartition("/")[2] == word]
+    if len(cities) == 1:
+        return cities[0]
+    near = cities or [names[folded] for folded in _near(word)]
+    meant = f"write {' or '.join(near[:NEAR_ZONES])}" if near else f"write {ZONE_EXAMPLE}, for example"
+    raise ValueError(f"{typed[:40]} is no time zone: {meant}")
+
+
+def zone_of(chosen: FilterFields) -> tzinfo | None:
+    """UTC without a zone; None for a zone unknown to this machine."""
+    if not chosen.zone:
+        return UTC
+    try:
+        return ZoneInfo(chosen.zone[0])
+    except (OSError, ValueError, LookupError):
+        return None
+
+
+def _near(word: str) -> list[str]:
+    cities = {folded: folded.rpartition("/")[2] for folded in _names()}
+    whole = process.extract(word, list(cities), scorer=fuzz.ratio, score_cutoff=NEAR_ZONE_SCORE, limit=NEAR_ZONES)
+    by_city = process.extract(word, cities, scorer=fuzz.ratio, score_cutoff=NEAR_ZONE_SCORE, limit=NEAR_ZONES)
+    scored = [(score, name) for name, score, _ in whole] + [(score, name) for _, score, name in by_city]
+    return list(dict.fromkeys(name for _, name in sorted(scored, key=lambda one: (-one[0], one[1]))))
+
+
+@cache
+def _names() -> Mapping[str, str]:
+    """By folded name."""
+    return {name.casefold(): name for name in sorted(available_timezones()) if not name.startswith(_NOT_FOR_PEOPLE)}

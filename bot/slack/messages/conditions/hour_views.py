@@ -1,0 +1,62 @@
+"""The hours of a subscription as people meet them: digest, cards on the eve, quiet hours, and their time zone."""
+
+from bot.channels.conditions.digest_condition import DIGEST_EXAMPLE, EVE_EXAMPLE, DigestCondition, EveCondition
+from bot.channels.conditions.quiet_condition import QUIET_EXAMPLE, QuietCondition
+from bot.channels.conditions.zone_condition import ZONE_EXAMPLE, ZoneCondition
+from bot.channels.filters import ChannelFilter
+from bot.channels.hours import has_hours
+from bot.slack.messages.conditions.choice_view import ChoiceView, by_the_clock
+from bot.slack.messages.kit.text import listed
+
+
+class DigestView(ChoiceView):
+    condition = choice = DigestCondition()
+    typed_as = f"{choice.field}:"
+    typed_example = DIGEST_EXAMPLE
+    label = "Results together, once a day at"
+    hint = f"For example: {DIGEST_EXAMPLE}. Abandonments, and changes of what was told, come at once."
+
+    def said(self, chosen: ChannelFilter) -> str:
+        return f"results together at {listed(chosen.digest)} {by_the_clock(chosen)}"
+
+
+class EveView(ChoiceView):
+    condition = choice = EveCondition()
+    typed_as = f"{choice.field}:"
+    typed_example = EVE_EXAMPLE
+    label = "Racecards together, on the day before at"
+    hint = f"For example: {EVE_EXAMPLE}. For racecards, which are to be chosen above. A later card comes at once."
+
+    def said(self, chosen: ChannelFilter) -> str:
+        return f"racecards together on the eve at {listed(chosen.cards)} {by_the_clock(chosen)}"
+
+
+class QuietView(ChoiceView):
+    condition = choice = QuietCondition()
+    typed_as = f"{choice.field}:"
+    typed_example = QUIET_EXAMPLE
+    label = "Quiet hours"
+    hint = (
+        f"For example: {QUIET_EXAMPLE}. Results and racecards wait, and come together at the end. Abandonments come at "
+        "once."
+    )
+
+    def said(self, chosen: ChannelFilter) -> str:
+        hours = listed([one.replace("-", " to ") for one in chosen.quiet])
+        return f"quiet hours from {hours} {by_the_clock(chosen)}"
+
+
+class ZoneView(ChoiceView):
+    """Hours are said with their zone: the zone has words of its own only without hours."""
+
+    condition = choice = ZoneCondition()
+    typed_as = f"{choice.field}:"
+    typed_example = ZONE_EXAMPLE
+    label = "Time zone of these hours"
+    hint = f"For example: {ZONE_EXAMPLE}. Without a time zone the hours are UTC."
+
+    def words(self, chosen: ChannelFilter, names_max: int | None) -> str:
+        return "" if has_hours(chosen) else super().words(chosen, names_max)
+
+    def said(self, chosen: ChannelFilter) -> str:
+        return f"the clock of {chosen.zone[0]}"

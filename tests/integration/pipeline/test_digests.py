@@ -1,0 +1,81 @@
+"""Digests: a day's results in one message at an hour, and the cards of the next day on the eve. On both engines."""
+
+from datetime import timedelta
+
+import pytest
+
+from bot.events.event import Topic
+from tests.integration.pipeline.racing_day import abandonment, meeting, result, shown, tell
+from tests.integration.pipeline.test_quiet_hours import LEFT, card, end_of
+
+
+def hour(pipeline) -> str:
+    """The time of day at which the wait is over, by UTC."""
+    return f"{pipeline.clock() + LEFT:%H:%M}"
+
+
+@pytest.fixture
+async def daily(pipeline):
+    await pipeline.subscribe("CGB", "GB", frozenset(Topic), digest=(hour(pipeline),))
+    return pipeline
+
+
+async def test_results_come_in_one_digest_at_the_hour_and_abandonments_at_once(daily):
+    await tell(daily, result("rc_1"), abandonment("rc_2", course="Bath"), result("rc_3", course="York"), card())
+    assert [text.split(":")[0] for text in daily.texts("CGB")] == ["ABANDONED", "Racecard"]
+    assert await end_of(daily, clock=daily.clock) == 0
+    assert await end_of(daily) == 1
+    digest = daily.slack.messages("CGB")[-1]
+    assert digest.text.startswith("Results together. 2 results. Ascot 14:30")
+    assert "York 14:30" in shown(digest)
+    # A result after the hour is in the next day's digest; a day without a result has none.
+    await tell(daily, result("rc_4", course="Wells"))
+    assert await end_of(daily, clock=daily.clock) == 0
+    daily.clock.forward(timedelta(days=1).total_seconds())
+    assert [await end_of(daily, clock=daily.clock) for _ in range(2)] == [1, 0]
+    daily.clock.forward(timedelta(days=1).total_seconds())
+    assert await end_of(daily, clock=daily.clock) == 0
+    assert len(daily.texts("CGB")) == 4
+    assert "1 result. Wells 14:30" in daily.texts("CGB")[-1]
+
+
+async def test_correction_of_a_result_in_a_digest_comes_at_once(daily):
+    await tell(daily, result("rc_1"))
+    await end_of(daily)
+    await tell(daily, result("rc_1", placings=("Red Sky", "Blue Moon")))
+    _, corrected = daily.texts("CGB")
+    assert corrected.startswith("Two versions disagree: Ascot 14:30")
+
+
+async def test_contradiction_brings_the_result_out_of_the_digest(daily):
+    await tell(daily, result("rc_1"), result("rc_3", course="York"), abandonment("rc_1"))
+    assert [text.startswith("ABANDONED") for text in daily.texts("CGB")] == [False, True]
+    await end_of(daily)
+    assert "1 result. York 14:30" in daily.texts("CGB")[-1]
+
+
+async def test_cards_come_together_on_the_eve_with_the_abandonments_since(pipeline):
+    now = pipeline.clock()
+    eve = now + LEFT
+    tomorrow, later = (f"{eve + timedelta(days=days):%Y-%m-%d}" for days in (1, 3))
+    await pipeline.subscribe("CGB", "GB", frozenset(Topic), cards=(hour(pipeline),))
+
+    def of(meeting_id, course, date):
+        races = [{"race_id": f"rc_{meeting_id}", "off_time": "14:30"}]
+        card = {"meeting_id": meeting_id, "course": course, "date": date, "region": "GB", "races": races}
+        return {"event": "racecard.published", "meeting": card}
+
+    await tell(pipeline, of("mt_1", "Ascot", tomorrow), of("mt_2", "York", tomorrow), of("mt_3", "Bath", later))
+    await tell(pipeline, result("rc_7"))
+    assert [text.split(":")[0] for text in pipeline.texts("CGB")] == ["Result"]
+    await tell(pipeline, meeting(meeting_id="mt_2", course="York", date=tomorrow))
+    assert pipeline.texts("CGB")[1].startswith("ABANDONED: York")
+    await end_of(pipeline)
+    cards = pipeline.slack.messages("CGB")[2]
+    assert cards.text.startswith("Racecards together. 2 racecards. Ascot")
+    lines = cards.text.split("; ")
+    assert ["ABANDONED" in line for line in lines] == [False, True]
+    assert "Bath" not in shown(cards)
+    pipeline.clock.forward(timedelta(days=2).total_seconds())
+    await end_of(pipeline, clock=pipeline.clock)
+    assert pipeline.texts("CGB")[3].startswith("Racecard: Bath")
