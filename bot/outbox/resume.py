@@ -7,7 +7,7 @@ One transaction: a crash leaves the queue either held with all its messages, or 
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice
 
@@ -24,6 +24,7 @@ from bot.events import event_store
 from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.kinds import ABANDONMENTS
+from bot.events.watched import WatchedRunner
 from bot.logs import get_logger
 from bot.outbox import backlog, held_queues, message_store
 from bot.outbox.backlog import WaitingPost
@@ -54,7 +55,8 @@ class Backlog:
 
     `results` has the newest only. `counts` has all events by kind; an unknown kind counts under its own name, and a
     delivery without a name under None. `given_up`: messages that waited too long, in addition. `cards` are named
-    where the channel chose to hear of them later; `lost` are the keys of cards whose meeting was abandoned since.
+    where the channel chose to hear of them later, or watches a runner; `lost` are the keys of cards whose meeting was
+    abandoned since. `watched`: the channel's watched runners by event key.
     """
 
     held: Held
@@ -65,6 +67,7 @@ class Backlog:
     mentions: tuple[str, ...] = ()
     cards: tuple[EventWithRemarks, ...] = ()
     lost: frozenset[str] = frozenset()
+    watched: Mapping[str, Sequence[WatchedRunner]] = field(default_factory=dict)
 
 
 Summarise = Callable[[Backlog], Sequence[tuple[Message, int]]]
@@ -233,9 +236,10 @@ class Reopening:
         newest = _newest(waiting)
         abandoned = [one for one in newest if one.kind in ABANDONMENTS]
         results = [one for one in newest if one.kind == EventKind.RESULT_RECEIVED][-RESULTS_PER_SUMMARY:]
-        cards = [one for one in newest if held.because in KEPT and one.kind == EventKind.RACECARD_PUBLISHED]
+        cards = [one for one in newest if one.kind == EventKind.RACECARD_PUBLISHED]
         versions = backlog.versions(session, [one.event_id for one in abandoned + results + cards])
         read = {row.id: event_store.read(row) for row in versions}
+        watched = {row.event_key: event_store.watched_in(channel_id, [row]) for row in versions}
         return Backlog(
             held=held,
             abandonments=tuple(read[one.event_id] for one in abandoned),
@@ -243,8 +247,9 @@ class Reopening:
             counts=_counts(session, newest),
             given_up=given_up,
             mentions=_mentions(session, channel_id, [read[one.event_id][0] for one in abandoned]),
-            cards=tuple(read[one.event_id] for one in cards),
+            cards=tuple(read[one.event_id] for one in cards if held.because in KEPT or watched[one.event_key]),
             lost=_lost(waiting),
+            watched=watched,
         )
 
 

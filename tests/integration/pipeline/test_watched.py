@@ -205,6 +205,21 @@ async def test_closed_channel_with_watches_alone_is_announced_and_gets_its_messa
     assert "lets me post in channel" in pipeline.texts("CADMIN")[1]
 
 
+async def test_summary_of_what_waited_names_the_watched(pipeline):
+    await watch(pipeline, "CHORSE", "Golden Melody")
+    await pipeline.slack.archive("CHORSE")
+    await tell(pipeline, card(), result("rc_1", placings=("Blue Moon", "Golden Melody")))
+    pipeline.clock.forward(4 * 3600)
+    await pipeline.slack.unarchive("CHORSE")
+    await pipeline.database.write(lambda session: pipeline.reopening.reopen(session, "CHORSE", pipeline.clock()))
+    await pipeline.post_all()
+    (told,) = pipeline.slack.messages("CHORSE")
+    for said in (told.text, json.dumps(told.blocks, ensure_ascii=False)):
+        assert "won by Blue Moon" in said
+        assert "Watched here: Golden Melody (position 2)" in said
+        assert "Watched here: Golden Mélody (IRE)" in said
+
+
 async def test_person_without_direct_messages_is_told_to_admins_once_a_day(pipeline):
     await watch(pipeline, "UGONE", "Golden Melody", person_id="UGONE")
     await tell(pipeline, card(), result("rc_1", placings=("Golden Melody",)))

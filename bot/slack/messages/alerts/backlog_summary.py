@@ -13,6 +13,7 @@ from bot.outbox.message import Message
 from bot.outbox.resume import Backlog
 from bot.slack.messages.alerts.racecard_published import declared
 from bot.slack.messages.alerts.unreadable import EVENT_NAME_MAX
+from bot.slack.messages.alerts.watched_line import watched_line
 from bot.slack.messages.kit.blocks import context, header, message, mrkdwn, section
 from bot.slack.messages.kit.marks import ABANDONED
 from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
@@ -37,7 +38,10 @@ OTHERS_NAMED = 3
 def waited(summary: Backlog) -> list[tuple[Message, int]]:
     """Messages, each with its number of named abandonments. The last message adds results and counts."""
     rung = mentions_in_markup(summary.mentions)
-    named = [_abandonment(event, remarks) + _had(summary, remarks) for event, remarks in summary.abandonments]
+    named = [
+        _abandonment(event, remarks) + _had(summary, remarks) + _watched(summary, event)
+        for event, remarks in summary.abandonments
+    ]
     parts = _parts(named, ABANDONMENTS_TEXT_MAX - size(rung))
     return [
         (
@@ -50,10 +54,9 @@ def waited(summary: Backlog) -> list[tuple[Message, int]]:
 
 def _message(summary: Backlog, named: Sequence[str], mentions: Sequence[str], *, is_last: bool) -> Message:
     rest = _rest(summary) if is_last else None
-    lines = [_result(event, remarks) + _had(summary, remarks) for event, remarks in summary.results] if is_last else []
-    lines += [_card(event, is_lost=event.key in summary.lost) for event, _ in summary.cards] if is_last else []
+    lines = _lines(summary) if is_last else {}
     total = summary.counts.get(EventKind.RESULT_RECEIVED, 0) + len(summary.cards) if is_last else 0
-    told = "; ".join(lines) if summary.held.because in KEPT else None
+    told = "; ".join(line for key, line in lines.items() if summary.held.because in KEPT or summary.watched.get(key))
     text = ". ".join(filter(None, [f"ABANDONED: {'; '.join(named)}" if named else None, _why(summary), rest, told]))
     head = [
         header(_heading(summary, is_urgent=bool(named))),
@@ -68,10 +71,23 @@ def _message(summary: Backlog, named: Sequence[str], mentions: Sequence[str], *,
     return message(
         with_mentions(text, mentions),
         head,
-        lines,
+        list(lines.values()),
         total,
         [context([mrkdwn(f"{since} {moment_for_readers(summary.held.since)}")])],
     )
+
+
+def _lines(summary: Backlog) -> dict[str, str]:
+    """Results and cards by event key."""
+    results = {event.key: _result(event, remarks) + _had(summary, remarks) for event, remarks in summary.results}
+    cards = {event.key: _card(event, is_lost=event.key in summary.lost) for event, _ in summary.cards}
+    said = {event.key: _watched(summary, event) for event, _ in (*summary.results, *summary.cards)}
+    return {key: line + said[key] for key, line in (results | cards).items()}
+
+
+def _watched(summary: Backlog, event: RacingEvent) -> str:
+    watched = summary.watched.get(event.key)
+    return f". {watched_line(watched)}" if watched else ""
 
 
 def _parts(lines: Sequence[str], room: int) -> list[list[str]]:
