@@ -77,8 +77,41 @@ async def test_change_opens_the_form_of_the_channel(world):
     before = set(world.slack.views)
     await press(world, "Change")
     await world.slack.wait_for(lambda: bool(set(world.slack.views) - before), timeout_s=60)
-    (form,) = [world.slack.views[name] for name in set(world.slack.views) - before]
-    assert CHANNEL in form["private_metadata"]
+    (name,) = set(world.slack.views) - before
+    assert world.slack.views[name]["title"]["text"] == "Edit subscription"
+    values = {"regions": ["GB"], "topics": ["abandonments"]}
+    answer = await world.person("UALICE").submits(name, values)
+    assert "receives abandonments from" in answer.body
+    assert "results" not in await world.say("/racing", "list", channel=CHANNEL)
+
+
+async def test_form_opened_from_home_is_refused_to_somebody_who_has_left(world):
+    world.slack.add_user("UBOB", "bob")
+    world.slack.channels[CHANNEL].members.add("UBOB")
+    await world.say("/racing", "subscribe GB", channel=CHANNEL, user="UBOB")
+    await opened(world, f"<#{CHANNEL}>", "UBOB")
+    before = set(world.slack.views)
+    await press(world, "Add", "UBOB")
+    await world.slack.wait_for(lambda: bool(set(world.slack.views) - before), timeout_s=60)
+    (name,) = set(world.slack.views) - before
+    world.slack.channels[CHANNEL].members.discard("UBOB")
+    values = {"regions": ["IRE"], "topics": ["abandonments"]}
+    answer = await world.person("UBOB").submits(name, values)
+    assert "not in that channel any more" in answer.body
+    assert "IRE" not in await world.say("/racing", "list", channel=CHANNEL)
+
+
+async def test_admin_of_the_workspace_posts_after_all_in_a_channel_of_others(make_world):
+    async with make_world() as world:
+        world.slack.add_user("UOWNER", "owner", is_admin=True)
+        await world.subscribe(CHANNEL, "all")
+        world.slack.script("chat.postMessage", [slack_error("msg_too_long")] * 3)
+        await world.bot.deliver(abandoned("rc_1"))
+        await world.slack.wait_for(lambda: bool(world.slack.messages("CADMIN")), timeout_s=60)
+        await opened(world, "Post it after all", "UOWNER")
+        await press(world, "Post it after all", "UOWNER")
+        (text,) = await world.wait_for_posts(CHANNEL, 1)
+        assert text.startswith("ABANDONED: ")
 
 
 async def test_admin_posts_after_all_what_slack_refused_and_only_once(make_world):

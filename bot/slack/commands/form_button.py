@@ -22,6 +22,7 @@ async def open_form(desk: Desk, invocation: Invocation, chosen: ChannelFilter | 
         channel_id=invocation.channel_id,
         editing=chosen.region if chosen else None,
         was=chosen.fingerprint() if chosen else None,
+        from_home=invocation.from_home,
     )
     view = subscribe_form(form, chosen, known)
     try:

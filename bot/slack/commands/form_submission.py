@@ -12,6 +12,7 @@ from bot.errors import CommandError, FieldsWrong
 from bot.events.races import Course
 from bot.slack.commands.filter_choice import FilterChoice
 from bot.slack.commands.invocation import Desk, Invocation
+from bot.slack.commands.left_channel import NOT_THERE, has_left
 from bot.slack.commands.subscribe import CHANGED, Subscribed, store
 from bot.slack.forms.subscribe_form import FormOf
 from bot.slack.messages.conditions.condition_view import Submitted
@@ -26,6 +27,8 @@ async def submit(desk: Desk, invocation: Invocation, form: FormOf, submitted: Su
         await desk.people.check_may_change(invocation.user_id, form.channel_id)
     except CommandError as error:
         raise FieldsWrong({REGIONS_FIELD: str(error)}) from None
+    if form.from_home and await has_left(desk, form.channel_id, invocation.user_id):
+        raise FieldsWrong({REGIONS_FIELD: NOT_THERE})
     before = await desk.database.read(partial(_opened_with, form=form))
     check = FilterChoice(desk)
     named = check.instead_of_all(submitted["region"])

@@ -48,6 +48,8 @@ class Invocation:
     user_id: str
     reference: str
     trigger_id: str | None = None
+    from_home: bool = False
+    """By a button of App Home, which people press in any channel's name."""
     progress: Progress = field(default_factory=Progress, compare=False)
     began_s: float = field(default_factory=time.monotonic, compare=False)
 

@@ -10,7 +10,9 @@ from bot.db.tables import WatchRow
 from bot.outbox.dead_letters import DeadLetter
 from bot.outbox.message import Block, Message
 from bot.slack.messages.answers.filter_words import in_markup
+from bot.slack.messages.answers.subscription_buttons import EDIT
 from bot.slack.messages.answers.watch_answer import UNWATCH
+from bot.slack.messages.conditions.region_view import region_named
 from bot.slack.messages.kit.blocks import context, header, mrkdwn, section
 from bot.slack.messages.kit.buttons import action_button, actions
 from bot.slack.messages.kit.mentions import named
@@ -25,6 +27,7 @@ POST_AGAIN = "post_again"
 """The word of the button that posts an alert after all, before the message's id."""
 
 CHANNELS_MAX = 20
+CHANGES_MAX = 5
 DEAD_LETTERS_MAX = 5
 HOME_WATCHES_MAX = 10
 CHANNEL_WORDS_MAX = 1_000
@@ -92,7 +95,15 @@ def _words(one: HomeChannel) -> str:
 
 def _buttons(one: HomeChannel) -> list[Block]:
     pause = ("Resume", "resume") if one.is_paused else ("Pause", "pause")
-    return [_button(one.channel_id, *pause), _button(one.channel_id, "Change", "subscribe")]
+    regions = [chosen.region for chosen in one.filters]
+    if len(regions) == 1:
+        change = [_button(one.channel_id, "Change", f"{EDIT} {regions[0]}")]
+    else:
+        change = [
+            _button(one.channel_id, f"Change {region_named(region)}", f"{EDIT} {region}")
+            for region in regions[:CHANGES_MAX]
+        ]
+    return [_button(one.channel_id, *pause), *change, _button(one.channel_id, "Add", "subscribe")]
 
 
 def _watches(rows: Sequence[WatchRow]) -> list[Block | None]:

@@ -30,6 +30,7 @@ class FormOf(Value):
     channel_id: str
     editing: str | None = None
     was: str | None = None
+    from_home: bool = False
 
 
 def subscribe_form(form: FormOf, chosen: ChannelFilter | None, known: PublishedChoices) -> Block:

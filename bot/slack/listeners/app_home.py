@@ -1,6 +1,5 @@
 """App Home: published when a person opens Home, and again after each press."""
 
-import asyncio
 import re
 from dataclasses import dataclass
 from functools import partial
@@ -17,14 +16,15 @@ from bot.errors import CommandError, SlackError
 from bot.logs import get_logger
 from bot.operations.status_figures import read_status
 from bot.outbox import dead_letters
-from bot.slack.channel_membership import members
 from bot.slack.commands.dead_letter_button import DEAD_LETTER_BUTTON
 from bot.slack.commands.filter_view import as_shown
 from bot.slack.commands.invocation import Command, Desk, Invocation
+from bot.slack.commands.left_channel import NOT_THERE, has_left
 from bot.slack.commands.table import BUTTON_COMMANDS, find_command
 from bot.slack.forms.home_view import CHANNELS_MAX, DEAD_LETTERS_MAX, HOME, HomeChannel, HomePage, home_view
 from bot.slack.listeners.command_runner import CommandRunner, Committed, new_reference
 from bot.slack.messages.answers.status_answer import StatusScope, status_answer
+from bot.slack.messages.answers.subscription_buttons import EDIT
 from bot.slack.messages.answers.subscription_list import STATE_WORDS
 from bot.slack.messages.answers.watch_answer import UNWATCH
 
@@ -32,10 +32,6 @@ log = get_logger(__name__)
 
 HOME_EVENT = "app_home_opened"
 PUBLISH_S = 3.0
-HOME_MEMBERSHIP_S = 0.8
-"""Part of the three seconds before the ack."""
-
-NOT_THERE = "You are not in that channel any more, so nothing was changed."
 
 
 @dataclass(frozen=True)
@@ -57,26 +53,14 @@ class HomeListener:
         channel_id, _, words = str(action.get("value") or "").partition(" ")
         command, text = _command(words)
         user_id = str((body.get("user") or {}).get("id") or "")
-        invocation = Invocation(text, channel_id, user_id, new_reference(), body.get("trigger_id"))
+        invocation = Invocation(text, channel_id, user_id, new_reference(), body.get("trigger_id"), from_home=True)
         log.info("home_action", reference=invocation.reference, channel_id=channel_id)
-        refusal = await self._refusal(channel_id, user_id)
-        if refusal is None:
-            committed = await self.runner.commit(command, invocation)
+        if await has_left(self.runner.desk, channel_id, user_id):
+            committed = Committed(invocation, command, error=CommandError(NOT_THERE))
         else:
-            committed = Committed(invocation, command, error=refusal)
+            committed = await self.runner.commit(command, invocation)
         await ack()
         self.runner.tasks.start(self._answer(committed, user_id), f"home {invocation.reference}")
-
-    async def _refusal(self, channel_id: str, user_id: str) -> CommandError | None:
-        """Home outlasts a membership. Without Slack's answer in time, the press counts as a typed command does."""
-        if user_id in self.runner.desk.people.admin_users or channel_id == user_id:
-            return None
-        try:
-            async with asyncio.timeout(HOME_MEMBERSHIP_S):
-                there = await members(self.runner.desk.slack, channel_id)
-        except TimeoutError:
-            there = None
-        return None if there is None or user_id in there else CommandError(NOT_THERE)
 
     async def _answer(self, committed: Committed, user_id: str) -> None:
         message = await self.runner.said(committed)
@@ -97,7 +81,7 @@ class HomeListener:
             log.warning("home_not_published", reason=str(error))
 
 
-_BUTTONS = {DEAD_LETTER_BUTTON.name: DEAD_LETTER_BUTTON, UNWATCH: BUTTON_COMMANDS[UNWATCH]}
+_BUTTONS = {DEAD_LETTER_BUTTON.name: DEAD_LETTER_BUTTON, **{name: BUTTON_COMMANDS[name] for name in (EDIT, UNWATCH)}}
 """By the first word; any other word is a command's."""
 
 
@@ -117,7 +101,7 @@ def _page(session: Session, *, desk: Desk, user_id: str, is_admin: bool, said: s
         is_admin=is_admin,
         watches=watches.of_person(session, user_id),
         status=status,
-        dead_letters=dead_letters.newest(session, DEAD_LETTERS_MAX) if is_admin else (),
+        dead_letters=dead_letters.newest(session, DEAD_LETTERS_MAX, now) if is_admin else (),
         said=said,
         at=now,
     )

@@ -456,6 +456,7 @@ HOME_LOST = DeadLetter(
         race=Race(course=Course(name="Kempton"), off=OffTime(text="14:30")),
         reason="frozen track",
     ),
+    1,
     "msg_too_long",
     NOON,
 )
