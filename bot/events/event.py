@@ -11,7 +11,7 @@ __all__ = ["CONTRADICTIONS", "DEFAULT_TOPICS", "TOPIC_OF", "EventKind", "RacingE
 
 TOPIC_OF: dict[EventKind, Topic] = {kind: DECLARATIONS[kind].topic for kind in EventKind}
 
-CONTRADICTIONS = {kind: DECLARATIONS[kind].contradicts for kind in EventKind if DECLARATIONS[kind].contradicts}
+CONTRADICTIONS = {kind: other for kind in EventKind if (other := DECLARATIONS[kind].contradicts)}
 
 _ORDER = ("sequence", "occurred_at", "first_attempt_at")
 """Of versions, the surest field first."""

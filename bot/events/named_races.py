@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 
-from sqlalchemy import select
-from sqlmodel import Session, col
+from sqlmodel import Session
 
 from bot.db.engine import insert_here
 from bot.db.tables import NamedRace
@@ -13,9 +12,3 @@ def add(session: Session, event_key: str, race_ids: Iterable[str | None]) -> Non
     rows = [{"race_id": race_id, "event_key": event_key} for race_id in sorted({one for one in race_ids if one})]
     if rows:
         session.execute(insert_here(session, NamedRace).on_conflict_do_nothing(), rows)
-
-
-def naming(session: Session, race_id: str) -> set[str]:
-    """The keys of abandoned meetings that name the race."""
-    found = select(col(NamedRace.event_key)).where(col(NamedRace.race_id) == race_id)
-    return set(session.execute(found).scalars())

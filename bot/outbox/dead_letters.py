@@ -1,29 +1,29 @@
-"""Alerts that were given up, and posting them after all."""
+"""Alerts given up, and posted after all by an admin."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import islice
 
-from sqlalchemy import ColumnElement, exists, literal_column, select
+from sqlalchemy import ColumnElement, Select, and_, exists, func, literal, literal_column, or_, select
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
-from bot.db.tables import EventVersion, MessageKind, OutboxMessage, Reason
-from bot.events import event_store, named_races
-from bot.events.event import EventKind, RacingEvent
+from bot.db.tables import EventVersion, MessageKind, NamedRace, OutboxMessage, Reason
+from bot.events import event_store
+from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.outbox import message_store
 from bot.outbox.message_store import NewPost, Priority
 
 AGAIN = "#again"
-"""Ends the key of an alert that is posted after all. One key: a second press posts nothing more."""
+"""Ends the key of an alert posted after all. A second press finds the key taken."""
 
 OFFERED_FOR = timedelta(days=2)
-"""Afterwards an alert is no news."""
+"""After the receipt: an older alert is no news."""
 
-LOOKED_AT = 50
-
-_LATER = aliased(OutboxMessage)
+_LATER = aliased(EventVersion)
+_POST = aliased(OutboxMessage)
+_BEARER = aliased(OutboxMessage)
+_BORNE = aliased(EventVersion)
 
 
 @dataclass(frozen=True)
@@ -31,44 +31,28 @@ class DeadLetter:
     message_id: int
     channel_id: str
     event: RacingEvent
-    version: int
     reason: str
     given_up_at: datetime
 
 
 def newest(session: Session, at_most: int, now: datetime) -> Sequence[DeadLetter]:
-    """Alerts that were given up lately, not posted after all, and still the channel's last word on their event.
+    """Alerts in force, not posted after all yet. Notices and edits are left out."""
+    statement = _offered(now).order_by(col(OutboxMessage.given_up_at).desc(), col(OutboxMessage.id).desc())
+    return [_dead_letter(post, version) for post, version in session.execute(statement.limit(at_most))]
 
-    Notices and edits have nothing to post again, nor has a channel that unsubscribed.
+
+def post_again(session: Session, message_id: int, now: datetime) -> str | None:
+    """Queue the alert as a new message. The channel's id; None for an alert outside `newest`.
+
+    The new message keeps the event's receipt, and so says the lateness.
     """
-    statement = (
-        select(OutboxMessage, EventVersion)
-        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
-        # As a literal, in the words of the index.
-        .where(col(OutboxMessage.state) == literal_column("'dead_letter'"))
-        .where(col(OutboxMessage.kind) == MessageKind.EVENT, ~_has_later())
-        .where(col(OutboxMessage.reason) != Reason.UNSUBSCRIBED, col(OutboxMessage.given_up_at) > now - OFFERED_FOR)
-        .order_by(col(OutboxMessage.given_up_at).desc(), col(OutboxMessage.id).desc())
-        .limit(LOOKED_AT)
-    )
-    letters = (_dead_letter(post, version) for post, version in session.execute(statement).all())
-    return list(islice((one for one in letters if _is_last_word(session, one)), at_most))
-
-
-def post_again(session: Session, message_id: int) -> str | None:
-    """Queue the alert as a new message. The channel's id; None where there is nothing to post again.
-
-    The receipt stays that of the event, so that the message says its lateness.
-    """
-    post = session.get(OutboxMessage, message_id)
-    if post is None or post.given_up_at is None or post.kind != MessageKind.EVENT:
+    found = session.execute(_offered(now).where(col(OutboxMessage.id) == message_id)).first()
+    if found is None:
         return None
-    version = session.get(EventVersion, post.event_id)
-    if version is None or not _is_last_word(session, _dead_letter(post, version)):
-        return None
+    post: OutboxMessage = found[0]
     again = NewPost(
         post.channel_id,
-        _key_again(post.idempotency_key),
+        f"{post.idempotency_key}{AGAIN}",
         MessageKind.EVENT,
         Priority(post.priority),
         post.received_at,
@@ -77,29 +61,65 @@ def post_again(session: Session, message_id: int) -> str | None:
     return post.channel_id if message_store.add(session, [again]) else None
 
 
-def _is_last_word(session: Session, letter: DeadLetter) -> bool:
-    """False once the channel was told of a later version or of the contrary, or where a meeting's message names it."""
-    event, here, number = letter.event, letter.channel_id, letter.message_id
-    later = message_store.message_telling(session, here, event.key, since=letter.version + 1, but=number)
-    if later is not None:
-        return False
-    contrary, race_id = event.contradicting_key, event.race.race_id
-    meetings = named_races.naming(session, race_id) if event.kind is EventKind.RACE_ABANDONED and race_id else set()
-    told = message_store.messages_of(session, {*meetings, *([contrary] if contrary else [])})
-    return not any(here in told.get(key, {}) for key in meetings) and told.get(contrary or "", {}).get(here, 0) < number
+def _offered(now: datetime) -> Select[OutboxMessage, EventVersion]:
+    return (
+        select(OutboxMessage, EventVersion)
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        # As a literal, in the words of the index.
+        .where(col(OutboxMessage.state) == literal_column("'dead_letter'"))
+        .where(col(OutboxMessage.kind) == MessageKind.EVENT, col(OutboxMessage.reason) != Reason.UNSUBSCRIBED)
+        .where(col(OutboxMessage.received_at) > now - OFFERED_FOR)
+        .where(~_is_posted_again(), ~_is_replaced(), ~_is_said_by_meeting())
+    )
 
 
-def _key_again(key: str) -> str:
-    return f"{key}{AGAIN}"
+def _is_posted_again() -> ColumnElement[bool]:
+    return exists().where(col(_POST.idempotency_key) == col(OutboxMessage.idempotency_key) + AGAIN)
 
 
-def _has_later() -> ColumnElement[bool]:
-    return exists().where(col(_LATER.idempotency_key) == col(OutboxMessage.idempotency_key) + AGAIN)
+def _is_replaced() -> ColumnElement[bool]:
+    """By a later version, or by a contradicting event, told there or not: the alert is wrong by now."""
+    later_version = and_(
+        col(_LATER.event_key) == col(EventVersion.event_key), col(_LATER.version) > col(EventVersion.version)
+    )
+    contradicted = [_is_contradicted(kind, by) for kind, by in CONTRADICTIONS.items()]
+    return or_(exists().where(later_version), *contradicted)
+
+
+def _is_contradicted(kind: EventKind, by: EventKind) -> ColumnElement[bool]:
+    """The remarks decide, because a version of mere additions contradicts nothing."""
+    key = literal(str(by)) + func.substr(col(EventVersion.event_key), len(kind) + 1)
+    contradicting = and_(
+        col(_LATER.kind) == by,
+        or_(col(_LATER.event_key) == key, col(_LATER.race_id) == col(EventVersion.race_id)),
+        col(_LATER.id) > col(EventVersion.id),
+        col(_LATER.remarks).contains(f'"contradicts":"{kind}"', autoescape=True),
+    )
+    return and_(col(EventVersion.kind) == kind, exists().where(contradicting))
+
+
+def _is_said_by_meeting() -> ColumnElement[bool]:
+    """By a later message in the channel. Messages with a mere link to the meeting do not count."""
+    said = (
+        select(literal(1))
+        .select_from(NamedRace)
+        .join(_LATER, col(_LATER.event_key) == col(NamedRace.event_key))
+        .join(_POST, col(_POST.event_id) == col(_LATER.id))
+        .join(_BEARER, col(_BEARER.id) == message_store.bearer_of(_POST))
+        .outerjoin(_BORNE, col(_BORNE.id) == col(_BEARER.event_id))
+        .where(
+            col(NamedRace.race_id) == col(EventVersion.race_id),
+            col(_POST.channel_id) == col(OutboxMessage.channel_id),
+            col(_POST.id) > col(OutboxMessage.id),
+            message_store.is_told(_POST),
+            message_store.is_told(_BEARER),
+            or_(col(_BEARER.kind) == MessageKind.SUMMARY, col(_BORNE.event_key) == col(_LATER.event_key)),
+        )
+    )
+    return and_(col(EventVersion.kind) == EventKind.RACE_ABANDONED, said.exists())
 
 
 def _dead_letter(post: OutboxMessage, version: EventVersion) -> DeadLetter:
     event, _ = event_store.read(version)
     assert post.given_up_at is not None, "a CHECK constraint of the table"
-    return DeadLetter(
-        post.id or 0, post.channel_id, event, version.version, post.detail or post.reason or "", post.given_up_at
-    )
+    return DeadLetter(post.id or 0, post.channel_id, event, post.detail or post.reason or "", post.given_up_at)

@@ -38,7 +38,13 @@ POSTS_FOR_CLOCK = 20
 ANSWERED_WITHIN = timedelta(seconds=10)
 """A post answered within this time tells how far Slack's clock is ahead."""
 
-_IS_TOLD = col(OutboxMessage.state).not_in([MessageState.DEAD_LETTER, MessageState.MUTED])
+
+def is_told(message: type[OutboxMessage]) -> ColumnElement[bool]:
+    """Or about to be told."""
+    return col(message.state).not_in([MessageState.DEAD_LETTER, MessageState.MUTED])
+
+
+_IS_TOLD = is_told(OutboxMessage)
 
 STANDS_ALONE = and_(col(OutboxMessage.kind) == MessageKind.EVENT, col(OutboxMessage.state) != MessageState.FOLDED)
 """An event's own message: neither an edit nor folded."""
@@ -192,8 +198,8 @@ def bearers(session: Session, event_key: str) -> dict[int, str]:
             col(EventVersion.event_key) == event_key,
             col(message.event_id).is_not(None),
             col(message.edits_id).is_(None),
-            col(message.state).not_in([MessageState.DEAD_LETTER, MessageState.MUTED]),
-            col(said.state).not_in([MessageState.DEAD_LETTER, MessageState.MUTED]),
+            is_told(message),
+            is_told(said),
         )
         .order_by(col(message.id))
     )
@@ -300,7 +306,8 @@ def channels_reached(session: Session, event_key: str, channel_ids: Collection[s
         .where(
             col(EventVersion.event_key) == event_key,
             col(said.channel_id).in_(sorted(channel_ids)),
-            *(col(one.state).not_in([MessageState.DEAD_LETTER, MessageState.MUTED]) for one in (said, bearer)),
+            is_told(said),
+            is_told(bearer),
             col(bearer.not_before).is_(None),
         )
     )

@@ -12,13 +12,15 @@ from bot.slack.commands.invocation import Command, Desk, Invocation
 from bot.slack.forms.home_view import POST_AGAIN
 from bot.slack.messages.kit.sentences import sentence
 
+NOT_OFFERED = "Nothing was posted: the alert is posted already, was replaced by later news, or is over two days old."
+
 
 async def commit(desk: Desk, invocation: Invocation) -> str:
-    """The channel's id. Raises CommandError for people who are no admins, and for an alert that is posted already."""
+    """The channel's id. Raises CommandError for people who are no admins, and for an alert not offered any more."""
     await desk.people.check_is_admin(invocation.user_id, "Only admins may post what was given up.")
     channel_id = await desk.database.write(partial(_post_again, desk=desk, invocation=invocation))
     if channel_id is None:
-        raise CommandError("That message is posted already, or is not there any more.")
+        raise CommandError(NOT_OFFERED)
     return channel_id
 
 
@@ -27,12 +29,12 @@ async def answer(_desk: Desk, _invocation: Invocation, committed: str) -> Messag
 
 
 def _post_again(session: Session, desk: Desk, invocation: Invocation) -> str | None:
-    text = invocation.text
-    channel_id = dead_letters.post_again(session, int(text)) if text.isascii() and text.isdecimal() else None
+    text, now = invocation.text, desk.clock()
+    channel_id = dead_letters.post_again(session, int(text), now) if text.isascii() and text.isdecimal() else None
     if channel_id is not None:
         audit_log.add(
             session,
-            at=desk.clock(),
+            at=now,
             user_id=invocation.user_id,
             channel_id=channel_id,
             action="post after all",

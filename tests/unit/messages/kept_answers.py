@@ -456,7 +456,6 @@ HOME_LOST = DeadLetter(
         race=Race(course=Course(name="Kempton"), off=OffTime(text="14:30")),
         reason="frozen track",
     ),
-    1,
     "msg_too_long",
     NOON,
 )
