@@ -50,7 +50,7 @@ def _instead(error: SlackError, chosen: ChannelFilter | None) -> str:
     """The alternative. Typed words would add to a subscription, and not edit."""
     lacks_scope = isinstance(error, SlackScopeMissing)
     if chosen is not None:
-        return "" if lacks_scope else "click Edit again."
+        return "" if lacks_scope else "click the button again."
     say = "Meanwhile say" if lacks_scope else "try again, or say"
     return (
         f"{say} what this channel should receive, for example: /racing subscribe GB IRE results abandonments, or "

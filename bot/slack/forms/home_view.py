@@ -90,7 +90,10 @@ def _channels(page: HomePage) -> list[Block | None]:
 
 def _words(one: HomeChannel) -> str:
     last = f"last post {moment_for_readers(one.last_post_at)}" if one.last_post_at else "no post lately"
-    return clip(f"*{named(one.channel_id)}*\n{in_markup(*one.filters)}\n{safe(one.state)} · {last}", CHANNEL_WORDS_MAX)
+    words = clip(f"*{named(one.channel_id)}*\n{in_markup(*one.filters)}\n{safe(one.state)} · {last}", CHANNEL_WORDS_MAX)
+    left = len(one.filters) - CHANGES_MAX
+    more = f"{words}\n{counted(left, 'subscription')} without a button: type `/racing list` there"
+    return more if left > 0 else words
 
 
 def _buttons(one: HomeChannel) -> list[Block]:

@@ -219,8 +219,8 @@ NO_SCOPE = SlackScopeMissing("views.open", "missing_scope", details="needs views
 @pytest.mark.parametrize(
     ("chosen", "error", "told"),
     [
-        (GB, EXPIRED, "Slack did not let me open the form: click Edit again."),
-        (GB, SILENT, "Slack did not say in time whether a form has opened. If there is none, click Edit again."),
+        (GB, EXPIRED, "Slack did not let me open the form: click the button again."),
+        (GB, SILENT, "Slack did not say in time whether a form has opened. If there is none, click the button again."),
         (GB, NO_SCOPE, "I lack a scope for opening forms (needs views:write): an admin has to grant it."),
         (None, EXPIRED, "Slack did not let me open the form: try again, or say what this channel should receive"),
         (None, NO_SCOPE, "an admin has to grant it. Meanwhile say what this channel should receive"),
