@@ -46,7 +46,7 @@ async def test_form_changes_the_filter(desk):
     page = await desk.subscribed()
     await desk.type(page, "/racing subscribe")
     await page.wait_for_selector("#modal[open]")
-    await page.locator("#modal").get_by_label("Racecards").check()
+    await page.locator("#modal").get_by_label("Racecards", exact=True).check()
     await page.locator("#modal select").first.select_option(label="IRE")
     await page.click("#modal .primary")
     await page.wait_for_selector("#modal:has-text('results, abandonments and racecards from IRE')")

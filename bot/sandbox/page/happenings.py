@@ -1,5 +1,6 @@
 """What can happen at the races at a press: settle, correct, abandon, publish, repeat, forge, and a burst of results."""
 
+import asyncio
 import json
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
@@ -29,6 +30,7 @@ async def settle(stage: Stage, race_id: str) -> str:
 
 async def correct(stage: Stage, race_id: str) -> str:
     """Winner and second change places."""
+    await _next_second()
     stage.service.correct(race_id)
     return "The corrected result goes out."
 
@@ -54,10 +56,18 @@ async def publish_cards(stage: Stage, _: str) -> str:
 async def wrong_order(stage: Stage, race_id: str) -> str:
     """A race settles and is corrected, and the correction is delivered before the first result."""
     first = stage.service.settle(race_id)
+    for delivery in first:
+        delivery.next_at = None
+    await _next_second()
     stage.service.correct(race_id)
     for delivery in first:
         delivery.next_at = datetime.now(UTC) + timedelta(seconds=LATER_S)
     return f"The correction goes out now, and the first result {LATER_S} seconds later."
+
+
+async def _next_second() -> None:
+    """The service's moments are whole seconds: of two versions in one second, nobody could tell which is newer."""
+    await asyncio.sleep(1 - datetime.now(UTC).microsecond / 1_000_000)
 
 
 async def deliver_again(stage: Stage, race_id: str) -> str:
