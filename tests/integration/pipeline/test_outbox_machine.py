@@ -113,7 +113,7 @@ class Slack:
         self._clock = clock
         self._numbers = count()
 
-    async def post(self, channel_id, message, *, post_key, timeout_s, edits=()):
+    async def post(self, channel_id, message, *, post_key, timeout_s, edits=(), thread_ts=None):
         self._meet("chat.postMessage", channel_id)
         message_ts = f"{self._clock().timestamp() + next(self._numbers) / 1_000_000:.6f}"
         self.channels.setdefault(channel_id, {})[message_ts] = (post_key, message.text, frozenset(edits))
@@ -124,7 +124,7 @@ class Slack:
     def direct_message(self, person_id):
         return None
 
-    async def update(self, channel_id, message_ts, message, *, post_key, timeout_s, edits=()):
+    async def update(self, channel_id, message_ts, message, *, post_key, timeout_s, edits=(), thread_ts=None):
         if self.answer == EDIT_REFUSED:
             raise SlackEditRefused("chat.update", "edit_window_closed")
         self._meet("chat.update", channel_id)
@@ -132,7 +132,7 @@ class Slack:
         self.channels[channel_id][message_ts] = (post_key, message.text, frozenset(edits))
         self._leave("chat.update")
 
-    async def find(self, channel_id, post_key, *, since, until, cursor):
+    async def find(self, channel_id, post_key, *, since, until, cursor, thread_ts=None):
         self._meet("conversations.history", channel_id)
         self._leave("conversations.history")
         here = self.channels.get(channel_id, {}).items()
