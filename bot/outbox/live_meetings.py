@@ -47,7 +47,7 @@ class LiveMeeting:
 def key_of(meeting: Meeting) -> str | None:
     """The beginning of the live message's key; None for a meeting without day or course."""
     name = meeting.course.name and f"{meeting.region or ''}:{' '.join(meeting.course.name.split()).casefold()}"
-    place = meeting.course.course_id or name
+    place = name or meeting.course.course_id
     return f"live:{meeting.race_date}:{place}" if meeting.race_date and _day_of(meeting) and place else None
 
 
