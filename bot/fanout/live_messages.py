@@ -1,4 +1,4 @@
-"""Which channels show a version's meeting in a live message, and which messages go into its thread."""
+"""The channels with a live message of a version's meeting, and the messages for the thread."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ _IN_THREADS = frozenset({EventKind.RESULT_RECEIVED, EventKind.RACECARD_PUBLISHED
 
 @dataclass
 class _Touched:
-    """`making`: channels that get the live message. `showing`: channels that may have it."""
+    """`making`: channels without a live message get one. `showing`: channels with a live message get an edit."""
 
     meeting: Meeting
     newest: EventVersion
@@ -40,7 +40,7 @@ class LiveMessages:
         return bool(self._filters)
 
     def threads(self, news: News, channels: Sequence[str], held_back: Collection[str]) -> Mapping[str, int]:
-        """Channel → the live message whose thread takes the version. `held_back`: these get no new live message."""
+        """Channel → the live message for the version's thread. `held_back`: channels without a new live message."""
         event, meeting = news.event, meeting_of(news.event.race)
         key = live_meetings.key_of(meeting) if event.kind is not None and event.drill is None else None
         choosing = self._choosing(event, channels) if key else ()
@@ -53,7 +53,7 @@ class LiveMessages:
         touched.making |= making
         if not _goes_into_thread(news):
             return {}
-        # The live message is made before its replies, so that it goes out first.
+        # The live message goes out before the replies.
         live_meetings.make(self._session, key, meeting, sorted(making), news.version.received_at)
         watching = event_store.known(news.version)[1].watched
         return {
@@ -63,7 +63,7 @@ class LiveMessages:
         }
 
     def finish(self) -> None:
-        """Call last in the transaction: see `live_meetings.edit`."""
+        """Call last in the transaction, because of the locks of `live_meetings.edit`."""
         for key, one in sorted(self._touched.items()):
             live_meetings.make(self._session, key, one.meeting, sorted(one.making), one.received_at)
         for key, one in sorted(self._touched.items()):

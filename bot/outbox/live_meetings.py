@@ -1,7 +1,7 @@
-"""Live messages: one a meeting and channel, kept up to date, with the meeting's results in its thread.
+"""Live messages of meetings, kept up to date, with the meeting's results in the thread.
 
-A live message and its edits have no event: nobody counts as told by them. Both are rendered when sent, so that one
-waiting edit says all that came since.
+Live messages and their edits have no event, so that no channel counts as told by a live message. A live message is
+rendered when sent, so that a waiting edit has all later news.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ _IS_GONE = (
     .correlate(OutboxMessage)
     .exists()
 )
-"""Slack refused an edit: somebody deleted the message, perhaps."""
+"""Slack refused an edit. Somebody may have deleted the message."""
 
 
 @dataclass(frozen=True)
@@ -82,10 +82,10 @@ def of_channels(session: Session, key: str, channels: Collection[str]) -> dict[s
 def edit(
     session: Session, key: str, meeting: Meeting, live: Mapping[str, int], *, news_id: int, received_at: datetime
 ) -> None:
-    """One edit a live message waits at most: what waits is rendered later, with this news.
+    """Queue an edit of each live message without a queued edit.
 
-    Call last in a transaction: after the locked messages no other lock is waited for. A message that is being claimed
-    has missed the news perhaps, and gets an edit.
+    Call last in a transaction, so that the transaction waits for no lock after the messages' locks. A live message that
+    another replica is claiming may have missed the news, and gets an edit.
     """
     numbers = sorted(live.values())
     waiting = (
@@ -114,7 +114,7 @@ def edit(
 
 
 def threads(session: Session, message_ids: Collection[int]) -> dict[int, str]:
-    """Live message → its ts, for those with a thread."""
+    """Live message → ts, for live messages with a thread."""
     if not message_ids:
         return {}
     statement = select(col(OutboxMessage.id), col(OutboxMessage.message_ts)).where(
@@ -124,7 +124,7 @@ def threads(session: Session, message_ids: Collection[int]) -> dict[int, str]:
 
 
 def read(session: Session, posts: Sequence[OutboxMessage]) -> dict[int, LiveMeeting]:
-    """Message → what the live message shows, for live messages and their edits."""
+    """By message, for live messages and edits of live messages."""
     if not posts:
         return {}
     edited = select(OutboxMessage).where(col(OutboxMessage.id).in_(sorted(post.edits_id or 0 for post in posts)))
