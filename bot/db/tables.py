@@ -239,6 +239,9 @@ class ChannelQueue(SQLModel, table=True):
 class MessageKind(StrEnum):
     EVENT = "event"
     EDIT = "edit"
+    LIVE = "live"
+    """A meeting in one message, which is kept up to date."""
+    LIVE_EDIT = "live_edit"
     SUMMARY = "summary"
     """Lists messages that waited for the channel."""
     NOTICE = "notice"
@@ -284,16 +287,17 @@ class OutboxMessage(SQLModel, table=True):
         CheckConstraint(_one_of("kind", MessageKind), name="ck_message_kind"),
         CheckConstraint(_one_of("state", MessageState), name="ck_message_state"),
         CheckConstraint(f"reason IS NULL OR {_one_of('reason', Reason)}", name="ck_message_reason"),
-        CheckConstraint("(kind = 'edit') = (edits_id IS NOT NULL)", name="ck_message_edits"),
+        CheckConstraint("(kind IN ('edit', 'live_edit')) = (edits_id IS NOT NULL)", name="ck_message_edits"),
         CheckConstraint("(kind IN ('event', 'edit')) = (event_id IS NOT NULL)", name="ck_message_event"),
         CheckConstraint("(event_id IS NULL) = (content IS NOT NULL)", name="ck_message_content"),
+        CheckConstraint("thread_of IS NULL OR kind = 'event'", name="ck_message_thread_of"),
         CheckConstraint("(state = 'folded') = (folded_into IS NOT NULL)", name="ck_message_folded"),
         CheckConstraint("(state = 'muted') = (muted_by IS NOT NULL)", name="ck_message_muted"),
         CheckConstraint("(state = 'dead_letter') = (reason IS NOT NULL)", name="ck_message_dead_letter"),
         CheckConstraint("(state = 'dead_letter') = (given_up_at IS NOT NULL)", name="ck_message_given_up"),
         CheckConstraint("(state = 'sent') = (sent_at IS NOT NULL)", name="ck_message_sent"),
         CheckConstraint("state <> 'sent' OR message_ts IS NOT NULL", name="ck_message_ts"),
-        CheckConstraint("kind <> 'edit' OR state <> 'in_doubt'", name="ck_message_edit_in_doubt"),
+        CheckConstraint("edits_id IS NULL OR state <> 'in_doubt'", name="ck_message_edit_in_doubt"),
         CheckConstraint(
             "state NOT IN ('sending', 'in_doubt') OR (sending_at IS NOT NULL AND deadline_at IS NOT NULL)",
             name="ck_message_sending",
@@ -328,7 +332,7 @@ class OutboxMessage(SQLModel, table=True):
     event_id: int | None = Field(default=None, sa_column=Column(BigKey, ForeignKey("event.id"), nullable=True))
     edits_id: int | None = Field(default=None, sa_column=Column(BigKey, nullable=True))
     content: str | None = Field(default=None, sa_column=_text(nullable=True))
-    """The Message as JSON, of a message without event."""
+    """The Message as JSON, of a message without event; of a live message the meeting as JSON."""
     priority: int
     state: str = MessageState.QUEUED
     reason: str | None = None
@@ -355,6 +359,8 @@ class OutboxMessage(SQLModel, table=True):
     message_ts: str | None = None
     sent_at: datetime | None = None
     given_up_at: datetime | None = None
+    thread_of: int | None = Field(default=None, sa_column=Column(BigKey, nullable=True))
+    """The live message whose thread the message belongs to."""
 
 
 class Generation(SQLModel, table=True):

@@ -16,6 +16,7 @@ from bot.events.event import RacingEvent
 from bot.events.meeting_parts import shows_the_same
 from bot.events.watched import WatchedIn
 from bot.fanout.known_meetings import KnownMeetings
+from bot.fanout.live_messages import LiveMessages
 from bot.fanout.plan import Plan
 from bot.fanout.waits import Hours
 from bot.fanout.watchers import watched_in
@@ -111,7 +112,7 @@ def _fill_in_again(session: Session, race_ids: Sequence[str], now: datetime) -> 
     elsewhere.learn(races)
     meetings = KnownMeetings(session, now - EDITED_WITHIN)
     elsewhere.listen(meetings.read_around(races.values()))
-    plan = Plan(session, meetings, Hours(now, known.with_hours))
+    plan = Plan(session, meetings, Hours(now, known.with_hours), LiveMessages(session, {}))
     tell_again(session, plan, elsewhere, meetings, known, now=now)
     plan.carry_out()
     plan.let_edits_wait()

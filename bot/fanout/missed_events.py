@@ -12,6 +12,7 @@ from bot.db.tables import EventVersion
 from bot.events import event_store
 from bot.events.event import RacingEvent
 from bot.fanout.known_meetings import KnownMeetings
+from bot.fanout.live_messages import LiveMessages
 from bot.fanout.plan import Plan
 from bot.fanout.version_news import News
 from bot.fanout.waits import Hours
@@ -31,7 +32,9 @@ def post_missed(session: Session, channel_id: str, chosen: ChannelFilter, *, sin
     muted = mutes.active(session, now)
     meetings = KnownMeetings(session, now)
     meetings.read(missed.values())
-    plan = Plan(session, meetings, Hours(now, {channel_id: [chosen]} if has_hours(chosen) else {}))
+    plan = Plan(
+        session, meetings, Hours(now, {channel_id: [chosen]} if has_hours(chosen) else {}), LiveMessages(session, {})
+    )
     for key in sorted(missed, key=lambda key: first[key].id or 0):
         event = missed[key]
         holding = {channel: by for channel, by in mutes.muting(muted, event).items() if channel == channel_id}

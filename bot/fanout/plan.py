@@ -13,6 +13,7 @@ from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.meeting_parts import says_all_of
 from bot.fanout.known_meetings import KnownMeetings
+from bot.fanout.live_messages import LiveMessages
 from bot.fanout.version_news import News
 from bot.fanout.waits import Hours, is_urgent
 from bot.outbox import message_store
@@ -28,18 +29,30 @@ class MessagePlace:
     folded: bool = False
 
 
+@dataclass(frozen=True)
+class _Planned:
+    """A version's messages by channel; who muted, until when messages wait, and the live messages of their threads."""
+
+    news: News
+    places: Mapping[str, MessagePlace | None]
+    muted: Mapping[str, str]
+    waiting: Mapping[str, datetime]
+    threads: Mapping[str, int]
+
+
 class Plan:
     """A transaction's messages, stored by one statement, or by more where a version looks for earlier messages.
 
     `posts` counts told channels, `written` stored messages.
     """
 
-    def __init__(self, session: Session, meetings: KnownMeetings, hours: Hours) -> None:
+    def __init__(self, session: Session, meetings: KnownMeetings, hours: Hours, live: LiveMessages) -> None:
         self._session = session
+        self._live = live
         self._hours = hours
         self._edits = False
         self._meetings = meetings
-        self._new: list[tuple[News, dict[str, MessagePlace | None], Mapping[str, str], Mapping[str, datetime]]] = []
+        self._new: list[_Planned] = []
         self._versions: list[EventVersion] = []
         self._linked: set[str] = set()
         self.posts = 0
@@ -62,7 +75,11 @@ class Plan:
         places = self._places(news, muted)
         superseded = self._superseded(news)
         waiting = self._waiting(news, channels)
-        self._new.append((news, {channel: places.get(channel) for channel in channels}, muted, waiting))
+        held_back = {*places, *muted, *waiting}
+        threads = self._live.threads(news, channels, held_back) if self._live else {}
+        self._new.append(
+            _Planned(news, {channel: places.get(channel) for channel in channels}, muted, waiting, threads)
+        )
         self.posts += len(channels)
         if news.event.kind in event_store.OF_MEETINGS:
             self._linked.add(news.event.key)
@@ -100,14 +117,10 @@ class Plan:
         """The planned messages that are not stored yet."""
         event_store.add(self._session, self._versions)
         self._versions.clear()
-        new = [
-            _post(news, channel, place, muted.get(channel), waiting.get(channel))
-            for news, places, muted, waiting in self._new
-            for channel, place in places.items()
-        ]
+        new = [_post(planned, channel, place) for planned in self._new for channel, place in planned.places.items()]
         tells = Tells(
-            {news.version.id or 0: news.version for news, *_ in self._new},
-            {news.version.id or 0: news.event for news, *_ in self._new},
+            {planned.news.version.id or 0: planned.news.version for planned in self._new},
+            {planned.news.version.id or 0: planned.news.event for planned in self._new},
             self._meetings.events(),
         )
         self._new.clear()
@@ -188,7 +201,8 @@ class Plan:
         if new := matching - (message_store.channels_told(self._session, {event.key}) if matching else set()):
             places = self._places(news, muted)
             waiting = self._waiting(news, sorted(new))
-            self._new.append((news, {channel: places.get(channel) for channel in sorted(new)}, muted, waiting))
+            told = {channel: places.get(channel) for channel in sorted(new)}
+            self._new.append(_Planned(news, told, muted, waiting, {}))
             self.posts += len(new)
             row.posts += len(new)
         self._linked.add(event.key)
@@ -287,9 +301,8 @@ def _priority(event: RacingEvent) -> Priority:
     return Priority.ABANDONMENT if event.is_abandonment else Priority.OTHER
 
 
-def _post(
-    news: News, channel_id: str, place: MessagePlace | None, muted_by: str | None, not_before: datetime | None
-) -> NewPost:
+def _post(planned: _Planned, channel_id: str, place: MessagePlace | None) -> NewPost:
+    news = planned.news
     return NewPost(
         channel_id,
         f"{news.event.key}#{news.version.version}@{channel_id}",
@@ -299,6 +312,7 @@ def _post(
         news.version.id,
         edits_id=place.post_id if place else None,
         folded=place is not None and place.folded,
-        muted_by=None if place else muted_by,
-        not_before=None if place else not_before,
+        muted_by=None if place else planned.muted.get(channel_id),
+        not_before=None if place else planned.waiting.get(channel_id),
+        thread_of=None if place else planned.threads.get(channel_id),
     )

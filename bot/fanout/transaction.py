@@ -22,6 +22,7 @@ from bot.fanout import drill_fanout
 from bot.fanout.completion_edits import EDITED_WITHIN, fill, tell_again
 from bot.fanout.delivery_reader import ReadDelivery
 from bot.fanout.known_meetings import KnownMeetings
+from bot.fanout.live_messages import LiveMessages
 from bot.fanout.plan import Plan
 from bot.fanout.version_news import KnownEvents, News
 from bot.fanout.waits import Hours
@@ -153,7 +154,8 @@ class _Transaction:
         self._now = now
         self._mutes = known.mutes(now)
         self._meetings = KnownMeetings(session, now - EDITED_WITHIN)
-        self._plan = Plan(session, self._meetings, Hours(hour, known.with_hours))
+        self._live = LiveMessages(session, known.with_live_messages)
+        self._plan = Plan(session, self._meetings, Hours(hour, known.with_hours), self._live)
         self._hurried: list[str | None] = []
         self._lines: list[LogLine] = []
 
@@ -178,6 +180,7 @@ class _Transaction:
         message_store.hurry_races(self._session, self._hurried)
         if left := [delivery.inbox_id for delivery, _ in read[done:]]:
             inbox.put_back(self._session, left)
+        self._live.finish()
         return FannedOut(done, added, self._lines)
 
     def _fill_in(self, read: Sequence[ReadDelivery], elsewhere: KnownElsewhere) -> list[RacingEvent]:

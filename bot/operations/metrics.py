@@ -54,7 +54,18 @@ EVENT_LABELS = (*(kind.value for kind in EventKind), drill_mark.DRILL_EVENT, OTH
 EVENT_OUTCOMES = ("accepted", "duplicate", "not_stored")
 SIGNATURE_FAILURES = ("missing", "mismatch")
 POST_OUTCOMES = (
-    *("sent", "found", "retry", "wait", "doubtful", "repeat", "not_edited", "channel_closed", "credentials_dead"),
+    *(
+        "sent",
+        "found",
+        "retry",
+        "wait",
+        "doubtful",
+        "repeat",
+        "not_edited",
+        "not_in_thread",
+        "channel_closed",
+        "credentials_dead",
+    ),
     "parked",
 )
 

@@ -15,7 +15,7 @@ from bot.events import event_store
 from bot.outbox import held_queues, message_store
 from bot.outbox.held_queues import Held
 from bot.outbox.message_store import IS_DUE, IS_UNSENT
-from bot.outbox.states import WAITING_STATES, Happened, move
+from bot.outbox.states import LIVE_KINDS, WAITING_STATES, Happened, move
 
 NUMBERS_PER_STATEMENT = 1_000
 """SQLite takes some thirty thousand parameters."""
@@ -220,11 +220,26 @@ def withdraw(session: Session, event_key: str, detail: str, now: datetime) -> in
     )
 
 
+def drop_live(session: Session, before: datetime, now: datetime) -> int:
+    """The meetings of live messages, and of their edits, are over."""
+    return move(
+        session,
+        Happened.EXPIRED,
+        col(OutboxMessage.kind).in_(LIVE_KINDS),
+        IS_UNSENT,
+        col(OutboxMessage.received_at) < before,
+        reason=Reason.WAITED_TOO_LONG,
+        detail="its meeting is over",
+        given_up_at=now,
+    )
+
+
 def count_given_up(session: Session, channel_id: str, held: Held) -> int:
     statement = select(func.count()).where(
         col(OutboxMessage.channel_id) == channel_id,
         col(OutboxMessage.state) == literal_column("'dead_letter'"),
         col(OutboxMessage.reason) == Reason.WAITED_TOO_LONG,
+        col(OutboxMessage.event_id).is_not(None),
         col(OutboxMessage.given_up_at) >= held.since,
     )
     count: int = session.execute(statement).scalar_one()

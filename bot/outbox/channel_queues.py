@@ -30,11 +30,12 @@ from sqlmodel import Session, col
 from bot.db.database_clock import FAR
 from bot.db.engine import insert_here, table_of
 from bot.db.tables import ChannelQueue, EventVersion, MessageKind, MessageState, OutboxMessage, QueueState
-from bot.outbox import call_holds, message_view
+from bot.outbox import call_holds, live_meetings, message_view
+from bot.outbox.live_meetings import LiveMeeting
 from bot.outbox.message_store import ALWAYS, IS_DUE, IS_UNSENT, bearer_of, slack_ahead
 from bot.outbox.message_view import MessageView
 from bot.outbox.messenger import Call
-from bot.outbox.states import MESSAGE_TRANSITIONS, POSTING, SENT_WHILE_PAUSED, UNSENT, Happened, move_each
+from bot.outbox.states import LIVE_KINDS, MESSAGE_TRANSITIONS, POSTING, SENT_WHILE_PAUSED, UNSENT, Happened, move_each
 
 _IS_OPEN = col(ChannelQueue.state) != QueueState.CLOSED
 
@@ -79,10 +80,19 @@ class Claim:
     """The start of the channel's closing, if the queue is on trial."""
     slack_ahead: timedelta | None = None
     """For a message in doubt: how far Slack's clock is ahead of the clock of leases. None if unknown."""
+    live: LiveMeeting | None = None
+    """Of a live message, or of its edit."""
+    thread_ts: str | None = None
+    """The thread of the message, or of the edited message. None in the channel."""
 
     @property
     def edited(self) -> OutboxMessage | None:
-        return self.view.post if self.view and self.post.edits_id is not None else None
+        shown = self.view or self.live
+        return shown.post if shown and self.post.edits_id is not None else None
+
+    @property
+    def thread_of(self) -> int | None:
+        return (self.edited or self.post).thread_of
 
     @property
     def edits(self) -> tuple[int, ...]:
@@ -143,7 +153,7 @@ def claim(
         taken: list[Claim] = []
         for post, event, trial_since in _heads(session, _lock_queues(session, now, limit - len(claims), spent), spent):
             # An unanswered edit is made again: a second call changes nothing.
-            in_doubt = post.state in _UNDER_WAY and post.kind != MessageKind.EDIT
+            in_doubt = post.state in _UNDER_WAY and post.edits_id is None
             begun = Claim(post.channel_id, secrets.token_hex(8), post, event, in_doubt, now, trial_since=trial_since)
             if left.get(begun.call, 1) < 1:
                 passed_over = True
@@ -163,7 +173,15 @@ def _with_views(session: Session, claims: list[Claim]) -> list[Claim]:
     if not claims:
         return []
     views = message_view.views_of(session, [(claim.post, claim.event) for claim in claims if claim.event])
-    return [replace(claim, view=views.get(claim.post.id or 0)) for claim in claims]
+    live = live_meetings.read(session, [claim.post for claim in claims if claim.post.kind in LIVE_KINDS])
+    shown = [replace(claim, view=views.get(claim.post.id or 0), live=live.get(claim.post.id or 0)) for claim in claims]
+    return with_threads(session, shown)
+
+
+def with_threads(session: Session, claims: list[Claim]) -> list[Claim]:
+    """A live message that is not in the channel has no thread."""
+    threads = live_meetings.threads(session, {claim.thread_of for claim in claims if claim.thread_of})
+    return [replace(claim, thread_ts=threads.get(claim.thread_of or 0)) for claim in claims] if threads else claims
 
 
 def _begin(session: Session, begun: Sequence[Claim], *, lease_s: float, call_s: float) -> None:
@@ -194,7 +212,7 @@ def _begin(session: Session, begun: Sequence[Claim], *, lease_s: float, call_s: 
 def _begun(post: OutboxMessage, now: datetime, deadline_at: datetime) -> tuple[Happened | None, dict[str, Any]]:
     if post.state == MessageState.IN_DOUBT:
         return None, {}
-    if post.state == MessageState.SENDING and post.kind != MessageKind.EDIT:
+    if post.state == MessageState.SENDING and post.edits_id is None:
         return Happened.LEASE_RAN_OUT, {}
     happened = Happened.CLAIMED if post.state == MessageState.QUEUED else Happened.CLAIMED_AGAIN
     return happened, {"sending_at": now, "deadline_at": deadline_at, "attempts": post.attempts + 1}

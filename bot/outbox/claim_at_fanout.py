@@ -15,7 +15,7 @@ from bot.db.tables import ChannelQueue, EventVersion, MessageKind, OutboxMessage
 from bot.events.event import RacingEvent
 from bot.outbox import message_store, message_view
 from bot.outbox.call_holds import is_call_free
-from bot.outbox.channel_queues import Claim, is_free, waits_for_a_call
+from bot.outbox.channel_queues import Claim, is_free, waits_for_a_call, with_threads
 from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.outbox.message_store import IS_DUE, IS_UNSENT, NewPost, Sending
 from bot.outbox.message_view import NewEvents
@@ -137,7 +137,8 @@ def add(
     waiting = len(_unsent(new)) - len(claims)
     heads = [(claim.post, claim.event) for claim in claims if claim.event]
     views = message_view.views_of_new(session, heads, NewEvents(tells.events, tells.around, known))
-    return Added([replace(claim, view=views[claim.post.id or 0]) for claim in claims], waiting, channels)
+    shown = with_threads(session, [replace(claim, view=views[claim.post.id or 0]) for claim in claims])
+    return Added(shown, waiting, channels)
 
 
 def _first(new: Sequence[NewPost]) -> list[str]:

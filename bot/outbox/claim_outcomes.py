@@ -120,6 +120,21 @@ class NotEdited(ClaimOutcome):
 
 
 @dataclass(frozen=True)
+class NotInThread(ClaimOutcome):
+    """The message goes into the channel."""
+
+    name = "not_in_thread"
+
+    reason: str
+
+    def record(self, session: Session, now: datetime, context: OutcomeContext) -> bool:
+        del context
+        return _release(session, self.claim, free_at=now) and move_one(
+            session, Happened.NOT_IN_THREAD, self.claim.post.id, thread_of=None, detail=self.reason
+        )
+
+
+@dataclass(frozen=True)
 class NoAnswer(ClaimOutcome):
     name = "doubtful"
 
@@ -342,8 +357,12 @@ def record_not_edited(session: Session, claimed: Claim, *, free_at: datetime, de
     """The edit becomes a message of its own, unless another message of the channel says the same.
 
     A correction takes over the old message's other edits. An edit of a version already shown (fields from the race
-    book) never becomes a second message.
+    book) never becomes a second message. Nor does an edit of a live message.
     """
+    if claimed.live and claimed.post.edits_id is not None:
+        return _release(session, claimed, free_at=free_at) and move_one(
+            session, Happened.NEEDLESS, claimed.post.id, folded_into=claimed.post.edits_id, detail=detail
+        )
     view, event, edits_id = claimed.view, claimed.event, claimed.post.edits_id
     if view is None or event is None or not _release(session, claimed, free_at=free_at):
         return False

@@ -29,6 +29,7 @@ from bot.outbox.claim_outcomes import (
     GivenUp,
     NoAnswer,
     NotEdited,
+    NotInThread,
     NotSent,
     Posted,
 )
@@ -101,7 +102,12 @@ class ClaimSender:
         if edited is None or edited.message_ts is None:
             post_key = claim.post.idempotency_key
             return await self.sender.post(
-                claim.channel_id, message, post_key=post_key, timeout_s=timeout_s, edits=claim.edits
+                claim.channel_id,
+                message,
+                post_key=post_key,
+                timeout_s=timeout_s,
+                edits=claim.edits,
+                thread_ts=claim.thread_ts,
             )
         await self.sender.update(
             claim.channel_id,
@@ -127,11 +133,15 @@ class ClaimSender:
                 return ChannelClosed(claim, error.code)
             case SlackCredentialsDead():
                 return CredentialsDead(claim, reason)
+            case SlackMessageRefused() if claim.thread_ts and not claim.edited:
+                return NotInThread(claim, reason)
             case SlackMessageRefused() if not claim.post.plain:
                 log.error("blocks_refused", post=claim.post.idempotency_key, reason=reason)
                 return NotSent(claim, reason, plain=True)
             case SlackEditRefused() | SlackMessageRefused() if claim.edited:
                 return await self._edit_refused(claim, reason)
+            case _ if claim.thread_ts and not claim.edited:
+                return NotInThread(claim, reason)
             case _:
                 return GivenUp(claim, Reason.REFUSED, reason)
 
@@ -155,7 +165,7 @@ class ClaimSender:
         if edited is None or edited.message_ts is None or claim.post.attempts < 2:
             return NotEdited(claim, reason)
         try:
-            edits = await self._edits_said(claim.channel_id, edited.idempotency_key, edited.message_ts)
+            edits = await self._edits_said(claim, edited.idempotency_key, edited.message_ts)
         except (SlackScopeMissing, SlackChannelClosed) as error:
             return NotEdited(claim, f"{reason}, and I can't look at the message ({error})")
         except SlackError as error:
@@ -166,12 +176,19 @@ class ClaimSender:
             return NotEdited(claim, reason)
         return Found(claim.saying(edits), edited.message_ts)
 
-    async def _edits_said(self, channel_id: str, post_key: str, message_ts: str) -> frozenset[int]:
+    async def _edits_said(self, claim: Claim, post_key: str, message_ts: str) -> frozenset[int]:
         """The ids of the edits in the message's metadata. Raises SlackError."""
         at, second = datetime.fromtimestamp(float(message_ts), UTC), timedelta(seconds=1)
         try:
             async with asyncio.timeout(EDIT_LOOK_S):
-                page = await self.sender.find(channel_id, post_key, since=at - second, until=at + second, cursor=None)
+                page = await self.sender.find(
+                    claim.channel_id,
+                    post_key,
+                    since=at - second,
+                    until=at + second,
+                    cursor=None,
+                    thread_ts=claim.thread_ts,
+                )
         except TimeoutError:
             raise SlackUnreached(HISTORY_IN_WORDS, f"not read within {EDIT_LOOK_S:g} s") from None
         return page.edits

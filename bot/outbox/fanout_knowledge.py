@@ -43,6 +43,12 @@ class FanoutKnowledge:
         return {one: [chosen for name, chosen in self.listening if name == one] for one in channels}
 
     @cached_property
+    def with_live_messages(self) -> dict[str, list[ChannelFilter]]:
+        """All filters of the channels that show a meeting in a live message."""
+        channels = {channel_id for channel_id, chosen in self.listening if chosen.show}
+        return {one: [chosen for name, chosen in self.listening if name == one] for one in channels}
+
+    @cached_property
     def mentioning(self) -> dict[str, list[ChannelFilter]]:
         found: dict[str, list[ChannelFilter]] = {}
         for channel_id, chosen in self.listening:

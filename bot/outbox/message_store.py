@@ -76,7 +76,7 @@ class NewPost:
     """A message to be made, unless its `idempotency_key` exists.
 
     `edits_id`: an edit of this message. `folded`: the message says the same already. `muted_by`: who muted the meeting.
-    `not_before`: the message waits.
+    `not_before`: the message waits. `meeting`: of a live message, as JSON. `thread_of`: a live message.
     """
 
     channel_id: str
@@ -90,6 +90,8 @@ class NewPost:
     folded: bool = False
     muted_by: str | None = None
     not_before: datetime | None = None
+    meeting: str | None = None
+    thread_of: int | None = None
 
 
 @dataclass(frozen=True)
@@ -147,7 +149,7 @@ def row_of(post: NewPost, sending: Sending | None) -> dict[str, Any]:
         "kind": post.kind,
         "event_id": post.event_id,
         "edits_id": post.edits_id,
-        "content": post.content.as_json() if post.content else None,
+        "content": post.content.as_json() if post.content else post.meeting,
         "priority": int(post.priority),
         "state": MessageState.SENDING if begun else state,
         "folded_into": post.edits_id if post.folded else None,
@@ -161,6 +163,7 @@ def row_of(post: NewPost, sending: Sending | None) -> dict[str, Any]:
         "looks": 0,
         "failed_looks": 0,
         "may_be_repeat": False,
+        "thread_of": post.thread_of,
     }
 
 

@@ -34,9 +34,16 @@ class Sender(Protocol):
     """The calls raise the classes of SlackError."""
 
     async def post(
-        self, channel_id: str, message: Message, *, post_key: str, timeout_s: float, edits: Sequence[int] = ()
+        self,
+        channel_id: str,
+        message: Message,
+        *,
+        post_key: str,
+        timeout_s: float,
+        edits: Sequence[int] = (),
+        thread_ts: str | None = None,
     ) -> str:
-        """Returns the ts. `edits`: the ids of the edits in the message."""
+        """Returns the ts. `edits`: the ids of the edits in the message. `thread_ts`: the thread's first message."""
 
     def direct_message(self, person_id: str) -> str | None:
         """The direct message with the person, once a message was posted there by this process."""
@@ -54,6 +61,13 @@ class Sender(Protocol):
         """Replace the message at `message_ts`. A second call changes nothing."""
 
     async def find(
-        self, channel_id: str, post_key: str, *, since: datetime, until: datetime, cursor: str | None
+        self,
+        channel_id: str,
+        post_key: str,
+        *,
+        since: datetime,
+        until: datetime,
+        cursor: str | None,
+        thread_ts: str | None = None,
     ) -> HistoryPage:
-        """Look for a message with this key on one page of the channel's history."""
+        """Look for a message with this key on one page of the channel's history, or of a thread."""

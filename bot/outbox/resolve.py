@@ -1,8 +1,8 @@
 """Resolves messages in doubt: the call was made, and nobody heard the outcome. Look before repeating.
 
 Slack has no idempotency key. Each message carries a key in its metadata, and after the deadline the channel's history
-is read for the key, twice. Only a missing message is repeated. The history has no replies in threads; the bot posts
-none. Each claim reads one page, because such calls are limited.
+is read for the key, twice. Only a missing message is repeated. The history has no replies in threads: for those the
+thread is read. Each claim reads one page, because such calls are limited.
 """
 
 import asyncio
@@ -117,7 +117,14 @@ class Resolver:
             raise SlackDoubtful(HISTORY_IN_WORDS, f"more than {PAGES_PER_LOOK} pages")
         try:
             async with asyncio.timeout(HISTORY_PAGE_S):
-                return await self.sender.find(claim.channel_id, key, since=since, until=until, cursor=place.cursor)
+                return await self.sender.find(
+                    claim.channel_id,
+                    key,
+                    since=since,
+                    until=until,
+                    cursor=place.cursor,
+                    thread_ts=claim.thread_ts,
+                )
         except TimeoutError:
             raise SlackUnreached(HISTORY_IN_WORDS, f"not read within {HISTORY_PAGE_S:g} s") from None
         except SlackError:

@@ -6,13 +6,13 @@ from datetime import datetime
 from sqlalchemy import func, or_, select
 from sqlmodel import Session, col
 
-from bot.db.tables import ChannelQueue, MessageKind, MessageState, OutboxMessage
+from bot.db.tables import ChannelQueue, MessageState, OutboxMessage
 from bot.outbox.message_store import IS_DUE, IS_UNSENT
 from bot.outbox.states import POSTING, SENT_WHILE_PAUSED, Happened, move
 
 _POSTING_CHANNELS = select(col(ChannelQueue.channel_id)).where(col(ChannelQueue.state).in_(POSTING))
 _IS_IN_QUESTION = (
-    col(OutboxMessage.kind) != MessageKind.EDIT,
+    col(OutboxMessage.edits_id).is_(None),
     IS_DUE,
     or_(
         col(OutboxMessage.state) != MessageState.QUEUED,

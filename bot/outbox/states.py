@@ -12,7 +12,9 @@ from bot.db.engine import affected, table_of
 from bot.db.tables import ChannelQueue, MessageKind, MessageState, OutboxMessage, QueueState
 
 EVENT_KINDS = (MessageKind.EVENT, MessageKind.EDIT)
-"""Rendered when sent. Messages of other kinds carry their content."""
+"""Rendered when sent, as live messages are. Messages of other kinds carry their content."""
+
+LIVE_KINDS = (MessageKind.LIVE, MessageKind.LIVE_EDIT)
 
 SENT_WHILE_PAUSED = (MessageKind.NOTICE, MessageKind.WELCOME, MessageKind.ANSWER)
 
@@ -44,7 +46,9 @@ class Happened(StrEnum):
     NOT_EDITED = "not edited"
     """Slack refuses the edit: the edit becomes a message."""
     NEEDLESS = "needless"
-    """Slack refuses the edit, and another message of the channel says the same."""
+    """Slack refuses the edit, and another message of the channel says the same, or the message was a live message."""
+    NOT_IN_THREAD = "not in thread"
+    """Slack refuses the message in the thread: it becomes a message of the channel."""
     SAID_TOGETHER = "said together"
     """A waiting edit was sent within its message."""
     SUMMARISED = "summarised"
@@ -82,6 +86,7 @@ MESSAGE_TRANSITIONS: Mapping[Happened, Transition] = {
         Transition(Happened.GIVEN_UP, (_S, _D), MessageState.DEAD_LETTER, ("reason", "detail", "given_up_at")),
         Transition(Happened.NOT_EDITED, (_S,), _Q, ("kind", "edits_id", "plain", "detail")),
         Transition(Happened.NEEDLESS, (_S,), MessageState.FOLDED, ("folded_into", "detail")),
+        Transition(Happened.NOT_IN_THREAD, (_S,), _Q, ("thread_of", "detail")),
         Transition(Happened.SAID_TOGETHER, (_Q,), MessageState.SENT, ("message_ts", "sent_at", "detail")),
         Transition(Happened.SUMMARISED, (_Q,), MessageState.FOLDED, ("folded_into", "detail")),
         Transition(Happened.EXPIRED, (_Q,), MessageState.DEAD_LETTER, ("reason", "detail", "given_up_at")),

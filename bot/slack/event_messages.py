@@ -14,6 +14,7 @@ from bot.outbox.message_view import MessageView
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.corrections_since import corrected
 from bot.slack.messages import Corrected, MessageContext, SupersededBy, render
+from bot.slack.messages.answers.live_meeting import live_meeting
 from bot.slack.messages.kit.sentences import sentence
 
 log = get_logger(__name__)
@@ -41,6 +42,8 @@ class PostRenderer:
             return sentence(f"{kind}an event came that I could not show: {about}. The log of the bot has more.")
 
     def _render(self, claim: Claim, now: datetime) -> Message:
+        if claim.live is not None:
+            return live_meeting(claim.live, now)
         shown = claim.view
         if shown is None:
             return Message.from_json(claim.post.content or "")

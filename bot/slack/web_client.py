@@ -33,12 +33,13 @@ HISTORY_PAGE = 100
 """Slack may give fewer: 15 for an app sold outside its Marketplace (docs.slack.dev/changelog, 2025-05-29)."""
 
 HISTORY_METHOD = "conversations.history"
+REPLIES_METHOD = "conversations.replies"
 
 METHOD_OF: Mapping[str, str] = {Call.POST: POST_METHOD, Call.EDIT: EDIT_METHOD, Call.LOOK: HISTORY_METHOD}
 """Slack's method for each kind of call that the outbox makes."""
 
 METHODS = (
-    *("apps.connections.open", "auth.test", POST_METHOD, EDIT_METHOD, HISTORY_METHOD),
+    *("apps.connections.open", "auth.test", POST_METHOD, EDIT_METHOD, HISTORY_METHOD, REPLIES_METHOD),
     *(
         "conversations.info",
         "conversations.members",
@@ -95,7 +96,14 @@ class SlackClient:
         """Person → direct message. Slack posts by the id of either, and edits by the direct message's."""
 
     async def post(
-        self, channel_id: str, message: Message, *, post_key: str, timeout_s: float, edits: Sequence[int] = ()
+        self,
+        channel_id: str,
+        message: Message,
+        *,
+        post_key: str,
+        timeout_s: float,
+        edits: Sequence[int] = (),
+        thread_ts: str | None = None,
     ) -> str:
         """The ts of the new message. The metadata carries `post_key` and `edits` for `find`."""
         answer = await self.call(
@@ -105,6 +113,7 @@ class SlackClient:
                 text=message.text,
                 blocks=list(message.blocks) or None,
                 metadata=_metadata(post_key, edits),
+                thread_ts=thread_ts,
                 unfurl_links=False,
                 unfurl_media=False,
             ),
@@ -142,23 +151,33 @@ class SlackClient:
         )
 
     async def find(
-        self, channel_id: str, post_key: str, *, since: datetime, until: datetime, cursor: str | None
+        self,
+        channel_id: str,
+        post_key: str,
+        *,
+        since: datetime,
+        until: datetime,
+        cursor: str | None,
+        thread_ts: str | None = None,
     ) -> HistoryPage:
-        """Looks for our message with this key on one page of the channel's history."""
-        answer = await self.call(
-            HISTORY_METHOD,
-            lambda: self.web.conversations_history(
-                channel=self._direct_messages.get(channel_id, channel_id),
-                oldest=f"{since.timestamp():.6f}",
-                latest=f"{until.timestamp():.6f}",
-                limit=HISTORY_PAGE,
-                include_all_metadata=True,
-                cursor=cursor,
-            ),
-        )
+        """Looks for our message with this key on one page of the channel's history, or of a thread."""
+        asked: dict[str, Any] = {
+            "channel": self._direct_messages.get(channel_id, channel_id),
+            "oldest": f"{since.timestamp():.6f}",
+            "latest": f"{until.timestamp():.6f}",
+            "limit": HISTORY_PAGE,
+            "include_all_metadata": True,
+            "cursor": cursor,
+        }
+        if thread_ts is None:
+            method = HISTORY_METHOD
+            answer = await self.call(method, lambda: self.web.conversations_history(**asked))
+        else:
+            method = REPLIES_METHOD
+            answer = await self.call(method, lambda: self.web.conversations_replies(ts=thread_ts, **asked))
         for message in answer.get("messages") or []:
             if _key_of(message) == post_key:
-                return HistoryPage(_ts_in(message.get("ts"), HISTORY_METHOD), None, _edits_of(message))
+                return HistoryPage(_ts_in(message.get("ts"), method), None, _edits_of(message))
         return HistoryPage(None, (answer.get("response_metadata") or {}).get("next_cursor") or None)
 
     async def call(

@@ -22,9 +22,9 @@ class FilterFields(Value):
     """The stored fields of a filter: one for each kind of condition, and two of the check of typed words.
 
     `mentions` are ids of people and user groups, or HERE. `digest` and `cards` are times of day as "18:00", and `quiet`
-    are hours as "22:00-07:00", by the clock of `zone`, of which there is one at most. `unchecked_since` is set while
-    typed words wait for a list to be checked by (bot.fanout.unchecked_filters). `typed_region` is the typed region,
-    where the region was mended and the channel has not been told.
+    are hours as "22:00-07:00", by the clock of `zone`, of which there is one at most. `show` is empty or MEETINGS.
+    `unchecked_since` is set while typed words wait for a list to be checked by (bot.fanout.unchecked_filters).
+    `typed_region` is the typed region, where the region was mended and the channel has not been told.
     """
 
     region: str
@@ -37,6 +37,7 @@ class FilterFields(Value):
     cards: tuple[str, ...] = ()
     quiet: tuple[str, ...] = ()
     zone: tuple[str, ...] = ()
+    show: tuple[str, ...] = ()
     unchecked_since: datetime | None = None
     typed_region: str | None = None
 

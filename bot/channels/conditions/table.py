@@ -7,6 +7,7 @@ from bot.channels.conditions.mention_condition import MentionCondition
 from bot.channels.conditions.quiet_condition import QuietCondition
 from bot.channels.conditions.race_class_condition import RaceClassCondition
 from bot.channels.conditions.region_condition import RegionCondition
+from bot.channels.conditions.show_condition import ShowCondition
 from bot.channels.conditions.topic_condition import TopicCondition
 from bot.channels.conditions.zone_condition import ZoneCondition
 
@@ -21,6 +22,7 @@ CONDITIONS: tuple[Condition, ...] = (
     EveCondition(),
     QuietCondition(),
     ZoneCondition(),
+    ShowCondition(),
 )
 
 BY_FIELD: dict[str, Condition] = {condition.field: condition for condition in CONDITIONS}

@@ -14,6 +14,9 @@ from bot.outbox.notices import Notices
 
 log = get_logger(__name__)
 
+LIVE_FOR = timedelta(days=1)
+"""A live message that could not be sent for so long is needless."""
+
 EXPIRED_PER_COMMIT = 200
 """The number is small, because ingest waits for the transaction."""
 
@@ -30,6 +33,7 @@ async def expire_queue(database: Database, notices: Notices, keep_hours: int, cl
 def _expire(session: Session, notices: Notices, keep_hours: int, clock: Clock) -> int:
     # The closing has the database's time, and the summary counts from the closing.
     now = database_now(session, clock)
+    backlog.drop_live(session, clock() - LIVE_FOR, now)
     given_up = backlog.give_up(session, clock() - timedelta(hours=keep_hours), EXPIRED_PER_COMMIT, now)
     for channel_id, (held, _) in given_up.items():
         notices.given_up(session, channel_id, held, keep_hours)

@@ -128,7 +128,7 @@ RACING_COMMANDS: dict[str, Command] = {
         Command(
             "subscribe",
             '[REGION…|all] [results] [abandonments] [racecards] [course:"Name"] [-course:"Name"] [class:1] '
-            "[digest:18:00] [cards:19:00] [quiet:22:00-07:00] [zone:Europe/London]",
+            "[digest:18:00] [cards:19:00] [quiet:22:00-07:00] [zone:Europe/London] [show:meetings]",
             "Let this channel receive results and abandonments (unless told otherwise) of regions",
             subscribe.answer,
             subscribe.commit,
@@ -145,7 +145,7 @@ RACING_COMMANDS: dict[str, Command] = {
         Command(
             "unsubscribe",
             '[REGION…|all] [results] [abandonments] [racecards] [course:"Name"] [-course:"Name"] [class:1] '
-            "[digest] [cards:19:00] [quiet] [zone]",
+            "[digest] [cards:19:00] [quiet] [zone] [show]",
             "End a subscription of this channel, or parts of it",
             unsubscribe.answer,
             unsubscribe.commit,

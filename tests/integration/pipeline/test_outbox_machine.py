@@ -29,6 +29,7 @@ from sqlmodel import Session, col
 from structlog.testing import capture_logs
 
 from bot.channels import mutes, subscriptions
+from bot.channels.conditions.show_condition import MEETINGS
 from bot.channels.filters import ChannelFilter, Meeting
 from bot.db.engine import Database
 from bot.db.tables import (
@@ -110,13 +111,17 @@ class Slack:
         """By channel and ts: the message's key, text and edits."""
         self.rung: list[tuple[str, str, str]] = []
         """Every message as posted, before any edit: its channel, key and text."""
+        self.threads: dict[tuple[str, str], str | None] = {}
+        """By channel and ts: the thread that the message stands in."""
         self._clock = clock
         self._numbers = count()
 
-    async def post(self, channel_id, message, *, post_key, timeout_s, edits=()):
+    async def post(self, channel_id, message, *, post_key, timeout_s, edits=(), thread_ts=None):
         self._meet("chat.postMessage", channel_id)
         message_ts = f"{self._clock().timestamp() + next(self._numbers) / 1_000_000:.6f}"
         self.channels.setdefault(channel_id, {})[message_ts] = (post_key, message.text, frozenset(edits))
+        assert thread_ts is None or thread_ts in self.channels[channel_id]
+        self.threads[channel_id, message_ts] = thread_ts
         self.rung.append((channel_id, post_key, message.text))
         self._leave("chat.postMessage")
         return message_ts
@@ -124,7 +129,7 @@ class Slack:
     def direct_message(self, person_id):
         return None
 
-    async def update(self, channel_id, message_ts, message, *, post_key, timeout_s, edits=()):
+    async def update(self, channel_id, message_ts, message, *, post_key, timeout_s, edits=(), thread_ts=None):
         if self.answer == EDIT_REFUSED:
             raise SlackEditRefused("chat.update", "edit_window_closed")
         self._meet("chat.update", channel_id)
@@ -132,11 +137,13 @@ class Slack:
         self.channels[channel_id][message_ts] = (post_key, message.text, frozenset(edits))
         self._leave("chat.update")
 
-    async def find(self, channel_id, post_key, *, since, until, cursor):
+    async def find(self, channel_id, post_key, *, since, until, cursor, thread_ts=None):
         self._meet("conversations.history", channel_id)
         self._leave("conversations.history")
         here = self.channels.get(channel_id, {}).items()
         for message_ts, (key, _, edits) in here:
+            if self.threads[channel_id, message_ts] != thread_ts:
+                continue
             if key == post_key and since.timestamp() <= float(message_ts) <= until.timestamp():
                 return HistoryPage(message_ts, None, edits)
         return HistoryPage(None, None)
@@ -161,6 +168,8 @@ class Slack:
 
 def render(claim, now):
     """A message that names the versions it tells."""
+    if claim.live is not None:
+        return Message(text="A live message.")
     if claim.view is None:
         return Message.from_json(claim.post.content)
     shown = claim.view
@@ -188,7 +197,8 @@ class Outbox(RuleBasedStateMachine):
         self.reopening = Reopening(summarise)
         self._restart(sends_at_once=False)
         for channel_id in CHANNELS:
-            chosen = ChannelFilter(region="GB", topics=frozenset(Topic))
+            show = (MEETINGS,) if channel_id == "CALL" else ()
+            chosen = ChannelFilter(region="GB", topics=frozenset(Topic), show=show)
             self.within(subscriptions.save, channel_id, chosen, user_id="U", now=self.now)
 
     def _restart(self, *, sends_at_once):

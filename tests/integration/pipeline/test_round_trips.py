@@ -79,7 +79,7 @@ class Slack:
     def __init__(self):
         self.taken = 0
 
-    async def post(self, channel_id, message, *, post_key, timeout_s, edits=()):
+    async def post(self, channel_id, message, *, post_key, timeout_s, edits=(), thread_ts=None):
         self.taken += 1
         return f"{self.taken}.0"
 

@@ -10,7 +10,15 @@ from bot.channels.audit_log import AuditPage
 from bot.channels.filters import ALL_REGIONS, Abandonments, ChannelFilter, Overridden
 from bot.channels.filters import Meeting as MutedMeeting
 from bot.channels.watches import WatchedName
-from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, WatchKind, WatchRow
+from bot.db.tables import (
+    AuditEntry,
+    ChannelSubscriptionRow,
+    MessageKind,
+    MutedMeetingRow,
+    OutboxMessage,
+    WatchKind,
+    WatchRow,
+)
 from bot.deliveries.inbox import FirstWaiting
 from bot.errors import CommandError, StorageUnavailable
 from bot.events.drill_mark import Drill
@@ -24,6 +32,7 @@ from bot.outbox.dead_letters import DeadLetter
 from bot.outbox.held_queues import CARDS, DIGEST, PAUSED, QUIET, UNDELIVERED, Held
 from bot.outbox.ledger import LedgerLine, Trace, TracedDelivery, TracedVersion
 from bot.outbox.ledger import LedgerOutcome as Became
+from bot.outbox.live_meetings import LiveMeeting
 from bot.outbox.resume import Backlog
 from bot.outbox.traffic import Sent, WaitingChannel
 from bot.racedata.day_card import Card, Coverage, MeetingCard, Outcomes, RaceOutcome
@@ -52,6 +61,7 @@ from bot.slack.messages.answers.coverage_answer import coverage
 from bot.slack.messages.answers.drill_report import drill_report
 from bot.slack.messages.answers.full_result_answer import full_result
 from bot.slack.messages.answers.help_answer import HelpGroup, command_help, usage_of
+from bot.slack.messages.answers.live_meeting import live_meeting
 from bot.slack.messages.answers.mute_answer import muted, unmuted
 from bot.slack.messages.answers.pause_answer import paused, resumed
 from bot.slack.messages.answers.racecard_answer import racecard
@@ -311,7 +321,14 @@ def _waited(because: str, remarks: VersionRemarks = NO_REMARKS) -> Backlog:
     return Backlog(Held(because, NOON), ((ABANDONED, remarks), (MEETING, remarks)), ((RESULT, remarks),), counts, 2)
 
 
+_LIVE = OutboxMessage(channel_id="C1", idempotency_key="live", kind=MessageKind.LIVE, priority=2, received_at=NOON)
+_OF_KEMPTON = MutedMeeting(course=KEMPTON.course, race_date=TODAY.isoformat(), region="GB")
+
 ANSWERS: dict[str, partial[Any]] = {
+    "live_meeting": partial(
+        live_meeting, LiveMeeting(_LIVE, _OF_KEMPTON, replace(OUTCOMES, lost=())), NOON + timedelta(hours=2)
+    ),
+    "live_meeting_abandoned": partial(live_meeting, LiveMeeting(_LIVE, _OF_KEMPTON, OUTCOMES), NOON),
     "notice": partial(sentence, "3 deliveries have failed since 14:30. <!channel> & *more*: /racing status says why."),
     "notice_of_a_channel": partial(
         sentence, "Slack no longer lets me post in channel C1 (archived). Subscribed by U1.", ["C1", "U1"]

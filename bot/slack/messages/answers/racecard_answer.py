@@ -136,10 +136,10 @@ def _meeting(place: int, card: Card) -> Unit:
 
 
 def _race(race: Race, outcome: RaceOutcome) -> str:
-    return joined([clip(race_line(race), CARD_LINE_MAX), _became(race, outcome)])
+    return joined([clip(race_line(race), CARD_LINE_MAX), became(race, outcome)])
 
 
-def _became(race: Race, outcome: RaceOutcome) -> str | None:
+def became(race: Race, outcome: RaceOutcome) -> str | None:
     return {
         RaceOutcome.SETTLED: _winner(race),
         RaceOutcome.ABANDONED: lost_words(race),
@@ -180,8 +180,8 @@ def _race_with_runners(race: Race, outcome: RaceOutcome, at: str | None) -> Unit
         return Unit((lines_section(joined([at, _race(race, outcome)], "  "), [], 0),))
     off = off_for_readers(race.off)
     details = clip(race_details(race), CARD_LINE_MAX) or None
-    became = _became(race, outcome)
-    name = joined([at, f"*{off}*" if off else None, details, became], "  ") or race_line(race)
+    said = became(race, outcome)
+    name = joined([at, f"*{off}*" if off else None, details, said], "  ") or race_line(race)
     columns, line = CARD_COLUMNS, _declared
     if outcome in {RaceOutcome.SETTLED, RaceOutcome.BOTH}:
         columns, line = RUN_COLUMNS, _placed

@@ -7,6 +7,7 @@ from bot.slack.messages.conditions.hour_views import DigestView, EveView, QuietV
 from bot.slack.messages.conditions.mention_view import MentionView
 from bot.slack.messages.conditions.race_class_view import RaceClassView
 from bot.slack.messages.conditions.region_view import RegionView
+from bot.slack.messages.conditions.show_view import ShowView
 from bot.slack.messages.conditions.topic_view import TopicView
 
 REGION, TOPICS, ONLY_COURSES, MENTIONS = RegionView(), TopicView(), OnlyCoursesView(), MentionView()
@@ -22,6 +23,7 @@ VIEWS: tuple[ConditionView, ...] = (
     EveView(),
     QuietView(),
     ZoneView(),
+    ShowView(),
 )
 
 NARROWING: tuple[ConditionView, ...] = tuple(view for view in VIEWS if view.condition.is_narrowing)
