@@ -45,6 +45,7 @@ from bot.slack.commands.invocation import Invocation
 from bot.slack.forms.subscribe_form import FormOf
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.conditions.region_view import REGIONS_FIELD
+from bot.slack.messages.conditions.table import VIEWS
 from bot.slack.messages.kit.sentences import sentence
 from bot.slack.web_client import SlackClient, make_session, make_web_client
 from tests.databases import empty
@@ -84,8 +85,9 @@ class Replica:
         return await command(self.desk, typed(text))
 
     async def saves(self, form, **chosen):
-        values = {"region": ("GB",), "topics": DEFAULT_TOPICS, "courses": None, "not_courses": None, "mentions": ()}
-        return await submit(self.desk, typed(""), form, values | {"classes": None} | chosen)
+        values = dict.fromkeys((view.field for view in VIEWS), None)
+        values |= {"region": ("GB",), "topics": DEFAULT_TOPICS, "mentions": ()}
+        return await submit(self.desk, typed(""), form, values | chosen)
 
     async def checks(self):
         work = partial(check_filters, notices=self.notices, now=now())

@@ -51,6 +51,7 @@ SAMPLES = {
     "cards": Sample(("18:00", "19:00"), "cards:18", ("19:00",), {}, None),
     "quiet": Sample(("22:00-07:00", "12:00-13:00"), "quiet:12-13", ("22:00-07:00",), {}, None),
     "zone": Sample(("Europe/London",), "zone", (), {}, None),
+    "show": Sample(("meetings",), "show", (), {}, None),
 }
 
 EVERY_KIND = pytest.mark.parametrize("field", [condition.field for condition in CONDITIONS])
