@@ -19,19 +19,23 @@ from itertools import count
 from pathlib import Path
 from random import Random
 
-from sqlmodel import Session
+from sqlalchemy import select
+from sqlmodel import Session, col
 
 from bench.common import AtMost, Measure, percentile, table
 from bot.app import Service
 from bot.channels import subscriptions
+from bot.channels.conditions.show_condition import MEETINGS as MEETINGS_SHOWN
 from bot.channels.filters import ChannelFilter
 from bot.db import migrate
 from bot.db.database_clock import database_now
+from bot.db.tables import OutboxMessage
 from bot.deliveries import inbox
 from bot.deliveries.payload import identify
 from bot.events.event import Topic
 from bot.logs import configure_logging
 from bot.outbox import channel_queues
+from bot.outbox.message_store import IS_UNSENT, Priority
 from bot.sandbox.racing_day import Meeting
 from bot.sandbox.racing_service.delivery_queue import Delivery
 from bot.sandbox.racing_service.racing import REASONS
@@ -47,8 +51,11 @@ CARDS_AT = datetime(2026, 11, 20, 22, tzinfo=UTC)
 SETTLED_AFTER = timedelta(minutes=8)
 CORRECTED_AFTER = timedelta(minutes=12)
 CALLED_OFF_BEFORE = timedelta(minutes=10)
-STEP_S = 0.2
-"""The clock moves at least so far."""
+STEP_S, OTHER_STEP_S = 0.2, 2.0
+"""The clock moves at least so far: while an abandonment waits, and else."""
+
+MODES: dict[str, tuple[str, ...]] = {"flat": (), "meetings": (MEETINGS_SHOWN,)}
+"""What channels choose by `show:`."""
 
 USUAL = frozenset({Topic.RESULTS, Topic.ABANDONMENTS})
 EVERYTHING = USUAL | {Topic.RACECARDS}
@@ -153,13 +160,13 @@ def _service(seed: int, clock: MovedClock) -> RacingService:
     return service
 
 
-def filters(regions: Sequence[str]) -> dict[str, ChannelFilter]:
+def filters(regions: Sequence[str], show: tuple[str, ...]) -> dict[str, ChannelFilter]:
     """Two channels of each region; of all regions ten, five with racecards, and five of abandonments alone."""
     chosen = [ChannelFilter(region=region, topics=USUAL) for region in regions for _ in range(2)]
     chosen += [ChannelFilter(region="*", topics=USUAL) for _ in range(10)]
     chosen += [ChannelFilter(region="*", topics=EVERYTHING) for _ in range(5)]
     chosen += [ChannelFilter(region="*", topics=ABANDONMENTS) for _ in range(5)]
-    return {f"C{number:03}": one for number, one in enumerate(chosen)}
+    return {f"C{number:03}": one.model_copy(update={"show": show}) for number, one in enumerate(chosen)}
 
 
 class Day:
@@ -196,7 +203,8 @@ class Day:
         while await service.database.read(self._next_due) is not None and (end is None or self._clock.now < end):
             wait_s = await service.poster.start_due()
             await service.poster.finish()
-            self._clock.now += timedelta(seconds=max(wait_s, STEP_S))
+            urgent = await service.database.read(_abandonment_waits)
+            self._clock.now += timedelta(seconds=max(wait_s, STEP_S if urgent else OTHER_STEP_S))
         if end is not None:
             self._clock.now = max(self._clock.now, end)
 
@@ -235,17 +243,22 @@ def _first_about(delivery: Delivery, messages: Sequence[PostedMessage], at: date
     )
 
 
+def _abandonment_waits(session: Session) -> bool:
+    waiting = select(col(OutboxMessage.id)).where(IS_UNSENT, col(OutboxMessage.priority) == Priority.ABANDONMENT)
+    return session.execute(waiting.limit(1)).first() is not None
+
+
 def _subscribe(session: Session, *, chosen: dict[str, ChannelFilter], now: datetime) -> None:
     for channel_id, one in chosen.items():
         subscriptions.save(session, channel_id, one, user_id="UALICE", now=now)
 
 
-async def run(folder: Path) -> Figures:
+async def run(folder: Path, show: tuple[str, ...]) -> Figures:
     """Raises SystemExit where the day has another size."""
     clock = MovedClock(CARDS_AT - timedelta(minutes=5))
     programme = Programme(clock)
     slack = SlackWorkspace(clock=clock, limits=SlackLimits())
-    chosen = filters(programme.regions)
+    chosen = filters(programme.regions, show)
     for channel_id in chosen:
         slack.add_channel(channel_id, channel_id.lower(), bot_is_member=True)
     async with slack.running():
@@ -269,14 +282,23 @@ async def run(folder: Path) -> Figures:
             await service.database.close()
 
 
-def main() -> None:
+def measured(show: tuple[str, ...]) -> Figures:
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         folder = Path(name)
         with (folder / "log").open("w", encoding="utf-8") as lines, contextlib.redirect_stderr(lines):
             configure_logging("WARNING", "console")
-            figures = asyncio.run(run(folder))
+            return asyncio.run(run(folder, show))
+
+
+def main() -> None:
+    for mode, show in MODES.items():
+        print(f"show: {mode}")
+        print(table(_measures(measured(show))))
+
+
+def _measures(figures: Figures) -> list[Measure]:
     calls = figures.calls
-    measures = [
+    return [
         Measure("abandonments in their channels", len(figures.late_s), ""),
         Measure("abandonments missing", figures.missing, "", AtMost(0)),
         Measure("abandonment to message, p50", percentile(figures.late_s, 50), "s"),
@@ -285,7 +307,6 @@ def main() -> None:
         Measure("messages", figures.messages, ""),
         *(Measure(f"{name} for each meeting", made / MEETINGS, "calls") for name, made in sorted(calls.items())),
     ]
-    print(table(measures))
 
 
 if __name__ == "__main__":

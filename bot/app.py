@@ -39,6 +39,7 @@ from bot.operations.health import Health
 from bot.operations.heartbeat import Heartbeat, open_http
 from bot.operations.jobs.check_channels import ChannelCheck
 from bot.operations.jobs.end_pauses import PauseEnd
+from bot.operations.jobs.escalate import EscalationCheck
 from bot.operations.jobs.scheduler import Jobs
 from bot.operations.jobs.table import JobParts
 from bot.operations.jobs.tell_due import DueTelling
@@ -402,6 +403,7 @@ class Service:
             channels=ChannelCheck(self.database, is_in, self.reopening, self.clock, self.queued),
             pauses=PauseEnd(self.database, self.reopening, self.clock, self.queued),
             due=DueTelling(self.database, self.reopening, self.clock, self.queued),
+            escalation=EscalationCheck(self.database, self.clock, self.queued),
             drills=self.drills,
             deliveries=DeliveryWatch(self.database, self.notices, self.races_for_jobs, quota, self.clock, self.queued),
             repair=Repair(

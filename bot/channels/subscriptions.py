@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
 
 from sqlalchemy import ColumnElement, delete, func, literal_column, or_, select, update
 from sqlmodel import Session, col
 
-from bot.channels import channel_lock
+from bot.channels import channel_lock, pauses
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.db.engine import affected, table_of
 from bot.db.tables import ChannelSubscriptionRow, EventVersion, OutboxMessage, SubscriptionState
@@ -17,10 +17,6 @@ from bot.logs import get_logger
 
 CLOSED_STATES = (SubscriptionState.WAITING, SubscriptionState.SUSPENDED)
 """States that end when the bot is in the channel."""
-
-UNTIL_RESUMED = datetime(9999, 1, 1, tzinfo=UTC)
-"""The end of a pause without an end. A channel with `paused_until` is paused in every state."""
-
 
 log = get_logger(__name__)
 
@@ -160,35 +156,23 @@ def suspend(session: Session, channel_id: str, reason: str, now: datetime) -> in
 
 def reopen(session: Session, channel_id: str, now: datetime) -> int:
     channel_lock.take(session, channel_id)
-    paused = paused_until(session, channel_id, now) is not None
+    paused = pauses.until(session, channel_id, now) is not None
     state = SubscriptionState.PAUSED if paused else SubscriptionState.LIVE
     return set_state(session, channel_id, state, now, only=CLOSED_STATES)
 
 
 def pause(session: Session, channel_id: str, until: datetime | None, now: datetime) -> int:
-    channel_lock.take(session, channel_id)
-    statement = update(ChannelSubscriptionRow).where(col(ChannelSubscriptionRow.channel_id) == channel_id)
-    paused = affected(session, statement.values(paused_until=until or UNTIL_RESUMED, updated_at=now))
+    """Returns how many subscriptions and watches are paused."""
+    paused = pauses.begin(session, channel_id, until)
     set_state(session, channel_id, SubscriptionState.PAUSED, now, only=(SubscriptionState.LIVE,))
     return paused
 
 
 def end_pause(session: Session, channel_id: str, now: datetime) -> int:
-    channel_lock.take(session, channel_id)
-    statement = update(ChannelSubscriptionRow).where(
-        col(ChannelSubscriptionRow.channel_id) == channel_id, col(ChannelSubscriptionRow.paused_until).is_not(None)
-    )
-    ended = affected(session, statement.values(paused_until=None, updated_at=now))
+    """Returns how many subscriptions and watches were paused."""
+    ended = pauses.end(session, channel_id)
     set_state(session, channel_id, SubscriptionState.LIVE, now, only=(SubscriptionState.PAUSED,))
     return ended
-
-
-def paused_until(session: Session, channel_id: str, now: datetime) -> datetime | None:
-    statement = select(func.max(col(ChannelSubscriptionRow.paused_until))).where(
-        col(ChannelSubscriptionRow.channel_id) == channel_id, col(ChannelSubscriptionRow.paused_until) > now
-    )
-    until: datetime | None = session.execute(statement).scalar_one_or_none()
-    return until
 
 
 def closed_channels(session: Session, limit: int) -> list[str]:
@@ -286,7 +270,7 @@ def _filter(text: str, region: str) -> ChannelFilter:
 def _new(
     session: Session, channel_id: str, chosen: ChannelFilter, user_id: str, now: datetime
 ) -> ChannelSubscriptionRow:
-    pause_ends = paused_until(session, channel_id, now)
+    pause_ends = pauses.until(session, channel_id, now)
     closed = next((row for row in of_channel(session, channel_id) if row.state in CLOSED_STATES), None)
     state = SubscriptionState.PAUSED if pause_ends else SubscriptionState.LIVE
     return ChannelSubscriptionRow(

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, delete, func, select, update
 from sqlmodel import Session, col
 
-from bot.channels import channel_lock
+from bot.channels import channel_lock, pauses
 from bot.db.engine import affected, insert_here, table_of
 from bot.db.tables import ChannelSubscriptionRow, WatchKind, WatchRow
 from bot.events.races import Race, Runner
@@ -91,6 +91,12 @@ def of_person(session: Session, person_id: str) -> Sequence[WatchRow]:
     return _rows(session, col(WatchRow.person_id) == person_id)
 
 
+def of_channels(session: Session) -> list[tuple[str, WatchedName]]:
+    """Every watch with its channel, without the watches of persons."""
+    rows = sorted(_rows(session, col(WatchRow.person_id).is_(None)), key=lambda row: row.channel_id)
+    return [(row.channel_id, WatchedName(WatchKind(row.kind), row.name)) for row in rows]
+
+
 def find(session: Session, number: int) -> WatchRow | None:
     return session.get(WatchRow, number)
 
@@ -126,6 +132,7 @@ def add(
 ) -> list[WatchedName]:
     """Returns the new names."""
     channel_lock.take(session, channel_id)
+    paused_until = pauses.until(session, channel_id, now)
     once = insert_here(session, WatchRow).on_conflict_do_nothing(index_elements=["channel_id", "kind", "name_key"])
     made = []
     for one in names:
@@ -137,6 +144,7 @@ def add(
             "name_key": str(name_key(one.name)),
             "created_by": user_id,
             "created_at": now,
+            "paused_until": paused_until,
         }
         if affected(session, once.values(**values)):
             made.append(one)
@@ -146,6 +154,18 @@ def add(
 def end(session: Session, row: WatchRow) -> bool:
     channel_lock.take(session, row.channel_id)
     return affected(session, delete(WatchRow).where(col(WatchRow.id) == row.id)) > 0
+
+
+def end_named(session: Session, channel_id: str, name: WatchedName) -> None:
+    channel_lock.take(session, channel_id)
+    session.execute(
+        delete(WatchRow).where(
+            col(WatchRow.channel_id) == channel_id,
+            col(WatchRow.person_id).is_(None),
+            col(WatchRow.kind) == name.kind,
+            col(WatchRow.name_key) == str(name_key(name.name)),
+        )
+    )
 
 
 def move_channel(session: Session, old_id: str, new_id: str) -> None:

@@ -14,7 +14,9 @@ from bot.fanout.fanout import Fanout
 from bot.outbox.claim_at_fanout import QueuedOnly
 from bot.outbox.notices import Notices
 from bot.outbox.restored import PutInDoubt, put_in_doubt
+from bot.outbox.resume import Reopening
 from bot.settings import Settings
+from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.kit.sentences import sentence
 
 
@@ -33,7 +35,7 @@ async def run_restored(settings: Settings) -> str:
 
 
 async def restored(database: Database, notices: Notices, clock: Clock) -> PutInDoubt:
-    """Fan out waiting deliveries, then mark the copy's unsent messages as in doubt."""
+    """Fan out waiting deliveries, summarise what waited for an hour, then mark unsent messages as in doubt."""
     fanout = Fanout(
         database,
         read_payload,
@@ -44,6 +46,10 @@ async def restored(database: Database, notices: Notices, clock: Clock) -> PutInD
         wake=asyncio.Event(),
     )
     while await fanout.run_once():
+        continue
+    # The same messages make a summary of the same key.
+    reopening = Reopening(waited)
+    while await database.write(lambda session: reopening.tell_due(session, clock)):
         continue
     return await database.write(lambda session: put_in_doubt(session, database_now(session, clock)))
 

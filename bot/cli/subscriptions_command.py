@@ -13,9 +13,10 @@ from typing import TypeVar
 
 from sqlmodel import Session
 
-from bot.channels import channel_lock, subscriptions
+from bot.channels import channel_lock, subscriptions, watches
 from bot.channels.conditions.race_class_condition import folded_class
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
+from bot.cli.watch_changes import WatchChange, change_watches, watch_difference, watch_lines
 from bot.clock import Clock, utc_now
 from bot.db.engine import TOOL_BUSY_S, Database
 from bot.db.named_value_store import DatabaseStateStore
@@ -25,7 +26,7 @@ from bot.events.races import Course
 from bot.fanout.unchecked_filters import course_of
 from bot.logs import get_logger
 from bot.operations import subscription_file
-from bot.operations.subscription_file import Wanted
+from bot.operations.subscription_file import Wanted, WatchesByChannel
 from bot.outbox import backlog
 from bot.racedata.client.service_client import open_client
 from bot.racedata.lexicon import Lexicon
@@ -52,6 +53,11 @@ LISTED_MAX = 30
 """Race classes that a refusal lists."""
 
 ACTION = "apply"
+
+CHANGED_MEANWHILE = (
+    "Somebody has changed a subscription since the difference was shown, so nothing was changed. Type the command "
+    "again."
+)
 
 
 @dataclass(frozen=True)
@@ -89,14 +95,34 @@ class Applying:
     async def changes(self, wanted: Sequence[Wanted]) -> list[SubscriptionChange]:
         return difference(await self.database.read(subscriptions.every), wanted)
 
-    async def carry_out(self, wanted: Sequence[Wanted], shown: Sequence[SubscriptionChange]) -> None:
+    async def watch_changes(self, wanted: WatchesByChannel | None) -> list[WatchChange]:
+        return watch_difference(await self.database.read(watches.of_channels), wanted)
+
+    async def carry_out(
+        self,
+        wanted: Sequence[Wanted],
+        shown: Sequence[SubscriptionChange],
+        wanted_watches: WatchesByChannel | None = None,
+        shown_watches: Sequence[WatchChange] = (),
+    ) -> None:
         """Make the shown changes, all or none.
 
         Raises SubscriptionsNotApplied after any change since the display.
         """
         uninvited = await self._uninvited(shown)
-        await self.database.write(partial(self._apply, wanted=wanted, shown=shown, uninvited=uninvited))
-        log.info("subscriptions_applied", reference=self.reference, changes=len(shown), who=self.who)
+
+        def apply(session: Session) -> None:
+            channels = {*(one.channel_id for one in shown), *(one.channel_id for one in shown_watches)}
+            channel_lock.take(session, *sorted(channels))
+            # Before the subscriptions: a channel without both keeps no waiting message.
+            if watch_difference(watches.of_channels(session), wanted_watches) != list(shown_watches):
+                raise SubscriptionsNotApplied(CHANGED_MEANWHILE)
+            change_watches(session, self, self.who, self.reference, shown_watches)
+            self._apply(session, wanted=wanted, shown=shown, uninvited=uninvited)
+
+        await self.database.write(apply)
+        count = len(shown) + len(shown_watches)
+        log.info("subscriptions_applied", reference=self.reference, changes=count, who=self.who)
 
     async def _uninvited(self, shown: Sequence[SubscriptionChange]) -> frozenset[str]:
         """Channels with a new subscription and without the bot. After a silence Slack is not asked again."""
@@ -119,13 +145,9 @@ class Applying:
         shown: Sequence[SubscriptionChange],
         uninvited: frozenset[str],
     ) -> None:
-        channel_lock.take(session, *sorted({one.channel_id for one in shown}))
         found = difference(subscriptions.every(session), wanted)
         if {one.key for one in found} != {one.key for one in shown}:
-            raise SubscriptionsNotApplied(
-                "Somebody has changed a subscription since the difference was shown, so nothing was changed. Type the "
-                "command again."
-            )
+            raise SubscriptionsNotApplied(CHANGED_MEANWHILE)
         for channel_id, changes in groupby(found, key=lambda one: one.channel_id):
             self._change_channel(session, channel_id, list(changes))
             if channel_id in uninvited:
@@ -285,7 +307,9 @@ def operator() -> str:
 async def run_export(settings: Settings, *, as_json: bool) -> str:
     """Raises StorageError."""
     async with _opened(settings, reads_only=True) as database:
-        data = subscription_file.as_data(await database.read(subscriptions.every))
+        data = await database.read(
+            lambda session: subscription_file.as_data(subscriptions.every(session), watches.of_channels(session))
+        )
     return subscription_file.as_json(data) if as_json else subscription_file.as_yaml(data)
 
 
@@ -297,23 +321,23 @@ async def run_apply(settings: Settings, text: str, *, show: Say, warn: Say, agre
 
     Raises SubscriptionFileWrong, SubscriptionsNotApplied and StorageError, each without any change.
     """
-    wanted = subscription_file.read(text)
+    file = subscription_file.read(text)
     async with _opened(settings) as database, make_session() as session:
         slack = SlackClient(
             make_web_client(settings.slack_bot_token.get_secret_value(), settings.slack_api_url, session)
         )
         applying = Applying(database, settings, utc_now, operator(), partial(is_member, slack))
         there = await database.read(subscriptions.every)
-        wanted, warnings = checked(wanted, there, await _lists(settings, database), utc_now())
+        wanted, warnings = checked(file.subscriptions, there, await _lists(settings, database), utc_now())
         for one in warnings:
             warn(one)
-        changes = await applying.changes(wanted)
-        if not changes:
+        changes, of_watches = await applying.changes(wanted), await applying.watch_changes(file.watches)
+        if not (changes or of_watches):
             return "Nothing to change: the subscriptions are as the file has them."
-        show(in_lines(changes))
+        show("\n".join(filter(None, [watch_lines(of_watches), in_lines(changes) if changes else ""])))
         if not agree():
             raise SubscriptionsNotApplied("Nothing was changed.")
-        await applying.carry_out(wanted, changes)
+        await applying.carry_out(wanted, changes, file.watches, of_watches)
         return f"Done ({applying.reference}). /racing audit all shows the changes; a running bot has taken them."
 
 

@@ -183,6 +183,7 @@ class WatchRow(SQLModel, table=True):
     """See bot.events.watched."""
     created_by: str
     created_at: datetime
+    paused_until: datetime | None = None
 
 
 class AuditEntry(SQLModel, table=True):
@@ -249,6 +250,9 @@ class MessageKind(StrEnum):
     WELCOME = "welcome"
     ANSWER = "answer"
     """Answers a direct message."""
+    ESCALATION = "escalation"
+    """Nobody has acknowledged an abandonment."""
+    ESCALATION_EDIT = "escalation_edit"
 
 
 class MessageState(StrEnum):
@@ -287,7 +291,9 @@ class OutboxMessage(SQLModel, table=True):
         CheckConstraint(_one_of("kind", MessageKind), name="ck_message_kind"),
         CheckConstraint(_one_of("state", MessageState), name="ck_message_state"),
         CheckConstraint(f"reason IS NULL OR {_one_of('reason', Reason)}", name="ck_message_reason"),
-        CheckConstraint("(kind IN ('edit', 'live_edit')) = (edits_id IS NOT NULL)", name="ck_message_edits"),
+        CheckConstraint(
+            "(kind IN ('edit', 'live_edit', 'escalation_edit')) = (edits_id IS NOT NULL)", name="ck_message_edits"
+        ),
         CheckConstraint("(kind IN ('event', 'edit')) = (event_id IS NOT NULL)", name="ck_message_event"),
         CheckConstraint("(event_id IS NULL) = (content IS NOT NULL)", name="ck_message_content"),
         CheckConstraint("thread_of IS NULL OR kind = 'event'", name="ck_message_thread_of"),
@@ -332,7 +338,7 @@ class OutboxMessage(SQLModel, table=True):
     event_id: int | None = Field(default=None, sa_column=Column(BigKey, ForeignKey("event.id"), nullable=True))
     edits_id: int | None = Field(default=None, sa_column=Column(BigKey, nullable=True))
     content: str | None = Field(default=None, sa_column=_text(nullable=True))
-    """The Message as JSON, of a message without event; of a live message the meeting as JSON."""
+    """As JSON: of a message without event the Message, of a live message the meeting, of an escalation an Escalated."""
     priority: int
     state: str = MessageState.QUEUED
     reason: str | None = None
@@ -361,6 +367,39 @@ class OutboxMessage(SQLModel, table=True):
     given_up_at: datetime | None = None
     thread_of: int | None = Field(default=None, sa_column=Column(BigKey, nullable=True))
     """The live message whose thread the message belongs to."""
+
+
+class AckState(StrEnum):
+    ASKED = "asked"
+    REMINDED = "reminded"
+    """People were mentioned, and other channels are told next."""
+    UNANSWERED = "unanswered"
+    """No step is left."""
+    TAKEN = "taken"
+    REPLACED = "replaced"
+    """A newer message of the channel tells of the abandonment, or nobody wants the abandonment any more."""
+
+
+class Acknowledgement(SQLModel, table=True):
+    """Of an abandonment's message with a button."""
+
+    __tablename__ = "acknowledgement"
+    __table_args__ = (
+        CheckConstraint(_one_of("state", AckState), name="ck_acknowledgement_state"),
+        CheckConstraint("(state = 'taken') = (taken_by IS NOT NULL)", name="ck_acknowledgement_taken_by"),
+        CheckConstraint("(state = 'taken') = (taken_at IS NOT NULL)", name="ck_acknowledgement_taken_at"),
+        CheckConstraint("state <> 'asked' OR stepped_at IS NULL", name="ck_acknowledgement_stepped_at"),
+        Index("ix_acknowledgement_open", "message_id", info={WHERE: "state IN ('asked', 'reminded')"}),
+    )
+
+    message_id: int = Field(sa_column=Column(BigKey, primary_key=True, autoincrement=False))
+    asked: str = Field(sa_column=_text())
+    """The AckRequest as JSON: after how long, and who is told."""
+    state: str = AckState.ASKED
+    stepped_at: datetime | None = None
+    """The last step of the escalation."""
+    taken_by: str | None = None
+    taken_at: datetime | None = None
 
 
 class Generation(SQLModel, table=True):

@@ -15,6 +15,7 @@ from bot.events import event_store
 from bot.events.event import RacingEvent
 from bot.events.meeting_parts import shows_the_same
 from bot.events.watched import WatchedIn
+from bot.fanout.asking import Asking
 from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.live_messages import LiveMessages
 from bot.fanout.plan import Plan
@@ -94,28 +95,36 @@ def edit_for_race_book(session: Session, *, clock: Clock, race_ids: Sequence[str
     now = inbox.take_turn(session, clock)
     if now is None:
         return None
+    live: LiveMessages | None = None
     try:
         with session.begin_nested():
-            _fill_in_again(session, race_ids, clock())
+            live = _fill_in_again(session, race_ids, clock())
     except Exception as error:
         if is_unavailable(error):
             raise
         log.exception("learnt_not_told", races=list(race_ids))
     race_book_store.looked_at(session, race_ids)
+    if live is not None:
+        live.finish()
     return Added(waiting=len(race_ids))
 
 
-def _fill_in_again(session: Session, race_ids: Sequence[str], now: datetime) -> None:
+def _fill_in_again(session: Session, race_ids: Sequence[str], now: datetime) -> LiveMessages:
     known = fanout_knowledge.read(session, now)
+    live = LiveMessages(session, known.with_live_messages, now)
     elsewhere = KnownElsewhere(session, known.lists, known.filters)
     races = race_book_store.find(session, race_ids, ())
     elsewhere.learn(races)
+    for race in races.values():
+        live.refresh(race, now)
     meetings = KnownMeetings(session, now - EDITED_WITHIN)
     elsewhere.listen(meetings.read_around(races.values()))
-    plan = Plan(session, meetings, Hours(now, known.with_hours), LiveMessages(session, {}))
+    asking = Asking(session, known.with_asking)
+    plan = Plan(session, meetings, Hours(now, known.with_hours), live, asking)
     tell_again(session, plan, elsewhere, meetings, known, now=now)
     plan.carry_out()
     plan.let_edits_wait()
+    return live
 
 
 def _watched_now(known: FanoutKnowledge, elsewhere: KnownElsewhere, event: RacingEvent, row: EventVersion) -> WatchedIn:

@@ -1,4 +1,4 @@
-"""The channels with a live message of a version's meeting, and the messages for the thread."""
+"""The live messages of the meetings that a transaction tells of, and the messages for their threads."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,72 +7,96 @@ from datetime import datetime
 from sqlmodel import Session
 
 from bot.channels.filters import ChannelFilter, Meeting, meeting_of
-from bot.db.tables import EventVersion
+from bot.db.engine import is_unavailable
 from bot.events import event_store
 from bot.events.event import EventKind, RacingEvent
+from bot.events.races import Race
 from bot.fanout.version_news import News
 from bot.fanout.waits import is_urgent
+from bot.logs import get_logger
 from bot.outbox import live_meetings
+
+log = get_logger(__name__)
 
 _IN_THREADS = frozenset({EventKind.RESULT_RECEIVED, EventKind.RACECARD_PUBLISHED})
 
 
 @dataclass
 class _Touched:
-    """`making`: channels without a live message get one. `showing`: channels with a live message get an edit."""
+    """`making`: channels without a live message get one. Every live message of the meeting gets an edit."""
 
     meeting: Meeting
-    newest: EventVersion
     received_at: datetime
     making: set[str] = field(default_factory=set)
-    showing: set[str] = field(default_factory=set)
 
 
 class LiveMessages:
     """Of one transaction. `filters`: all filters of the channels with live messages. False without any."""
 
-    def __init__(self, session: Session, filters: Mapping[str, Sequence[ChannelFilter]]) -> None:
+    def __init__(self, session: Session, filters: Mapping[str, Sequence[ChannelFilter]], now: datetime) -> None:
         self._session = session
         self._filters = filters
-        self._touched: dict[str, _Touched] = {}
+        self._now = now
+        self._touched: dict[tuple[str, ...], _Touched] = {}
 
     def __bool__(self) -> bool:
         return bool(self._filters)
 
     def threads(self, news: News, channels: Sequence[str], held_back: Collection[str]) -> Mapping[str, int]:
         """Channel → the live message for the version's thread. `held_back`: channels without a new live message."""
-        event, meeting = news.event, meeting_of(news.event.race)
-        key = live_meetings.key_of(meeting) if event.kind is not None and event.drill is None else None
-        choosing = self._choosing(event, channels) if key else ()
-        if key is None or not choosing:
+        event = news.event
+        keys = self.refresh(event.race, news.version.received_at) if event.kind and event.drill is None else ()
+        choosing = self._choosing(event, channels) if keys else ()
+        if not choosing:
             return {}
-        touched = self._touched.setdefault(key, _Touched(meeting, news.version, news.version.received_at))
-        touched.newest, touched.received_at = news.version, news.version.received_at
-        touched.showing |= set(choosing)
-        making = set(choosing).difference(held_back)
-        touched.making |= making
+        touched = self._touched[keys]
+        if not live_meetings.is_over(touched.meeting, self._now):
+            touched.making |= set(choosing).difference(held_back)
         if not _goes_into_thread(news):
             return {}
         # The live message goes out before the replies.
-        live_meetings.make(self._session, key, meeting, sorted(making), news.version.received_at)
+        live = self._made(keys, touched, choosing)
         watching = event_store.known(news.version)[1].watched
-        return {
-            channel: number
-            for channel, number in live_meetings.of_channels(self._session, key, choosing).items()
-            if channel not in watching
-        }
+        return {channel: number for channel, number in live.items() if channel not in watching}
+
+    def refresh(self, race: Race, received_at: datetime) -> tuple[str, ...]:
+        """Edit the live messages of the race's meeting. Returns `live_meetings.keys_of`."""
+        meeting = meeting_of(race)
+        keys = live_meetings.keys_of(meeting)
+        if keys and self._filters:
+            self._touched.setdefault(keys, _Touched(meeting, received_at)).received_at = received_at
+        return keys
 
     def finish(self) -> None:
-        """Call last in the transaction, because of the locks of `live_meetings.edit`."""
-        for key, one in sorted(self._touched.items()):
-            live_meetings.make(self._session, key, one.meeting, sorted(one.making), one.received_at)
-        for key, one in sorted(self._touched.items()):
-            live = live_meetings.of_channels(self._session, key, one.showing)
-            if live:
-                live_meetings.edit(
-                    self._session, key, one.meeting, live, news_id=one.newest.id or 0, received_at=one.received_at
-                )
-        self._touched.clear()
+        """Call last in the transaction, because of the locks of `live_meetings.edit`.
+
+        An error of ours holds no other message up.
+        """
+        try:
+            with self._session.begin_nested():
+                self._finish()
+        except Exception as error:
+            if is_unavailable(error):
+                raise
+            log.exception("live_messages_not_made", meetings=sorted(self._touched))
+
+    def _finish(self) -> None:
+        found = [
+            (keys[0], one, live)
+            for keys, one in self._touched.items()
+            if (live := self._made(keys, one, self._filters))
+        ]
+        for key, one, live in found:
+            live_meetings.edit(self._session, key, one.meeting, live, one.received_at)
+
+    def _made(self, keys: tuple[str, ...], one: _Touched, channels: Collection[str]) -> dict[str, int]:
+        """Channel → its live message, which is made if needed."""
+        live = live_meetings.of_channels(self._session, keys, channels)
+        lacking = one.making.intersection(channels).difference(live)
+        if not lacking:
+            return live
+        live_meetings.make(self._session, keys[0], one.meeting, sorted(lacking), one.received_at)
+        return live_meetings.of_channels(self._session, keys, channels)
 
     def _choosing(self, event: RacingEvent, channels: Iterable[str]) -> list[str]:
         return [

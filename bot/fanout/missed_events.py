@@ -6,11 +6,13 @@ from datetime import datetime
 from sqlmodel import Session
 
 from bot.channels import mutes, subscriptions
+from bot.channels.ack_request import asks
 from bot.channels.filters import ChannelFilter
 from bot.channels.hours import has_hours
 from bot.db.tables import EventVersion
 from bot.events import event_store
 from bot.events.event import RacingEvent
+from bot.fanout.asking import Asking
 from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.live_messages import LiveMessages
 from bot.fanout.plan import Plan
@@ -33,7 +35,11 @@ def post_missed(session: Session, channel_id: str, chosen: ChannelFilter, *, sin
     meetings = KnownMeetings(session, now)
     meetings.read(missed.values())
     plan = Plan(
-        session, meetings, Hours(now, {channel_id: [chosen]} if has_hours(chosen) else {}), LiveMessages(session, {})
+        session,
+        meetings,
+        Hours(now, {channel_id: [chosen]} if has_hours(chosen) else {}),
+        LiveMessages(session, {}, now),
+        Asking(session, {channel_id: [chosen]} if asks(chosen) else {}),
     )
     for key in sorted(missed, key=lambda key: first[key].id or 0):
         event = missed[key]

@@ -2,16 +2,18 @@
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from sqlmodel import Session
 
+from bot.channels.ack_request import AckRequest
 from bot.db.tables import EventVersion, MessageKind
 from bot.events import event_store, named_races
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
 from bot.events.meeting_parts import says_all_of
+from bot.fanout.asking import Asking
 from bot.fanout.known_meetings import KnownMeetings
 from bot.fanout.live_messages import LiveMessages
 from bot.fanout.version_news import News
@@ -31,13 +33,17 @@ class MessagePlace:
 
 @dataclass(frozen=True)
 class _Planned:
-    """A version's messages by channel; who muted, until when messages wait, and the live messages of their threads."""
+    """A version's messages by channel.
+
+    `muted`: by whom. `waiting`: until when. `threads`: the live message. `asking`: what is to be acknowledged.
+    """
 
     news: News
     places: Mapping[str, MessagePlace | None]
     muted: Mapping[str, str]
     waiting: Mapping[str, datetime]
-    threads: Mapping[str, int]
+    threads: Mapping[str, int] = field(default_factory=dict)
+    asking: Mapping[str, AckRequest] = field(default_factory=dict)
 
 
 class Plan:
@@ -46,9 +52,12 @@ class Plan:
     `posts` counts told channels, `written` stored messages.
     """
 
-    def __init__(self, session: Session, meetings: KnownMeetings, hours: Hours, live: LiveMessages) -> None:
+    def __init__(
+        self, session: Session, meetings: KnownMeetings, hours: Hours, live: LiveMessages, asking: Asking
+    ) -> None:
         self._session = session
         self._live = live
+        self._asking = asking
         self._hours = hours
         self._edits = False
         self._meetings = meetings
@@ -66,6 +75,9 @@ class Plan:
         """
         if news.version.id is None:
             self._versions.append(news.version)
+        if muted and news.rings and not news.is_first and news.event.kind is EventKind.RESULT_RECEIVED:
+            # Whoever was told of a winner is told that the winner has changed.
+            muted = {channel: by for channel, by in muted.items() if channel not in self._messages(news.event.key)}
         if news.event.kind is EventKind.MEETING_ABANDONED:
             named_races.add(self._session, news.event.key, (race.race_id for race in news.event.races))
         if self._hours and is_urgent(news.event, news.remarks):
@@ -77,8 +89,9 @@ class Plan:
         waiting = self._waiting(news, channels)
         held_back = {*places, *muted, *waiting}
         threads = self._live.threads(news, channels, held_back) if self._live else {}
+        asking = self._asking.of(news.event, channels)
         self._new.append(
-            _Planned(news, {channel: places.get(channel) for channel in channels}, muted, waiting, threads)
+            _Planned(news, {channel: places.get(channel) for channel in channels}, muted, waiting, threads, asking)
         )
         self.posts += len(channels)
         if news.event.kind in event_store.OF_MEETINGS:
@@ -86,6 +99,8 @@ class Plan:
         elif news.remarks.contradicts and news.event.kind is EventKind.RESULT_RECEIVED:
             self._take_out(news)
         told = {*channels, *left} - set(places)
+        if asking:
+            self._asking.replace(one for one in superseded if one[0] in told and one[0] in asking)
         self._mend(
             news.event,
             news.version,
@@ -133,13 +148,22 @@ class Plan:
             message_store.let_edits_wait(self._session, self._hours.channels)
 
     def _waiting(self, news: News, channels: Sequence[str]) -> Mapping[str, datetime]:
-        """Channels whose message waits, and until when. A change of what a channel was told does not wait."""
+        """Channels whose message waits, and until when.
+
+        A change of what a channel was told does not wait. A change of what waits, waits with it.
+        """
         waiting = self._hours.waiting(news.event, news.version, news.remarks, channels)
-        if not waiting or news.is_first:
+        if news.is_first or not self._hours:
             return waiting
         self.carry_out()
-        told = message_store.channels_reached(self._session, news.event.key, waiting)
-        return {channel: until for channel, until in waiting.items() if channel not in told}
+        told = message_store.channels_reached(self._session, news.event.key, waiting) if waiting else set()
+        own = {channel: until for channel, until in waiting.items() if channel not in told}
+        # The earlier version may wait although its hour is over.
+        earlier = message_store.waiting_of(self._session, news.event.key)
+        watched = event_store.known(news.version)[1].watched if earlier else {}
+        if hurried := earlier.keys() & watched.keys():
+            message_store.wait_no_longer(self._session, {news.event.key}, None, only=hurried)
+        return own | {channel: until for channel, until in earlier.items() if channel not in hurried}
 
     def _write(self, new: Sequence[NewPost]) -> None:
         self._edits = self._edits or any(post.edits_id for post in new)
@@ -192,8 +216,11 @@ class Plan:
         not told. `is_seen`: every message shows a difference.
         """
         self.carry_out()
+        self._live.refresh(event.race, row.received_at)
         if event.kind is EventKind.MEETING_ABANDONED:
             named_races.add(self._session, event.key, (race.race_id for race in event.races))
+        if watching and self._hours:
+            message_store.wait_no_longer(self._session, {event.key}, None, only=watching)
         if is_seen or watching:
             self._mend_seen(event, row, now, None if is_seen else watching)
         news = News(row, event, VersionRemarks(), rings=False, is_first=False)
@@ -202,7 +229,7 @@ class Plan:
             places = self._places(news, muted)
             waiting = self._waiting(news, sorted(new))
             told = {channel: places.get(channel) for channel in sorted(new)}
-            self._new.append(_Planned(news, told, muted, waiting, {}))
+            self._new.append(_Planned(news, told, muted, waiting, asking=self._asking.of(event, told)))
             self.posts += len(new)
             row.posts += len(new)
         self._linked.add(event.key)
@@ -249,6 +276,8 @@ class Plan:
             found = messages.get(part.key, {}).items()
             of_both = [(channel, post_id) for channel, post_id in found if is_card or channel in here]
             self._mend(meeting, self._meetings.row_of(meeting), of_both)
+            if self._asking and not is_card:
+                self._asking.replace((channel, post_id) for channel, post_id in of_both if post_id < here[channel])
 
     def _messages(self, event_key: str, *, locked: bool = False) -> dict[str, int]:
         self.carry_out()
@@ -315,4 +344,5 @@ def _post(planned: _Planned, channel_id: str, place: MessagePlace | None) -> New
         muted_by=None if place else planned.muted.get(channel_id),
         not_before=None if place else planned.waiting.get(channel_id),
         thread_of=None if place else planned.threads.get(channel_id),
+        asked=None if place else planned.asking.get(channel_id),
     )

@@ -19,6 +19,7 @@ from bot.deliveries.inbox import StoredDelivery
 from bot.events import event_store
 from bot.events.event import RacingEvent
 from bot.fanout import drill_fanout
+from bot.fanout.asking import Asking
 from bot.fanout.completion_edits import EDITED_WITHIN, fill, tell_again
 from bot.fanout.delivery_reader import ReadDelivery
 from bot.fanout.known_meetings import KnownMeetings
@@ -71,11 +72,12 @@ class LogLine:
 
 @dataclass(frozen=True)
 class FannedOut:
-    """`deliveries` counts finished deliveries."""
+    """`deliveries` counts finished deliveries. `live`: to be finished last."""
 
     deliveries: int = 0
     added: Added = field(default_factory=Added)
     lines: Sequence[LogLine] = ()
+    live: Sequence[LiveMessages] = ()
 
 
 class FanoutTransactions:
@@ -106,7 +108,7 @@ class FanoutTransactions:
         unread = [channel_id for channel_id, chosen in known.listening if isinstance(chosen, UnreadFilter)]
         self._notices.unread_filters(session, unread)
         transaction = _Transaction(session, known, self._notices, now, self._clock())
-        done = transaction.fan_out(waiting, claiming=(self._outbox, began_s))
+        done = finish_live(transaction.fan_out(waiting, claiming=(self._outbox, began_s)))
         return replace(done, deliveries=done.deliveries + len(read) - len(waiting))
 
     def apart(self, session: Session, read: Sequence[ReadDelivery]) -> FannedOut | None:
@@ -118,10 +120,15 @@ class FanoutTransactions:
         known = fanout_knowledge.read(session, now)
         done = [self._alone(session, each, known, now) for each in _only(read, taken.inbox_ids)]
         waiting = sum(each.added.waiting for each in done)
-        return FannedOut(len(done), Added(waiting=waiting), [line for each in done for line in each.lines])
+        live = [one for each in done for one in each.live]
+        lines = [line for each in done for line in each.lines]
+        return finish_live(FannedOut(len(done), Added(waiting=waiting), lines, live))
 
     def within(self, session: Session, read: Sequence[ReadDelivery], now: datetime) -> FannedOut:
-        """As a part of other work, which has the turn (`inbox.take_turn`). Without claims."""
+        """As a part of other work, which has the turn (`inbox.take_turn`). Without claims.
+
+        Call `finish_live` last in the transaction.
+        """
         taken = inbox.take(session, [delivery for delivery, _ in read], now)
         waiting = _only(read, taken.inbox_ids)
         known = fanout_knowledge.read(session, now)
@@ -154,8 +161,9 @@ class _Transaction:
         self._now = now
         self._mutes = known.mutes(now)
         self._meetings = KnownMeetings(session, now - EDITED_WITHIN)
-        self._live = LiveMessages(session, known.with_live_messages)
-        self._plan = Plan(session, self._meetings, Hours(hour, known.with_hours), self._live)
+        self._live = LiveMessages(session, known.with_live_messages, hour)
+        asking = Asking(session, known.with_asking)
+        self._plan = Plan(session, self._meetings, Hours(hour, known.with_hours), self._live, asking)
         self._hurried: list[str | None] = []
         self._lines: list[LogLine] = []
 
@@ -180,8 +188,7 @@ class _Transaction:
         message_store.hurry_races(self._session, self._hurried)
         if left := [delivery.inbox_id for delivery, _ in read[done:]]:
             inbox.put_back(self._session, left)
-        self._live.finish()
-        return FannedOut(done, added, self._lines)
+        return FannedOut(done, added, self._lines, [self._live] if self._live else [])
 
     def _fill_in(self, read: Sequence[ReadDelivery], elsewhere: KnownElsewhere) -> list[RacingEvent]:
         """From the race book and stored events. Delivered races enter the race book without quota."""
@@ -232,6 +239,12 @@ class _Transaction:
         new, tells = self._plan.rest()
         added = outbox.add(self._session, new, tells, self._known, now=self._now, began_s=began_s)
         return replace(added, waiting=added.waiting + self._plan.written)
+
+
+def finish_live(done: FannedOut) -> FannedOut:
+    for one in done.live:
+        one.finish()
+    return replace(done, live=())
 
 
 def log_lines(lines: Iterable[LogLine]) -> None:

@@ -12,9 +12,12 @@
         cards: ["19:00"]                            # racecards together, on the day before
         quiet: ["22:00-07:00"]                      # results and racecards wait
         zone: [Europe/London]                       # the clock of these hours
+    watches:
+      C0123456789: {horse: [Golden Melody], trainer: [A. Smith]}
 
-The file is the whole truth: a stored subscription ends where the file lacks the subscription. Values are read as
-written: the region NO stays a word, and is no truth value of YAML's.
+The file is the whole truth: a stored subscription ends where the file lacks the subscription. So does a channel's
+watch, unless the file has no `watches`. Values are read as written: the region NO stays a word, and is no truth value
+of YAML's.
 """
 
 import json
@@ -30,8 +33,11 @@ from bot.channels.conditions.condition import Condition, FileData
 from bot.channels.conditions.course_condition import has_course
 from bot.channels.conditions.table import CONDITIONS
 from bot.channels.filters import ChannelFilter
+from bot.channels.watches import WATCHES_MAX, WatchedName
+from bot.db.tables import WatchKind
 from bot.errors import SubscriptionFileWrong
 from bot.events.event import Topic
+from bot.events.watched import name_key
 from bot.racedata.near_misses import likely
 
 VERSION = "1"
@@ -53,11 +59,27 @@ class Wanted:
     lines: tuple[int, ...] = ()
 
 
-def as_data(subscriptions: Iterable[tuple[str, ChannelFilter]]) -> dict[str, Any]:
+WatchesByChannel = Mapping[str, Sequence[WatchedName]]
+
+
+@dataclass(frozen=True)
+class SubscriptionFile:
+    """`watches`: None in a file that says nothing of watches."""
+
+    subscriptions: list[Wanted]
+    watches: WatchesByChannel | None
+
+
+def as_data(
+    subscriptions: Iterable[tuple[str, ChannelFilter]], watches: Iterable[tuple[str, WatchedName]] = ()
+) -> dict[str, Any]:
     channels: dict[str, list[dict[str, Any]]] = {}
     for channel_id, chosen in sorted(subscriptions, key=lambda one: (one[0], one[1].region)):
         channels.setdefault(channel_id, []).append(_as_data(chosen))
-    return {"version": int(VERSION), "channels": channels}
+    watched: dict[str, dict[str, list[str]]] = {}
+    for channel_id, name in watches:
+        watched.setdefault(channel_id, {}).setdefault(str(name.kind), []).append(name.name)
+    return {"version": int(VERSION), "watches": watched, "channels": channels}
 
 
 def as_yaml(data: Mapping[str, Any]) -> str:
@@ -68,8 +90,8 @@ def as_json(data: Mapping[str, Any]) -> str:
     return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
 
 
-def read(text: str) -> list[Wanted]:
-    """The subscriptions of a file, YAML or JSON. Raises SubscriptionFileWrong with every problem, by line."""
+def read(text: str) -> SubscriptionFile:
+    """A file in YAML or JSON. Raises SubscriptionFileWrong with every problem, by line."""
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
@@ -78,10 +100,10 @@ def read(text: str) -> list[Wanted]:
     except (yaml.YAMLError, RecursionError) as error:
         raise SubscriptionFileWrong([(1, f"no YAML that can be read ({type(error).__name__})")]) from error
     reader = _Reader()
-    wanted = reader.file(root)
+    found = reader.file(root)
     if reader.problems:
         raise SubscriptionFileWrong(sorted(reader.problems))
-    return wanted
+    return found
 
 
 def _as_data(chosen: ChannelFilter) -> dict[str, Any]:
@@ -99,21 +121,48 @@ class _Reader:
 
     problems: list[tuple[int, str]] = field(default_factory=list)
 
-    def file(self, root: Node | None) -> list[Wanted]:
+    def file(self, root: Node | None) -> SubscriptionFile:
         if root is None:
             self.problems.append((1, "the file is empty"))
-            return []
-        parts = self._mapping(root, "the file", ("version", "channels"), needed=("version", "channels"))
+            return SubscriptionFile([], None)
+        parts = self._mapping(root, "the file", ("version", "channels", "watches"), needed=("version", "channels"))
         if (version := parts.get("version")) is not None and self._word(version, "version") not in {VERSION, None}:
             self._wrong(version, f"version must be {VERSION}")
-        if (channels := parts.get("channels")) is None:
-            return []
-        return [one for key, node in self._pairs(channels, "channels") for one in self._channel(key, node)]
+        channels, watched = parts.get("channels"), parts.get("watches")
+        pairs = self._pairs(channels, "channels") if channels is not None else ()
+        subscriptions = [one for key, node in pairs for one in self._channel(key, node)]
+        return SubscriptionFile(subscriptions, self._watches(watched) if watched is not None else None)
 
-    def _channel(self, key: Node, node: Node) -> list[Wanted]:
+    def _watches(self, node: Node) -> WatchesByChannel:
+        found: dict[str, Sequence[WatchedName]] = {}
+        for key, of_channel in self._pairs(node, "watches"):
+            channel_id = self._channel_id(key)
+            kinds = self._mapping(of_channel, f"watches of {channel_id}", tuple(WatchKind))
+            names = [
+                WatchedName(WatchKind(kind), word)
+                for kind, each in kinds.items()
+                for one in self._sequence(each, kind)
+                if (word := self._watched(one, kind))
+            ]
+            if len(names) > WATCHES_MAX:
+                self._wrong(of_channel, f"{channel_id} watches more than {WATCHES_MAX} names")
+            found[channel_id] = names
+        return found
+
+    def _watched(self, node: Node, kind: str) -> str | None:
+        word = self._word(node, kind)
+        if word is not None and not name_key(word).bare:
+            self._wrong(node, f"{word} is no name")
+        return word
+
+    def _channel_id(self, key: Node) -> str:
         channel_id = self._word(key, "a channel") or ""
         if not _CHANNEL.fullmatch(channel_id):
             self._wrong(key, f"{channel_id or 'this'} is no channel id, such as C0123456789")
+        return channel_id
+
+    def _channel(self, key: Node, node: Node) -> list[Wanted]:
+        channel_id = self._channel_id(key)
         found: dict[str, Wanted] = {}
         for one in self._sequence(node, f"channel {channel_id}"):
             wanted = self._subscription(channel_id, one)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Select, delete, func, literal_column, or_, select, update
+from sqlalchemy import Select, and_, delete, func, literal_column, or_, select, update
 from sqlmodel import Session, col
 
 from bot.channels import watches
@@ -12,10 +12,10 @@ from bot.channels.filters import ChannelFilter
 from bot.channels.hours import kept_until
 from bot.db.tables import ChannelQueue, EventVersion, MessageKind, MessageState, OutboxMessage, Reason
 from bot.events import event_store
-from bot.outbox import held_queues, message_store
+from bot.outbox import held_queues, live_meetings, message_store
 from bot.outbox.held_queues import Held
 from bot.outbox.message_store import IS_DUE, IS_UNSENT
-from bot.outbox.states import LIVE_KINDS, WAITING_STATES, Happened, move
+from bot.outbox.states import ESCALATION_KINDS, LIVE_KINDS, WAITING_STATES, Happened, move
 
 NUMBERS_PER_STATEMENT = 1_000
 """SQLite takes some thirty thousand parameters."""
@@ -65,11 +65,11 @@ def release(session: Session, channel_id: str, now: datetime) -> list[WaitingPos
 
 
 def wait_anew(session: Session, channel_id: str, filters: Sequence[ChannelFilter], now: datetime) -> None:
-    """The channel's hours have changed: what waits, waits by the new hours."""
+    """The channel's hours have changed: what waits, waits by the new hours. A moment that has come stays."""
     statement = (
         select(col(OutboxMessage.id), EventVersion)
         .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
-        .where(col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.not_before).is_not(None), *_IS_QUEUED)
+        .where(col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.not_before) > now, *_IS_QUEUED)
         .where(col(OutboxMessage.edits_id).is_(None))
     )
     for post_id, version in session.execute(statement).all():
@@ -194,6 +194,9 @@ def give_up(session: Session, before: datetime, limit: int, now: datetime) -> di
 
 def drop(session: Session, channel_id: str, now: datetime) -> int:
     """The channel unsubscribed. While the channel watches names, the messages stay: some may be of a watched runner."""
+    # Deleted, so that a later subscription gets a live message.
+    live = (col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.kind).in_(LIVE_KINDS))
+    session.execute(delete(OutboxMessage).where(*live, *_IS_QUEUED))
     if watches.has_any(session, channel_id):
         return 0
     return move(
@@ -220,14 +223,17 @@ def withdraw(session: Session, event_key: str, detail: str, now: datetime) -> in
     )
 
 
-def drop_live(session: Session, before: datetime, now: datetime) -> int:
-    """The meetings of live messages, and of their edits, are over."""
+def drop_of_past_meetings(session: Session, before: datetime, now: datetime) -> int:
+    """Live messages, escalations, and their edits."""
     return move(
         session,
         Happened.EXPIRED,
-        col(OutboxMessage.kind).in_(LIVE_KINDS),
+        or_(
+            and_(col(OutboxMessage.kind).in_(ESCALATION_KINDS), col(OutboxMessage.received_at) < before),
+            # A racecard makes the live message days before.
+            and_(col(OutboxMessage.kind).in_(LIVE_KINDS), live_meetings.is_of_day_before(before)),
+        ),
         IS_UNSENT,
-        col(OutboxMessage.received_at) < before,
         reason=Reason.WAITED_TOO_LONG,
         detail="its meeting is over",
         given_up_at=now,

@@ -36,7 +36,7 @@ def end_closing(session: Session, notices: Notices, channel_id: str, since: date
 
 
 def pause_channel(session: Session, channel_id: str, until: datetime | None, now: datetime) -> int:
-    """How many subscriptions are paused (`until` None: until resumed). Their events wait."""
+    """How many subscriptions and watches are paused (`until` None: until resumed). Their events wait."""
     paused = subscriptions.pause(session, channel_id, until, now)
     if paused:
         held_queues.pause(session, channel_id, now)

@@ -1,14 +1,24 @@
 """Moves a channel, or a person's direct message, to another id, with queue, messages, watches and history."""
 
-from sqlalchemy import delete, select, update
+import json
+
+from sqlalchemy import delete, func, select, update
 from sqlmodel import Session, col
 
 from bot.channels import channel_lock, watches
-from bot.db.engine import affected
-from bot.db.tables import AuditEntry, ChannelQueue, ChannelSubscriptionRow, MutedMeetingRow, OutboxMessage
+from bot.db.engine import affected, table_of
+from bot.db.tables import (
+    Acknowledgement,
+    AuditEntry,
+    ChannelQueue,
+    ChannelSubscriptionRow,
+    MutedMeetingRow,
+    OutboxMessage,
+)
 from bot.deliveries import inbox
 from bot.errors import LockTaken
 from bot.events import event_store
+from bot.outbox import live_meetings
 from bot.outbox.message_store import ALWAYS
 
 
@@ -32,6 +42,7 @@ def move_channel(session: Session, old_id: str, new_id: str) -> int:
     for table in (MutedMeetingRow, AuditEntry):
         session.execute(update(table).where(col(table.channel_id) == old_id).values(channel_id=new_id))
     watches.move_channel(session, old_id, new_id)
+    _rename_told(session, old_id, new_id)
     known = set(session.execute(select(col(ChannelSubscriptionRow.region)).where(subscription == new_id)).scalars())
     session.execute(
         delete(ChannelSubscriptionRow).where(subscription == old_id, col(ChannelSubscriptionRow.region).in_(known))
@@ -63,7 +74,17 @@ def move_person(session: Session, person_id: str, channel_id: str) -> None:
     watches.move_person(session, person_id, channel_id)
 
 
+def _rename_told(session: Session, old_id: str, new_id: str) -> None:
+    """Escalations of other channels go on to the new id."""
+    before, after = json.dumps(old_id), json.dumps(new_id)
+    for table, column in ((ChannelSubscriptionRow, "filter"), (Acknowledgement, "asked")):
+        told = table_of(table).c[column]
+        named = update(table).where(told.contains(before, autoescape=True))
+        session.execute(named.values({column: func.replace(told, before, after)}))
+
+
 def _move_messages(session: Session, old_id: str, new_id: str) -> None:
     """Slack edits and links sent messages under the new id only."""
+    live_meetings.move(session, old_id, new_id)
     event_store.rename_watching(session, old_id, new_id)
     session.execute(update(OutboxMessage).where(col(OutboxMessage.channel_id) == old_id).values(channel_id=new_id))

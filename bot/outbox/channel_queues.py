@@ -30,12 +30,22 @@ from sqlmodel import Session, col
 from bot.db.database_clock import FAR
 from bot.db.engine import insert_here, table_of
 from bot.db.tables import ChannelQueue, EventVersion, MessageKind, MessageState, OutboxMessage, QueueState
-from bot.outbox import call_holds, live_meetings, message_view
+from bot.outbox import acknowledgements, call_holds, live_meetings, message_view
+from bot.outbox.acknowledgements import Escalation
 from bot.outbox.live_meetings import LiveMeeting
 from bot.outbox.message_store import ALWAYS, IS_DUE, IS_UNSENT, bearer_of, slack_ahead
 from bot.outbox.message_view import MessageView
 from bot.outbox.messenger import Call
-from bot.outbox.states import LIVE_KINDS, MESSAGE_TRANSITIONS, POSTING, SENT_WHILE_PAUSED, UNSENT, Happened, move_each
+from bot.outbox.states import (
+    ESCALATION_KINDS,
+    LIVE_KINDS,
+    MESSAGE_TRANSITIONS,
+    POSTING,
+    SENT_WHILE_PAUSED,
+    UNSENT,
+    Happened,
+    move_each,
+)
 
 _IS_OPEN = col(ChannelQueue.state) != QueueState.CLOSED
 
@@ -52,13 +62,17 @@ _CALL = case(
 )
 
 
-_SAID, _BEARER = aliased(OutboxMessage), aliased(OutboxMessage)
-_SAYS_WHAT_WAITS = exists().where(
-    col(_SAID.event_id) == col(OutboxMessage.event_id),
-    col(_SAID.channel_id) == col(OutboxMessage.channel_id),
-    col(_BEARER.id) == bearer_of(_SAID),
-    col(_BEARER.kind) != MessageKind.EDIT,
-    col(_BEARER.state).in_(UNSENT),
+_SAID, _BEARER, _EDITED = aliased(OutboxMessage), aliased(OutboxMessage), aliased(OutboxMessage)
+_SAYS_WHAT_WAITS = or_(
+    exists().where(
+        col(_SAID.event_id) == col(OutboxMessage.event_id),
+        col(_SAID.channel_id) == col(OutboxMessage.channel_id),
+        col(_BEARER.id) == bearer_of(_SAID),
+        col(_BEARER.kind) != MessageKind.EDIT,
+        col(_BEARER.state).in_(UNSENT),
+    ),
+    # Live messages and escalations have no event.
+    exists().where(col(_EDITED.id) == col(OutboxMessage.edits_id), col(_EDITED.state).in_(UNSENT)),
 )
 """An edit waits for the edited message, and for the message linked by the edit."""
 
@@ -82,12 +96,14 @@ class Claim:
     """For a message in doubt: how far Slack's clock is ahead of the clock of leases. None if unknown."""
     live: LiveMeeting | None = None
     """Of a live message, or of its edit."""
+    escalation: Escalation | None = None
+    """Of an escalation, or of its edit."""
     thread_ts: str | None = None
     """The thread of the message, or of the edited message. None in the channel."""
 
     @property
     def edited(self) -> OutboxMessage | None:
-        shown = self.view or self.live
+        shown = self.view or self.live or self.escalation
         return shown.post if shown and self.post.edits_id is not None else None
 
     @property
@@ -173,8 +189,14 @@ def _with_views(session: Session, claims: list[Claim]) -> list[Claim]:
     if not claims:
         return []
     views = message_view.views_of(session, [(claim.post, claim.event) for claim in claims if claim.event])
-    live = live_meetings.read(session, [claim.post for claim in claims if claim.post.kind in LIVE_KINDS])
-    shown = [replace(claim, view=views.get(claim.post.id or 0), live=live.get(claim.post.id or 0)) for claim in claims]
+    now = claims[0].claimed_at
+    live = live_meetings.read(session, [claim.post for claim in claims if claim.post.kind in LIVE_KINDS], now)
+    escalated = acknowledgements.read(session, [claim.post for claim in claims if claim.post.kind in ESCALATION_KINDS])
+    shown = [
+        replace(claim, view=views.get(number), live=live.get(number), escalation=escalated.get(number))
+        for claim in claims
+        for number in [claim.post.id or 0]
+    ]
     return with_threads(session, shown)
 
 
@@ -262,6 +284,8 @@ def _without(spent: Collection[str]) -> dict[str, object]:
 def _first(column: ColumnElement[Any] | Mapped[Any], states: Collection[MessageState]) -> ScalarSelect[Any]:
     """A column of the queue's first message in these states, without queued messages whose call is spent."""
     wanted = [col(OutboxMessage.channel_id) == col(ChannelQueue.channel_id), IS_UNSENT, _is_any(states)]
+    # An edit left by a dead process changes nothing when made later, and holds up no message while edits are held.
+    wanted.append(or_(col(OutboxMessage.edits_id).is_(None), _CALL.not_in(_SPENT)))
     if MessageState.QUEUED in states:
         wanted += [
             IS_DUE,

@@ -165,18 +165,26 @@ class LookAgain(ClaimOutcome):
 
 @dataclass(frozen=True)
 class Repeated(ClaimOutcome):
-    """`is_stuck`: admins are told."""
+    """`thread_of`: the live message; None for the channel. `is_stuck`: admins are told."""
 
     name = "repeat"
 
     reason: str
     plain: bool
     may_be_repeat: bool
+    thread_of: int | None
     is_stuck: bool
 
     def record(self, session: Session, now: datetime, context: OutcomeContext) -> bool:
-        changes = {"plain": self.plain, "may_be_repeat": self.may_be_repeat}
-        if not record_repeated(session, self.claim, free_at=now, detail=self.reason, **changes):
+        if not record_repeated(
+            session,
+            self.claim,
+            free_at=now,
+            detail=self.reason,
+            plain=self.plain,
+            may_be_repeat=self.may_be_repeat,
+            thread_of=self.thread_of,
+        ):
             return False
         if self.is_stuck:
             context.notices.stuck(session, self.claim, now)
@@ -319,7 +327,14 @@ def record_not_sent(
 
 
 def record_repeated(
-    session: Session, claimed: Claim, *, free_at: datetime, detail: str, plain: bool, may_be_repeat: bool
+    session: Session,
+    claimed: Claim,
+    *,
+    free_at: datetime,
+    detail: str,
+    plain: bool,
+    may_be_repeat: bool,
+    thread_of: int | None,
 ) -> bool:
     return _release(session, claimed, free_at=free_at) and move_one(
         session,
@@ -328,6 +343,7 @@ def record_repeated(
         detail=detail,
         plain=plain,
         may_be_repeat=may_be_repeat,
+        thread_of=thread_of,
         looks=0,
         failed_looks=0,
     )
@@ -357,9 +373,9 @@ def record_not_edited(session: Session, claimed: Claim, *, free_at: datetime, de
     """The edit becomes a message of its own, unless another message of the channel says the same.
 
     A correction takes over the old message's other edits. An edit of a version already shown (fields from the race
-    book) never becomes a second message. Nor does an edit of a live message.
+    book) never becomes a second message. Nor does an edit of a live message or an escalation.
     """
-    if claimed.live and claimed.post.edits_id is not None:
+    if claimed.view is None and claimed.post.edits_id is not None:
         return _release(session, claimed, free_at=free_at) and move_one(
             session, Happened.NEEDLESS, claimed.post.id, folded_into=claimed.post.edits_id, detail=detail
         )

@@ -1,6 +1,6 @@
 """Values for every event, kept in memory until the generation moves."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -8,6 +8,7 @@ from functools import cached_property
 from sqlmodel import Session
 
 from bot.channels import mutes, subscriptions, watches
+from bot.channels.ack_request import asks
 from bot.channels.filters import ChannelFilter
 from bot.channels.hours import has_hours
 from bot.channels.watches import Watches
@@ -39,21 +40,27 @@ class FanoutKnowledge:
     @cached_property
     def with_hours(self) -> dict[str, list[ChannelFilter]]:
         """All filters of the channels that let events wait."""
-        channels = {channel_id for channel_id, chosen in self.listening if has_hours(chosen)}
-        return {one: [chosen for name, chosen in self.listening if name == one] for one in channels}
+        return self._of_channels_with(has_hours)
 
     @cached_property
     def with_live_messages(self) -> dict[str, list[ChannelFilter]]:
         """All filters of the channels that show a meeting in a live message."""
-        channels = {channel_id for channel_id, chosen in self.listening if chosen.show}
-        return {one: [chosen for name, chosen in self.listening if name == one] for one in channels}
+        return self._of_channels_with(lambda chosen: bool(chosen.show))
+
+    @cached_property
+    def with_asking(self) -> dict[str, list[ChannelFilter]]:
+        """All filters of the channels that want abandonments acknowledged."""
+        return self._of_channels_with(asks)
 
     @cached_property
     def mentioning(self) -> dict[str, list[ChannelFilter]]:
-        found: dict[str, list[ChannelFilter]] = {}
+        return self._of_channels_with(lambda chosen: bool(chosen.mentions))
+
+    def _of_channels_with(self, has: Callable[[ChannelFilter], bool]) -> dict[str, list[ChannelFilter]]:
+        found = {channel_id: list[ChannelFilter]() for channel_id, chosen in self.listening if has(chosen)}
         for channel_id, chosen in self.listening:
-            if chosen.mentions:
-                found.setdefault(channel_id, []).append(chosen)
+            if channel_id in found:
+                found[channel_id].append(chosen)
         return found
 
 

@@ -4,11 +4,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, exists, func, select
+from sqlalchemy import ColumnElement, func, select
 from sqlmodel import Session, col
 
+from bot.channels import pauses
 from bot.db.engine import insert_here
-from bot.db.tables import ChannelQueue, ChannelSubscriptionRow, QueueState
+from bot.db.tables import ChannelQueue, QueueState
 from bot.outbox.message_store import ALWAYS
 from bot.outbox.states import QueueEvent, move
 
@@ -114,11 +115,8 @@ def held_channels(session: Session, limit: int) -> list[str]:
 
 
 def pauses_over(session: Session, now: datetime, limit: int) -> list[str]:
-    """Paused channels without a paused subscription."""
-    goes_on = exists().where(
-        col(ChannelSubscriptionRow.channel_id) == col(ChannelQueue.channel_id),
-        col(ChannelSubscriptionRow.paused_until) > now,
-    )
+    """Paused channels without a paused subscription or watch."""
+    goes_on = pauses.is_paused(col(ChannelQueue.channel_id), now)
     statement = (
         select(col(ChannelQueue.channel_id)).where(col(ChannelQueue.state) == QueueState.PAUSED, ~goes_on).limit(limit)
     )

@@ -1,7 +1,7 @@
 """The ledger, for `/racing trace`: who was told of an event, when, or why not. Only reads."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -9,6 +9,7 @@ from sqlalchemy import Select, or_, select
 from sqlmodel import Session, col
 
 from bot.db.tables import (
+    AckState,
     ChannelQueue,
     EventVersion,
     InboxDelivery,
@@ -21,7 +22,7 @@ from bot.db.tables import (
 from bot.deliveries import inbox
 from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Race
-from bot.outbox import call_holds
+from bot.outbox import acknowledgements, call_holds
 from bot.outbox.messenger import Call
 from bot.outbox.states import WAITING_STATES
 
@@ -47,11 +48,22 @@ class LedgerOutcome(StrEnum):
 
 
 @dataclass(frozen=True)
+class LedgerAcknowledgement:
+    """`steps`: what became of the messages of the escalation."""
+
+    state: AckState
+    taken_by: str | None
+    taken_at: datetime | None
+    steps: "tuple[LedgerLine, ...]"
+
+
+@dataclass(frozen=True)
 class LedgerLine:
     """What became of an event in one channel.
 
     `muted_by`: who muted the meeting. `by_edit`: an earlier message was edited. `within`: another message says the
-    event, and has the outcome. `is_held`: the channel is paused or closed.
+    event, and has the outcome. `is_held`: the channel is paused or closed. `acknowledgement`: of an abandonment that is
+    to be acknowledged.
     """
 
     channel_id: str
@@ -65,6 +77,7 @@ class LedgerLine:
     by_edit: bool = False
     within: bool = False
     is_held: bool = False
+    acknowledgement: LedgerAcknowledgement | None = None
 
 
 @dataclass(frozen=True)
@@ -178,10 +191,35 @@ def _told(
     rows = [(post, queue) for post, queue in session.execute(statement)]
     targets = _targets(session, [post for post, _ in rows])
     holds = call_holds.reasons_of_holds(session, now)
+    asked = _acknowledgements(session, [post for post, _ in rows], holds, now)
     told: dict[int, list[LedgerLine]] = {}
     for post, queue in rows:
-        told.setdefault(post.event_id or 0, []).append(_told_of(post, queue, targets, holds, now))
+        line = _told_of(post, queue, targets, holds, now)
+        told.setdefault(post.event_id or 0, []).append(replace(line, acknowledgement=asked.get(post.id or 0)))
     return told
+
+
+def _acknowledgements(
+    session: Session, posts: Sequence[OutboxMessage], holds: dict[str, str], now: datetime
+) -> dict[int, LedgerAcknowledgement]:
+    """By message."""
+    rows = acknowledgements.of_messages(session, [post.id or 0 for post in posts])
+    asking = {post.id or 0: post for post in posts if post.id in rows}
+    keys = {number: acknowledgements.keys_of_escalations(post, rows[number]) for number, post in asking.items()}
+    made = {
+        post.idempotency_key: _told_of(post, queue, {}, holds, now)
+        for post, queue in session.execute(
+            select(OutboxMessage, ChannelQueue)
+            .outerjoin(ChannelQueue, col(ChannelQueue.channel_id) == col(OutboxMessage.channel_id))
+            .where(col(OutboxMessage.idempotency_key).in_([key for some in keys.values() for key in some]))
+        )
+    }
+    return {
+        number: LedgerAcknowledgement(
+            AckState(row.state), row.taken_by, row.taken_at, tuple(made[key] for key in keys[number] if key in made)
+        )
+        for number, row in rows.items()
+    }
 
 
 def _targets(session: Session, posts: Sequence[OutboxMessage]) -> dict[int, OutboxMessage]:

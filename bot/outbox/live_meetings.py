@@ -4,11 +4,12 @@ Live messages and their edits have no event, so that no channel counts as told b
 rendered when sent, so that a waiting edit has all later news.
 """
 
+import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 
-from sqlalchemy import ColumnElement, literal_column, or_, select
+from sqlalchemy import ColumnElement, func, literal_column, or_, select, update
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
@@ -16,8 +17,11 @@ from bot.channels.filters import Meeting
 from bot.db.tables import MessageKind, MessageState, OutboxMessage
 from bot.outbox import message_store
 from bot.outbox.message_store import NewPost, Priority
-from bot.racedata import race_book_store
+from bot.racedata import day_path, race_book_store
 from bot.racedata.day_card import Outcomes, outcomes_of
+
+LIVE_FOR = timedelta(days=1)
+"""After a meeting's day, which may end later than a day of UTC. Then live messages are needless."""
 
 _QUEUED: ColumnElement[str] = literal_column(f"'{MessageState.QUEUED}'")
 
@@ -37,18 +41,34 @@ _IS_GONE = (
 
 @dataclass(frozen=True)
 class LiveMeeting:
-    """`post`: the live message."""
+    """`post`: the live message. `is_whole`: the race book has the whole card."""
 
     post: OutboxMessage
     meeting: Meeting
     outcomes: Outcomes
+    is_whole: bool = True
 
 
-def key_of(meeting: Meeting) -> str | None:
-    """The beginning of the live message's key; None for a meeting without day or course."""
-    name = meeting.course.name and f"{meeting.region or ''}:{' '.join(meeting.course.name.split()).casefold()}"
-    place = name or meeting.course.course_id
-    return f"live:{meeting.race_date}:{place}" if meeting.race_date and _day_of(meeting) and place else None
+def keys_of(meeting: Meeting) -> tuple[str, ...]:
+    """The beginnings of the live message's key; empty for a meeting without day or course.
+
+    The first is of a new message. The others are of a message that was made while less was known of the meeting.
+    """
+    name = " ".join((meeting.course.name or "").split()).casefold()
+    regions = dict.fromkeys((meeting.region or "", "")) if name else ()
+    places = [*(f"{region}:{name}" for region in regions), meeting.course.course_id]
+    day = _day_of(meeting)
+    return tuple(f"live:{day}:{place}" for place in places if place) if day else ()
+
+
+def is_of_day_before(moment: datetime) -> ColumnElement[bool]:
+    """Of a live message, or of its edit: the meeting's day."""
+    return col(OutboxMessage.idempotency_key) < f"live:{moment.date()}"
+
+
+def is_over(meeting: Meeting, now: datetime) -> bool:
+    day = _day_of(meeting)
+    return day is not None and day < (now - LIVE_FOR).date()
 
 
 def make(session: Session, key: str, meeting: Meeting, channels: Iterable[str], received_at: datetime) -> None:
@@ -62,26 +82,30 @@ def make(session: Session, key: str, meeting: Meeting, channels: Iterable[str], 
                 MessageKind.LIVE,
                 Priority.OTHER,
                 received_at,
-                meeting=meeting.model_dump_json(),
+                written=meeting.model_dump_json(),
             )
             for channel in channels
         ],
     )
 
 
-def of_channels(session: Session, key: str, channels: Collection[str]) -> dict[str, int]:
+def of_channels(session: Session, keys: Sequence[str], channels: Collection[str]) -> dict[str, int]:
     """Channel → its live message."""
-    statement = select(col(OutboxMessage.channel_id), col(OutboxMessage.id)).where(
-        col(OutboxMessage.idempotency_key).in_([f"{key}@{channel}" for channel in sorted(channels)]),
-        col(OutboxMessage.state) != MessageState.DEAD_LETTER,
-        ~_IS_GONE,
+    statement = (
+        select(col(OutboxMessage.channel_id), col(OutboxMessage.id))
+        .where(
+            col(OutboxMessage.idempotency_key).in_(
+                [f"{key}@{channel}" for key in keys for channel in sorted(channels)]
+            ),
+            col(OutboxMessage.state) != MessageState.DEAD_LETTER,
+            ~_IS_GONE,
+        )
+        .order_by(col(OutboxMessage.id).desc())
     )
     return {channel: number for channel, number in session.execute(statement) if number}
 
 
-def edit(
-    session: Session, key: str, meeting: Meeting, live: Mapping[str, int], *, news_id: int, received_at: datetime
-) -> None:
+def edit(session: Session, key: str, meeting: Meeting, live: Mapping[str, int], received_at: datetime) -> None:
     """Queue an edit of each live message without a queued edit.
 
     Call last in a transaction, so that the transaction waits for no lock after the messages' locks. A live message that
@@ -100,17 +124,30 @@ def edit(
         [
             NewPost(
                 channel,
-                f"{key}@{channel}~{news_id}",
+                f"{key}@{channel}~{secrets.token_hex(8)}",
                 MessageKind.LIVE_EDIT,
                 Priority.OTHER,
                 received_at,
                 edits_id=number,
-                meeting=meeting.model_dump_json(),
+                written=meeting.model_dump_json(),
             )
             for channel, number in sorted(live.items())
             if number not in fresh
         ],
     )
+
+
+def move(session: Session, old_id: str, new_id: str) -> None:
+    """Find the channel's live messages under the channel's new id. A message in doubt is looked for by its old key."""
+    other = aliased(OutboxMessage)
+    moved = func.replace(col(OutboxMessage.idempotency_key), f"@{old_id}", f"@{new_id}")
+    statement = update(OutboxMessage).where(
+        col(OutboxMessage.channel_id) == old_id,
+        col(OutboxMessage.kind) == MessageKind.LIVE,
+        col(OutboxMessage.state).in_([MessageState.QUEUED, MessageState.SENT]),
+        ~select(col(other.id)).where(col(other.idempotency_key) == moved).exists(),
+    )
+    session.execute(statement.values(idempotency_key=moved).execution_options(synchronize_session=False))
 
 
 def threads(session: Session, message_ids: Collection[int]) -> dict[int, str]:
@@ -123,31 +160,32 @@ def threads(session: Session, message_ids: Collection[int]) -> dict[int, str]:
     return {number: ts for number, ts in session.execute(statement) if number and ts}
 
 
-def read(session: Session, posts: Sequence[OutboxMessage]) -> dict[int, LiveMeeting]:
+def read(session: Session, posts: Sequence[OutboxMessage], now: datetime) -> dict[int, LiveMeeting]:
     """By message, for live messages and edits of live messages."""
     if not posts:
         return {}
     edited = select(OutboxMessage).where(col(OutboxMessage.id).in_(sorted(post.edits_id or 0 for post in posts)))
     lives = {post.id: post for post in session.execute(edited).scalars()}
-    days: dict[tuple[str | None, str | None], Outcomes] = {}
+    days: dict[str, tuple[Outcomes, bool]] = {}
     found: dict[int, LiveMeeting] = {}
     for post in posts:
         meeting = Meeting.model_validate_json(post.content or "{}")
-        of = (meeting.model_dump_json(), meeting.race_date)
+        of = meeting.model_dump_json()
         if of not in days:
-            days[of] = _outcomes(session, meeting)
-        found[post.id or 0] = LiveMeeting(lives.get(post.edits_id, post), meeting, days[of])
+            days[of] = _outcomes(session, meeting, now)
+        found[post.id or 0] = LiveMeeting(lives.get(post.edits_id, post), meeting, *days[of])
     return found
 
 
-def _outcomes(session: Session, meeting: Meeting) -> Outcomes:
+def _outcomes(session: Session, meeting: Meeting, now: datetime) -> tuple[Outcomes, bool]:
     day = _day_of(meeting)
     if day is None:
-        return Outcomes()
+        return Outcomes(), False
     since, until = (datetime.combine(day, clock, UTC) for clock in (time.min, time.max))
     races = [one.race for one in race_book_store.of_day(session, day.isoformat(), meeting.region)]
     told = race_book_store.told_of_day(session, day.isoformat(), since, until)
-    return outcomes_of(races, told, meeting.region, meeting.course)
+    outcomes = outcomes_of(races, told, meeting.region, meeting.course)
+    return outcomes, day_path.is_whole(session, meeting.region, day, now)
 
 
 def _day_of(meeting: Meeting) -> date | None:

@@ -12,8 +12,10 @@ from sqlalchemy.orm import aliased
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import Session, col
 
+from bot.channels.ack_request import AckRequest
 from bot.db.engine import dialect_of, insert_here, insert_into, table_of
 from bot.db.tables import (
+    Acknowledgement,
     ChannelQueue,
     EventVersion,
     MessageKind,
@@ -76,7 +78,8 @@ class NewPost:
     """A message to be made, unless its `idempotency_key` exists.
 
     `edits_id`: an edit of this message. `folded`: the message says the same already. `muted_by`: who muted the meeting.
-    `not_before`: the message waits. `meeting`: of a live message, as JSON. `thread_of`: a live message.
+    `not_before`: the message waits. `written`: content of a message rendered when sent, as JSON. `thread_of`: a live
+    message. `asked`: the message is to be acknowledged.
     """
 
     channel_id: str
@@ -90,8 +93,9 @@ class NewPost:
     folded: bool = False
     muted_by: str | None = None
     not_before: datetime | None = None
-    meeting: str | None = None
+    written: str | None = None
     thread_of: int | None = None
+    asked: AckRequest | None = None
 
 
 @dataclass(frozen=True)
@@ -116,8 +120,13 @@ def insert(session: Session, posts: Sequence[NewPost], sending: Sending | None =
     if not posts:
         return {}
     rows = [row_of(post, sending) for post in posts]
-    made = session.connection().execute(_insert_statement(dialect_of(session)), rows)
-    return {name: number for number, name in made}
+    found = session.connection().execute(_insert_statement(dialect_of(session)), rows)
+    made = {name: number for number, name in found}
+    asking = [(made[post.idempotency_key], post.asked) for post in posts if post.asked and post.idempotency_key in made]
+    if asking:
+        session.add_all([Acknowledgement(message_id=number, asked=asked.model_dump_json()) for number, asked in asking])
+        session.flush()
+    return made
 
 
 def make_queues(session: Session, channel_ids: Iterable[str]) -> None:
@@ -149,7 +158,7 @@ def row_of(post: NewPost, sending: Sending | None) -> dict[str, Any]:
         "kind": post.kind,
         "event_id": post.event_id,
         "edits_id": post.edits_id,
-        "content": post.content.as_json() if post.content else post.meeting,
+        "content": post.content.as_json() if post.content else post.written,
         "priority": int(post.priority),
         "state": MessageState.SENDING if begun else state,
         "folded_into": post.edits_id if post.folded else None,
@@ -317,8 +326,25 @@ def channels_reached(session: Session, event_key: str, channel_ids: Collection[s
     return set(session.execute(statement).scalars())
 
 
-def wait_no_longer(session: Session, event_keys: Collection[str], race_id: str | None) -> None:
-    """Messages of these events, or of the race, wait no longer: news follows that may not wait."""
+def waiting_of(session: Session, event_key: str) -> dict[str, datetime]:
+    """Channel → until when a message of the event waits, also after that moment until the message is released."""
+    statement = (
+        select(col(OutboxMessage.channel_id), func.max(col(OutboxMessage.not_before)))
+        .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
+        .where(col(EventVersion.event_key) == event_key, col(OutboxMessage.not_before).is_not(None), IS_UNSENT)
+        .where(col(OutboxMessage.edits_id).is_(None))
+        .group_by(col(OutboxMessage.channel_id))
+    )
+    return {channel_id: until for channel_id, until in session.execute(statement)}  # noqa: C416  rows are no pairs to mypy
+
+
+def wait_no_longer(
+    session: Session, event_keys: Collection[str], race_id: str | None, *, only: Collection[str] | None = None
+) -> None:
+    """Messages of these events, or of the race, wait no longer: news follows that may not wait.
+
+    `only`: in these channels; None for every channel.
+    """
     of_events = [col(EventVersion.event_key).in_(sorted(event_keys))]
     of_race = [col(EventVersion.race_id) == race_id] if race_id is not None else []
     statement = (
@@ -326,6 +352,8 @@ def wait_no_longer(session: Session, event_keys: Collection[str], race_id: str |
         .join(EventVersion, col(EventVersion.id) == col(OutboxMessage.event_id))
         .where(col(OutboxMessage.not_before).is_not(None), or_(*of_events, *of_race))
     )
+    if only is not None:
+        statement = statement.where(col(OutboxMessage.channel_id).in_(sorted(only)))
     found = list(session.execute(statement).scalars())
     if found:
         with_edits = or_(col(OutboxMessage.id).in_(found), col(OutboxMessage.edits_id).in_(found))

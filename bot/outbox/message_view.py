@@ -13,7 +13,7 @@ from sqlmodel import Session, col
 
 from bot.channels import subscriptions
 from bot.channels.filters import mentions
-from bot.db.tables import EventVersion, MessageKind, MessageState, NamedRace, OutboxMessage
+from bot.db.tables import Acknowledgement, AckState, EventVersion, MessageKind, MessageState, NamedRace, OutboxMessage
 from bot.events import event_store
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
 from bot.events.facts import VersionRemarks
@@ -48,12 +48,14 @@ class MessageView:
     `own`: the version the message was made for. `newest`: the newest version shown. `later`: all versions after `own`.
     `event`: of `newest`, completed; None if unreadable.
 
-    Of an abandoned meeting: `lost` has the abandonments of its races, `settled` the ids of its races with a result. Of
+    Of an abandoned meeting: `lost` has the abandonments of its races, `settled` the ids of its races with a result, and
+    `disputed` those of races with a result and an abandonment of their own. Of
     a race of an abandoned meeting: `in_meeting`, and `meeting_ts` once the meeting's message is sent.
 
     `edits`: the ids of waiting edits in the message. `mentions`: by the channel's filters. `watched`: by the channel.
     `country`: of a result, if the country publishes no full finishing order. `previous_ts`: the earlier message that
-    this message corrects or contradicts. `superseded`: by the later message.
+    this message corrects or contradicts. `superseded`: by the later message. `asked`: an abandonment that is to be
+    acknowledged.
     """
 
     post: OutboxMessage
@@ -62,6 +64,7 @@ class MessageView:
     event: RacingEvent | None = None
     lost: tuple[RacingEvent, ...] = ()
     settled: frozenset[str] = frozenset()
+    disputed: frozenset[str] = frozenset()
     in_meeting: bool = False
     meeting_ts: str | None = None
     edits: tuple[int, ...] = ()
@@ -71,6 +74,7 @@ class MessageView:
     previous_ts: str | None = None
     superseded: "Superseded | None" = None
     later: tuple[EventVersion, ...] = ()
+    asked: "AskedInView | None" = None
 
     @property
     def same(self) -> tuple[object, ...]:
@@ -83,8 +87,18 @@ class MessageView:
             self.mentions,
             self.watched,
             self.superseded,
+            self.asked,
         )
-        return (versions, post, self.settled, self.country)
+        return (versions, post, self.settled, self.disputed, self.country)
+
+
+@dataclass(frozen=True)
+class AskedInView:
+    """An abandonment to be acknowledged. `key`: of the message with the button. `by`: who has the abandonment."""
+
+    key: str
+    by: str | None = None
+    at: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -135,7 +149,8 @@ def _completed(session: Session, said: Mapping[int, MessageView], new: NewEvents
     said = {number: replace(one, previous_ts=_previous_ts(session, one)) for number, one in said.items()}
     said = _without_races_with_result(session, _with_events(session, said, new))
     known = new.known if new else None
-    return _with_countries(session, _with_mentions(session, said, known), known)
+    said = _with_acknowledgements(session, _with_mentions(session, said, known), known)
+    return _with_countries(session, said, known)
 
 
 def _read(session: Session, post_ids: Sequence[int]) -> dict[int, StoredPost]:
@@ -382,6 +397,8 @@ def _without_races_with_result(session: Session, said: Mapping[int, MessageView]
         number: replace(
             said[number],
             settled=with_result,
+            disputed=frozenset(event.race.race_id for event in said[number].lost if event.race.race_id in with_result)
+            - {None},
             lost=tuple(event for event in said[number].lost if event.key not in without_id),
         )
         for number in meetings
@@ -407,6 +424,24 @@ def _with_mentions(
         number: replace(one, mentions=mentions(filters[one.post.channel_id], event))
         for number, one in mentioning.items()
         if (event := one.event)
+    }
+
+
+def _with_acknowledgements(
+    session: Session, said: Mapping[int, MessageView], known: FanoutKnowledge | None
+) -> dict[int, MessageView]:
+    """An abandonment that a newer message tells of has no button any more."""
+    abandoned = {one.post.id or 0 for one in said.values() if one.newest.kind in ABANDONMENTS}
+    if not abandoned or (known is not None and not known.with_asking):
+        return dict(said)
+    statement = select(Acknowledgement).where(
+        col(Acknowledgement.message_id).in_(sorted(abandoned)), col(Acknowledgement.state) != AckState.REPLACED
+    )
+    rows = {row.message_id: row for row in session.execute(statement).scalars()}
+    return dict(said) | {
+        number: replace(one, asked=AskedInView(one.post.idempotency_key, row.taken_by, row.taken_at))
+        for number, one in said.items()
+        if (row := rows.get(one.post.id or 0))
     }
 
 

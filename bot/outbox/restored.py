@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import func, or_, select
+from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
 from bot.db.tables import ChannelQueue, MessageState, OutboxMessage
@@ -31,9 +32,17 @@ class PutInDoubt:
 def put_in_doubt(session: Session, now: datetime) -> PutInDoubt:
     """Unsent messages are looked for from their receipt until now, before they are sent.
 
-    A second edit changes nothing, so edits stay queued. Messages of held queues, and messages that wait for a
-    moment, stay queued: the history has no key of a message within a summary. A second run changes nothing.
+    A summary is looked for from the receipt of its first message. A second edit changes nothing, so edits stay queued.
+    Messages of held queues, and messages that wait for a moment, stay queued: the history has no key of a message
+    within a summary. A second run changes nothing.
     """
+    first = aliased(OutboxMessage)
+    of_first = (
+        select(func.min(col(first.received_at)))
+        .where(col(first.folded_into) == col(OutboxMessage.id))
+        .correlate(OutboxMessage)
+        .scalar_subquery()
+    )
     oldest = session.execute(
         select(func.min(col(OutboxMessage.received_at))).where(IS_UNSENT, *_IS_IN_QUESTION)
     ).scalar_one()
@@ -41,7 +50,7 @@ def put_in_doubt(session: Session, now: datetime) -> PutInDoubt:
         session,
         Happened.RESTORED,
         *_IS_IN_QUESTION,
-        sending_at=col(OutboxMessage.received_at),
+        sending_at=func.coalesce(of_first, col(OutboxMessage.received_at)),
         deadline_at=now,
         detail="the database is an older copy: the message may have been posted since",
         looks=0,

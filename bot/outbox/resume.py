@@ -13,7 +13,7 @@ from itertools import islice
 
 from sqlmodel import Session
 
-from bot.channels import channel_lock, subscriptions
+from bot.channels import channel_lock, pauses, subscriptions
 from bot.channels.filters import ChannelFilter, mentions
 from bot.clock import Clock
 from bot.db.engine import is_unavailable
@@ -96,7 +96,7 @@ class Reopening:
         return subscriptions.reopen(session, channel_id, now)
 
     def resume(self, session: Session, channel_id: str, now: datetime) -> int:
-        """Returns how many subscriptions were paused. A closed channel stays closed."""
+        """Returns how many subscriptions and watches were paused. A closed channel stays closed."""
         ended = subscriptions.end_pause(session, channel_id, now)
         self._go_on(session, channel_id, now)
         return ended
@@ -106,7 +106,7 @@ class Reopening:
         found = held_queues.pauses_over(session, now, PAUSES_PER_COMMIT)
         channel_lock.take(session, *found)
         # Somebody may have paused the channel again.
-        over = [channel_id for channel_id in found if subscriptions.paused_until(session, channel_id, now) is None]
+        over = [channel_id for channel_id in found if pauses.until(session, channel_id, now) is None]
         for channel_id in over:
             self.resume(session, channel_id, now)
         return len(over)
@@ -159,7 +159,7 @@ class Reopening:
     def _go_on(self, session: Session, channel_id: str, now: datetime, *, trying: bool = False) -> bool:
         """False if the queue was not held."""
         channel_lock.take(session, channel_id)
-        is_paused = subscriptions.paused_until(session, channel_id, now) is not None
+        is_paused = pauses.until(session, channel_id, now) is not None
         held = held_queues.try_again(session, channel_id) if trying else None
         if is_paused:
             if held is not None:

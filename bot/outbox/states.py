@@ -12,11 +12,13 @@ from bot.db.engine import affected, table_of
 from bot.db.tables import ChannelQueue, MessageKind, MessageState, OutboxMessage, QueueState
 
 EVENT_KINDS = (MessageKind.EVENT, MessageKind.EDIT)
-"""Rendered when sent, as live messages are. Messages of other kinds carry their content."""
+"""Rendered when sent, as live messages and escalations are. Messages of other kinds carry their content."""
 
 LIVE_KINDS = (MessageKind.LIVE, MessageKind.LIVE_EDIT)
 
-SENT_WHILE_PAUSED = (MessageKind.NOTICE, MessageKind.WELCOME, MessageKind.ANSWER)
+ESCALATION_KINDS = (MessageKind.ESCALATION, MessageKind.ESCALATION_EDIT)
+
+SENT_WHILE_PAUSED = (MessageKind.NOTICE, MessageKind.WELCOME, MessageKind.ANSWER, *ESCALATION_KINDS)
 
 UNSENT = (MessageState.QUEUED, MessageState.SENDING, MessageState.IN_DOUBT)
 """As in the index."""
@@ -46,7 +48,7 @@ class Happened(StrEnum):
     NOT_EDITED = "not edited"
     """Slack refuses the edit: the edit becomes a message."""
     NEEDLESS = "needless"
-    """Slack refuses the edit, and another message of the channel says the same, or the message was a live message."""
+    """Slack refuses the edit, and another message of the channel says the same, or the edit is of no event."""
     NOT_IN_THREAD = "not in thread"
     """Slack refuses the message in the thread: it becomes a message of the channel."""
     SAID_TOGETHER = "said together"
@@ -82,7 +84,9 @@ MESSAGE_TRANSITIONS: Mapping[Happened, Transition] = {
         Transition(Happened.NOT_SENT, (_S,), _Q, ("detail", "plain")),
         Transition(Happened.UNANSWERED, (_S,), _D, ("detail", "looks", "failed_looks")),
         Transition(Happened.LOOKED, (_D,), _D, ("detail", "looks", "failed_looks")),
-        Transition(Happened.REPEATED, (_D,), _Q, ("detail", "plain", "may_be_repeat", "looks", "failed_looks")),
+        Transition(
+            Happened.REPEATED, (_D,), _Q, ("detail", "plain", "may_be_repeat", "thread_of", "looks", "failed_looks")
+        ),
         Transition(Happened.GIVEN_UP, (_S, _D), MessageState.DEAD_LETTER, ("reason", "detail", "given_up_at")),
         Transition(Happened.NOT_EDITED, (_S,), _Q, ("kind", "edits_id", "plain", "detail")),
         Transition(Happened.NEEDLESS, (_S,), MessageState.FOLDED, ("folded_into", "detail")),

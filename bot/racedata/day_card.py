@@ -4,7 +4,7 @@ Outcomes come from the race book and all deliveries: neither source has every ra
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from enum import StrEnum
 
@@ -70,7 +70,10 @@ class Outcomes:
 
 @dataclass(frozen=True)
 class Card:
-    """`region` and `course`: None means all. `reached` is the day that an unfinished walk had come to."""
+    """`region`, `course` and `off`: None means all. `reached` is the day that an unfinished walk had come to.
+
+    `missed_off`: the asked off time, without a race.
+    """
 
     day: date
     region: str | None
@@ -82,6 +85,8 @@ class Card:
     reached: str | None = None
     data_as_of: str | None = None
     window: str | None = None
+    off: str | None = None
+    missed_off: str | None = None
 
     @property
     def meetings(self) -> tuple[MeetingCard, ...]:
@@ -90,6 +95,24 @@ class Card:
     @property
     def is_empty(self) -> bool:
         return not self.meetings and not self.outcomes.lost
+
+
+def at_off(card: Card, off: str | None) -> Card:
+    """The card with the races of this published time alone; the whole card if no race has the time."""
+    if off is None or not card.meetings:
+        return card
+    races = [
+        (meeting, race, card.outcomes.of[place, number])
+        for place, meeting in enumerate(card.meetings)
+        for number, race in enumerate(meeting.races)
+        if (race.off.text or "").lstrip("0") == off.lstrip("0")
+    ]
+    if not races:
+        return replace(card, missed_off=off)
+    # Each race has its own outcome. A lost meeting would be named beside a race that was run.
+    meetings = tuple(replace(meeting, races=(race,)) for meeting, race, _ in races)
+    outcomes = Outcomes(meetings, {(place, 0): outcome for place, (_, _, outcome) in enumerate(races)})
+    return replace(card, outcomes=outcomes, off=off)
 
 
 def none_hidden(races: Iterable[Race], course: Course | None) -> bool:

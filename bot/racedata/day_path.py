@@ -5,6 +5,8 @@ races, or of meetings, or an object with either.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from functools import partial
 from typing import Any, NamedTuple
 
 from pydantic import AwareDatetime
@@ -25,7 +27,9 @@ from bot.racedata.client.records import AnyPage
 from bot.racedata.client.service_client import RacingClient
 from bot.racedata.client.service_errors import AnswerUnreadable, InvalidParam, NotFound
 from bot.racedata.month_quota import month_key
-from bot.racedata.race_walk import ALL_REGIONS_WALK, Errand
+from bot.racedata.race_walk import ALL_REGIONS_WALK, Errand, is_proven, stored_walk
+
+EASTERNMOST = timedelta(hours=14)
 
 log = get_logger(__name__)
 
@@ -46,6 +50,22 @@ class DayRead(Value):
         return settled or self.read_at >= errand.fresh_since
 
 
+def stored_day(session: Session, errand: Errand) -> DayRead | None:
+    kept = named_values.get(session, _name(errand))
+    return DayRead.model_validate(kept[0]) if kept else None
+
+
+def is_whole(session: Session, region: str | None, day: date, now: datetime) -> bool:
+    """Whether the race book has all races of a day, read after the day began in the last time zone east of UTC."""
+    since = datetime.combine(day, time.min, UTC) - EASTERNMOST
+    for of in dict.fromkeys([region, None]):
+        read = stored_day(session, Errand(of, day, now.date(), since))
+        by_path = read is not None and read.proves(Errand(of, day, now.date(), since))
+        if by_path or is_proven(stored_walk(session, of), day.isoformat(), since):
+            return True
+    return False
+
+
 class PathReader:
     def __init__(self, database: Database, client: RacingClient, clock: Clock, paths: Paths) -> None:
         self._database = database
@@ -56,8 +76,7 @@ class PathReader:
     async def load(self, errand: Errand) -> DayRead | None:
         if self._paths.day is None:
             return None
-        kept = await self._database.read(lambda session: named_values.get(session, _name(errand)))
-        return DayRead.model_validate(kept[0]) if kept else None
+        return await self._database.read(partial(stored_day, errand=errand))
 
     async def read_day(self, errand: Errand, requests: int) -> DayRead | None:
         """None if the path cannot tell the day. Raises ServiceError for a failure that a walk would meet too."""

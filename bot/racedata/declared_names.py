@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from sqlalchemy import bindparam, select
@@ -14,6 +14,8 @@ from bot.db.engine import table_of
 from bot.db.tables import BookRace
 from bot.events.races import Race
 from bot.events.watched import NameKey, name_key
+from bot.racedata import race_book_store
+from bot.racedata.day_card import RaceOutcome, outcomes_of
 from bot.racedata.near_misses import likely
 
 NAMES_DAYS = 30
@@ -24,10 +26,10 @@ COMING_MAX = 3
 
 @dataclass
 class KnownName:
-    """`coming`: the next races, by day. `near`: published names alike, for an unknown name."""
+    """`coming`: the races from today on, by day. `near`: published names alike, for an unknown name."""
 
     is_known: bool = False
-    coming: list[Race] = field(default_factory=list)
+    coming: list[tuple[Race, RaceOutcome]] = field(default_factory=list)
     near: tuple[str, ...] = ()
 
 
@@ -44,11 +46,26 @@ def look_up(session: Session, wanted: Sequence[WatchedName], today: date) -> dic
             for one in _named(here.values(), keys, kind):
                 found[one].is_known = True
                 if race_date >= today.isoformat() and len(found[one].coming) < COMING_MAX:
-                    found[one].coming.append(Race.model_validate_json(data).model_copy(update={"race_id": race_id}))
+                    race = Race.model_validate_json(data).model_copy(update={"race_id": race_id})
+                    found[one].coming.append((race, RaceOutcome.OPEN))
+    outcomes = _outcomes(session, [race for known in found.values() for race, _ in known.coming])
     for one, known in found.items():
+        known.coming = [outcomes.get(race.race_id, (race, outcome)) for race, outcome in known.coming]
         if not known.is_known:
             names = published[one.kind]
             known.near = tuple(names[bare] for bare in likely(keys[one].bare, names))
+    return found
+
+
+def _outcomes(session: Session, races: Sequence[Race]) -> dict[str | None, tuple[Race, RaceOutcome]]:
+    """The races with all that is known of their day, by id."""
+    found: dict[str | None, tuple[Race, RaceOutcome]] = {}
+    for day in {race.race_date for race in races if race.race_date}:
+        begin, end = (datetime.combine(date.fromisoformat(day), at, UTC) for at in (time.min, time.max))
+        told = race_book_store.told_of_day(session, day, begin, end)
+        outcomes = outcomes_of([race for race in races if race.race_date == day], told, None, None)
+        each = [one for place in range(len(outcomes.meetings)) for one in outcomes.of_meeting(place)]
+        found |= {race.race_id: (race, outcome) for race, outcome in each if race.race_id}
     return found
 
 

@@ -16,6 +16,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from enum import StrEnum
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -275,8 +276,7 @@ class WalkReader:
         self._clock = clock
 
     async def load(self, region: str | None) -> Walk:
-        kept = await self._database.read(lambda session: named_values.get(session, _name(region)))
-        return Walk.model_validate(kept[0]) if kept else Walk(region=region, limit=RECORDS_PER_PAGE)
+        return await self._database.read(partial(stored_walk, region=region))
 
     async def read_on(
         self,
@@ -344,6 +344,11 @@ class WalkReader:
         race_book_store.put(session, races, now, region=walk.region or race_book_store.REGION_UNKNOWN)
         named_values.put(session, _name(walk.region), walk.model_dump(mode="json"), now)
         quota_store.spend(session, month_key(now), 1, now, by_commands=1)
+
+
+def stored_walk(session: Session, region: str | None) -> Walk:
+    kept = named_values.get(session, _name(region))
+    return Walk.model_validate(kept[0]) if kept else Walk(region=region, limit=RECORDS_PER_PAGE)
 
 
 def _name(region: str | None) -> str:

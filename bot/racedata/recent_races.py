@@ -11,6 +11,7 @@ from bot.channels.filters import ALL_REGIONS, ChannelFilter
 from bot.db.tables import EventVersion, InboxDelivery
 from bot.events.event import EventKind, RacingEvent
 from bot.events.kinds import OUTCOMES
+from bot.events.meeting_parts import is_part_of
 from bot.events.races import Race
 from bot.racedata import race_book_store
 
@@ -19,23 +20,31 @@ RECENT_DAYS = 7
 
 @dataclass(frozen=True)
 class Recent:
-    """`is_whole`: deliveries cover all RECENT_DAYS days. `abandoned` are today's abandonments by published date."""
+    """`is_whole`: deliveries cover all RECENT_DAYS days. `abandoned` are today's abandonments by published date.
+
+    `partly`: keys of abandoned meetings with a race that was run. `disputed`: today's, of races with a result.
+    """
 
     results: int
     abandonments: int
     is_whole: bool
     abandoned: tuple[RacingEvent, ...]
+    partly: frozenset[str] = frozenset()
+    disputed: tuple[RacingEvent, ...] = ()
 
 
 def recent(session: Session, filters: Sequence[ChannelFilter], today: date, now: datetime) -> Recent:
     days = [(today - timedelta(days=ago)).isoformat() for ago in range(RECENT_DAYS)]
     found = [*_delivered(session, filters, days), *_in_book(session, filters, days)]
     taken = [event for event in found if any(chosen.matches(event) for chosen in filters)]
+    run = {_name(event): event for event in found if event.kind is EventKind.RESULT_RECEIVED and not event.race.is_void}
     settled = {_name(event) for event in taken if event.kind is EventKind.RESULT_RECEIVED}
     # A race told by both sources counts once, and a lost meeting stands for its races.
     lost = {_name(event): event for event in reversed(taken) if event.is_abandonment}
     of_meetings = {race.race_id for event in lost.values() for race in event.races if race.race_id}
-    lost = {name: event for name, event in lost.items() if name not in of_meetings and name not in settled}
+    disputed = [event for name, event in lost.items() if name in run and event.kind is EventKind.RACE_ABANDONED]
+    lost = {name: event for name, event in lost.items() if name not in {*of_meetings, *settled, *run}}
+    meetings = [event for event in lost.values() if event.kind is EventKind.MEETING_ABANDONED]
     first = session.execute(select(col(InboxDelivery.received_at)).order_by(col(InboxDelivery.id)).limit(1))
     since = first.scalar_one_or_none()
     return Recent(
@@ -43,6 +52,8 @@ def recent(session: Session, filters: Sequence[ChannelFilter], today: date, now:
         abandonments=len(lost),
         is_whole=since is not None and since <= now - timedelta(days=RECENT_DAYS),
         abandoned=tuple(event for event in lost.values() if event.race.race_date == today.isoformat()),
+        partly=frozenset(one.key for one in meetings if any(is_part_of(event, one) for event in run.values())),
+        disputed=tuple(event for event in disputed if event.race.race_date == today.isoformat()),
     )
 
 

@@ -32,7 +32,7 @@ REPAIR_CHECK_S = 5
 SERVICE_TIMEOUT_S = 10.0
 """Longer than the real services wait, for slow machines."""
 
-RETRY_GAPS_S: tuple[float, ...] = (2.0, 5.0, 10.0, *SPECIFIED_GAPS_S)
+RETRY_GAPS_S: tuple[float, ...] = (2.0, 5.0, *[10.0] * 6, *SPECIFIED_GAPS_S)
 """A watcher need not wait half a minute for a delivery that a busy bot refused."""
 
 ANSWER_S = 30.0

@@ -9,6 +9,8 @@ from typing import NamedTuple
 from bot.sandbox.racing_names import horse_names, person_name
 from bot.sandbox.racing_places import REGIONS, Course, Region, courses_of, made_up_id
 
+SYNTHETIC = "(AW)"
+
 CASUALTY_REASONS = ("PU", "F", "UR", "BD", "RR")
 _PRICES = ("4/6", "6/4", "2/1", "11/4", "7/2", "9/2", "6/1", "15/2", "10/1", "14/1", "20/1", "33/1", "66/1")
 _TITLES = ("Maiden Stakes", "Handicap", "Novice Stakes", "Conditions Stakes", "Fillies' Stakes", "Cup & Plate Handicap")
@@ -82,8 +84,8 @@ def _meeting(rng: Random, seed: int, region: Region, course: Course, day: date) 
         meeting_id=made_up_id("mt_", seed, course.course_id, day),
         course=course,
         day=day,
-        going=rng.choice(region.goings),
-        over_jumps=region.jumps and "(AW)" not in course.name and rng.random() < 0.5,
+        going=_going(rng.choice(region.goings), course),
+        over_jumps=region.jumps and SYNTHETIC not in course.name and rng.random() < 0.5,
     )
     at_course = timezone(timedelta(hours=region.utc_offset_h))
     first = datetime.combine(day, time.fromisoformat(region.first_off), at_course)
@@ -91,6 +93,13 @@ def _meeting(rng: Random, seed: int, region: Region, course: Course, day: date) 
     numbers = range(1, rng.randint(6, 8) + 1)
     races = tuple(_race(rng, card, number, first + timedelta(minutes=35 * (number - 1))) for number in numbers)
     return Meeting(card.meeting_id, course, day, races)
+
+
+def _going(drawn: str, course: Course) -> str:
+    """Synthetic tracks have a going of their own."""
+    if SYNTHETIC in course.name:
+        return drawn if drawn.startswith("Standard") else "Standard"
+    return "Good to Soft" if drawn.startswith("Standard") and course.region == "GB" else drawn
 
 
 def _race(rng: Random, card: _Card, number: int, off_at: datetime) -> Race:
@@ -114,7 +123,7 @@ def _race(rng: Random, card: _Card, number: int, off_at: datetime) -> Race:
 
 
 def _surface(course: Course) -> str:
-    if "(AW)" in course.name:
+    if SYNTHETIC in course.name:
         return "All Weather"
     return "Dirt" if course.region == "USA" else "Turf"
 

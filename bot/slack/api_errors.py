@@ -27,7 +27,10 @@ CHANNEL_CLOSED = frozenset(
         "messages_tab_disabled",
     }
 )
-"""Every code that begins with `restricted_action` belongs here too."""
+"""Every other code that begins with `restricted_action` belongs here too."""
+
+THREAD_CLOSED = frozenset({"restricted_action_thread_locked", "restricted_action_non_threadable_channel"})
+"""The channel takes messages, the thread takes no replies."""
 
 CREDENTIALS_DEAD = frozenset({"account_inactive", "token_revoked", "token_expired", "invalid_auth", "not_authed"})
 
@@ -86,7 +89,7 @@ def classify(method: str, code: str, *, retry_after: str | None = None, details:
         return SlackCredentialsDead(method, code, details=details)
     if code == "missing_scope":
         return SlackScopeMissing(method, code, details=details)
-    if code in CHANNEL_CLOSED or code.startswith("restricted_action"):
+    if code in CHANNEL_CLOSED or (code.startswith("restricted_action") and code not in THREAD_CLOSED):
         return SlackChannelClosed(method, code)
     if code in MESSAGE_REFUSED:
         return SlackMessageRefused(method, code, details=details)

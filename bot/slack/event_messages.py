@@ -1,6 +1,6 @@
 """The message of a post: built from an event's versions, or the notice that was stored with the post."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
 
@@ -8,12 +8,14 @@ from bot.deliveries import inbox
 from bot.events import event_store
 from bot.events.event import EventKind
 from bot.logs import get_logger
+from bot.outbox.acknowledgements import Escalation
 from bot.outbox.channel_queues import Claim
 from bot.outbox.message import Message
 from bot.outbox.message_view import MessageView
 from bot.slack.bot_identity import BotIdentity
 from bot.slack.corrections_since import corrected
 from bot.slack.messages import Corrected, MessageContext, SupersededBy, render
+from bot.slack.messages.alerts.escalation_message import escalation
 from bot.slack.messages.answers.live_meeting import live_meeting
 from bot.slack.messages.kit.sentences import sentence
 
@@ -44,6 +46,8 @@ class PostRenderer:
     def _render(self, claim: Claim, now: datetime) -> Message:
         if claim.live is not None:
             return live_meeting(claim.live, now)
+        if claim.escalation is not None:
+            return self._escalation(claim.escalation, now)
         shown = claim.view
         if shown is None:
             return Message.from_json(claim.post.content or "")
@@ -56,6 +60,23 @@ class PostRenderer:
             self._link(claim, later),
         )
         return self._message(_Telling(shown.own.id, shown.same, made_at, self._late_after_s, links, shown))
+
+    def _escalation(self, told: Escalation, now: datetime) -> Message:
+        """The abandonment as it is known now, without the mentions and the button of its own message."""
+        alert, channel_id = told.alert, told.alert.post.channel_id
+        made_at = max(alert.post.sent_at or now, alert.post.received_at).replace(microsecond=0)
+        shown = replace(alert, mentions=(), asked=None)
+        message = _message(_Telling(alert.own.id, (), made_at, self._late_after_s, (None, None, None), shown))
+        asked = alert.asked
+        return escalation(
+            message.text,
+            channel_id,
+            self.identity.permalink(channel_id, alert.post.message_ts) if alert.post.message_ts else None,
+            key=alert.post.idempotency_key,
+            minutes=told.minutes,
+            people=told.people,
+            taken=(asked.by, asked.at) if asked and asked.by and asked.at else None,
+        )
 
     def _link(self, claim: Claim, message_ts: str | None) -> str | None:
         return self.identity.permalink(claim.channel_id, message_ts) if message_ts else None
@@ -96,12 +117,14 @@ def _message(telling: _Telling) -> Message:
         meeting_link=meeting_link,
         lost=shown.lost,
         settled=shown.settled,
+        disputed=shown.disputed,
         data_as_of=event.data_as_of,
         may_be_repeat=post.may_be_repeat,
         reference=inbox.reference(shown.own.inbox_id),
         mentions=shown.mentions,
         watched=shown.watched,
         country=shown.country,
+        asked=shown.asked,
     )
     return render(event, context)
 

@@ -16,7 +16,7 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from bot.errors import SlackDoubtful, SlackError, SlackUnreached
+from bot.errors import SlackDoubtful, SlackError, SlackRefused, SlackUnreached
 from bot.outbox.message import Message
 from bot.outbox.messenger import Call, HistoryPage
 from bot.slack.api_errors import EDIT_METHOD, POST_METHOD, WAIT, classify
@@ -34,6 +34,7 @@ HISTORY_PAGE = 100
 
 HISTORY_METHOD = "conversations.history"
 REPLIES_METHOD = "conversations.replies"
+NO_THREAD = "thread_not_found"
 
 METHOD_OF: Mapping[str, str] = {Call.POST: POST_METHOD, Call.EDIT: EDIT_METHOD, Call.LOOK: HISTORY_METHOD}
 """Slack's method for each kind of call that the outbox makes."""
@@ -174,7 +175,12 @@ class SlackClient:
             answer = await self.call(method, lambda: self.web.conversations_history(**asked))
         else:
             method = REPLIES_METHOD
-            answer = await self.call(method, lambda: self.web.conversations_replies(ts=thread_ts, **asked))
+            try:
+                answer = await self.call(method, lambda: self.web.conversations_replies(ts=thread_ts, **asked))
+            except SlackRefused as error:
+                if error.code != NO_THREAD:
+                    raise
+                return HistoryPage(None, None)
         for message in answer.get("messages") or []:
             if _key_of(message) == post_key:
                 return HistoryPage(_ts_in(message.get("ts"), method), None, _edits_of(message))

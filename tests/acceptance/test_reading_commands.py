@@ -44,6 +44,9 @@ async def test_results_tell_what_settled_what_was_abandoned_and_what_is_open(wor
     assert f"1 {winner.horse.split(' (')[0]}" in said
     assert f"{lost.off_time}, Waterlogged" in said
     assert "not known yet" in said
+    alone = await world.say("/results", f'GB "{meeting.course.name}" {lost.off_time}', channel=CHANNEL)
+    assert f"{lost.off_time}, Waterlogged" in alone
+    assert winner.horse.split(" (")[0] not in alone
     only = await world.say("/results", "abandoned today GB", channel=CHANNEL)
     assert "Abandonments: GB" in only
     assert "Waterlogged" in only

@@ -35,6 +35,16 @@ async def test_file_is_exported_changed_and_applied_beside_a_running_bot(make_wo
         assert (await world.bot.deliver(ABANDONED)).status_code == 200
         assert (await world.wait_for_posts("CIRE", 1))[0].startswith("ABANDONED: Curragh")
         assert "operator" in await world.say("/racing", "audit all", channel="CADMIN")
+
+        watching = exported.out.replace("watches: {}", "watches: {CGB: {horse: [Blue Moon]}}")
+        file.write_text(watching + "  CIRE:\n  - region: IRE\n    topics: [abandonments]\n")
+        applied = await run(world, "apply", str(file), "--yes")
+        assert "  + watches horse Blue Moon\n" in applied.out, applied.said
+        assert "Blue Moon" in await world.say("/racing", "watching", channel="CGB")
+        file.write_text((await run(world, "export")).out.replace("horse: [Blue Moon]", ""))
+        applied = await run(world, "apply", str(file), "--yes")
+        assert "  - watches horse Blue Moon\n" in applied.out, applied.said
+        await world.slack.wait_for(lambda: "ended the watch on horse Blue Moon" in str(world.texts("CGB")))
         assert "operator" in await world.say("/racing", "list", channel="CIRE")
 
 

@@ -73,6 +73,8 @@ async def test_bare_subscribe_opens_a_form_whose_filter_and_mentions_work(world)
 
     errors = await refused_form(world, view_id, {"regions": ["GB"], "topics": ["results"], "people": ["UALICE"]})
     assert "Only abandonments" in errors["people"]
+    errors = await refused_form(world, view_id, {"regions": ["GB"], "topics": ["results"], "cards": "19:00"})
+    assert "choose Racecards too" in errors["cards"]
     errors = await refused_form(world, view_id, {"regions": ["GB"], "courses": [found], "not_courses": [found]})
     assert course.name in errors["not_courses"]
     errors = await refused_form(world, view_id, {"regions": ["IRE"], "courses": [found]})
@@ -153,6 +155,9 @@ async def test_muted_meeting_is_quiet_but_for_abandonments_until_undone(world):
     assert "1 muted" in traced
     assert "because <@UALICE> muted the meeting" in traced
     assert "Muted here by <@UALICE>" in await world.say("/racing", "list", channel=channel)
+    await world.slack.open_home("UALICE", world.bot.url)
+    homes = world.slack.views
+    await world.slack.wait_for(lambda: "live · 1 meeting muted" in str(homes.get("VHOMEUALICE")), timeout_s=60)
     assert "posted here again" in await clicked(world, "Undo", channel)
     assert "not muted here" in await clicked(world, "Undo", channel)
     await world.bot.deliver(result("rc_4", course="Ascot"))

@@ -21,7 +21,12 @@ async def test_channel_is_told_of_a_watched_horse_in_one_message_a_race_and_no_l
     assert sorted(text.split(":")[0] for text in texts) == ["ABANDONED", "Racecard"]
     assert all("Watched here: Golden Melody (IRE)" in text for text in texts)
     said = await world.say("/racing", 'watch horse:"Goldn Melody"', channel="CALL")
-    assert "Did you mean Golden Melody (IRE)?" in said
+    assert "Did you mean Golden Melody (IRE)?" in said.partition("Watched here from now on")[0]
+    replaced = await world.person().clicks("Watch Golden Melody (IRE) instead", channel="CALL")
+    assert "No longer watched here: horse Goldn Melody" in (await settled(replaced)).text
+    listed = await world.say("/racing", "watching", channel="CALL")
+    assert "Golden Melody (IRE)" in listed
+    assert "Goldn" not in listed
 
     assert "golden melody" in await world.say("/racing", "watching", channel="CGB")
     ended = await world.person().clicks("End", channel="CGB")
@@ -33,6 +38,20 @@ async def test_channel_is_told_of_a_watched_horse_in_one_message_a_race_and_no_l
     assert "ended the watch on horse golden melody here" in texts[2]
     assert texts[3].startswith("Result: ")
     assert "Watched" not in texts[3]
+
+
+async def test_pause_holds_what_a_channel_without_subscriptions_watches(world):
+    await world.say("/racing", 'watch horse:"Blue Moon"', channel="CGB")
+    assert "PAUSED until" in await world.say("/racing", "pause", channel="CGB")
+    (told,) = await world.wait_for_posts("CGB", 1)
+    assert "paused what is watched here" in told
+    await world.subscribe("CALL", "GB")
+    await world.bot.deliver(result())
+    await world.wait_for_posts("CALL", 1)
+    assert len(world.texts("CGB")) == 1
+    assert "The pause is over" in await world.say("/racing", "resume", channel="CGB")
+    texts = await world.wait_for_posts("CGB", 3)
+    assert any("Watched here: Blue Moon" in text for text in texts)
 
 
 async def test_person_is_told_by_direct_message_and_may_watch_where_only_admins_subscribe(make_world):

@@ -20,7 +20,7 @@ from bot.sandbox.page.page_app import Page, build_page
 
 HERE = Path(__file__).parent
 PATIENCE_MS = 60_000
-BURST_PATIENCE_MS = 90_000
+BURST_PATIENCE_MS = 180_000
 LOST_AFTER_S = 4
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 

@@ -5,8 +5,10 @@ import pytest
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 BURST = 50
+TIMEOUT_S = 300
 
 
+@pytest.mark.timeout(TIMEOUT_S)
 async def test_bot_killed_amid_fifty_deliveries_loses_and_doubles_nothing(desk):
     """A channel for each region, since a channel takes a message a second."""
     page = await desk.open()

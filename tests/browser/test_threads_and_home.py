@@ -71,3 +71,18 @@ async def test_ledger_and_calls_stand_under_the_hood_and_a_repeated_call_is_a_do
     assert json.loads(await shown.text_content())["channel"] == desk.channel_id
     await posted.get_by_role("button", name="Repeat").click()
     await page.wait_for_selector("[data-count='doubled'] dd:text-is('1')")
+
+
+async def test_arguments_stay_open_when_the_page_is_drawn_in_the_same_moment(desk):
+    page = await desk.open()
+    await call(desk, "chat.postMessage", channel=desk.channel_id, text="13:30 run")
+    await page.click("#tab-hood")
+    await page.wait_for_selector("td details summary:has-text('Arguments')")
+    is_open = """() => {
+      const arguments_of = document.querySelector("td details");
+      arguments_of.querySelector("summary").click();
+      document.querySelector("#tab-hood").click();
+      return arguments_of.open;
+    }"""
+    assert await page.evaluate(is_open)
+    assert not await page.evaluate(is_open)

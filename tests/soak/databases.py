@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, func, select
 from sqlmodel import Session, col
 
 from bot.channels import subscriptions
 from bot.channels.filters import ChannelFilter
 from bot.db.engine import Database
 from bot.db.migrate import upgrade
-from bot.db.tables import InboxDelivery, JobRun
+from bot.db.tables import Acknowledgement, InboxDelivery, JobRun
 from bot.deliveries import inbox
-from bot.outbox import message_store
+from bot.outbox import acknowledgements, message_store
 from bot.outbox.states import UNSENT
 from tests.soak.oracle import Receipt
 from tests.soak.racing import SoakChannel
@@ -27,7 +27,7 @@ async def prepare(database: Database, channels: Sequence[SoakChannel]) -> None:
     def save(session: Session) -> None:
         for channel in channels:
             for region in channel.regions:
-                chosen = ChannelFilter(region=region, topics=channel.topics)
+                chosen = ChannelFilter(region=region, topics=channel.topics, **channel.choices)
                 now = datetime.now(UTC)
                 subscriptions.save(session, channel.channel_id, chosen, user_id=SUBSCRIBER, now=now)
 
@@ -36,9 +36,11 @@ async def prepare(database: Database, channels: Sequence[SoakChannel]) -> None:
 
 
 def unfinished(session: Session) -> int:
-    """Deliveries that wait for their posts, and posts that wait for Slack."""
+    """Deliveries that wait for their posts, posts that wait for Slack, and abandonments that wait for somebody."""
     waiting = message_store.count_by_state(session)
-    return inbox.count_waiting(session) + sum(waiting.get(state, 0) for state in UNSENT)
+    open_rows = select(func.count()).where(col(Acknowledgement.state).in_(acknowledgements.OPEN))
+    asking: int = session.execute(open_rows).scalar_one()
+    return inbox.count_waiting(session) + sum(waiting.get(state, 0) for state in UNSENT) + asking
 
 
 def receipts(session: Session) -> dict[tuple[str, str], Receipt]:

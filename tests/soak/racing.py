@@ -3,7 +3,7 @@
 import hashlib
 import hmac
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -67,6 +67,8 @@ class SoakChannel:
     channel_id: str
     regions: tuple[str, ...]
     topics: frozenset[Topic] = BOTH
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Further fields of the filter."""
 
     def takes(self, delivery: Delivery) -> bool:
         """By the soak's own reading of a filter, not the bot's."""
@@ -88,6 +90,11 @@ class Races:
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     regions: tuple[str, ...] = REGIONS
     count: int = 0
+
+    def simple(self) -> Iterator[list[Delivery]]:
+        """One delivery a race."""
+        while True:
+            yield self.random.choices((self.result, self.abandoned), weights=(60, 40))[0]()
 
     def stories(self) -> Iterator[list[Delivery]]:
         kinds = (self.result, self.corrected, self.mended, self.abandoned, self.meeting, self.contradicted)

@@ -11,7 +11,7 @@ import aiohttp
 from tests.soak.racing import Delivery
 
 IN_FLIGHT = 4
-AGAIN_S = 0.2
+AGAIN_S = 0.4
 ANSWER_S = 3.0
 TWICE = 0.15
 """How often a body that was accepted is sent once more."""

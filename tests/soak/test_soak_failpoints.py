@@ -28,14 +28,17 @@ class Size:
     within_s: float
 
 
-HALF = Size(at_each=3, at_random=10, kills=105, within_s=600)
+HALVES = [
+    Size(at_each=3, at_random=10, kills=105, within_s=600),
+    Size(at_each=2, at_random=10, kills=95, within_s=600),
+]
 LONG = Size(at_each=10, at_random=60, kills=250, within_s=3_000)
 
 SIZES = [
-    # Two worlds at a time: together six deaths at each failpoint, and 210 kills.
+    # Two worlds at a time: together five deaths at each failpoint, and 200 kills.
     *(
-        pytest.param(HALF, part, marks=(pytest.mark.soak, pytest.mark.timeout(720)), id=f"half{part}")
-        for part in (1, 2)
+        pytest.param(half, part, marks=(pytest.mark.soak, pytest.mark.timeout(720)), id=f"half{part}")
+        for part, half in enumerate(HALVES, start=1)
     ),
     pytest.param(LONG, 0, marks=(pytest.mark.long_soak, pytest.mark.timeout(3_600)), id="long"),
 ]

@@ -242,10 +242,11 @@ async def run_world(
     limits: SlackLimits | None = None,
     waiting_at_most: int = 60,
     part: int = 0,
+    simple: bool = False,
 ) -> AsyncIterator[World]:
     """A world whose database is ready and whose Slack answers, without a process of the bot.
 
-    Worlds of one soak differ in `part`, so that each has a seed of its own.
+    Worlds of one soak differ in `part`, so that each has a seed of its own. `simple`: one delivery a race.
     """
     random = Random(seed() + part)
     slack = SlackWorkspace(BOT_TOKEN, SIGNING_SECRET, limits=limits)
@@ -257,7 +258,8 @@ async def run_world(
         weather.begin(times)
     ports = [free_port() for _ in range(processes)]
     regions = tuple(sorted({region for channel in channels for region in channel.regions} - {"*"}))
-    stories = Races(random, regions=regions).stories()
+    races = Races(random, regions=regions)
+    stories = races.simple() if simple else races.stories()
     async with slack.running(), make_session() as session:
         sender = Sender(session, stories, ports, random, lambda: world.expected() - world.posted() < waiting_at_most)
         world = World(folder, database_url, slack, sender, random, channels, ports, pace, times, weather, part)

@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.channels.filters import ALL_REGIONS, ChannelFilter
+from bot.channels.watches import WatchedName
+from bot.db.tables import WatchKind
 from bot.errors import SubscriptionFileWrong
 from bot.events.event import Topic
 from bot.events.races import Course
@@ -35,7 +37,7 @@ def filters(draw):
 def test_what_is_written_is_read_back(channels):
     there = [(channel_id, chosen) for channel_id, some in channels.items() for chosen in some]
     for text in (as_yaml(as_data(there)), as_json(as_data(there))):
-        found = {(one.channel_id, one.chosen.region): one.chosen for one in read(text)}
+        found = {(one.channel_id, one.chosen.region): one.chosen for one in read(text).subscriptions}
         assert found == {(channel_id, chosen.region): chosen for channel_id, chosen in there}
 
 
@@ -54,7 +56,7 @@ channels:
 
 
 def test_norway_is_no_truth_value():
-    (one,) = read(GOOD)
+    (one,) = read(GOOD).subscriptions
     assert (one.chosen.region, one.line) == ("NO", 4)
 
 
@@ -124,8 +126,18 @@ def test_aliases_cost_nothing():
 
 
 def test_empty_channels_are_no_subscriptions():
-    assert read("version: 1\nchannels:\n") == []
-    assert read("version: 1\nchannels: {C1: [], C2: }\n") == []
+    assert read("version: 1\nchannels:\n").subscriptions == []
+    assert read("version: 1\nchannels: {C1: [], C2: }\n").subscriptions == []
+
+
+def test_watches_are_read_as_written_and_a_file_may_say_nothing_of_watches():
+    there = [("C1", WatchedName(WatchKind.HORSE, "No (IRE)")), ("C1", WatchedName(WatchKind.JOCKEY, "R. Moore"))]
+    for text in (as_yaml(as_data([], there)), as_json(as_data([], there))):
+        assert read(text).watches == {"C1": [name for _, name in there]}
+    assert read("version: 1\nchannels: {}").watches is None
+    wrong = "version: 1\nchannels: {}\nwatches: {C1: {horse: ['()', .], hors: [x]}, x: {}}"
+    told = [said for _, said in problems(wrong)]
+    assert [word for word in ("is no name", "did you mean horse", "no channel id") if word not in str(told)] == []
 
 
 def test_exported_yaml_is_plain_to_read():

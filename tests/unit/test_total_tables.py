@@ -20,6 +20,7 @@ from bot.fanout.drill_records import KeptDrill
 from bot.operations import metrics, missing_rows
 from bot.operations.drill_run import HAS_ENDED, AddressAnswer, DrillReport, Stop
 from bot.operations.jobs import watch_deliveries
+from bot.operations.jobs.table import JOBS
 from bot.operations.repair import outage
 from bot.outbox.ledger import LedgerLine
 from bot.outbox.ledger import LedgerOutcome as PostOutcome
@@ -55,6 +56,7 @@ TABLES: dict[str, tuple[Iterable[Any], Iterable[Any]]] = {
     "trace_answer.KINDS": (trace_answer.KINDS_IN_WORDS, [*EventKind, drill_mark.KIND]),
     "outage.IN_WORDS": (outage.IN_WORDS, [*EventKind, None]),
     "mute_answer._ABANDONMENTS": (mute_answer._ABANDONMENTS, [*Abandonments]),
+    "status_answer.JOB_WORDS": (status_answer.JOB_WORDS, [job.id for job in JOBS]),
     "status_answer._MISSING": (status_answer._MISSING, [*MissingKind]),
     "missing races and watch_deliveries.TOLD_SINGLY": (
         [*missing_rows.OF_RACES, *watch_deliveries.TOLD_SINGLY],
@@ -88,8 +90,8 @@ def test_every_outcome_of_a_post_has_words(outcome):
 
 @pytest.mark.parametrize("outcome", RaceOutcome)
 def test_every_outcome_of_a_race_has_words_and_a_line_of_the_card(outcome):
-    assert results_answer._said(RACE, outcome)
-    assert "rc_1" in racecard_answer._race(RACE, outcome)
+    assert results_answer._said(RACE, outcome, NOW)
+    assert "rc_1" in racecard_answer._race(RACE, outcome, NOW)
 
 
 @pytest.mark.parametrize("coverage", [one for one in Coverage if one is not Coverage.COMPLETE])

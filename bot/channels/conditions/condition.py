@@ -23,6 +23,7 @@ class FilterFields(Value):
 
     `mentions` are ids of people and user groups, or HERE. `digest` and `cards` are times of day as "18:00", and `quiet`
     are hours as "22:00-07:00", by the clock of `zone`, of which there is one at most. `show` is empty or MEETINGS.
+    `ack` is a time as "10m", and `escalate` ids of people, user groups and channels, or HERE.
     `unchecked_since` is set while typed words wait for a list to be checked by (bot.fanout.unchecked_filters).
     `typed_region` is the typed region, where the region was mended and the channel has not been told.
     """
@@ -38,6 +39,8 @@ class FilterFields(Value):
     quiet: tuple[str, ...] = ()
     zone: tuple[str, ...] = ()
     show: tuple[str, ...] = ()
+    ack: tuple[str, ...] = ()
+    escalate: tuple[str, ...] = ()
     unchecked_since: datetime | None = None
     typed_region: str | None = None
 

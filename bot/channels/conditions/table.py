@@ -1,5 +1,6 @@
 """Every kind of condition, in the order of a form and of a file. A new kind is a file beside this file, and a line."""
 
+from bot.channels.conditions.acknowledge_conditions import AckCondition, EscalateCondition
 from bot.channels.conditions.condition import Condition
 from bot.channels.conditions.course_condition import NotCourses, OnlyCourses
 from bot.channels.conditions.digest_condition import DigestCondition, EveCondition
@@ -23,6 +24,8 @@ CONDITIONS: tuple[Condition, ...] = (
     QuietCondition(),
     ZoneCondition(),
     ShowCondition(),
+    AckCondition(),
+    EscalateCondition(),
 )
 
 BY_FIELD: dict[str, Condition] = {condition.field: condition for condition in CONDITIONS}

@@ -14,8 +14,8 @@ from bot.outbox.notices import Notices
 
 log = get_logger(__name__)
 
-LIVE_FOR = timedelta(days=1)
-"""A live message that could not be sent for so long is needless."""
+MEETING_FOR = timedelta(days=1)
+"""A live message or an escalation that could not be sent for so long is needless."""
 
 EXPIRED_PER_COMMIT = 200
 """The number is small, because ingest waits for the transaction."""
@@ -33,7 +33,7 @@ async def expire_queue(database: Database, notices: Notices, keep_hours: int, cl
 def _expire(session: Session, notices: Notices, keep_hours: int, clock: Clock) -> int:
     # The closing has the database's time, and the summary counts from the closing.
     now = database_now(session, clock)
-    backlog.drop_live(session, clock() - LIVE_FOR, now)
+    backlog.drop_of_past_meetings(session, clock() - MEETING_FOR, now)
     given_up = backlog.give_up(session, clock() - timedelta(hours=keep_hours), EXPIRED_PER_COMMIT, now)
     for channel_id, (held, _) in given_up.items():
         notices.given_up(session, channel_id, held, keep_hours)

@@ -9,6 +9,7 @@ from bot.operations.drill_run import Drills, end_drills
 from bot.operations.jobs.check_channels import ChannelCheck
 from bot.operations.jobs.check_quota import QuotaCheck
 from bot.operations.jobs.end_pauses import PauseEnd
+from bot.operations.jobs.escalate import EscalationCheck
 from bot.operations.jobs.expire_queue import expire_queue
 from bot.operations.jobs.prune_bodies import prune_bodies
 from bot.operations.jobs.refresh_reference import CHECK_EVERY_S, refresh_for_filters, refresh_reference
@@ -21,6 +22,8 @@ from bot.racedata.reference_book import ReferenceBook
 from bot.settings import Settings
 
 HOUR_S = 3_600
+TELL_EVERY_S = 30
+ESCALATE_EVERY_S = 15
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,7 @@ class JobParts:
     channels: ChannelCheck
     pauses: PauseEnd
     due: DueTelling
+    escalation: EscalationCheck
     drills: Drills
     deliveries: DeliveryWatch
     repair: Repair
@@ -74,6 +78,10 @@ async def _tell_due(parts: JobParts) -> None:
     await parts.due()
 
 
+async def _escalate(parts: JobParts) -> None:
+    await parts.escalation()
+
+
 async def _end_drills(parts: JobParts) -> None:
     await end_drills(parts.drills)
 
@@ -98,7 +106,8 @@ JOBS: tuple[Job, ...] = (
     Job("prune_bodies", lambda _settings: HOUR_S, _prune_bodies),
     Job("check_channels", lambda _settings: 600, _check_channels),
     Job("end_pauses", lambda _settings: 30, _end_pauses),
-    Job("tell_due", lambda _settings: 30, _tell_due),
+    Job("tell_due", lambda _settings: TELL_EVERY_S, _tell_due),
+    Job("escalate", lambda _settings: ESCALATE_EVERY_S, _escalate),
     Job("end_drills", lambda _settings: 60, _end_drills),
     Job("expire_queue", lambda _settings: HOUR_S, _expire_queue),
     Job("watch_deliveries", lambda _settings: WATCH_EVERY_S, _watch_deliveries),

@@ -22,7 +22,7 @@ from bot.errors import ServiceError, StorageError
 from bot.events import event_store
 from bot.fanout.delivery_reader import ReadPayload
 from bot.fanout.fanout import OTHER_TURN_S, Fanout
-from bot.fanout.transaction import LogLine, log_lines
+from bot.fanout.transaction import FannedOut, LogLine, finish_live, log_lines
 from bot.logs import get_logger
 from bot.operations.repair import outage
 from bot.operations.repair.failed_record import Failed, name_of, read_record
@@ -282,33 +282,35 @@ class Repair:
             return None
         # Another process may have been quicker.
         failed = find_missing(session, failed)
-        versions, lines = self._fan_out(session, failed, now)
+        versions, done = self._fan_out(session, failed, now)
         self._summarise(session, versions, now)
+        finish_live(done)
         news = tuple(dict.fromkeys(row.event_key for row in versions))
         if preview is not None:
             preview(session, versions)
             raise _TriedOut(_Made(failed, news))
         told = [one for one in failed if one.event.key in news]
         outage.note(session, self._notices, outage.outage_of(told, now) if told else None, now, is_last=is_last)
-        return _Made(failed, news, lines)
+        return _Made(failed, news, done.lines)
 
     def _fan_out(
         self, session: Session, failed: Sequence[Failed], now: datetime
-    ) -> tuple[Sequence[EventVersion], Sequence[LogLine]]:
+    ) -> tuple[Sequence[EventVersion], FannedOut]:
+        """Call `finish_live` last in the transaction."""
         if not failed:
-            return (), ()
+            return (), FannedOut()
         arrivals = [_arrival(one, now) for one in failed]
         numbers = inbox.store(session, arrivals)
         stored = [inbox.stored(one, number) for one in arrivals if (number := numbers[one]) is not None]
         if not stored:
-            return (), ()
+            return (), FannedOut()
         done = self._fanout.fan_out_within(session, stored, now)
         if done.deliveries < len(stored):
             raise _TooMany(done.deliveries)
         rows = event_store.versions(session, {one.event.key for one in failed}).values()
         made = {one.inbox_id for one in stored}
         versions = (row for of_key in rows for row in of_key if row.inbox_id in made)
-        return sorted(versions, key=lambda row: row.id or 0), done.lines
+        return sorted(versions, key=lambda row: row.id or 0), done
 
     def _only_store(self, session: Session, *, failed: Sequence[Failed], is_last: bool) -> _Made:
         """Store for fan-out, which handles deliveries singly if necessary."""

@@ -1,4 +1,4 @@
-"""The words after `/racecard` and `/results`: a region, a day and a course, in any order.
+"""The words after `/racecard` and `/results`: a region, a day, a course and an off time, in any order.
 
 A day is a published race date. "today" is the date in UTC, because the zone of the service's dates is not shown (Spec
 gap G16): every answer names its date.
@@ -34,6 +34,7 @@ from bot.slack.commands.tokens import SINGLE_QUOTES, Word, join, parted, read_pa
 
 ALL_REGIONS_WORD = "all"
 
+_OFF = re.compile("[0-2]?[0-9]:[0-5][0-9]", re.ASCII)
 _LIKE_A_REGION = re.compile("[A-Z]{2,4}")
 
 MeetingsOf = Callable[[date], Awaitable[Sequence[MeetingCard]]]
@@ -44,7 +45,7 @@ class Asked:
     """The day, and the other words as typed.
 
     `own` are the command's own words, each with its meaning; `flags` are the typed own words. `page` comes from a
-    button. `is_day_named`: the day was typed.
+    button. `is_day_named`: the day was typed. `off`: the typed off time.
     """
 
     day: date
@@ -54,6 +55,7 @@ class Asked:
     page: int = 1
     own: Vocabulary = field(default_factory=dict)
     is_day_named: bool = False
+    off: str | None = None
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -61,7 +63,7 @@ class Asked:
 
     def line(self, *words: str) -> str:
         day = [self.day.isoformat()] if self.is_day_named else []
-        return join([self.command, *words, *day, *sorted(self.flags)])
+        return join([self.command, *words, *([self.off] if self.off else []), *day, *sorted(self.flags)])
 
 
 @dataclass(frozen=True)
@@ -150,17 +152,21 @@ class _Read:
 def read_words(
     text: str, today: date, *, command: str = "", looks_back: bool = False, flags: Mapping[str, str] | None = None
 ) -> Asked:
-    """The words of a text. Raises CommandError for two days, or for a word that is no day.
+    """The words of a text. Raises CommandError for two days, for two off times, or for a word that is no day.
 
     A weekday is the coming day, or the last day where the command `looks_back`. `flags` are the command's own words,
     each with its meaning.
     """
     flags = flags or {}
     days: list[date] = []
+    offs: list[str] = []
     others: list[Word] = []
     found: set[str] = set()
     page = 1
     for word in _joined([word for word in map(_bare, words_of(text)) if word.text]):
+        if _OFF.fullmatch(word.text):
+            offs.append(word.text)
+            continue
         day = _day(word.text, today, looks_back=looks_back)
         folded = word.text.lower()
         if day is not None:
@@ -171,15 +177,18 @@ def read_words(
             page = turned
         elif folded != ALL_REGIONS_WORD:
             others.append(word)
+    asked = Asked(days[0] if days else today, tuple(others), command, frozenset(found), page, flags, bool(days))
+    if len(set(offs)) > 1:
+        each = {off: replace(asked, off=off).line(*_but_joining(asked.others)) for off in offs}
+        raise CommandError(f"One off time at a time: you named {' and '.join(each)}.", lines=each)
+    asked = replace(asked, off=offs[0] if offs else None)
     if len(set(days)) > 1:
-        lines = {
-            day.isoformat(): Asked(day, tuple(others), command, frozenset(found), is_day_named=True) for day in days
-        }
+        lines = {day.isoformat(): replace(asked, day=day) for day in days}
         raise CommandError(
             f"One day at a time: you named {' and '.join(day.isoformat() for day in days)}.",
             lines={label: one.line(*_but_joining(one.others)) for label, one in lines.items()},
         )
-    return Asked(days[0] if days else today, tuple(others), command, frozenset(found), page, flags, bool(days))
+    return asked
 
 
 async def find_place(reference: ReferenceBook, meetings: MeetingsOf, asked: Asked, timeout_s: float) -> DayPlace:

@@ -6,7 +6,7 @@ from functools import cache
 
 from sqlmodel import Session
 
-from bot.channels import subscriptions
+from bot.channels import pauses, subscriptions
 from bot.channels.filters import Abandonments, ChannelFilter, Meeting, Overridden, abandonments_taken, overridden
 from bot.events.races import Course
 from bot.racedata import reference_store
@@ -33,7 +33,7 @@ def abandonments_here(session: Session, channel_id: str, meeting: Meeting, now: 
         return Abandonments.NOT_ASKED_FOR if taken is False else Abandonments.DEPENDS_ON_REGION
     if any(row.state in subscriptions.CLOSED_STATES for row in rows):
         return Abandonments.ONCE_OPEN
-    is_paused = subscriptions.paused_until(session, channel_id, now) is not None
+    is_paused = pauses.until(session, channel_id, now) is not None
     return Abandonments.AFTER_THE_PAUSE if is_paused else Abandonments.POSTED
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlmodel import Session
 
-from bot.channels import subscriptions
+from bot.channels import pauses, subscriptions, watches
 from bot.errors import CommandError
 from bot.events.days import UTC_NAME, WEEKDAYS, is_day, likely_day, parse_day, zone_of
 from bot.outbox.channel_closing import pause_channel
@@ -16,7 +16,7 @@ from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.subscription_changes import audited, change
 from bot.slack.messages.answers import pause_answer as messages
 
-NOTHING_TO_PAUSE = "This channel has no subscriptions, so there is nothing to pause. /racing list shows them."
+NOTHING_TO_PAUSE = "This channel has no subscriptions and no watches, so there is nothing to pause."
 
 LONGEST_PAUSE = timedelta(days=365)
 _UNITS = (
@@ -52,7 +52,7 @@ class Paused:
 
 
 async def commit_pause(desk: Desk, invocation: Invocation) -> Paused:
-    """Raises CommandError for an unknown time, and without a subscription."""
+    """Raises CommandError for an unknown time, and without a subscription or watch."""
     await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
     paused = await _read(desk, invocation)
 
@@ -69,7 +69,8 @@ async def check_pause(desk: Desk, invocation: Invocation) -> None:
     await _read(desk, invocation)
 
     def look(session: Session) -> None:
-        if not subscriptions.of_channel(session, invocation.channel_id):
+        channel_id = invocation.channel_id
+        if not subscriptions.of_channel(session, channel_id) and not watches.has_any(session, channel_id):
             raise CommandError(NOTHING_TO_PAUSE)
 
     await desk.database.read(look)
@@ -106,7 +107,7 @@ async def would_resume(desk: Desk, invocation: Invocation) -> bool:
     now = desk.clock()
 
     def is_paused(session: Session) -> bool:
-        return subscriptions.paused_until(session, invocation.channel_id, now) is not None
+        return pauses.until(session, invocation.channel_id, now) is not None
 
     found: bool = await desk.database.read(is_paused)
     return found

@@ -5,7 +5,7 @@ from typing import Any
 
 from bot.events.days import utc_today
 from bot.outbox.message import Message
-from bot.racedata.day_card import STOPPED
+from bot.racedata.day_card import STOPPED, at_off
 from bot.slack.commands.day_words import Asked, DayPlace, find_place, read_words
 from bot.slack.commands.invocation import Desk, Invocation, reader_of
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN
@@ -18,14 +18,13 @@ CARD_CHECK_S = 3.0
 
 async def answer(desk: Desk, invocation: Invocation, _committed: Any) -> Message:
     """Raises CommandError for an unknown word, ServiceError without any data."""
-    today = utc_today(desk.clock())
     asked, place = await _read(desk, invocation)
     invocation.progress.say = partial(desk.races.progress, place.region)
-    card = await desk.races.card(place.region, asked.day, place.course)
+    card = at_off(await desk.races.card(place.region, asked.day, place.course), asked.off)
     if card.failure is not None and card.is_empty:
         raise card.failure
     reader = await reader_of(desk, invocation) if card.coverage in STOPPED else NOBODY_KNOWN
-    return racecard(card, today, place.unchecked, asked.page, reader)
+    return racecard(card, desk.clock(), place.unchecked, asked.page, reader)
 
 
 async def check(desk: Desk, invocation: Invocation) -> None:

@@ -6,7 +6,7 @@ from functools import partial
 
 from sqlmodel import Session
 
-from bot.channels import subscriptions
+from bot.channels import pauses, subscriptions
 from bot.channels.conditions.condition import EVERY_VALUE
 from bot.channels.filters import ALL_REGIONS, ChannelFilter, Overridden, without_abandonments
 from bot.db.tables import SubscriptionState
@@ -19,6 +19,7 @@ from bot.racedata import webhook_subscriptions
 from bot.racedata.near_misses import COURSE_PREFIX
 from bot.racedata.recent_races import recent
 from bot.slack.channel_membership import DIRECT_MESSAGE, is_member
+from bot.slack.commands.escalation_check import check_escalation
 from bot.slack.commands.filter_choice import FilterChoice, merged, still_brought, told_of_merge
 from bot.slack.commands.filter_view import as_shown, overridden_in
 from bot.slack.commands.filter_words_typed import (
@@ -144,6 +145,7 @@ async def store(
     member = await is_member(desk.slack, channel_id, invocation.left_s(SUBSCRIBE_MEMBERSHIP_S))
     if member is False and channel_id.startswith(DIRECT_MESSAGE):
         raise CommandError(NOT_WITH_ME)
+    await check_escalation(desk, invocation, filters)
 
     def save(session: Session) -> Subscribed:
         if member:
@@ -204,7 +206,7 @@ def _said(session: Session, desk: Desk, channel_id: str, committed: Subscribed, 
         uncovered=_uncovered(session, committed.filters),
         recent=recent(session, committed.filters, utc_today(now), now),
         is_member=is_member,
-        is_paused=subscriptions.paused_until(session, channel_id, now) is not None,
+        is_paused=pauses.until(session, channel_id, now) is not None,
         bot_name=desk.identity.name,
         is_direct=channel_id.startswith(DIRECT_MESSAGE),
         suspended=_why_suspended(session, channel_id),

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 
 from sqlmodel import Session
 
-from bot.channels import audit_log, channel_lock, subscriptions
+from bot.channels import audit_log, channel_lock, pauses, subscriptions
 from bot.channels.filters import ChannelFilter
 from bot.clock import Clock
 from bot.db.engine import Work
@@ -55,11 +55,20 @@ async def change(desk: Desk, invocation: Invocation, work: Work[T]) -> T:
 
 @contextmanager
 def audited(session: Session, desk: Books, invocation: Invocation, action: str) -> Iterator[None]:
-    """Write the block's changes of the channel's subscriptions into the audit, and announce the channel's losses."""
-    before = _subscriptions(session, invocation.channel_id)
+    """Write the block's changes of the channel's subscriptions into the audit, and announce the channel's losses.
+
+    Of a channel with watches alone, the pause and its end.
+    """
+    before, paused = _subscriptions(session, invocation.channel_id), _pause(session, desk, invocation)
     yield
     session.flush()
-    after = _subscriptions(session, invocation.channel_id)
+    after, now_paused = _subscriptions(session, invocation.channel_id), _pause(session, desk, invocation)
+    if not (before or after):
+        if paused != now_paused:
+            note(session, desk, invocation, action, before=_of_watches(paused), after=_of_watches(now_paused))
+            by = invocation.user_id
+            announce(session, desk, invocation, paused_by(by, (), now_paused) if now_paused else resumed_by(by))
+        return
     if _hours(before) != _hours(after):
         backlog.wait_anew(session, invocation.channel_id, [one.chosen for one in after], desk.clock())
     note(session, desk, invocation, action, before=_words(before, after), after=_words(after, before))
@@ -102,6 +111,14 @@ def _subscriptions(session: Session, channel_id: str) -> list[_Held]:
     return [_Held(subscriptions.read_filter(row), row.paused_until, row.state) for row in rows]
 
 
+def _pause(session: Session, desk: Books, invocation: Invocation) -> datetime | None:
+    return pauses.until(session, invocation.channel_id, desk.clock())
+
+
+def _of_watches(until: datetime | None) -> str | None:
+    return f"watches{_pause_words(until)}" if until else None
+
+
 def _hours(held: Iterable[_Held]) -> list[tuple[str, list[Sequence[str]]]]:
     hours = [(one.chosen.region, [view.condition.of(one.chosen) for view in CHOICES]) for one in held]
     return [(region, values) for region, values in hours if any(values)]
@@ -119,7 +136,7 @@ def _words(of: Sequence[_Held], others: Sequence[_Held]) -> str | None:
 def _pause_words(until: datetime | None) -> str:
     if until is None:
         return ""
-    return f" (paused{'' if until >= subscriptions.UNTIL_RESUMED else f' until {until:%Y-%m-%d %H:%M} UTC'})"
+    return f" (paused{'' if until >= pauses.UNTIL_RESUMED else f' until {until:%Y-%m-%d %H:%M} UTC'})"
 
 
 def _told(session: Session, user_id: str, before: Sequence[_Held], after: Sequence[_Held]) -> Message | None:

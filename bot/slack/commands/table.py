@@ -26,7 +26,9 @@ from bot.slack.commands import (
     usage,
     watch,
 )
+from bot.slack.commands.acknowledge_button import ACKNOWLEDGE_BUTTON
 from bot.slack.commands.invocation import Command, Desk, Invocation
+from bot.slack.messages.alerts.acknowledge_words import ACKNOWLEDGE
 from bot.slack.messages.alerts.alert_buttons import FULL_RESULT_WORD, MUTE
 from bot.slack.messages.answers.help_answer import HelpGroup, command_help, usage_of
 from bot.slack.messages.answers.mute_answer import UNMUTE
@@ -128,7 +130,8 @@ RACING_COMMANDS: dict[str, Command] = {
         Command(
             "subscribe",
             '[REGION…|all] [results] [abandonments] [racecards] [course:"Name"] [-course:"Name"] [class:1] '
-            "[digest:18:00] [cards:19:00] [quiet:22:00-07:00] [zone:Europe/London] [show:meetings]",
+            "[digest:18:00] [cards:19:00] [quiet:22:00-07:00] [zone:Europe/London] [show:meetings] "
+            "[ack:10m] [escalate:U0123ABCD]",
             "Let this channel receive results and abandonments (unless told otherwise) of regions",
             subscribe.answer,
             subscribe.commit,
@@ -309,6 +312,7 @@ BUTTON_COMMANDS: dict[str, Command] = {
     FULL_RESULT_WORD: Command(FULL_RESULT_WORD, "", "All that is known of a race", full_result_button.answer),
     MUTE: Command(MUTE, "", "Post no more results of a meeting here", mute.answer_mute, mute.commit_mute),
     UNMUTE: Command(UNMUTE, "", "Post them again", mute.answer_unmute, mute.commit_unmute),
+    ACKNOWLEDGE: ACKNOWLEDGE_BUTTON,
     UNWATCH: Command(UNWATCH, "", "End a watch", watch.answer_unwatch, watch.commit_unwatch),
     EDIT: Command(
         EDIT, "", "The form of a subscription", subscription_pages.answer_edit, subscription_pages.commit_edit

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -34,11 +34,12 @@ _NUMBER = re.compile("[0-9]{1,18}")
 
 @dataclass(frozen=True)
 class Watched:
-    """`made`: the names that were not watched before."""
+    """`made`: the new names. `ended`: the replaced watch."""
 
     words: WatchWords
     made: tuple[WatchedName, ...]
     is_own: bool
+    ended: WatchedName | None = None
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ async def commit(desk: Desk, invocation: Invocation) -> Watched:
         raise CommandError(
             "I am not in this channel, so nothing would arrive here, and nothing was saved. Invite me, and type it "
             "again; or be told yourself, by direct message.",
-            lines={"Tell me alone": watch_line(words.names, is_own=True)},
+            lines={"Tell me alone": replace(words, is_own=True).line},
         )
 
     def save(session: Session) -> Watched:
@@ -72,14 +73,19 @@ async def commit(desk: Desk, invocation: Invocation) -> Watched:
                 move_person(session, user_id, place)
         there = watches.of_person(session, user_id) if is_own else watches.of_channel(session, channel_id)
         person_id = user_id if is_own else None
+        replaced = next((row for row in there if _is_named(row, words.replaced)), None)
+        ended = words.replaced if replaced and watches.end(session, replaced) else None
         made = watches.add(session, place, words.names, user_id=user_id, now=now, person_id=person_id)
-        if len(there) + len(made) > WATCHES_MAX:
+        if len(there) + len(made) - (1 if ended else 0) > WATCHES_MAX:
             raise CommandError(
                 f"At most {WATCHES_MAX} names can be watched. End some first.", lines={"What is watched": "watching"}
             )
-        if made and not is_own:
-            note(session, desk, invocation, "watch", before=None, after="; ".join(one.words for one in made))
-        return Watched(words, tuple(made), is_own)
+        if (made or ended) and not is_own:
+            before, after = ended.words if ended else None, "; ".join(one.words for one in made) or None
+            note(session, desk, invocation, "watch", before=before, after=after)
+        if ended and not is_own:
+            announce(session, desk, invocation, unwatched_by(user_id, ended))
+        return Watched(words, tuple(made), is_own, ended)
 
     return await change(desk, invocation, save)
 
@@ -92,11 +98,14 @@ async def answer(desk: Desk, _invocation: Invocation, committed: Watched) -> Mes
             name=one,
             known=known[one],
             is_new=one in committed.made,
-            near={near: watch_line([WatchedName(one.kind, near)], is_own=committed.is_own) for near in known[one].near},
+            near={
+                near: watch_line([WatchedName(one.kind, near)], is_own=committed.is_own, replaced=one)
+                for near in known[one].near
+            },
         )
         for one in names
     ]
-    return watched(each, is_own=committed.is_own)
+    return watched(each, is_own=committed.is_own, ended=committed.ended)
 
 
 async def check(_desk: Desk, invocation: Invocation) -> None:
@@ -113,8 +122,8 @@ async def changes(desk: Desk, invocation: Invocation) -> bool:
             if is_own
             else watches.of_channel(session, invocation.channel_id)
         )
-        there = {(row.kind, row.name_key) for row in rows}
-        return any((one.kind, str(name_key(one.name))) not in there for one in words.names)
+        is_there = {one: any(_is_named(row, one) for row in rows) for one in (*words.names, words.replaced)}
+        return is_there.pop(words.replaced) or not all(is_there.values())
 
     found: bool = await desk.database.read(differs)
     return found
@@ -166,6 +175,10 @@ def _read(text: str) -> WatchWords:
     if len(words.names) > NAMES_MAX:
         raise CommandError(f"At most {NAMES_MAX} names at a time.")
     return words
+
+
+def _is_named(row: WatchRow, name: WatchedName | None) -> bool:
+    return name is not None and (row.kind, row.name_key) == (name.kind, str(name_key(name.name)))
 
 
 def _row(session: Session, invocation: Invocation) -> WatchRow:

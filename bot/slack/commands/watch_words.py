@@ -1,4 +1,4 @@
-"""The words of `/racing watch`: `horse:"Golden Melody" jockey:"R Moore" me`."""
+"""The words of `/racing watch`: `horse:"Golden Melody" jockey:"R Moore" instead of jockey:"R Mor" me`."""
 
 import re
 from collections.abc import Sequence
@@ -12,6 +12,7 @@ from bot.racedata.near_misses import TYPED_MAX
 from bot.slack.commands.tokens import Word, join, words_of
 
 ME = "me"
+INSTEAD_OF = ("instead", "of")
 NAMES_MAX = 10
 
 _NAMED = re.compile(r"(horse|trainer|jockey):(.*)", re.IGNORECASE | re.DOTALL)
@@ -20,19 +21,25 @@ _KINDS = frozenset(WatchKind)
 
 @dataclass(frozen=True)
 class WatchWords:
-    """`is_own`: with the word `me`."""
+    """`is_own`: with the word `me`. `replaced`: the name after `instead of`."""
 
     names: tuple[WatchedName, ...]
     is_own: bool = False
+    replaced: WatchedName | None = None
 
     @property
     def line(self) -> str:
-        return watch_line(self.names, is_own=self.is_own)
+        return watch_line(self.names, is_own=self.is_own, replaced=self.replaced)
 
 
-def watch_line(names: Sequence[WatchedName], *, is_own: bool) -> str:
+def watch_line(names: Sequence[WatchedName], *, is_own: bool, replaced: WatchedName | None = None) -> str:
     """The words after /racing."""
-    return join(["watch", *(f"{one.kind}:{one.name}" for one in names), *([ME] if is_own else [])])
+    instead = [*INSTEAD_OF, _typed(replaced)] if replaced else []
+    return join(["watch", *map(_typed, names), *instead, *([ME] if is_own else [])])
+
+
+def _typed(name: WatchedName) -> str:
+    return f"{name.kind}:{name.name}"
 
 
 @dataclass
@@ -47,12 +54,13 @@ class _Typed:
 
 
 def read_watch_words(text: str) -> WatchWords:
-    """Raises CommandError for a name without a kind, and without a name."""
+    """Raises CommandError for a name without a kind, without a name, and for two names to replace."""
     words, is_own = _without_me(words_of(text))
-    typed: list[_Typed] = []
-    for word in words:
-        _read(word, typed)
-    names = [(one.kind, " ".join(one.words)) for one in typed]
+    words, instead = _parted(words)
+    replaced = [_checked(kind, name) for kind, name in _names(instead) if kind]
+    if len(replaced) > 1:
+        raise CommandError("One name at a time can be replaced.", lines={"What is watched": "watching"})
+    names = _names(words)
     if not any(name for _, name in names):
         raise CommandError(
             'Name a horse, a trainer or a jockey: /racing watch horse:"Golden Melody". With the word me at the end you '
@@ -63,7 +71,28 @@ def read_watch_words(text: str) -> WatchWords:
         name = loose[0][:TYPED_MAX]
         lines = {kind.capitalize(): watch_line([WatchedName(kind, name)], is_own=is_own) for kind in WatchKind}
         raise CommandError(f"Is {name} a horse, a trainer or a jockey?", lines=lines)
-    return WatchWords(tuple(dict.fromkeys(_checked(kind, name) for kind, name in names if kind)), is_own)
+    return WatchWords(tuple(dict.fromkeys(_checked(kind, name) for kind, name in names if kind)), is_own, *replaced)
+
+
+def _names(words: Sequence[Word]) -> list[tuple[WatchKind | None, str]]:
+    typed: list[_Typed] = []
+    for word in words:
+        _read(word, typed)
+    return [(one.kind, " ".join(one.words)) for one in typed]
+
+
+def _parted(words: Sequence[Word]) -> tuple[Sequence[Word], Sequence[Word]]:
+    """The words before `instead of`, and the words after. A name with its kind follows, so a horse may be so called."""
+    for place in range(1, len(words) - 2):
+        two = words[place : place + 2]
+        is_bare = not any(word.is_quoted for word in two)
+        if (
+            is_bare
+            and tuple(word.text.casefold() for word in two) == INSTEAD_OF
+            and _NAMED.match(words[place + 2].text)
+        ):
+            return words[:place], words[place + 2 :]
+    return words, ()
 
 
 def _without_me(words: Sequence[Word]) -> tuple[Sequence[Word], bool]:

@@ -42,13 +42,14 @@ NOTHING_YET = (
 
 @dataclass(frozen=True)
 class HomeChannel:
-    """`state` in words; `is_paused`: the button resumes."""
+    """`state` in words; `is_paused`: the button resumes. `muted` counts meetings."""
 
     channel_id: str
     filters: Sequence[ChannelFilter]
     state: str
     is_paused: bool
     last_post_at: datetime | None
+    muted: int = 0
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,9 @@ def _channels(page: HomePage) -> list[Block | None]:
 
 def _words(one: HomeChannel) -> str:
     last = f"last post {moment_for_readers(one.last_post_at)}" if one.last_post_at else "no post lately"
-    words = clip(f"*{named(one.channel_id)}*\n{in_markup(*one.filters)}\n{safe(one.state)} · {last}", CHANNEL_WORDS_MAX)
+    muted = f"{counted(one.muted, 'meeting')} muted" if one.muted else None
+    state = joined([safe(one.state), muted, last])
+    words = clip(f"*{named(one.channel_id)}*\n{in_markup(*one.filters)}\n{state}", CHANNEL_WORDS_MAX)
     left = len(one.filters) - CHANGES_MAX
     more = f"{words}\n{counted(left, 'subscription')} without a button: type `/racing list` there"
     return more if left > 0 else words

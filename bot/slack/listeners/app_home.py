@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -9,7 +10,7 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 from sqlalchemy import func, or_, select
 from sqlmodel import Session, col
 
-from bot.channels import subscriptions, watches
+from bot.channels import mutes, subscriptions, watches
 from bot.channels.subscriptions import read_filter
 from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MessageKind, OutboxMessage, SubscriptionState
 from bot.errors import CommandError, SlackError
@@ -96,7 +97,7 @@ def _page(session: Session, *, desk: Desk, user_id: str, is_admin: bool, said: s
     now = desk.clock()
     status = status_answer(read_status(session, desk.clock), StatusScope(dict(desk.degraded()))) if is_admin else None
     return HomePage(
-        channels=[_channel(session, channel_id) for channel_id in channel_ids[:CHANNELS_MAX]],
+        channels=[_channel(session, channel_id, now) for channel_id in channel_ids[:CHANNELS_MAX]],
         total=len(channel_ids),
         is_admin=is_admin,
         watches=watches.of_person(session, user_id),
@@ -117,7 +118,7 @@ def _channel_ids(session: Session, user_id: str | None) -> list[str]:
     return list(session.execute(statement).scalars())
 
 
-def _channel(session: Session, channel_id: str) -> HomeChannel:
+def _channel(session: Session, channel_id: str, now: datetime) -> HomeChannel:
     rows = subscriptions.of_channel(session, channel_id)
     states = dict.fromkeys(STATE_WORDS[SubscriptionState(row.state)] for row in rows)
     return HomeChannel(
@@ -126,6 +127,7 @@ def _channel(session: Session, channel_id: str) -> HomeChannel:
         state=", ".join(states),
         is_paused=any(row.paused_until is not None for row in rows),
         last_post_at=_last_post(session, channel_id),
+        muted=len(mutes.of_channel(session, channel_id, now)),
     )
 
 

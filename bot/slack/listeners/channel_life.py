@@ -8,7 +8,7 @@ from typing import Any
 from slack_bolt.async_app import AsyncApp
 from sqlmodel import Session
 
-from bot.channels import subscriptions, watches
+from bot.channels import pauses, subscriptions, watches
 from bot.clock import Clock
 from bot.db.engine import Database
 from bot.db.tables import MessageKind
@@ -94,7 +94,7 @@ class ChannelListener:
         if invitation is not None:
             rows = subscriptions.of_channel(session, channel_id)
             filters = as_shown(session, map(subscriptions.read_filter, rows))
-            is_paused = subscriptions.paused_until(session, channel_id, now) is not None
+            is_paused = pauses.until(session, channel_id, now) is not None
             said = welcome(filters, is_paused=is_paused)
             key = f"welcome:{invitation}@{channel_id}"
             message_store.add(

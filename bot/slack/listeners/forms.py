@@ -18,6 +18,7 @@ from bot.slack.commands.subscribe import Subscribed
 from bot.slack.forms.subscribe_form import SUBSCRIBE_FORM, channel_words, outdated, read_form, saved
 from bot.slack.listeners.command_runner import CommandRunner, new_reference, not_in_time
 from bot.slack.messages.answers.filter_words import in_markup
+from bot.slack.messages.conditions.acknowledge_views import ESCALATE_GROUPS_FIELD
 from bot.slack.messages.conditions.course_view import COURSES_FIELD, NOT_COURSES_FIELD
 from bot.slack.messages.conditions.mention_view import GROUPS_FIELD
 from bot.slack.messages.conditions.region_view import REGIONS_FIELD
@@ -36,7 +37,7 @@ class FormListener:
         bolt.view(SUBSCRIBE_FORM)(self.on_submit)
         bolt.view(re.compile(""))(self.on_other)
         bolt.options(re.compile(f"^(?:{COURSES_FIELD}|{NOT_COURSES_FIELD})$"))(self.on_courses)
-        bolt.options(GROUPS_FIELD)(self.on_groups)
+        bolt.options(re.compile(f"^(?:{GROUPS_FIELD}|{ESCALATE_GROUPS_FIELD})$"))(self.on_groups)
 
     async def on_submit(self, ack: AsyncAck, body: dict[str, Any], view: dict[str, Any]) -> None:
         reference = new_reference()

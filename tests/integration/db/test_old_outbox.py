@@ -13,7 +13,7 @@ import pytest_asyncio
 from sqlalchemy import MetaData, Table, insert, select, text, update
 from sqlmodel import Session, col
 
-from bot.channels import subscriptions
+from bot.channels import pauses
 from bot.channels.filters import ChannelFilter
 from bot.db import migrate
 from bot.db.tables import ChannelQueue, ChannelSubscriptionRow, InboxDelivery, InboxState, MessageKind, OutboxMessage
@@ -275,14 +275,19 @@ def fill(connection, ts_of) -> None:
                 session.flush()
                 known[row.name] = event.id or 0
         for state, channel in (("suspended", "CALL"), ("paused", "CPAUSED"), ("suspended", "CIRE")):
-            chosen = ChannelFilter(region="GB", topics=DEFAULT_TOPICS)
-            subscriptions.save(session, channel, chosen, user_id="UALICE", now=NOW)
-            saved = session.execute(
-                select(ChannelSubscriptionRow).where(col(ChannelSubscriptionRow.channel_id) == channel)
-            ).scalar_one()
-            saved.state = state
-            saved.state_reason = "is_archived" if state == "suspended" else None
-            saved.paused_until = subscriptions.UNTIL_RESUMED if state == "paused" else None
+            session.add(
+                ChannelSubscriptionRow(
+                    channel_id=channel,
+                    region="GB",
+                    filter=ChannelFilter(region="GB", topics=DEFAULT_TOPICS).model_dump_json(),
+                    state=state,
+                    state_reason="is_archived" if state == "suspended" else None,
+                    paused_until=pauses.UNTIL_RESUMED if state == "paused" else None,
+                    created_by="UALICE",
+                    created_at=NOW,
+                    updated_at=NOW,
+                )
+            )
         session.commit()
     old = MetaData()
     post, lane = (Table(name, old, autoload_with=connection) for name in ("post", "lane"))

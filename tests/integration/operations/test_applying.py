@@ -51,7 +51,7 @@ async def rows(pipeline, channel_id):
 
 
 async def checked_file(pipeline, text):
-    return checked(read(text), await every(pipeline), LISTS, pipeline.clock())
+    return checked(read(text).subscriptions, await every(pipeline), LISTS, pipeline.clock())
 
 
 async def apply(pipeline, text, **more):
@@ -225,7 +225,7 @@ channels:
 
 async def test_without_lists_words_are_kept_and_checked_later(pipeline):
     found, warnings = checked(
-        read(file(CGB="{region: gb, topics: [results], only: [Ascot]}")), [], Lexicon(), pipeline.clock()
+        read(file(CGB="{region: gb, topics: [results], only: [Ascot]}")).subscriptions, [], Lexicon(), pipeline.clock()
     )
     assert (found[0].chosen.region, found[0].chosen.courses) == ("gb", (Course(name="Ascot"),))
     assert found[0].chosen.unchecked_since is not None
@@ -241,7 +241,7 @@ async def test_race_class_that_the_service_does_not_list_is_refused(pipeline):
     assert second.startswith("there is no race class Class 9; did you mean Class ")
     assert third.startswith("there is no race class Open; listed are ")
     assert {line for line, _ in refused.value.problems} == {2}
-    stored = read(text)
+    stored = read(text).subscriptions
     await pipeline.database.write(
         lambda session: subscriptions.save(session, "CGB", stored[0].chosen, user_id="U1", now=pipeline.clock())
     )

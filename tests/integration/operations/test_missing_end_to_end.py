@@ -48,7 +48,8 @@ class World:
 
 @pytest.fixture
 async def world(slack, tmp_path):
-    clock = Moment(datetime.now(UTC))
+    # Early, so that no race of the stand-in's day is over before the test's own race.
+    clock = Moment(datetime.now(UTC).replace(hour=4, minute=0))
     stand_in = RacingService(clock().date(), api_key=API_KEY, switches=Switches(allow_http_loopback=True))
     async with stand_in, serve(stand_in.app) as address:
         settings = load_settings(

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -15,6 +16,7 @@ from sqlalchemy import func, select
 from sqlmodel import col
 from starlette.responses import JSONResponse
 
+from bot.channels.conditions.show_condition import MEETINGS
 from bot.cli.repair_command import Preview
 from bot.db.named_value_store import DatabaseStateStore
 from bot.db.tables import EventVersion, InboxDelivery, OutboxMessage, StoredState
@@ -375,6 +377,17 @@ async def test_abandonment_of_a_race_that_nobody_knows_is_told_as_the_record_say
 
 
 @ON_SQLITE
+async def test_lost_abandonment_is_in_the_live_message_too(pipeline, outage, make_repair):
+    await pipeline.subscribe("CGB", "GB", ALL_TOPICS, show=(MEETINGS,))
+    meeting, *_ = outage.service.racing.meetings(outage.today, "GB")
+    await outage.lose(outage.service.abandon_race(meeting.races[0].race_id, "Fog"))
+    await mend(pipeline, make_repair(pipeline))
+    lost, live = pipeline.texts("CGB")
+    assert lost.startswith("ABANDONED")
+    assert "1 ABANDONED" in live
+
+
+@ON_SQLITE
 async def test_result_before_its_meeting_was_called_off_contradicts_nothing(listening, outage, make_repair):
     now, (meeting, *_) = outage.now, outage.service.racing.meetings(outage.today, "GB")
     for hours, happens in (
@@ -389,7 +402,7 @@ async def test_result_before_its_meeting_was_called_off_contradicts_nothing(list
     (text,) = shown(listening, "CGB")
     assert "though" not in text
     assert text.count(f"{meeting.course.name}, whole meeting") == 2
-    assert "won by" in text
+    assert re.search(r"\(GB\): 1 \w", text)
 
 
 @ON_SQLITE

@@ -249,10 +249,10 @@ async def test_whoever_is_no_admin_reads_no_reason_no_job_and_no_other_channel(t
     shown = f"{message.text}{message.blocks}"
     assert "1 thing is not as it should be. An admin can see why." in shown
     assert "Waiting: 0 posts for <#CGB>." in message.text
-    for hidden in ("token_revoked", "CALL", CODE, "check_quota", "schema"):
+    for hidden in ("token_revoked", "CALL", CODE, "Quota read", "schema"):
         assert hidden not in shown
     full = await answer(told, is_admin=True, degraded={"slack": "token_revoked"})
-    for seen in ("token_revoked", "<#CALL>", CODE, "check_quota", "schema", "1 post"):
+    for seen in ("token_revoked", "<#CALL>", CODE, "Quota read", "schema", "1 post"):
         assert seen in f"{full.text}{full.blocks}"
 
 

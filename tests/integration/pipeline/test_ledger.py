@@ -8,7 +8,10 @@ from bot.db.tables import ChannelQueue, InboxDelivery
 from bot.outbox import ledger
 from bot.outbox.ledger import LedgerOutcome
 from bot.sandbox.slack import failures
+from bot.slack.commands.trace import named_race
 from bot.slack.messages.answers.trace_answer import trace_answer
+from tests.integration.pipeline.racing_day import result as day_result
+from tests.integration.pipeline.racing_day import tell
 
 
 def result(race_id="rc_1", horse="Blue Moon", **race):
@@ -168,3 +171,19 @@ async def test_event_of_very_many_channels_is_counted_and_those_not_told_come_fi
     assert "70 waiting, 1 posted" in said
     assert "<#C000>: waiting, because Slack said `is_archived`." in said
     assert "and 11 more: 10 waiting, 1 posted" in said
+
+
+async def test_race_is_found_by_course_and_time(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, day_result("rc_1", course="York", off_time="13:30"), day_result("rc_2", course="York"))
+
+    def named(words):
+        return pipeline.database.read(lambda session: named_race(session, words, pipeline.clock()))
+
+    assert [await named(words) for words in ("York 13:30", "york, 14.30", "York 9:30", "rc_1", "York")] == [
+        "rc_1",
+        "rc_2",
+        None,
+        None,
+        None,
+    ]

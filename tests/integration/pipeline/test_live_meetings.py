@@ -1,21 +1,30 @@
 """A channel with live messages: one message a meeting, results in its thread, abandonments in the channel too."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlmodel import col
 
-from bot.channels import mutes
+from bot.channels import mutes, subscriptions
 from bot.channels.conditions.show_condition import MEETINGS
 from bot.channels.filters import Meeting
-from bot.db.tables import MessageKind, OutboxMessage
+from bot.db import named_values
+from bot.db.database_clock import database_now
+from bot.db.tables import ChannelQueue, MessageKind, OutboxMessage
 from bot.events.event import Topic
-from bot.events.races import Course
+from bot.events.races import Course, Race
 from bot.operations.jobs.expire_queue import expire_queue
-from bot.outbox.channel_closing import close_channel
+from bot.outbox import backlog, call_holds, channel_move, channel_queues
+from bot.outbox.channel_closing import close_channel, pause_channel
+from bot.outbox.messenger import Call
+from bot.racedata import race_book_store
+from bot.racedata.race_walk import Pass, Walk
 from bot.sandbox.slack import failures
 from tests.integration.pipeline.racing_day import DAY, abandonment, edits, free_all, past_waits, result, tell
+from tests.integration.pipeline.racing_day import shown as shown_by
+from tests.integration.pipeline.test_filled_in import listed, read_list
 
 EVERYTHING = frozenset(Topic)
 
@@ -38,10 +47,10 @@ async def look_for_what_is_in_doubt(pipeline):
         await pipeline.post_all()
 
 
-async def kinds(pipeline):
+async def kinds(pipeline, channel="CGB"):
     def read(session):
         found = session.execute(select(OutboxMessage).order_by(col(OutboxMessage.id))).scalars()
-        return [(post.kind, post.state) for post in found if post.channel_id == "CGB"]
+        return [(post.kind, post.state) for post in found if post.channel_id == channel]
 
     return await pipeline.database.read(read)
 
@@ -57,18 +66,38 @@ async def test_results_are_in_the_thread_of_their_meeting_and_the_live_message_i
     )
     (ascot, york), threads = shown(pipeline)
     assert [(live.split(",")[0], text.split(" (")[0]) for live, text in threads] == [
-        ("Ascot", "Result: Ascot 14:30"),
-        ("Ascot", "Result: Ascot 15:05"),
-        ("York", "Result: York 14:30"),
+        ("Ascot (GB)", "Result: Ascot 14:30"),
+        ("Ascot (GB)", "Result: Ascot 15:05"),
+        ("York (GB)", "Result: York 14:30"),
     ]
-    assert ascot.endswith("2 of 2 races run")
-    assert york.endswith("1 of 1 race run")
+    assert ascot.endswith("2 run so far")
+    assert york.endswith("1 run so far")
     (live, *_) = pipeline.slack.messages("CGB")
     lines = live.blocks[0]["text"]["text"]
     assert "won by *Blue Moon*" in lines
     assert "won by *Green Field*" in lines
     flat, in_threads = shown(pipeline, "CALL")
     assert (len(flat), in_threads) == (3, [])
+
+
+async def test_message_counts_the_races_of_the_card_once_the_whole_card_was_read(pipeline):
+    await subscribe(pipeline)
+    races = [Race(race_id=f"rc_{n}", course=Course(name="Ascot"), race_date=DAY, region="GB") for n in range(1, 8)]
+    now = pipeline.clock()
+    walk = Walk(region="GB", limit=100, newest_pass=Pass(started_at=now, ended=True))
+
+    def read_card(session):
+        race_book_store.put(session, races, now, region="GB")
+        named_values.put(session, "racebook.walk.GB", walk.model_dump(mode="json"), now)
+
+    await tell(pipeline, result("rc_1"))
+    (live, _) = pipeline.slack.messages("CGB")
+    assert "I have not read the whole card" in shown_by(live)
+    await pipeline.database.write(read_card)
+    await tell(pipeline, result("rc_2"))
+    live = pipeline.slack.messages("CGB")[0]
+    assert live.text.endswith("2 of 7 races run")
+    assert "I have not read the whole card" not in shown_by(live)
 
 
 async def test_abandonment_correction_and_contradiction_are_in_the_channel_and_in_the_live_message(pipeline):
@@ -106,7 +135,7 @@ async def test_waiting_edits_are_one(pipeline):
         await pipeline.deliver(result(f"rc_{number}", off_time=f"13:{number:02}"))
     await pipeline.post_all()
     (live,), threads = shown(pipeline)
-    assert live.endswith("31 of 31 races run")
+    assert live.endswith("31 run so far")
     assert len(threads) == 31
     assert len(edits(pipeline.slack)) <= 5
     assert await pipeline.waiting() == {}
@@ -139,7 +168,7 @@ async def test_live_message_in_doubt_is_found_and_gets_its_replies(pipeline):
     await tell(pipeline, result("rc_1"), result("rc_2", off_time="15:05"))
     await look_for_what_is_in_doubt(pipeline)
     (live,), threads = shown(pipeline)
-    assert live.endswith("2 of 2 races run")
+    assert live.endswith("2 run so far")
     assert len(threads) == 2
 
 
@@ -183,7 +212,7 @@ async def test_two_replicas_make_one_live_message(make_pipeline):
     await free_all(one)
     await asyncio.gather(one.post_all(), other.post_all())
     (live,), threads = shown(one)
-    assert live.endswith("10 of 10 races run")
+    assert live.endswith("10 run so far")
     assert len(threads) == 10
 
 
@@ -197,7 +226,7 @@ async def test_muted_meeting_gets_no_live_message_and_a_present_one_goes_on(pipe
         )
     await tell(pipeline, result("rc_2", off_time="15:05"), result("rc_3", course="York"))
     (live,), threads = shown(pipeline)
-    assert live.endswith("2 of 2 races run")
+    assert live.endswith("2 run so far")
     assert len(threads) == 1
 
 
@@ -210,3 +239,213 @@ async def test_live_message_of_a_day_gone_by_is_dropped_while_the_channel_is_clo
     pipeline.clock.forward(timedelta(days=2).total_seconds())
     await expire_queue(pipeline.database, pipeline.notices, 72, pipeline.clock)
     assert await kinds(pipeline) == [(MessageKind.LIVE, "dead_letter"), (MessageKind.EVENT, "queued")]
+
+
+async def test_locked_thread_closes_no_channel(pipeline):
+    await subscribe(pipeline)
+    await tell(pipeline, result("rc_1"))
+    pipeline.slack.script("chat.postMessage", [failures.slack_error("restricted_action_thread_locked")])
+    await tell(pipeline, result("rc_2", off_time="15:05"), abandonment("rc_3", off_time="15:40"))
+    (_, told, lost), threads = shown(pipeline)
+    assert told.startswith("Result: Ascot 15:05")
+    assert lost.startswith("ABANDONED: Ascot 15:40")
+    assert len(threads) == 1
+
+
+async def test_reply_in_doubt_is_told_in_the_channel_where_threads_cant_be_read(pipeline):
+    await subscribe(pipeline)
+    await tell(pipeline, result("rc_1"))
+    pipeline.slack.script("chat.postMessage", [failures.http_error(503)])
+    pipeline.slack.script("conversations.replies", [failures.slack_error("missing_scope")])
+    await tell(pipeline, result("rc_2", off_time="15:05"))
+    await look_for_what_is_in_doubt(pipeline)
+    (_, told), threads = shown(pipeline)
+    assert "Result: Ascot 15:05" in told
+    assert len(threads) == 1
+    assert await pipeline.waiting() == {}
+
+
+async def test_live_message_that_waits_is_dropped_when_the_channel_unsubscribes(pipeline):
+    await subscribe(pipeline)
+    await pipeline.database.write(lambda session: pause_channel(session, "CGB", None, pipeline.clock()))
+    await tell(pipeline, result("rc_1"))
+
+    def unsubscribe(session):
+        subscriptions.remove(session, "CGB")
+        backlog.drop(session, "CGB", pipeline.clock())
+        pipeline.reopening.resume(session, "CGB", pipeline.clock())
+
+    await pipeline.database.write(unsubscribe)
+    await pipeline.post_all()
+    assert shown(pipeline) == ([], [])
+
+
+async def test_moved_channel_keeps_its_live_message(pipeline):
+    await subscribe(pipeline)
+    await tell(pipeline, result("rc_1"))
+    await pipeline.database.write(lambda session: channel_move.move_channel(session, "CGB", "CNEW"))
+    await pipeline.deliver(result("rc_2", off_time="15:05"))
+    await pipeline.fanout.run_once()
+    assert [kind for kind, _ in await kinds(pipeline, "CNEW")] == [
+        MessageKind.LIVE,
+        MessageKind.EVENT,
+        MessageKind.EVENT,
+        MessageKind.LIVE_EDIT,
+    ]
+
+
+async def test_late_result_of_a_past_day_makes_no_live_message(pipeline):
+    await subscribe(pipeline)
+    await tell(pipeline, result("rc_1", date="2026-01-02"))
+    (told,), threads = shown(pipeline)
+    assert told.startswith("Result: Ascot")
+    assert threads == []
+
+
+async def test_waiting_live_message_of_a_day_to_come_outlasts_a_closing(pipeline):
+    await subscribe(pipeline)
+    await pipeline.database.write(
+        lambda session: close_channel(session, pipeline.notices, "CGB", "is_archived", pipeline.clock())
+    )
+    coming = (pipeline.clock() + timedelta(days=2)).date().isoformat()
+    race = {"race_id": "rc_1", "course": "Ascot", "date": coming, "off_time": "14:30", "region": "GB"}
+    await tell(pipeline, {"event": "racecard.published", "race": race})
+    pipeline.clock.forward(timedelta(days=2).total_seconds())
+    await expire_queue(pipeline.database, pipeline.notices, 72, pipeline.clock)
+    assert await kinds(pipeline) == [(MessageKind.LIVE, "queued"), (MessageKind.EVENT, "queued")]
+
+
+async def test_meeting_whose_region_becomes_known_keeps_its_live_message(pipeline):
+    await pipeline.subscribe("CGB", "*", EVERYTHING, show=(MEETINGS,))
+    await tell(pipeline, result("rc_1", region=None), result("rc_2", off_time="15:05"))
+    flat, threads = shown(pipeline)
+    assert (len(flat), len(threads)) == (1, 2)
+
+
+async def test_live_message_shows_also_what_the_channel_is_not_told(pipeline):
+    await pipeline.subscribe("CGB", "GB", frozenset({Topic.RESULTS}), show=(MEETINGS,))
+    await tell(pipeline, result("rc_1"), abandonment("rc_2", off_time="15:05"))
+    (live,), _ = shown(pipeline)
+    assert live.endswith("1 ABANDONED")
+
+
+async def test_what_the_race_book_learns_is_in_the_live_message(pipeline):
+    await subscribe(pipeline)
+    await tell(pipeline, result("rc_1"))
+    await read_list(pipeline, listed("rc_1", title="The Cup"), listed("rc_2", off="15:05"))
+    await pipeline.post_all()
+    (message, *_) = pipeline.slack.messages("CGB")
+    assert "15:05" in str(message.blocks)
+
+
+async def test_edits_come_last_where_our_code_fails_on_a_delivery(pipeline, monkeypatch):
+    await subscribe(pipeline)
+    await tell(pipeline, result("rc_1"))
+    read = pipeline.fanout.reader._read_payload
+
+    def fail_on_one(body):
+        if b"rc_bad" in body:
+            raise ZeroDivisionError
+        return read(body)
+
+    monkeypatch.setattr(pipeline.fanout.reader, "_read_payload", fail_on_one)
+    for race_id in ("rc_2", "rc_bad", "rc_3"):
+        await pipeline.deliver(result(race_id))
+    await pipeline.fanout.run_once()
+    assert [kind for kind, _ in await kinds(pipeline)][-3:] == [
+        MessageKind.EVENT,
+        MessageKind.EVENT,
+        MessageKind.LIVE_EDIT,
+    ]
+
+
+async def test_error_in_a_live_message_holds_up_no_result(pipeline, monkeypatch):
+    await subscribe(pipeline)
+    await tell(pipeline, result("rc_1"))
+
+    def fail(*_args):
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr("bot.outbox.live_meetings.edit", fail)
+        await tell(pipeline, result("rc_2", off_time="15:05"))
+    assert len(shown(pipeline)[1]) == 2
+
+
+async def test_reply_in_doubt_waits_no_longer_than_others_where_the_thread_is_gone(pipeline):
+    await subscribe(pipeline)
+    await tell(pipeline, result("rc_1"))
+    pipeline.slack.script("chat.postMessage", [failures.http_error(503), failures.slack_error("thread_not_found")])
+    pipeline.slack.script("conversations.replies", [failures.slack_error("thread_not_found")] * 2)
+    await tell(pipeline, result("rc_2", off_time="15:05"))
+    for _ in range(2):
+        await past_waits(pipeline, 20)
+        await pipeline.post_all()
+    (_, told), _ = shown(pipeline)
+    assert told.startswith("Result: Ascot 15:05")
+
+
+async def test_edit_waits_for_a_live_message_whose_call_is_held(pipeline):
+    await subscribe(pipeline)
+    await pipeline.deliver(result("rc_1"))
+    await pipeline.fanout.run_once()
+    pipeline.slack.script("chat.postMessage", [replace(failures.slack_error("ratelimited"), delay_before_s=0.5)])
+    await pipeline.poster.start_due()
+    await pipeline.deliver(result("rc_2", off_time="15:05"))
+    await pipeline.fanout.run_once()
+    await pipeline.poster.finish()
+    assert await kinds(pipeline) == [
+        (MessageKind.LIVE, "queued"),
+        (MessageKind.EVENT, "queued"),
+        (MessageKind.EVENT, "queued"),
+        (MessageKind.LIVE_EDIT, "queued"),
+    ]
+    await pipeline.post_all()
+    await free_all(pipeline)
+    await pipeline.post_all()
+    await tell(pipeline, result("rc_3", off_time="15:40"))
+    (live,), threads = shown(pipeline)
+    assert live.endswith("3 run so far")
+    assert len(threads) == 3
+
+
+async def test_channel_that_subscribes_again_gets_a_live_message(pipeline):
+    await subscribe(pipeline)
+    await pipeline.database.write(lambda session: pause_channel(session, "CGB", None, pipeline.clock()))
+    await tell(pipeline, result("rc_1"))
+
+    def subscribe_again(session):
+        subscriptions.remove(session, "CGB")
+        backlog.drop(session, "CGB", pipeline.clock())
+        pipeline.reopening.resume(session, "CGB", pipeline.clock())
+
+    await pipeline.database.write(subscribe_again)
+    await subscribe(pipeline)
+    await tell(pipeline, result("rc_2", off_time="15:05"))
+    (live,), threads = shown(pipeline)
+    assert live.endswith("2 run so far")
+    assert len(threads) == 1
+
+
+async def test_abandonment_passes_an_edit_that_a_dead_process_left_while_edits_are_held(pipeline):
+    await subscribe(pipeline)
+    await tell(pipeline, result("rc_1"))
+    await pipeline.deliver(result("rc_1", going="Soft"))
+    await pipeline.fanout.run_once()
+
+    def die_while_editing(session):
+        now = database_now(session, pipeline.clock)
+        (claim,) = channel_queues.claim(session, now, limit=1, lease_s=1, call_s=1)
+        assert claim.call is Call.EDIT
+        call_holds.hold_call(session, Call.EDIT, now + timedelta(minutes=5), "ratelimited")
+        session.execute(update(ChannelQueue).values(leased_until=None, lease_token=None))
+
+    await pipeline.database.write(die_while_editing)
+    await tell(pipeline, abandonment("rc_2", off_time="15:05"))
+    flat, _ = shown(pipeline)
+    assert flat[-1].startswith("ABANDONED: Ascot 15:05")
+    await free_all(pipeline)
+    await pipeline.post_all()
+    (live, *_), _ = shown(pipeline)
+    assert live.endswith("1 ABANDONED")
+    assert await pipeline.waiting() == {}

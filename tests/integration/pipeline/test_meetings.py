@@ -7,8 +7,10 @@ from sqlalchemy import create_engine
 from sqlalchemy import event as sa_event
 from sqlmodel import Session
 
+from bot.channels.filters import ChannelFilter
 from bot.db.engine import Database
 from bot.events.event import Topic
+from bot.racedata import recent_races
 from bot.sandbox.slack import failures
 from tests.integration.pipeline.racing_day import abandonment, edits, meeting, result, shown, states, tell
 
@@ -268,3 +270,18 @@ async def test_channel_that_takes_results_only_hears_that_one_was_contradicted(p
     assert "ABANDONED" not in before
     assert after.startswith("ABANDONED")
     assert "Contradicts" in after
+
+
+async def test_race_that_is_reported_lost_and_run_is_a_number_of_its_own(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, abandonment("rc_1", meeting_id="mt_1"), result("rc_1", meeting_id="mt_1"))
+    await tell(pipeline, result("rc_2", meeting_id="mt_1", off_time="15:05"), meeting("rc_1", "rc_2", "rc_3"))
+    whole = pipeline.slack.messages("CGB")[-1]
+    gb = ChannelFilter(region="GB", topics=frozenset(Topic))
+    assert "1 race lost, 1 run" in whole.text
+    assert "1 CONFLICT: reported as run too" in shown(whole)
+    recent = await pipeline.database.read(
+        lambda session: recent_races.recent(session, [gb], pipeline.clock().date(), pipeline.clock())
+    )
+    assert [event.race.meeting_id for event in recent.abandoned if event.key in recent.partly] == ["mt_1"]
+    assert [event.race.race_id for event in recent.disputed] == ["rc_1"]

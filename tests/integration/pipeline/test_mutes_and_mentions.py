@@ -51,14 +51,25 @@ async def test_muted_meeting_still_posts_its_abandonments_and_what_contradicts_o
     assert card.startswith("ABANDONED: Ascot, whole meeting")
 
 
-async def test_correction_of_a_message_of_a_muted_meeting_is_an_edit(pipeline):
+async def test_changed_winner_is_told_where_the_winner_was_told_before_the_mute_and_nowhere_else(pipeline):
     await pipeline.subscribe("CGB", "GB")
     await tell(pipeline, result("rc_1"))
     await mute(pipeline)
     await tell(pipeline, result("rc_1", placings=("Red Sky", "Blue Moon")))
+    before, after = pipeline.slack.messages("CGB")
+    assert before.text.startswith("Superseded")
+    assert after.text.startswith("Two versions disagree: Ascot 14:30")
+    await tell(pipeline, result("rc_2"), result("rc_2", placings=("Red Sky", "Blue Moon")))
+    assert len(pipeline.slack.messages("CGB")) == 2
+
+
+async def test_lesser_change_of_a_message_of_a_muted_meeting_is_an_edit(pipeline):
+    await pipeline.subscribe("CGB", "GB")
+    await tell(pipeline, result("rc_1", going="Good"))
+    await mute(pipeline)
+    await tell(pipeline, result("rc_1", going="Soft"))
     (message,) = pipeline.slack.messages("CGB")
-    assert "1 Red Sky" in message.text
-    assert "Another version" in shown(message)
+    assert "Soft" in shown(message)
     assert len(edits(pipeline.slack)) == 1
 
 

@@ -58,7 +58,7 @@ async def test_results_of_a_quiet_night_wait_and_come_in_one_message_and_an_aban
     assert await end_of(quiet) == 1
     _, summary = quiet.slack.messages("CGB")
     assert summary.text.startswith("The quiet hours are over. 2 results and 1 racecard came meanwhile. Ascot 14:30")
-    assert all(name in shown(summary) for name in ("York 14:30", "won by Blue Moon", "declarations available"))
+    assert all(name in shown(summary) for name in ("York 14:30", "1 Blue Moon, 2 Red Sky", "declarations available"))
     assert await end_of(quiet) == 0
     await tell(quiet, result("rc_4"))
     assert quiet.texts("CGB")[2].startswith("Result: ")
@@ -112,7 +112,7 @@ async def test_summary_says_the_last_that_is_known(quiet):
     assert quiet.texts("CGB") == []
     await end_of(quiet)
     (summary,) = quiet.slack.messages("CGB")
-    assert "won by Red Sky" in shown(summary)
+    assert "1 Red Sky, 2 Blue Moon" in shown(summary)
     assert {state for state, _ in await states(quiet)} == {"folded", "sent"}
 
 
@@ -199,6 +199,48 @@ async def test_new_hours_count_for_what_waits(quiet):
     assert await waits_until(gb) == quiet.clock().astimezone(UTC)
     assert await end_of(quiet, clock=quiet.clock) == 1
     assert len(quiet.texts("CGB")) == 1
+
+
+async def test_correction_between_the_hour_and_the_job_is_told_with_its_result(quiet):
+    await tell(quiet, result("rc_1"), result("rc_3", course="York"))
+    quiet.clock.forward(LEFT.total_seconds())
+    await tell(quiet, result("rc_1", placings=("Red Sky", "Blue Moon")))
+    assert quiet.texts("CGB") == []
+    assert await end_of(quiet, clock=quiet.clock) == 1
+    (summary,) = quiet.slack.messages("CGB")
+    assert "1 Red Sky, 2 Blue Moon" in shown(summary)
+
+
+async def test_change_of_hours_between_the_hour_and_the_job_puts_nothing_off(quiet):
+    await tell(quiet, result("rc_1"))
+    quiet.clock.forward(LEFT.total_seconds())
+    later = ChannelFilter(region="GB", topics=frozenset(Topic), quiet=(around(quiet.clock()),))
+    await quiet.database.write(lambda session: backlog.wait_anew(session, "CGB", [later], quiet.clock()))
+    assert await end_of(quiet, clock=quiet.clock) == 1
+    assert len(quiet.texts("CGB")) == 1
+
+
+async def test_correction_that_is_watched_does_not_wait_and_comes_after_its_result(quiet):
+    names = [WatchedName(WatchKind.HORSE, "Golden Melody")]
+    await quiet.database.write(lambda s: watches.add(s, "CGB", names, user_id="U1", now=quiet.clock()))
+    quiet.clock.forward(1)
+    await tell(quiet, result("rc_1"))
+    assert quiet.texts("CGB") == []
+    await tell(quiet, result("rc_1", placings=("Golden Melody", "Blue Moon")))
+    earlier, corrected = quiet.texts("CGB")
+    assert earlier.startswith("Superseded")
+    assert "Watched here: Golden Melody (position 1)" in corrected
+    assert await end_of(quiet) == 0
+
+
+async def test_result_of_a_runner_that_proves_watched_waits_no_longer(quiet):
+    names = [WatchedName(WatchKind.TRAINER, "A. Smith")]
+    await quiet.database.write(lambda s: watches.add(s, "CGB", names, user_id="U1", now=quiet.clock()))
+    quiet.clock.forward(1)
+    await tell(quiet, result("rc_9"))
+    assert quiet.texts("CGB") == []
+    await tell(quiet, card(course="Ascot", race_id="rc_9", runners=[{"horse": "Blue Moon", "trainer": "A. Smith"}]))
+    assert any(text.startswith("Result: ") and "Watched here" in text for text in quiet.texts("CGB"))
 
 
 async def test_quiet_hours_add_no_statement_to_a_result(pipeline):

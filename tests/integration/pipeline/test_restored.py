@@ -17,6 +17,8 @@ from bot.sandbox.slack import failures
 from bot.settings import DoubtfulPosts
 from bot.slack.messages.kit.sentences import sentence
 from tests.integration.pipeline.racing_day import abandonment, past_waits, result, tell
+from tests.integration.pipeline.test_digests import hour
+from tests.integration.pipeline.test_quiet_hours import LEFT, end_of
 from tests.postgres import new_postgres_database, postgres_program
 
 WAITS = 8
@@ -163,3 +165,29 @@ async def test_command_can_be_repeated(pipeline, copy, put_back):
     assert doubted.messages == 2
     await wait_and_post(other)
     assert len(other.texts("CGB")) == 3
+
+
+async def test_digest_that_was_posted_after_the_copy_is_not_posted_again(pipeline, copy, put_back):
+    await pipeline.subscribe("CGB", "GB", digest=(hour(pipeline),))
+    await tell(pipeline, result("rc_1"), result("rc_2", off_time="15:05"))
+    put = copy()
+    await end_of(pipeline)
+    before = pipeline.texts("CGB")
+    assert before[0].startswith("Results together. 2 results")
+    other, doubted = await put_back(put(), pipeline.clock)
+    assert doubted.messages == 1
+    await wait_and_post(other)
+    assert other.texts("CGB") == before
+    assert await sent(other) == await sent(pipeline)
+
+
+async def test_digest_that_was_never_posted_is_posted_once(pipeline, copy, put_back):
+    await pipeline.subscribe("CGB", "GB", digest=(hour(pipeline),))
+    await tell(pipeline, result("rc_1"), result("rc_2", off_time="15:05"))
+    put = copy()
+    pipeline.clock.forward(LEFT.total_seconds())
+    other, _ = await put_back(put(), pipeline.clock)
+    await wait_and_post(other)
+    assert await end_of(other, clock=other.clock) == 0
+    (told,) = other.texts("CGB")
+    assert told.startswith("Results together. 2 results")

@@ -5,7 +5,7 @@ BEGIN and SAVEPOINT count as statements, as they do for the database; COMMIT is 
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,12 +60,13 @@ def counting(database) -> Iterator[Counted]:
             event.remove(engine, name, listener)
 
 
-@contextmanager
-def running(pipeline, monkeypatch):
-    """The loops as the service runs them; neither looks by itself while it is counted."""
+@asynccontextmanager
+async def running(pipeline, monkeypatch):
+    """The loops as the service runs them, once fan-out has looked; neither looks by itself while it is counted."""
     for name in ("bot.fanout.fanout.POLL_S", "bot.outbox.poster.POLL_S"):
         monkeypatch.setattr(name, 3_600.0)
     loops = [asyncio.create_task(pipeline.fanout.run()), asyncio.create_task(pipeline.poster.run())]
+    await until(lambda: is_at_rest(pipeline))
     yield
     pipeline.fanout.stop()
     pipeline.poster.stop()
@@ -89,10 +90,15 @@ async def told(pipeline, *payloads, posts):
     before = pipeline.poster.claim_sender.sender.taken
     await asyncio.gather(*(pipeline.deliver(payload) for payload in payloads))
     await until(lambda: pipeline.poster.claim_sender.sender.taken == before + posts and not pipeline.poster._under_way)
+    await until(lambda: is_at_rest(pipeline))
     # Whatever looks for more afterwards counts too.
     for _ in range(3):
         await asyncio.sleep(0)
         await pipeline.database.write(lambda _: None)
+
+
+def is_at_rest(pipeline):
+    return pipeline.fanout.good_turns > 0 and not pipeline.fanout._is_behind
 
 
 async def until(holds):
@@ -112,7 +118,7 @@ def paced(make_pipeline):
 @pytest.mark.parametrize("payload", [result("rc_9"), abandonment("rc_9"), meeting(meeting_id="mt_9")])
 async def test_delivery_that_comes_alone(paced, monkeypatch, payload):
     await paced.subscribe("CGB", "GB")
-    with running(paced, monkeypatch):
+    async with running(paced, monkeypatch):
         await told(paced, result("rc_0"), posts=1)
         paced.clock.forward(2)
         with counting(paced.database) as counted:
@@ -126,7 +132,7 @@ async def test_deliveries_that_come_together(paced, monkeypatch):
     channels = [f"C{number}" for number in range(25)]
     for number, channel_id in enumerate(channels):
         await paced.subscribe(channel_id, f"R{number}")
-    with running(paced, monkeypatch):
+    async with running(paced, monkeypatch):
         await told(paced, *(result(f"rc_{n}", region=f"R{n}") for n in range(25)), posts=25)
         paced.clock.forward(2)
         with counting(paced.database) as counted:
@@ -138,7 +144,7 @@ async def test_deliveries_that_come_together(paced, monkeypatch):
 async def test_event_to_a_hundred_channels(paced, monkeypatch):
     for number in range(100):
         await paced.subscribe(f"C{number}", "GB")
-    with running(paced, monkeypatch):
+    async with running(paced, monkeypatch):
         await told(paced, result("rc_0"), posts=100)
         paced.clock.forward(2)
         with counting(paced.database) as counted:

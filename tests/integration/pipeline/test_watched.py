@@ -215,7 +215,7 @@ async def test_summary_of_what_waited_names_the_watched(pipeline):
     await pipeline.post_all()
     (told,) = pipeline.slack.messages("CHORSE")
     for said in (told.text, json.dumps(told.blocks, ensure_ascii=False)):
-        assert "won by Blue Moon" in said
+        assert "1 Blue Moon, 2 Golden Melody" in said
         assert "Watched here: Golden Melody (position 2)" in said
         assert "Watched here: Golden Mélody (IRE)" in said
 

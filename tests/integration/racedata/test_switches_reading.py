@@ -6,7 +6,7 @@ The reference is another endpoint, so each of its shapes meets each choice of th
 import shutil
 from collections.abc import Sequence
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from itertools import product
 from typing import Any
 
@@ -108,7 +108,7 @@ async def test_racecard_is_whole_for_every_combination(service, empty_database, 
             assert {race.race_id for race in shown} == {race.race_id for race in listed}
             assert {race.course.name for race in shown} == {race.course.name for race in listed}
             assert card.data_as_of == datetime(2025, 11, 20, 12, tzinfo=UTC).isoformat()
-            said = racecard(card, today)
+            said = racecard(card, datetime.combine(today, time(12), UTC))
             assert f"data as of {card.data_as_of}" in str(said.blocks)
             assert said.text.startswith(f"Racecard: GB, {weekday_and_day(day)}: ")
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.errors import CommandError
 from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.racedata.client.service_errors import ServerFault
@@ -46,7 +47,7 @@ def test_card_lists_each_courses_races_in_order():
         make_race("9:30", title="Early Stakes", going="Good"),
         make_race("15:00", course="Naas", title="Flat Race", abandoned=True, reason="Frost"),
     ]
-    text = shown(racecard(make_card(races, data_as_of="2026-11-20T11:59:00+00:00", read_at=NOW), TODAY))
+    text = shown(racecard(make_card(races, data_as_of="2026-11-20T11:59:00+00:00", read_at=NOW), NOW))
     assert text.index("9:30  Early Stakes") < text.index("14:30  Novices' Hurdle · 2m · Class 4 · 12 runners")
     assert "*Ascot* · Going: Good" in text
     assert "🛑 *ABANDONED*\nNaas 15:00, Frost" in text
@@ -68,7 +69,7 @@ OF_A_DAY = [make_race("14:30", title="Hurdle"), make_race("15:00", title="Chase"
 
 @pytest.mark.parametrize("course", [None, ASCOT])
 def test_card_marks_an_abandoned_race(course):
-    text = shown(racecard(make_card(OF_A_DAY, told=[RACE_OFF], course=course), TODAY))
+    text = shown(racecard(make_card(OF_A_DAY, told=[RACE_OFF], course=course), NOW))
     assert "🛑 *ABANDONED*\nAscot 15:00, Frost" in text
     assert text.index("🛑") < text.index("Hurdle")
     assert "15:00  Chase · *ABANDONED*, Frost" in text
@@ -76,19 +77,19 @@ def test_card_marks_an_abandoned_race(course):
 
 
 def test_dead_meeting_is_one_line_of_a_day_and_a_line_for_each_race_of_its_own_card():
-    message = racecard(make_card(OF_A_DAY, told=[MEETING_OFF]), TODAY)
+    message = racecard(make_card(OF_A_DAY, told=[MEETING_OFF]), NOW)
     assert "3 races, 1 meeting (2 races) abandoned. ABANDONED: Ascot, whole meeting, Flood" in message.text
     text = shown(message)
     assert text.count("Ascot") == 1
     assert "*Naas*" in text
-    own = shown(racecard(make_card(OF_A_DAY, told=[MEETING_OFF], course=ASCOT), TODAY))
+    own = shown(racecard(make_card(OF_A_DAY, told=[MEETING_OFF], course=ASCOT), NOW))
     assert "14:30  Hurdle · *ABANDONED*, Flood" in own
     assert "15:00  Chase · *ABANDONED*, Flood" in own
 
 
 def test_meeting_of_which_a_race_was_run_is_abandoned_for_the_rest():
     run = make_race("14:00", title="Flat", runners=(Runner(horse="Early Bird", position="1"),))
-    text = shown(racecard(make_card([run, *OF_A_DAY], told=[MEETING_OFF]), TODAY))
+    text = shown(racecard(make_card([run, *OF_A_DAY], told=[MEETING_OFF]), NOW))
     assert "Ascot, rest of the meeting, Flood" in text
     assert "14:00  Flat · 1 runner · won by *Early Bird*" in text
     assert "14:30  Hurdle · *ABANDONED*, Flood" in text
@@ -97,7 +98,7 @@ def test_meeting_of_which_a_race_was_run_is_abandoned_for_the_rest():
 def test_abandoned_races_of_a_meeting_with_one_reason_are_one_line():
     races = [make_race(f"1{hour}:00", abandoned=True, reason="Frost") for hour in range(3, 6)]
     wind = make_race("16:00", abandoned=True, reason="Wind")
-    message = racecard(make_card([*races, wind, make_race("17:00")]), TODAY)
+    message = racecard(make_card([*races, wind, make_race("17:00")]), NOW)
     assert "🛑 *ABANDONED*\nAscot 13:00, 14:00 and 15:00, Frost\nAscot 16:00, Wind" in shown(message)
     assert "ABANDONED: Ascot 13:00, 14:00 and 15:00, Frost; Ascot 16:00, Wind" in message.text
 
@@ -112,7 +113,7 @@ def test_abandoned_races_of_a_meeting_with_one_reason_are_one_line():
 )
 def test_race_that_was_run_shows_its_winner(positions, said):
     runners = tuple(Runner(horse=f"Horse {number}", position=place) for number, place in enumerate(positions))
-    text = shown(racecard(make_card([make_race(title="Hurdle", status="result", runners=runners)]), TODAY))
+    text = shown(racecard(make_card([make_race(title="Hurdle", status="result", runners=runners)]), NOW))
     assert re.search(rf"14:30  Hurdle.* · .*{re.escape(said)}", text)
     assert "1 race, 1 run" in text
 
@@ -122,14 +123,14 @@ def test_card_marks_a_course_at_which_another_meetings_id_was_abandoned():
         key="m", kind=EventKind.MEETING_ABANDONED, race=make_race(None, race_id=None, meeting_id="m_1"), reason="Flood"
     )
     card = make_card([make_race(meeting_id="m_2"), make_race(course="Naas", meeting_id="m_3")], told=[lost])
-    text = shown(racecard(card, TODAY))
+    text = shown(racecard(card, NOW))
     assert "*Ascot* · *MEETING ABANDONED*" in text
     assert "*Naas*\n" in text
 
 
 def test_card_of_a_day_of_which_only_an_abandonment_is_known_does_not_say_that_there_is_no_racing():
     lost = RacingEvent(key="m", kind=EventKind.MEETING_ABANDONED, race=make_race(None, race_id=None))
-    text = shown(racecard(make_card(told=[lost]), TODAY))
+    text = shown(racecard(make_card(told=[lost]), NOW))
     assert "No racing" not in text
     assert "Ascot, whole meeting" in text
 
@@ -152,14 +153,14 @@ def test_card_of_a_day_of_which_only_an_abandonment_is_known_does_not_say_that_t
     ],
 )
 def test_card_says_what_is_not_known(card, said):
-    message = racecard(card, TODAY)
+    message = racecard(card, NOW)
     assert re.search(said, shown(message))
     if card.coverage is not Coverage.COMPLETE:
         assert "No racing" not in shown(message)
 
 
 def test_card_of_unchecked_words_does_not_say_that_there_is_no_racing():
-    text = shown(racecard(make_card(region="XX"), TODAY, ("XX",)))
+    text = shown(racecard(make_card(region="XX"), NOW, ("XX",)))
     assert "No racing" not in text
     assert "I could not check XX" in text
 
@@ -175,7 +176,7 @@ def test_card_stays_within_slacks_limits(races, repeat, coverage):
         for number in range(repeat)
         for race in races
     ]
-    message = racecard(make_card(many, coverage), TODAY)
+    message = racecard(make_card(many, coverage), NOW)
     assert len(message.blocks) <= BLOCKS_MAX
     assert weight(message.blocks) <= MESSAGE_MAX
     for block in (*message.blocks, *message.plain_blocks):
@@ -198,7 +199,7 @@ def buttons(message):
 def test_card_too_large_has_its_meetings_on_pages():
     races = [make_race(f"{hour}:00", f"Course {number:03}") for number in range(99) for hour in range(12, 18)]
     card = make_card(races, told=[MEETING_OFF])
-    pages = pages_of(lambda page: racecard(card, TODAY, page=page))
+    pages = pages_of(lambda page: racecard(card, NOW, page=page))
     assert len(pages) > 2
     text = "".join(map(shown, pages))
     assert [f"*Course {number:03}*" in text for number in range(99)] == [True] * 99
@@ -212,17 +213,15 @@ def test_card_too_large_has_its_meetings_on_pages():
         "racecard GB 2026-11-20 page:1",
         "racecard GB 2026-11-20 page:3",
     }
-    assert shown(racecard(card, TODAY, page=500)) == shown(pages[-1])
+    assert shown(racecard(card, NOW, page=500)) == shown(pages[-1])
 
 
 def test_card_of_another_year_says_the_year():
-    assert "Racecard: GB, Thu 20 Nov 2025: " in racecard(make_card([make_race()], day=date(2025, 11, 20)), TODAY).text
+    assert "Racecard: GB, Thu 20 Nov 2025: " in racecard(make_card([make_race()], day=date(2025, 11, 20)), NOW).text
 
 
 def test_meeting_of_a_card_has_a_button_to_its_own():
-    (button,) = [
-        block["accessory"] for block in racecard(make_card([make_race()]), TODAY).blocks if "accessory" in block
-    ]
+    (button,) = [block["accessory"] for block in racecard(make_card([make_race()]), NOW).blocks if "accessory" in block]
     assert button["value"] == 'racecard GB 2026-11-20 "Ascot"'
 
 
@@ -241,7 +240,7 @@ def tables(message):
 
 def test_card_of_a_course_has_each_races_runners_in_a_table():
     races = [make_race("14:30", title="Novices' Hurdle", runners=DECLARED), make_race("15:00", field_size=7)]
-    message = racecard(make_card(races, course=ASCOT), TODAY)
+    message = racecard(make_card(races, course=ASCOT), NOW)
     (table,) = tables(message)
     assert table == [
         ["No.", "Horse", "Draw", "Jockey", "Trainer", "OR", "Status"],
@@ -255,7 +254,7 @@ def test_card_of_a_course_has_each_races_runners_in_a_table():
 
 def test_card_of_a_course_in_sections_labels_the_draw():
     races = [make_race("14:30", title="Novices' Hurdle", runners=DECLARED), make_race("15:00", field_size=7)]
-    text = shown(racecard(make_card(races, course=ASCOT), TODAY).in_sections())
+    text = shown(racecard(make_card(races, course=ASCOT), NOW).in_sections())
     assert "*14:30*  Novices' Hurdle\n4  Desert Crown · draw 3 · R Moore / A O'Brien · OR 121\nLone Star" in text
     assert "9  Stays Home · non-runner" in text
     assert "7 runners" in text
@@ -264,7 +263,7 @@ def test_card_of_a_course_in_sections_labels_the_draw():
 
 def test_card_of_a_race_that_was_run_has_the_winner_first():
     runners = (Runner(number="1", horse="Fell", position="F"), Runner(number="2", horse="Winner", position="1"))
-    message = racecard(make_card([make_race(title="Hurdle", runners=runners)], course=ASCOT), TODAY)
+    message = racecard(make_card([make_race(title="Hurdle", runners=runners)], course=ASCOT), NOW)
     assert tables(message) == [[["Pos", "No.", "Horse"], ["1", "2", "Winner"], ["F", "1", "Fell"]]]
     assert "*14:30*  Hurdle  won by *Winner*\n1  Winner · no. 2\nF  Fell · no. 1" in shown(message.in_sections())
 
@@ -277,7 +276,7 @@ def test_pages_of_a_large_course_card_hold_slacks_limits_and_the_same_races_in_b
         for number in range(24)
     )
     card = make_card([make_race(f"{hour}:00", title="Handicap", runners=field) for hour in range(10, 20)], course=ASCOT)
-    pages = pages_of(lambda page: racecard(card, TODAY, page=page))
+    pages = pages_of(lambda page: racecard(card, NOW, page=page))
     heads = []
     for page in pages:
         assert not block_problems(list(page.blocks), most=BLOCKS_MAX)
@@ -290,7 +289,7 @@ def test_pages_of_a_large_course_card_hold_slacks_limits_and_the_same_races_in_b
 
 def test_meeting_too_long_says_how_many_races_are_left_out():
     races = [make_race(f"{number:05}", title="x" * 90) for number in range(100)]
-    text = shown(racecard(make_card(races), TODAY))
+    text = shown(racecard(make_card(races), NOW))
     left = int(re.findall(r"and (\d+) more", text)[0])
     assert left + len(re.findall(r"^\d{5}", text, re.MULTILINE)) == 100
 
@@ -358,3 +357,24 @@ async def test_racecard_raises_a_failure_that_leaves_nothing_to_show(make_desk):
         await command.answer(make_desk(make_card(coverage=Coverage.FAILED, failure=failure)), typed(""), None)
     with_races = make_card([make_race()], Coverage.FAILED, failure=failure)
     assert "req_7" in shown(await command.answer(make_desk(with_races), typed(""), None))
+
+
+async def test_course_with_an_off_time_is_that_race_alone_and_no_race_is_hidden_by_a_wrong_time(make_desk, asked):
+    desk = make_desk(make_card(OF_A_DAY[:2], told=[RACE_OFF], course=ASCOT))
+    run = await command.answer(desk, typed("Ascot 14:30"), None)
+    assert run.text.startswith("Racecard: Ascot (GB), 14:30, Fri 20 Nov: 1 meeting, 1 race. ")
+    assert "Chase" not in shown(run)
+    lost = await command.answer(desk, typed("15:00 Ascot"), None)
+    assert "ABANDONED: Ascot 15:00, Frost" in lost.text
+    assert "Hurdle" not in shown(lost)
+    whole = await command.answer(desk, typed("Ascot 15:01"), None)
+    assert "I know no race off at 15:01 there: this is the whole card." in whole.text
+    assert "Hurdle" in shown(whole)
+    assert "Chase" in shown(whole)
+    assert asked == [(None, TODAY, ASCOT)] * 3
+
+
+async def test_two_off_times_are_asked_back(make_desk):
+    with pytest.raises(CommandError, match="One off time at a time") as refused:
+        await command.answer(make_desk(make_card()), typed("Ascot 14:30 15:00"), None)
+    assert refused.value.lines == {"14:30": "racecard Ascot 14:30", "15:00": "racecard Ascot 15:00"}

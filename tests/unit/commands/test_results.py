@@ -39,7 +39,7 @@ def make_day(races, told=(), *, region="GB", course=None, coverage=Coverage.COMP
 
 
 def show(day, **shown):
-    return results_of_day(day, ResultsQuestion(today=TODAY, **shown))
+    return results_of_day(day, ResultsQuestion(now=NOW, **shown))
 
 
 def text_of(message):
@@ -71,7 +71,7 @@ def test_results_tell_each_race_of_a_day():
     text = text_of(message)
     assert "14:30  1 Winner, 2= Second, 2= Also Second, 3 Third" in text
     assert "15:00  *ABANDONED*, Frost" in text
-    assert "15:30  not known yet" in text
+    assert "15:30  no result yet" in text
     assert "13:00  result in, placings not received" in text
     assert "1 meeting and 1 other race abandoned, 2 results in, 1 not known yet" in text
     assert "ABANDONED: Bath, whole meeting, Waterlogged; Ascot 15:00, Frost" in message.text

@@ -10,13 +10,14 @@ from bot.channels import watches
 from bot.channels.watches import WatchedName
 from bot.db.tables import WatchKind
 from bot.errors import CommandError
-from bot.events.races import Race, Runner
+from bot.events.races import OffTime, Race, Runner
 from bot.events.watched import name_key
 from bot.racedata import race_book_store
 from bot.racedata.declared_names import look_up
 from bot.slack.commands import watch
 from bot.slack.commands.invocation import Invocation
 from bot.slack.commands.watch_words import read_watch_words
+from bot.slack.messages.answers.watch_answer import NowWatched, watched
 
 GOLDEN = WatchedName(WatchKind.HORSE, "Golden Melody")
 MOORE = WatchedName(WatchKind.JOCKEY, "R Moore")
@@ -41,6 +42,29 @@ def test_names_are_read_with_their_kind(typed, names, is_own):
     words = read_watch_words(typed)
     assert (list(words.names), words.is_own) == (names, is_own)
     assert read_watch_words(words.line.removeprefix("watch ")) == words
+
+
+@pytest.mark.parametrize(
+    ("typed", "names", "replaced"),
+    [
+        (
+            'horse:"Golden Melody" instead of horse:"Goldn Melody"',
+            [GOLDEN],
+            WatchedName(WatchKind.HORSE, "Goldn Melody"),
+        ),
+        ("jockey:R Moore Instead Of jockey:Moor me", [MOORE], WatchedName(WatchKind.JOCKEY, "Moor")),
+        ("horse:Instead of Joy", [WatchedName(WatchKind.HORSE, "Instead of Joy")], None),
+    ],
+)
+def test_name_after_instead_of_is_replaced(typed, names, replaced):
+    words = read_watch_words(typed)
+    assert (list(words.names), words.replaced) == (names, replaced)
+    assert read_watch_words(words.line.removeprefix("watch ")) == words
+
+
+async def test_two_names_to_replace_are_refused(town):
+    refused = await town.refused(await town.here(), "watch horse:A instead of horse:B horse:C")
+    assert "One name at a time" in str(refused)
 
 
 @pytest.mark.parametrize("typed", ["", "me", "horse:", 'horse:""', "horse: me", "horse:()", f"horse:{'x' * 81}"])
@@ -79,8 +103,8 @@ async def test_race_book_says_where_a_name_runs_and_which_names_are_alike(databa
     misspelt = WatchedName(WatchKind.HORSE, "Goldn Melody")
     wanted = [GOLDEN, MOORE, misspelt]
     found = await database.read(lambda session: look_up(session, wanted, date(2026, 11, 20)))
-    assert [race.race_id for race in found[GOLDEN].coming] == ["rc_1"]
-    assert [race.race_id for race in found[MOORE].coming] == ["rc_1"]
+    assert [race.race_id for race, _ in found[GOLDEN].coming] == ["rc_1"]
+    assert [race.race_id for race, _ in found[MOORE].coming] == ["rc_1"]
     assert (found[misspelt].is_known, found[misspelt].near) == (False, ("Golden Melody (IRE)",))
 
 
@@ -104,3 +128,14 @@ async def test_too_many_names_are_refused(town, monkeypatch):
     with pytest.raises(CommandError, match="At most 1"):
         await watch.commit(town.desk, here)
     assert await watch.changes(town.desk, here)
+
+
+async def test_race_that_is_over_is_no_race_to_come(database):
+    runners = (Runner(horse="Golden Melody (IRE)", position="1"),)
+    race = Race(race_id="rc_1", race_date="2026-11-20", region="GB", runners=runners, off=OffTime(text="14:30"))
+    await database.write(lambda session: race_book_store.put(session, [race], NOW))
+    found = await database.read(lambda session: look_up(session, [GOLDEN], date(2026, 11, 20)))
+    said = watched([NowWatched(GOLDEN, found[GOLDEN])], is_own=False).text
+    assert "is declared" not in said
+    assert "No alert will come of what is known already" in said
+    assert "won by *Golden Melody (IRE)*" in said

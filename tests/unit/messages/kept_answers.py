@@ -46,6 +46,7 @@ from bot.slack.forms.home_view import HomeChannel, HomePage, home_view
 from bot.slack.forms.subscribe_form import FormOf, outdated, saved, subscribe_form
 from bot.slack.messages.alerts.backlog_summary import waited
 from bot.slack.messages.alerts.drill_message import drill
+from bot.slack.messages.alerts.escalation_message import escalation
 from bot.slack.messages.answers.audit_answer import audit_page
 from bot.slack.messages.answers.change_notice import (
     ended_by,
@@ -179,11 +180,13 @@ CHANGE = AuditEntry(
     reference="cmd-01234567",
 )
 GOLDEN = WatchedName(WatchKind.HORSE, "Golden Melody")
-NOW_WATCHED = NowWatched(GOLDEN, KnownName(is_known=True, coming=[RACE]))
+NOW_WATCHED = NowWatched(
+    GOLDEN, KnownName(is_known=True, coming=[(RACE, RaceOutcome.OPEN), (RESULT.race, RaceOutcome.SETTLED)])
+)
 MISSPELT = NowWatched(
     WatchedName(WatchKind.JOCKEY, "R Mooore"),
     KnownName(near=("R Moore",)),
-    near={"R Moore": 'watch jockey:"R Moore"'},
+    near={"R Moore": 'watch jockey:"R Moore" instead of jockey:"R Mooore"'},
 )
 WATCH = WatchRow(
     id=7,
@@ -324,7 +327,12 @@ def _waited(because: str, remarks: VersionRemarks = NO_REMARKS) -> Backlog:
 _LIVE = OutboxMessage(channel_id="C1", idempotency_key="live", kind=MessageKind.LIVE, priority=2, received_at=NOON)
 _OF_KEMPTON = MutedMeeting(course=KEMPTON.course, race_date=TODAY.isoformat(), region="GB")
 
+_ESCALATION: dict[str, Any] = {"key": "race.abandoned:rc_1#1@C1", "minutes": 10, "people": ("U1", "S1")}
+_ALERT = "ABANDONED: Kempton 14:30 (GB), frozen track"
+
 ANSWERS: dict[str, partial[Any]] = {
+    "escalation": partial(escalation, _ALERT, "C1", _address("C1", "1.2"), **_ESCALATION, taken=None),
+    "escalation_taken": partial(escalation, _ALERT, "C1", None, **_ESCALATION, taken=("U2", NOON)),
     "live_meeting": partial(
         live_meeting, LiveMeeting(_LIVE, _OF_KEMPTON, replace(OUTCOMES, lost=())), NOON + timedelta(hours=2)
     ),
@@ -370,12 +378,12 @@ ANSWERS: dict[str, partial[Any]] = {
     ),
     "waited_undelivered": partial(waited, _waited(UNDELIVERED, VersionRemarks(had_at=NOON))),
     "full_result": partial(full_result, RESULT, None, RECEIVED_AT, (ITALY, PARTLY)),
-    "card": partial(racecard, CARD, TODAY),
-    "card_of_a_course": partial(racecard, ONE_COURSE, TODAY, ["Kemton"]),
-    "card_of_a_course_to_come": partial(racecard, TO_COME, TODAY),
-    "results_of_day": partial(results_of_day, CARD, ResultsQuestion(TODAY, countries=(ITALY, PARTLY))),
-    "results_of_a_course": partial(results_of_day, ONE_COURSE, ResultsQuestion(TODAY)),
-    "abandonments_of_day": partial(results_of_day, CARD, ResultsQuestion(TODAY, only_abandonments=True)),
+    "card": partial(racecard, CARD, NOON),
+    "card_of_a_course": partial(racecard, ONE_COURSE, NOON, ["Kemton"]),
+    "card_of_a_course_to_come": partial(racecard, TO_COME, NOON),
+    "results_of_day": partial(results_of_day, CARD, ResultsQuestion(NOON, countries=(ITALY, PARTLY))),
+    "results_of_a_course": partial(results_of_day, ONE_COURSE, ResultsQuestion(NOON)),
+    "abandonments_of_day": partial(results_of_day, CARD, ResultsQuestion(NOON, only_abandonments=True)),
     "coverage": partial(
         coverage,
         [
@@ -463,7 +471,7 @@ ANSWERS: dict[str, partial[Any]] = {
 }
 
 HOME_LIVE = HomeChannel("C1", [GB], "live", is_paused=False, last_post_at=NOON)
-HOME_PAUSED = HomeChannel("C2", [ALL], "paused", is_paused=True, last_post_at=None)
+HOME_PAUSED = HomeChannel("C2", [ALL], "paused", is_paused=True, last_post_at=None, muted=2)
 HOME_LOST = DeadLetter(
     7,
     "C1",

@@ -8,6 +8,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.races import Course, OffTime, Race, Runner
 from bot.events.watched import WatchedRunner
 from bot.outbox.message import Message
+from bot.outbox.message_view import AskedInView
 from bot.racedata.reference_store import KnownCountry
 from bot.slack.messages import EVENT_MESSAGES, Corrected, MessageContext, SupersededBy
 from bot.slack.messages.alerts.result import void_race
@@ -70,7 +71,13 @@ GOING = (facts.Change(field="race.going", before="Good", now="Soft"),)
 REASON = (facts.Change(field="event.reason", before="frost", now="frozen track"),)
 MORE_RACES = tuple(facts.Change(field=facts.CARD, of=f"1{number}:30", now="named") for number in (1, 2))
 
+ASKED = AskedInView("race.abandoned:rc_1#1@C1")
+TAKEN = AskedInView("race.abandoned:rc_1#1@C1", "U1", RECEIVED_AT + timedelta(minutes=9))
+
 _EVENTS: dict[str, tuple[RacingEvent, MessageContext]] = {
+    "race_abandoned_to_be_acknowledged": (ABANDONED, ON_TIME.model_copy(update={"asked": ASKED})),
+    "race_abandoned_acknowledged": (ABANDONED, ON_TIME.model_copy(update={"asked": TAKEN})),
+    "meeting_abandoned_to_be_acknowledged": (MEETING, ON_TIME.model_copy(update={"asked": ASKED})),
     "result": (RESULT, ON_TIME.model_copy(update={"data_as_of": "2026-11-20T14:31:00+00:00"})),
     "result_without_runners": (RESULT.model_copy(update={"race": RACE.model_copy(update={"runners": ()})}), ON_TIME),
     "result_corrected": (

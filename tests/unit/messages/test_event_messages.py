@@ -184,7 +184,7 @@ def test_grand_national_is_shown_whole():
     )
     message = render(event(EventKind.RESULT_RECEIVED, RACE.model_copy(update={"runners": runners})), CONTEXT)
     assert "40  A Long Horse Name 40 (A Jockey / A Trainer)  SP 100/1" in seen(message.in_sections())
-    assert rows(message)[-1] == ["40", "A Long Horse Name 40", "A Jockey", "A Trainer", "100/1"]
+    assert rows(message)[-1] == ["40", "A Long Horse Name 40", "100/1", "A Jockey", "A Trainer"]
     assert " more" not in seen(message.in_sections()) + seen(message)
 
 

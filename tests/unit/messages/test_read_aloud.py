@@ -1,7 +1,7 @@
 """Answers read aloud: lists of regions, counts of one, and places where there is nothing."""
 
 import re
-from datetime import date
+from datetime import UTC, date, datetime
 
 import pytest
 
@@ -19,6 +19,7 @@ from tests.unit.messages.kept_answers import ANSWERS, KEMPTON
 EIGHTEEN = ["AUS", "BHR", "FR", "GB", "GER", "HK", "IRE", "ITY", "JPN", "KSA", "NOR", "NZ", "QAT", "SAF", "SIN", "SWE"]
 EIGHTEEN += ["UAE", "USA"]
 DAY = date(2026, 11, 20)
+AT_NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
 def filters(*regions, topics=DEFAULT_TOPICS, **fields):
@@ -69,12 +70,12 @@ PLACES = [
 def test_none_is_said_of_a_place(region, course, where):
     empty = Card(DAY, region, course, Outcomes(), Coverage.COMPLETE)
     listed = f"No racing: the data service lists none {where} on Fri 20 Nov."
-    assert listed in results_of_day(empty, ResultsQuestion(DAY)).text
+    assert listed in results_of_day(empty, ResultsQuestion(AT_NOON)).text
     coming = f"No card has been published yet {where} on Fri 20 Nov."
-    assert coming in results_of_day(empty, ResultsQuestion(date(2026, 11, 19))).text
+    assert coming in results_of_day(empty, ResultsQuestion(datetime(2026, 11, 19, 12, tzinfo=UTC))).text
     races = Card(DAY, region, course, OPEN, Coverage.COMPLETE)
     lost = f"No abandonment is known {where} on Fri 20 Nov."
-    assert lost in results_of_day(races, ResultsQuestion(DAY, only_abandonments=True)).text
+    assert lost in results_of_day(races, ResultsQuestion(AT_NOON, only_abandonments=True)).text
 
 
 NOUNS = "abandonment|attempt|change|course|error|hour|meeting|message|race|refusal|request|result|runner|subscription"

@@ -45,7 +45,7 @@ def test_summary_names_abandonments_first_and_counts_the_rest():
         "4 messages had waited too long and will not be posted"
     )
     shown = str(message.blocks)
-    assert shown.index("ABANDONED: Kempton") < shown.index("Bath 14:30, Fri 20 Nov (GB): won by Blue Moon")
+    assert shown.index("ABANDONED: Kempton") < shown.index("Bath 14:30, Fri 20 Nov (GB): 1 Blue Moon")
 
 
 def test_every_kind_is_named_in_words():

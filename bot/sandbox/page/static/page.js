@@ -24,7 +24,7 @@ function notice(words, isError = false) {
   at("notice").classList.toggle("is-error", isError);
 }
 
-const HANDLERS = ["onclick", "onchange", "onsubmit", "ontoggle"];
+const HANDLERS = ["onclick", "onchange", "onsubmit"];
 
 // Draws a part anew within its old nodes: focus, selection and a click that has begun stay where they are.
 function replaceWithin(holder, ...nodes) {
@@ -115,6 +115,7 @@ function drawTop() {
     ["doubled", counts.doubled, counts.doubled > 0],
     ["out of order", counts.out_of_order, counts.out_of_order > 0],
     ["how late", late, false],
+    ...(counts.uncounted?.length ? [["not counted", counts.uncounted.map((one) => `#${names()[one]}`).join(", "), false]] : []),
   ];
   replaceWithin(
     at("counts"),
@@ -140,7 +141,12 @@ function unread(channel) {
 }
 
 function drawSide() {
-  const channels = of("channel").filter((one) => !one.dm_user || one.dm_user === (chosen.person ?? at("person").value)).sort((one, other) => Boolean(one.dm_user) - Boolean(other.dm_user));
+  // First, because the channels are those of the person who is chosen.
+  const person = at("person");
+  const before = chosen.person ?? person.value;
+  replaceWithin(person, ...Object.entries(people()).map(([id, name]) => element("option", { value: id, selected: id === before }, name)));
+  chosen.person = person.value;
+  const channels = of("channel").filter((one) => !one.dm_user || one.dm_user === chosen.person).sort((one, other) => Boolean(one.dm_user) - Boolean(other.dm_user));
   chosen.channel ??= channels[0]?.id ?? null;
   replaceWithin(
     at("channels"),
@@ -159,10 +165,6 @@ function drawSide() {
       );
     }),
   );
-  const person = at("person");
-  const before = chosen.person ?? person.value;
-  replaceWithin(person, ...Object.entries(people()).map(([id, name]) => element("option", { value: id, selected: id === before }, name)));
-  chosen.person = person.value;
 }
 
 function choose(channelId) {
@@ -377,6 +379,13 @@ const clockOf = (instant) => new Date(instant).toLocaleTimeString("en-GB", { hou
 // The calls whose arguments are shown: the rows move with each new call.
 const openCalls = new Set();
 
+// At once, in place of the browser's own way: `toggle` comes later, and a call that is drawn in between would shut the row.
+function turnCall(event, number) {
+  event.preventDefault();
+  if (!openCalls.delete(number)) openCalls.add(number);
+  drawHood();
+}
+
 function drawHood() {
   const { used, per_month, per_minute, last_minute } = documents.get("meta").service;
   const [deliveries, calls, requests] = [of("delivery"), of("call"), of("request")];
@@ -395,7 +404,7 @@ function drawHood() {
     table("Deliveries", ["at", "event", "race", "status", "answers", "again"], deliveries.slice(-30).reverse().map((one) => [clockOf(one.at), one.event, `${one.course ?? ""} ${one.off ?? ""}`, one.status, one.attempts.map((attempt) => attempt.status ?? attempt.error).join(", "), element("button", { type: "button", class: "small", onclick: () => quietly(ask("replay", { delivery: one.id })) }, "Replay")])),
     table("The bot's ledger", ["received", "channel", "kind", "message", "state", "sent"], ledger.lines.slice().reverse().map((one) => [clockOf(one.received), names()[one.channel] ?? one.channel, one.kind, one.key, [one.state_now, one.reason].filter(Boolean).join(", "), one.sent ? clockOf(one.sent) : ""])),
     ledger.problem ? element("p", { class: "is-error" }, `The bot's database can't be read: ${ledger.problem}`) : "",
-    table("Calls of Slack", ["at", "method", "channel", "answer", "again"], calls.slice(-30).reverse().map((one) => [clockOf(one.at), one.method, names()[one.channel] ?? one.channel, one.answer, element("span", { class: "acts" }, element("button", { type: "button", class: "small", onclick: () => quietly(ask("repeat", { call: one.number })) }, "Repeat"), element("details", { open: openCalls.has(one.number), ontoggle: (event) => (event.currentTarget.open ? openCalls.add(one.number) : openCalls.delete(one.number)) }, element("summary", {}, "Arguments"), element("pre", {}, JSON.stringify(one.arguments, null, 2))))])),
+    table("Calls of Slack", ["at", "method", "channel", "answer", "again"], calls.slice(-30).reverse().map((one) => [clockOf(one.at), one.method, names()[one.channel] ?? one.channel, one.answer, element("span", { class: "acts" }, element("button", { type: "button", class: "small", onclick: () => quietly(ask("repeat", { call: one.number })) }, "Repeat"), element("details", { open: openCalls.has(one.number) }, element("summary", { onclick: (event) => turnCall(event, one.number) }, "Arguments"), element("pre", {}, JSON.stringify(one.arguments, null, 2))))])),
     element("p", {}, `Quota: ${used.toLocaleString("en-GB")} of ${per_month.toLocaleString("en-GB")} requests this month; ${last_minute} of ${per_minute} in the last minute.`),
     table("Requests to the data service", ["at", "path", "status"], requests.slice(-30).reverse().map((one) => [clockOf(one.at), `${one.path}${Object.keys(one.query).length ? `?${new URLSearchParams(one.query)}` : ""}`, one.status])),
   );

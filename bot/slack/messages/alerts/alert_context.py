@@ -6,6 +6,7 @@ from bot.events.event import EventKind, RacingEvent
 from bot.events.facts import Changes
 from bot.events.races import Value
 from bot.events.watched import WatchedRunner
+from bot.outbox.message_view import AskedInView
 from bot.racedata.reference_store import KnownCountry
 
 
@@ -46,9 +47,11 @@ class MessageContext(Value):
 
     For edits: `corrected` by a later version; `repeated`: an earlier version came again; `superseded` by a later
     message; `in_meeting`: the race belongs to an abandoned meeting; `card_lost`: the racecard's meeting was abandoned.
-    For an abandoned meeting: `lost`, abandonments of single races, and `settled`, ids of races with a result.
+    For an abandoned meeting: `lost`, abandonments of single races, and `settled`, ids of races with a result;
+    `disputed`: ids of races with a result and an abandonment of their own.
 
-    `country`: set for a result from a country without a full finishing order.
+    `country`: set for a result from a country without a full finishing order. `asked`: an abandonment that is to be
+    acknowledged.
     """
 
     received_at: AwareDatetime
@@ -72,7 +75,9 @@ class MessageContext(Value):
     meeting_link: str | None = None
     lost: tuple[RacingEvent, ...] = ()
     settled: frozenset[str] = frozenset()
+    disputed: frozenset[str] = frozenset()
     country: KnownCountry | None = None
+    asked: AskedInView | None = None
 
 
 def minutes_late(context: MessageContext) -> int | None:

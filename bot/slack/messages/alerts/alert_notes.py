@@ -9,6 +9,7 @@ from bot.events.facts import only
 from bot.events.kinds import DECLARATIONS
 from bot.events.races import Race
 from bot.outbox.message import Block, Blocks, Message
+from bot.slack.messages.alerts.acknowledge_words import taken_words
 from bot.slack.messages.alerts.alert_context import MessageContext, SupersededBy, minutes_late
 from bot.slack.messages.alerts.corrections import DISAGREE, corrected_in_words, repeated_in_words
 from bot.slack.messages.alerts.finishing_order import order_note
@@ -46,6 +47,9 @@ def late_mark(context: MessageContext) -> str:
 def asides(context: MessageContext, *, in_text: bool = False) -> list[str]:
     """Sentences on corrections and on related messages. `in_text`: times stand in UTC, for notifications."""
     said = [watched_line(context.watched)] if context.watched else []
+    if context.asked and context.asked.by and context.asked.at:
+        clock = utc_clock(context.asked.at) if in_text else in_readers_zone(context.asked.at)
+        said.insert(0, taken_words(context.asked.by, clock))
     if context.corrected:
         clock = utc_clock(context.corrected.at) if in_text else in_readers_zone(context.corrected.at)
         said.append(corrected_in_words(context.corrected, clock))

@@ -12,12 +12,13 @@ from bot.outbox.held_queues import CARDS, DIGEST, KEPT, PAUSED, QUIET, UNDELIVER
 from bot.outbox.message import Message
 from bot.outbox.resume import Backlog
 from bot.slack.messages.alerts.racecard_published import declared
+from bot.slack.messages.alerts.result import order_with_prices
 from bot.slack.messages.alerts.unreadable import EVENT_NAME_MAX
 from bot.slack.messages.alerts.watched_line import watched_line
 from bot.slack.messages.kit.blocks import context, header, message, mrkdwn, section
 from bot.slack.messages.kit.marks import ABANDONED
 from bot.slack.messages.kit.mentions import mentions_in_markup, with_mentions
-from bot.slack.messages.kit.names import card_name, course_name, horse_name, race_day, race_name, reason, region_mark
+from bot.slack.messages.kit.names import card_name, course_name, race_day, race_name, reason, region_mark
 from bot.slack.messages.kit.text import code, counted, joined, listed, safe, size
 from bot.slack.messages.kit.times import moment_for_readers, off_text
 
@@ -111,8 +112,7 @@ def _abandonment(event: RacingEvent, remarks: VersionRemarks) -> str:
 
 def _result(event: RacingEvent, remarks: VersionRemarks) -> str:
     race = event.race
-    winners = [horse_name(runner) for runner in race.placed() if runner.finishing_position == 1]
-    won = f"won by {' and '.join(winners[:3])}" if winners else "result in"
+    won = order_with_prices(race) or "result in"
     said = [
         f"{joined([race_name(race), race_day(race)], ', ')}{region_mark(event)}: {'VOID' if race.is_void else won}",
         "corrected" if remarks.changes else None,

@@ -19,14 +19,16 @@ from bot.slack.messages.kit.text import counted, joined, safe
 
 
 def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
-    """The lost races by name; races run before the abandonment as a count."""
+    """The lost races by name; races run before the abandonment, and races reported as both, as counts."""
     races = _races(event, context)
-    lost = [race for race in races if not _settled(race, context)]
-    run = len(races) - len(lost)
+    disputed = [race for race in races if race.race_id in context.disputed]
+    lost = [race for race in races if not (_settled(race, context) or race in disputed)]
+    run = len(races) - len(lost) - len(disputed)
     corrected = correction(context, ())
     race = event.race
     title, is_whole = headline(ABANDONED, f"ABANDONED: {_meeting(race, run)}{region_mark(event)}", reason(event))
-    facts = [None if is_whole else reason(event), _races_in_figures(event, len(lost), run) or _run_in_words(run)]
+    figures = _races_in_figures(event, len(lost), run) or _run_in_words(run)
+    facts = [None if is_whole else reason(event), figures, _in_conflict(disputed)]
     head = [
         header(title),
         section(mentions_in_markup(context.mentions)),
@@ -35,8 +37,8 @@ def meeting_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     ]
     line = partial(_line, event=event)
     details = shows_filled_in(lost, line)
-    foot = [small_print(event, context, details_filled_in=details), alert_buttons(event)]
-    notes = [*corrected, *asides(context, in_text=True)]
+    foot = [small_print(event, context, details_filled_in=details), alert_buttons(event, context.asked)]
+    notes = [*filter(None, [_in_conflict(disputed)]), *corrected, *asides(context, in_text=True)]
     text = with_mentions(_text(event, context, (len(lost), run), notes), context.mentions)
     return message(text, head, map(line, lost), len(lost), foot)
 
@@ -88,6 +90,10 @@ def _line(race: Race, event: RacingEvent) -> str:
 
 def _settled(race: Race, context: MessageContext) -> bool:
     return race.race_id in context.settled or any(runner.finishing_position for runner in race.runners)
+
+
+def _in_conflict(disputed: list[Race]) -> str | None:
+    return f"{len(disputed)} CONFLICT: reported as run too" if disputed else None
 
 
 def _run_in_words(run: int) -> str | None:

@@ -32,7 +32,7 @@ def race_abandoned(event: RacingEvent, context: MessageContext) -> Message:
     ]
     notes = [*corrected, *asides(context, in_text=True)]
     text = with_mentions(_text(event, context, notes), context.mentions)
-    return message(text, head, foot=[small_print(event, context), alert_buttons(event)])
+    return message(text, head, foot=[small_print(event, context), alert_buttons(event, context.asked)])
 
 
 def _text(event: RacingEvent, context: MessageContext, notes: list[str]) -> str:

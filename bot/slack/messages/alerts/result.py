@@ -95,14 +95,25 @@ def _changed(context: MessageContext) -> str:
     return DISAGREE if context.order_unknown else "Changed"
 
 
-def _order_in_text(placed: Sequence[Runner]) -> str:
+def order_with_prices(race: Race) -> str | None:
+    """For example "1 Horse A (5/2), 2 Horse B (7/1), 3 Horse C"; None without placings."""
+    placed, _ = _split(race)
+    return _order_in_text(placed, with_prices=True) if placed else None
+
+
+def _order_in_text(placed: Sequence[Runner], *, with_prices: bool = False) -> str:
     """The first three places, dead heats included: "1 Horse A, 2 Horse B, 3 Horse C"."""
     if not placed:
         return _NO_PLACINGS
     front = list(takewhile(lambda runner: (runner.finishing_position or 0) <= 3, placed)) or placed[:1]
-    named = [f"{safe(runner.position, _POSITION_MAX)} {horse_name(runner)}" for runner in front[:_NAMED_IN_TEXT]]
+    named = [_in_order(runner, with_price=with_prices) for runner in front[:_NAMED_IN_TEXT]]
     more = len(front) - len(named)
     return ", ".join(named + ([f"and {more} more"] if more else []))
+
+
+def _in_order(runner: Runner, *, with_price: bool) -> str:
+    price = safe(runner.starting_price, SHORT_MAX) if with_price else None
+    return f"{safe(runner.position, _POSITION_MAX)} {horse_name(runner)}{f' ({price})' if price else ''}"
 
 
 def _split(race: Race) -> tuple[list[Runner], list[Runner]]:

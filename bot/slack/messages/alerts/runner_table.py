@@ -15,15 +15,16 @@ RESULT_COLUMNS: RunnerColumns = {
     # As published: "2=", "PU".
     "Pos": lambda runner: runner.position,
     HORSE: lambda runner: runner.horse or (f"no. {runner.number}" if runner.number else None),
+    # Before the names of people: a phone shows three columns.
+    "SP": lambda runner: runner.starting_price,
     "Jockey": lambda runner: runner.jockey,
     "Trainer": lambda runner: runner.trainer,
-    "SP": lambda runner: runner.starting_price,
     "Why": lambda runner: runner.position_reason,
 }
 FULL_RESULT_COLUMNS = RESULT_COLUMNS | {
-    "Number": lambda runner: runner.number,
+    "No.": lambda runner: runner.number,
     "Draw": lambda runner: runner.draw,
-    "Official rating": lambda runner: runner.official_rating,
+    "OR": lambda runner: runner.official_rating,
     "Beaten": lambda runner: runner.beaten,
 }
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from bot.channels.filters import Abandonments, ChannelFilter, Meeting
-from bot.channels.subscriptions import UNTIL_RESUMED
+from bot.channels.pauses import UNTIL_RESUMED
 from bot.channels.watches import WatchedName
 from bot.events.event import Topic
 from bot.outbox.message import Message
@@ -22,7 +22,7 @@ from bot.slack.messages.kit.times import moment_for_readers
 def paused_by(user_id: str, filters: Sequence[ChannelFilter], until: datetime) -> Message:
     topics = listed(topics_in_order(frozenset[Topic]().union(*(chosen.topics for chosen in filters))))
     ends = moment_for_readers(until, seconds=False) if until < UNTIL_RESUMED else "somebody types `/racing resume`"
-    return _line(f"{named(user_id)} paused {topics} here until {ends}.")
+    return _line(f"{named(user_id)} paused {topics or 'what is watched'} here until {ends}.")
 
 
 def resumed_by(user_id: str) -> Message:

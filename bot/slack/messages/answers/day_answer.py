@@ -31,6 +31,15 @@ def place_of(region: str | None, course: Course | None) -> str:
     return f"{name} ({shown})" if name else shown
 
 
+def card_title(kind: str, card: Card, today: date) -> str:
+    """For example "Racecard: York (GB), 15:50, Fri 20 Nov"."""
+    return joined([f"{kind}: {place_of(card.region, card.course)}", card.off, weekday_and_day(card.day, today)], ", ")
+
+
+def missed_off_words(card: Card) -> str | None:
+    return f"I know no race off at {safe(card.missed_off)} there: this is the whole card." if card.missed_off else None
+
+
 def nowhere_else(region: str | None, course: Course | None) -> str:
     """For example "for GB", "for Ascot (GB)", "in any region"."""
     return "in any region" if region is None and course is None else f"for {place_of(region, course)}"
@@ -39,7 +48,7 @@ def nowhere_else(region: str | None, course: Course | None) -> str:
 def command_line(name: str, card: Card, *words: str) -> str:
     course = card.course and (card.course.course_id or card.course.name)
     quoted = '"' + course.replace('"', "") + '"' if course else None
-    return " ".join(filter(None, [name, card.region, card.day.isoformat(), quoted, *words]))
+    return " ".join(filter(None, [name, card.region, card.day.isoformat(), quoted, card.off, *words]))
 
 
 def completeness(card: Card, today: date, unchecked: Sequence[str], reader: AnswerReader) -> str | None:

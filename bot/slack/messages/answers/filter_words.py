@@ -7,7 +7,7 @@ from bot.slack.messages.conditions.course_view import COURSE_NAMES_MAX, courses_
 from bot.slack.messages.conditions.region_view import region_named
 from bot.slack.messages.conditions.table import MENTIONS, NARROWING, ONLY_COURSES, REGION, TOPICS, VIEWS
 from bot.slack.messages.conditions.topic_view import topics_in_order
-from bot.slack.messages.kit.mentions import mentions_in_markup
+from bot.slack.messages.kit.mentions import mentions_in_markup, with_names
 from bot.slack.messages.kit.text import listed, safe
 
 FILTER_WORDS_MAX = 1_000
@@ -84,4 +84,5 @@ def _in_markup(chosen: ChannelFilter, names_max: int, where: str) -> str:
     people = mentions_in_markup(one for one in chosen.mentions if one != HERE)
     shown = " ".join(filter(None, [people, "@here" if HERE in chosen.mentions else ""]))
     rings = f", and an abandonment mentions {shown}" if shown else ""
-    return f"{safe(describe(chosen, names_max, where), FILTER_WORDS_MAX)}{rings}"
+    words = with_names(safe(describe(chosen, names_max, where), FILTER_WORDS_MAX) or "", chosen.escalate)
+    return f"{words}{rings}"

@@ -29,7 +29,8 @@ def meeting_words(meeting: Meeting) -> str:
 def muted(meeting: Meeting, number: int, abandonments: Abandonments) -> Message:
     text = (
         f"Muted: results and racecards of {meeting_words(meeting)} are no longer posted in this channel. "
-        f"{abandonments_words(abandonments)} `/racing list` shows what is muted here."
+        f"{abandonments_words(abandonments)} A result that was posted here before is still corrected here. "
+        "`/racing list` shows what is muted here."
     )
     return message(text, [section(text), actions([undo_button(number)])])
 

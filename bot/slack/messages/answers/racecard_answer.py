@@ -1,11 +1,12 @@
 """The answer of `/racecard`: a section for each meeting, or a table of runners for each race of a single course."""
 
 from collections.abc import Iterator, Sequence
-from datetime import date
+from datetime import datetime
 
+from bot.events.days import utc_today
 from bot.events.races import Race, Runner, is_same_course
 from bot.outbox.message import Block, Message
-from bot.racedata.day_card import Card, MeetingCard, RaceOutcome
+from bot.racedata.day_card import Card, MeetingCard, Outcomes, RaceOutcome
 from bot.slack.messages.alerts.result import NO_ORDER
 from bot.slack.messages.alerts.runner_table import HORSE, RunnerColumns, runners_table
 from bot.slack.messages.answers.day_answer import (
@@ -13,10 +14,11 @@ from bot.slack.messages.answers.day_answer import (
     abandoned_in_text,
     abandoned_lines,
     abandoned_parts,
+    card_title,
     command_line,
     completeness,
     is_dead,
-    place_of,
+    missed_off_words,
     small_print,
     unchecked_words,
 )
@@ -34,9 +36,12 @@ from bot.slack.messages.kit.names import (
 )
 from bot.slack.messages.kit.pages import Paper, Turning, Unit, paged
 from bot.slack.messages.kit.text import SECTION_MAX, clip, counted, joined, listed, safe, sentences, size
-from bot.slack.messages.kit.times import off_for_readers, off_text, weekday_and_day
+from bot.slack.messages.kit.times import aware, off_for_readers, off_text
 
 CARD_LINE_MAX = 300
+
+NO_RESULT_YET = "no result yet"
+TO_COME = "to come"
 MORE_ROOM = 40
 
 TABLE_ROOM = 4_000
@@ -56,17 +61,19 @@ RUN_COLUMNS: RunnerColumns = {"Pos": lambda runner: runner.position} | _COLUMNS
 
 
 def racecard(
-    card: Card, today: date, unchecked: Sequence[str] = (), page: int = 1, reader: AnswerReader = NOBODY_KNOWN
+    card: Card, now: datetime, unchecked: Sequence[str] = (), page: int = 1, reader: AnswerReader = NOBODY_KNOWN
 ) -> Message:
-    title = f"Racecard: {place_of(card.region, card.course)}, {weekday_and_day(card.day, today)}"
-    said = [words for words in (completeness(card, today, unchecked, reader), unchecked_words(unchecked)) if words]
+    today = utc_today(now)
+    title = card_title("Racecard", card, today)
+    notes = (missed_off_words(card), completeness(card, today, unchecked, reader), unchecked_words(unchecked))
+    said = [words for words in notes if words]
     summary = _summary(card)
     lost = abandoned_lines(card.outcomes, card.region)
     abandoned, listed_first = abandoned_parts(lost)
     paper = Paper(
         title,
         lambda shown: sentences([joined([shown, summary], ": "), abandoned_in_text(lost), *said]),
-        [*listed_first, *(_course_units(card) if card.course else _day_units(card))],
+        [*listed_first, *(_course_units(card, now) if card.course else _day_units(card, now))],
         head=[abandoned, section("\n".join([*said, *([summary] if summary else [])]))],
         foot=small_print(card),
     )
@@ -77,12 +84,13 @@ def _summary(card: Card) -> str | None:
     if not card.meetings:
         return None
     races = sum(len(meeting.races) for meeting in card.meetings)
-    run = card.outcomes.count(RaceOutcome.SETTLED, RaceOutcome.BOTH)
+    run = card.outcomes.count(RaceOutcome.SETTLED)
     figures = [
         counted(len(card.meetings), "meeting"),
         counted(races, "race"),
         f"{run} run" if run else None,
         abandoned_in_figures(card.outcomes),
+        conflicts_in_figures(card.outcomes),
     ]
     return joined(figures, ", ")
 
@@ -120,23 +128,26 @@ def course_button(label: str, name: str, meeting: MeetingCard, card: Card) -> Bl
     return button if fits(button) else None
 
 
-def _day_units(card: Card) -> list[Unit]:
+def _day_units(card: Card, now: datetime) -> list[Unit]:
     """Dead meetings have their line among the abandonments."""
-    return [_meeting(place, card) for place in range(len(card.meetings)) if not is_dead(card.outcomes, place)]
+    return [_meeting(place, card, now) for place in range(len(card.meetings)) if not is_dead(card.outcomes, place)]
 
 
-def _meeting(place: int, card: Card) -> Unit:
+def _meeting(place: int, card: Card, now: datetime) -> Unit:
     meeting = card.meetings[place]
     going = safe(meeting.going)
     first = joined([meeting_title(meeting, card), f"Going: {going}" if going else None])
-    lines = [_race(race, outcome) for race, outcome in card.outcomes.of_meeting(place)]
+    lines = [_race(race, outcome, now) for race, outcome in card.outcomes.of_meeting(place)]
     block = lines_section(first, lines, len(lines))
     button = course_button("Card", "racecard", meeting, card)
     return Unit((block | ({"accessory": button} if button else {}),))
 
 
-def _race(race: Race, outcome: RaceOutcome) -> str:
-    return joined([clip(race_line(race), CARD_LINE_MAX), became(race, outcome)])
+def _race(race: Race, outcome: RaceOutcome, now: datetime) -> str:
+    """A race to come needs no words. A race past its off without a result is marked."""
+    off = aware(race.off.off_at)
+    overdue = NO_RESULT_YET if outcome is RaceOutcome.OPEN and off is not None and off <= now else None
+    return joined([clip(race_line(race), CARD_LINE_MAX), became(race, outcome) or overdue])
 
 
 def became(race: Race, outcome: RaceOutcome) -> str | None:
@@ -156,6 +167,18 @@ def _winner(race: Race) -> str:
     return f"{'dead heat' if len(first) > 1 else 'won by'} *{listed(first)}*"
 
 
+def conflicts_in_figures(outcomes: Outcomes) -> str | None:
+    disputed = outcomes.count(RaceOutcome.BOTH)
+    return f"{disputed} CONFLICT" if disputed else None
+
+
+def is_to_come(race: Race, now: datetime) -> bool:
+    """By the moment of the off, where a moment was published. Without a moment a race of a later day is to come."""
+    if (off := aware(race.off.off_at)) is not None:
+        return off > now
+    return (race.race_date or "") > now.date().isoformat()
+
+
 def lost_words(race: Race) -> str:
     return joined(["*ABANDONED*", safe(race.reason, SHORT_MAX * 2)], ", ")
 
@@ -165,19 +188,19 @@ def conflict_words(race: Race) -> str:
     return f"*CONFLICT*: reported abandoned{f' ({because})' if because else ''} and as run: check"
 
 
-def _course_units(card: Card) -> list[Unit]:
+def _course_units(card: Card, now: datetime) -> list[Unit]:
     several = len(card.meetings) > 1
     return [
-        _race_with_runners(race, outcome, meeting_title(meeting, card) if several else None)
+        _race_with_runners(race, outcome, meeting_title(meeting, card) if several else None, now)
         for place, meeting in enumerate(card.meetings)
         for race, outcome in card.outcomes.of_meeting(place)
     ]
 
 
-def _race_with_runners(race: Race, outcome: RaceOutcome, at: str | None) -> Unit:
+def _race_with_runners(race: Race, outcome: RaceOutcome, at: str | None, now: datetime) -> Unit:
     runners = [runner for runner in race.runners if runner.horse or runner.number]
     if outcome is RaceOutcome.ABANDONED or (not runners and race.field_size):
-        return Unit((lines_section(joined([at, _race(race, outcome)], "  "), [], 0),))
+        return Unit((lines_section(joined([at, _race(race, outcome, now)], "  "), [], 0),))
     off = off_for_readers(race.off)
     details = clip(race_details(race), CARD_LINE_MAX) or None
     said = became(race, outcome)

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 
+from bot.events.days import utc_today
 from bot.events.races import Race
 from bot.outbox.message import Message
 from bot.racedata.day_card import Card, RaceOutcome
@@ -15,19 +16,24 @@ from bot.slack.messages.answers.day_answer import (
     abandoned_in_text,
     abandoned_lines,
     abandoned_parts,
+    card_title,
     command_line,
     completeness,
     is_dead,
+    missed_off_words,
     nowhere_else,
-    place_of,
     small_print,
     unchecked_words,
 )
 from bot.slack.messages.answers.failure_words import NOBODY_KNOWN, AnswerReader
 from bot.slack.messages.answers.racecard_answer import (
     CARD_LINE_MAX,
+    NO_RESULT_YET,
+    TO_COME,
     conflict_words,
+    conflicts_in_figures,
     course_button,
+    is_to_come,
     lines_section,
     lost_words,
     meeting_title,
@@ -45,23 +51,28 @@ PLACES_SHOWN = 3
 
 @dataclass(frozen=True)
 class ResultsQuestion:
-    today: date
+    now: datetime
     unchecked: Sequence[str] = ()
     page: int = 1
     only_abandonments: bool = False
     countries: Sequence[KnownCountry] = ()
     reader: AnswerReader = NOBODY_KNOWN
 
+    @property
+    def today(self) -> date:
+        return utc_today(self.now)
+
 
 def results_of_day(card: Card, question: ResultsQuestion) -> Message:
     kind = "Abandonments" if question.only_abandonments else "Results"
-    title = f"{kind}: {place_of(card.region, card.course)}, {weekday_and_day(card.day, question.today)}"
+    title = card_title(kind, card, question.today)
     lost = abandoned_lines(card.outcomes, card.region)
     abandoned, listed_first = abandoned_parts(lost)
     summary = _summary(card, question)
     notes = [
         words
         for words in (
+            missed_off_words(card),
             completeness(card, question.today, question.unchecked, question.reader) or _none_lost(card, lost, question),
             unchecked_words(question.unchecked),
             None if question.only_abandonments else order_note(question.countries, _settled_in(card)),
@@ -71,7 +82,7 @@ def results_of_day(card: Card, question: ResultsQuestion) -> Message:
     paper = Paper(
         title,
         lambda shown: sentences([joined([shown, summary], ": "), abandoned_in_text(lost), *notes]),
-        [*listed_first, *([] if question.only_abandonments else _units(card))],
+        [*listed_first, *([] if question.only_abandonments else _units(card, question.now))],
         head=[abandoned, section("\n".join([*([summary] if summary else []), *notes]))],
         foot=small_print(card),
     )
@@ -81,9 +92,9 @@ def results_of_day(card: Card, question: ResultsQuestion) -> Message:
 
 def _summary(card: Card, question: ResultsQuestion) -> str | None:
     outcomes = card.outcomes
-    settled = outcomes.count(RaceOutcome.SETTLED, RaceOutcome.BOTH)
+    settled = outcomes.count(RaceOutcome.SETTLED)
     void, still_open = outcomes.count(RaceOutcome.VOID), outcomes.count(RaceOutcome.OPEN)
-    figures = [abandoned_in_figures(outcomes)]
+    figures = [abandoned_in_figures(outcomes), conflicts_in_figures(outcomes)]
     if not question.only_abandonments:
         figures = [
             *figures,
@@ -107,18 +118,19 @@ def _settled_in(card: Card) -> set[str | None]:
     return {race.region or card.region for race, outcome in races if outcome in {RaceOutcome.SETTLED, RaceOutcome.BOTH}}
 
 
-def _units(card: Card) -> list[Unit]:
+def _units(card: Card, now: datetime) -> list[Unit]:
     """Settled meetings come first. A single course has a section for each race.
 
     Abandonments have their own list. Of all regions, only meetings with a result are listed.
     """
     places = range(len(card.meetings))
     if card.course is not None:
-        return [_whole_race(race, outcome) for place in places for race, outcome in card.outcomes.of_meeting(place)]
+        races = [one for place in places for one in card.outcomes.of_meeting(place)]
+        return [_whole_race(race, outcome, now) for race, outcome in races]
     shown = [place for place in places if not is_dead(card.outcomes, place)]
     if card.region is None:
         shown = [place for place in shown if _has_results(place, card)]
-    return [_meeting(place, card) for place in sorted(shown, key=lambda place: not _has_results(place, card))]
+    return [_meeting(place, card, now) for place in sorted(shown, key=lambda place: not _has_results(place, card))]
 
 
 def _known(place: int, card: Card) -> list[tuple[Race, RaceOutcome]]:
@@ -132,20 +144,21 @@ def _has_results(place: int, card: Card) -> bool:
     return any(outcome in with_result for _, outcome in card.outcomes.of_meeting(place))
 
 
-def _meeting(place: int, card: Card) -> Unit:
+def _meeting(place: int, card: Card, now: datetime) -> Unit:
     meeting, races = card.meetings[place], _known(place, card)
-    block = lines_section(meeting_title(meeting, card), [_race(race, outcome) for race, outcome in races], len(races))
+    lines = [_race(race, outcome, now) for race, outcome in races]
+    block = lines_section(meeting_title(meeting, card), lines, len(lines))
     is_settled = any(outcome is RaceOutcome.SETTLED for _, outcome in races)
     button = course_button("All placings", "results", meeting, card) if is_settled else None
     return Unit((block | ({"accessory": button} if button else {}),))
 
 
-def _race(race: Race, outcome: RaceOutcome) -> str:
+def _race(race: Race, outcome: RaceOutcome, now: datetime) -> str:
     name = off_text(race.off) or safe(race.title) or race_line(race)
-    return clip(joined([name, _said(race, outcome)], "  "), CARD_LINE_MAX)
+    return clip(joined([name, _said(race, outcome, now)], "  "), CARD_LINE_MAX)
 
 
-def _said(race: Race, outcome: RaceOutcome) -> str:
+def _said(race: Race, outcome: RaceOutcome, now: datetime) -> str:
     placed = [runner for runner in race.placed() if runner.finishing_position]
     front = [runner for runner in placed if (runner.finishing_position or 0) <= PLACES_SHOWN][: PLACES_SHOWN * 2]
     places = ", ".join(f"{safe(runner.position, POSITION_MAX)} {horse_name(runner)}" for runner in front or placed[:1])
@@ -155,17 +168,17 @@ def _said(race: Race, outcome: RaceOutcome) -> str:
         RaceOutcome.ABANDONED: lost_words(race),
         RaceOutcome.BOTH: f"{settled}. {conflict_words(race)}",
         RaceOutcome.VOID: "*VOID*",
-        RaceOutcome.OPEN: "not known yet",
+        RaceOutcome.OPEN: TO_COME if is_to_come(race, now) else NO_RESULT_YET,
     }[outcome]
 
 
-def _whole_race(race: Race, outcome: RaceOutcome) -> Unit:
+def _whole_race(race: Race, outcome: RaceOutcome, now: datetime) -> Unit:
     placed = [runner for runner in race.placed() if runner.finishing_position]
     first = joined([f"*{off_text(race.off)}*" if off_text(race.off) else None, safe(race.title)], "  ") or race_line(
         race
     )
     if outcome is not RaceOutcome.SETTLED or not placed:
-        return Unit((lines_section(first, [_said(race, outcome)], 1),))
+        return Unit((lines_section(first, [_said(race, outcome, now)], 1),))
     others = [runner for runner in race.runners if not runner.finishing_position and runner.position]
     lines = [
         clip(runner_line(runner, safe(runner.position, POSITION_MAX)), CARD_LINE_MAX) for runner in [*placed, *others]

@@ -28,6 +28,22 @@ _MISSING = {
     MissingKind.SUBSCRIPTION: ("webhook subscription that fell silent", "webhook subscriptions that fell silent"),
 }
 
+JOB_WORDS = {
+    "check_quota": "Quota read",
+    "repair": "Failed deliveries looked up",
+    "refresh_reference": "Regions and courses read",
+    "check_filters": "Unchecked subscriptions checked",
+    "prune_bodies": "Bodies of old deliveries forgotten",
+    "check_channels": "Closed channels tried",
+    "end_pauses": "Pauses ended",
+    "tell_due": "Digests and quiet hours told",
+    "escalate": "Abandonments that nobody has told to more people",
+    "end_drills": "Drills ended",
+    "expire_queue": "Messages that waited too long given up",
+    "watch_deliveries": "Missing results and deliveries looked for",
+}
+_JOB = "job "
+
 
 @dataclass(frozen=True)
 class StatusScope:
@@ -80,7 +96,8 @@ def _health(found: Status, scope: StatusScope) -> str:
 
 def _reasons(degraded: Mapping[str, str]) -> Iterator[str]:
     for name, reason in degraded.items():
-        yield f"• *{safe(name)}*: {safe(reason, REASON_MAX)}"
+        words = JOB_WORDS.get(name.removeprefix(_JOB), name) if name.startswith(_JOB) else name
+        yield f"• *{safe(words)}*: {safe(reason, REASON_MAX)}"
 
 
 def _traffic(found: Status) -> str:
@@ -139,10 +156,10 @@ def _channel(channel: WaitingChannel) -> str:
 
 
 def _jobs(found: Status) -> Iterator[str]:
-    yield "*Jobs, and when each was last done*"
+    yield "*When each job was last done*"
     for one in found.jobs:
         done = moment_for_readers(one.done_at) if one.done_at else "not in the last week"
-        yield f"• {code(one.job)}: {done}"
+        yield f"• {JOB_WORDS[one.job]}: {done}"
 
 
 def _small_print(found: Status, only_channel: str | None) -> dict[str, object] | None:

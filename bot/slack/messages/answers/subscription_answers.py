@@ -102,9 +102,11 @@ def _invite(said: Said) -> str:
 
 
 def abandoned_today(said: Said) -> str:
-    if not any(Topic.ABANDONMENTS in chosen.topics for chosen in said.filters) or not said.recent.abandoned:
+    recent = said.recent
+    lost = [*recent.abandoned, *recent.disputed]
+    if not any(Topic.ABANDONMENTS in chosen.topics for chosen in said.filters) or not lost:
         return ""
-    names = sorted(clip(_abandoned(event), ABANDONMENT_NAME_MAX) for event in said.recent.abandoned)
+    names = sorted(clip(_abandoned(event, recent), ABANDONMENT_NAME_MAX) for event in lost)
     more = [f"{len(names) - ABANDONMENTS_NAMED} more"] if len(names) > ABANDONMENTS_NAMED else []
     regions = {region_words(chosen.region) for chosen in said.filters}
     where = safe(regions.pop()) if len(regions) == 1 else "all"
@@ -142,10 +144,12 @@ def _lately(recent: Recent, topics: frozenset[Topic]) -> list[str]:
     return [f"In the last {RECENT_DAYS} days there {verb} {counts} of these."]
 
 
-def _abandoned(event: RacingEvent) -> str:
+def _abandoned(event: RacingEvent, recent: Recent) -> str:
     if event.kind is EventKind.MEETING_ABANDONED:
-        return f"{course_name(event.race) or 'course not given'}, whole meeting"
-    return race_name(event.race)
+        part = "rest of the meeting" if event.key in recent.partly else "whole meeting"
+        return f"{course_name(event.race) or 'course not given'}, {part}"
+    note = " (reported as run too: check)" if event in recent.disputed else ""
+    return f"{race_name(event.race)}{note}"
 
 
 def _where_courses_are(filters: Sequence[ChannelFilter]) -> list[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bot.channels.filters import Abandonments, ChannelFilter, Meeting, Overridden
-from bot.channels.subscriptions import UNTIL_RESUMED
+from bot.channels.pauses import UNTIL_RESUMED
 from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, SubscriptionState
 from bot.outbox.message import Block, Message
 from bot.outbox.notices import closed_words

@@ -5,11 +5,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 
+from bot.db.tables import AckState
 from bot.deliveries.inbox import reference
 from bot.events import drill_mark
 from bot.events.kinds import DECLARATIONS, Subject
 from bot.events.races import Race
-from bot.outbox.ledger import LedgerLine, LedgerOutcome, Trace, TracedDelivery, TracedVersion
+from bot.outbox.ledger import LedgerAcknowledgement, LedgerLine, LedgerOutcome, Trace, TracedDelivery, TracedVersion
 from bot.outbox.message import Message
 from bot.slack.messages.kit.blocks import context, message, mrkdwn, section
 from bot.slack.messages.kit.mentions import named
@@ -74,7 +75,8 @@ def _nothing(name: str, kept_since: datetime | None) -> str:
     since = f"since {moment_for_readers(kept_since)}" if kept_since else "and none of anything else so far"
     return (
         f"I have received no delivery about {name}, {since}. A race's id, a meeting's, an event's key or a reference "
-        "(inbox-1) is looked up exactly as it was published, letter case included."
+        "(inbox-1) is looked up exactly as it was published, letter case included. Course and time will do too, as "
+        "`/racing trace York 14:30`."
     )
 
 
@@ -107,7 +109,7 @@ def _version(one: TracedVersion, link: Link, room: int, *, limited: bool) -> Ite
         return
     yield f"{head} {_in_figures(one.told)}" if len(one.told) > 1 else head
     for told in one.told[:room]:
-        yield f"• {named(told.channel_id)}: {outcome_words(told, link)}."
+        yield f"• {named(told.channel_id)}: {outcome_words(told, link)}.{_acknowledged(told.acknowledgement, link)}"
     if rest := one.told[room:]:
         yield f"• and {len(rest)} more: {_figures(rest)}."
 
@@ -141,6 +143,18 @@ def outcome_words(told: LedgerLine, link: Link) -> str:
         at = moment_for_readers(told.sent_at) if told.sent_at else None
         return joined([joined([_how_said(told), at], " "), tries], ", ") + _where(told, link)
     return joined([_how_not_yet(told), tries, why], ", ")
+
+
+def _acknowledged(asked: LedgerAcknowledgement | None, link: Link) -> str:
+    """For example " Nobody has it. <#C2>: posted 2026-11-20 14:42:10 UTC."."""
+    if asked is None or asked.state is AckState.REPLACED:
+        return ""
+    if asked.taken_by and asked.taken_at:
+        said = f" {named(asked.taken_by)} has it since {moment_for_readers(asked.taken_at)}."
+    else:
+        said = " Nobody has it."
+    steps = "".join(f" Told then in {named(step.channel_id)}: {outcome_words(step, link)}." for step in asked.steps)
+    return f"{said}{steps}"
 
 
 def _how_said(told: LedgerLine) -> str:

@@ -1,18 +1,20 @@
 """The answers of `/racing watch` and `/racing watching`."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bot.channels.watches import WatchedName
 from bot.db.tables import WatchRow
 from bot.events.races import Race
 from bot.outbox.message import Message
+from bot.racedata.day_card import RaceOutcome
 from bot.racedata.declared_names import KnownName
 from bot.racedata.near_misses import question
+from bot.slack.messages.answers.racecard_answer import became
 from bot.slack.messages.kit.blocks import message, mrkdwn, section
 from bot.slack.messages.kit.buttons import action_button, actions, command_button
 from bot.slack.messages.kit.mentions import named
-from bot.slack.messages.kit.names import HORSE_MAX, race_day, race_name
+from bot.slack.messages.kit.names import HORSE_MAX, SHORT_MAX, race_day, race_name
 from bot.slack.messages.kit.pages import Paper, Turning, Unit, paged
 from bot.slack.messages.kit.text import joined, listed, safe
 from bot.slack.messages.kit.times import moment_for_readers
@@ -24,7 +26,7 @@ WATCHES_PER_PAGE = 15
 
 @dataclass(frozen=True)
 class NowWatched:
-    """`near`: published names that are alike, each with the line that watches it."""
+    """`near`: similar published names, each with the line of its button."""
 
     name: WatchedName
     known: KnownName
@@ -32,18 +34,21 @@ class NowWatched:
     near: Mapping[str, str] = field(default_factory=dict)
 
 
-def watched(names: Sequence[NowWatched], *, is_own: bool) -> Message:
+def watched(names: Sequence[NowWatched], *, is_own: bool, ended: WatchedName | None = None) -> Message:
+    """Unknown names come first: a misspelt name brings nothing. `ended`: the replaced watch."""
     new, old = ([_words(one.name) for one in names if one.is_new is is_new] for is_new in (True, False))
     where = "for you" if is_own else "here"
     told = "You are told by direct message" if is_own else "This channel is told"
     said = [
         f"Watched {where} from now on: {listed(new)}." if new else None,
         f"Watched {where} already: {listed(old)}." if old else None,
+        f"No longer watched {where}: {_words(ended)}." if ended else None,
         f"{told} of declarations, abandonments and results, in one message a race.",
     ]
-    lines = [" ".join(filter(None, said)), *(_known(one) for one in names)]
+    unknown = [_unknown(one) for one in names if not one.known.is_known]
+    lines = [*unknown, " ".join(filter(None, said)), *(_known(one) for one in names if one.known.is_known)]
     text = "\n".join(lines)
-    buttons = [command_button(f"Watch {near}", line) for one in names for near, line in one.near.items()]
+    buttons = [command_button(f"Watch {near} instead", line) for one in names for near, line in one.near.items()]
     return message(
         text, [section(line) for line in lines] + [actions([*buttons, command_button("What is watched", "watching")])]
     )
@@ -82,15 +87,28 @@ def _line(row: WatchRow, where: str) -> str:
     return joined([name, by, f"since {moment_for_readers(row.created_at, seconds=False)}"], ", ")
 
 
+def _unknown(one: NowWatched) -> str:
+    meant = [safe(near, HORSE_MAX) or "?" for near in one.near]
+    return f"I know no {_words(one.name)} yet.{question(meant)} The name as typed is watched all the same."
+
+
 def _known(one: NowWatched) -> str:
     name = safe(one.name.name, HORSE_MAX) or "?"
-    if not one.known.is_known:
-        meant = [safe(near, HORSE_MAX) or "?" for near in one.near]
-        return f"I know no {one.name.kind} {name} yet.{question(meant)}"
     if not one.known.coming:
         return f"{name} is in no race that I know of from today on."
-    return f"{name} is declared: {'; '.join(_races(one.known.coming))}."
+    coming = [_race(race) for race, outcome in one.known.coming if outcome is RaceOutcome.OPEN]
+    over = [joined([_race(race), became(race, outcome)], ", ") for race, outcome in one.known.coming]
+    over = [
+        words for words, (_, outcome) in zip(over, one.known.coming, strict=True) if outcome is not RaceOutcome.OPEN
+    ]
+    said = [
+        f"{name} is declared: {'; '.join(coming)}." if coming else None,
+        f"No alert will come of what is known already of {name}: {'; '.join(over)}." if over else None,
+    ]
+    return " ".join(filter(None, said))
 
 
-def _races(races: Sequence[Race]) -> Iterator[str]:
-    return (joined([race_name(race), race_day(race)], ", ") for race in races)
+def _race(race: Race) -> str:
+    """With the region, because courses share names."""
+    region = safe(race.region, SHORT_MAX)
+    return joined([f"{race_name(race)}{f' ({region})' if region else ''}", race_day(race)], ", ")

@@ -13,6 +13,7 @@ from bot.slack.messages.conditions.condition_view import (
     Submitted,
     form_field,
 )
+from bot.slack.messages.conditions.topic_view import TOPIC_LABELS, TOPICS_FIELD
 
 TYPED_CHOICE_MAX = 200
 
@@ -56,6 +57,9 @@ class ChoiceView(ConditionView):
                 self.choice.stored(word)
             except ValueError as error:
                 return {self.field: f"{error}."}
+        asked_for, topics = self.choice.topic, submitted[TOPICS_FIELD]
+        if submitted[self.field] and asked_for and topics and asked_for not in topics:
+            return {self.field: f"This is for {asked_for}: choose {TOPIC_LABELS[asked_for]} too, or empty the field."}
         return {}
 
     def _as_stored(self, word: str) -> str:

@@ -39,6 +39,9 @@ class FilledForm:
     def users(self, name: str) -> list[str]:
         return [str(one) for one in self.field(name).get("selected_users") or ()]
 
+    def conversations(self, name: str) -> list[str]:
+        return [str(one) for one in self.field(name).get("selected_conversations") or ()]
+
 
 class ConditionView(ABC):
     """A kind of condition as people meet the kind.

@@ -1,5 +1,6 @@
 """The view of every kind of condition, in the order of the form. A new kind is a file beside this file, and a line."""
 
+from bot.slack.messages.conditions.acknowledge_views import AckView, EscalateView
 from bot.slack.messages.conditions.choice_view import ChoiceView
 from bot.slack.messages.conditions.condition_view import ConditionView
 from bot.slack.messages.conditions.course_view import NotCoursesView, OnlyCoursesView
@@ -24,6 +25,8 @@ VIEWS: tuple[ConditionView, ...] = (
     QuietView(),
     ZoneView(),
     ShowView(),
+    AckView(),
+    EscalateView(),
 )
 
 NARROWING: tuple[ConditionView, ...] = tuple(view for view in VIEWS if view.condition.is_narrowing)

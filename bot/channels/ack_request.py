@@ -1,0 +1,34 @@
+"""Which abandonments a channel wants acknowledged, and who is told otherwise."""
+
+from collections.abc import Iterable
+
+from bot.channels.conditions.acknowledge_conditions import is_channel, minutes_of
+from bot.channels.filters import ChannelFilter
+from bot.events.event import RacingEvent
+from bot.events.races import Value
+
+
+class AckRequest(Value):
+    """`people`: people and user groups, mentioned after `minutes`. `channels`: told after `minutes` more."""
+
+    minutes: int
+    people: tuple[str, ...] = ()
+    channels: tuple[str, ...] = ()
+
+
+def asks(chosen: ChannelFilter) -> bool:
+    return minutes_of(chosen) is not None
+
+
+def request_of(filters: Iterable[ChannelFilter], event: RacingEvent) -> AckRequest | None:
+    """Of all filters that take the abandonment: the fewest minutes, and everybody named."""
+    taking = [chosen for chosen in filters if chosen.matches(event)]
+    minutes = [found for chosen in taking if (found := minutes_of(chosen)) is not None]
+    if not (event.is_abandonment and minutes):
+        return None
+    told = dict.fromkeys(one for chosen in taking for one in chosen.escalate)
+    return AckRequest(
+        minutes=min(minutes),
+        people=tuple(one for one in told if not is_channel(one)),
+        channels=tuple(one for one in told if is_channel(one)),
+    )

@@ -1,0 +1,46 @@
+"""The button "I have it" of an abandonment: whoever presses first has the abandonment."""
+
+from functools import partial
+
+from bot.errors import CommandError
+from bot.logs import get_logger
+from bot.outbox import acknowledgements
+from bot.outbox.acknowledgements import Press
+from bot.outbox.message import Message
+from bot.slack.commands.invocation import Command, Desk, Invocation
+from bot.slack.messages.alerts.acknowledge_words import ACKNOWLEDGE
+from bot.slack.messages.kit.sentences import sentence
+from bot.slack.messages.kit.times import utc_clock
+
+log = get_logger(__name__)
+
+NOT_KNOWN = (
+    "I don't know that message any more, so nothing was stored. Say in the channel that you have it: "
+    "/racing trace shows who was told."
+)
+ASKS_ELSEWHERE = "A newer message in the channel asks in place of this message. Press the button there."
+
+
+async def commit(desk: Desk, invocation: Invocation) -> Press:
+    """Raises CommandError for a message that does not ask any more."""
+    take = partial(acknowledgements.take, key=invocation.text, user_id=invocation.user_id, now=desk.clock())
+    taken = await desk.database.write(take)
+    if taken is None:
+        raise CommandError(NOT_KNOWN)
+    if taken.by is None:
+        raise CommandError(ASKS_ELSEWHERE)
+    if taken.is_news:
+        log.info("acknowledged", reference=invocation.reference, post=invocation.text, user_id=invocation.user_id)
+    return taken
+
+
+async def answer(_desk: Desk, invocation: Invocation, committed: Press) -> Message | None:
+    """None after the first press: the message itself shows who has the abandonment."""
+    if committed.is_news or committed.by is None:
+        return None
+    who = "You have" if committed.by == invocation.user_id else f"{committed.by} has"
+    since = f" since {utc_clock(committed.at)}" if committed.at else ""
+    return sentence(f"{who} it already{since}.", [committed.by])
+
+
+ACKNOWLEDGE_BUTTON = Command(ACKNOWLEDGE, "", "Take an abandonment", answer, commit)

@@ -1,0 +1,43 @@
+"""The message of an escalation: an abandonment that nobody has acknowledged, and later who has."""
+
+from datetime import datetime
+
+from bot.outbox.message import Message
+from bot.slack.messages.alerts.acknowledge_words import acknowledge_button, taken_words
+from bot.slack.messages.kit.blocks import message, section
+from bot.slack.messages.kit.buttons import actions
+from bot.slack.messages.kit.marks import ABANDONED
+from bot.slack.messages.kit.mentions import mentions_in_markup, named, with_mentions
+from bot.slack.messages.kit.text import TEXT_MAX, clip, counted, joined
+from bot.slack.messages.kit.times import in_readers_zone, utc_clock
+
+ALERT_MAX = 600
+
+
+def escalation(
+    alert: str,
+    channel_id: str,
+    link: str | None,
+    *,
+    key: str,
+    minutes: int,
+    people: tuple[str, ...],
+    taken: tuple[str, datetime] | None,
+) -> Message:
+    """`alert`: the text of the abandonment's message. `link`: to that message in its channel."""
+    told = clip(alert, ALERT_MAX)
+    where = f"<{link.replace('&', '&amp;')}|See it> in {named(channel_id)}" if link else f"It is in {named(channel_id)}"
+    if taken is not None:
+        by, at = taken
+        text = clip(f"{told}. {taken_words(by, utc_clock(at))}", TEXT_MAX)
+        head = [section(f"{ABANDONED} *{told}*"), section(f"{taken_words(by, in_readers_zone(at))}. {where}.")]
+        return message(text, head)
+    unanswered = f"Nobody has taken it after {counted(minutes, 'minute')}"
+    return message(
+        with_mentions(f"{told}. {unanswered}.", people),
+        [
+            section(f"{ABANDONED} *{told}*"),
+            section(joined([f"{unanswered}.", mentions_in_markup(people), f"{where}."], " ")),
+        ],
+        foot=[actions([acknowledge_button(key)])],
+    )

@@ -1,0 +1,96 @@
+"""Abandonments to be acknowledged: chosen by words and by the form, taken by a press, told to others over a kill."""
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest_asyncio
+
+from tests.acceptance.conftest import APP_TOKEN, run_world, until
+from tests.acceptance.payloads import abandoned
+from tests.acceptance.test_subscription_forms import opened_form, refused_form, saved_form
+
+MODES: dict[str, dict[str, str]] = {"http": {}, "socket": {"SLACK_APP_TOKEN": APP_TOKEN}}
+
+
+@pytest_asyncio.fixture(params=MODES)
+async def world(request, tmp_path: Path):
+    """The same world in both modes, with Alice in two channels."""
+    async with run_world(tmp_path, switches=None, start=True, **MODES[request.param]) as running:
+        running.slack.add_user("UBOB", "bob")
+        for channel in ("CGB", "CALL"):
+            running.slack.channels[channel].members.update({"UALICE", "UBOB"})
+        while "I know no region" not in await running.say("/racecard", "Nowhere", channel="CGB"):
+            continue
+        yield running
+
+
+async def test_press_shows_everybody_who_has_it_and_later_presses_hear_of_it(world):
+    said = await world.say("/racing", "subscribe GB ack:5m", channel="CGB")
+    assert "abandonments to be acknowledged within 5 minutes" in said
+    await world.bot.deliver(abandoned("rc_1"))
+    await world.wait_for_posts("CGB", 1)
+    before = world.slack.messages("CGB")[0]
+    button = next(
+        element for block in before.blocks for element in block.get("elements", ()) if "I have it" in str(element)
+    )
+    answer = await world.person().clicks("I have it", channel="CGB")
+    assert answer.error is None
+    await world.slack.wait_for(lambda: "<@UALICE> has it since" in world.texts("CGB")[0], timeout_s=60)
+    message = world.slack.messages("CGB")[0]
+    assert "I have it" not in json.dumps(message.blocks)
+    # Bob's window still shows the button.
+    late = await world.slack.action(world.bot.url, button["action_id"], button["value"], message=before, user="UBOB")
+    (told,) = await late.responses()
+    assert (told.response_type, told.text[:25]) == ("ephemeral", "<@UALICE> has it already ")
+    assert "<@UALICE> has it since" in await world.say("/racing", "trace rc_1", channel="CGB")
+
+
+async def test_form_chooses_who_is_told_and_other_channels_are_told_after_a_kill(world):
+    world.slack.add_channel("CNOT", "not-in", bot_is_member=False)
+    view_id = await opened_form(world, "CGB")
+    chosen = {"regions": ["GB"], "ack": "5m", "escalate_channels": ["CNOT"]}
+    assert "Invite me there" in (await refused_form(world, view_id, chosen))["regions"]
+    assert "is no time" in (await refused_form(world, view_id, chosen | {"ack": "soon"}))["ack"]
+    shown = await saved_form(world, view_id, chosen | {"escalate_channels": ["CALL"]})
+    assert "else telling <#CALL>" in shown
+    await world.bot.deliver(abandoned("rc_1"))
+    await world.wait_for_posts("CGB", 1)
+    await until(lambda: _sent(world) == 1)
+    world.bot.kill()
+    with sqlite3.connect(world.bot.folder / "bot.db") as database:
+        database.execute("UPDATE message SET sent_at = datetime(sent_at, '-5 minutes') || '.000000'")
+        # The dead process has claimed the slot of these 15 seconds.
+        database.execute("DELETE FROM job_run WHERE job = 'escalate'")
+    await world.bot.start()
+    await world.slack.wait_for(lambda: len(world.texts("CALL")) == 1, timeout_s=60)
+    assert "Nobody has taken it after 5 minutes" in world.texts("CALL")[0]
+    answer = await world.person("UBOB").clicks("I have it", channel="CALL")
+    assert answer.error is None
+    has_it = "<@UBOB> has it since"
+    await world.slack.wait_for(
+        lambda: has_it in world.texts("CALL")[0] and has_it in world.texts("CGB")[0], timeout_s=60
+    )
+
+
+async def test_typed_names_and_channels_that_nobody_could_be_told_in_are_refused(world):
+    world.slack.add_channel("CNOT", "not-in", bot_is_member=False)
+    world.slack.add_channel("CBOB", "bobs", members=("UBOB",))
+    for typed, why in (
+        ("@jane", "is no id"),
+        ("CNOT", "Invite me there"),
+        ("CBOB", "You are not in"),
+        ("CGB", "goes to another channel"),
+    ):
+        assert why in await world.say("/racing", f"subscribe GB ack:5m escalate:{typed}", channel="CGB")
+    assert "no subscriptions" in await world.say("/racing", "list", channel="CGB")
+    assert "else telling <@UBOB> and <#CALL>" in await world.say(
+        "/racing", "subscribe GB ack:1h escalate:ubob escalate:<#CALL|all-racing>", channel="CGB"
+    )
+    assert "within 60 minutes." in await world.say("/racing", "unsubscribe GB escalate", channel="CGB")
+
+
+def _sent(world):
+    with sqlite3.connect(world.bot.folder / "bot.db") as database:
+        (count,) = database.execute("SELECT count(*) FROM message WHERE sent_at IS NOT NULL").fetchone()
+    return count
