@@ -103,6 +103,7 @@ class CommandError(RacingBotError):
     - `offers`, where several words are wrong: the right words of each label.
     - `lines`: command lines to type after /racing, by label. Working lines become buttons.
     - `asks`: the text asks which label was meant, and goes on with `after`.
+    - `named_ids`: ids of channels and people in the text, shown as names.
     - `edits`: the region of a subscription in the way; a button opens the form.
     """
 
@@ -117,7 +118,9 @@ class CommandError(RacingBotError):
         asks: bool = False,
         after: str = "",
         edits: str | None = None,
+        named_ids: Sequence[str] = (),
     ) -> None:
+        self.named_ids = tuple(named_ids)
         self.told, self.asks, self.after, self.edits = told, asks, after, edits
         found = offers or {label: {typed: value} for label, value in (meant or {}).items()}
         self.offers = {label: dict(right) for label, right in found.items()}
@@ -134,7 +137,9 @@ class CommandError(RacingBotError):
 
     def offering(self, lines: Mapping[str, str]) -> "CommandError":
         """The same error, with these command lines instead of offers."""
-        return CommandError(self.told, lines=lines, asks=self.asks, after=self.after, edits=self.edits)
+        return CommandError(
+            self.told, lines=lines, asks=self.asks, after=self.after, edits=self.edits, named_ids=self.named_ids
+        )
 
 
 class FieldsWrong(CommandError):

@@ -238,6 +238,13 @@ def last_posts(session: Session, channel_id: str, filters: Sequence[ChannelFilte
     return [next((post for post, event in sent if chosen.matches(event)), None) for chosen in filters]
 
 
+def escalating_to(session: Session, channel_id: str) -> list[ChannelSubscriptionRow]:
+    """Subscriptions of other channels whose abandonments are told in this channel while nobody has them."""
+    named = col(ChannelSubscriptionRow.filter).contains(json.dumps(channel_id), autoescape=True)
+    statement = select(ChannelSubscriptionRow).where(named).order_by(col(ChannelSubscriptionRow.channel_id))
+    return [row for row in session.execute(statement).scalars() if channel_id in read_filter(row).escalate]
+
+
 def creators(session: Session, channel_id: str) -> list[str]:
     return sorted({row.created_by for row in of_channel(session, channel_id)})
 

@@ -4,11 +4,11 @@ import asyncio
 from functools import partial
 
 from bot.channels import subscriptions
+from bot.channels.conditions.mention_condition import is_person
 from bot.doctor.deployment import HTTP_TIMEOUT_S, Deployment, Patient
 from bot.doctor.findings import Finding, NotApplicable, Seen, failed, warning
 from bot.errors import SlackChannelClosed, SlackCredentialsDead, SlackError, SlackScopeMissing, SlackWait
 from bot.manifest import read_manifest
-from bot.outbox.notices import is_person
 from bot.settings import DoubtfulPosts
 from bot.slack.channel_membership import DIRECT_MESSAGE, SCOPES_HEADER, is_member, problem_of_channel, problem_of_person
 from bot.slack.socket_mode import OPEN_METHOD

@@ -9,6 +9,7 @@ from bot.channels.ack_request import AckRequest, request_of
 from bot.channels.filters import ChannelFilter
 from bot.events.event import RacingEvent
 from bot.outbox import acknowledgements
+from bot.outbox.message_store import NewPost
 
 
 @dataclass(frozen=True)
@@ -31,3 +32,8 @@ class Asking:
         """A newer message of the channel asks instead. `messages`: channel and message."""
         if replaced := [post_id for channel, post_id in messages if channel in self.filters]:
             acknowledgements.end(self.session, replaced)
+
+    def followed(self, edits: Sequence[NewPost]) -> list[NewPost]:
+        """The edits, and those of the escalations of the edited messages."""
+        asking = [edit for edit in edits if edit.channel_id in self.filters]
+        return [*edits, *(acknowledgements.follow(self.session, asking) if asking else ())]

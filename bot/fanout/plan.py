@@ -307,20 +307,19 @@ class Plan:
             return
         self.carry_out()
         mark = f"#{version}" if version else ""
-        self._write(
-            [
-                NewPost(
-                    channel,
-                    f"{event.key}{mark}@{channel}~{post_id}",
-                    MessageKind.EDIT,
-                    _priority(event),
-                    row.received_at,
-                    row.id,
-                    edits_id=post_id,
-                )
-                for channel, post_id in messages
-            ],
-        )
+        edits = [
+            NewPost(
+                channel,
+                f"{event.key}{mark}@{channel}~{post_id}",
+                MessageKind.EDIT,
+                _priority(event),
+                row.received_at,
+                row.id,
+                edits_id=post_id,
+            )
+            for channel, post_id in messages
+        ]
+        self._write(self._asking.followed(edits))
 
 
 def _priority(event: RacingEvent) -> Priority:

@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, literal_column, select, update
 from sqlmodel import Session, col
 
 from bot.channels.ack_request import AckRequest
+from bot.channels.conditions.mention_condition import is_person
 from bot.db.engine import affected
 from bot.db.tables import (
     Acknowledgement,
@@ -30,6 +31,7 @@ from bot.logs import get_logger
 from bot.outbox import message_store, message_view
 from bot.outbox.message_store import NewPost, Priority
 from bot.outbox.message_view import MessageView
+from bot.outbox.states import UNSENT
 
 log = get_logger(__name__)
 
@@ -56,12 +58,16 @@ class Escalated(Value):
 
 @dataclass(frozen=True)
 class Escalation:
-    """`post`: the escalation's message. `alert`: the message with the button, and its acknowledgement."""
+    """`post`: the escalation's message. `alert`: the message with the button, and its acknowledgement.
+
+    `is_replaced`: a newer message of the channel asks.
+    """
 
     post: OutboxMessage
     alert: MessageView
     people: tuple[str, ...]
     minutes: int
+    is_replaced: bool
 
 
 @dataclass(frozen=True)
@@ -99,6 +105,35 @@ def end(session: Session, message_ids: Collection[int]) -> None:
     session.execute(open_rows.values(state=AckState.REPLACED))
 
 
+def of_message(session: Session, message_id: int | None) -> AckRequest | None:
+    """What the message was to ask, if nobody has taken the abandonment."""
+    row = session.get(Acknowledgement, message_id) if message_id is not None else None
+    return AckRequest.model_validate_json(row.asked) if row is not None and row.state in NOT_TAKEN else None
+
+
+def ask_instead(session: Session, message_id: int, instead_of: int) -> None:
+    """The message takes the place of an earlier message that is not in the channel. The time begins anew."""
+    asked = of_message(session, instead_of)
+    if asked is not None:
+        end(session, [instead_of])
+        session.add(Acknowledgement(message_id=message_id, asked=asked.model_dump_json()))
+        session.flush()
+
+
+def follow(session: Session, edits: Sequence[NewPost]) -> list[NewPost]:
+    """Edits of the escalations of all messages that get these edits."""
+    rows = of_messages(session, {edit.edits_id for edit in edits if edit.edits_id is not None})
+    if all(row.stepped_at is None for row in rows.values()):
+        return []
+    alerts = select(OutboxMessage).where(col(OutboxMessage.id).in_(sorted(rows)))
+    told = {alert.id: _escalations(session, alert, rows[alert.id or 0]) for alert in session.execute(alerts).scalars()}
+    return [
+        _edit_of_escalation(post, edit.idempotency_key, edit.received_at)
+        for edit in edits
+        for post in told.get(edit.edits_id, ())
+    ]
+
+
 def escalate(session: Session, now: datetime) -> int:
     """Take the steps that are due. Returns how many; rows that another replica holds are left out."""
     statement = (
@@ -114,11 +149,10 @@ def escalate(session: Session, now: datetime) -> int:
         if _is_moot(alert):
             steps += _move(session, row.message_id, OPEN, state=AckState.REPLACED)
             continue
-        is_unreachable = queue_state == QueueState.CLOSED or alert.state == MessageState.DEAD_LETTER
-        since = row.stepped_at or _told_at(alert, is_closed=queue_state == QueueState.CLOSED)
+        is_closed = queue_state == QueueState.CLOSED
+        since = row.stepped_at or _told_at(alert, is_closed=is_closed)
         if since is not None and since + AckRequest.model_validate_json(row.asked).minutes * MINUTE <= now:
-            _step(session, row, alert, now, is_unreachable=is_unreachable)
-            steps += 1
+            steps += _step(session, row, alert, now, is_closed=is_closed)
         if steps >= STEPS_PER_COMMIT:
             break
     return steps
@@ -149,6 +183,7 @@ def read(session: Session, posts: Sequence[OutboxMessage]) -> dict[int, Escalati
             views[one.message_id],
             one.people,
             AckRequest.model_validate_json(rows[one.message_id].asked).minutes,
+            is_replaced=rows[one.message_id].state == AckState.REPLACED,
         )
         for post in posts
         if (one := said[post.id or 0]).message_id in views and one.message_id in rows
@@ -156,18 +191,25 @@ def read(session: Session, posts: Sequence[OutboxMessage]) -> dict[int, Escalati
 
 
 def keys_of_escalations(alert: OutboxMessage, row: Acknowledgement) -> list[str]:
-    told = (REMINDER, *AckRequest.model_validate_json(row.asked).channels)
-    return [_key(alert, one) for one in told]
-
-
-def _step(session: Session, row: Acknowledgement, alert: OutboxMessage, now: datetime, *, is_unreachable: bool) -> None:
-    """Mention people in the channel; where that is done, or nobody reads the channel, tell the other channels."""
     asked = AckRequest.model_validate_json(row.asked)
+    return [_key(alert, one) for one in (REMINDER, *asked.channels, *filter(is_person, asked.people))]
+
+
+def _step(session: Session, row: Acknowledgement, alert: OutboxMessage, now: datetime, *, is_closed: bool) -> bool:
+    """Mention people in the channel; where that is done, or nobody reads the channel, tell the other channels.
+
+    Without another channel, people are told in direct messages. False if there is nobody to tell before a closed
+    channel is back.
+    """
+    asked = AckRequest.model_validate_json(row.asked)
+    is_unreachable = is_closed or alert.state == MessageState.DEAD_LETTER
     reminds = row.state == AckState.ASKED and bool(asked.people or not asked.channels) and not is_unreachable
-    told = [alert.channel_id] if reminds else list(asked.channels)
+    told = [alert.channel_id] if reminds else list(asked.channels or filter(is_person, asked.people))
+    if is_closed and not told:
+        return False
     after = AckState.REMINDED if reminds and asked.channels else AckState.UNANSWERED
     if not _move(session, row.message_id, OPEN, state=after, stepped_at=now):
-        return
+        return False
     content = Escalated(message_id=row.message_id, people=asked.people if reminds else ())
     message_store.add(
         session,
@@ -184,19 +226,20 @@ def _step(session: Session, row: Acknowledgement, alert: OutboxMessage, now: dat
         ],
     )
     log.info("escalated", post=alert.idempotency_key, state=after.value, channels=told)
+    return True
 
 
 def _told_at(alert: OutboxMessage, *, is_closed: bool) -> datetime | None:
     """Since when somebody could have taken the abandonment, or since when the channel could not be told."""
-    if alert.state == MessageState.QUEUED and is_closed:
+    if is_closed and alert.state in UNSENT:
         return alert.received_at
     return alert.sent_at or alert.given_up_at
 
 
 def _is_moot(alert: OutboxMessage) -> bool:
-    """A summary tells of the abandonment, or nobody in the channel wants the abandonment any more."""
-    is_unwanted = alert.state == MessageState.DEAD_LETTER and alert.reason == Reason.UNSUBSCRIBED
-    return alert.state == MessageState.FOLDED or is_unwanted
+    """A summary tells of the abandonment, it is of another day, or nobody in the channel wants it any more."""
+    needless = (Reason.UNSUBSCRIBED, Reason.WAITED_TOO_LONG)
+    return alert.state == MessageState.FOLDED or (alert.state == MessageState.DEAD_LETTER and alert.reason in needless)
 
 
 def _edit_of_alert(alert: OutboxMessage, now: datetime) -> NewPost:
@@ -214,17 +257,25 @@ def _edit_of_alert(alert: OutboxMessage, now: datetime) -> NewPost:
 def _edits_of_escalations(
     session: Session, alert: OutboxMessage, row: Acknowledgement, now: datetime
 ) -> Iterator[NewPost]:
+    for post in _escalations(session, alert, row):
+        yield _edit_of_escalation(post, BY_WHOM, now)
+
+
+def _escalations(session: Session, alert: OutboxMessage, row: Acknowledgement) -> Sequence[OutboxMessage]:
     told = select(OutboxMessage).where(col(OutboxMessage.idempotency_key).in_(keys_of_escalations(alert, row)))
-    for post in session.execute(told).scalars():
-        yield NewPost(
-            post.channel_id,
-            _key(post, BY_WHOM),
-            MessageKind.ESCALATION_EDIT,
-            Priority.ABANDONMENT,
-            now,
-            edits_id=post.id,
-            written=post.content,
-        )
+    return session.execute(told.order_by(col(OutboxMessage.id))).scalars().all()
+
+
+def _edit_of_escalation(post: OutboxMessage, what: str, now: datetime) -> NewPost:
+    return NewPost(
+        post.channel_id,
+        _key(post, what),
+        MessageKind.ESCALATION_EDIT,
+        Priority.ABANDONMENT,
+        now,
+        edits_id=post.id,
+        written=post.content,
+    )
 
 
 def _key(message: OutboxMessage, what: str) -> str:

@@ -10,6 +10,7 @@ from sqlmodel import Session
 from bot.channels import subscriptions, watches
 from bot.logs import get_logger
 from bot.outbox import backlog, held_queues
+from bot.outbox.held_queues import Held
 from bot.outbox.notices import Notices
 
 log = get_logger(__name__)
@@ -21,9 +22,11 @@ def close_channel(session: Session, notices: Notices, channel_id: str, reason: s
     since = held_queues.close(session, channel_id, reason, now)
     backlog.unfold(session, channel_id)
     notices.divert(session, channel_id, reason, since)
+    escalating = subscriptions.escalating_to(session, channel_id)
     # After a failed trial the subscriptions are still suspended: nobody is told again.
-    if suspended or (since == now and watches.has_any(session, channel_id)):
-        notices.channel_closed(session, channel_id, reason, since, _creators(session, channel_id))
+    if suspended or (since == now and (escalating or watches.has_any(session, channel_id))):
+        held, naming = Held(reason, since), sorted({row.channel_id for row in escalating})
+        notices.channel_closed(session, channel_id, held, _creators(session, channel_id), naming)
     log.warning("channel_closed", channel_id=channel_id, reason=reason, suspended=suspended)
 
 
@@ -44,5 +47,16 @@ def pause_channel(session: Session, channel_id: str, until: datetime | None, now
     return paused
 
 
+def is_used(session: Session, channel_id: str) -> bool:
+    """By subscriptions, by watches, or by escalations of other channels."""
+    return bool(
+        subscriptions.of_channel(session, channel_id)
+        or watches.has_any(session, channel_id)
+        or subscriptions.escalating_to(session, channel_id)
+    )
+
+
 def _creators(session: Session, channel_id: str) -> list[str]:
-    return sorted({*subscriptions.creators(session, channel_id), *watches.creators(session, channel_id)})
+    escalating = subscriptions.escalating_to(session, channel_id)
+    created = {*subscriptions.creators(session, channel_id), *watches.creators(session, channel_id)}
+    return sorted(created | {row.created_by for row in escalating})

@@ -20,6 +20,7 @@ from bot.errors import LockTaken
 from bot.events import event_store
 from bot.outbox import live_meetings
 from bot.outbox.message_store import ALWAYS
+from bot.outbox.states import ESCALATION_KINDS
 
 
 def move_channel(session: Session, old_id: str, new_id: str) -> int:
@@ -51,12 +52,12 @@ def move_channel(session: Session, old_id: str, new_id: str) -> int:
 
 
 def move_person(session: Session, person_id: str, channel_id: str) -> None:
-    """A person who watches, from the person's id to the direct message, which becomes known late.
+    """A person who watches or got an escalation, from the person's id to the direct message, which is known late.
 
     Two ids would be two channels: every alert would come twice, and the second would tell what the first has told.
     Raises LockTaken while another replica fans out, and while a message to the person is sent.
     """
-    if not watches.has_any(session, person_id):
+    if not (watches.has_any(session, person_id) or _has_escalation(session, person_id)):
         return
     queue = col(ChannelQueue.channel_id)
     queues = session.execute(select(ChannelQueue).where(queue.in_([person_id, channel_id])).with_for_update())
@@ -81,6 +82,21 @@ def _rename_told(session: Session, old_id: str, new_id: str) -> None:
         told = table_of(table).c[column]
         named = update(table).where(told.contains(before, autoescape=True))
         session.execute(named.values({column: func.replace(told, before, after)}))
+    # The keys of escalations name the channel as the request does.
+    key, before, after = col(OutboxMessage.idempotency_key), f"!{old_id}", f"!{new_id}"
+    told_there = update(OutboxMessage).where(
+        col(OutboxMessage.channel_id) == new_id,
+        col(OutboxMessage.kind).in_(ESCALATION_KINDS),
+        key.contains(before, autoescape=True),
+    )
+    session.execute(told_there.values(idempotency_key=func.replace(key, before, after)))
+
+
+def _has_escalation(session: Session, channel_id: str) -> bool:
+    of_channel = select(col(OutboxMessage.id)).where(
+        col(OutboxMessage.channel_id) == channel_id, col(OutboxMessage.kind).in_(ESCALATION_KINDS)
+    )
+    return session.execute(of_channel.limit(1)).first() is not None
 
 
 def _move_messages(session: Session, old_id: str, new_id: str) -> None:

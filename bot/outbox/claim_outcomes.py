@@ -9,15 +9,16 @@ from typing import ClassVar
 from sqlalchemy import Boolean, bindparam, literal_column, tuple_, update
 from sqlmodel import Session, col
 
+from bot.channels.conditions.mention_condition import is_person
 from bot.db.engine import affected, table_of
 from bot.db.tables import ChannelQueue, MessageKind, OutboxMessage, Reason
 from bot.events.event import EventKind
 from bot.logs import get_logger
-from bot.outbox import call_holds
+from bot.outbox import acknowledgements, call_holds
 from bot.outbox.channel_closing import close_channel, end_closing
 from bot.outbox.channel_queues import Claim
 from bot.outbox.message_store import has_edit_of, message_telling, unfold
-from bot.outbox.notices import Notices, is_person
+from bot.outbox.notices import Notices
 from bot.outbox.states import UNSENT, Happened, move, move_each, move_one
 
 log = get_logger(__name__)
@@ -394,6 +395,7 @@ def record_not_edited(session: Session, claimed: Claim, *, free_at: datetime, de
     if corrects and view.post is not claimed.post:
         others = update(OutboxMessage).where(col(OutboxMessage.edits_id) == edits_id)
         session.execute(others.where(col(OutboxMessage.id) != claimed.post.id).values(edits_id=claimed.post.id))
+        acknowledgements.ask_instead(session, claimed.post.id or 0, edits_id or 0)
     return move_one(
         session,
         Happened.NOT_EDITED,

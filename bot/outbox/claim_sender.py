@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from bot.channels.conditions.mention_condition import is_person
 from bot.clock import Clock
 from bot.db.tables import Reason
 from bot.errors import (
@@ -35,7 +36,6 @@ from bot.outbox.claim_outcomes import (
 )
 from bot.outbox.message import Message, NativeBlocks
 from bot.outbox.messenger import HISTORY_IN_WORDS, Sender
-from bot.outbox.notices import is_person
 from bot.outbox.poison_messages import UnansweredCalls
 
 log = get_logger(__name__)

@@ -11,7 +11,7 @@ from sqlmodel import Session, col
 from bot.db.tables import EventVersion, MessageKind, NamedRace, OutboxMessage, Reason
 from bot.events import event_store
 from bot.events.event import CONTRADICTIONS, EventKind, RacingEvent
-from bot.outbox import message_store
+from bot.outbox import acknowledgements, message_store
 from bot.outbox.message_store import NewPost, Priority
 
 AGAIN = "#again"
@@ -44,7 +44,7 @@ def newest(session: Session, at_most: int, now: datetime) -> Sequence[DeadLetter
 def post_again(session: Session, message_id: int, now: datetime) -> str | None:
     """Queue the alert as a new message. The channel's id; None for an alert outside `newest`.
 
-    The new message keeps the event's receipt, and so says the lateness.
+    The new message keeps the event's receipt, and so says the lateness. It asks for whoever was to be asked.
     """
     found = session.execute(_offered(now).where(col(OutboxMessage.id) == message_id)).first()
     if found is None:
@@ -57,7 +57,9 @@ def post_again(session: Session, message_id: int, now: datetime) -> str | None:
         Priority(post.priority),
         post.received_at,
         event_id=post.event_id,
+        asked=acknowledgements.of_message(session, message_id),
     )
+    acknowledgements.end(session, [message_id])
     return post.channel_id if message_store.add(session, [again]) else None
 
 

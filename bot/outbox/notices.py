@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from sqlmodel import Session
 
+from bot.channels.conditions.mention_condition import is_person
 from bot.clock import Clock
 from bot.db.tables import MessageKind
 from bot.events.event import RacingEvent
@@ -177,15 +178,20 @@ class Notices:
             )
 
     def channel_closed(
-        self, session: Session, channel_id: str, reason: str, closed_at: datetime, creators: Iterable[str]
+        self, session: Session, channel_id: str, held: Held, creators: Iterable[str], escalating: Sequence[str] = ()
     ) -> None:
-        """Once a closing."""
-        what = f"Slack no longer lets me post in channel {channel_id} ({closed_words(reason)}). {_what_follows(reason)}"
+        """Once a closing. `escalating`: channels whose abandonments are told there while nobody has them."""
+        what = f"Slack no longer lets me post in channel {channel_id} ({closed_words(held.because)})."
+        what += f" {_what_follows(held.because)}"
+        if escalating:
+            of = ", ".join(escalating)
+            what += f" Abandonments of {of} that nobody takes are to be told there: name another channel."
         creators = sorted(filter(is_person, creators))
         made_by = f" Subscribed by {', '.join(creators)}." if creators else ""
-        key = _of_closing("closed", channel_id, closed_at)
-        self.tell(session, key, what + made_by, channel_id, *creators)
-        self._tell_people(session, key, f"{what} I tell you because you subscribed it.", channel_id, creators)
+        key = _of_closing("closed", channel_id, held.since)
+        self.tell(session, key, what + made_by, channel_id, *escalating, *creators)
+        why = f"{what} I tell you because you subscribed it."
+        self._tell_people(session, key, why, [channel_id, *escalating], creators)
 
     def channel_open(self, session: Session, channel_id: str, closed_at: datetime, creators: Iterable[str]) -> None:
         """Tell those who were told of the closing."""
@@ -194,10 +200,12 @@ class Notices:
         key = _of_closing("open", channel_id, closed_at)
         what = f"Slack lets me post in channel {channel_id} again. Its subscriptions go on, and what waited is posted."
         self.tell(session, key, what, channel_id)
-        self._tell_people(session, key, what, channel_id, filter(is_person, creators))
+        self._tell_people(session, key, what, [channel_id], filter(is_person, creators))
 
-    def _tell_people(self, session: Session, key: str, words: str, channel_id: str, user_ids: Iterable[str]) -> None:
-        message = self._render(words, [channel_id])
+    def _tell_people(
+        self, session: Session, key: str, words: str, named_ids: Sequence[str], user_ids: Iterable[str]
+    ) -> None:
+        message = self._render(words, named_ids)
         told = self.places(session)
         for user_id in user_ids:
             if user_id not in told:
@@ -284,11 +292,3 @@ def _what_follows(reason: str) -> str:
 
 def _of_closing(what: str, channel_id: str, closed_at: datetime) -> str:
     return f"{what}:{channel_id}:{closed_at.astimezone(UTC).isoformat()}"
-
-
-def is_person(channel_id: str) -> bool:
-    """Slack takes a user's id for direct messages with the person.
-
-    Source: Slack's reference of posting a message, "Channels".
-    """
-    return channel_id.startswith(("U", "W"))

@@ -9,6 +9,7 @@ from functools import partial
 
 from sqlmodel import Session
 
+from bot.channels.conditions.mention_condition import is_person
 from bot.clock import Clock
 from bot.db.database_clock import database_now
 from bot.db.engine import Database, dialect_of
@@ -27,7 +28,7 @@ from bot.outbox.fanout_knowledge import FanoutKnowledge
 from bot.outbox.message import NativeBlocks
 from bot.outbox.message_store import NewPost
 from bot.outbox.messenger import Call, Sender
-from bot.outbox.notices import Notices, is_person
+from bot.outbox.notices import Notices
 from bot.outbox.pace import Buckets, Pace
 from bot.outbox.resolve import Resolver
 from bot.outbox.wakeup import POLL_S, rest

@@ -9,13 +9,14 @@ from functools import partial
 
 from sqlmodel import Session
 
+from bot.channels.conditions.mention_condition import is_person
 from bot.clock import Clock
 from bot.db.engine import Database
 from bot.errors import SlackError, StorageError
 from bot.logs import get_logger
 from bot.outbox import held_queues
 from bot.outbox.channel_closing import close_channel
-from bot.outbox.notices import Notices, is_person
+from bot.outbox.notices import Notices
 from bot.outbox.resume import Reopening
 from bot.slack.channel_membership import DIRECT_MESSAGE, problem_of_channel, problem_of_person
 from bot.slack.web_client import SlackClient

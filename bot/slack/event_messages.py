@@ -75,6 +75,7 @@ class PostRenderer:
             key=alert.post.idempotency_key,
             minutes=told.minutes,
             people=told.people,
+            is_replaced=told.is_replaced,
             taken=(asked.by, asked.at) if asked and asked.by and asked.at else None,
         )
 

@@ -35,7 +35,8 @@ async def test_press_shows_everybody_who_has_it_and_later_presses_hear_of_it(wor
         element for block in before.blocks for element in block.get("elements", ()) if "I have it" in str(element)
     )
     answer = await world.person().clicks("I have it", channel="CGB")
-    assert answer.error is None
+    (told,) = await answer.responses()
+    assert (told.response_type, told.text[:18]) == ("ephemeral", "You have it since ")
     await world.slack.wait_for(lambda: "<@UALICE> has it since" in world.texts("CGB")[0], timeout_s=60)
     message = world.slack.messages("CGB")[0]
     assert "I have it" not in json.dumps(message.blocks)
@@ -78,14 +79,17 @@ async def test_typed_names_and_channels_that_nobody_could_be_told_in_are_refused
     world.slack.add_channel("CBOB", "bobs", members=("UBOB",))
     for typed, why in (
         ("@jane", "is no id"),
-        ("CNOT", "Invite me there"),
-        ("CBOB", "You are not in"),
+        ("steve", "is no id"),
+        ("UGONE", "<@UGONE> can't be told"),
+        (" escalate:".join(f"C{number}" for number in range(11)), "at most 10 at a time"),
+        ("CNOT", "I can't post in <#CNOT>. Invite me there"),
+        ("CBOB", "You are not in <#CBOB>"),
         ("CGB", "goes to another channel"),
     ):
         assert why in await world.say("/racing", f"subscribe GB ack:5m escalate:{typed}", channel="CGB")
     assert "no subscriptions" in await world.say("/racing", "list", channel="CGB")
     assert "else telling <@UBOB> and <#CALL>" in await world.say(
-        "/racing", "subscribe GB ack:1h escalate:ubob escalate:<#CALL|all-racing>", channel="CGB"
+        "/racing", "subscribe GB ack:1h escalate:UBOB escalate:<#CALL|all-racing>", channel="CGB"
     )
     assert "within 60 minutes." in await world.say("/racing", "unsubscribe GB escalate", channel="CGB")
 

@@ -73,7 +73,8 @@ async def test_spent_month_is_named_with_window_and_refusals_by_kind(make_world)
     async with make_world(switches=switches, QUOTA_CHECK_S="1") as world:
         world.service.set_plan("analyst")
         world.service.fail_next("/races/search", "upgrade_required")
-        await world.say("/racecard", "GB", channel=CHANNEL)
+        while world.service.failures_left("/races/search"):
+            await world.say("/racecard", "GB", channel=CHANNEL)
         world.service.set_used(1_000_000)
         said = await world.say("/usage", "", channel=CHANNEL)
         assert "the month is spent, it turns on 1 " in said

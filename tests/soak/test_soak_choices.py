@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -82,11 +82,12 @@ async def test_soak_of_choices_tells_everything_once(engine, tmp_path, request, 
         await world.database.write(watch)
         async with asyncio.TaskGroup() as group:
             group.create_task(world.sender.run())
-            group.create_task(press_on(world))
+            pressed: set[str] = set()
+            group.create_task(press_on(world, pressed))
             await die_often(world)
             world.sender.stopping = True
             group.create_task(world.finish(timeout_s=120))
-        found = problems(world)
+        found = problems(world, pressed)
         record_property("soak", "\n".join([figures(world), *found]))
         assert found == []
         assert is_enough(world)
@@ -105,14 +106,16 @@ def is_enough(world: World) -> bool:
     return world.tally.killed >= KILLS and bool(taken(world)) and bool(keys(world, "CACK", "!reminder"))
 
 
-async def press_on(world: World) -> None:
-    """Press every other button, again and again while the bot is dead."""
+async def press_on(world: World, pressed: set[str]) -> None:
+    """Press every other button, again and again while the bot is dead. `pressed`: the keys that the bot took."""
     while not world.sender.stopping:
         for message in world.slack.messages("CACK"):
             button = button_in(message)
             if button and int(button["value"].rpartition("rc_")[2][:5]) % PRESSED_EVERY == 0:
                 address, name = f"http://127.0.0.1:{world.ports[0]}", button["action_id"]
-                await world.slack.action(address, name, button["value"], message=message, user=SUBSCRIBER)
+                answer = await world.slack.action(address, name, button["value"], message=message, user=SUBSCRIBER)
+                if answer.error is None:
+                    pressed.add(button["value"])
         await asyncio.sleep(0.2)
 
 
@@ -131,8 +134,8 @@ def button_in(message: PostedMessage) -> Json | None:
     return next((one for one in elements if str(one.get("action_id")).startswith("acknowledge:")), None)
 
 
-def problems(world: World) -> list[str]:
-    """What is wrong, in sentences that name race and channel."""
+def problems(world: World, pressed: Collection[str]) -> list[str]:
+    """What is wrong, in sentences that name race and channel. `pressed`: the keys of presses that the bot took."""
     found = list(world.sender.wrong) + list(world.tally.wrong)
     for delivery in world.sender.delivered:
         number = delivery.race.removeprefix("rc_")
@@ -148,6 +151,7 @@ def problems(world: World) -> list[str]:
     for name in world.slack.channels:
         twice = [key for key, count in Counter(map(key_of, world.slack.messages(name))).items() if key and count > 1]
         found += [f"{key} stands twice in {name}" for key in twice]
+    found += [f"{key} was pressed, and nobody has it" for key in sorted(set(pressed) - set(taken(world)))]
     found += in_wrong_place(world)
     return found
 

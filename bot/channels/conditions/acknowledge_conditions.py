@@ -6,7 +6,7 @@ from typing import Any
 
 from bot.channels.conditions.choice_condition import ChoiceCondition
 from bot.channels.conditions.condition import FilterFields
-from bot.channels.conditions.mention_condition import is_mention
+from bot.channels.conditions.mention_condition import HERE, is_mention
 from bot.events.event import Topic
 
 ACK = "ack"
@@ -21,7 +21,7 @@ MINUTES_UNSAID = 10
 
 _SPAN = re.compile(r"([0-9]{1,3}) ?(h|hours?|m|min|minutes?)?", re.ASCII | re.IGNORECASE)
 _CHANNEL = re.compile("[CG][A-Z0-9]{1,30}", re.ASCII)
-_MARKUP = re.compile(r"<[@#!](?:subteam\^)?([A-Z0-9]+)(?:\|[^>]*)?>", re.ASCII)
+_MARKUP = re.compile(r"<[@#!](?:subteam\^)?([A-Z0-9]+|here)(?:\|[^>]*)?>", re.ASCII)
 """As Slack sends a person, a user group or a channel."""
 
 
@@ -64,7 +64,8 @@ class EscalateCondition(ChoiceCondition):
     def stored(self, typed: str) -> str:
         word = typed.strip()
         in_markup = _MARKUP.fullmatch(word)
-        told = in_markup[1] if in_markup else word if is_mention(word) else word.upper()
+        # Small letters are a name: as an id, "steve" would be a user group.
+        told = in_markup[1] if in_markup else HERE if word.removeprefix("@").lower() == HERE else word
         if not (is_mention(told) or is_channel(told)):
             raise ValueError(
                 f"{word[:40]} is no id, and Slack looks up no name for me: Edit in /racing list offers people, groups "

@@ -45,3 +45,11 @@ class MentionCondition(Condition):
 
 def is_mention(mention: str) -> bool:
     return bool(_MENTION.fullmatch(mention))
+
+
+def is_person(channel_id: str) -> bool:
+    """Slack takes a user's id for direct messages with the person.
+
+    Source: Slack's reference of posting a message, "Channels".
+    """
+    return channel_id.startswith(("U", "W"))

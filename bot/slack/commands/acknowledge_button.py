@@ -34,13 +34,13 @@ async def commit(desk: Desk, invocation: Invocation) -> Press:
     return taken
 
 
-async def answer(_desk: Desk, invocation: Invocation, committed: Press) -> Message | None:
-    """None after the first press: the message itself shows who has the abandonment."""
-    if committed.is_news or committed.by is None:
-        return None
-    who = "You have" if committed.by == invocation.user_id else f"{committed.by} has"
+async def answer(_desk: Desk, invocation: Invocation, committed: Press) -> Message:
+    """Said after the first press too: in a paused channel the message is edited later."""
+    by = committed.by or ""
+    who = "You have" if by == invocation.user_id else f"{by} has"
+    already = "" if committed.is_news else " already"
     since = f" since {utc_clock(committed.at)}" if committed.at else ""
-    return sentence(f"{who} it already{since}.", [committed.by])
+    return sentence(f"{who} it{already}{since}.", [by])
 
 
 ACKNOWLEDGE_BUTTON = Command(ACKNOWLEDGE, "", "Take an abandonment", answer, commit)

@@ -56,7 +56,7 @@ def hand_on(reader: AnswerReader, reference: str) -> str:
 
 
 def _with_offers(error: CommandError, line: str) -> Message:
-    told = sentence(str(error))
+    told = sentence(str(error), error.named_ids)
     buttons = [command_button(label, right, in_place=True) for label, right in offered_lines(error, line).items()]
     if error.edits is not None:
         buttons.append(edit_button(error.edits, f"Edit {region_named(error.edits)}"))

@@ -1,20 +1,25 @@
 """`/racing pause` and `/racing resume`."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from sqlmodel import Session
 
-from bot.channels import pauses, subscriptions, watches
+from bot.channels import ack_request, pauses, subscriptions, watches
 from bot.errors import CommandError
 from bot.events.days import UTC_NAME, WEEKDAYS, is_day, likely_day, parse_day, zone_of
 from bot.outbox.channel_closing import pause_channel
+from bot.outbox.channel_move import move_person
 from bot.outbox.message import Message
+from bot.slack.channel_membership import DIRECT_MESSAGE, is_member
 from bot.slack.commands.invocation import Desk, Invocation
 from bot.slack.commands.subscription_changes import audited, change
 from bot.slack.messages.answers import pause_answer as messages
+
+PAUSE_MEMBERSHIP_S = 0.8
+"""Part of the three seconds before the ack."""
 
 NOTHING_TO_PAUSE = "This channel has no subscriptions and no watches, so there is nothing to pause."
 
@@ -45,24 +50,38 @@ _HOURS, _MINUTES, _HALF_DAY = 24, 60, 12
 
 @dataclass(frozen=True)
 class Paused:
-    """`until` is None for a pause without an end. `zone`: the time zone used for reading a day or time."""
+    """`until` is None for a pause without an end. `zone`: the time zone used for reading a day or time.
+
+    `asks`: abandonments of the channel are to be acknowledged.
+    """
 
     until: datetime | None
     zone: str | None = None
+    asks: bool = False
 
 
 async def commit_pause(desk: Desk, invocation: Invocation) -> Paused:
     """Raises CommandError for an unknown time, and without a subscription or watch."""
     await desk.people.check_may_change(invocation.user_id, invocation.channel_id)
     paused = await _read(desk, invocation)
+    is_direct = invocation.channel_id.startswith(DIRECT_MESSAGE)
+    is_own = is_direct and await is_member(desk.slack, invocation.channel_id, invocation.left_s(PAUSE_MEMBERSHIP_S))
 
-    def pause(session: Session) -> int:
+    def pause(session: Session) -> bool | None:
+        """Whether abandonments are to be acknowledged; None if there is nothing to pause."""
+        if is_own:
+            # Watches may be under the person's id still.
+            move_person(session, invocation.user_id, invocation.channel_id)
         with audited(session, desk, invocation, "pause"):
-            return pause_channel(session, invocation.channel_id, paused.until, desk.clock())
+            if not pause_channel(session, invocation.channel_id, paused.until, desk.clock()):
+                return None
+        rows = subscriptions.of_channel(session, invocation.channel_id)
+        return any(ack_request.asks(subscriptions.read_filter(row)) for row in rows)
 
-    if not await change(desk, invocation, pause):
+    asks = await change(desk, invocation, pause)
+    if asks is None:
         raise CommandError(NOTHING_TO_PAUSE)
-    return paused
+    return replace(paused, asks=asks)
 
 
 async def check_pause(desk: Desk, invocation: Invocation) -> None:
@@ -70,14 +89,18 @@ async def check_pause(desk: Desk, invocation: Invocation) -> None:
 
     def look(session: Session) -> None:
         channel_id = invocation.channel_id
-        if not subscriptions.of_channel(session, channel_id) and not watches.has_any(session, channel_id):
+        places = {channel_id, invocation.user_id} if channel_id.startswith(DIRECT_MESSAGE) else {channel_id}
+        watching = any(watches.has_any(session, one) for one in places)
+        if not watching and not subscriptions.of_channel(session, channel_id):
             raise CommandError(NOTHING_TO_PAUSE)
 
     await desk.database.read(look)
 
 
 async def answer_pause(desk: Desk, _invocation: Invocation, committed: Paused) -> Message:
-    return messages.paused(committed.until, desk.clock(), desk.settings.queue_keep_hours, committed.zone)
+    return messages.paused(
+        committed.until, desk.clock(), desk.settings.queue_keep_hours, committed.zone, asks=committed.asks
+    )
 
 
 async def commit_resume(desk: Desk, invocation: Invocation) -> int:

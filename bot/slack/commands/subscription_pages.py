@@ -7,12 +7,12 @@ from typing import Any
 from sqlmodel import Session
 
 from bot.channels import audit_log, mutes, subscriptions
+from bot.channels.conditions.mention_condition import is_person
 from bot.channels.filters import ALL_REGIONS, Abandonments, ChannelFilter, Meeting, Overridden, without_abandonments
 from bot.db.tables import AuditEntry, ChannelSubscriptionRow, MutedMeetingRow, OutboxMessage
 from bot.errors import CommandError
 from bot.outbox import backlog
 from bot.outbox.message import Message
-from bot.outbox.notices import is_person
 from bot.racedata import reference_store
 from bot.racedata.near_misses import likely, question
 from bot.slack.channel_membership import members

@@ -8,13 +8,13 @@ from typing import Any
 from slack_bolt.async_app import AsyncApp
 from sqlmodel import Session
 
-from bot.channels import pauses, subscriptions, watches
+from bot.channels import pauses, subscriptions
 from bot.clock import Clock
 from bot.db.engine import Database
 from bot.db.tables import MessageKind
 from bot.logs import get_logger
 from bot.outbox import message_store
-from bot.outbox.channel_closing import close_channel
+from bot.outbox.channel_closing import close_channel, is_used
 from bot.outbox.channel_move import move_channel
 from bot.outbox.message_store import NewPost, Priority
 from bot.outbox.notices import DELETED, Notices
@@ -107,9 +107,8 @@ class ChannelListener:
         self.wake.set()
 
     def _close_known(self, session: Session, channel_id: str, reason: str) -> None:
-        """A channel without subscriptions and watches has nothing to hold."""
-        is_told = subscriptions.of_channel(session, channel_id) or watches.has_any(session, channel_id)
-        if is_told or channel_id == self.notices.admin_channel:
+        """A channel that nothing is told in has nothing to hold."""
+        if is_used(session, channel_id) or channel_id == self.notices.admin_channel:
             close_channel(session, self.notices, channel_id, reason, self.clock())
 
     def _ourselves(self, body: dict[str, Any]) -> set[str]:

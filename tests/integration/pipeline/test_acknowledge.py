@@ -1,14 +1,19 @@
 """Abandonments to be acknowledged: who has each, whom the bot tells otherwise, each once. On both engines."""
 
+import asyncio
+import time
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from sqlalchemy import select
+from sqlmodel import col
 
-from bot.db.tables import Acknowledgement, AckState
+from bot.db.engine import Database
+from bot.db.tables import Acknowledgement, AckState, OutboxMessage
 from bot.events.event import Topic
-from bot.outbox import acknowledgements, channel_move, ledger
-from bot.outbox.channel_closing import close_channel
+from bot.outbox import acknowledgements, backlog, channel_move, dead_letters, ledger
+from bot.outbox.channel_closing import close_channel, pause_channel
 from bot.outbox.notices import Notices
 from bot.sandbox.slack import failures
 from bot.slack.messages.kit.sentences import sentence
@@ -143,6 +148,87 @@ async def test_abandonment_that_a_closed_channel_never_got_is_told_to_the_second
     assert [text for text in asking.texts("CALL") if "Nobody has taken it" in text]
 
 
+async def closed(pipeline, channel_id):
+    notices, now = pipeline.notices, pipeline.clock()
+    await pipeline.database.write(lambda session: close_channel(session, notices, channel_id, "is_archived", now))
+
+
+async def test_abandonment_in_doubt_in_a_channel_that_closes_is_told_to_the_second_channel(asking):
+    asking.slack.script("chat.postMessage", [failures.drop_after()])
+    await asking.deliver(abandonment())
+    await asking.fanout.run_once()
+    await asking.poster.start_due()
+    await asking.poster.finish()
+    await closed(asking, "CGB")
+    await after(asking, timedelta(minutes=11))
+    assert [text for text in asking.texts("CALL") if "Nobody has taken it" in text]
+
+
+async def test_people_of_a_closed_channel_are_told_in_direct_messages_and_a_group_once_the_channel_is_back(pipeline):
+    await pipeline.subscribe("CGB", "GB", ack=("10m",), escalate=("UALICE",))
+    await pipeline.subscribe("CIRE", "GB", ack=("10m",), escalate=("SDESK",))
+    await closed(pipeline, "CGB")
+    await closed(pipeline, "CIRE")
+    await tell(pipeline, abandonment())
+    assert await after(pipeline, timedelta(minutes=11)) == 1
+    assert await after(pipeline, timedelta(minutes=60)) == 0
+    (told,) = [one for one in pipeline.slack.messages("DALICE") if "Nobody has taken it" in one.text]
+    assert sorted(await states_of(pipeline)) == [AckState.ASKED, AckState.UNANSWERED]
+    await press(pipeline, key_in(told))
+    (told,) = [one for one in pipeline.slack.messages("DALICE") if "ABANDONED" in one.text]
+    assert "<@UALICE> has it since" in told.text
+
+
+async def test_closing_of_the_second_channel_is_told_to_admins_and_to_whoever_named_it(asking):
+    await closed(asking, "CALL")
+    await free_all(asking)
+    await asking.post_all()
+    (told,) = [text for text in asking.texts("CADMIN") if "no longer lets me post" in text]
+    assert "<#CALL>" in told
+    assert "Abandonments of <#CGB> that nobody takes are to be told there" in told
+
+
+async def test_result_and_a_newer_message_are_seen_where_the_abandonment_was_escalated(asking):
+    await tell(asking, abandonment())
+    await after(asking, timedelta(minutes=11))
+    await after(asking, timedelta(minutes=22))
+    await tell(asking, result())
+    told = asking.slack.messages("CALL")[0]
+    assert "I have it" in shown(told)
+    assert "CONFLICT" in told.text or "ontradict" in told.text
+    await tell(asking, abandonment(reason="fog", off_time="14:35"))
+    for message in (asking.slack.messages("CALL")[0], asking.slack.messages("CGB")[1]):
+        assert "A newer message in <#CGB> tells more" in message.text
+        assert "I have it" not in shown(message)
+        assert "<@U1>" not in message.text
+
+
+async def test_abandonment_posted_after_all_and_one_in_place_of_a_deleted_message_ask_anew(asking):
+    asking.slack.script(
+        "chat.postMessage", [failures.slack_error("msg_too_long"), failures.slack_error("msg_too_long")]
+    )
+    await tell(asking, abandonment())
+    assert [text for text in asking.texts("CGB") if "ABANDONED: Ascot" in text] == []
+    (given_up,) = await asking.database.read(lambda session: dead_letters.newest(session, 5, asking.clock()))
+    now = asking.clock()
+    await asking.database.write(lambda session: dead_letters.post_again(session, given_up.message_id, now))
+    await free_all(asking)
+    await asking.post_all()
+    (again,) = asking.slack.messages("CGB")
+    await press(asking, key_in(again))
+    assert "has it since" in asking.slack.messages("CGB")[0].text
+
+
+async def test_abandonment_that_waited_for_days_in_a_pause_is_not_escalated(asking):
+    now = asking.clock()
+    await asking.database.write(lambda session: pause_channel(session, "CGB", None, now))
+    await tell(asking, abandonment())
+    await asking.database.write(lambda session: backlog.give_up(session, now + MINUTES, 10, now))
+    assert await after(asking, timedelta(minutes=11)) == 1
+    assert await states_of(asking) == [AckState.REPLACED]
+    assert asking.texts("CALL") == []
+
+
 async def test_channel_without_people_is_reminded_and_other_channels_are_asked_nothing(pipeline):
     await pipeline.subscribe("CGB", "GB", ack=("5m",))
     await pipeline.subscribe("CALL", "GB")
@@ -153,14 +239,53 @@ async def test_channel_without_people_is_reminded_and_other_channels_are_asked_n
     assert await after(pipeline, timedelta(minutes=60)) == 0
 
 
-async def test_two_replicas_escalate_once(asking, make_pipeline):
-    await tell(asking, abandonment())
-    other = make_pipeline(clock=asking.clock)
+async def test_replicas_that_escalate_and_take_at_the_same_time_leave_one_taker_and_no_step_twice(asking, database):
+    """Each replica writes by itself, and holds its transaction open a while: without locks they would overlap."""
+    replicas = [Database(database.url.render_as_string(hide_password=False)) for _ in range(3)]
     at = asking.clock() + timedelta(minutes=11)
-    steps = [
-        await one.database.write(lambda session: acknowledgements.escalate(session, at)) for one in (asking, other)
-    ]
-    assert steps == [1, 0]
+
+    def slowly(work):
+        def run(session):
+            done = work(session)
+            time.sleep(0.05)
+            return done
+
+        return run
+
+    for number in range(4):
+        await tell(asking, abandonment(f"rc_{number}", off_time=f"14:{number:02}"))
+        key = key_in(asking.slack.messages("CGB")[-1])
+        works = [
+            lambda session: acknowledgements.escalate(session, at),
+            lambda session: acknowledgements.escalate(session, at),
+            lambda session, key=key: acknowledgements.take(session, key, "UALICE", at),
+            lambda session, key=key: acknowledgements.take(session, key, "UBOB", at),
+        ]
+        if number % 2:
+            works.reverse()
+        done = await asyncio.gather(
+            *(one.write(slowly(work)) for one, work in zip([database, *replicas], works, strict=True))
+        )
+        steps = sum(one for one in done if isinstance(one, int))
+        presses = [one for one in done if not isinstance(one, int)]
+        assert steps <= 1
+        assert sorted(press.is_news for press in presses) == [False, True]
+        assert len({press.by for press in presses}) == 1
+        reminders = await asking.database.read(partial(posts_of, key=f"{key}!reminder"))
+        assert len(reminders) == steps
+    for one in replicas:
+        await one.close()
+
+
+def edits_of(session, channel_id):
+    of_channel = select(col(OutboxMessage.idempotency_key)).where(col(OutboxMessage.channel_id) == channel_id)
+    return session.execute(of_channel.order_by(col(OutboxMessage.id))).scalars().all()
+
+
+def posts_of(session, key):
+    return (
+        session.execute(select(col(OutboxMessage.id)).where(col(OutboxMessage.idempotency_key) == key)).scalars().all()
+    )
 
 
 async def test_second_channel_is_told_under_its_new_id(asking):
@@ -170,6 +295,13 @@ async def test_second_channel_is_told_under_its_new_id(asking):
     await after(asking, timedelta(minutes=11))
     await after(asking, timedelta(minutes=22))
     assert (len(asking.texts("CALL")), len(asking.texts("CNEW"))) == (0, 1)
+    asking.slack.add_channel("CNEWER", "newer")
+    await asking.database.write(lambda session: channel_move.move_channel(session, "CNEW", "CNEWER"))
+    await press(asking, key_in(asking.slack.messages("CGB")[0]))
+    last = (await asking.database.read(lambda session: edits_of(session, "CNEWER")))[-1]
+    assert last.endswith("@CGB!CNEWER!taken")
+    asking.slack.add_channel("CNEW", "new again")
+    await asking.database.write(lambda session: channel_move.move_channel(session, "CNEWER", "CNEW"))
     await tell(asking, abandonment("rc_2"))
     await after(asking, timedelta(minutes=11))
     await after(asking, timedelta(minutes=22))

@@ -333,6 +333,9 @@ _ALERT = "ABANDONED: Kempton 14:30 (GB), frozen track"
 ANSWERS: dict[str, partial[Any]] = {
     "escalation": partial(escalation, _ALERT, "C1", _address("C1", "1.2"), **_ESCALATION, taken=None),
     "escalation_taken": partial(escalation, _ALERT, "C1", None, **_ESCALATION, taken=("U2", NOON)),
+    "escalation_replaced": partial(
+        escalation, _ALERT, "C1", _address("C1", "1.2"), **_ESCALATION, taken=None, is_replaced=True
+    ),
     "live_meeting": partial(
         live_meeting, LiveMeeting(_LIVE, _OF_KEMPTON, replace(OUTCOMES, lost=())), NOON + timedelta(hours=2)
     ),

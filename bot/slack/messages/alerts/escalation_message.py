@@ -23,8 +23,12 @@ def escalation(
     minutes: int,
     people: tuple[str, ...],
     taken: tuple[str, datetime] | None,
+    is_replaced: bool = False,
 ) -> Message:
-    """`alert`: the text of the abandonment's message. `link`: to that message in its channel."""
+    """`alert`: the text of the abandonment's message. `link`: to that message in its channel.
+
+    `is_replaced`: a newer message in the channel asks.
+    """
     told = clip(alert, ALERT_MAX)
     where = f"<{link.replace('&', '&amp;')}|See it> in {named(channel_id)}" if link else f"It is in {named(channel_id)}"
     if taken is not None:
@@ -32,6 +36,9 @@ def escalation(
         text = clip(f"{told}. {taken_words(by, utc_clock(at))}", TEXT_MAX)
         head = [section(f"{ABANDONED} *{told}*"), section(f"{taken_words(by, in_readers_zone(at))}. {where}.")]
         return message(text, head)
+    if is_replaced:
+        text = clip(f"{told}. A newer message in {named(channel_id)} tells more", TEXT_MAX)
+        return message(text, [section(f"{ABANDONED} *{told}*"), section(f"{where}. A newer message there tells more.")])
     unanswered = f"Nobody has taken it after {counted(minutes, 'minute')}"
     return message(
         with_mentions(f"{told}. {unanswered}.", people),

@@ -10,12 +10,18 @@ from bot.slack.messages.kit.buttons import actions, command_button
 from bot.slack.messages.kit.text import counted, safe
 from bot.slack.messages.kit.times import moment_for_readers
 
+NOT_ASKED = ", and until they are posted nobody is asked to acknowledge them, and nobody else is told"
 
-def paused(until: datetime | None, now: datetime, keep_hours: int, zone: str | None = None) -> Message:
+
+def paused(
+    until: datetime | None, now: datetime, keep_hours: int, zone: str | None = None, *, asks: bool = False
+) -> Message:
+    """`asks`: abandonments of the channel are to be acknowledged."""
     ends = f"until {moment_for_readers(until, seconds=False)}" if until else "until somebody types `/racing resume`"
     hours, kept = counted(int(SUMMARY_AFTER.total_seconds()) // 3600, "hour"), counted(keep_hours, "hour")
+    held = f"Abandonments are held too{NOT_ASKED if asks else ''}."
     words = (
-        f"PAUSED {ends}. Abandonments are held too.{_too_long(until, now, keep_hours)}{_in_zone(until, zone)} When the "
+        f"PAUSED {ends}. {held}{_too_long(until, now, keep_hours)}{_in_zone(until, zone)} When the "
         f"pause is over, the last {hours} are posted as usual, and one summary names every older abandonment and the "
         f"results. Alerts that have waited more than {kept} are not posted."
     )

@@ -147,9 +147,11 @@ def outcome_words(told: LedgerLine, link: Link) -> str:
 
 def _acknowledged(asked: LedgerAcknowledgement | None, link: Link) -> str:
     """For example " Nobody has it. <#C2>: posted 2026-11-20 14:42:10 UTC."."""
-    if asked is None or asked.state is AckState.REPLACED:
+    if asked is None:
         return ""
-    if asked.taken_by and asked.taken_at:
+    if asked.state is AckState.REPLACED:
+        said = ""
+    elif asked.taken_by and asked.taken_at:
         said = f" {named(asked.taken_by)} has it since {moment_for_readers(asked.taken_at)}."
     else:
         said = " Nobody has it."
